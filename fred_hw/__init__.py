@@ -1,0 +1,1 @@
+"""The FRED switch: its specification, its hardware in Amaranth and its compiler."""

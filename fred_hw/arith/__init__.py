@@ -1,0 +1,1 @@
+"""Arithmetic units of one lane: addition, maximum and minimum."""

@@ -1,0 +1,36 @@
+"""Checks of parameters, shared by every constructor."""
+
+from collections.abc import Collection
+
+__all__ = ["check_choice", "check_int"]
+
+
+def check_int(name: str, value: object, *, minimum: int, maximum: int | None = None) -> int:
+    """Return ``value`` if it is an integer in ``minimum`` to ``maximum``.
+
+    Raises
+    ------
+    TypeError
+        ``value`` is no integer; a ``bool`` is none.
+    ValueError
+        ``value`` is out of range.
+    """
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name} must be an integer, not {value!r}")
+    if value < minimum or (maximum is not None and value > maximum):
+        allowed = f"{minimum} or more" if maximum is None else f"{minimum} to {maximum}"
+        raise ValueError(f"{name} must be {allowed}, not {value}")
+    return value
+
+
+def check_choice(name: str, value: object, choices: Collection[str]) -> str:
+    """Return ``value`` if it is one of ``choices``.
+
+    Raises
+    ------
+    ValueError
+        ``value`` is none of them.
+    """
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
+    return value

@@ -1,0 +1,1 @@
+"""From flows and collectives to micro-switch configurations; pure Python."""

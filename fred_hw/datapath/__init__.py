@@ -1,0 +1,1 @@
+"""Micro-switches and the interconnect built from them."""

@@ -1,0 +1,146 @@
+"""Reading and validating input files; every failure is an :class:`InputError`."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic_core import PydanticCustomError
+
+from .errors import InputError
+
+__all__ = ["FileModel", "describe", "int_range", "one_of", "read_yaml", "validate"]
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class FileModel(BaseModel):
+    """Base of everything read from YAML: frozen, strict, unknown keys refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+def int_range(minimum: int, maximum: int) -> BeforeValidator:
+    """Check of an integer field from ``minimum`` to ``maximum``; a boolean is no integer."""
+
+    def check(value: object) -> object:
+        if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= maximum:
+            raise PydanticCustomError(
+                "int_range",
+                "must be an integer from {minimum} to {maximum}, not {given}",
+                {"minimum": minimum, "maximum": maximum, "given": repr(value)},
+            )
+        return value
+
+    return BeforeValidator(check)
+
+
+def one_of(*choices: str) -> BeforeValidator:
+    """Check of a string field with few values."""
+
+    def check(value: object) -> object:
+        if not isinstance(value, str) or value not in choices:
+            raise PydanticCustomError(
+                "one_of",
+                "must be one of {choices}, not {given}",
+                {"choices": ", ".join(choices), "given": repr(value)},
+            )
+        return value
+
+    return BeforeValidator(check)
+
+
+def describe(error: ValidationError, model: type[BaseModel]) -> tuple[str, str]:
+    """Return field and message of the first thing wrong, in the words of our error lines."""
+    first = error.errors(include_url=False)[0]
+    field = ".".join(str(part) for part in first["loc"])
+    given = repr(first.get("input"))
+    if len(given) > 60:
+        given = given[:57] + "..."
+    kind = first["type"]
+    if kind == "extra_forbidden":
+        allowed = ", ".join(_fields(model, first["loc"][:-1]))
+        return field, f"unknown key; allowed are {allowed}" if allowed else "unknown key"
+    if kind == "missing":
+        return field, "is required and was not given"
+    if kind in {"int_range", "one_of", "value_error"}:
+        return field, first["msg"].removeprefix("Value error, ")
+    message = first["msg"]
+    for prefix in ("Input should be ", "Input should "):
+        if message.startswith(prefix):
+            message = f"must be {message.removeprefix(prefix)}"
+            break
+    return field, f"{message}, not {given}"
+
+
+def _fields(model: type[BaseModel], path: tuple[int | str, ...]) -> list[str]:
+    """Return the keys allowed in the model that ``path`` leads to, or none if it is not one."""
+    for part in path:
+        if isinstance(part, int):
+            continue
+        info = model.model_fields.get(part)
+        nested = _nested(info.annotation) if info else None
+        if nested is None:
+            return []
+        model = nested
+    return list(model.model_fields)
+
+
+def _nested(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    for argument in getattr(annotation, "__args__", ()):
+        found = _nested(argument)
+        if found is not None:
+            return found
+    return None
+
+
+def validate(model: type[M], data: object, source: str) -> M:
+    """Return ``data`` as ``model``.
+
+    Raises
+    ------
+    InputError
+        A key is unknown, missing, of the wrong type or out of range; names ``source`` and field.
+    """
+    if not isinstance(data, Mapping):
+        raise InputError(source, "", f"must be a mapping of keys to values, not {data!r:.60}")
+    try:
+        return model.model_validate(dict(data))
+    except ValidationError as error:
+        raise InputError(source, *describe(error, model)) from None
+
+
+def read_yaml(path: Path) -> Any:
+    """Return what the YAML (or JSON) file at ``path`` holds.
+
+    Raises
+    ------
+    InputError
+        The file is missing, a directory, unreadable, not text, empty, or not YAML.
+    """
+    source = str(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(source, "", "must be an existing file, not a missing one") from None
+    except IsADirectoryError:
+        raise InputError(source, "", "must be a file, not a directory") from None
+    except UnicodeDecodeError:
+        raise InputError(source, "", "must be a text file in UTF-8, not binary data") from None
+    except OSError as error:
+        raise InputError(source, "", f"must be readable, not {error.strerror}") from None
+    try:
+        data = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" at line {mark.line + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or "not readable as YAML"
+        raise InputError(
+            source, "", f"must be YAML, not text with an error{where}: {problem}"
+        ) from None
+    if data is None:
+        raise InputError(source, "", "must hold a specification, not nothing (the file is empty)")
+    return data

@@ -1,0 +1,91 @@
+"""Specification of a switch: the one description that every room reads."""
+
+from typing import Annotated, Any
+
+from .files import FileModel, int_range, one_of
+from .formats import FORMATS, IntFormat, NumberFormat
+
+__all__ = ["OPERATIONS", "SwitchSpec"]
+
+OPERATIONS = ("sum", "max", "min")
+
+
+class SwitchSpec(FileModel):
+    """A FRED_m(P) interconnect; frozen and hashable.
+
+    Parameters
+    ----------
+    ports : int
+        Ports P, 2 to 64; each is an input and an output.
+    middle : int
+        Middle-stage subswitches m at each level of the recursion, 2 to 8; published is 3.
+    format : str
+        Number format of a lane: fp16, bf16, fp32, int8, int16 or int32.
+    operation : str
+        What a micro-switch does with the two operands that it reduces: sum, max or min.
+    overflow : str
+        What integer sums do beyond the range: saturate or wrap. Floating point ignores it.
+    lanes : int
+        Numbers in a flit, 1 to 256.
+    stage_registers : int
+        Pipeline registers behind the crossing of each micro-switch stage, 1 to 4.
+    adder_registers : int
+        Pipeline registers inside each reduction unit, 0 to 8.
+
+    Raises
+    ------
+    pydantic.ValidationError
+        A key is unknown or a value has the wrong type or is out of range; a ``ValueError``.
+    """
+
+    ports: Annotated[int, int_range(2, 64)]
+    middle: Annotated[int, int_range(2, 8)] = 3
+    format: Annotated[str, one_of(*FORMATS)] = "fp16"
+    operation: Annotated[str, one_of(*OPERATIONS)] = "sum"
+    overflow: Annotated[str, one_of("saturate", "wrap")] = "saturate"
+    lanes: Annotated[int, int_range(1, 256)] = 4
+    stage_registers: Annotated[int, int_range(1, 4)] = 1
+    adder_registers: Annotated[int, int_range(0, 8)] = 2
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Drop what has no effect, so that equal hardware has an equal specification."""
+        if self.overflow == "wrap" and not self.overflow_matters:
+            object.__setattr__(self, "overflow", "saturate")
+
+    @property
+    def overflow_matters(self) -> bool:
+        """Whether ``overflow`` changes the hardware: only for sums of integers."""
+        return isinstance(self.number_format, IntFormat) and self.operation == "sum"
+
+    @property
+    def number_format(self) -> NumberFormat:
+        """Format of a lane."""
+        return FORMATS[self.format]
+
+    @property
+    def data_width(self) -> int:
+        """Bits of a flit."""
+        return self.lanes * self.number_format.width
+
+    @property
+    def lane_suffix(self) -> str:
+        """Part of every generated name that tells the lanes and the pipeline, defaults left out."""
+        parts = [f"{self.format}x{self.lanes}"]
+        if self.operation != "sum":
+            parts.append(self.operation)
+        if self.overflow != "saturate":
+            parts.append(self.overflow)
+        if self.adder_registers != 2:
+            parts.append(f"a{self.adder_registers}")
+        if self.stage_registers != 1:
+            parts.append(f"s{self.stage_registers}")
+        return "_".join(parts)
+
+    @property
+    def name(self) -> str:
+        """Stable short name, ``fred_m3_p8_fp16x4``; name of the generated top module too."""
+        return f"fred_m{self.middle}_p{self.ports}_{self.lane_suffix}"
+
+    def with_changes(self, **changes: object) -> "SwitchSpec":
+        """Return a validated copy with some fields changed."""
+        return SwitchSpec.model_validate({**self.model_dump(), **changes})

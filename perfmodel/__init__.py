@@ -1,0 +1,1 @@
+"""The wafer: topologies, collectives, workloads, and estimates from timing records."""

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Make .venv with the locked dependencies and the project, and see to the simulators.
+# Called by make, which skips it while .venv is newer than the files it depends on.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+python=${PYTHON:-python3}
+
+if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+    echo "error: $python: must be Python 3.11 or newer; set PYTHON=... to choose another" >&2
+    exit 2
+fi
+
+# What Debian packages give: Icarus, a C++ compiler for Verilated models, venv.
+missing=()
+command -v iverilog >/dev/null || missing+=(iverilog)
+command -v g++ >/dev/null || missing+=(g++)
+"$python" -c 'import ensurepip' 2>/dev/null || missing+=(python3-venv)
+if [ "${#missing[@]}" -gt 0 ]; then
+    sudo=
+    [ "$(id -u)" = 0 ] || sudo="sudo -n"
+    if command -v apt-get >/dev/null && { [ -z "$sudo" ] || $sudo true 2>/dev/null; }; then
+        echo "set-up: installing Debian packages: ${missing[*]}"
+        export DEBIAN_FRONTEND=noninteractive
+        { $sudo apt-get -q update && $sudo apt-get -q -y --no-install-recommends install "${missing[@]}"; } \
+            >/tmp/fred-hw-apt.log 2>&1 || tail -n 5 /tmp/fred-hw-apt.log >&2
+    fi
+    for name in "${missing[@]}"; do
+        command -v "$name" >/dev/null || [ "$name" = python3-venv ] ||
+            echo "set-up: $name is missing; 'apt-get install ${missing[*]}' adds it; going on without it"
+    done
+fi
+
+echo "set-up: installing the locked dependencies into .venv"
+"$python" -m venv .venv
+.venv/bin/pip install -q --disable-pip-version-check -r requirements.lock 2>.venv/pip.log || {
+    cat .venv/pip.log >&2
+    exit 1
+}
+.venv/bin/pip install -q --disable-pip-version-check --no-deps -e . 2>>.venv/pip.log || {
+    cat .venv/pip.log >&2
+    exit 1
+}

@@ -1,0 +1,1 @@
+"""Co-simulation: benches, golden model, simulator runner, fault injection, characterization."""
