@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.ready
 
-.PHONY: help demo check test test-fast bench golden lock setup clean
+.PHONY: help demo check test test-fast bench golden records lock setup clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -25,6 +25,22 @@ test: $(STAMP) ## all tests
 
 test-fast: $(STAMP) ## the tests of the edit loop
 	$(BIN)/pytest -n 2 -m "not slow"
+
+demo: $(STAMP) ## from a specification to a wafer, into build/demo
+	@bash scripts/demo.sh
+
+bench: $(STAMP) ## measure speed: routing, generator, wafer
+	$(BIN)/python tests/bench/bench_routing.py
+	$(BIN)/python tests/bench/bench_generator.py
+	$(BIN)/python tests/bench/bench_wafer.py
+
+golden: $(STAMP) ## rewrite the golden Verilog; review the difference
+	$(BIN)/python tests/gen/golden/rewrite.py
+
+records: $(STAMP) ## co-simulate the wafer's chiplets and rewrite their timing records
+	for chiplet in l1-12 l1-11 l2-10; do \
+	    $(BIN)/fred characterize $$chiplet -o perfmodel/records/$$chiplet.json || exit; \
+	done
 
 lock: $(STAMP) ## rewrite requirements.lock from pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras --no-emit-index-url --no-emit-find-links --no-header --no-annotate pyproject.toml -o requirements.lock
