@@ -141,6 +141,8 @@ def read_yaml(path: Path) -> Any:
         raise InputError(
             source, "", f"must be YAML, not text with an error{where}: {problem}"
         ) from None
+    except (ValueError, RecursionError) as error:  # a date of month 13 is a ValueError
+        raise InputError(source, "", f"must be YAML, not text with an error: {error}") from None
     if data is None:
         raise InputError(source, "", "must hold a specification, not nothing (the file is empty)")
     return data

@@ -67,24 +67,29 @@ class SwitchSpec(FileModel):
         """Bits of a flit."""
         return self.lanes * self.number_format.width
 
-    @property
-    def lane_suffix(self) -> str:
-        """Part of every generated name that tells the lanes and the pipeline, defaults left out."""
+    def suffix(self, *, reduces: bool = True, crosses: bool = True) -> str:
+        """Return the part of a generated name that tells lanes and pipeline, defaults left out.
+
+        Parameters
+        ----------
+        reduces : bool
+            Whether the named hardware reduces, so that operation and adders matter to it.
+        crosses : bool
+            Whether it has the registers behind a crossing.
+        """
         parts = [f"{self.format}x{self.lanes}"]
-        if self.operation != "sum":
-            parts.append(self.operation)
-        if self.overflow != "saturate":
-            parts.append(self.overflow)
-        if self.adder_registers != 2:
-            parts.append(f"a{self.adder_registers}")
-        if self.stage_registers != 1:
+        if reduces:
+            parts += [self.operation] if self.operation != "sum" else []
+            parts += [self.overflow] if self.overflow != "saturate" else []
+            parts += [f"a{self.adder_registers}"] if self.adder_registers != 2 else []
+        if crosses and self.stage_registers != 1:
             parts.append(f"s{self.stage_registers}")
         return "_".join(parts)
 
     @property
     def name(self) -> str:
         """Stable short name, ``fred_m3_p8_fp16x4``; name of the generated top module too."""
-        return f"fred_m{self.middle}_p{self.ports}_{self.lane_suffix}"
+        return f"fred_m{self.middle}_p{self.ports}_{self.suffix()}"
 
     def with_changes(self, **changes: object) -> "SwitchSpec":
         """Return a validated copy with some fields changed."""

@@ -1,0 +1,151 @@
+"""Maximum and minimum of two numbers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from amaranth.hdl import Module, Mux, Value
+
+from fred_hw.checks import check_choice
+from fred_hw.formats import FloatFormat, IntFormat
+
+from .lane_unit import LaneUnit, Step, wire
+
+__all__ = ["EXTREMA", "FloatExtremum", "IntExtremum"]
+
+EXTREMA = ("max", "min")
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """The operands and which of them is the result."""
+
+    first: Value
+    second: Value
+    take_second: Value
+
+
+@dataclass(frozen=True)
+class RankedFloats(Ranked):
+    """The same, and whether there is no number among them."""
+
+    nan: Value
+
+
+class _Extremum(LaneUnit):
+    """What both kinds share: compare, then select."""
+
+    cuts: ClassVar[Sequence[Sequence[str]]] = ((), ("select",), ("compare", "select"))
+
+    def steps(self) -> Sequence[tuple[str, Step]]:
+        return (("compare", self._compare), ("select", self._select))
+
+    def _compare(self, m: Module, operands: tuple[Value, Value]) -> Ranked:
+        raise NotImplementedError
+
+    def _select(self, m: Module, ranked: Ranked) -> Value:
+        return wire(m, "taken", Mux(ranked.take_second, ranked.second, ranked.first))
+
+
+class FloatExtremum(_Extremum):
+    """Return the larger or the smaller of two floating-point numbers.
+
+    maximumNumber and minimumNumber of IEEE 754-2019, clause 9.6: a NaN, quiet or signalling,
+    loses against a number, -0 is less than +0, and of two NaNs comes
+    ``number_format.canonical_nan``. No flags.
+
+    Parameters
+    ----------
+    number_format : FloatFormat
+        Format of operands and result.
+    operation : str
+        "max" or "min".
+    registers : int
+        Pipeline registers, 0 to 8: the first behind the result, the second behind the comparison.
+
+    Members
+    -------
+    i0, i1 : In(width)
+        Bits of the operands.
+    o : Out(width)
+        Bits of one of them.
+
+    Timing
+    ------
+    Latency : ``registers`` cycles, from operands to result.
+    Throughput : one result per cycle.
+    Paths : ``i0`` and ``i1`` to ``o`` without registers, else none.
+    Reset : clears nothing; results of operands from before a reset still come out.
+    """
+
+    number_format: FloatFormat
+
+    def __init__(self, *, number_format: FloatFormat, operation: str, registers: int) -> None:
+        if not isinstance(number_format, FloatFormat):
+            message = f"FloatExtremum number_format must be a FloatFormat, not {number_format!r}"
+            raise TypeError(message)
+        self.operation = check_choice("FloatExtremum operation", operation, EXTREMA)
+        super().__init__(number_format=number_format, operation=operation, registers=registers)
+
+    def _compare(self, m: Module, operands: tuple[Value, Value]) -> RankedFloats:
+        """Compare as integers: encodings are ordered like magnitudes, downwards if negative."""
+        infinity = ((1 << self.number_format.exponent_bits) - 1) << self.number_format.fraction_bits
+        first, second = operands
+        nan0 = wire(m, "nan0", first[:-1] > infinity)
+        nan1 = wire(m, "nan1", second[:-1] > infinity)
+        below = wire(m, "magnitude_below", first[:-1] < second[:-1])
+        equal = wire(m, "magnitudes_equal", first[:-1] == second[:-1])
+        negative = first[-1]
+        less = wire(
+            m, "less", Mux(negative ^ second[-1], negative, Mux(negative, ~below & ~equal, below))
+        )
+        better = less if self.operation == "max" else ~less
+        take_second = wire(m, "take_second", nan0 | (~nan1 & better))
+        return RankedFloats(first, second, take_second, wire(m, "nan", nan0 & nan1))
+
+    def _select(self, m: Module, ranked: Ranked) -> Value:
+        assert isinstance(ranked, RankedFloats)
+        taken = super()._select(m, ranked)
+        return wire(m, "result", Mux(ranked.nan, self.number_format.canonical_nan, taken))
+
+
+class IntExtremum(_Extremum):
+    """Return the larger or the smaller of two two's complement integers.
+
+    Parameters
+    ----------
+    number_format : IntFormat
+        Format of operands and result.
+    operation : str
+        "max" or "min".
+    registers : int
+        Pipeline registers, 0 to 8: the first behind the result, the second behind the comparison.
+
+    Members
+    -------
+    i0, i1 : In(width)
+        Bits of the operands.
+    o : Out(width)
+        Bits of one of them.
+
+    Timing
+    ------
+    Latency : ``registers`` cycles, from operands to result.
+    Throughput : one result per cycle.
+    Paths : ``i0`` and ``i1`` to ``o`` without registers, else none.
+    Reset : clears nothing; results of operands from before a reset still come out.
+    """
+
+    number_format: IntFormat
+
+    def __init__(self, *, number_format: IntFormat, operation: str, registers: int) -> None:
+        if not isinstance(number_format, IntFormat):
+            message = f"IntExtremum number_format must be an IntFormat, not {number_format!r}"
+            raise TypeError(message)
+        self.operation = check_choice("IntExtremum operation", operation, EXTREMA)
+        super().__init__(number_format=number_format, operation=operation, registers=registers)
+
+    def _compare(self, m: Module, operands: tuple[Value, Value]) -> Ranked:
+        first, second = operands
+        less = wire(m, "less", first.as_signed() < second.as_signed())
+        return Ranked(first, second, less if self.operation == "max" else ~less)

@@ -1,0 +1,74 @@
+"""Addition of two integers."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from amaranth.hdl import Cat, Module, Mux, Value
+
+from fred_hw.checks import check_choice
+from fred_hw.formats import IntFormat
+
+from .lane_unit import LaneUnit, Step, wire
+
+__all__ = ["OVERFLOWS", "IntAdd"]
+
+OVERFLOWS = ("saturate", "wrap")
+
+
+class IntAdd(LaneUnit):
+    """Add two two's complement integers, saturating or wrapping beyond the range.
+
+    Parameters
+    ----------
+    number_format : IntFormat
+        Format of operands and result.
+    overflow : str
+        "saturate" gives the nearest number of the format, "wrap" the low bits of the sum.
+    registers : int
+        Pipeline registers, 0 to 8: the first behind the result, the second behind the addition.
+
+    Members
+    -------
+    i0, i1 : In(width)
+        Bits of the operands.
+    o : Out(width)
+        Bits of their sum.
+
+    Timing
+    ------
+    Latency : ``registers`` cycles, from operands to sum.
+    Throughput : one sum per cycle.
+    Paths : ``i0`` and ``i1`` to ``o`` without registers, else none.
+    Reset : clears nothing; sums of operands from before a reset still come out.
+    """
+
+    number_format: IntFormat
+
+    cuts: ClassVar[Sequence[Sequence[str]]] = ((), ("limit",), ("add", "limit"))
+
+    def __init__(self, *, number_format: IntFormat, overflow: str, registers: int) -> None:
+        if not isinstance(number_format, IntFormat):
+            raise TypeError(f"IntAdd number_format must be an IntFormat, not {number_format!r}")
+        self.overflow = check_choice("IntAdd overflow", overflow, OVERFLOWS)
+        super().__init__(
+            number_format=number_format, operation=f"add_{overflow}", registers=registers
+        )
+
+    def steps(self) -> Sequence[tuple[str, Step]]:
+        return (("add", self._add), ("limit", self._limit))
+
+    def _add(self, m: Module, operands: tuple[Value, Value]) -> Value:
+        """Return the sum, with one more bit than the format where the limit looks at it."""
+        width = self.number_format.width + (self.overflow == "saturate")
+        a, b = (Cat(operand, operand[-1].replicate(width - len(operand))) for operand in operands)
+        return wire(m, "total", a + b, width=width)
+
+    def _limit(self, m: Module, total: Value) -> Value:
+        """Return the sum, or the end of the range that it passed: its two top bits differ."""
+        if self.overflow == "wrap":
+            return total
+        negative, width = total[-1], self.number_format.width
+        passed = wire(m, "passed", negative ^ total[-2])
+        lowest = 1 << (width - 1)
+        limit = wire(m, "range_end", Mux(negative, lowest, lowest - 1), width=width)
+        return wire(m, "limited", Mux(passed, limit, total[:-1]))

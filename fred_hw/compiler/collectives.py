@@ -1,0 +1,146 @@
+"""Collectives as steps of flows."""
+
+from collections.abc import Callable, Iterable
+
+from ..checks import check_choice, check_int
+from .flows import Flow
+
+__all__ = ["COLLECTIVES", "collective_steps"]
+
+Members = tuple[int, ...]
+Steps = tuple[tuple[Flow, ...], ...]
+
+
+def collective_steps(
+    kind: str, members: Iterable[int], root: int | None = None, *, loopback: bool = True
+) -> Steps:
+    """Return the steps of a collective, each the flows active at once.
+
+    With i members, their order gives the ranks 0 to i - 1. A vector of a kind in several steps is
+    cut into i elements, and element j belongs to member j. Which one a step moves:
+
+    ============== ====================== ========================================== =====
+    kind           flows of step s        what moves                                 steps
+    ============== ====================== ========================================== =====
+    unicast        root to the next one   the whole vector                           1
+    multicast      root to the others     the whole vector                           1
+    reduce         all to the root        the whole vector, every member's           1
+    all_reduce     all to all             the whole vector, every member's           1
+    reduce_scatter all to member s        element s of every member's vector         i
+    all_gather     member s to the others element s, which member s holds            i
+    scatter        root to member s       element s of the root's vector             i
+    gather         member s to the root   element s, which member s holds            i
+    all_to_all     each k to (k + s) % i  element (k + s) % i of k's vector, which   i
+                                          becomes element k at its destination
+    ============== ====================== ========================================== =====
+
+    The next one is the first member that is not the root.
+    FRED, arXiv 2406.19580, on flows and collectives (our section 4).
+
+    Parameters
+    ----------
+    kind : str
+        One of ``COLLECTIVES``.
+    members : iterable of int
+        Ports of the group, none twice; with the root at least two ports.
+    root : int, optional
+        Port that sends or receives for all, of the group or not; the first member if not given.
+        Only for unicast, multicast, reduce, scatter and gather.
+    loopback : bool
+        Keep the unicasts from a port to itself of scatter, gather and all_to_all. Without them a
+        step is shorter or left out; the data concerned is where it should be.
+
+    Raises
+    ------
+    TypeError
+        A port is no integer.
+    ValueError
+        The kind is unknown; members repeat or are too few; the kind has no root.
+    """
+    check_choice("collective", kind, COLLECTIVES)
+    group = tuple(check_int("member", member, minimum=0) for member in members)
+    if len(set(group)) < len(group):
+        raise ValueError(f"members must be different ports, not {list(group)}")
+    if root is not None:
+        if kind not in _ROOTED:
+            raise ValueError(f"root must be left out of collective {kind}, not {root!r}")
+        check_int("root", root, minimum=0)
+    if len({*group, *([] if root is None else [root])}) < 2 or not group:
+        raise ValueError(f"members must be two ports or more with the root, not {list(group)}")
+    if kind in _ROOTED:
+        steps = _ROOTED[kind](group, group[0] if root is None else root)
+    else:
+        steps = _ROOTLESS[kind](group)
+    if loopback:
+        return steps
+    kept = (tuple(f for f in step if len(f.inputs) > 1 or f.inputs != f.outputs) for step in steps)
+    return tuple(step for step in kept if step)
+
+
+def _others(group: Members, port: int) -> Members:
+    return tuple(member for member in group if member != port)
+
+
+def _unicast(group: Members, root: int) -> Steps:
+    return ((Flow((root,), _others(group, root)[:1]),),)
+
+
+def _multicast(group: Members, root: int) -> Steps:
+    return ((Flow((root,), _others(group, root)),),)
+
+
+def _reduce(group: Members, root: int) -> Steps:
+    return ((Flow(group, (root,)),),)
+
+
+def _scatter(group: Members, root: int) -> Steps:
+    return tuple((Flow((root,), (member,)),) for member in group)
+
+
+def _gather(group: Members, root: int) -> Steps:
+    return tuple((Flow((member,), (root,)),) for member in group)
+
+
+def _all_reduce(group: Members) -> Steps:
+    return ((Flow(group, group),),)
+
+
+def _reduce_scatter(group: Members) -> Steps:
+    return tuple((Flow(group, (member,)),) for member in group)
+
+
+def _all_gather(group: Members) -> Steps:
+    return tuple((Flow((member,), _others(group, member)),) for member in group)
+
+
+def _all_to_all(group: Members) -> Steps:
+    shifted = (group[step:] + group[:step] for step in range(len(group)))
+    return tuple(
+        tuple(Flow((k,), (to,)) for k, to in zip(group, turn, strict=True)) for turn in shifted
+    )
+
+
+_ROOTED: dict[str, Callable[[Members, int], Steps]] = {
+    "unicast": _unicast,
+    "multicast": _multicast,
+    "reduce": _reduce,
+    "scatter": _scatter,
+    "gather": _gather,
+}
+_ROOTLESS: dict[str, Callable[[Members], Steps]] = {
+    "all_reduce": _all_reduce,
+    "reduce_scatter": _reduce_scatter,
+    "all_gather": _all_gather,
+    "all_to_all": _all_to_all,
+}
+COLLECTIVES = (
+    "unicast",
+    "multicast",
+    "reduce",
+    "all_reduce",
+    "reduce_scatter",
+    "all_gather",
+    "scatter",
+    "gather",
+    "all_to_all",
+)

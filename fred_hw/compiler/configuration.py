@@ -1,0 +1,358 @@
+"""State of every micro-switch of FRED_m(P), and where each is in the configuration word."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+from ..checks import check_int
+
+__all__ = [
+    "Configuration",
+    "Field",
+    "code_width",
+    "configuration_width",
+    "layout",
+    "microswitch_counts",
+    "split_count",
+    "stage_count",
+    "subswitch_ports",
+]
+
+Pair = tuple[int, int]
+
+
+def subswitch_ports(ports: int) -> int:
+    """Ports of a middle subswitch of a switch of ``ports``, which is above 2: half, rounded up."""
+    return (ports + 1) // 2
+
+
+def split_count(ports: int) -> int:
+    """Levels of input and output micro-switches around the last crossing: 0 for 2 ports."""
+    check_int("ports", ports, minimum=2)
+    return (ports - 1).bit_length() - 1
+
+
+def stage_count(ports: int) -> int:
+    """Micro-switches on every way from an input to an output.
+
+    S(2) = 1, S(P) = 2 + S(ceil(P / 2)); derived from FRED, arXiv 2406.19580, on the interconnect.
+    """
+    return 1 + 2 * split_count(ports)
+
+
+def code_width(middle: int) -> int:
+    """Bits of a code of 0 to ``middle``: idle, or one of the middle subswitches."""
+    check_int("middle", middle, minimum=2)
+    return middle.bit_length()
+
+
+@lru_cache(maxsize=1024)
+def configuration_width(ports: int, middle: int) -> int:
+    """Bits of the configuration word of a FRED_m(P)."""
+    check_int("ports", ports, minimum=2)
+    codes = 2 * ports * code_width(middle)
+    return 4 if ports == 2 else codes + middle * configuration_width(subswitch_ports(ports), middle)
+
+
+def microswitch_counts(ports: int, middle: int) -> dict[str, int]:
+    """Return how many R-, D- and RD-micro-switches, multiplexers and demultiplexers there are.
+
+    Keys are ``R``, ``D``, ``RD``, ``mux`` and ``demux``.
+    """
+    check_int("ports", ports, minimum=2)
+    check_int("middle", middle, minimum=2)
+    sides = ends = 0
+    copies = 1
+    while ports > 2:
+        sides += copies * (ports // 2)
+        ends += copies * (ports % 2)
+        ports, copies = subswitch_ports(ports), copies * middle
+    return {"R": sides, "D": sides, "RD": copies, "mux": ends, "demux": ends}
+
+
+@dataclass(frozen=True)
+class Field:
+    """Place of one switch's state in the configuration word.
+
+    Parameters
+    ----------
+    path : str
+        Where the switch is: its name behind those of the subswitches around it, with dots
+        between, as in ``middle_0.r_1``.
+    kind : str
+        ``R``, ``D``, ``RD``, ``demux`` or ``mux``.
+    offset, width : int
+        Lowest bit and number of bits.
+    """
+
+    path: str
+    kind: str
+    offset: int
+    width: int
+
+
+@lru_cache(maxsize=16)
+def layout(ports: int, middle: int) -> tuple[Field, ...]:
+    """Return the fields of the configuration word from bit 0 up, without gaps.
+
+    FRED_8(64) has 54,592 of them.
+    """
+    check_int("ports", ports, minimum=2)
+    check_int("middle", middle, minimum=2)
+    return tuple(_fields("", 0, ports, middle))
+
+
+def _fields(prefix: str, offset: int, ports: int, middle: int) -> Iterator[Field]:
+    if ports == 2:
+        yield Field(f"{prefix}rd", "RD", offset, 4)
+        return
+    width = code_width(middle)
+    for kind, end in (("R", "demux"), ("D", "mux")):
+        for k in range(ports // 2):
+            yield Field(f"{prefix}{kind.lower()}_{k}", kind, offset, 2 * width)
+            offset += 2 * width
+        if ports % 2:
+            yield Field(f"{prefix}{end}", end, offset, width)
+            offset += width
+        if kind == "R":
+            inner = subswitch_ports(ports)
+            for c in range(middle):
+                yield from _fields(f"{prefix}middle_{c}.", offset, inner, middle)
+                offset += configuration_width(inner, middle)
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """What one FRED_m(P) does in one phase; frozen and hashable.
+
+    A code is 0 for idle, or c + 1 for middle subswitch c. Two inputs of a micro-switch with one
+    destination are reduced; two outputs with one source get copies of it.
+
+    Parameters
+    ----------
+    ports : int
+        Ports P, at least 2.
+    middle : int
+        Middle subswitches m, at least 2.
+    inputs : tuple of (int, int)
+        Per input micro-switch the destination codes of its inputs; P // 2 of them, none if P is 2.
+    demux : int or None
+        Destination code of the last input if P is odd.
+    subswitches : tuple of Configuration
+        The m middle subswitches, none if P is 2.
+    outputs : tuple of (int, int)
+        Per output micro-switch the source codes of its outputs, as many as ``inputs``.
+    mux : int or None
+        Source code of the last output if P is odd.
+    crossing : (int, int) or None
+        Only if P is 2: what each output gets; 0 nothing, 1 input 0, 2 input 1, 3 both reduced.
+
+    Raises
+    ------
+    TypeError
+        A code is no integer.
+    ValueError
+        A code is out of range, or parts are missing, too many, or of other ports or middle.
+    """
+
+    ports: int
+    middle: int
+    inputs: tuple[Pair, ...] = ()
+    demux: int | None = None
+    subswitches: tuple["Configuration", ...] = ()
+    outputs: tuple[Pair, ...] = ()
+    mux: int | None = None
+    crossing: Pair | None = None
+
+    def __post_init__(self) -> None:
+        _check_size(self.ports, self.middle)
+        crosses, odd = self.ports == 2, self.ports % 2 == 1
+        switches = 0 if crosses else self.ports // 2
+        self._check_pairs("inputs", self.inputs, switches, self.middle)
+        self._check_pairs("outputs", self.outputs, switches, self.middle)
+        crossings = () if self.crossing is None else (self.crossing,)
+        self._check_pairs("crossing", crossings, int(crosses), 3)
+        for name in ("demux", "mux"):
+            code = getattr(self, name)
+            if odd:
+                check_int(f"Configuration {name}", code, minimum=0, maximum=self.middle)
+            elif code is not None:
+                raise ValueError(f"Configuration {name} must be None for even ports, not {code!r}")
+        wanted = [] if crosses else [(subswitch_ports(self.ports), self.middle)] * self.middle
+        given = [(part.ports, part.middle) for part in self.subswitches]
+        if given != wanted:
+            raise ValueError(
+                f"Configuration subswitches must have (ports, middle) {wanted}, not {given}"
+            )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @staticmethod
+    def _check_pairs(name: str, pairs: tuple[Pair, ...], count: int, highest: int) -> None:
+        if len(pairs) != count:
+            raise ValueError(f"Configuration {name} must have {count} pairs, not {len(pairs)}")
+        for pair in pairs:
+            if len(pair) != 2:
+                raise ValueError(f"Configuration {name} must be pairs of codes, not {pair!r}")
+            for code in pair:
+                check_int(f"Configuration {name}", code, minimum=0, maximum=highest)
+
+    @staticmethod
+    def idle(ports: int, middle: int) -> "Configuration":
+        """Return the configuration in which nothing is routed."""
+        _check_size(ports, middle)
+        return _idle(ports, middle)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is routed."""
+        return self.pack() == 0
+
+    def pack(self) -> int:
+        """Return the configuration word, of ``configuration_width(ports, middle)`` bits."""
+        return self._word
+
+    @classmethod
+    def unpack(cls, word: int, ports: int, middle: int) -> "Configuration":
+        """Return the configuration that ``word`` packs.
+
+        Raises
+        ------
+        ValueError
+            The word is out of range, or holds a code above ``middle``.
+        """
+        _check_size(ports, middle)
+        check_int("configuration word", word, minimum=0)
+        width = configuration_width(ports, middle)
+        if word >> width:
+            raise ValueError(f"configuration word must have {width} bits, not {word.bit_length()}")
+        return _unpack(word, ports, middle)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the configuration as JSON-ready values; idle subswitches are None."""
+        data: dict[str, Any] = {"ports": self.ports, "middle": self.middle}
+        if self.crossing is not None:
+            return {**data, "crossing": list(self.crossing)}
+        data["inputs"] = [list(pair) for pair in self.inputs]
+        if self.demux is not None:
+            data["demux"] = self.demux
+        data["subswitches"] = [None if s.is_idle else s.to_dict() for s in self.subswitches]
+        data["outputs"] = [list(pair) for pair in self.outputs]
+        if self.mux is not None:
+            data["mux"] = self.mux
+        return data
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Configuration":
+        """Return the configuration that :meth:`to_dict` gave.
+
+        Raises
+        ------
+        TypeError
+            A value has the wrong type.
+        ValueError
+            A key is missing or unknown, or a value out of range.
+        """
+        if not isinstance(data, Mapping):
+            raise TypeError(f"Configuration must be a mapping, not {data!r:.60}")
+        keys = {"ports", "middle"}
+        if not keys <= set(data):
+            raise ValueError(f"Configuration must have keys middle, ports, not {sorted(data)}")
+        ports, middle = data["ports"], data["middle"]
+        _check_size(ports, middle)
+        keys |= {"crossing"} if ports == 2 else {"inputs", "subswitches", "outputs"}
+        keys |= {"demux", "mux"} if ports % 2 else set()
+        if set(data) != keys:
+            raise ValueError(
+                f"Configuration must have keys {', '.join(sorted(keys))}, not {sorted(data)}"
+            )
+        if ports == 2:
+            return cls(ports, middle, crossing=_pair("crossing", data["crossing"]))
+        inputs, outputs = (
+            tuple(_pair(name, pair) for pair in _list(name, data[name]))
+            for name in ("inputs", "outputs")
+        )
+        subswitches = tuple(
+            _idle(subswitch_ports(ports), middle) if part is None else cls.from_dict(part)
+            for part in _list("subswitches", data["subswitches"])
+        )
+        return cls(ports, middle, inputs, data.get("demux"), subswitches, outputs, data.get("mux"))
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.ports, self.middle, self.pack()))
+
+    @cached_property
+    def _word(self) -> int:
+        word = offset = 0
+        for value, width in self._parts():
+            word |= value << offset
+            offset += width
+        return word
+
+    def _parts(self) -> Iterator[tuple[int, int]]:
+        """Yield value and width of the parts of the word, from bit 0 up."""
+        if self.crossing is not None:
+            yield self.crossing[0] | self.crossing[1] << 2, 4
+            return
+        width = code_width(self.middle)
+        for pairs, single in ((self.inputs, self.demux), (self.outputs, self.mux)):
+            for low, high in pairs:
+                yield low | high << width, 2 * width
+            if single is not None:
+                yield single, width
+            if pairs is self.inputs:
+                for part in self.subswitches:
+                    yield part.pack(), configuration_width(part.ports, part.middle)
+
+
+def _check_size(ports: object, middle: object) -> None:
+    check_int("ports", ports, minimum=2)
+    check_int("middle", middle, minimum=2)
+
+
+@lru_cache(maxsize=1024)
+def _idle(ports: int, middle: int) -> Configuration:
+    if ports == 2:
+        return Configuration(ports, middle, crossing=(0, 0))
+    pairs, end = ((0, 0),) * (ports // 2), 0 if ports % 2 else None
+    subswitches = (_idle(subswitch_ports(ports), middle),) * middle
+    return Configuration(ports, middle, pairs, end, subswitches, pairs, end)
+
+
+def _unpack(word: int, ports: int, middle: int) -> Configuration:
+    if word == 0:
+        return _idle(ports, middle)
+    if ports == 2:
+        return Configuration(ports, middle, crossing=(word & 3, word >> 2))
+    width, inner = code_width(middle), subswitch_ports(ports)
+
+    def take(bits: int) -> int:
+        nonlocal word
+        low, word = word & ((1 << bits) - 1), word >> bits
+        return low
+
+    def side() -> tuple[tuple[Pair, ...], int | None]:
+        pairs = tuple((take(width), take(width)) for _ in range(ports // 2))
+        return pairs, take(width) if ports % 2 else None
+
+    inputs, demux = side()
+    inner_width = configuration_width(inner, middle)
+    subswitches = tuple(_unpack(take(inner_width), inner, middle) for _ in range(middle))
+    outputs, mux = side()
+    return Configuration(ports, middle, inputs, demux, subswitches, outputs, mux)
+
+
+def _list(name: str, value: object) -> list[Any]:
+    if not isinstance(value, list | tuple):
+        raise TypeError(f"Configuration {name} must be a list, not {value!r:.60}")
+    return list(value)
+
+
+def _pair(name: str, value: object) -> Pair:
+    pair = tuple(_list(name, value))
+    if len(pair) != 2:
+        raise ValueError(f"Configuration {name} must be pairs of codes, not {value!r:.60}")
+    return pair[0], pair[1]

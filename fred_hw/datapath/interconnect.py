@@ -1,0 +1,166 @@
+"""The interconnect FRED_m(P): micro-switches in the recursive arrangement of the paper."""
+
+from typing import TypeVar
+
+from amaranth.hdl import Module, Signal, Value
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.compiler.configuration import code_width, configuration_width
+from fred_hw.spec import SwitchSpec
+from fred_hw.unit import Unit
+
+from .flit import Flit, delayed, flit_signature
+from .microswitch import DMicroswitch, RDMicroswitch, RMicroswitch
+from .steering import Demultiplexer, Multiplexer
+
+__all__ = ["Interconnect", "latency_cycles"]
+
+U = TypeVar("U", bound=Unit)
+
+
+def latency_cycles(spec: SwitchSpec) -> int:
+    """Cycles from a flit on an input to the same flit on an output, one number for all paths."""
+    reducing = spec.adder_registers + spec.stage_registers
+    if spec.ports == 2:
+        return reducing
+    middle = spec.with_changes(ports=(spec.ports + 1) // 2)
+    return reducing + latency_cycles(middle) + spec.stage_registers
+
+
+class Interconnect(Unit):
+    """Reduce, broadcast and route flits between P ports as the configuration says.
+
+    FRED, arXiv 2406.19580, section on the switch micro-architecture: a Clos-like network with two
+    ports per outer micro-switch, m middle subswitches and an RD micro-switch at the end of the
+    recursion. It is a rigid pipeline: no ready wires, no arbitration, no buffers.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        Ports, middle subswitches, lanes, number format, operation, registers.
+
+    Members
+    -------
+    i : In(flit).array(P)
+        Flits. All inputs of a flow must be valid in the same cycle: a reduction with an input
+        missing delivers nothing.
+    o : Out(flit).array(P)
+        Flits of the flow that each port is an output of; ``data`` is 0 where no flow ends.
+    configuration : In(configuration_width(P, m))
+        State of every micro-switch, for the flits of the same cycle. It may change each cycle:
+        it moves on stage by stage with the flits it belongs to.
+
+    Timing
+    ------
+    Latency : ``latency_cycles(spec)`` cycles on every path.
+    Throughput : one flit per port and cycle in every configuration.
+    Paths : none.
+    Reset : clears ``valid`` of the flits inside; they are lost.
+    """
+
+    i: list[Flit]
+    o: list[Flit]
+    configuration: Signal
+
+    def __init__(self, *, spec: SwitchSpec) -> None:
+        self.spec = spec
+        self.unit_name = spec.name
+        self.latency = latency_cycles(spec)
+        flit = flit_signature(spec.data_width)
+        super().__init__(
+            {
+                "i": In(flit).array(spec.ports),
+                "o": Out(flit).array(spec.ports),
+                "configuration": In(configuration_width(spec.ports, spec.middle)),
+            }
+        )
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        if self.spec.ports == 2:
+            rd = place(m, "rd", RDMicroswitch(spec=self.spec))
+            m.d.comb += rd.configuration.eq(self.configuration)
+            for port in range(2):
+                connect(m, rd.i[port], self.i[port])
+                connect(m, self.o[port], rd.o[port])
+            return m
+        into, within, out_of = self._configurations(m)
+        subswitches = self._middle_stage(m, within)
+        self._input_stage(m, into, subswitches)
+        self._output_stage(m, out_of, subswitches)
+        return m
+
+    def _configurations(self, m: Module) -> tuple[Value, Value, Value]:
+        """Cut the configuration into stages, each delayed until its flits get there."""
+        spec = self.spec
+        reducing = spec.adder_registers + spec.stage_registers
+        outer = spec.ports * code_width(spec.middle)
+        into, within, out_of = (
+            self.configuration[:outer],
+            self.configuration[outer : len(self.configuration) - outer],
+            self.configuration[len(self.configuration) - outer :],
+        )
+        within = delayed(m, within, reducing, "middle_configuration")
+        out_of = delayed(m, out_of, self.latency - spec.stage_registers, "output_configuration")
+        return into, within, out_of
+
+    def _middle_stage(self, m: Module, configuration: Value) -> list[Unit]:
+        """Place the m subswitches, each FRED_m of half the ports."""
+        spec = self.spec
+        half = spec.with_changes(ports=(spec.ports + 1) // 2)
+        kind = RDMicroswitch if half.ports == 2 else Interconnect
+        subswitches = [kind(spec=half) for _ in range(spec.middle)]
+        for index, subswitch in enumerate(subswitches):
+            place(m, f"middle_{index}", subswitch)
+            word = configuration.word_select(index, len(subswitch.configuration))
+            m.d.comb += subswitch.configuration.eq(word)
+        return subswitches
+
+    def _input_stage(self, m: Module, configuration: Value, subswitches: list[Unit]) -> None:
+        """Place an R micro-switch on each pair of inputs, a demultiplexer on a lone last one."""
+        spec = self.spec
+        width = code_width(spec.middle)
+        for pair in range(spec.ports // 2):
+            r = place(m, f"r_{pair}", RMicroswitch(spec=spec))
+            m.d.comb += r.configuration.eq(configuration.word_select(pair, 2 * width))
+            connect(m, r.i[0], self.i[2 * pair])
+            connect(m, r.i[1], self.i[2 * pair + 1])
+            for subswitch, o in zip(subswitches, r.o, strict=True):
+                connect(m, subswitch.i[pair], o)
+        if spec.ports % 2:
+            demultiplexer = place(m, "demultiplexer", Demultiplexer(spec=spec))
+            m.d.comb += demultiplexer.configuration.eq(configuration[-width:])
+            connect(m, demultiplexer.i, self.i[-1])
+            for subswitch, o in zip(subswitches, demultiplexer.o, strict=True):
+                connect(m, subswitch.i[-1], o)
+
+    def _output_stage(self, m: Module, configuration: Value, subswitches: list[Unit]) -> None:
+        """Place a D micro-switch on each pair of outputs, a multiplexer on a lone last one."""
+        spec = self.spec
+        width = code_width(spec.middle)
+        for pair in range(spec.ports // 2):
+            d = place(m, f"d_{pair}", DMicroswitch(spec=spec))
+            m.d.comb += d.configuration.eq(configuration.word_select(pair, 2 * width))
+            for i, subswitch in zip(d.i, subswitches, strict=True):
+                connect(m, i, subswitch.o[pair])
+            connect(m, self.o[2 * pair], d.o[0])
+            connect(m, self.o[2 * pair + 1], d.o[1])
+        if spec.ports % 2:
+            multiplexer = place(m, "multiplexer", Multiplexer(spec=spec))
+            m.d.comb += multiplexer.configuration.eq(configuration[-width:])
+            for i, subswitch in zip(multiplexer.i, subswitches, strict=True):
+                connect(m, i, subswitch.o[-1])
+            connect(m, self.o[-1], multiplexer.o)
+
+
+def connect(m: Module, target: Flit, source: Flit) -> None:
+    """Wire ``source`` to ``target``; both may be inputs or both outputs, at a module's border."""
+    m.d.comb += [target.valid.eq(source.valid), target.data.eq(source.data)]
+
+
+def place(m: Module, name: str, unit: U) -> U:
+    """Make ``unit`` a submodule and name the wires at its ports after it, for readers."""
+    m.submodules[name] = unit
+    for path, _, signal in unit.signature.flatten(unit):
+        signal.name = "_".join([name, *(str(part) for part in path)])
+    return unit

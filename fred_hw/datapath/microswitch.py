@@ -1,0 +1,226 @@
+"""Micro-switches: the R, D and RD parts that a FRED interconnect is made of.
+
+The settings are those of :mod:`fred_hw.compiler.configuration`. They leave no illegal state: any
+setting below the number of codes does what it says, any other is idle.
+"""
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.compiler.configuration import code_width
+from fred_hw.spec import SwitchSpec
+from fred_hw.unit import Unit
+
+from .flit import Flit, delayed, flit_signature
+from .reducer import Reducer
+
+__all__ = [
+    "DMicroswitch",
+    "RDMicroswitch",
+    "RMicroswitch",
+    "drive",
+    "gate",
+    "select",
+]
+
+
+def gate(data: Value, enable: Value) -> Value:
+    """Return ``data`` while ``enable`` is high, else 0, so that idle outputs do not toggle."""
+    return Mux(enable, data, 0)
+
+
+def drive(m: Module, o: Flit, valid: Value, data: Value, registers: int, name: str) -> None:
+    """Send a flit to ``o`` through ``registers`` pipeline registers."""
+    m.d.comb += [
+        o.valid.eq(delayed(m, valid, registers, f"{name}_valid", reset=True)),
+        o.data.eq(delayed(m, data, registers, f"{name}_data")),
+    ]
+
+
+class _Reducing(Unit):
+    """What R and RD share: both inputs, delayed as long as their reduction takes."""
+
+    i: list[Flit]
+    o: list[Flit]
+    configuration: Signal
+    spec: SwitchSpec
+
+    def _operands(self, m: Module) -> tuple[Flit, Flit, Value, Value]:
+        """Return both flits, the reduced data and the configuration, all of the same cycle."""
+        depth = self.spec.adder_registers
+        m.submodules.reducer = reducer = Reducer(spec=self.spec)
+        flits = []
+        for index, i in enumerate(self.i):
+            flit = flit_signature(self.spec.data_width).create(path=(f"i{index}",))
+            m.d.comb += [
+                flit.valid.eq(delayed(m, i.valid, depth, f"i{index}_valid", reset=True)),
+                flit.data.eq(delayed(m, i.data, depth, f"i{index}_data")),
+            ]
+            flits.append(flit)
+        m.d.comb += [reducer.i0.eq(self.i[0].data), reducer.i1.eq(self.i[1].data)]
+        configuration = delayed(m, self.configuration, depth, "configuration")
+        return flits[0], flits[1], reducer.o, configuration
+
+    def _select(self, m: Module, index: int, takes: tuple[Value, Value], operands: tuple) -> None:
+        """Drive output ``index`` with the inputs that it takes: either, both reduced, or none."""
+        i0, i1, reduced, _ = operands
+        take0, take1, both = (Signal(name=f"o{index}_{n}") for n in ("take0", "take1", "both"))
+        m.d.comb += [take0.eq(takes[0]), take1.eq(takes[1]), both.eq(takes[0] & takes[1])]
+        # A reduction waits for both: the sum of a part is never sent on.
+        valid = Mux(both, i0.valid & i1.valid, (take0 & i0.valid) | (take1 & i1.valid))
+        data = gate(i0.data, take0 & ~both) | gate(i1.data, take1 & ~both) | gate(reduced, both)
+        drive(m, self.o[index], valid, data, self.spec.stage_registers, f"o{index}")
+
+
+class RMicroswitch(_Reducing):
+    """Route each of two inputs to one of m outputs; reduce them when both go to the same.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        Gives m (``middle``), lanes, operation and pipeline registers.
+
+    Members
+    -------
+    i : In(flit).array(2)
+        Flits; a reduction takes both in the same cycle and yields nothing if one is missing.
+    o : Out(flit).array(m)
+        Flits to the middle subswitches; ``data`` is 0 where no input is routed.
+    configuration : In(2 * code_width(m))
+        Destination of input 0 (low half) and of input 1, for the flits of the same cycle: 0 is
+        nowhere, c + 1 is output c; equal destinations reduce.
+
+    Timing
+    ------
+    Latency : ``adder_registers + stage_registers`` cycles, reducing or not.
+    Throughput : one flit per port and cycle.
+    Paths : none.
+    Reset : clears ``valid`` of the flits inside; they are lost.
+    """
+
+    def __init__(self, *, spec: SwitchSpec) -> None:
+        self.spec = spec
+        self.unit_name = f"r_microswitch_m{spec.middle}_{spec.suffix()}"
+        flit = flit_signature(spec.data_width)
+        super().__init__(
+            {
+                "i": In(flit).array(2),
+                "o": Out(flit).array(spec.middle),
+                "configuration": In(2 * code_width(spec.middle)),
+            }
+        )
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        operands = self._operands(m)
+        width = code_width(self.spec.middle)
+        destinations = [operands[3].word_select(k, width) for k in range(2)]
+        for index in range(self.spec.middle):
+            code = Const(index + 1, width)
+            takes = (destinations[0] == code, destinations[1] == code)
+            self._select(m, index, takes, operands)
+        return m
+
+
+class RDMicroswitch(_Reducing):
+    """Switch two inputs to two outputs, reducing, distributing or both.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        Gives lanes, operation and pipeline registers.
+
+    Members
+    -------
+    i : In(flit).array(2)
+        Flits; a reduction takes both in the same cycle and yields nothing if one is missing.
+    o : Out(flit).array(2)
+        Flits; ``data`` is 0 where no input is selected.
+    configuration : In(4)
+        Selection of output 0 (low half) and of output 1, for the flits of the same cycle: bit 0
+        takes input 0, bit 1 takes input 1, both bits reduce.
+
+    Timing
+    ------
+    Latency : ``adder_registers + stage_registers`` cycles, reducing or not.
+    Throughput : one flit per port and cycle.
+    Paths : none.
+    Reset : clears ``valid`` of the flits inside; they are lost.
+    """
+
+    def __init__(self, *, spec: SwitchSpec) -> None:
+        self.spec = spec
+        self.unit_name = f"rd_microswitch_{spec.suffix()}"
+        flit = flit_signature(spec.data_width)
+        members = {"i": In(flit).array(2), "o": Out(flit).array(2), "configuration": In(4)}
+        super().__init__(members)
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        operands = self._operands(m)
+        for index in range(2):
+            selection = operands[3].word_select(index, 2)
+            self._select(m, index, (selection[0], selection[1]), operands)
+        return m
+
+
+class DMicroswitch(Unit):
+    """Route one of m inputs to each of two outputs; the same to both distributes it.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        Gives m (``middle``), lanes and pipeline registers.
+
+    Members
+    -------
+    i : In(flit).array(m)
+        Flits from the middle subswitches.
+    o : Out(flit).array(2)
+        Flits; ``data`` is 0 where no input is selected.
+    configuration : In(2 * code_width(m))
+        Source of output 0 (low half) and of output 1, for the flits of the same cycle: 0 is none,
+        c + 1 is input c.
+
+    Timing
+    ------
+    Latency : ``stage_registers`` cycles.
+    Throughput : one flit per port and cycle.
+    Paths : none.
+    Reset : clears ``valid`` of the flits inside; they are lost.
+    """
+
+    i: list[Flit]
+    o: list[Flit]
+    configuration: Signal
+
+    def __init__(self, *, spec: SwitchSpec) -> None:
+        self.spec = spec
+        self.unit_name = f"d_microswitch_m{spec.middle}_{spec.suffix(reduces=False)}"
+        flit = flit_signature(spec.data_width)
+        super().__init__(
+            {
+                "i": In(flit).array(spec.middle),
+                "o": Out(flit).array(2),
+                "configuration": In(2 * code_width(spec.middle)),
+            }
+        )
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        width = code_width(self.spec.middle)
+        for index in range(2):
+            source = self.configuration.word_select(index, width)
+            valid, data = select(source, self.i)
+            drive(m, self.o[index], valid, data, self.spec.stage_registers, f"o{index}")
+        return m
+
+
+def select(source: Value, flits: list[Flit]) -> tuple[Value, Value]:
+    """Return valid and data of the flit that ``source`` names, c + 1 for flit c, or 0 for none."""
+    takes = [source == Const(index + 1, len(source)) for index in range(len(flits))]
+    valid = Cat(take & flit.valid for take, flit in zip(takes, flits, strict=True)).any()
+    data = gate(flits[0].data, takes[0])
+    for index, flit in enumerate(flits[1:], 1):
+        data |= gate(flit.data, takes[index])
+    return valid, data

@@ -1,0 +1,115 @@
+"""Demultiplexer and multiplexer: how the odd port reaches the middle subswitches."""
+
+from amaranth.hdl import Const, Module, Signal
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.compiler.configuration import code_width
+from fred_hw.spec import SwitchSpec
+from fred_hw.unit import Unit
+
+from .flit import Flit, delayed, flit_signature
+from .microswitch import drive, gate, select
+
+__all__ = ["Demultiplexer", "Multiplexer"]
+
+
+class Demultiplexer(Unit):
+    """Route one input to one of m outputs, in the time of an R micro-switch.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        Gives m (``middle``), lanes and pipeline registers.
+
+    Members
+    -------
+    i : In(flit)
+        Flits of the last input port.
+    o : Out(flit).array(m)
+        Flits to the middle subswitches; ``data`` is 0 where the input is not routed.
+    configuration : In(code_width(m))
+        Destination for the flit of the same cycle: 0 is nowhere, c + 1 is output c.
+
+    Timing
+    ------
+    Latency : ``adder_registers + stage_registers`` cycles, so that no path is shorter.
+    Throughput : one flit per cycle.
+    Paths : none.
+    Reset : clears ``valid`` of the flits inside; they are lost.
+    """
+
+    i: Flit
+    o: list[Flit]
+    configuration: Signal
+
+    def __init__(self, *, spec: SwitchSpec) -> None:
+        self.spec = spec
+        self.unit_name = f"demultiplexer_m{spec.middle}_{spec.suffix()}"
+        flit = flit_signature(spec.data_width)
+        super().__init__(
+            {
+                "i": In(flit),
+                "o": Out(flit).array(spec.middle),
+                "configuration": In(code_width(spec.middle)),
+            }
+        )
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        spec = self.spec
+        # One delay line before the fork costs 1/m of as many delays behind it.
+        valid = delayed(m, self.i.valid, spec.adder_registers, "i_valid", reset=True)
+        data = delayed(m, self.i.data, spec.adder_registers, "i_data")
+        destination = delayed(m, self.configuration, spec.adder_registers, "configuration")
+        for index, o in enumerate(self.o):
+            take = destination == Const(index + 1, len(destination))
+            drive(m, o, valid & take, gate(data, take), spec.stage_registers, f"o{index}")
+        return m
+
+
+class Multiplexer(Unit):
+    """Route one of m inputs to one output, in the time of a D micro-switch.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        Gives m (``middle``), lanes and pipeline registers.
+
+    Members
+    -------
+    i : In(flit).array(m)
+        Flits from the middle subswitches.
+    o : Out(flit)
+        Flits to the last output port; ``data`` is 0 where no input is selected.
+    configuration : In(code_width(m))
+        Source for the flit of the same cycle: 0 is none, c + 1 is input c.
+
+    Timing
+    ------
+    Latency : ``stage_registers`` cycles.
+    Throughput : one flit per cycle.
+    Paths : none.
+    Reset : clears ``valid`` of the flits inside; they are lost.
+    """
+
+    i: list[Flit]
+    o: Flit
+    configuration: Signal
+
+    def __init__(self, *, spec: SwitchSpec) -> None:
+        self.spec = spec
+        self.unit_name = f"multiplexer_m{spec.middle}_{spec.suffix(reduces=False)}"
+        flit = flit_signature(spec.data_width)
+        super().__init__(
+            {
+                "i": In(flit).array(spec.middle),
+                "o": Out(flit),
+                "configuration": In(code_width(spec.middle)),
+            }
+        )
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        valid, data = select(self.configuration, self.i)
+        drive(m, self.o, valid, data, self.spec.stage_registers, "o")
+        return m

@@ -1,0 +1,67 @@
+"""Specifications from files and presets."""
+
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from .errors import InputError
+from .files import read_yaml, validate
+from .spec import SwitchSpec
+
+__all__ = ["PRESETS", "load_spec", "parse_change", "preset_summary"]
+
+_FOLDER = Path(str(resources.files("fred_hw") / "presets"))
+
+PRESETS: tuple[str, ...] = tuple(sorted(path.stem for path in _FOLDER.glob("*.yaml")))
+
+
+def load_spec(source: str, changes: Mapping[str, Any] | None = None) -> SwitchSpec:
+    """Return the specification in the YAML file or preset ``source``, some fields changed.
+
+    Parameters
+    ----------
+    source : str
+        Name of a preset, or path of a YAML file.
+    changes : Mapping, optional
+        Values that replace those of the file, by field name.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or a field is unknown, missing or out of range.
+    """
+    path = _FOLDER / f"{source}.yaml" if source in PRESETS else Path(source)
+    if source not in PRESETS and not path.exists() and not path.suffix:
+        known = ", ".join(PRESETS)
+        raise InputError(source, "", f"must be an existing file or one of the presets {known}")
+    data = read_yaml(path)
+    if changes and isinstance(data, Mapping):
+        data = {**data, **changes}
+    return validate(SwitchSpec, data, source)
+
+
+def parse_change(text: str) -> tuple[str, Any]:
+    """Return field and value of a ``key=value`` argument, the value read as YAML.
+
+    Raises
+    ------
+    InputError
+        There is no key, no ``=``, or the value is not YAML.
+    """
+    key, separator, value = text.partition("=")
+    if not separator or not key.strip():
+        raise InputError("--set", "", f"must be key=value, not {text!r}")
+    try:
+        return key.strip(), yaml.safe_load(value)
+    except (yaml.YAMLError, ValueError, RecursionError):  # a date of month 13 is a ValueError
+        raise InputError("--set", key.strip(), f"must be a YAML value, not {value!r}") from None
+
+
+def preset_summary(name: str) -> str:
+    """Return what the first comment line of a preset says it is for."""
+    text = (_FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
+    first = text.splitlines()[0]
+    return first.lstrip("# ").strip() if first.startswith("#") else ""

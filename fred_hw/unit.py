@@ -1,0 +1,53 @@
+"""Base of every hardware unit: one named module however often it is used."""
+
+from typing import Protocol, runtime_checkable
+
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+
+__all__ = ["Emitter", "Unit"]
+
+
+@runtime_checkable
+class Emitter(Protocol):
+    """Platform of the generator: emits each distinct unit once and gives back an instance of it."""
+
+    def instantiate(self, unit: "Unit") -> object:
+        """Return an instance of the module emitted for ``unit``, connected to its ports."""
+        ...
+
+
+class Unit(wiring.Component):
+    """Define a component that the generator emits once, as a module of its own.
+
+    Subclasses set ``unit_name`` before they call ``super().__init__``, or give it as a property,
+    and implement ``build`` in place of ``elaborate``. Under the generator a unit becomes an
+    instance of its module; under any other platform, a simulator's for one, it is built in place.
+
+    Attributes
+    ----------
+    unit_name : str
+        Name of the generated module; equal names mean equal hardware.
+    clocked, resettable : bool
+        Whether the module has the ports ``clk`` and ``rst``; one without registers has neither,
+        and one whose registers all hold data needs no reset.
+    """
+
+    unit_name: str
+    clocked: bool = True
+    resettable: bool = True
+
+    def build(self, platform: object) -> Module:
+        """Return the hardware of the unit; units inside are submodules as usual.
+
+        Raises
+        ------
+        NotImplementedError
+            The subclass has none.
+        """
+        raise NotImplementedError
+
+    def elaborate(self, platform: object) -> object:
+        if isinstance(platform, Emitter):
+            return platform.instantiate(self)
+        return self.build(platform)

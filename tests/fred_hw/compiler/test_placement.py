@@ -1,0 +1,98 @@
+"""Tests of fred_hw.compiler.placement."""
+
+import re
+from typing import Any
+
+import pytest
+
+from fred_hw.compiler.flows import Flow, check_flows
+from fred_hw.compiler.placement import (
+    Strategy,
+    dp_groups,
+    mp_groups,
+    phases,
+    pp_groups,
+    strategies,
+)
+
+
+def test_text_comes_back() -> None:
+    assert Strategy.parse("MP2-DP5-PP2") == Strategy(mp=2, dp=5, pp=2)
+    assert str(Strategy(2, 5, 2)) == "MP2-DP5-PP2"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "MP2", "mp2-dp5-pp2", "DP5-MP2-PP2", "MP2-DP5-PP2 ", "MP-1-DP1-PP1"]
+)
+def test_other_text_is_refused(text: str) -> None:
+    message = f"strategy must be of the form MP2-DP5-PP2, not {text!r}"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        Strategy.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "kind", "message"),
+    [
+        ((0, 1, 1), ValueError, "Strategy mp must be 1 or more, not 0"),
+        ((1, 1.0, 1), TypeError, "Strategy dp must be an integer, not 1.0"),
+        ((1, 1, True), TypeError, "Strategy pp must be an integer, not True"),
+    ],
+)
+def test_bad_size_is_refused(sizes: Any, kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=f"^{re.escape(message)}$"):
+        Strategy(*sizes)
+
+
+def test_mp_neighbours_are_side_by_side_then_pp_then_dp() -> None:
+    strategy = Strategy(2, 5, 2)
+    assert [strategy.port(1, 0, 0), strategy.port(0, 0, 1), strategy.port(0, 1, 0)] == [1, 2, 4]
+    assert mp_groups(strategy)[:2] == ((0, 1), (2, 3))
+    assert dp_groups(strategy)[0] == (0, 4, 8, 12, 16)
+    assert pp_groups(strategy)[:2] == ((0, 2), (1, 3))
+    for groups in (mp_groups(strategy), dp_groups(strategy), pp_groups(strategy)):
+        assert sorted(port for group in groups for port in group) == list(range(20))
+
+
+def test_worker_outside_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^worker pp must be 0 to 1, not 2$"):
+        Strategy(2, 5, 2).port(0, 0, 2)
+
+
+def test_phases_of_a_small_strategy() -> None:
+    found = phases(Strategy(2, 1, 3), ports=6)
+    assert found == {
+        "mp_all_reduce": tuple(Flow((k, k + 1), (k, k + 1)) for k in (0, 2, 4)),
+        "pp_forward": (Flow((0,), (2, 3)), Flow((2,), (4, 5))),
+        "pp_backward": (Flow((2,), (0, 1)), Flow((4,), (2, 3))),
+    }
+    assert list(phases(Strategy(2, 2, 2))) == [
+        "mp_all_reduce",
+        "dp_all_reduce",
+        "pp_forward",
+        "pp_backward",
+    ]
+    assert phases(Strategy(1, 1, 1)) == {}
+
+
+def test_phases_have_disjoint_flows() -> None:
+    for strategy in strategies(24):
+        for flows in phases(strategy).values():
+            assert check_flows(flows, 24) == flows
+
+
+def test_too_many_workers_are_refused() -> None:
+    message = (
+        r"^strategy MP2-DP5-PP2 must have at most as many workers as the switch has ports "
+        r"\(19\), not 20$"
+    )
+    with pytest.raises(ValueError, match=message):
+        phases(Strategy(2, 5, 2), ports=19)
+    assert len(phases(Strategy(2, 5, 2), ports=20)) == 4
+
+
+def test_all_strategies_are_found() -> None:
+    sizes = range(1, 13)
+    want = [Strategy(a, b, c) for a in sizes for b in sizes for c in sizes if a * b * c <= 12]
+    assert list(strategies(12)) == want
+    with pytest.raises(ValueError, match=r"^workers_max must be 1 or more, not 0$"):
+        strategies(0)

@@ -1,0 +1,108 @@
+"""Tests of fred_hw.spec and fred_hw.load."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from fred_hw.errors import InputError
+from fred_hw.files import validate
+from fred_hw.load import PRESETS, load_spec, parse_change
+from fred_hw.spec import SwitchSpec
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"ports": 1}, "ports: must be an integer from 2 to 64, not 1"),
+        ({"ports": 65}, "ports: must be an integer from 2 to 64, not 65"),
+        ({"ports": True}, "ports: must be an integer from 2 to 64, not True"),
+        ({"ports": 8.0}, "ports: must be an integer from 2 to 64, not 8.0"),
+        ({"ports": None}, "ports: must be an integer from 2 to 64, not None"),
+        ({"middle": 1}, "middle: must be an integer from 2 to 8, not 1"),
+        ({"middle": 9}, "middle: must be an integer from 2 to 8, not 9"),
+        ({"lanes": 0}, "lanes: must be an integer from 1 to 256, not 0"),
+        ({"lanes": 257}, "lanes: must be an integer from 1 to 256, not 257"),
+        ({"stage_registers": 0}, "stage_registers: must be an integer from 1 to 4, not 0"),
+        ({"adder_registers": 9}, "adder_registers: must be an integer from 0 to 8, not 9"),
+        ({"operation": "mul"}, "operation: must be one of sum, max, min, not 'mul'"),
+        ({"overflow": 1}, "overflow: must be one of saturate, wrap, not 1"),
+        (
+            {"format": "fp8"},
+            "format: must be one of fp16, bf16, fp32, int8, int16, int32, not 'fp8'",
+        ),
+    ],
+    ids=str,
+)
+def test_bad_field_is_refused_by_name(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as refused:
+        validate(SwitchSpec, {"ports": 8, **change}, "f.yaml")
+    assert str(refused.value) == f"f.yaml: {message}"
+    with pytest.raises(ValidationError):
+        SwitchSpec(**{"ports": 8, **change})
+
+
+def test_missing_and_unknown_keys_are_refused() -> None:
+    with pytest.raises(InputError, match=r"^f: ports: is required and was not given$"):
+        validate(SwitchSpec, {}, "f")
+    with pytest.raises(InputError, match=r"^f: port: unknown key; allowed are ports, middle, "):
+        validate(SwitchSpec, {"ports": 4, "port": 4}, "f")
+
+
+@pytest.mark.parametrize(
+    ("fields", "name"),
+    [
+        ({"ports": 8}, "fred_m3_p8_fp16x4"),
+        ({"ports": 8, "operation": "max"}, "fred_m3_p8_fp16x4_max"),
+        ({"ports": 8, "format": "int8", "overflow": "wrap"}, "fred_m3_p8_int8x4_wrap"),
+        ({"ports": 5, "middle": 2, "adder_registers": 0}, "fred_m2_p5_fp16x4_a0"),
+        ({"ports": 5, "stage_registers": 2, "lanes": 16}, "fred_m3_p5_fp16x16_s2"),
+    ],
+)
+def test_name_is_stable(fields: dict[str, Any], name: str) -> None:
+    assert SwitchSpec(**fields).name == name
+
+
+def test_specification_is_a_value() -> None:
+    spec = SwitchSpec(ports=8)
+    assert hash(spec) == hash(SwitchSpec(ports=8, lanes=4))
+    assert spec.with_changes(lanes=8).lanes == 8 and spec.lanes == 4
+    with pytest.raises(ValidationError):
+        spec.ports = 4
+
+
+def test_overflow_that_changes_nothing_makes_no_other_hardware() -> None:
+    assert SwitchSpec(ports=4, overflow="wrap") == SwitchSpec(ports=4)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_presets_load(preset: str) -> None:
+    assert load_spec(preset).name.startswith("fred_m3_p")
+
+
+def test_wafer_chiplets_are_as_published() -> None:
+    chiplets = {name: load_spec(name) for name in ("l1-12", "l1-11", "l2-10")}
+    assert {name: spec.ports for name, spec in chiplets.items()} == {
+        "l1-12": 12,
+        "l1-11": 11,
+        "l2-10": 10,
+    }
+    assert {(s.middle, s.format, s.lanes) for s in chiplets.values()} == {(3, "fp16", 256)}
+
+
+def test_changes_are_read_as_yaml() -> None:
+    assert parse_change("lanes=8") == ("lanes", 8)
+    assert parse_change("format=bf16") == ("format", "bf16")
+    assert load_spec("small-4", {"lanes": 8}).lanes == 8
+    with pytest.raises(InputError, match=r"^--set: must be key=value, not 'lanes'$"):
+        parse_change("lanes")
+    with pytest.raises(InputError, match=r"^--set: lanes: must be a YAML value, not '2020-13-45'$"):
+        parse_change("lanes=2020-13-45")
+
+
+def test_an_impossible_date_in_a_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "f.yaml"
+    path.write_text("ports: 2020-13-45\n")
+    with pytest.raises(InputError, match=r"^.*f.yaml: must be YAML, not text with an error: "):
+        load_spec(str(path))
