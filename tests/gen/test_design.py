@@ -1,0 +1,176 @@
+"""Tests of gen.design and gen.emitter: what is generated, and that tools accept it."""
+
+import json
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+import yaml
+
+from fred_hw.compiler.configuration import configuration_width, microswitch_counts
+from fred_hw.load import PRESETS, load_spec
+from fred_hw.spec import SwitchSpec
+from gen.design import Design, generate
+from gen.write import write_files
+from testbench.tools import icarus_bin, verilator_bin
+
+GOLDEN = Path(__file__).parent / "golden"
+SMALL = ("tiny-2", "small-4", "odd-5", "demo-8")
+LARGE = tuple(name for name in PRESETS if name not in SMALL)
+MOST_LANES = 16  # the chiplets' 256 lanes are 256 equal instances
+ALL = [*SMALL, *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE)]
+KINDS = {
+    "R": "r_microswitch_",
+    "D": "d_microswitch_",
+    "RD": "rd_microswitch_",
+    "mux": "multiplexer_",
+    "demux": "demultiplexer_",
+}
+
+
+@cache
+def design_of(preset: str, most_lanes: int = MOST_LANES) -> Design:
+    spec = load_spec(preset)
+    return generate(spec.with_changes(lanes=min(spec.lanes, most_lanes)))
+
+
+@pytest.mark.parametrize("preset", ALL)
+def test_each_distinct_module_stands_once(preset: str) -> None:
+    design = design_of(preset)
+    names = re.findall(r"^module (\S+?)\(", design.verilog, re.MULTILINE)
+    assert sorted(names) == sorted(design.modules)
+    assert all(re.fullmatch(r"[a-z][a-z0-9_]*", name) for name in names)
+
+
+@pytest.mark.parametrize("preset", SMALL)
+def test_instances_are_as_many_as_the_paper_has_microswitches(preset: str) -> None:
+    design = design_of(preset)
+    counts = {
+        kind: sum(n for name, n in design.modules.items() if name.startswith(prefix))
+        for kind, prefix in KINDS.items()
+    }
+    assert counts == microswitch_counts(design.spec.ports, design.spec.middle)
+
+
+@pytest.mark.slow
+def test_64_ports_of_16_lanes_stay_under_2_mb() -> None:
+    design = design_of("big-64")
+    assert design.manifest["verilog_bytes"] < 2_000_000
+    assert design.modules["fp16_add_a2"] == 16 * (422 + 243)
+
+
+@pytest.mark.parametrize("preset", SMALL)
+def test_manifest_tells_the_ports_of_the_verilog(preset: str) -> None:
+    design = design_of(preset)
+    top = re.search(rf"^module {design.name}\(.*?^endmodule", design.verilog, re.M | re.S)
+    assert top is not None
+    found = {
+        (name, direction, int(high or 0) + 1)
+        for direction, high, name in re.findall(
+            r"^  (input|output) (?:\[(\d+):0\] )?(\w+);", top[0], re.MULTILINE
+        )
+    }
+    listed = {(p["name"], p["direction"], p["width"]) for p in design.manifest["ports"]}
+    assert listed == found
+    assert ("i__0__valid", "input", 1) in listed
+    assert ("o__1__data", "output", design.spec.data_width) in listed
+
+
+@pytest.mark.parametrize("preset", SMALL)
+def test_manifest_lays_the_configuration_out_without_gaps(preset: str) -> None:
+    configuration = design_of(preset).manifest["configuration"]
+    end = 0
+    for place in configuration["fields"]:
+        assert place["offset"] == end
+        end += place["width"]
+    assert end == configuration["width"]
+
+
+@pytest.mark.parametrize("hash_seed", ["0", "1"])
+def test_text_does_not_depend_on_the_process(hash_seed: str) -> None:
+    code = "from gen.design import generate; from fred_hw.load import load_spec; import sys; "
+    code += "sys.stdout.write(generate(load_spec('odd-5')).verilog)"
+    said = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONHASHSEED": hash_seed, "PATH": "/usr/bin:/bin"},
+    )
+    assert said.stdout == design_of("odd-5").verilog
+
+
+def test_golden_verilog_is_unchanged() -> None:
+    design = design_of("tiny-2")
+    assert design.verilog == (GOLDEN / f"{design.name}.v").read_text()
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("preset", ALL)
+def test_verilator_finds_nothing_beyond_the_waivers(preset: str, tmp_path: Path) -> None:
+    # Verilator looks at every instance, which takes minutes for thousands of equal lanes.
+    design = design_of(preset, most_lanes=2 if preset in LARGE else MOST_LANES)
+    write_files(design.files(), tmp_path)
+    folder = verilator_bin()
+    assert folder is not None
+    said = subprocess.run(
+        [folder / "verilator", "--lint-only", "-Wall", f"{design.name}.vlt", f"{design.name}.v"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (said.returncode, said.stderr) == (0, "")
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("preset", SMALL)
+def test_icarus_accepts_it_as_verilog_2005(preset: str, tmp_path: Path) -> None:
+    design = design_of(preset)
+    write_files(design.files(), tmp_path)
+    folder = icarus_bin()
+    assert folder is not None
+    said = subprocess.run(
+        [folder / "iverilog", "-g2005", "-Wall", "-t", "null", f"{design.name}.v"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert said.returncode == 0, said.stderr
+
+
+def test_core_file_names_files_that_exist(tmp_path: Path) -> None:
+    design = design_of("small-4")
+    write_files(design.files(), tmp_path)
+    first, _, rest = (tmp_path / f"{design.name}.core").read_text().partition("\n")
+    assert first == "CAPI=2:"
+    core = yaml.safe_load(rest)
+    named = [file for fileset in core["filesets"].values() for file in fileset["files"]]
+    assert sorted(named) == sorted(
+        path.name for path in tmp_path.iterdir() if path.suffix in {".v", ".sdc", ".vlt"}
+    )
+    assert {core["targets"][target]["toplevel"] for target in core["targets"]} == {design.name}
+
+
+def test_constraints_hold_the_period_of_the_clock() -> None:
+    files = design_of("small-4").files()
+    assert "set period 0.8533\n" in files["fred_m3_p4_fp16x4.sdc"]
+
+
+def test_manifest_is_json_with_the_whole_specification() -> None:
+    design = design_of("odd-5")
+    manifest = json.loads(design.files()[f"{design.name}.json"])
+    assert SwitchSpec(**manifest["spec"]) == design.spec
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ports", [2, 3, 6, 11, 17, 23, 32, 47, 63])
+def test_every_size_generates(ports: int) -> None:
+    spec = SwitchSpec(ports=ports, middle=3, format="int8", lanes=1)
+    design = generate(spec)
+    width = next(bits for name, _, bits in design.ports if name == "configuration")
+    assert width == configuration_width(ports, spec.middle)
