@@ -1,0 +1,1 @@
+"""Collectives: schedules of transfers, their symbolic check and their simulation."""

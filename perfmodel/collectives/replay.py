@@ -1,0 +1,84 @@
+"""Symbolic check: a schedule replayed on sets of contributions instead of numbers."""
+
+from ..transfer import Transfer
+from .schedule import Part, Schedule
+
+__all__ = ["replay"]
+
+
+class _State:
+    """What each NPU holds of each shard: a set of contributing NPUs, as bits of an integer."""
+
+    def __init__(self) -> None:
+        self.held: dict[tuple[int, int], int] = {}
+        self.brought_by: dict[tuple[int, int], set[int]] = {}
+
+    def apply(self, number: int, transfer: Transfer) -> None:
+        for shard in transfer.shards:
+            message = 0
+            for source in transfer.sources:
+                held = self.held.get((source, shard), 0)
+                late = self.brought_by.get((source, shard), set()) - set(transfer.after)
+                if not held or late or held & message:
+                    problem = "sends nothing" if not held else "adds a contribution twice"
+                    if late:
+                        problem = f"does not wait for {sorted(late)}"
+                    raise ValueError(
+                        f"transfer {number} must send complete data, "
+                        f"but {problem} at NPU {source}, shard {shard}"
+                    )
+                message |= held
+            for target in transfer.targets:
+                self._receive(number, transfer, target, shard, message)
+
+    def _receive(
+        self, number: int, transfer: Transfer, target: int, shard: int, message: int
+    ) -> None:
+        key = (target, shard)
+        if transfer.action == "copy":
+            self.held[key], self.brought_by[key] = message, {number}
+            return
+        if self.held.get(key, 0) & message:
+            raise ValueError(
+                f"transfer {number} must add each contribution once, "
+                f"but NPU {target} has some of shard {shard} already"
+            )
+        self.held[key] = self.held.get(key, 0) | message
+        self.brought_by.setdefault(key, set()).add(number)
+
+
+def replay(schedule: Schedule) -> None:
+    """Check that every member ends with what the pattern promises.
+
+    Each NPU starts with its own contribution to every shard (in an all-gather or a broadcast only
+    the owner of a shard has one). In the end each member must hold, for every shard (after a
+    reduce-scatter for those it owns), each contribution exactly once. A transfer may only send
+    what transfers in its ``after`` have brought, so the result holds for any timing.
+
+    Raises
+    ------
+    ValueError
+        The schedule breaks one of these rules; the message names the transfer or the NPU.
+    """
+    state = _State()
+    reduces = schedule.pattern in ("all_reduce", "reduce_scatter")
+    for part in schedule.parts:
+        for shard, owner in part.owners.items():
+            for npu in part.members if reduces else (owner,):
+                state.held[npu, shard] = 1 << npu
+    for number, transfer in enumerate(schedule.transfers):
+        state.apply(number, transfer)
+    for part in schedule.parts:
+        _check_end(schedule, part, state)
+
+
+def _check_end(schedule: Schedule, part: Part, state: _State) -> None:
+    everyone = sum(1 << npu for npu in part.members)
+    reduces = schedule.pattern in ("all_reduce", "reduce_scatter")
+    for shard, owner in part.owners.items():
+        wanted = everyone if reduces else 1 << owner
+        for npu in (owner,) if schedule.pattern == "reduce_scatter" else part.members:
+            held = state.held.get((npu, shard), 0)
+            if held != wanted:
+                missing = [i for i in part.members if (wanted & ~held) >> i & 1]
+                raise ValueError(f"NPU {npu} must end with all of shard {shard}; misses {missing}")

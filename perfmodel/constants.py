@@ -1,0 +1,24 @@
+"""Published constants of the wafer (Rashidi et al., arXiv 2406.19580 v2), in SI base units."""
+
+__all__ = [
+    "HBM_BYTES_PER_S",
+    "IO_BYTES_PER_S",
+    "LINK_LATENCY_S",
+    "MESH_LINK_BYTES_PER_S",
+    "NPU_L1_BYTES_PER_S",
+]
+
+LINK_LATENCY_S = 20e-9
+"""Latency of a link in one direction [s]."""
+
+MESH_LINK_BYTES_PER_S = 750e9
+"""Bandwidth of one of the four links of an NPU in the baseline mesh, each direction [B/s]."""
+
+NPU_L1_BYTES_PER_S = 3e12
+"""Bandwidth between an NPU and its L1 switch, each direction [B/s]."""
+
+IO_BYTES_PER_S = 128e9
+"""Bandwidth of an I/O controller, each direction [B/s]."""
+
+HBM_BYTES_PER_S = 3e12
+"""Bandwidth of the five HBM3 stacks of an NPU [B/s]."""

@@ -1,0 +1,1 @@
+"""Neural networks: parameters and operations from their structure."""

@@ -1,0 +1,55 @@
+"""Where a result comes from: the timing records used and the assumptions made."""
+
+from dataclasses import dataclass
+
+__all__ = ["Provenance", "RecordUse"]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordUse:
+    """One timing record and what was taken from it.
+
+    Parameters
+    ----------
+    switches : str
+        Switches of the topology that it describes, such as ``l1_0 to l1_2``.
+    record : str
+        Name that the record was loaded by.
+    name : str
+        Name of the characterized switch.
+    latency_cycles : int
+        Measured latency [cycles].
+    latency_s : float
+        The same at the clock of the record [s].
+    efficiency : float
+        Share of the link rate that passes the switch, above 0 and at most 1.
+    clock : str
+        Clock frequency and its source.
+    measured_by : str
+        Simulators with versions, seed and source revision.
+    not_measured : tuple of str
+        Fields of the record that are null; the model takes them as free of cost.
+    """
+
+    switches: str
+    record: str
+    name: str
+    latency_cycles: int
+    latency_s: float
+    efficiency: float
+    clock: str
+    measured_by: str
+    not_measured: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Timing records and assumptions behind a result, in the order of their use."""
+
+    records: tuple[RecordUse, ...] = ()
+    assumptions: tuple[str, ...] = ()
+
+    def plus(self, *assumptions: str) -> "Provenance":
+        """Return this with more assumptions; none is listed twice."""
+        new = tuple(text for text in assumptions if text not in self.assumptions)
+        return Provenance(self.records, self.assumptions + new)

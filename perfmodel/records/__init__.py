@@ -1,0 +1,1 @@
+"""Timing records of the standard wafer, written by ``fred characterize``."""

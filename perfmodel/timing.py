@@ -1,0 +1,188 @@
+"""Timing records: what co-simulation measured of one switch, the one source of switch timing."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from fred_hw.errors import InputError
+from fred_hw.files import FileModel, validate
+from fred_hw.spec import SwitchSpec
+
+from .provenance import RecordUse
+
+__all__ = ["Clock", "Simulator", "Source", "SwitchTiming", "TimingRecord", "load_record"]
+
+RECORDS = Path(__file__).parent / "records"
+
+
+def _as_tuple(value: object) -> object:
+    """Return a list as a tuple: JSON and YAML know no tuples, and strict fields take no list."""
+    return tuple(value) if isinstance(value, list) else value  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+
+
+class Simulator(FileModel):
+    """A simulator that took part in the measurement."""
+
+    name: str
+    version: str
+
+
+class Source(FileModel):
+    """Revision of the generator and hash of the Verilog that was simulated."""
+
+    git_commit: str | None
+    verilog_sha256: str
+
+
+class Clock(FileModel):
+    """Clock frequency [Hz] and where it comes from."""
+
+    hz: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    source: str
+
+
+Cycles = Annotated[int, Field(ge=0)]
+Share = Annotated[float, Field(gt=0, le=1)]
+
+
+class TimingRecord(FileModel):
+    """What co-simulation measured of one switch; null where that hardware does not exist yet.
+
+    Parameters
+    ----------
+    schema : str
+        ``fred-timing/1``; the field is called ``schema_name`` in Python.
+    name : str
+        Name of the full-size switch, ``spec.name``.
+    spec, measured_spec : SwitchSpec
+        Switch that the record stands for, and the switch simulated, with fewer lanes: lanes are
+        parallel and equal, so timing in cycles does not depend on them.
+    simulators, seed, source : tuple of Simulator, int, Source
+        Who measured, with which random seed, and what.
+    latency_cycles : int
+        First flit in to first flit out [cycles].
+    throughput_flits_per_cycle : float
+        Sustained rate of a port [flits/cycle], above 0 and at most 1.
+    reconfiguration_cycles : int
+        Cycles lost when the interconnect changes its configuration [cycles].
+    flits_checked : int
+        Flits compared with the golden model while measuring.
+    preemption_cycles, retransmission_cycles : int or None
+        Cost of a preemption and of a retransmission [cycles].
+    protocol_efficiency : float or None
+        Share of the link rate left after headers and control packets, above 0 and at most 1.
+    clock : Clock
+        Clock frequency [Hz] and its source.
+    """
+
+    schema_name: Annotated[Literal["fred-timing/1"], Field(alias="schema")]
+    name: str
+    spec: SwitchSpec
+    measured_spec: SwitchSpec
+    simulators: Annotated[tuple[Simulator, ...], BeforeValidator(_as_tuple), Field(min_length=1)]
+    seed: int
+    source: Source
+    latency_cycles: Cycles
+    throughput_flits_per_cycle: Share
+    reconfiguration_cycles: Cycles
+    flits_checked: Annotated[int, Field(ge=1)]
+    preemption_cycles: Cycles | None
+    retransmission_cycles: Cycles | None
+    protocol_efficiency: Share | None
+    clock: Clock
+
+    @model_validator(mode="after")
+    def _check(self) -> "TimingRecord":
+        if self.name != self.spec.name:
+            raise ValueError(f"name must be {self.spec.name} as spec says, not {self.name}")
+        if self.measured_spec.with_changes(lanes=self.spec.lanes) != self.spec:
+            raise ValueError("measured_spec must differ from spec in lanes only")
+        return self
+
+    @property
+    def not_measured(self) -> tuple[str, ...]:
+        """Fields that are null."""
+        names = ("preemption_cycles", "retransmission_cycles", "protocol_efficiency")
+        return tuple(name for name in names if getattr(self, name) is None)
+
+
+class SwitchTiming:
+    """Timing of a switch in SI units, derived from its record and from nothing else.
+
+    Parameters
+    ----------
+    record : TimingRecord
+        What was measured.
+    loaded_as : str
+        Name that the record was loaded by.
+    """
+
+    def __init__(self, record: TimingRecord, loaded_as: str) -> None:
+        self.record = record
+        self.loaded_as = loaded_as
+        self.latency_s = record.latency_cycles / record.clock.hz
+        """First flit in to first flit out [s]."""
+        self.efficiency = record.throughput_flits_per_cycle * (record.protocol_efficiency or 1.0)
+        """Share of the link rate that passes, above 0 and at most 1; 1 for what is not measured."""
+
+    def use(self, switches: str) -> RecordUse:
+        """Return the provenance of the switches called ``switches``."""
+        record = self.record
+        simulators = ", ".join(f"{s.name} {s.version}" for s in record.simulators)
+        revision = record.source.git_commit or f"Verilog {record.source.verilog_sha256[:12]}"
+        return RecordUse(
+            switches=switches,
+            record=self.loaded_as,
+            name=record.name,
+            latency_cycles=record.latency_cycles,
+            latency_s=self.latency_s,
+            efficiency=self.efficiency,
+            clock=f"{record.clock.hz / 1e9:.6f} GHz, {record.clock.source}",
+            measured_by=f"{simulators}; seed {record.seed}; {revision}",
+            not_measured=record.not_measured,
+        )
+
+
+def load_record(name_or_path: str, base: Path | None = None) -> SwitchTiming:
+    """Return the timing of a switch from a shipped record or from a file.
+
+    Parameters
+    ----------
+    name_or_path : str
+        Name of a shipped record, such as ``l1-12``, or path of a JSON file, told by its ending.
+    base : Path or None
+        Folder that a relative path starts from; None is the working directory.
+
+    Raises
+    ------
+    InputError
+        There is no such record, or it is no valid one; names the field.
+    """
+    if name_or_path.endswith(".json"):
+        path = (base or Path()) / name_or_path
+    else:
+        path = RECORDS / f"{name_or_path}.json"
+        if not path.is_file():
+            known = ", ".join(sorted(file.stem for file in RECORDS.glob("*.json")))
+            raise InputError(
+                "timing record",
+                "",
+                f"must be {known} or a path ending in .json, not {name_or_path!r}",
+            )
+    record = validate(TimingRecord, _read_json(path), str(path))
+    return SwitchTiming(record, name_or_path)
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        reason = (error.strerror or "unreadable").lower()
+        raise InputError(str(path), "", f"must be a readable file, not {reason}") from None
+    except UnicodeDecodeError:
+        raise InputError(str(path), "", "must be a text file in UTF-8, not binary data") from None
+    except json.JSONDecodeError as error:
+        message = f"must be JSON, not text with an error at line {error.lineno}: {error.msg}"
+        raise InputError(str(path), "", message) from None

@@ -1,0 +1,1 @@
+"""Wafer topologies: graphs of NPUs, switches, I/O controllers and directed links."""

@@ -1,0 +1,33 @@
+"""The few functions of networkx that the model needs, with types, loaded at first use."""
+
+import importlib
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+__all__ = ["DiGraph", "digraph", "min_cut"]
+
+DiGraph: TypeAlias = Any
+"""A ``networkx.DiGraph``; networkx ships no complete types."""
+
+
+def digraph(
+    nodes: Iterable[tuple[str, Mapping[str, object]]],
+    edges: Iterable[tuple[str, str, Mapping[str, object]]],
+) -> DiGraph:
+    """Return a directed graph of nodes and edges with their attributes."""
+    graph = importlib.import_module("networkx").DiGraph()
+    graph.add_nodes_from(nodes)
+    graph.add_edges_from(edges)
+    return graph
+
+
+def min_cut(graph: DiGraph, sources: Iterable[str], targets: Iterable[str], weight: str) -> float:
+    """Return the least ``weight`` of edges whose removal parts all ``sources`` from ``targets``.
+
+    The sources hang on one added node and the targets on another, by edges that cannot be cut.
+    """
+    networkx = importlib.import_module("networkx")
+    graph = graph.copy()
+    graph.add_edges_from(("all sources", name) for name in sources)
+    graph.add_edges_from((name, "all targets") for name in targets)
+    return float(networkx.minimum_cut_value(graph, "all sources", "all targets", capacity=weight))

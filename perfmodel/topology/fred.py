@@ -1,0 +1,176 @@
+"""The FRED fabric: NPUs and I/O controllers on L1 switches, L1 switches on one logical L2."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..provenance import Provenance, RecordUse
+from ..timing import SwitchTiming
+from . import cuts
+from .graph import Hops, Link, Node, Topology
+
+__all__ = ["L1", "FredTopology"]
+
+
+@dataclass(frozen=True, slots=True)
+class L1:
+    """One logical L1 switch.
+
+    Parameters
+    ----------
+    npus, io_controllers : int
+        What hangs on it.
+    l2_bytes_per_s : float
+        Bandwidth to the L2, each direction [B/s].
+    timing : SwitchTiming
+        Of each of the chiplets that it is made of.
+    """
+
+    npus: int
+    io_controllers: int
+    l2_bytes_per_s: float
+    timing: SwitchTiming
+
+
+class FredTopology(Topology):
+    """A two-level tree; the NPUs of the first L1 come first.
+
+    Parameters
+    ----------
+    name : str
+        As the user wrote it.
+    l1 : sequence of L1
+        The L1 switches.
+    l2_timing : SwitchTiming
+        Of each chiplet of the L2.
+    npu_l1_bytes_per_s, io_bytes_per_s : float
+        Bandwidth of an NPU and of an I/O controller to its L1, each direction [B/s].
+    link_latency_s : float
+        Of every link, each direction [s].
+    in_network : bool
+        Whether the switches reduce and multicast (FRED-B, D) or only route (FRED-A, C).
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        l1: Sequence[L1],
+        l2_timing: SwitchTiming,
+        npu_l1_bytes_per_s: float,
+        io_bytes_per_s: float,
+        link_latency_s: float,
+        in_network: bool,
+    ) -> None:
+        count = sum(switch.npus for switch in l1)
+        ios = sum(switch.io_controllers for switch in l1)
+        self.l1_nodes = tuple(range(count, count + len(l1)))
+        self.l2_node = count + len(l1)
+        self._in_network = in_network
+        self._switch_of: dict[int, int] = {}
+        nodes = [Node(f"npu_{i}", "npu") for i in range(count)]
+        nodes += [Node(f"l1_{i}", "switch", l1[i].timing.latency_s) for i in range(len(l1))]
+        nodes += [Node("l2", "switch", l2_timing.latency_s)]
+        nodes += [Node(f"io_{i}", "io") for i in range(ios)]
+        links: list[Link] = []
+
+        def connect(a: int, b: int, bytes_per_s: float, efficiency: float) -> None:
+            links.append(Link(a, b, bytes_per_s, link_latency_s, efficiency))
+            links.append(Link(b, a, bytes_per_s, link_latency_s, efficiency))
+
+        npu, io = 0, self.l2_node + 1
+        for node, switch in zip(self.l1_nodes, l1, strict=True):
+            passed = switch.timing.efficiency
+            for _ in range(switch.npus):
+                connect(npu, node, npu_l1_bytes_per_s, passed)
+                self._switch_of[npu] = node
+                npu += 1
+            for _ in range(switch.io_controllers):
+                connect(io, node, io_bytes_per_s, passed)
+                self._switch_of[io] = node
+                io += 1
+            both = min(passed, l2_timing.efficiency)
+            connect(node, self.l2_node, switch.l2_bytes_per_s, both)
+        timings = [*(switch.timing for switch in l1), l2_timing]
+        provenance = Provenance(_uses(l1, l2_timing), _assumptions(timings, in_network))
+        super().__init__(name, nodes, links, provenance)
+
+    @property
+    def in_network(self) -> bool:
+        """Whether the switches reduce and multicast."""
+        return self._in_network
+
+    def l1_of(self, node: int) -> int:
+        """Return the node of the L1 switch that an NPU or I/O controller hangs on."""
+        return self._switch_of[node]
+
+    def hops(self, sources: Sequence[int], targets: Sequence[int]) -> Hops:
+        """Return the links of a flow: reduce over ``sources``, distribute to ``targets``.
+
+        Each L1 reduces its own sources, and the L2 reduces the L1s. What only one L1 needs is
+        joined there, and what only one L1 has does not come back to it from the L2. A route from
+        one node to another is the flow of one source and one target.
+
+        Raises
+        ------
+        ValueError
+            The flow joins or forks and the switches only route.
+        """
+        if not self.in_network and len(sources) + len(targets) != 2:
+            raise ValueError(f"{self.name} has no in-network collectives")
+        hops: list[tuple[int, tuple[int, ...]]] = []
+
+        def add(here: int, there: int, before: tuple[int, ...]) -> int:
+            hops.append((self.link_index[here, there], before))
+            return len(hops) - 1
+
+        local: dict[int, tuple[int, ...]] = {}
+        for source in sources:
+            switch = self._switch_of[source]
+            local[switch] = (*local.get(switch, ()), add(source, switch, ()))
+        ends = dict.fromkeys(self._switch_of[target] for target in targets)
+        rise = {
+            switch: add(switch, self.l2_node, joined)
+            for switch, joined in local.items()
+            if set(ends) - {switch}
+        }
+        ready: dict[int, tuple[int, ...]] = {}
+        for switch in ends:
+            joins_here = len(ends) == 1 or len(local) == 1
+            remote = tuple(hop for other, hop in rise.items() if other != switch or not joins_here)
+            own = local.get(switch, ()) if joins_here else ()
+            fall = (add(self.l2_node, switch, remote),) if remote else ()
+            ready[switch] = own + fall
+        for target in targets:
+            switch = self._switch_of[target]
+            add(switch, target, ready[switch])
+        return tuple(hops)
+
+    def bisection_bytes_per_s(self) -> float:
+        """Return half of the least cut between all NPUs and the L2, one direction [B/s].
+
+        Five L1 switches have no whole half: as the published figures do, this counts the uplinks
+        of two and a half of them.
+        """
+        npus = [f"npu_{i}" for i in range(self.npus)]
+        return cuts.min_cut(self.graph(), npus, ["l2"], "bytes_per_s") / 2
+
+
+def _uses(l1: Sequence[L1], l2_timing: SwitchTiming) -> tuple[RecordUse, ...]:
+    """Return the provenance of each record, with all switches that it describes."""
+    names: dict[str, list[str]] = {}
+    timings: dict[str, SwitchTiming] = {}
+    for name, timing in [*((f"l1_{i}", s.timing) for i, s in enumerate(l1)), ("l2", l2_timing)]:
+        names.setdefault(timing.loaded_as, []).append(name)
+        timings[timing.loaded_as] = timing
+    return tuple(timings[key].use(", ".join(switches)) for key, switches in names.items())
+
+
+def _assumptions(timings: Sequence[SwitchTiming], in_network: bool) -> tuple[str, ...]:
+    """Return what the records and the variant leave open."""
+    found: list[str] = []
+    if in_network:
+        found.append("flows that are active at once are routed without conflict in every switch")
+    lost = max(timing.record.reconfiguration_cycles for timing in timings)
+    if lost:
+        found.append(f"reconfiguration, up to {lost} cycles each, is not modelled yet")
+    return tuple(found)

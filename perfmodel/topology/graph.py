@@ -1,0 +1,149 @@
+"""The graph of a wafer: NPUs, switches, I/O controllers and the directed links between them."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from ..provenance import Provenance
+from . import cuts
+
+__all__ = ["Hops", "Link", "Node", "Topology"]
+
+Hops = tuple[tuple[int, tuple[int, ...]], ...]
+"""Links that a transfer crosses: each a link index and the positions of the hops before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A place where links meet.
+
+    Parameters
+    ----------
+    name : str
+        Readable and unique: ``npu_0``, ``l1_2``, ``l2``, ``io_3``.
+    kind : str
+        npu, switch or io.
+    latency_s : float
+        From the head of a message coming in to its head going out [s]; 0 in an NPU.
+    """
+
+    name: str
+    kind: Literal["npu", "switch", "io"]
+    latency_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A directed link.
+
+    Parameters
+    ----------
+    source, target : int
+        Indices of the nodes at its ends.
+    bytes_per_s : float
+        Raw bandwidth [B/s].
+    latency_s : float
+        Time of flight of the head [s].
+    efficiency : float
+        Share of the bandwidth that the switches at its ends let through, from their records.
+    """
+
+    source: int
+    target: int
+    bytes_per_s: float
+    latency_s: float
+    efficiency: float = 1.0
+
+    @property
+    def payload_bytes_per_s(self) -> float:
+        """Bandwidth that is left for payload [B/s]."""
+        return self.bytes_per_s * self.efficiency
+
+
+class Topology(ABC):
+    """Nodes and directed links of a wafer, and its routes.
+
+    Parameters
+    ----------
+    name : str
+        As the user wrote it.
+    nodes : sequence of Node
+        NPUs first, so that NPU number i is node i.
+    links : sequence of Link
+        At most one from a node to another.
+    provenance : Provenance
+        Timing records and assumptions in the numbers.
+    """
+
+    def __init__(
+        self, name: str, nodes: Sequence[Node], links: Sequence[Link], provenance: Provenance
+    ) -> None:
+        self.name = name
+        self.nodes = tuple(nodes)
+        self.links = tuple(links)
+        self.provenance = provenance
+
+    @property
+    @abstractmethod
+    def in_network(self) -> bool:
+        """Whether the switches reduce and multicast."""
+
+    @abstractmethod
+    def hops(self, sources: Sequence[int], targets: Sequence[int]) -> Hops:
+        """Return the links from the nodes ``sources``, joined, to the nodes ``targets``, forked.
+
+        Raises
+        ------
+        ValueError
+            The topology cannot carry such a transfer.
+        """
+
+    @abstractmethod
+    def bisection_bytes_per_s(self) -> float:
+        """Return the bandwidth between the halves of the wafer, one direction [B/s]."""
+
+    @cached_property
+    def npus(self) -> int:
+        """Number of NPUs."""
+        return sum(node.kind == "npu" for node in self.nodes)
+
+    @cached_property
+    def io_controllers(self) -> int:
+        """Number of I/O controllers."""
+        return sum(node.kind == "io" for node in self.nodes)
+
+    @cached_property
+    def link_index(self) -> dict[tuple[int, int], int]:
+        """Index of the link between two nodes."""
+        return {(link.source, link.target): i for i, link in enumerate(self.links)}
+
+    @cached_property
+    def node_index(self) -> dict[str, int]:
+        """Index of the node of a name."""
+        return {node.name: i for i, node in enumerate(self.nodes)}
+
+    def link_name(self, index: int) -> str:
+        """Return a link in words, ``npu_0 -> l1_0``."""
+        link = self.links[index]
+        return f"{self.nodes[link.source].name} -> {self.nodes[link.target].name}"
+
+    def graph(self) -> cuts.DiGraph:
+        """Return the same as a ``networkx.DiGraph`` by node name, for analysis and drawing."""
+        nodes = [
+            (node.name, {"kind": node.kind, "latency_s": node.latency_s}) for node in self.nodes
+        ]
+        edges = [
+            (
+                self.nodes[link.source].name,
+                self.nodes[link.target].name,
+                {
+                    "bytes_per_s": link.bytes_per_s,
+                    "latency_s": link.latency_s,
+                    "efficiency": link.efficiency,
+                },
+            )
+            for link in self.links
+        ]
+        return cuts.digraph(nodes, edges)

@@ -1,0 +1,127 @@
+"""The baseline: a two-dimensional mesh of NPUs with X-Y routing."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from ..provenance import Provenance
+from . import cuts
+from .graph import Hops, Link, Node, Topology
+
+__all__ = ["MeshTopology"]
+
+_ROUTER = (
+    "mesh router latency 0 and link efficiency 1: no router has been characterized yet; "
+    "this favours the mesh"
+)
+
+
+class MeshTopology(Topology):
+    """A mesh of ``columns`` x ``rows`` NPUs, NPU x + columns * y at column x and row y.
+
+    Each side of an NPU that lies at the edge of the wafer has an I/O controller, so a corner has
+    two; 5 x 4 has the 18 published ones.
+
+    Parameters
+    ----------
+    name : str
+        As the user wrote it.
+    columns, rows : int
+        NPUs in a row and in a column.
+    link_bytes_per_s, io_bytes_per_s : float
+        Bandwidth of a link between NPUs and of an I/O controller, each direction [B/s].
+    link_latency_s : float
+        Of every link, each direction [s].
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        columns: int,
+        rows: int,
+        link_bytes_per_s: float,
+        io_bytes_per_s: float,
+        link_latency_s: float,
+    ) -> None:
+        self.columns = columns
+        self.rows = rows
+        count = columns * rows
+        nodes = [Node(f"npu_{i}", "npu") for i in range(count)]
+        links: list[Link] = []
+        for npu in range(count):
+            beside = [other for other in self._neighbours(npu) if other is not None]
+            links += [Link(npu, other, link_bytes_per_s, link_latency_s) for other in beside]
+        for npu in range(count):
+            for _ in range(self._neighbours(npu).count(None)):
+                io = len(nodes)
+                nodes.append(Node(f"io_{io - count}", "io"))
+                links.append(Link(npu, io, io_bytes_per_s, link_latency_s))
+                links.append(Link(io, npu, io_bytes_per_s, link_latency_s))
+        super().__init__(name, nodes, links, Provenance(assumptions=(_ROUTER,)))
+
+    @property
+    def in_network(self) -> bool:
+        """False: a mesh router neither reduces nor changes data."""
+        return False
+
+    def hops(self, sources: Sequence[int], targets: Sequence[int]) -> Hops:
+        """Return the X-Y route from an NPU, along its row and then along a column.
+
+        Several targets are served by a multicast tree, the union of their routes.
+
+        Raises
+        ------
+        ValueError
+            There are several sources: a mesh does not reduce in the network.
+        """
+        if len(sources) != 1:
+            raise ValueError(f"a mesh transfer must have one source, not {len(sources)}")
+        tree: dict[int, tuple[int, tuple[int, ...]]] = {}
+        place: dict[int, int] = {}
+        for target in targets:
+            path = self.route(sources[0], target)
+            for link, (here, there) in enumerate(pairwise(path)):
+                if there not in place:
+                    before = (place[here],) if link else ()
+                    place[there] = len(tree)
+                    tree[len(tree)] = (self.link_index[here, there], before)
+        return tuple(tree.values())
+
+    def route(self, source: int, target: int) -> list[int]:
+        """Return the NPUs on the X-Y route, both ends included."""
+        path = [source]
+        here, row = source, target // self.columns * self.columns
+        while here % self.columns != target % self.columns:
+            here += 1 if here % self.columns < target % self.columns else -1
+            path.append(here)
+        while here != target:
+            here += self.columns if here < row else -self.columns
+            path.append(here)
+        return path
+
+    def bisection_bytes_per_s(self) -> float:
+        """Return the least cut between halves of the NPUs, by rows and by columns [B/s].
+
+        A half is the first half of the NPUs counted along rows, or along columns; the cut of an
+        odd number of lines is a staircase.
+        """
+        graph, count = self.graph(), self.npus
+        by_row = [f"npu_{i}" for i in range(count)]
+        by_column = [
+            f"npu_{x + self.columns * y}" for x in range(self.columns) for y in range(self.rows)
+        ]
+        half = count // 2
+        return min(
+            cuts.min_cut(graph, order[:half], order[half:], "bytes_per_s")
+            for order in (by_row, by_column)
+        )
+
+    def _neighbours(self, npu: int) -> list[int | None]:
+        """Return the NPUs beside this one: right, left, below, above; None beyond the edge."""
+        x, y = npu % self.columns, npu // self.columns
+        return [
+            npu + 1 if x + 1 < self.columns else None,
+            npu - 1 if x else None,
+            npu + self.columns if y + 1 < self.rows else None,
+            npu - self.columns if y else None,
+        ]

@@ -1,0 +1,62 @@
+"""Transfers: what the engine moves over the links."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from .topology.graph import Hops
+
+__all__ = ["Batch", "Transfer"]
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """One message on its way through the links: a chain, a tree that joins or forks, or both.
+
+    Parameters
+    ----------
+    sources, targets : tuple of int
+        Nodes that send and nodes that receive; NPU number i is node i.
+    hops : tuple
+        Links in an order in which each follows those before it; see ``topology.graph.Hops``.
+    payload_bytes : float
+        Bytes on every link of it [B].
+    after : tuple of int
+        Positions, in the same list and before this one, of transfers that must be complete. A
+        source waits for what it receives itself of such a transfer; if no source receives any
+        of it, all sources wait until every target has it.
+    shards : tuple of int
+        Parts of the data that the message holds, for the symbolic check.
+    action : str
+        ``reduce`` adds to what the targets hold, ``copy`` replaces it. Several sources are
+        added up on the way.
+    """
+
+    sources: tuple[int, ...]
+    targets: tuple[int, ...]
+    hops: Hops
+    payload_bytes: float
+    after: tuple[int, ...] = ()
+    shards: tuple[int, ...] = ()
+    action: Literal["reduce", "copy"] = "copy"
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Transfers that start together, repeated for each chunk of the data.
+
+    Parameters
+    ----------
+    transfers : tuple of Transfer
+        Those of one chunk; ``after`` counts in this list. Chunks do not wait for each other.
+    chunks : int
+        Copies, 1 or more.
+    priority : int
+        Of all its messages; a lower number goes first.
+    start_s : float
+        Time at which transfers without ``after`` may start [s].
+    """
+
+    transfers: tuple[Transfer, ...]
+    chunks: int = 1
+    priority: int = 0
+    start_s: float = 0.0

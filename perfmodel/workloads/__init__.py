@@ -1,0 +1,1 @@
+"""Workloads of the FRED paper, one YAML file each."""

@@ -1,0 +1,99 @@
+"""Tests of perfmodel.collectives.replay, and with it of every schedule."""
+
+from dataclasses import replace
+from itertools import accumulate, pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from perfmodel.collectives.replay import replay
+from perfmodel.collectives.schedule import PATTERNS, Schedule
+from perfmodel.collectives.select import build_schedule
+from perfmodel.topology.parse import FABRICS, parse_topology
+
+GROUPS = {
+    "wafer": [range(20)],
+    "one switch": [[0, 1, 2, 3]],
+    "pair": [[7, 8]],
+    "unequal": [[0, 1, 2, 5, 9]],
+    "equal in two": [[1, 0, 6, 7]],
+    "one on each": [[0, 4, 8, 12, 16]],
+    "four at once": [[k, k + 4, k + 8, k + 12, k + 16] for k in range(4)],
+    "mixed at once": [[0, 1], [2, 9, 4], [5, 6, 13, 14]],
+}
+
+
+def schedule(topology: str = "fred-a", pattern: str = "all_reduce") -> Schedule:
+    return build_schedule(parse_topology(topology), pattern, [range(20)], 1e6)
+
+
+@pytest.mark.parametrize("groups", GROUPS.values(), ids=GROUPS.keys())
+@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("topology", FABRICS)
+def test_every_member_ends_with_every_contribution_once(
+    topology: str, pattern: str, groups: list[list[int]]
+) -> None:
+    replay(build_schedule(parse_topology(topology), pattern, groups, 1e6))
+
+
+@pytest.mark.parametrize("size", ["1x2", "2x1", "1x7", "7x1", "2x2", "3x5", "8x2"])
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_meshes_of_other_sizes(size: str, pattern: str) -> None:
+    mesh = parse_topology(f"mesh:{size}")
+    replay(build_schedule(mesh, pattern, [range(mesh.npus)], 1e6))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    topology=st.sampled_from(FABRICS),
+    pattern=st.sampled_from(PATTERNS),
+    order=st.permutations(range(20)),
+    sizes=st.lists(st.integers(2, 8), min_size=1, max_size=4),
+)
+def test_any_groups(topology: str, pattern: str, order: list[int], sizes: list[int]) -> None:
+    ends = [0, *accumulate(sizes)]
+    groups = [order[start:end] for start, end in pairwise(ends) if end <= len(order)]
+    replay(build_schedule(parse_topology(topology), pattern, groups, 1e6))
+
+
+def test_missing_transfer_is_noticed() -> None:
+    good = schedule()
+    broken = replace(good, transfers=good.transfers[:-1])
+    with pytest.raises(
+        ValueError, match=r"^NPU \d+ must end with all of shard \d+; misses \[.*\]$"
+    ):
+        replay(broken)
+
+
+def test_missing_dependency_is_noticed() -> None:
+    good = schedule()
+    number = next(i for i, transfer in enumerate(good.transfers) if transfer.after)
+    hasty = replace(good.transfers[number], after=())
+    broken = replace(
+        good, transfers=(*good.transfers[:number], hasty, *good.transfers[number + 1 :])
+    )
+    message = (
+        rf"^transfer {number} must send complete data, but does not wait for \[.*\] at NPU .*$"
+    )
+    with pytest.raises(ValueError, match=message):
+        replay(broken)
+
+
+def test_contribution_added_twice_is_noticed() -> None:
+    good = schedule()
+    first = good.transfers[0]
+    broken = replace(good, transfers=(first, first, *good.transfers[1:]))
+    message = (
+        r"^transfer 1 must add each contribution once, but NPU 1 has some of shard \d+ already$"
+    )
+    with pytest.raises(ValueError, match=message):
+        replay(broken)
+
+
+def test_sending_nothing_is_noticed() -> None:
+    good = schedule(pattern="broadcast")
+    broken = replace(good, transfers=good.transfers[1:])
+    message = r"^transfer 0 must send complete data, but sends nothing at NPU 1, shard 0$"
+    with pytest.raises(ValueError, match=message):
+        replay(broken)

@@ -1,0 +1,91 @@
+"""Tests of perfmodel.topology.files."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from fred_hw.errors import InputError
+from perfmodel.timing import RECORDS
+from perfmodel.topology.files import load_topology
+from perfmodel.topology.fred import FredTopology
+from perfmodel.topology.mesh import MeshTopology
+
+MESH = "kind: mesh\ncolumns: 3\nrows: 2\n"
+FRED = """\
+kind: fred
+l1:
+  - {count: 2, npus: 4, io_controllers: 4, record: l1-12}
+  - {npus: 3, io_controllers: 0, record: l1-11}
+l2_record: l2-10
+l1_l2_bytes_per_s: 6e12
+in_network: true
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "wafer.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_mesh_file_has_published_defaults(tmp_path: Path) -> None:
+    wafer = load_topology(write(tmp_path, MESH + "link_bytes_per_s: 1e12\n"))
+    assert isinstance(wafer, MeshTopology)
+    assert (wafer.npus, wafer.io_controllers) == (6, 10)
+    assert {link.bytes_per_s for link in wafer.links} == {1e12, 128e9}
+
+
+def test_fred_file_counts_switches(tmp_path: Path) -> None:
+    wafer = load_topology(write(tmp_path, FRED))
+    assert isinstance(wafer, FredTopology)
+    assert (wafer.npus, wafer.io_controllers, len(wafer.l1_nodes)) == (11, 8, 3)
+    assert wafer.bisection_bytes_per_s() == 9e12
+    assert wafer.in_network
+
+
+def test_record_beside_the_file_is_found(tmp_path: Path) -> None:
+    record = json.loads((RECORDS / "l1-12.json").read_text(encoding="utf-8"))
+    record["throughput_flits_per_cycle"] = 0.5
+    (tmp_path / "mine.json").write_text(json.dumps(record), encoding="utf-8")
+    wafer = load_topology(write(tmp_path, FRED.replace("l1-12", "mine.json")))
+    name = {wafer.link_name(i): link for i, link in enumerate(wafer.links)}
+    assert name["npu_0 -> l1_0"].payload_bytes_per_s == 1.5e12
+    assert name["l1_0 -> l2"].payload_bytes_per_s == 3e12
+    assert name["npu_10 -> l1_2"].payload_bytes_per_s == 3e12
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("kind: torus\n", "kind: must be one of mesh, fred, not 'torus'"),
+        ("columns: 3\n", "kind: is required and was not given"),
+        (MESH + "depth: 2\n", "depth: unknown key; allowed are kind, columns, rows, .*"),
+        (MESH.replace("3", "0"), "columns: must be an integer from 1 to 32, not 0"),
+        (MESH + "link_bytes_per_s: 0\n", "link_bytes_per_s: must be a number above 0, not 0"),
+        (MESH + "link_bytes_per_s: fast\n", "link_bytes_per_s: must be .* above 0, not 'fast'"),
+        (MESH + "link_bytes_per_s: .inf\n", "link_bytes_per_s: must be .* above 0, not inf"),
+        (MESH + "link_latency_s: -1\n", "link_latency_s: must be a number 0 or more, not -1"),
+        (MESH + "link_latency_s: true\n", "link_latency_s: must be a number 0 or more, not True"),
+        ("kind: mesh\ncolumns: 1\nrows: 1\n", "must have 2 or more NPUs, not 1"),
+        (FRED.replace("in_network: true\n", ""), "in_network: is required and was not given"),
+        (
+            FRED.replace("npus: 4", "npus: 0"),
+            r"l1\.0\.npus: must be an integer from 1 to 64, not 0",
+        ),
+        (
+            FRED.replace("count: 2, npus: 4", "count: 64, npus: 64"),
+            "l1: must have 2 to 1024 NPUs .*",
+        ),
+    ],
+)
+def test_bad_file_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = write(tmp_path, text)
+    with pytest.raises(InputError, match=rf"^{re.escape(str(path))}: {message}$"):
+        load_topology(path)
+
+
+def test_unknown_record_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"^timing record: must be .*, not 'l9'$"):
+        load_topology(write(tmp_path, FRED.replace("l2-10", "l9")))

@@ -1,0 +1,102 @@
+"""Tests of perfmodel.topology.fred."""
+
+import pytest
+
+from perfmodel.timing import load_record
+from perfmodel.topology.fred import FredTopology
+from perfmodel.topology.parse import parse_topology
+
+
+def fred(variant: str) -> FredTopology:
+    wafer = parse_topology(f"fred-{variant}")
+    assert isinstance(wafer, FredTopology)
+    return wafer
+
+
+def links(wafer: FredTopology, sources: tuple[int, ...], targets: tuple[int, ...]) -> list[str]:
+    return [
+        wafer.link_name(link).replace("npu_", "").replace(" -> ", ">")
+        + "".join(f"<{b}" for b in before)
+        for link, before in wafer.hops(sources, targets)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("variant", "uplink", "bisection", "in_network"),
+    [
+        ("a", 1.5e12, 3.75e12, False),
+        ("b", 1.5e12, 3.75e12, True),
+        ("c", 12e12, 30e12, False),
+        ("d", 12e12, 30e12, True),
+    ],
+)
+def test_published_variant(variant: str, uplink: float, bisection: float, in_network: bool) -> None:
+    wafer = fred(variant)
+    assert (wafer.npus, wafer.io_controllers, len(wafer.l1_nodes)) == (20, 18, 5)
+    assert wafer.bisection_bytes_per_s() == bisection
+    assert wafer.in_network is in_network
+    up = wafer.links[wafer.link_index[wafer.l1_nodes[4], wafer.l2_node]]
+    assert (up.bytes_per_s, up.latency_s) == (uplink, 20e-9)
+    assert wafer.links[wafer.link_index[0, wafer.l1_nodes[0]]].bytes_per_s == 3e12
+
+
+def test_npus_are_numbered_switch_by_switch() -> None:
+    wafer = fred("d")
+    assert [wafer.nodes[wafer.l1_of(npu)].name for npu in (0, 3, 4, 19)] == [
+        "l1_0",
+        "l1_0",
+        "l1_1",
+        "l1_4",
+    ]
+
+
+def test_switch_latency_is_that_of_its_chiplet() -> None:
+    wafer = fred("d")
+    names = {"l1_0": "l1-12", "l1_2": "l1-12", "l1_3": "l1-11", "l1_4": "l1-11", "l2": "l2-10"}
+    for switch, record in names.items():
+        found = wafer.nodes[wafer.node_index[switch]].latency_s
+        assert found == load_record(record).latency_s
+
+
+def test_provenance_names_the_record_of_each_switch() -> None:
+    uses = {use.record: use.switches for use in fred("a").provenance.records}
+    assert uses == {"l1-12": "l1_0, l1_1, l1_2", "l1-11": "l1_3, l1_4", "l2-10": "l2"}
+
+
+def test_routing_assumption_is_stated_where_switches_reduce() -> None:
+    routed = "flows that are active at once are routed without conflict in every switch"
+    assert routed in fred("d").provenance.assumptions
+    assert routed not in fred("c").provenance.assumptions
+
+
+@pytest.mark.parametrize(
+    ("sources", "targets", "expected"),
+    [
+        ((0,), (1,), ["0>l1_0", "l1_0>1<0"]),
+        ((0,), (5,), ["0>l1_0", "l1_0>l2<0", "l2>l1_1<1", "l1_1>5<2"]),
+        ((0, 1), (0, 1), ["0>l1_0", "1>l1_0", "l1_0>0<0<1", "l1_0>1<0<1"]),
+        (
+            (0, 4),
+            (0, 4),
+            [
+                *("0>l1_0", "4>l1_1", "l1_0>l2<0", "l1_1>l2<1"),
+                *("l2>l1_0<2<3", "l2>l1_1<2<3", "l1_0>0<4", "l1_1>4<5"),
+            ],
+        ),
+        (
+            (0, 1, 4),
+            (4,),
+            ["0>l1_0", "1>l1_0", "4>l1_1", "l1_0>l2<0<1", "l2>l1_1<3", "l1_1>4<2<4"],
+        ),
+        ((0,), (1, 4), ["0>l1_0", "l1_0>l2<0", "l2>l1_1<1", "l1_0>1<0", "l1_1>4<2"]),
+    ],
+)
+def test_flow_joins_and_forks_where_it_can(
+    sources: tuple[int, ...], targets: tuple[int, ...], expected: list[str]
+) -> None:
+    assert links(fred("d"), sources, targets) == expected
+
+
+def test_flow_of_several_is_refused_without_in_network_collectives() -> None:
+    with pytest.raises(ValueError, match=r"^fred-a has no in-network collectives$"):
+        fred("a").hops((0, 1), (2,))

@@ -1,0 +1,83 @@
+"""Tests of perfmodel.topology.mesh."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from perfmodel.topology.mesh import MeshTopology
+from perfmodel.topology.parse import parse_topology
+
+
+def mesh(columns: int, rows: int) -> MeshTopology:
+    wafer = parse_topology(f"mesh:{columns}x{rows}")
+    assert isinstance(wafer, MeshTopology)
+    return wafer
+
+
+def test_published_mesh() -> None:
+    wafer = mesh(5, 4)
+    assert (wafer.npus, wafer.io_controllers) == (20, 18)
+    assert wafer.bisection_bytes_per_s() == 3.75e12
+    assert {link.latency_s for link in wafer.links} == {20e-9}
+    assert {link.bytes_per_s for link in wafer.links} == {750e9, 128e9}
+
+
+def test_each_corner_has_two_io_controllers_and_the_inside_none() -> None:
+    wafer = mesh(5, 4)
+    ios = [
+        sum(wafer.nodes[link.target].kind == "io" for link in wafer.links if link.source == npu)
+        for npu in range(20)
+    ]
+    assert ios == [2, 1, 1, 1, 2, 1, 0, 0, 0, 1, 1, 0, 0, 0, 1, 2, 1, 1, 1, 2]
+
+
+def test_names_are_readable() -> None:
+    wafer = mesh(5, 4)
+    assert wafer.link_name(wafer.link_index[1, 6]) == "npu_1 -> npu_6"
+    assert wafer.node_index["io_17"] == len(wafer.nodes) - 1
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "links"), [(4, 4, 4), (5, 5, 6), (2, 1, 1), (3, 3, 4), (8, 2, 2)]
+)
+def test_bisection_counts_the_links_between_halves(columns: int, rows: int, links: int) -> None:
+    assert mesh(columns, rows).bisection_bytes_per_s() == links * 750e9
+
+
+def test_route_goes_along_the_row_first() -> None:
+    assert mesh(5, 4).route(2, 15) == [2, 1, 0, 5, 10, 15]
+    assert mesh(5, 4).route(19, 1) == [19, 18, 17, 16, 11, 6, 1]
+
+
+@given(st.integers(1, 6), st.integers(2, 6), st.data())
+def test_route_is_shortest(columns: int, rows: int, data: st.DataObject) -> None:
+    wafer = mesh(columns, rows)
+    source = data.draw(st.integers(0, wafer.npus - 1))
+    target = data.draw(st.integers(0, wafer.npus - 1))
+    distance = abs(source % columns - target % columns) + abs(source // columns - target // columns)
+    path = wafer.route(source, target)
+    assert len(path) == distance + 1
+    assert (path[0], path[-1]) == (source, target)
+
+
+def test_multicast_crosses_each_link_once() -> None:
+    wafer = mesh(5, 4)
+    links = [link for link, _ in wafer.hops((0,), range(1, 20))]
+    assert len(links) == len(set(links)) == 19
+
+
+def test_reduction_in_the_network_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^a mesh transfer must have one source, not 2$"):
+        mesh(5, 4).hops((0, 1), (2,))
+
+
+def test_router_assumption_is_stated() -> None:
+    (assumption,) = mesh(5, 4).provenance.assumptions
+    assert assumption.startswith("mesh router latency 0")
+    assert assumption.endswith("this favours the mesh")
+
+
+def test_networkx_view_has_nodes_and_links() -> None:
+    graph = mesh(5, 4).graph()
+    assert graph.number_of_nodes() == 38
+    assert graph.edges["npu_0", "npu_1"]["bytes_per_s"] == 750e9

@@ -1,0 +1,45 @@
+"""Tests of perfmodel.topology.parse."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from fred_hw.errors import InputError
+from perfmodel.topology.parse import FABRICS, parse_topology
+
+
+@pytest.mark.parametrize("name", FABRICS)
+def test_published_fabric_has_twenty_npus(name: str) -> None:
+    wafer = parse_topology(name)
+    assert (wafer.name, wafer.npus, wafer.io_controllers) == (name, 20, 18)
+
+
+def test_path_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "wafer.yaml"
+    path.write_text("kind: mesh\ncolumns: 2\nrows: 3\n", encoding="utf-8")
+    assert parse_topology(str(path)).npus == 6
+
+
+@pytest.mark.parametrize("text", ["mesh", "mesh:5", "mesh:5x", "mesh:-5x4", "fred-e", "", "FRED-D"])
+def test_unknown_name_is_refused(text: str) -> None:
+    message = (
+        r"^topology: must be mesh:COLUMNSxROWS, fred-a, fred-b, fred-c, fred-d "
+        rf"or a path ending in \.yaml, not {re.escape(repr(text))}$"
+    )
+    with pytest.raises(InputError, match=message):
+        parse_topology(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("mesh:0x4", "topology mesh:0x4: columns: must be an integer from 1 to 32, not 0"),
+        ("mesh:5x99", "topology mesh:5x99: rows: must be an integer from 1 to 32, not 99"),
+        ("mesh:1x1", "mesh:1x1: must have 2 or more NPUs, not 1"),
+        ("none.yaml", r"none\.yaml: must be an existing file, not a missing one"),
+    ],
+)
+def test_impossible_topology_is_refused(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=rf"^{message}$"):
+        parse_topology(text)
