@@ -1,0 +1,135 @@
+"""What the commands share: JSON, tables, progress, and errors of the rooms below."""
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from fred_hw.errors import InputError
+
+__all__ = [
+    "as_json_option",
+    "check_folder",
+    "checked",
+    "plain",
+    "progress",
+    "say_json",
+    "table",
+    "write_json",
+]
+
+_QUIET_S = 2.0
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def as_json_option(command: F) -> F:
+    """Add ``--json`` to a command."""
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")(
+        command
+    )
+
+
+def plain(value: Any) -> Any:
+    """Return ``value`` as what JSON knows."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return plain(asdict(value))
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(item) for item in value]
+    if isinstance(value, str | int | float | bool) or value is None:
+        return value
+    return str(value)
+
+
+def say_json(value: Any) -> None:
+    """Print ``value`` as the one JSON object on standard output."""
+    print(json.dumps(plain(value), indent=1))
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse, before any work is done, a folder that cannot be made for it is or is below a file.
+
+    Raises
+    ------
+    InputError
+        The path or one above it is no folder.
+    """
+    if any(path.exists() and not path.is_dir() for path in (folder, *folder.parents)):
+        raise InputError(str(folder), "", "must be a folder, not a file")
+
+
+def write_json(value: Any, path: Path) -> None:
+    """Write ``value`` as JSON to ``path``, all of it or nothing.
+
+    Raises
+    ------
+    InputError
+        The file cannot be written.
+    """
+    from gen.write import write_files
+
+    if path.is_dir():
+        raise InputError(str(path), "", "must be a file, not a directory")
+    write_files({path.name: json.dumps(plain(value), indent=1) + "\n"}, path.parent)
+
+
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print a table; the first column is text, numbers stand to the right."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    view = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    for index, column in enumerate(columns):
+        numeric = all(isinstance(row[index], int | float) or _numeric(row[index]) for row in rows)
+        view.add_column(column, justify="right" if index and numeric else "left")
+    for row in rows:
+        view.add_row(*(str(cell) for cell in row))
+    console = Console(highlight=False)
+    console.print(view, markup=False) if console.is_terminal else Console(
+        highlight=False, width=120
+    ).print(view, markup=False)
+
+
+def _numeric(cell: object) -> bool:
+    text = str(cell)
+    return bool(text) and (text[0].isdigit() or text[0] in "-+")
+
+
+@contextmanager
+def progress(what: str) -> Iterator[None]:
+    """Say on standard error what takes over two seconds, and in the end how long it took."""
+    begin = time.monotonic()
+    timer = threading.Timer(_QUIET_S, _say_progress, [f"{what} ..."])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+    seconds = time.monotonic() - begin
+    if seconds > _QUIET_S:
+        _say_progress(f"{what}: {seconds:.0f} s")
+
+
+def _say_progress(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def checked(source: str, field: str = "") -> Iterator[None]:
+    """Turn what a room below refuses into an error line that names ``source`` and ``field``."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        raise InputError(source, field, str(error)) from None

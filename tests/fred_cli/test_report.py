@@ -1,0 +1,279 @@
+"""Tests of fred_cli.report: what it refuses, what it writes, and the page in a browser."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fred_cli.drawing import COLOURS
+from fred_cli.main import main
+from perfmodel.compare import Row, compare
+
+Run = Callable[..., tuple[int, str, str]]
+
+CHROMIUM = shutil.which("chromium")
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+
+TEST = {"name": "all_is_well", "passed": True, "message": "", "wall_s": 0.1}
+MEASURED = {
+    "latency_cycles": 7,
+    "throughput_flits_per_cycle": 1.0,
+    "reconfiguration_cycles": 0,
+    "flits_checked": 1234,
+}
+RUN = {"simulator": "icarus", "version": "12.0", "tests": [TEST], "measurements": MEASURED}
+RESULTS: dict[str, Any] = {"name": "fred_m3_p4_fp16x4", "seed": 5, "failures": 0, "runs": [RUN]}
+
+NO_RESULTS: dict[str, tuple[Any, str]] = {
+    "list": ([1], "runs: must be what `fred sim --json` prints"),
+    "other": ({"ports": 4}, "runs: must be what `fred sim --json` prints"),
+    "no_runs": ({**RESULTS, "runs": []}, "runs: must be what `fred sim --json` prints"),
+    "number": ({**RESULTS, "runs": [1]}, r"runs\.0: must be .*, not 1"),
+    "no_seed": ({"name": "x", "runs": [RUN]}, "seed: is required and was not given"),
+    "no_tests": (
+        {**RESULTS, "runs": [{**RUN, "tests": []}]},
+        r"runs\.0\.tests: .* at least 1 item.*",
+    ),
+    "no_measurements": (
+        {**RESULTS, "runs": [{k: v for k, v in RUN.items() if k != "measurements"}]},
+        r"runs\.0\.measurements: is required and was not given",
+    ),
+    "latency": (
+        {**RESULTS, "runs": [{**RUN, "measurements": {"latency_cycles": "7"}}]},
+        r"runs\.0\.measurements\.latency_cycles: must be a valid integer, not '7'",
+    ),
+    "other_switch": (
+        {**RESULTS, "name": "fred_m3_p8_fp16x2"},
+        r"name: must be fred_m3_p4_fp16x4, not fred_m3_p8_fp16x2",
+    ),
+    "other_tests": (
+        {**RESULTS, "runs": [RUN, {**RUN, "tests": [{**TEST, "name": "another"}]}]},
+        r"runs: must be runs of the same tests",
+    ),
+}
+
+REFUSED = {
+    "report": r"fred report: Missing option '-o' / '--output'\.",
+    "report -o out --results": r"fred(?: report)?: Option '--results' requires an argument\.",
+    "report -o out --nope": r"fred report: No such option '--nope'\..*",
+    "report -o out --results missing.json": r"missing\.json: must be an existing file, .*",
+    "report -o out --results empty.yaml": r"empty\.yaml: .* \(the file is empty\)",
+    "report -o out --results binary.yaml": r"binary\.yaml: must be a text file in UTF-8, .*",
+    "report -o out --results small.yaml": r"small\.yaml: runs: must be what `fred sim --json` .*",
+    "report -o out --spec missing.yaml": r"missing\.yaml: must be an existing file, .*",
+    "report -o out --spec one-port.yaml": r"one-port\.yaml: ports: .* from 2 to 64, not 1",
+    "report -o a-file": r"a-file: must be a folder, not a file",
+    "report -o a-file/out": r"a-file/out: must be a folder, not a file",
+}
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report of small-4, as the command wrote it."""
+
+    folder: Path
+    said: dict[str, Any]
+
+    @property
+    def page(self) -> Path:
+        return self.folder / "out" / "index.html"
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        return json.loads((self.folder / "out" / "report.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """Return the report that `fred report` co-simulates and writes."""
+    folder = tmp_path_factory.mktemp("report")
+    out = StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out):
+        patch.chdir(folder)
+        patch.setattr(sys, "argv", ["fred", "report", "--spec", "small-4", "-o", "out", "--json"])
+        with pytest.raises(SystemExit) as ended:
+            main()
+    assert ended.value.code == 0
+    return Report(folder, json.loads(out.getvalue()))
+
+
+class Contents(HTMLParser):
+    """What a page refers to, and how often each class stands inside each element with an id."""
+
+    VOID = ("meta", "link", "br", "img", "input", "hr", "source")
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.addresses: list[str] = []
+        self.classes: dict[str, Counter[str]] = {}
+        self.strokes: Counter[str] = Counter()
+        self.style = ""
+        self._open: list[tuple[str, str]] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        links = ("src", "href", "xlink:href", "srcset", "action", "data", "poster")
+        self.addresses += [given[name] for name in links if name in given]
+        if tag not in self.VOID:
+            self._open.append((tag, given.get("id") or given.get("class", "")))
+        inside = {name for _, name in self._open if name}
+        for name in inside:
+            self.classes.setdefault(name, Counter()).update(given.get("class", "").split())
+        if tag == "path" and "interconnect" in inside:
+            self.strokes[given.get("stroke", "")] += 1
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        self.handle_endtag(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        while any(one == tag for one, _ in self._open) and self._open.pop()[0] != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        if self._open and self._open[-1][0] == "style":
+            self.style += data
+
+    def network(self) -> list[str]:
+        """Return what would be fetched from elsewhere."""
+        local = ("data:", "#")
+        styles = re.findall(r"@import[^;]*|url\((?!\s*[\"']?(?:data:|#))[^)]*", self.style)
+        return [one for one in self.addresses if not one.startswith(local)] + styles
+
+
+def opened(page: Path, profile: Path) -> tuple[str, list[str]]:
+    """Return the page as Chromium holds it, and the lines of its console."""
+    assert CHROMIUM is not None
+    said = subprocess.run(
+        [
+            *(CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic"),
+            *("--no-first-run", "--disable-background-networking", "--disable-component-update"),
+            *("--disable-sync", f"--user-data-dir={profile}", "--virtual-time-budget=10000"),
+            *("--enable-logging=stderr", "--v=0", "--dump-dom", page.as_uri()),
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    return said.stdout, [line for line in said.stderr.splitlines() if "CONSOLE" in line]
+
+
+@pytest.mark.parametrize(("line", "message"), REFUSED.items(), ids=REFUSED)
+def test_bad_input_is_one_line(refused: Callable[..., str], line: str, message: str) -> None:
+    said = refused(*line.split())
+    assert re.fullmatch(f"error: {message}", said), said
+
+
+@pytest.mark.parametrize("case", NO_RESULTS)
+def test_results_that_are_none_are_refused(
+    refused: Callable[..., str], place: Path, case: str
+) -> None:
+    data, message = NO_RESULTS[case]
+    (place / "results.json").write_text(json.dumps(data))
+    said = refused("report", "-o", "out", "--spec", "small-4", "--results", "results.json")
+    assert re.fullmatch(rf"error: results\.json: {message}", said), said
+
+
+def test_simulator_that_is_missing_is_named(
+    refused: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("testbench.runner.icarus_bin", lambda: None)
+    said = refused("report", "-o", "out", "--spec", "small-4")
+    assert re.fullmatch(r"error: --results: icarus is not installed; .*", said), said
+
+
+def test_failures_and_gaps_of_given_results_are_shown(
+    fred: Run, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def one_workload() -> tuple[Row, ...]:
+        return compare(workloads=("resnet-152",))
+
+    monkeypatch.setattr("fred_cli.report.compare", one_workload)
+    failed = {**TEST, "passed": False, "message": "flit 3 is <wrong> & late"}
+    run = {**RUN, "tests": [failed], "measurements": {"flits_checked": 1234}}
+    (place / "results.json").write_text(json.dumps({**RESULTS, "runs": [run]}))
+    arguments = ("--spec", "small-4", "--results", "results.json", "-o", "out")
+    status, out, err = fred("report", *arguments)
+    assert (status, err) == (0, "")
+    assert sorted(out.split()) == ["out/index.html", "out/report.json"]
+    page = (place / "out" / "index.html").read_text(encoding="utf-8")
+    assert '<td class="bad">FAILED: flit 3 is &lt;wrong&gt; &amp; late</td>' in page
+    assert page.count("<b>not measured</b>") == 3
+    assert "<b>unknown cycles</b>latency" in page
+    assert "<b>1234</b>" in page
+
+
+@pytest.mark.sim
+@pytest.mark.slow
+def test_files_are_those_listed_and_hold_the_numbers(report: Report) -> None:
+    files = [report.folder / name for name in report.said["files"]]
+    assert sorted(files) == sorted((report.folder / "out").iterdir())
+    numbers = report.numbers
+    assert numbers["simulation"]["failures"] == 0
+    measured = numbers["simulation"]["runs"][0]["measurements"]["latency_cycles"]
+    assert measured == numbers["manifest"]["latency_cycles"] == 7
+    assert len(numbers["all_reduce"]) == 5 and len(numbers["compare"]) == 20
+    page = report.page.read_text(encoding="utf-8")
+    for result in numbers["all_reduce"]:
+        assert f'<td class="n">{result["npu_bandwidth_bytes_per_s"] / 1e12:.3f}</td>' in page
+
+
+@pytest.mark.sim
+@pytest.mark.slow
+def test_page_needs_no_network(report: Report) -> None:
+    contents = Contents(report.page.read_text(encoding="utf-8"))
+    assert contents.addresses == ["data:,"]
+    assert contents.network() == []
+
+
+def test_what_needs_the_network_is_noticed() -> None:
+    contents = Contents(
+        '<script src="https://cdn.example/plotly.js"></script><img src="data:,">'
+        '<style>@import "x.css"; b { background: url(//example/a.png) }</style>'
+    )
+    assert contents.network() == [
+        "https://cdn.example/plotly.js",
+        '@import "x.css"',
+        "url(//example/a.png",
+    ]
+
+
+@pytest.mark.sim
+@pytest.mark.slow
+@pytest.mark.browser
+@needs_chromium
+def test_charts_and_interconnect_are_drawn_and_the_console_is_silent(
+    report: Report, tmp_path: Path
+) -> None:
+    dom, console = opened(report.page, tmp_path)
+    assert console == []
+    contents = Contents(dom)
+    for name, bars in (("chart-all-reduce", 2 * 5), ("chart-iterations", 5 * 4)):
+        assert contents.classes[name]["main-svg"] >= 1, name
+        assert contents.classes[name]["point"] == bars, name
+    # MP2-DP2-PP1: two all-reduces of two ports each, two wires and then two again on either side
+    assert [contents.strokes[colour] for colour in COLOURS[:3]] == [8, 8, 0]
+    assert contents.network() == []
+
+
+@pytest.mark.browser
+@needs_chromium
+def test_thrown_error_and_missing_chart_are_noticed(tmp_path: Path) -> None:
+    page = tmp_path / "broken.html"
+    page.write_text('<!doctype html><div id="chart"></div><script>throw Error("oh")</script>')
+    dom, console = opened(page, tmp_path / "profile")
+    assert len(console) == 1 and "Uncaught Error: oh" in console[0]
+    assert Contents(dom).classes["chart"]["main-svg"] == 0

@@ -1,0 +1,192 @@
+"""Tests of fred_cli.wafer: collective, estimate, compare, and how sizes and groups are read."""
+
+import json
+import re
+from collections.abc import Callable
+from functools import cache
+
+import pytest
+
+from fred_cli.wafer import parse_group, parse_size
+from fred_hw.errors import InputError
+from perfmodel.compare import compare
+
+Run = Callable[..., tuple[int, str, str]]
+
+UNITS = "B, kB, MB, GB, TB, KiB, MiB, GiB, TiB"
+FRED_D = "collective --topology fred-d"
+
+REFUSED = {
+    "collective": r"fred collective: Missing option '--topology'\.",
+    "collective --topology torus": r"topology: must be mesh:.*, fred-d or a path .*, not 'torus'",
+    "collective --topology mesh:0x4": r"topology mesh:0x4: columns: .* from 1 to 32, not 0",
+    "collective --topology mesh:1x1": r"mesh:1x1: must have 2 or more NPUs, not 1",
+    "collective --topology missing.yaml": r"missing\.yaml: must be an existing file, .*",
+    "collective --topology empty.yaml": r"empty\.yaml: .* not nothing \(the file is empty\)",
+    "collective --topology one-port.yaml": r"one-port\.yaml: kind: .*",
+    f"{FRED_D} --size 1XB": rf"--size: must be a number with one of {UNITS}, not '1XB'",
+    f"{FRED_D} --size GiB": rf"--size: must be a number with one of {UNITS}, not 'GiB'",
+    f"{FRED_D} --size -1": rf"--size: must be a number with one of {UNITS}, not '-1'",
+    f"{FRED_D} --size 0": r"size: must be above 0 bytes, not 0\.0",
+    f"{FRED_D} --group 0-x": r"--group: must be NPU numbers like 0,1,4-7, not '0-x'",
+    f"{FRED_D} --group 0,1,5-3": r"--group: must be NPU numbers like 0,1,4-7, not '0,1,5-3'",
+    f"{FRED_D} --group 0,3,0": r"group: must hold each NPU once, not 0 twice",
+    f"{FRED_D} --group 0,20": r"group: must hold NPUs 0 to 19 of fred-d, not 20",
+    f"{FRED_D} --group 7": r"group: must have 2 or more NPUs, not 1",
+    f"{FRED_D} --pattern gossip": r"pattern: must be one of all_reduce, .*, not 'gossip'",
+    f"{FRED_D} --chunks 0": r"(--)?chunks:? must be 1 .*, not 0",
+    f"{FRED_D} --chunks x": r"fred collective: Invalid value for '--chunks': 'x' .*",
+    "estimate --topology fred-d": r"fred estimate: Missing option '--workload'\.",
+    "estimate --topology fred-d --workload x": r"workload: must be resnet-152, .*, not 'x'",
+    "estimate --topology fred-d --workload x.yaml": r"x\.yaml: must be an existing file, .*",
+    "estimate --topology fred-d --workload one-port.yaml": r"one-port\.yaml: kind: .*",
+    "estimate --topology fred-d --workload gpt-3 --strategy MP5-DP5-PP1": (
+        r"strategy: must fit the 20 NPUs of fred-d, not need 25 as MP5-DP5-PP1"
+    ),
+    "estimate --topology mesh:2x2 --workload gpt-3": (
+        r"strategy: must fit the 4 NPUs of mesh:2x2, not need 20 as MP2-DP5-PP2"
+    ),
+    "estimate --topology fred-d --workload gpt-3 --strategy x": (
+        r"strategy: must be like MP2-DP5-PP2, not 'x'"
+    ),
+    "estimate --topology fred-d --workload gpt-3 --compute guessed": (
+        r"fred estimate: Invalid value for '--compute': 'guessed' is not 'first-principles'\."
+    ),
+    "compare extra": r"fred compare: Got unexpected extra argument \(extra\)",
+}
+
+
+@pytest.mark.parametrize(("line", "message"), REFUSED.items(), ids=REFUSED)
+def test_bad_input_is_one_line(refused: Callable[..., str], line: str, message: str) -> None:
+    said = refused(*line.split())
+    assert re.fullmatch(f"error: {message}", said), said
+
+
+@pytest.mark.parametrize(
+    ("text", "size_bytes"),
+    [
+        ("0", 0),
+        ("17", 17),
+        ("17B", 17),
+        ("1.5kB", 1500),
+        ("64MB", 64e6),
+        ("2.GB", 2e9),
+        ("3TB", 3e12),
+        ("1KiB", 1024),
+        ("2MiB", 2 * 1024**2),
+        ("1GiB", 1024**3),
+        ("0.5TiB", 1024**4 / 2),
+        (" 1 gib ", 1024**3),
+    ],
+)
+def test_size_is_read(text: str, size_bytes: float) -> None:
+    assert parse_size(text) == size_bytes
+
+
+@pytest.mark.parametrize("text", ["", "GiB", "-1", "+1", "1e9", ".5GB", "1 G B", "1Gib/s", "inf"])
+def test_size_of_another_form_is_refused(text: str) -> None:
+    message = f"--size: must be a number with one of {UNITS}, not {text!r}"
+    with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
+        parse_size(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "members"),
+    [
+        (None, None),
+        ("3", [3]),
+        ("0,1,4-7", [0, 1, 4, 5, 6, 7]),
+        ("7,0-2", [7, 0, 1, 2]),
+        ("5-5", [5]),
+        (" 1 , 2-3 ", [1, 2, 3]),
+        ("0,0", [0, 0]),
+    ],
+)
+def test_group_is_read_in_its_order(text: str | None, members: list[int] | None) -> None:
+    assert parse_group(text) == members
+
+
+@pytest.mark.parametrize("text", ["", ",", "1,", "a", "-1", "1-", "1-2-3", "3-2", "0-9999999"])
+def test_group_of_another_form_is_refused(text: str) -> None:
+    message = f"--group: must be NPU numbers like 0,1,4-7, not {text!r}"
+    with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
+        parse_group(text)
+
+
+@pytest.mark.parametrize(
+    ("topology", "published"),
+    [
+        ("mesh:5x4", 1.5e12),
+        ("fred-a", 1.85e12),
+        ("fred-b", 2.85e12),
+        ("fred-c", 3.0e12),
+        ("fred-d", 5.7e12),
+    ],
+)
+def test_all_reduce_runs_at_the_published_bandwidth(
+    fred: Run, topology: str, published: float
+) -> None:
+    status, out, err = fred("collective", "--topology", topology, "--size", "1GiB", "--json")
+    assert (status, err) == (0, "")
+    said = json.loads(out)
+    assert said["npu_bandwidth"] == pytest.approx(published, rel=0.05)
+    assert said["time_s"] == pytest.approx(2 * 19 / 20 * 2**30 / said["npu_bandwidth"])
+    assert said["bytes_per_npu"] > 0
+    assert set(said["bottleneck"]) == {"link", "carried_bytes", "utilisation"}
+    assert 0 < said["bottleneck"]["utilisation"] <= 1
+
+
+def test_collective_takes_group_pattern_and_chunks(fred: Run) -> None:
+    arguments = ("--group", "0,1,4-7", "--pattern", "broadcast", "--chunks", "3", "--size", "1MB")
+    status, out, err = fred("collective", "--topology", "fred-c", *arguments, "--json")
+    assert (status, err) == (0, "")
+    said = json.loads(out)
+    assert said["groups"] == [[0, 1, 4, 5, 6, 7]]
+    assert (said["pattern"], said["chunks"], said["size_bytes"]) == ("broadcast", 3, 1e6)
+
+
+def test_collective_says_the_same_to_a_reader(fred: Run) -> None:
+    arguments = ("collective", "--topology", "fred-d", "--size", "64MB")
+    said = json.loads(fred(*arguments, "--json")[1])
+    status, out, err = fred(*arguments)
+    assert (status, err) == (0, "")
+    assert out.startswith("all_reduce of 64MB on fred-d")
+    assert f"{said['time_s'] * 1e6:,.2f} us" in out
+    assert f"{said['npu_bandwidth'] / 1e12:.3f} TB/s" in out
+    assert "record l1-12" in out and "assumed: " in out
+
+
+def test_estimate_tells_what_it_does_not_model(fred: Run) -> None:
+    arguments = ("estimate", "--topology", "fred-d", "--workload", "gpt-3")
+    status, out, err = fred(*arguments, "--json")
+    assert (status, err) == (0, "")
+    said = json.loads(out)
+    assert said["iteration_time_s"] == pytest.approx(said["compute_s"] + said["exposed_s"]["dp"])
+    assert set(said["exposed_s"]) == {"mp", "dp", "pp", "weight_streaming", "input_load"}
+    absent = {name for name, seconds in said["exposed_s"].items() if seconds is None}
+    assert absent and absent <= set(said["not_modelled"])
+    assert (said["strategy"], said["compute_model"]) == ("MP2-DP5-PP2", "first-principles")
+    status, out, err = fred(*arguments)
+    assert (status, err) == (0, "")
+    assert f"{said['iteration_time_s'] * 1e3:,.3f} ms" in out
+    assert len(re.findall(r"exposed [\w ]+ not modelled", out)) == len(absent)
+
+
+def test_estimate_takes_a_strategy(fred: Run) -> None:
+    arguments = ("--topology", "mesh:2x2", "--workload", "resnet-152", "--strategy", "MP1-DP4-PP1")
+    said = json.loads(fred("estimate", *arguments, "--json")[1])
+    assert (said["topology"], said["strategy"]) == ("mesh:2x2", "MP1-DP4-PP1")
+
+
+def test_compare_has_a_row_for_each_pair(fred: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("perfmodel.compare.compare", cache(compare))
+    status, out, err = fred("compare", "--json")
+    assert (status, err) == (0, "")
+    rows = json.loads(out)["rows"]
+    assert len({(row["workload"], row["topology"]) for row in rows}) == len(rows) == 20
+    status, out, err = fred("compare")
+    assert (status, err) == (0, "")
+    for row in rows:
+        line = rf"^\s*{row['workload']}\s+{row['strategy']}\s+{row['topology']}\s+[\d,.]+ ms"
+        assert re.search(line, out, re.MULTILINE)
+    assert "not modelled yet: " in out
