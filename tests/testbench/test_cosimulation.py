@@ -48,3 +48,12 @@ def test_both_simulators_measure_the_same(tmp_path: Path) -> None:
     verilator = cosimulate(spec, tmp_path / "verilator", simulator="verilator", seed=7)
     assert not icarus.failures and not verilator.failures
     assert icarus.measurements == verilator.measurements
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ports", range(2, 17))
+def test_every_size_to_16_delivers(ports: int, tmp_path: Path) -> None:
+    middle = (3, 2, 4, 3, 8)[ports % 5] if ports < 9 else (3, 2)[ports % 2]
+    spec = SwitchSpec(ports=ports, middle=middle, format="int8", lanes=1, adder_registers=0)
+    result = cosimulate(spec, tmp_path, flits=4, configurations=4)
+    assert [test.name for test in result.failures] == []

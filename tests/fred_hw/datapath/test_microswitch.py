@@ -1,0 +1,100 @@
+"""Every setting of every micro-switch does what its contract says, in Amaranth's simulator."""
+
+# Amaranth has no types.
+# pyright: reportAttributeAccessIssue=false, reportArgumentType=false
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from amaranth.sim import Simulator
+
+from fred_hw.compiler.configuration import stage_count
+from fred_hw.datapath.interconnect import Interconnect, latency_cycles
+from fred_hw.datapath.microswitch import DMicroswitch, RDMicroswitch, RMicroswitch
+from fred_hw.datapath.steering import Demultiplexer, Multiplexer
+from fred_hw.spec import SwitchSpec
+
+SPEC = SwitchSpec(ports=4, middle=2, format="int8", lanes=1, adder_registers=1)
+
+
+def outputs(unit: Any, word: int, inputs: Sequence[int | None], latency: int) -> list[int | None]:
+    """Return what one cycle of flits becomes; before and after it nothing may come out."""
+    ports = unit.i if isinstance(unit.i, list) else [unit.i]
+    ends = unit.o if isinstance(unit.o, list) else [unit.o]
+    seen: list[list[int | None]] = []
+
+    async def bench(ctx: Any) -> None:
+        for cycle in range(latency + 3):
+            ctx.set(unit.configuration, word if cycle == 0 else 0)
+            for port, flit in zip(ports, inputs, strict=True):
+                ctx.set(port.valid, int(cycle == 0 and flit is not None))
+                ctx.set(port.data, flit or 0)
+            seen.append([ctx.get(o.data) if ctx.get(o.valid) else None for o in ends])
+            await ctx.tick()
+
+    simulator = Simulator(unit)
+    simulator.add_clock(1e-9)
+    simulator.add_testbench(bench)
+    simulator.run()
+    idle: list[int | None] = [None] * len(ends)
+    assert seen[:latency] == [idle] * latency and seen[latency + 1 :] == [idle] * 2
+    return seen[latency]
+
+
+@pytest.mark.parametrize("to0", range(4))
+@pytest.mark.parametrize("to1", range(4))
+def test_r_routes_to_destinations_and_reduces_where_they_meet(to0: int, to1: int) -> None:
+    want: list[int | None] = [None, None]
+    for output in (0, 1):
+        takes = [value for value, to in ((3, to0), (4, to1)) if to == output + 1]
+        want[output] = sum(takes) if takes else None  # code 3 names no output: idle
+    assert outputs(RMicroswitch(spec=SPEC), to0 | to1 << 2, [3, 4], 2) == want
+
+
+@pytest.mark.parametrize("word", range(16))
+def test_rd_selects_or_reduces_for_each_output(word: int) -> None:
+    values = [None, 3, 4, 7]
+    want = [values[word & 3], values[word >> 2]]
+    assert outputs(RDMicroswitch(spec=SPEC), word, [3, 4], 2) == want
+
+
+@pytest.mark.parametrize("word", range(16))
+def test_d_takes_sources_and_distributes_where_they_agree(word: int) -> None:
+    values = [None, 3, 4, None]
+    want = [values[word & 3], values[word >> 2]]
+    assert outputs(DMicroswitch(spec=SPEC), word, [3, 4], 1) == want
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+def test_a_reduction_that_lacks_an_operand_sends_nothing(missing: int) -> None:
+    flits = [None if port == missing else 5 for port in range(2)]
+    assert outputs(RMicroswitch(spec=SPEC), 0b0101, flits, 2) == [None, None]
+    assert outputs(RDMicroswitch(spec=SPEC), 0b1111, flits, 2) == [None, None]
+
+
+@pytest.mark.parametrize("code", range(4))
+def test_demultiplexer_and_multiplexer_steer(code: int) -> None:
+    routed = outputs(Demultiplexer(spec=SPEC), code, [6], 2)
+    assert routed == [6 if code == output + 1 else None for output in range(2)]
+    selected = outputs(Multiplexer(spec=SPEC), code, [3, 4], 1)
+    assert selected == [[None, 3, 4, None][code]]
+
+
+@pytest.mark.parametrize(
+    ("ports", "adder", "stage", "cycles"),
+    [(2, 2, 1, 3), (3, 2, 1, 7), (4, 0, 1, 3), (8, 2, 1, 11), (12, 2, 1, 15), (64, 1, 2, 28)],
+)
+def test_latency_by_hand(ports: int, adder: int, stage: int, cycles: int) -> None:
+    spec = SwitchSpec(ports=ports, adder_registers=adder, stage_registers=stage)
+    assert latency_cycles(spec) == cycles
+    reducing = (stage_count(ports) + 1) // 2
+    assert cycles == stage_count(ports) * stage + reducing * adder
+
+
+@pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
+@pytest.mark.parametrize("middle", range(2, 9))
+def test_every_size_has_its_ports(middle: int) -> None:
+    for ports in range(2, 65):
+        unit = Interconnect(spec=SwitchSpec(ports=ports, middle=middle, lanes=1))
+        assert len(unit.i) == len(unit.o) == ports
