@@ -24,8 +24,8 @@ from perfmodel.published import ALL_REDUCE_BANDWIDTH
 from perfmodel.topology.parse import FABRICS, parse_topology
 
 from .drawing import COLOURS, draw_interconnect
-from .hardware import load_testbench
 from .output import plain
+from .simulation import load_testbench
 
 __all__ = ["build"]
 

@@ -1,4 +1,4 @@
-"""Tests of fred_cli.hardware: presets, gen, route, sim, characterize."""
+"""Tests of fred_cli.hardware and fred_cli.simulation: presets, gen, route, sim, characterize."""
 
 import json
 import re
