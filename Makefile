@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.ready
 
-.PHONY: help demo check test test-fast bench golden records lock setup clean
+.PHONY: help demo check test test-fast bench fidelity golden records lock setup clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -33,6 +33,9 @@ bench: $(STAMP) ## measure speed: routing, generator, wafer
 	$(BIN)/python tests/bench/bench_routing.py
 	$(BIN)/python tests/bench/bench_generator.py
 	$(BIN)/python tests/bench/bench_wafer.py
+
+fidelity: $(STAMP) ## print the experiments of docs/fidelity.md (2 minutes)
+	$(BIN)/python docs/experiments/sweeps.py
 
 golden: $(STAMP) ## rewrite the golden Verilog; review the difference
 	$(BIN)/python tests/gen/golden/rewrite.py

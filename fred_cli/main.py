@@ -6,7 +6,7 @@ import click
 
 from fred_hw.errors import InputError
 
-from . import hardware, simulation, wafer
+from . import hardware, simulation, training, wafer
 
 __all__ = ["cli", "main"]
 
@@ -20,7 +20,7 @@ def cli() -> None:
     """FRED switches: from a description to Verilog, co-simulation and wafer-level estimates."""
 
 
-for _command in (*hardware.COMMANDS, *simulation.COMMANDS, *wafer.COMMANDS):
+for _command in (*hardware.COMMANDS, *simulation.COMMANDS, *wafer.COMMANDS, *training.COMMANDS):
     cli.add_command(_command)
 
 

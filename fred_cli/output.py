@@ -1,5 +1,7 @@
 """What the commands share: JSON, tables, progress, and errors of the rooms below."""
 
+import csv
+import io
 import json
 import sys
 import threading
@@ -15,17 +17,22 @@ import click
 from fred_hw.errors import InputError
 
 __all__ = [
+    "as_csv",
     "as_json_option",
     "check_folder",
     "checked",
+    "option_names",
     "plain",
     "progress",
     "say_json",
     "table",
+    "write_csv",
     "write_json",
+    "write_text",
 ]
 
 _QUIET_S = 2.0
+_FILE_WIDTH = 180  # columns of a table that goes to a file or a pipe
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -75,11 +82,42 @@ def write_json(value: Any, path: Path) -> None:
     InputError
         The file cannot be written.
     """
+    write_text(json.dumps(plain(value), indent=1) + "\n", path)
+
+
+def write_text(text: str, path: Path) -> None:
+    """Write ``text`` to ``path``, all of it or nothing.
+
+    Raises
+    ------
+    InputError
+        The file cannot be written.
+    """
     from gen.write import write_files
 
     if path.is_dir():
         raise InputError(str(path), "", "must be a file, not a directory")
-    write_files({path.name: json.dumps(plain(value), indent=1) + "\n"}, path.parent)
+    write_files({path.name: text}, path.parent)
+
+
+def write_csv(columns: Sequence[str], rows: Sequence[Sequence[object]], path: Path) -> None:
+    """Write a table as CSV to ``path``, all of it or nothing; None is an empty cell.
+
+    Raises
+    ------
+    InputError
+        The file cannot be written.
+    """
+    write_text(as_csv(columns, rows), path)
+
+
+def as_csv(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Return a table as CSV text; None is an empty cell."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return text.getvalue()
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
@@ -87,17 +125,20 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) 
     from rich import box
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
-    view = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    view = Table(title=Text(title, style="italic"), title_justify="left", box=box.SIMPLE_HEAD)
     for index, column in enumerate(columns):
         numeric = all(isinstance(row[index], int | float) or _numeric(row[index]) for row in rows)
-        view.add_column(column, justify="right" if index and numeric else "left")
+        view.add_column(
+            Text(column), justify="right" if index and numeric else "left", no_wrap=numeric
+        )
     for row in rows:
-        view.add_row(*(str(cell) for cell in row))
+        view.add_row(*(Text(str(cell)) for cell in row))
     console = Console(highlight=False)
-    console.print(view, markup=False) if console.is_terminal else Console(
-        highlight=False, width=120
-    ).print(view, markup=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=_FILE_WIDTH)
+    console.print(view)
 
 
 def _numeric(cell: object) -> bool:
@@ -133,3 +174,19 @@ def checked(source: str, field: str = "") -> Iterator[None]:
         yield
     except (ValueError, TypeError) as error:
         raise InputError(source, field, str(error)) from None
+
+
+@contextmanager
+def option_names(*names: str) -> Iterator[None]:
+    """Name the options in errors of rooms below that know a value but not where it came from."""
+    try:
+        yield
+    except InputError as error:
+        for name in names:
+            if name in (error.source, error.field) and "" in (error.source, error.field):
+                raise InputError(f"--{name}", "", error.message) from None
+            # Checks of single numbers have the name in front of the message.
+            if not error.source and not error.field and error.message.startswith(f"{name} must"):
+                message = error.message.removeprefix(f"{name} ")
+                raise InputError(f"--{name}", "", message) from None
+        raise

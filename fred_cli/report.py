@@ -1,11 +1,14 @@
 """The HTML report: one page that needs no network."""
 
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import quote
 
 import jinja2
-import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 from pydantic import Field
 
@@ -18,25 +21,35 @@ from fred_hw.load import load_spec
 from fred_hw.spec import SwitchSpec
 from gen.design import generate
 from gen.write import write_files
-from perfmodel.collectives.run import CollectiveResult, run_collective
+from perfmodel.calibration import calibrate
+from perfmodel.collectives.run import CollectiveResult, profile, run_collective
 from perfmodel.compare import Row, compare
-from perfmodel.published import ALL_REDUCE_BANDWIDTH
+from perfmodel.published import ALL_REDUCE_BANDWIDTH, SWEEPS
+from perfmodel.reproduce import ReproduceRow, reproduce, swept
+from perfmodel.strategies import StrategyRow
 from perfmodel.topology.parse import FABRICS, parse_topology
+from perfmodel.training.placement import place
+from perfmodel.workload import WORKLOADS
 
+from .charts import bandwidth_chart, iteration_chart, parts, strategy_chart
 from .drawing import COLOURS, draw_interconnect
-from .output import plain
+from .load_map import colour_key, draw_loads
+from .output import as_csv, plain
 from .simulation import load_testbench
+from .training import PARTS, REPRODUCE_COLUMNS, reproduce_cells
 
 __all__ = ["build"]
 
 SIZE_BYTES = float(2**30)
-_LAYOUT: dict[str, Any] = {
-    "template": "plotly_white",
-    "font": {"family": "system-ui, sans-serif", "size": 14},
-    "margin": {"l": 60, "r": 20, "t": 20, "b": 50},
-    "height": 380,
-    "legend": {"orientation": "h", "y": 1.08, "x": 0},
-}
+_PHASES = (
+    ("all-reduce of all NPUs", "all_reduce", "wafer"),
+    ("MP all-reduce of MP2-DP5-PP2", "all_reduce", "mp"),
+    ("DP all-reduce of MP2-DP5-PP2", "all_reduce", "dp"),
+    ("PP multicast of MP2-DP5-PP2", "broadcast", "pp"),
+    ("weights streamed to all NPUs", "stream_in", "wafer"),
+    ("gradients streamed to storage", "stream_out", "wafer"),
+)
+_MAPPED = ("mesh:5x4", "fred-a", "fred-d")
 
 
 class _Part(FileModel, extra="ignore"):
@@ -97,10 +110,7 @@ def build(spec_source: str, folder: Path, results: Path | None) -> list[Path]:
         raise InputError(
             spec_source, "middle", f"must route {strategy}, which {spec.middle} do not"
         )
-    collectives = [
-        run_collective(parse_topology(name), "all_reduce", SIZE_BYTES) for name in FABRICS
-    ]
-    rows = compare()
+    wafer = gather()
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("fred_cli", "templates"),
         autoescape=True,
@@ -116,16 +126,22 @@ def build(spec_source: str, folder: Path, results: Path | None) -> list[Path]:
         flows=list(zip(flows, COLOURS * len(flows), strict=False)),
         drawing=draw_interconnect(routing.configuration, flows),
         word=f"{routing.configuration.pack():#x}",
-        collectives=[(result, ALL_REDUCE_BANDWIDTH[result.topology]) for result in collectives],
-        rows=rows,
-        charts={"all_reduce": _all_reduce_chart(collectives), "iterations": _iteration_chart(rows)},
+        wafer=wafer,
+        collectives=[
+            (result, ALL_REDUCE_BANDWIDTH[result.topology]) for result in wafer.all_reduce
+        ],
+        charts=wafer.charts(),
+        downloads={name: _download(*table) for name, table in wafer.tables().items()},
+        colours=colour_key(),
         plotly=get_plotlyjs(),
     )
     numbers = {
         "manifest": design.manifest,
         "simulation": simulation,
-        "all_reduce": plain(collectives),
-        "compare": plain(rows),
+        "all_reduce": plain(wafer.all_reduce),
+        "compare": [_flat(row) for row in wafer.first_principles],
+        "compare_calibrated": [_flat(row) for row in wafer.calibrated],
+        "reproduce": plain(wafer.reproduced),
     }
     files = {"index.html": html, "report.json": json.dumps(numbers, indent=1) + "\n"}
     return write_files(files, folder)
@@ -164,47 +180,118 @@ def _shown_flows(spec: SwitchSpec) -> tuple[Strategy, tuple[Flow, ...]]:
     return strategy, phases(strategy, ports=spec.ports)["dp_all_reduce"]
 
 
-def _chart(figure: go.Figure, name: str) -> str:
-    """Return the chart as a div; the library itself stands once in the page."""
-    return figure.to_html(
-        full_html=False,
-        include_plotlyjs=False,
-        div_id=name,
-        config={"displaylogo": False, "responsive": True},
-    )
+@dataclass(frozen=True)
+class Wafer:
+    """What the page shows of wafers.
 
+    Parameters
+    ----------
+    all_reduce : tuple of CollectiveResult
+        Of 1 GiB on each fabric.
+    first_principles, calibrated : tuple of Row
+        All workloads on all fabrics.
+    scales : dict
+        Calibrated scale of compute of each workload.
+    reproduced : tuple of ReproduceRow
+        Published figures and ours.
+    sweeps : dict
+        Strategies of each workload.
+    maps : tuple
+        Phase, fabric, drawing, and pairs of link and load.
+    """
 
-def _all_reduce_chart(results: list[CollectiveResult]) -> str:
-    names = [result.topology for result in results]
-    ours = [result.npu_bandwidth_bytes_per_s / 1e12 for result in results]
-    published = [ALL_REDUCE_BANDWIDTH[name].value / 1e12 for name in names]
-    figure = go.Figure(
-        [
-            go.Bar(name="simulated here", x=names, y=ours, marker_color="#0072b2"),
-            go.Bar(
-                name="published, or derived from it", x=names, y=published, marker_color="#c9ced6"
+    all_reduce: tuple[CollectiveResult, ...]
+    first_principles: tuple[Row, ...]
+    calibrated: tuple[Row, ...]
+    scales: dict[str, float]
+    reproduced: tuple[ReproduceRow, ...]
+    sweeps: dict[str, tuple[StrategyRow, ...]]
+    maps: tuple[tuple[str, str, str, tuple[tuple[str, float], ...]], ...]
+
+    def charts(self) -> dict[str, str]:
+        """Return the charts by name."""
+        return {
+            "bandwidth": bandwidth_chart(self.reproduced),
+            "calibrated": iteration_chart(self.calibrated, "chart-calibrated"),
+            "first_principles": iteration_chart(self.first_principles, "chart-first-principles"),
+            **{
+                f"sweep_{name}": strategy_chart(rows, f"chart-sweep-{name}")
+                for name, rows in self.sweeps.items()
+            },
+        }
+
+    def tables(self) -> dict[str, tuple[Sequence[str], list[tuple[object, ...]]]]:
+        """Return the numbers of each chart by name, as columns and rows."""
+        bandwidths = [row for row in self.reproduced if row.id.startswith("bandwidth/")]
+        columns = ("workload", "strategy", "fabric", "speedup", *(f"{p} [s]" for p in PARTS))
+        return {
+            "bandwidth": (REPRODUCE_COLUMNS, [reproduce_cells(row) for row in bandwidths]),
+            "reproduce": (REPRODUCE_COLUMNS, [reproduce_cells(row) for row in self.reproduced]),
+            "calibrated": (columns, [_cells(row) for row in self.calibrated]),
+            "first_principles": (columns, [_cells(row) for row in self.first_principles]),
+            "loads": (
+                ("phase", "fabric", "link", "utilisation"),
+                [(phase, name, *pair) for phase, name, _, pairs in self.maps for pair in pairs],
             ),
-        ]
-    )
-    figure.update_traces(texttemplate="%{y:.2f}", textposition="outside", cliponaxis=False)
-    figure.update_layout(
-        **_LAYOUT,
-        barmode="group",
-        yaxis_title="effective NPU bandwidth [TB/s]",
-        yaxis_range=[0, 6.5],
-    )
-    return _chart(figure, "chart-all-reduce")
+            **{
+                f"sweep_{name}": (
+                    ("strategy", "fabric", "samples", *(f"{part} [s]" for part in PARTS)),
+                    [
+                        (e.strategy, e.topology, e.minibatch, *parts(e).values())
+                        for e in (row.estimate for row in rows)
+                    ],
+                )
+                for name, rows in self.sweeps.items()
+            },
+        }
 
 
-def _iteration_chart(rows: tuple[Row, ...]) -> str:
-    """Show the exposed gradient all-reduce relative to the mesh, per workload."""
-    figure = go.Figure()
-    workloads = list(dict.fromkeys(row.workload for row in rows))
-    mesh = {row.workload: row.exposed_s.dp for row in rows if row.topology == FABRICS[0]}
-    for index, name in enumerate(FABRICS):
-        exposed = {row.workload: row.exposed_s.dp for row in rows if row.topology == name}
-        relative = [(exposed[workload] or 0.0) / (mesh[workload] or 1.0) for workload in workloads]
-        figure.add_bar(name=name, x=workloads, y=relative, marker_color=COLOURS[index])
-    figure.update_traces(texttemplate="%{y:.2f}", textposition="outside", cliponaxis=False)
-    figure.update_layout(**_LAYOUT, barmode="group", yaxis_title="relative to the mesh")
-    return _chart(figure, "chart-iterations")
+@cache
+def gather() -> Wafer:
+    """Simulate all that the page shows of wafers."""
+    fabrics = [parse_topology(name) for name in FABRICS]
+    return Wafer(
+        all_reduce=tuple(run_collective(one, "all_reduce", SIZE_BYTES) for one in fabrics),
+        first_principles=compare(),
+        calibrated=compare(compute="calibrated"),
+        scales={name: calibrate(name).scale for name in WORKLOADS},
+        reproduced=tuple(reproduce()),
+        sweeps={name: swept(name) for name in SWEEPS},
+        maps=tuple(_map(phase, name) for name in _MAPPED for phase in _PHASES),
+    )
+
+
+def _map(
+    phase: tuple[str, str, str], name: str
+) -> tuple[str, str, str, tuple[tuple[str, float], ...]]:
+    """Return a phase on a fabric: names, drawing, and load of each link in use."""
+    title, pattern, kind = phase
+    fabric = parse_topology(name)
+    placed = place(fabric, Strategy(2, 5, 2), "columns" if name.startswith("mesh") else "linear")
+    groups: Sequence[Sequence[int]] = [range(fabric.npus)]
+    if kind == "mp":
+        groups = [*placed.mp_groups(0), *placed.mp_groups(1)]
+    elif kind == "dp":
+        groups = [*placed.dp_groups(0), *placed.dp_groups(1)]
+    elif kind == "pp":
+        groups = placed.multicasts(0, 1)
+    found = profile(fabric, pattern, SIZE_BYTES, groups)[0]
+    loads = {
+        link: carried / fabric.capacities[link] / found.time_s for link, carried in found.loads
+    }
+    named = tuple((fabric.link_name(link), share) for link, share in loads.items())
+    return title, name, draw_loads(fabric, loads, f"{title} on {name}"), named
+
+
+def _flat(row: Row) -> dict[str, Any]:
+    return {**plain(row.estimate), "speedup": row.speedup}
+
+
+def _cells(row: Row) -> tuple[object, ...]:
+    e = row.estimate
+    return (e.workload, e.strategy, e.topology, row.speedup, *parts(e).values())
+
+
+def _download(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Return a table as an address that holds it as CSV."""
+    return "data:text/csv;charset=utf-8," + quote(as_csv(columns, rows))

@@ -1,4 +1,4 @@
-"""Commands of the wafer: collective, estimate, compare, report."""
+"""Commands of the network: collective, wafers; and the report."""
 
 import re
 from pathlib import Path
@@ -8,9 +8,18 @@ import click
 
 from fred_hw.errors import InputError
 
-from .output import as_json_option, check_folder, plain, progress, say_json, table
+from .output import (
+    as_json_option,
+    check_folder,
+    option_names,
+    plain,
+    progress,
+    say_json,
+    table,
+    write_text,
+)
 
-__all__ = ["COMMANDS", "parse_group", "parse_size"]
+__all__ = ["COMMANDS", "parse_group", "parse_size", "say_provenance"]
 
 _UNITS = {
     "": 1,
@@ -65,21 +74,43 @@ def parse_group(text: str | None) -> list[int] | None:
 @click.option("--size", default="1GiB", show_default=True, help="Vector, like 64MB or 1GiB.")
 @click.option("--group", metavar="LIST", help="NPUs that take part, like 0,1,4-7; all by default.")
 @click.option("--chunks", type=int, help="Pieces that the vector is cut into.")
+@click.option(
+    "--algorithm",
+    default="auto",
+    show_default=True,
+    help="auto, ring, bidirectional_ring, halving_doubling, direct, double_binary_tree, "
+    "hierarchical_2d, two_level_ring, in_network or multicast.",
+)
+@click.option("--check", is_flag=True, help="Replay the schedule symbolically.")
+@click.option("--draw", type=Path, metavar="FILE.svg", help="Draw the schedule of one chunk.")
 @as_json_option
 def collective(
-    topology: str, pattern: str, size: str, group: str | None, chunks: int | None, as_json: bool
+    topology: str,
+    pattern: str,
+    size: str,
+    group: str | None,
+    chunks: int | None,
+    algorithm: str,
+    check: bool,
+    draw: Path | None,
+    as_json: bool,
 ) -> None:
-    """Simulate one collective, message by message, on the links of a wafer."""
+    """Simulate one collective on the links of a wafer."""
     from perfmodel.collectives.run import run_collective
     from perfmodel.topology.parse import parse_topology
 
-    result = run_collective(
-        parse_topology(topology), pattern, parse_size(size), parse_group(group), chunks
-    )
+    with option_names(*_OPTIONS):
+        fabric = parse_topology(topology)
+        members = parse_group(group)
+        result = run_collective(fabric, pattern, parse_size(size), members, chunks, algorithm)
+        if check or draw:
+            _schedule(fabric, result, algorithm, check, draw)
+    checked = {"checked": True} if check else {}
     if as_json:
         say_json(
             {
                 **plain(result),
+                **checked,
                 "npu_bandwidth": result.npu_bandwidth_bytes_per_s,
                 "bottleneck": plain(result.bottleneck),
             }
@@ -92,79 +123,55 @@ def collective(
         ("busiest link", f"{result.bottleneck.link}, {result.bottleneck.utilisation:.1%} busy"),
         ("algorithm", result.algorithm),
         ("chunks", result.chunks),
+        *([("symbolic check", "every NPU ends with what it should")] if check else []),
     ]
     table(f"{result.pattern} of {size} on {result.topology}", ("what", "value"), rows)
-    _say_provenance(result.provenance)
+    say_provenance(result.provenance)
+
+
+def _schedule(fabric: Any, result: Any, algorithm: str, check: bool, draw: Path | None) -> None:
+    """Check and draw the schedule of one chunk."""
+    from perfmodel.collectives.replay import replay
+    from perfmodel.collectives.select import build_schedule
+
+    chunk_bytes = result.size_bytes / result.chunks
+    schedule = build_schedule(fabric, result.pattern, result.groups, chunk_bytes, algorithm)
+    if check:
+        replay(schedule)
+    if draw:
+        from .schedule_drawing import draw_schedule
+
+        write_text(draw_schedule(schedule, result.topology), draw)
 
 
 @click.command()
 @topology_option
-@click.option("--workload", required=True, metavar="NAME|FILE", help="A workload, see compare.")
-@click.option("--strategy", help="Like MP2-DP5-PP2; that of the workload by default.")
-@click.option(
-    "--compute",
-    type=click.Choice(["first-principles"]),
-    default="first-principles",
-    show_default=True,
-    help="How compute time is found.",
-)
+@click.option("--wafers", "count", default=16, show_default=True, type=int, help="1 to 1024.")
+@click.option("--join", default="fred", show_default=True, help="fred or switch.")
+@click.option("--size", default="1GiB", show_default=True, help="Vector, like 64MB or 1GiB.")
 @as_json_option
-def estimate(
-    topology: str, workload: str, strategy: str | None, compute: str, as_json: bool
-) -> None:
-    """Estimate one training iteration: roofline compute, then the gradient all-reduce."""
-    from perfmodel.estimate import estimate as run
+def wafers(topology: str, count: int, join: str, size: str, as_json: bool) -> None:
+    """Simulate an all-reduce over all NPUs of several wafers, joined by their I/O controllers."""
     from perfmodel.topology.parse import parse_topology
-    from perfmodel.workload import load_workload
+    from perfmodel.wafers import run_wafers
 
-    result = run(parse_topology(topology), load_workload(workload), strategy)
+    with option_names("topology", "wafers", "join", "size"):
+        result = run_wafers(parse_topology(topology), count, parse_size(size), join)
     if as_json:
-        say_json({**plain(result), "compute_model": compute})
+        say_json(result)
         return
     rows = [
-        ("iteration", f"{result.iteration_time_s * 1e3:,.3f} ms"),
-        ("compute", f"{result.compute_s * 1e3:,.3f} ms"),
-        *(
-            (f"exposed {name.replace('_', ' ')}", _milliseconds(seconds))
-            for name, seconds in plain(result.exposed_s).items()
-        ),
+        ("time", f"{result.time_s * 1e6:,.2f} us"),
+        ("effective NPU bandwidth", f"{result.npu_bandwidth_bytes_per_s / 1e12:.3f} TB/s"),
+        ("only inside the wafers", f"{result.inside_s * 1e6:,.2f} us"),
+        ("only between the wafers", f"{result.between_s * 1e6:,.2f} us"),
+        ("NPUs", result.npus),
     ]
-    table(
-        f"{result.workload}, {result.strategy}, minibatch {result.minibatch}, on {result.topology}",
-        ("part", "time"),
-        rows,
-    )
-    _say_provenance(result.provenance)
+    table(f"all_reduce of {size} on {count} x {result.topology}", ("what", "value"), rows)
+    say_provenance(result.provenance)
 
 
-@click.command()
-@as_json_option
-def compare(as_json: bool) -> None:
-    """Estimate all four workloads on all five fabrics."""
-    from perfmodel.compare import compare as run
-
-    with progress("estimating all workloads on all fabrics"):
-        rows = run()
-    if as_json:
-        say_json({"rows": rows})
-        return
-    table(
-        "Training iteration as far as it is modelled: compute and exposed gradient all-reduce",
-        ("workload", "strategy", "fabric", "iteration", "compute", "exposed DP", "speed-up"),
-        [
-            (
-                row.workload,
-                row.strategy,
-                row.topology,
-                f"{row.iteration_time_s * 1e3:,.3f} ms",
-                f"{row.compute_s * 1e3:,.3f} ms",
-                _milliseconds(row.exposed_s.dp),
-                f"{row.speedup:.3f}",
-            )
-            for row in rows
-        ],
-    )
-    print("not modelled yet: " + "; ".join(rows[0].not_modelled))
+_OPTIONS = ("topology", "pattern", "size", "group", "chunks", "algorithm")
 
 
 @click.command()
@@ -192,11 +199,7 @@ def report(folder: Path, spec_source: str, results: Path | None, as_json: bool) 
         print(path)
 
 
-def _milliseconds(seconds: float | None) -> str:
-    return "not modelled" if seconds is None else f"{seconds * 1e3:,.3f} ms"
-
-
-def _say_provenance(provenance: Any) -> None:
+def say_provenance(provenance: Any) -> None:
     """Print where the figures come from."""
     for use in provenance.records:
         print(
@@ -207,4 +210,4 @@ def _say_provenance(provenance: Any) -> None:
         print(f"  assumed: {assumption}")
 
 
-COMMANDS = (collective, estimate, compare, report)
+COMMANDS = (collective, wafers, report)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .compute import Npu
-from .estimate import Exposed, estimate
+from .estimate import ComputeModel, Estimate, estimate
 from .topology.parse import FABRICS, parse_topology
 from .workload import WORKLOADS, load_workload
 
@@ -17,32 +17,21 @@ class Row:
 
     Parameters
     ----------
-    topology, workload, strategy : str
-        What was trained where, and how in parallel.
-    iteration_time_s, compute_s : float
-        Whole iteration, as far as it is modelled, and its compute [s].
-    exposed_s : Exposed
-        Communication that adds to compute [s].
+    estimate : Estimate
+        The iteration.
     speedup : float
         Iteration time on the first of the fabrics divided by that on this one.
-    not_modelled : tuple of str
-        What ``iteration_time_s`` lacks.
     """
 
-    topology: str
-    workload: str
-    strategy: str
-    iteration_time_s: float
-    compute_s: float
-    exposed_s: Exposed
+    estimate: Estimate
     speedup: float
-    not_modelled: tuple[str, ...]
 
 
 def compare(
     topologies: Sequence[str] = FABRICS,
     workloads: Sequence[str] = WORKLOADS,
     npu: Npu | None = None,
+    compute: ComputeModel = "first-principles",
 ) -> tuple[Row, ...]:
     """Estimate every workload on every fabric, each with the strategy of the workload.
 
@@ -53,7 +42,9 @@ def compare(
     workloads : sequence of str
         Names or files.
     npu : Npu or None
-        The roofline; an H100-like NPU of efficiency 1 if None.
+        The roofline; an H100-like NPU if None.
+    compute : str
+        One of ``estimate.COMPUTE_MODELS``.
 
     Raises
     ------
@@ -63,18 +54,7 @@ def compare(
     fabrics = [parse_topology(name) for name in topologies]
     rows: list[Row] = []
     for workload in map(load_workload, workloads):
-        results = [estimate(fabric, workload, npu=npu) for fabric in fabrics]
-        rows += [
-            Row(
-                topology=result.topology,
-                workload=result.workload,
-                strategy=result.strategy,
-                iteration_time_s=result.iteration_time_s,
-                compute_s=result.compute_s,
-                exposed_s=result.exposed_s,
-                speedup=results[0].iteration_time_s / result.iteration_time_s,
-                not_modelled=result.not_modelled,
-            )
-            for result in results
-        ]
+        results = [estimate(fabric, workload, npu=npu, compute=compute) for fabric in fabrics]
+        first = results[0].iteration_time_s
+        rows += [Row(result, first / result.iteration_time_s) for result in results]
     return tuple(rows)

@@ -1,6 +1,7 @@
 """Published constants of the wafer (Rashidi et al., arXiv 2406.19580 v2), in SI base units."""
 
 __all__ = [
+    "HBM_BYTES",
     "HBM_BYTES_PER_S",
     "IO_BYTES_PER_S",
     "LINK_LATENCY_S",
@@ -22,3 +23,6 @@ IO_BYTES_PER_S = 128e9
 
 HBM_BYTES_PER_S = 3e12
 """Bandwidth of the five HBM3 stacks of an NPU [B/s]."""
+
+HBM_BYTES = 80e9
+"""Memory of an NPU [B]: five stacks of 16 GB, as on the H100 that the published NPU is like."""

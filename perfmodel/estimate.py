@@ -1,31 +1,52 @@
-"""Time of one training iteration: compute from first principles, communication simulated."""
+"""Time of one training iteration: compute and simulated communication, taken apart."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
-from fred_hw.compiler.placement import Strategy, dp_groups
+from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
 
-from .collectives.run import CollectiveResult, run_collectives
-from .compute import NUMBER_BYTES, ComputeTime, Npu, compute_time
+from .calibration import calibrate
+from .compute import Npu
 from .provenance import Provenance
 from .topology.graph import Topology
+from .training.iteration import Iteration, simulate_iteration
+from .training.memory import Memory
+from .training.operations import Operations
+from .training.search import default_placement
 from .workload import Workload, parse_strategy
 
-__all__ = ["NOT_MODELLED", "Estimate", "Exposed", "estimate"]
+__all__ = [
+    "COMPUTE_MODELS",
+    "ComputeModel",
+    "Estimate",
+    "Exposed",
+    "estimate",
+    "simulate",
+    "summarize",
+    "with_batch",
+]
 
-NOT_MODELLED = ("mp", "pp", "weight_streaming", "input_load", "pipeline_bubble")
-"""Parts of an iteration that this version leaves out, so its time is a lower bound."""
+ComputeModel = Literal["first-principles", "calibrated"]
+
+COMPUTE_MODELS: tuple[ComputeModel, ...] = ("first-principles", "calibrated")
+"""Roofline alone, or scaled until FRED-C has its published speed-up; never mixed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exposed:
-    """Communication during which no NPU computes [s]; None is not modelled yet, never 0."""
+    """Communication on the critical path, that is, not hidden behind compute [s]."""
 
-    mp: float | None
-    dp: float | None
-    pp: float | None
-    weight_streaming: float | None
-    input_load: float | None
+    mp: float
+    dp: float
+    pp: float
+    weight_streaming: float
+    input_load: float
+
+    @property
+    def total_s(self) -> float:
+        """All of it [s]."""
+        return self.mp + self.dp + self.pp + self.weight_streaming + self.input_load
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,22 +55,34 @@ class Estimate:
 
     Parameters
     ----------
-    topology, workload, strategy : str
-        What was trained where, and how in parallel.
+    topology, workload, strategy, placement : str
+        What was trained where, how in parallel, and how workers were placed.
+    npus : tuple of int
+        NPU of each worker.
+    mode : str
+        ``stationary`` or ``streaming``.
     minibatch : int
         Samples in the iteration.
     iteration_time_s : float
-        Compute and the exposed communication that is modelled [s].
+        Compute and exposed communication together [s].
+    time_per_sample_s : float
+        The same divided by the samples [s].
     compute_s : float
-        Forward and backward pass on an NPU [s].
+        Compute on the critical path [s], waiting for compute of other stages included.
+    busy_s : float
+        Compute of the NPU that computes most [s].
     exposed_s : Exposed
-        Communication that adds to it [s].
-    not_modelled : tuple of str
-        What ``iteration_time_s`` lacks.
-    compute : ComputeTime
-        Operations, bytes and times behind ``compute_s``.
-    dp_all_reduce : CollectiveResult or None
-        The simulated all-reduce of the gradients; None if each gradient has one owner.
+        Communication on the critical path [s].
+    communication_s : dict
+        All communication of each kind, hidden or not, on the stage that has most of it [s].
+    compute_model : str
+        One of ``COMPUTE_MODELS``.
+    compute_scale : float
+        What the compute times of the roofline were multiplied by; 1 from first principles.
+    memory : Memory
+        Need of the NPU that needs most.
+    memory_verdict : str
+        Whether that fits.
     provenance : Provenance
         Timing records used and assumptions made.
     """
@@ -57,13 +90,20 @@ class Estimate:
     topology: str
     workload: str
     strategy: str
+    placement: str
+    npus: tuple[int, ...]
+    mode: str
     minibatch: int
     iteration_time_s: float
+    time_per_sample_s: float
     compute_s: float
+    busy_s: float
     exposed_s: Exposed
-    not_modelled: tuple[str, ...]
-    compute: ComputeTime
-    dp_all_reduce: CollectiveResult | None
+    communication_s: dict[str, float]
+    compute_model: str
+    compute_scale: float
+    memory: Memory
+    memory_verdict: str
     provenance: Provenance
 
 
@@ -72,11 +112,11 @@ def estimate(
     workload: Workload,
     strategy: Strategy | str | None = None,
     npu: Npu | None = None,
+    compute: ComputeModel = "first-principles",
+    placement: str = "auto",
+    algorithm: str = "auto",
 ) -> Estimate:
     """Estimate one training iteration.
-
-    After the backward pass the FP16 gradients are all-reduced in all DP groups at once, on the
-    simulated links; nothing of it is hidden behind compute. Worker number i runs on NPU i.
 
     Parameters
     ----------
@@ -87,67 +127,137 @@ def estimate(
     strategy : Strategy or str or None
         How to train in parallel, such as ``MP2-DP5-PP2``; that of the workload if None.
     npu : Npu or None
-        The roofline; an H100-like NPU of efficiency 1 if None.
+        The roofline; an H100-like NPU if None.
+    compute : str
+        One of ``COMPUTE_MODELS``; calibration only knows the published workloads, and the
+        default NPU.
+    placement : str
+        ``auto``, ``anneal`` or one of ``training.placement.POLICIES``.
+    algorithm : str
+        Of all-reduces, ``auto`` or one of ``collectives.select.ALGORITHMS``.
 
     Raises
     ------
     InputError
-        The strategy is malformed, needs more NPUs than there are, or has more pipeline stages than
-        the network has layers; names the field ``strategy``.
+        The strategy is malformed, needs more NPUs than there are, or does not go with the layers;
+        the placement or the compute model is not one of those allowed; or the model does not fit.
     """
+    return summarize(
+        topology,
+        workload,
+        *simulate(topology, workload, strategy, npu, compute, placement, algorithm),
+    )
+
+
+def simulate(
+    topology: Topology,
+    workload: Workload,
+    strategy: Strategy | str | None = None,
+    npu: Npu | None = None,
+    compute: ComputeModel = "first-principles",
+    placement: str = "auto",
+    algorithm: str = "auto",
+) -> tuple[Iteration, Npu, float]:
+    """Simulate the iteration that :func:`estimate` sums up; return it, the NPU and the scale."""
     if isinstance(strategy, str):
         strategy = parse_strategy(strategy)
     strategy = strategy or workload.strategy
-    _check_strategy(topology, workload, strategy)
-    compute = compute_time(workload, strategy, npu)
-    gradients = None
-    if strategy.dp > 1:
-        gradient_bytes = NUMBER_BYTES * workload.network.parameters / (strategy.mp * strategy.pp)
-        groups = dp_groups(strategy)
-        gradients = run_collectives(topology, "all_reduce", gradient_bytes, groups)
-    dp_s = gradients.time_s if gradients else 0.0
+    if compute not in COMPUTE_MODELS:
+        allowed = ", ".join(COMPUTE_MODELS)
+        raise InputError("", "compute", f"must be one of {allowed}, not {compute!r}")
+    scale = calibrate(workload.name).scale if compute == "calibrated" else 1.0
+    npu = npu or Npu()
+    placed = default_placement(topology, workload, strategy, placement)
+    operations = Operations(topology, placed, algorithm)
+    iteration = simulate_iteration(topology, workload, placed, npu, scale, operations)
+    _check_memory(workload, strategy, iteration.memory)
+    return iteration, npu, scale
+
+
+def summarize(
+    topology: Topology, workload: Workload, iteration: Iteration, npu: Npu, scale: float
+) -> Estimate:
+    """Return the figures of a simulated iteration."""
+    strategy = iteration.placement.strategy
+    parts = dict(iteration.parts_s)
+    compute_s = parts.pop("compute")
+    exposed = Exposed(**parts)
+    minibatch = workload.samples_per_replica * strategy.dp
+    assumptions = (*npu.assumptions, *iteration.assumptions, *_assumptions(workload, strategy))
+    if scale != 1.0:
+        assumptions = (
+            (
+                f"compute is calibrated: all times of the roofline times {scale:.6g}, solved from "
+                "the published speed-up of FRED-C over the mesh alone"
+            ),
+            *assumptions,
+        )
     return Estimate(
         topology=topology.name,
         workload=workload.name,
         strategy=str(strategy),
-        minibatch=workload.samples_per_replica * strategy.dp,
-        iteration_time_s=compute.total_s + dp_s,
-        compute_s=compute.total_s,
-        exposed_s=Exposed(mp=None, dp=dp_s, pp=None, weight_streaming=None, input_load=None),
-        not_modelled=NOT_MODELLED,
-        compute=compute,
-        dp_all_reduce=gradients,
-        provenance=topology.provenance.plus(
-            *compute.assumptions, *_gradient_assumptions(workload, strategy)
-        ),
+        placement=iteration.placement.policy,
+        npus=iteration.placement.npus,
+        mode=workload.mode,
+        minibatch=minibatch,
+        iteration_time_s=compute_s + exposed.total_s,
+        time_per_sample_s=(compute_s + exposed.total_s) / minibatch,
+        compute_s=compute_s,
+        busy_s=iteration.busy_s,
+        exposed_s=exposed,
+        communication_s=iteration.communication_s,
+        compute_model="first-principles" if scale == 1.0 else "calibrated",
+        compute_scale=scale,
+        memory=iteration.memory,
+        memory_verdict=iteration.memory.verdict,
+        provenance=topology.provenance.plus(*assumptions),
     )
 
 
-def _check_strategy(topology: Topology, workload: Workload, strategy: Strategy) -> None:
-    if strategy.workers > topology.npus:
-        raise InputError(
-            "",
-            "strategy",
-            f"must fit the {topology.npus} NPUs of {topology.name}, "
-            f"not need {strategy.workers} as {strategy}",
-        )
-    if strategy.pp > workload.network.layers:
-        raise InputError(
-            "",
-            "strategy",
-            f"must have at most the {workload.network.layers} layers of {workload.name} "
-            f"as stages, not {strategy.pp} as {strategy}",
-        )
-
-
-def _gradient_assumptions(workload: Workload, strategy: Strategy) -> tuple[str, ...]:
-    if strategy.dp == 1:
-        return ()
-    after = "gradients are all-reduced after the backward pass; none of it is hidden"
+def _check_memory(workload: Workload, strategy: Strategy, need: Memory) -> None:
+    if need.state_bytes <= need.available_bytes:
+        return
+    given = f"{need.state_bytes / 1e9:.1f} GB of {need.available_bytes / 1e9:g} GB as {strategy}"
     if workload.mode == "stationary":
-        return (after,)
-    stand_in = (
-        "weight streaming is not modelled yet: the all-reduce stands in for the reduction of "
-        "gradients on the way to storage"
-    )
-    return (after, stand_in)
+        message = f"must be streaming where weights and optimizer do not fit, not need {given}"
+    else:
+        message = f"must leave room for the layers at work, not need {given}"
+    raise InputError(workload.name, "mode", message)
+
+
+def _assumptions(workload: Workload, strategy: Strategy) -> tuple[str, ...]:
+    found = [
+        "activations and their gradients, weights and gradients are FP16",
+        "all replicas and all NPUs of a stage are in step; a stage waits for its slowest group",
+        "the input of the next iteration is loaded during this one",
+        "collectives at once share links by the shares that each puts on them alone",
+    ]
+    if strategy.mp > 1:
+        found.append("all-reduces of activations are waited for, as in Megatron-LM")
+    if workload.mode == "stationary" and strategy.dp > 1:
+        found.append(
+            "gradients are reduced layer by layer during the last backward pass"
+            if workload.overlap
+            else "gradients are all-reduced after the backward pass; none of it is hidden"
+        )
+        found.append("ZeRO stage 2: reduce-scatter and all-gather take the time of an all-reduce")
+    if workload.mode == "streaming":
+        found.append(
+            "layers go round the stages; a stage holds one layer at work and one being loaded"
+        )
+        found.append("storage keeps up with the I/O controllers and updates the weights by itself")
+    return tuple(found)
+
+
+def with_batch(workload: Workload, samples_per_replica: int, microbatches: int) -> Workload:
+    """Return the workload with another batch.
+
+    Raises
+    ------
+    InputError
+        The microbatches do not divide the samples.
+    """
+    if samples_per_replica % microbatches:
+        message = f"must divide {samples_per_replica} samples per replica, not be {microbatches}"
+        raise InputError(workload.name, "microbatches", message)
+    return replace(workload, samples_per_replica=samples_per_replica, microbatches=microbatches)

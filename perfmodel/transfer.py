@@ -5,7 +5,7 @@ from typing import Literal
 
 from .topology.graph import Hops
 
-__all__ = ["Batch", "Transfer"]
+__all__ = ["Batch", "RingPass", "Transfer"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,31 @@ class Transfer:
     after: tuple[int, ...] = ()
     shards: tuple[int, ...] = ()
     action: Literal["reduce", "copy"] = "copy"
+
+
+@dataclass(frozen=True, slots=True)
+class RingPass:
+    """One pass around a logical ring, all of its messages as one.
+
+    In each of N - 1 steps every member sends a message to the next one, and passes on in the next
+    step what it has received.
+
+    Parameters
+    ----------
+    members : tuple of int
+        NPUs in the order of the ring.
+    edges : tuple
+        Links from each member to the next, in the order of the members.
+    payload_bytes : float
+        Bytes that each member sends in all steps together [B].
+    after : tuple of int
+        Positions of transfers that must be complete before any member starts.
+    """
+
+    members: tuple[int, ...]
+    edges: tuple[Hops, ...]
+    payload_bytes: float
+    after: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

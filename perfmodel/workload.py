@@ -10,8 +10,10 @@ from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
 from fred_hw.files import FileModel, int_range, one_of, read_yaml, validate
 
-from .networks.resnet import ResNet
-from .networks.transformer import Transformer
+from .networks.layers import Network
+from .networks.resnet import resnet
+from .networks.transformer import transformer
+from .training.schedule import SCHEDULES
 
 __all__ = ["MODES", "WORKLOADS", "Workload", "load_workload", "parse_strategy"]
 
@@ -35,8 +37,8 @@ class Workload:
     ----------
     name : str
         As the user wrote it.
-    network : ResNet or Transformer
-        Gives parameters and operations.
+    network : Network
+        Its layers.
     strategy : Strategy
         The published one, used when no other is asked for.
     mode : str
@@ -45,14 +47,20 @@ class Workload:
         Pieces that the samples of a replica go through the pipeline in.
     samples_per_replica : int
         Samples in an iteration for each data-parallel replica.
+    schedule : str
+        One of ``training.schedule.SCHEDULES``; only matters in stationary mode.
+    overlap : bool
+        Whether gradients are reduced while the backward pass goes on, in stationary mode.
     """
 
     name: str
-    network: ResNet | Transformer
+    network: Network
     strategy: Strategy
     mode: str
     microbatches: int
     samples_per_replica: int
+    schedule: str = SCHEDULES[0]
+    overlap: bool = False
 
 
 class _Training(FileModel):
@@ -61,6 +69,8 @@ class _Training(FileModel):
     mode: Annotated[str, one_of(*MODES)]
     microbatches: Count
     samples_per_replica: Count
+    schedule: Annotated[str, one_of(*SCHEDULES)] = SCHEDULES[0]
+    overlap: bool = False
 
 
 class _ResNetFile(_Training):
@@ -68,9 +78,8 @@ class _ResNetFile(_Training):
     image: Annotated[int, int_range(32, 1 << 16)]
     classes: Count
 
-    def network(self) -> ResNet:
-        first, second, third, fourth = self.blocks
-        return ResNet((first, second, third, fourth), self.image, self.classes)
+    def network(self) -> Network:
+        return resnet(self.blocks, self.image, self.classes)
 
 
 class _TransformerFile(_Training):
@@ -80,8 +89,8 @@ class _TransformerFile(_Training):
     sequence: Count
     vocabulary: Count
 
-    def network(self) -> Transformer:
-        return Transformer(self.layers, self.hidden, self.heads, self.sequence, self.vocabulary)
+    def network(self) -> Network:
+        return transformer(self.layers, self.hidden, self.heads, self.sequence, self.vocabulary)
 
 
 class _Kind(FileModel, extra="ignore"):
@@ -147,4 +156,6 @@ def _build(name: str, data: Any, source: str) -> Workload:
         mode=file.mode,
         microbatches=file.microbatches,
         samples_per_replica=file.samples_per_replica,
+        schedule=file.schedule,
+        overlap=file.overlap,
     )

@@ -41,9 +41,11 @@ for fabric in mesh:5x4 fred-a fred-b fred-c fred-d; do
 done
 $fred collective --topology fred-d --size 1GiB
 
-step "7. Training iterations, as far as they are modelled"
-$fred compare | tee "$out/compare.txt"
-$fred compare --json >"$out/compare.json" 2>/dev/null
+step "7. Training iterations: where the time goes, compute calibrated on one published figure each"
+$fred compare --compute calibrated --csv "$out/compare.csv" | tee "$out/compare.txt"
+$fred estimate --topology fred-d --workload transformer-17b --compute calibrated \
+    --timeline "$out/timeline.json" >"$out/estimate.txt"
+echo "written: $out/timeline.json (open it at ui.perfetto.dev)"
 
 step "8. Report"
 $fred report --spec "$spec" --results "$out/sim/results.json" -o "$out/report"

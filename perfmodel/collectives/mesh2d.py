@@ -41,9 +41,12 @@ def mesh2d(builder: ScheduleBuilder, mesh: MeshTopology, chunk_bytes: float, pat
     carries one message in every step.
     """
     share = rows_first_share(mesh.columns, mesh.rows)
+    first = builder.lane
     for along_rows, part in ((True, share), (False, 1 - share)):
         if part > 0:
+            builder.lane = first + int(along_rows)
             _one_order(builder, mesh, chunk_bytes * part, pattern, along_rows)
+    builder.lane = first
 
 
 def _one_order(

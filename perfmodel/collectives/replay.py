@@ -5,6 +5,8 @@ from .schedule import Part, Schedule
 
 __all__ = ["replay"]
 
+_REDUCES = ("all_reduce", "reduce_scatter", "reduce")
+
 
 class _State:
     """What each NPU holds of each shard: a set of contributing NPUs, as bits of an integer."""
@@ -50,9 +52,10 @@ class _State:
 def replay(schedule: Schedule) -> None:
     """Check that every member ends with what the pattern promises.
 
-    Each NPU starts with its own contribution to every shard (in an all-gather or a broadcast only
-    the owner of a shard has one). In the end each member must hold, for every shard (after a
-    reduce-scatter for those it owns), each contribution exactly once. A transfer may only send
+    Each NPU starts with its own contribution to every shard (in an all-gather, an all-to-all or a
+    broadcast only the owner of a shard has one). In the end each member must hold, for every shard
+    (after a reduce-scatter or a reduce for those it owns, after an all-to-all for those meant for
+    it), each contribution exactly once. A transfer may only send
     what transfers in its ``after`` have brought, so the result holds for any timing.
 
     Raises
@@ -61,10 +64,9 @@ def replay(schedule: Schedule) -> None:
         The schedule breaks one of these rules; the message names the transfer or the NPU.
     """
     state = _State()
-    reduces = schedule.pattern in ("all_reduce", "reduce_scatter")
     for part in schedule.parts:
         for shard, owner in part.owners.items():
-            for npu in part.members if reduces else (owner,):
+            for npu in part.members if schedule.pattern in _REDUCES else (owner,):
                 state.held[npu, shard] = 1 << npu
     for number, transfer in enumerate(schedule.transfers):
         state.apply(number, transfer)
@@ -74,10 +76,14 @@ def replay(schedule: Schedule) -> None:
 
 def _check_end(schedule: Schedule, part: Part, state: _State) -> None:
     everyone = sum(1 << npu for npu in part.members)
-    reduces = schedule.pattern in ("all_reduce", "reduce_scatter")
     for shard, owner in part.owners.items():
-        wanted = everyone if reduces else 1 << owner
-        for npu in (owner,) if schedule.pattern == "reduce_scatter" else part.members:
+        wanted = everyone if schedule.pattern in _REDUCES else 1 << owner
+        ends = part.members
+        if schedule.pattern in ("reduce_scatter", "reduce"):
+            ends = (owner,)
+        elif schedule.pattern == "all_to_all":
+            ends = (part.receivers[shard],)
+        for npu in ends:
             held = state.held.get((npu, shard), 0)
             if held != wanted:
                 missing = [i for i in part.members if (wanted & ~held) >> i & 1]

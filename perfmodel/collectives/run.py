@@ -1,20 +1,24 @@
 """Simulated time and link loads of a collective."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
+from weakref import WeakKeyDictionary
 
 from fred_hw.checks import check_int
 from fred_hw.errors import InputError
 
-from ..engine import simulate
+from ..fluid.flow import Flow
+from ..fluid.pipeline import Shortcuts, run_pipeline
+from ..fluid.symmetry import Classes, flow_classes
+from ..fluid.tasks import Profile
 from ..provenance import Provenance
 from ..topology.graph import Topology
-from ..transfer import Batch
-from .schedule import Schedule
+from .schedule import Schedule, as_flows
 from .select import build_schedule, chunk_count
+from .streaming import STREAMS, build_stream
 
-__all__ = ["CollectiveResult", "LinkLoad", "run_collective", "run_collectives"]
+__all__ = ["CollectiveResult", "LinkLoad", "profile", "run_collective", "run_collectives"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,7 @@ class CollectiveResult:
     npu_bandwidth_bytes_per_s : float
         Endpoint equivalent [B/s] in the largest group of N: what an endpoint algorithm would have
         to send in this time, per NPU. 2 (N - 1)/N size / time for an all-reduce, half of it for a
-        reduce-scatter or an all-gather, size / time for a broadcast.
+        reduce-scatter, an all-gather or an all-to-all, size / time for a broadcast or a reduce.
     bytes_per_npu : float
         Sent by the NPU that sends most [B].
     bottleneck : LinkLoad
@@ -80,12 +84,29 @@ class CollectiveResult:
     provenance: Provenance
 
 
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """Flows of a schedule of one byte, and which of them behave alike; sizes only scale them."""
+
+    schedule: Schedule
+    flows: tuple[Flow, ...]
+    classes: Classes | None
+    carried: tuple[tuple[int, float], ...]
+
+
+_Key = tuple[str, str, tuple[tuple[int, ...], ...], Shortcuts]
+_KEPT = 64
+_prepared: WeakKeyDictionary[Topology, dict[_Key, _Prepared]] = WeakKeyDictionary()
+
+
 def run_collective(
     topology: Topology,
     pattern: str,
     size_bytes: float,
     group: Sequence[int] | None = None,
     chunks: int | None = None,
+    algorithm: str = "auto",
+    shortcuts: Shortcuts = Shortcuts(),  # noqa: B008 - frozen
 ) -> CollectiveResult:
     """Simulate a collective over one group.
 
@@ -94,14 +115,19 @@ def run_collective(
     topology : Topology
         Where it runs.
     pattern : str
-        ``all_reduce``, ``reduce_scatter``, ``all_gather`` or ``broadcast``.
+        One of ``schedule.PATTERNS``.
     size_bytes : float
-        The whole vector [B]: what each member has before an all-reduce or a reduce-scatter, and
-        what each has after an all-gather or a broadcast.
+        The whole vector [B], above 0: what each member has before an all-reduce, a reduce-scatter
+        or a reduce, what each has after an all-gather or a broadcast, and what each sends and
+        keeps in an all-to-all.
     group : sequence of int or None
-        NPUs that take part; all if None. A broadcast starts at the first.
+        NPUs that take part; all if None. A broadcast or a reduce has its root first.
     chunks : int or None
         Pieces to cut the vector into; ``select.chunk_count`` decides if None.
+    algorithm : str
+        ``auto`` or one of ``select.ALGORITHMS``.
+    shortcuts : Shortcuts
+        What the simulation may leave out because it repeats.
 
     Raises
     ------
@@ -109,7 +135,7 @@ def run_collective(
         An argument is not allowed.
     """
     members = range(topology.npus) if group is None else group
-    return run_collectives(topology, pattern, size_bytes, [members], chunks)
+    return run_collectives(topology, pattern, size_bytes, [members], chunks, algorithm, shortcuts)
 
 
 def run_collectives(
@@ -118,6 +144,8 @@ def run_collectives(
     size_bytes: float,
     groups: Sequence[Sequence[int]],
     chunks: int | None = None,
+    algorithm: str = "auto",
+    shortcuts: Shortcuts = Shortcuts(),  # noqa: B008 - frozen
 ) -> CollectiveResult:
     """Simulate the same collective over several groups at once, ``size_bytes`` in each.
 
@@ -125,16 +153,30 @@ def run_collectives(
     """
     if not (isfinite(size_bytes) and size_bytes > 0):
         raise InputError("size", "", f"must be above 0 bytes, not {size_bytes!r}")
-    schedule, chunks = _schedule(topology, pattern, size_bytes, groups, chunks)
-    result = simulate(topology, [Batch(schedule.transfers, chunks)])
-    time_s = result.finish_s[0]
-    links = {
-        index: LinkLoad(topology.link_name(index), carried, busy_s / time_s)
-        for index, (carried, busy_s) in enumerate(
-            zip(result.link_bytes, result.link_busy_s, strict=True)
+    if chunks is None:
+        chunks = chunk_count(size_bytes)
+    try:
+        check_int("chunks", chunks, minimum=1, maximum=1 << 14)
+    except (TypeError, ValueError) as error:
+        raise InputError("", "", str(error)) from None
+    prepared = _prepare(topology, pattern, groups, algorithm, shortcuts)
+    schedule, chunk_bytes = prepared.schedule, size_bytes / chunks
+    flows = [
+        replace(flow, payload_bytes=flow.payload_bytes * chunk_bytes) for flow in prepared.flows
+    ]
+    time_s = run_pipeline(flows, topology.capacities, chunks, shortcuts, prepared.classes).time_s
+    sent: dict[int, float] = {}
+    for flow in prepared.flows:
+        for source in flow.sources:
+            sent[source] = sent.get(source, 0.0) + flow.payload_bytes * size_bytes
+    links = [
+        LinkLoad(
+            topology.link_name(index),
+            share * size_bytes,
+            share * size_bytes / topology.capacities[index] / time_s,
         )
-        if carried
-    }
+        for index, share in prepared.carried
+    ]
     return CollectiveResult(
         topology=topology.name,
         pattern=pattern,
@@ -144,49 +186,79 @@ def run_collectives(
         chunks=chunks,
         time_s=time_s,
         npu_bandwidth_bytes_per_s=_moved_bytes(schedule, size_bytes) / time_s,
-        bytes_per_npu=_sent_bytes(schedule) * chunks,
-        bottleneck=max(links.values(), key=lambda load: load.utilisation),
-        links=tuple(links.values()),
+        bytes_per_npu=max(sent.values()),
+        bottleneck=max(links, key=lambda load: load.utilisation),
+        links=tuple(links),
         provenance=topology.provenance.plus(*schedule.assumptions),
     )
 
 
-def _schedule(
+def profile(
     topology: Topology,
     pattern: str,
     size_bytes: float,
     groups: Sequence[Sequence[int]],
-    chunks: int | None,
-) -> tuple[Schedule, int]:
-    """Return the schedule of a chunk, and the number of chunks: as asked for, or by the rule."""
-    if chunks is not None:
-        try:
-            check_int("chunks", chunks, minimum=1, maximum=1 << 14)
-        except (TypeError, ValueError) as error:
-            raise InputError("", "", str(error)) from None
-        return build_schedule(topology, pattern, groups, size_bytes / chunks), chunks
-    first = chunk_count(size_bytes)
-    schedule = build_schedule(topology, pattern, groups, size_bytes / first)
-    messages = sum(len(transfer.hops) for transfer in schedule.transfers)
-    chunks = chunk_count(size_bytes, messages)
-    if chunks < first:
-        schedule = build_schedule(topology, pattern, groups, size_bytes / chunks)
-    return schedule, chunks
+    algorithm: str = "auto",
+) -> tuple[Profile, tuple[str, ...]]:
+    """Simulate a collective or a stream; return its profile and what it takes for granted.
+
+    Parameters
+    ----------
+    topology : Topology
+        Where it runs.
+    pattern : str
+        One of ``schedule.PATTERNS`` or of ``streaming.STREAMS``.
+    size_bytes : float
+        The whole vector of each group [B], above 0.
+    groups : sequence of sequence of int
+        NPUs of each group, all at once.
+    algorithm : str
+        Of a collective; streams have one for each topology.
+    """
+    chunks = chunk_count(size_bytes)
+    prepared = _prepare(topology, pattern, groups, algorithm, Shortcuts())
+    flows = [
+        replace(flow, payload_bytes=flow.payload_bytes * size_bytes / chunks)
+        for flow in prepared.flows
+    ]
+    time_s = run_pipeline(flows, topology.capacities, chunks, classes=prepared.classes).time_s
+    loads = tuple((link, share * size_bytes) for link, share in prepared.carried)
+    return Profile(time_s, loads), prepared.schedule.assumptions
+
+
+def _prepare(
+    topology: Topology,
+    pattern: str,
+    groups: Sequence[Sequence[int]],
+    algorithm: str,
+    shortcuts: Shortcuts,
+) -> _Prepared:
+    """Return flows of one byte, remembered for each topology: sizes only scale them."""
+    key = (pattern, algorithm, tuple(tuple(group) for group in groups), shortcuts)
+    known = _prepared.setdefault(topology, {})
+    if key not in known:
+        if len(known) >= _KEPT:
+            known.pop(next(iter(known)))
+        if pattern in STREAMS:
+            schedule = build_stream(topology, pattern, groups, 1.0)
+        else:
+            schedule = build_schedule(
+                topology, pattern, groups, 1.0, algorithm, lockstep=shortcuts.lockstep
+            )
+        flows = as_flows(topology, schedule)
+        classes = flow_classes(flows, topology.capacities) if shortcuts.symmetry else None
+        carried: dict[int, float] = {}
+        for flow in flows:
+            for link, load in flow.loads:
+                carried[link] = carried.get(link, 0.0) + load * flow.payload_bytes
+        known[key] = _Prepared(schedule, flows, classes, tuple(sorted(carried.items())))
+    return known[key]
 
 
 def _moved_bytes(schedule: Schedule, size_bytes: float) -> float:
     """Return what an endpoint algorithm would send per NPU in the largest group [B]."""
     members = max(len(part.members) for part in schedule.parts)
-    if schedule.pattern == "broadcast":
+    if schedule.pattern in ("broadcast", "reduce"):
         return size_bytes
     phases = 2 if schedule.pattern == "all_reduce" else 1
     return phases * (members - 1) / members * size_bytes
-
-
-def _sent_bytes(schedule: Schedule) -> float:
-    """Return what the NPU that sends most sends of one chunk [B]."""
-    sent: dict[int, float] = {}
-    for transfer in schedule.transfers:
-        for source in transfer.sources:
-            sent[source] = sent.get(source, 0.0) + transfer.payload_bytes
-    return max(sent.values())

@@ -4,12 +4,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ..fluid.flow import Flow
 from ..topology.graph import Hops, Topology
-from ..transfer import Transfer
+from ..transfer import RingPass, Transfer
 
-__all__ = ["PATTERNS", "Part", "Schedule", "ScheduleBuilder"]
+__all__ = ["PATTERNS", "Part", "Schedule", "ScheduleBuilder", "as_flows"]
 
-PATTERNS = ("all_reduce", "reduce_scatter", "all_gather", "broadcast")
+PATTERNS = ("all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast", "reduce")
 """Collectives that the model has."""
 
 
@@ -20,14 +21,17 @@ class Part:
     Parameters
     ----------
     members : tuple of int
-        NPUs of the group; the first is the root of a broadcast.
+        NPUs of the group; the first is the root of a broadcast or a reduce.
     owners : dict
-        NPU that owns each shard of the group's data: where a reduce-scatter leaves it, and where
-        an all-gather or a broadcast finds it.
+        NPU that owns each shard of the group's data: where a reduce-scatter or a reduce leaves it,
+        and where an all-gather, an all-to-all or a broadcast finds it.
+    receivers : dict
+        NPU that each shard of an all-to-all is for; empty otherwise.
     """
 
     members: tuple[int, ...]
     owners: dict[int, int]
+    receivers: dict[int, int] = field(default_factory=dict[int, int])
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ class Schedule:
         How it is done, in words.
     parts : tuple of Part
         The groups.
-    transfers : tuple of Transfer
+    messages : tuple of Transfer or RingPass
         In an order that respects ``after``.
     assumptions : tuple of str
         What the algorithm takes for granted.
@@ -51,8 +55,51 @@ class Schedule:
     pattern: str
     algorithm: str
     parts: tuple[Part, ...]
-    transfers: tuple[Transfer, ...]
+    messages: tuple[Transfer | RingPass, ...]
     assumptions: tuple[str, ...] = ()
+
+    @property
+    def transfers(self) -> tuple[Transfer, ...]:
+        """Every message on its own.
+
+        Raises
+        ------
+        ValueError
+            The schedule was built with passes around rings as one.
+        """
+        transfers = tuple(item for item in self.messages if isinstance(item, Transfer))
+        if len(transfers) != len(self.messages):
+            raise ValueError("a schedule must be built without lockstep to have every message")
+        return transfers
+
+
+def as_flows(topology: Topology, schedule: Schedule) -> tuple[Flow, ...]:
+    """Return what each message, or pass around a ring, asks of the links."""
+    latencies: dict[Hops, float] = {}
+
+    def latency_s(hops: Hops) -> float:
+        if hops not in latencies:
+            latencies[hops] = topology.latency_s(hops)
+        return latencies[hops]
+
+    flows: list[Flow] = []
+    for item in schedule.messages:
+        if isinstance(item, Transfer):
+            loads = tuple((link, 1.0) for link, _ in item.hops)
+            late_s = latency_s(item.hops)
+            flows.append(Flow(loads, item.payload_bytes, late_s, item.after, item.sources))
+            continue
+        carried: dict[int, float] = {}
+        for hops in item.edges:
+            for link, _ in hops:
+                carried[link] = carried.get(link, 0.0) + 1.0
+        # A shard crosses all edges but one; the slowest way leaves out the quickest edge.
+        edges_s = [latency_s(hops) for hops in item.edges]
+        late_s = sum(edges_s) - min(edges_s)
+        flows.append(
+            Flow(tuple(carried.items()), item.payload_bytes, late_s, item.after, item.members)
+        )
+    return tuple(flows)
 
 
 @dataclass
@@ -63,30 +110,47 @@ class ScheduleBuilder:
     ----------
     topology : Topology
         Gives the routes.
+    lockstep : bool
+        Take a pass around a ring as one item instead of a transfer for each message.
     """
 
     topology: Topology
-    transfers: list[Transfer] = field(default_factory=list[Transfer])
+    lockstep: bool = False
+    messages: list[Transfer | RingPass] = field(default_factory=list[Transfer | RingPass])
+    lane: int = 0
+    """Data that is independent of that in other lanes; only passes around rings look at it."""
     _shard_bytes: list[float] = field(default_factory=list[float])
     _owners: dict[int, int] = field(default_factory=dict[int, int])
+    _receivers: dict[int, int] = field(default_factory=dict[int, int])
     _writers: dict[tuple[int, int], tuple[int, ...]] = field(
+        default_factory=dict[tuple[int, int], tuple[int, ...]]
+    )
+    _passes: dict[tuple[int, int], tuple[int, ...]] = field(
         default_factory=dict[tuple[int, int], tuple[int, ...]]
     )
     _routes: dict[tuple[tuple[int, ...], tuple[int, ...]], Hops] = field(
         default_factory=dict[tuple[tuple[int, ...], tuple[int, ...]], Hops]
     )
 
-    def add_shard(self, owner: int, shard_bytes: float) -> int:
+    def add_shard(self, owner: int, shard_bytes: float, receiver: int | None = None) -> int:
         """Return the number of a new shard of so many bytes [B], owned by an NPU."""
         number = len(self._shard_bytes)
         self._shard_bytes.append(shard_bytes)
         self._owners[number] = owner
+        if receiver is not None:
+            self._receivers[number] = receiver
         return number
 
     def end_part(self, members: Sequence[int]) -> Part:
         """Return the part of a group: all shards since the part before."""
         owners, self._owners = self._owners, {}
-        return Part(tuple(members), owners)
+        receivers, self._receivers = self._receivers, {}
+        self._passes.clear()
+        return Part(tuple(members), owners, receivers)
+
+    def shard_bytes(self, shards: Iterable[int]) -> float:
+        """Return the bytes of some shards together [B]."""
+        return sum(self._shard_bytes[shard] for shard in shards)
 
     def send(
         self,
@@ -94,8 +158,14 @@ class ScheduleBuilder:
         targets: Iterable[int],
         shards: Sequence[int],
         action: Literal["reduce", "copy"],
+        hops: Hops | None = None,
+        *,
+        feeds_pass: bool = False,
     ) -> None:
         """Add the transfer of some shards, after all that brought them to its sources.
+
+        It takes the route ``hops``, by default that of the topology. With ``feeds_pass``, passes
+        around a ring with a target in it wait for this transfer.
 
         Raises
         ------
@@ -103,29 +173,50 @@ class ScheduleBuilder:
             The topology cannot carry it.
         """
         key = (tuple(sources), tuple(targets))
-        if key not in self._routes:
-            self._routes[key] = self.topology.hops(*key)
-        after = sorted(
-            {
-                earlier
-                for source in key[0]
-                for shard in shards
-                for earlier in self._writers.get((source, shard), ())
-            }
-        )
-        number = len(self.transfers)
+        after = {
+            earlier
+            for source in key[0]
+            for shard in shards
+            for earlier in self._writers.get((source, shard), ())
+        }
+        for source in key[0]:
+            after.update(self._passes.get((source, self.lane), ()))
+        number = len(self.messages)
         for target in key[1]:
             for shard in shards:
                 kept = self._writers.get((target, shard), ()) if action == "reduce" else ()
                 self._writers[target, shard] = (*kept, number)
-        self.transfers.append(
+            if feeds_pass:
+                lane = (target, self.lane)
+                self._passes[lane] = (*self._passes.get(lane, ()), number)
+        self.messages.append(
             Transfer(
                 sources=key[0],
                 targets=key[1],
-                hops=self._routes[key],
-                payload_bytes=sum(self._shard_bytes[shard] for shard in shards),
-                after=tuple(after),
+                hops=self._route(*key) if hops is None else hops,
+                payload_bytes=self.shard_bytes(shards),
+                after=tuple(sorted(after)),
                 shards=tuple(shards),
                 action=action,
             )
         )
+
+    def pass_around(self, members: Sequence[int], payload_bytes: float) -> None:
+        """Add a pass around a ring as one item, after all that came to a member in this lane."""
+        edges = tuple(
+            self._route((member,), (members[(i + 1) % len(members)],))
+            for i, member in enumerate(members)
+        )
+        after = {
+            earlier for member in members for earlier in self._passes.get((member, self.lane), ())
+        }
+        number = len(self.messages)
+        for member in members:
+            self._passes[member, self.lane] = (number,)
+        self.messages.append(RingPass(tuple(members), edges, payload_bytes, tuple(sorted(after))))
+
+    def _route(self, sources: tuple[int, ...], targets: tuple[int, ...]) -> Hops:
+        key = (sources, targets)
+        if key not in self._routes:
+            self._routes[key] = self.topology.hops(*key)
+        return self._routes[key]

@@ -1,90 +1,75 @@
-"""Residual networks: parameters and operations added up over their convolutions."""
+"""Residual networks, layer by layer."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-__all__ = ["Convolution", "ResNet"]
+from .layers import Layer, Network, Operator
 
-
-@dataclass(frozen=True, slots=True)
-class Convolution:
-    """A convolution without bias, followed by batch normalization.
-
-    Parameters
-    ----------
-    channels_in, channels_out : int
-        Feature maps.
-    kernel : int
-        Width and height of the kernel.
-    image : int
-        Width and height of the output.
-    """
-
-    channels_in: int
-    channels_out: int
-    kernel: int
-    image: int
-
-    @property
-    def parameters(self) -> int:
-        """Weights, and scale and shift of the normalization."""
-        return self.channels_out * (self.channels_in * self.kernel**2 + 2)
-
-    @property
-    def macs(self) -> int:
-        """Multiply-adds of one image; the normalization is left out."""
-        return self.channels_out * self.channels_in * self.kernel**2 * self.image**2
+__all__ = ["resnet"]
 
 
-@dataclass(frozen=True, slots=True)
-class ResNet:
-    """A residual network of bottleneck blocks, He et al., arXiv 1512.03385, table 1.
+def resnet(blocks: Sequence[int], image: int, classes: int) -> Network:
+    """Return a residual network of bottleneck blocks, He et al., arXiv 1512.03385, table 1.
 
     A 7x7 convolution of stride 2 and a pooling of stride 2, then four stages of 64, 128, 256 and
     512 channels inside a block and four times as many at its end, then a classifier. The first
     block of a stage has a projection beside it and, but for the first stage, stride 2 in its
-    first 1x1 convolution, as in the paper.
+    first 1x1 convolution, as in the paper. Layers are the stem, each block, and the classifier;
+    none is split by model parallelism. Images come in FP16.
 
     Parameters
     ----------
-    blocks : tuple of int
+    blocks : sequence of int
         Blocks in each of the four stages.
     image : int
         Width and height of an input image, a multiple of 32.
     classes : int
         Outputs of the classifier.
     """
+    stem = _convolution("stem", 3, 64, 7, image // 2, 2)
+    pooled = 64 * (image // 4) ** 2
+    pool = Operator("pooling", "elementwise", 9 * pooled, 0, 5 * pooled)
+    layers = [_layer("stem", [*stem, pool], pooled)]
+    channels = 64
+    for stage, count in enumerate(blocks):
+        inner, size = 64 << stage, image // (4 << stage)
+        for block in range(count):
+            stride = 2 if block == 0 and stage else 1
+            operators = [
+                *_convolution("reduce", channels, inner, 1, size, stride),
+                *_convolution("spatial", inner, inner, 3, size, 1),
+                *_convolution("expand", inner, 4 * inner, 1, size, 1),
+            ]
+            if block == 0:
+                operators += _convolution("projection", channels, 4 * inner, 1, size, stride)
+            channels = 4 * inner
+            output = channels * size**2
+            operators.append(Operator("residual", "elementwise", output, 0, 3 * output))
+            layers.append(_layer(f"block {stage + 1}.{block + 1}", operators, output))
+    pooling = Operator("average", "elementwise", channels * 49, 0, channels * 50)
+    weights = (channels + 1) * classes
+    head = Operator("classifier", "matmul", 2 * channels * classes, weights, channels + classes)
+    layers.append(_layer("classifier", [pooling, head], classes))
+    return Network(tuple(layers), input_bytes=2 * 3 * image**2)
 
-    blocks: tuple[int, int, int, int]
-    image: int
-    classes: int
 
-    @property
-    def layers(self) -> int:
-        """Blocks, between which a pipeline can be cut."""
-        return sum(self.blocks)
+def _layer(name: str, operators: list[Operator], output: int) -> Layer:
+    """Return a layer; the backward pass needs the inputs of all operators."""
+    stored = sum(operator.moved_numbers for operator in operators) / 2
+    return Layer(name, tuple(operators), output, stored)
 
-    @property
-    def parameters(self) -> int:
-        """Trained numbers."""
-        classifier = (4 * 512 + 1) * self.classes
-        return sum(layer.parameters for layer in self.convolutions()) + classifier
 
-    @property
-    def forward_flops(self) -> int:
-        """Operations of a forward pass of one image; a multiply-add counts as two."""
-        return 2 * (sum(layer.macs for layer in self.convolutions()) + 4 * 512 * self.classes)
+def _convolution(
+    name: str, channels_in: int, channels_out: int, kernel: int, image: int, stride: int
+) -> list[Operator]:
+    """Return a convolution without bias, its batch normalization and its ReLU.
 
-    def convolutions(self) -> Iterator[Convolution]:
-        """Yield all convolutions, from the input on."""
-        yield Convolution(3, 64, 7, self.image // 2)
-        channels = 64
-        for stage, count in enumerate(self.blocks):
-            inner, image = 64 << stage, self.image // (4 << stage)
-            for block in range(count):
-                yield Convolution(channels, inner, 1, image)
-                yield Convolution(inner, inner, 3, image)
-                yield Convolution(inner, 4 * inner, 1, image)
-                if block == 0:
-                    yield Convolution(channels, 4 * inner, 1, image)
-                channels = 4 * inner
+    ``image`` is the width and height of the output.
+    """
+    weights = channels_out * channels_in * kernel**2
+    output = channels_out * image**2
+    read = channels_in * (image * stride) ** 2
+    return [
+        Operator(name, "convolution", 2 * weights * image**2, weights, read + output),
+        Operator(f"{name} norm", "normalization", 4 * output, 2 * channels_out, 2 * output),
+        Operator(f"{name} ReLU", "elementwise", output, 0, 2 * output),
+    ]

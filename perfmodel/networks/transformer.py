@@ -1,16 +1,23 @@
-"""Decoder-only transformers: parameters and operations in closed form."""
+"""Decoder-only transformers, layer by layer."""
 
-from dataclasses import dataclass
+from .layers import Layer, Network, Operator
 
-__all__ = ["Transformer"]
+__all__ = ["transformer"]
+
+TOKEN_BYTES = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Transformer:
-    """A GPT-like transformer with a feed-forward width of four times the hidden size.
+def transformer(layers: int, hidden: int, heads: int, sequence: int, vocabulary: int) -> Network:
+    """Return a GPT-like transformer with a feed-forward width of four times the hidden size.
 
-    Formulas: Narayanan et al., arXiv 2104.04473, section 2.4 and appendix. One multiply-add counts
-    as two operations; softmax, normalization and activation functions are left out, as there.
+    Parameters and operations add up to those of Narayanan et al., arXiv 2104.04473, section 2.4
+    and appendix: 12 l h^2 (1 + 13/(12 h)) + V h + s h parameters, and in the forward pass of a
+    sample 24 l s h^2 (1 + s/(6 h)) + 2 s h V operations of matrix products. Model parallelism
+    splits each layer by heads and by columns and rows of its matrices, with two all-reduces of
+    s h activations per pass (Megatron-LM, Shoeybi et al., arXiv 1909.08053, section 3). Stored
+    activations are s h (34 + 5 a s/h) bytes per layer (Korthikanti et al., arXiv 2205.05198,
+    equation 2). The embedding is split by words, with one all-reduce; the logits share its
+    weights. Samples come as tokens of four bytes.
 
     Parameters
     ----------
@@ -19,31 +26,38 @@ class Transformer:
     hidden : int
         Hidden size h.
     heads : int
-        Attention heads.
+        Attention heads a.
     sequence : int
         Tokens in a sample s.
     vocabulary : int
         Tokens known V.
     """
+    s, h = sequence, hidden
+    words = Operator("words", "embedding", s * h, vocabulary * h, 2 * s * h)
+    positions = Operator("positions", "elementwise", s * h, s * h, 3 * s * h)
+    # The embedding is reduced once forward; its backward pass needs nothing, but is taken alike.
+    embedding = Layer("embedding", (words, positions), s * h, s * h, 1, s * h, True)
+    block = _block(hidden, heads, sequence)
+    norm = Operator("final norm", "elementwise", 5 * s * h, 0, 2 * s * h)
+    logits = Operator("logits", "matmul", 2 * s * h * vocabulary, 0, s * h + s * vocabulary)
+    head = Layer("head", (norm, logits), s * vocabulary, 2 * s * h + s * vocabulary, 1, s, True)
+    return Network((embedding, *[block] * layers, head), input_bytes=TOKEN_BYTES * sequence)
 
-    layers: int
-    hidden: int
-    heads: int
-    sequence: int
-    vocabulary: int
 
-    @property
-    def parameters(self) -> int:
-        """Trained numbers: 12 l h^2 (1 + 13/(12 h)) + V h + s h.
-
-        That is in each layer 4 h^2 of attention and 8 h^2 of feed-forward weights and 13 h of
-        biases and normalization, and the embeddings of words and of positions.
-        """
-        per_layer = 12 * self.hidden**2 + 13 * self.hidden
-        return self.layers * per_layer + (self.vocabulary + self.sequence) * self.hidden
-
-    @property
-    def forward_flops(self) -> int:
-        """Operations of a forward pass of one sample: 24 l s h^2 (1 + s/(6 h)) + 2 s h V."""
-        s, h = self.sequence, self.hidden
-        return self.layers * (24 * s * h**2 + 4 * s**2 * h) + 2 * s * h * self.vocabulary
+def _block(h: int, a: int, s: int) -> Layer:
+    """Return one transformer layer."""
+    operators = (
+        Operator("attention norm", "normalization", 5 * s * h, 2 * h, 2 * s * h),
+        Operator("query, key, value", "matmul", 6 * s * h**2, 3 * h**2 + 3 * h, 4 * s * h),
+        # Fused: scores stay on the chip (FlashAttention, Dao et al., arXiv 2205.14135).
+        Operator("attention", "attention", 4 * s**2 * h, 0, 4 * s * h),
+        Operator("attention output", "matmul", 2 * s * h**2, h**2 + h, 2 * s * h),
+        Operator("attention residual", "elementwise", 2 * s * h, 0, 3 * s * h),
+        Operator("feed-forward norm", "normalization", 5 * s * h, 2 * h, 2 * s * h),
+        Operator("feed-forward in", "matmul", 8 * s * h**2, 4 * h**2 + 4 * h, 5 * s * h),
+        Operator("GELU", "elementwise", 32 * s * h, 0, 8 * s * h),
+        Operator("feed-forward out", "matmul", 8 * s * h**2, 4 * h**2 + h, 5 * s * h),
+        Operator("feed-forward residual", "elementwise", 2 * s * h, 0, 3 * s * h),
+    )
+    stored = s * h * (34 + 5 * a * s / h) / 2
+    return Layer("layer", operators, s * h, stored, 2, s * h, True)

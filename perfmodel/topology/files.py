@@ -17,7 +17,7 @@ from .mesh import MeshTopology
 
 __all__ = ["FredFile", "L1Entry", "MeshFile", "load_topology"]
 
-MAX_NPUS = 1024
+MAX_NPUS = 4096
 
 
 def _quantity(minimum: float, *, open_end: bool) -> BeforeValidator:
@@ -57,8 +57,8 @@ class MeshFile(FileModel):
     """``kind: mesh``; bandwidths [B/s] per direction and latency [s] default to the published."""
 
     kind: Annotated[str, one_of("mesh")]
-    columns: Annotated[int, int_range(1, 32)]
-    rows: Annotated[int, int_range(1, 32)]
+    columns: Annotated[int, int_range(1, 64)]
+    rows: Annotated[int, int_range(1, 64)]
     link_bytes_per_s: Rate = constants.MESH_LINK_BYTES_PER_S
     io_bytes_per_s: Rate = constants.IO_BYTES_PER_S
     link_latency_s: Time = constants.LINK_LATENCY_S
@@ -110,7 +110,7 @@ class FredFile(FileModel):
         Raises
         ------
         InputError
-            There are fewer than 2 or more than 1024 NPUs, or a timing record is bad.
+            There are fewer than 2 or more than 4096 NPUs, or a timing record is bad.
         """
         npus = sum(entry.count * entry.npus for entry in self.l1)
         if not 2 <= npus <= MAX_NPUS:

@@ -100,6 +100,16 @@ class Topology(ABC):
             The topology cannot carry such a transfer.
         """
 
+    def reduction_hops(self, sources: Sequence[int], io: int) -> Hops:
+        """Return the links from NPUs, joined, to an I/O controller.
+
+        Raises
+        ------
+        ValueError
+            The topology cannot carry such a transfer.
+        """
+        return self.hops(sources, (io,))
+
     @abstractmethod
     def bisection_bytes_per_s(self) -> float:
         """Return the bandwidth between the halves of the wafer, one direction [B/s]."""
@@ -113,6 +123,26 @@ class Topology(ABC):
     def io_controllers(self) -> int:
         """Number of I/O controllers."""
         return sum(node.kind == "io" for node in self.nodes)
+
+    @cached_property
+    def io_nodes(self) -> tuple[int, ...]:
+        """Nodes of the I/O controllers."""
+        return tuple(i for i, node in enumerate(self.nodes) if node.kind == "io")
+
+    @cached_property
+    def capacities(self) -> tuple[float, ...]:
+        """Payload bandwidth of each link [B/s]."""
+        return tuple(link.payload_bytes_per_s for link in self.links)
+
+    def latency_s(self, hops: Hops) -> float:
+        """Return the latency of the longest way through ``hops`` [s], with the switches on it."""
+        heads: list[float] = []
+        for index, before in hops:
+            link = self.links[index]
+            start_s = max((heads[hop] for hop in before), default=0.0)
+            cross_s = self.nodes[link.source].latency_s if before else 0.0
+            heads.append(start_s + cross_s + link.latency_s)
+        return max(heads, default=0.0)
 
     @cached_property
     def link_index(self) -> dict[tuple[int, int], int]:

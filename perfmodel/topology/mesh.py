@@ -51,9 +51,13 @@ class MeshTopology(Topology):
         for npu in range(count):
             beside = [other for other in self._neighbours(npu) if other is not None]
             links += [Link(npu, other, link_bytes_per_s, link_latency_s) for other in beside]
+        self._along_row: dict[int, bool] = {}
         for npu in range(count):
-            for _ in range(self._neighbours(npu).count(None)):
+            for side, beside in enumerate(self._neighbours(npu)):
+                if beside is not None:
+                    continue
                 io = len(nodes)
+                self._along_row[io] = side < 2
                 nodes.append(Node(f"io_{io - count}", "io"))
                 links.append(Link(npu, io, io_bytes_per_s, link_latency_s))
                 links.append(Link(io, npu, io_bytes_per_s, link_latency_s))
@@ -67,7 +71,9 @@ class MeshTopology(Topology):
     def hops(self, sources: Sequence[int], targets: Sequence[int]) -> Hops:
         """Return the X-Y route from an NPU, along its row and then along a column.
 
-        Several targets are served by a multicast tree, the union of their routes.
+        Several targets are served by a multicast tree, the union of their routes. An I/O
+        controller sends straight inwards along its own row or column, and from there across: so the
+        worst link of an N x N mesh carries 2N - 1 channels when all of them broadcast.
 
         Raises
         ------
@@ -76,16 +82,57 @@ class MeshTopology(Topology):
         """
         if len(sources) != 1:
             raise ValueError(f"a mesh transfer must have one source, not {len(sources)}")
+        source = sources[0]
+        if set(targets) & self._along_row.keys():
+            raise ValueError("a mesh transfer must end at NPUs; reduction_hops leads to an I/O")
+        return self._tree(source, targets)
+
+    def sends_along_row(self, io: int) -> bool:
+        """Return whether an I/O controller is at the left or right edge and not above or below."""
+        return self._along_row[io]
+
+    def reduction_hops(self, sources: Sequence[int], io: int) -> Hops:
+        """Return the tree from NPUs to an I/O controller: that of its broadcast, reversed.
+
+        NPUs add what meets in them, and pass it on.
+        """
+        tree = self._tree(io, sources)
+        children: list[list[int]] = [[] for _ in tree]
+        for place, (_, before) in enumerate(tree):
+            for parent in before:
+                children[parent].append(place)
+        # Parents stand before their children, so turned round each follows those before it.
+        last = len(tree) - 1
+        return tuple(
+            (
+                self.link_index[
+                    self.links[tree[place][0]].target, self.links[tree[place][0]].source
+                ],
+                tuple(last - child for child in children[place]),
+            )
+            for place in range(last, -1, -1)
+        )
+
+    def _tree(self, source: int, targets: Sequence[int]) -> Hops:
         tree: dict[int, tuple[int, tuple[int, ...]]] = {}
         place: dict[int, int] = {}
         for target in targets:
-            path = self.route(sources[0], target)
+            path = self._path(source, target)
             for link, (here, there) in enumerate(pairwise(path)):
                 if there not in place:
                     before = (place[here],) if link else ()
                     place[there] = len(tree)
                     tree[len(tree)] = (self.link_index[here, there], before)
         return tuple(tree.values())
+
+    def _path(self, source: int, target: int) -> list[int]:
+        if source not in self._along_row:
+            return self.route(source, target)
+        npu = next(link.target for link in self.links if link.source == source)
+        if self._along_row[source]:
+            return [source, *self.route(npu, target)]
+        # Y-X: the X-Y route back, turned round.
+        return [source, *reversed(self.route(target, npu))]
 
     def route(self, source: int, target: int) -> list[int]:
         """Return the NPUs on the X-Y route, both ends included."""

@@ -1,26 +1,107 @@
-"""Measure the wafer model: seconds per simulated 1 GiB all-reduce and for all estimates."""
+"""Measure the wafer model: seconds of collectives, their growth, and of whole iterations."""
 
+import cProfile
+import pstats
+import resource
 import sys
 import time
+from collections.abc import Callable
+from typing import TypeVar
 
-from perfmodel.collectives.run import run_collective
-from perfmodel.compare import compare
+from perfmodel.calibration import calibrate
+from perfmodel.collectives import run
+from perfmodel.collectives.run import CollectiveResult, run_collective
+from perfmodel.estimate import estimate
+from perfmodel.topology.files import FredFile, L1Entry
+from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import FABRICS, parse_topology
+from perfmodel.wafers import run_wafers
+from perfmodel.workload import WORKLOADS, load_workload
+
+GIB = 2.0**30
+T = TypeVar("T")
+
+
+def say(text: str) -> None:
+    """Print a line."""
+    sys.stdout.write(text + "\n")
+
+
+def timed(function: Callable[[], T]) -> tuple[T, float]:
+    """Return what a function returns, and how long it took [s]."""
+    begin = time.perf_counter()
+    found = function()
+    return found, time.perf_counter() - begin
+
+
+def fred(switches: int, npus: int, *, in_network: bool) -> Topology:
+    """Return a FRED fabric of so many L1 switches, each with so many NPUs."""
+    return FredFile(
+        kind="fred",
+        l1=[L1Entry(count=switches, npus=npus, io_controllers=4, record="l1-12")],
+        l2_record="l2-10",
+        l1_l2_bytes_per_s=3e12 * npus,
+        in_network=in_network,
+    ).build(f"fred {switches}x{npus}")
+
+
+def collectives(topology: Topology, algorithm: str = "auto") -> None:
+    """Print the time of an all-reduce: with its schedule to be built, and with it at hand."""
+    # The first call in a process loads numpy and fills the processor's caches.
+    run_collective(parse_topology("mesh:2x2"), "all_reduce", GIB)
+
+    def once() -> CollectiveResult:
+        return run_collective(topology, "all_reduce", GIB, algorithm=algorithm)
+
+    run._prepared.clear()  # pyright: ignore[reportPrivateUsage]
+    result, cold_s = timed(once)
+    _, warm_s = timed(once)
+    say(
+        f"{topology.name:12} {result.algorithm:16} {topology.npus:5} "
+        f"{result.npu_bandwidth_bytes_per_s / 1e12:8.3f} {cold_s:9.4f} {warm_s:9.4f}"
+    )
 
 
 def main() -> None:
-    """Print a line per fabric, then the time of the whole comparison."""
-    out = sys.stdout.write
-    out(f"{'fabric':10} {'TB/s':>8} {'seconds':>8}\n")
+    """Print all measurements."""
+    say("All-reduce of 1 GiB: first call, and with the schedule at hand")
+    say(f"{'fabric':12} {'algorithm':16} {'NPUs':>5} {'TB/s':>8} {'first [s]':>9} {'then [s]':>9}")
     for name in FABRICS:
-        topology = parse_topology(name)
-        begin = time.perf_counter()
-        result = run_collective(topology, "all_reduce", 2.0**30)
-        seconds = time.perf_counter() - begin
-        out(f"{name:10} {result.npu_bandwidth_bytes_per_s / 1e12:8.3f} {seconds:8.3f}\n")
-    begin = time.perf_counter()
-    rows = compare()
-    out(f"{len(rows)} estimates: {time.perf_counter() - begin:.2f} s\n")
+        collectives(parse_topology(name))
+    say("Growth")
+    for side in (8, 16, 32, 64):
+        collectives(parse_topology(f"mesh:{side}x{side}"))
+    for side in (32, 64):
+        collectives(parse_topology(f"mesh:{side}x{side}"), "ring")
+    for switches in (16, 32, 64):
+        for in_network in (False, True):
+            collectives(fred(switches, switches, in_network=in_network))
+    say("1 GiB over wafers of 20 NPUs, fred-d, joined by FRED and by a switch")
+    for count in (1, 16, 256, 1024):
+        for join in ("fred", "switch"):
+            topology = parse_topology("fred-d")
+            result, seconds = timed(lambda t=topology, n=count, j=join: run_wafers(t, n, GIB, j))
+            say(f"{count:5} wafers, {join:6}: {result.time_s * 1e6:10.1f} us in {seconds:.4f} s")
+    say("Iterations, first principles")
+    for workload in map(load_workload, WORKLOADS):
+        for name in ("mesh:5x4", "fred-d"):
+            topology = parse_topology(name)
+            _, seconds = timed(lambda t=topology, w=workload: estimate(t, w))
+            say(f"{workload.name:16} {name:10} {seconds:.3f} s")
+    for name in WORKLOADS:
+        say(f"calibration of {name:16} {timed(lambda n=name: calibrate(n))[1]:.2f} s")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    say(f"peak memory: {peak:.0f} MiB")
+    say("Where the time of mesh:32x32 goes, schedule to be built [s, cumulative]")
+    run._prepared.clear()  # pyright: ignore[reportPrivateUsage]
+    profile = cProfile.Profile()
+    topology = parse_topology("mesh:32x32")
+    profile.runcall(run_collective, topology, "all_reduce", GIB)
+    stats = pstats.Stats(profile).stats  # type: ignore[attr-defined]
+    rows = sorted(((row[3], key) for key, row in stats.items()), reverse=True)
+    for seconds, (path, _, function) in rows[:14]:
+        if "perfmodel" in path:
+            say(f"{seconds:8.4f} {path.rpartition('perfmodel/')[2]}: {function}")
 
 
 if __name__ == "__main__":

@@ -23,6 +23,10 @@ TEXTS = {
     "- {inputs: [3], outputs: [1, 3]}\n",
     "overlap.yaml": "- {inputs: [0, 1], outputs: [0]}\n- {inputs: [1], outputs: [1]}\n",
     "out-of-range.yaml": "- {inputs: [0], outputs: [4]}\n",
+    "slow.yaml": "kind: mesh\ncolumns: 2\nrows: 2\nlink_bytes_per_s: 0\n",
+    "own.yaml": "kind: transformer\nlayers: 4\nhidden: 256\nheads: 4\nsequence: 128\n"
+    "vocabulary: 1000\nstrategy: MP2-DP2-PP1\nmode: stationary\nmicrobatches: 1\n"
+    "samples_per_replica: 4\n",
     "one-flow.yaml": "- {inputs: [0, 1, 2, 3], outputs: [0, 1, 2, 3]}\n",
 }
 

@@ -16,7 +16,7 @@ FRED = Path(sys.executable).parent / "fred"
 
 COMMANDS = (
     *("presets", "gen", "route", "sim", "characterize"),
-    *("collective", "estimate", "compare", "report"),
+    *("collective", "wafers", "estimate", "compare", "strategies", "reproduce", "report"),
 )
 HEAVY = ("amaranth", "cocotb", "perfmodel", "numpy", "gen", "testbench", "plotly", "pydantic")
 
@@ -79,6 +79,11 @@ def test_the_wafer_needs_neither_amaranth_nor_cocotb(arguments: tuple[str, ...])
         ("cocotb", ("sim", "tiny-2"), r"cocotb: must be installed for co-simulation: .*"),
         ("cocotb_tools", ("characterize", "tiny-2"), r"cocotb: must be installed for .*"),
         ("plotly", ("report", "-o", "out"), r"plotly: must be installed for the report: .*"),
+        (
+            "plotly",
+            ("strategies", "--workload", "gpt-3", "--chart", "x.html"),
+            r"plotly: must be installed for charts: .*",
+        ),
         ("jinja2", ("report", "-o", "out"), r"plotly: must be installed for the report: .*"),
     ],
     ids=lambda value: value if isinstance(value, str) and value.isidentifier() else None,

@@ -1,5 +1,6 @@
 """Tests of fred_cli.report: what it refuses, what it writes, and the page in a browser."""
 
+import csv
 import json
 import re
 import shutil
@@ -13,12 +14,12 @@ from html.parser import HTMLParser
 from io import StringIO
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
 from fred_cli.drawing import COLOURS
 from fred_cli.main import main
-from perfmodel.compare import Row, compare
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -195,13 +196,8 @@ def test_simulator_that_is_missing_is_named(
     assert re.fullmatch(r"error: --results: icarus is not installed; .*", said), said
 
 
-def test_failures_and_gaps_of_given_results_are_shown(
-    fred: Run, place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def one_workload() -> tuple[Row, ...]:
-        return compare(workloads=("resnet-152",))
-
-    monkeypatch.setattr("fred_cli.report.compare", one_workload)
+@pytest.mark.slow
+def test_failures_and_gaps_of_given_results_are_shown(fred: Run, place: Path) -> None:
     failed = {**TEST, "passed": False, "message": "flit 3 is <wrong> & late"}
     run = {**RUN, "tests": [failed], "measurements": {"flits_checked": 1234}}
     (place / "results.json").write_text(json.dumps({**RESULTS, "runs": [run]}))
@@ -226,6 +222,7 @@ def test_files_are_those_listed_and_hold_the_numbers(report: Report) -> None:
     measured = numbers["simulation"]["runs"][0]["measurements"]["latency_cycles"]
     assert measured == numbers["manifest"]["latency_cycles"] == 7
     assert len(numbers["all_reduce"]) == 5 and len(numbers["compare"]) == 20
+    assert len(numbers["compare_calibrated"]) == 20 and len(numbers["reproduce"]) == 65
     page = report.page.read_text(encoding="utf-8")
     for result in numbers["all_reduce"]:
         assert f'<td class="n">{result["npu_bandwidth_bytes_per_s"] / 1e12:.3f}</td>' in page
@@ -235,7 +232,10 @@ def test_files_are_those_listed_and_hold_the_numbers(report: Report) -> None:
 @pytest.mark.slow
 def test_page_needs_no_network(report: Report) -> None:
     contents = Contents(report.page.read_text(encoding="utf-8"))
-    assert contents.addresses == ["data:,"]
+    assert contents.addresses[0] == "data:,"
+    tables = contents.addresses[1:]
+    assert len(tables) == 7
+    assert all(address.startswith("data:text/csv;charset=utf-8,") for address in tables)
     assert contents.network() == []
 
 
@@ -261,9 +261,18 @@ def test_charts_and_interconnect_are_drawn_and_the_console_is_silent(
     dom, console = opened(report.page, tmp_path)
     assert console == []
     contents = Contents(dom)
-    for name, bars in (("chart-all-reduce", 2 * 5), ("chart-iterations", 5 * 4)):
+    charts = {
+        "chart-bandwidth": 4 * 5 * 2,
+        "chart-calibrated": 4 * 5 * 6,
+        "chart-first-principles": 4 * 5 * 6,
+        "chart-sweep-transformer-17b": 2 * 18 * 6,
+        "chart-sweep-transformer-1t": 2 * 18 * 6,
+    }
+    for name, bars in charts.items():
         assert contents.classes[name]["main-svg"] >= 1, name
         assert contents.classes[name]["point"] == bars, name
+    assert dom.count('<svg class="loads"') == 3 * 6
+    assert len(re.findall(r'<div class="wide map"[^>]*hidden', dom)) == 3 * 6 - 1
     # MP2-DP2-PP1: two all-reduces of two ports each, two wires and then two again on either side
     assert [contents.strokes[colour] for colour in COLOURS[:3]] == [8, 8, 0]
     assert contents.network() == []
@@ -277,3 +286,18 @@ def test_thrown_error_and_missing_chart_are_noticed(tmp_path: Path) -> None:
     dom, console = opened(page, tmp_path / "profile")
     assert len(console) == 1 and "Uncaught Error: oh" in console[0]
     assert Contents(dom).classes["chart"]["main-svg"] == 0
+
+
+@pytest.mark.sim
+@pytest.mark.slow
+def test_tables_hold_the_numbers_of_the_charts(report: Report) -> None:
+    contents = Contents(report.page.read_text(encoding="utf-8"))
+    tables = [
+        list(csv.DictReader(StringIO(unquote(address.partition(",")[2]))))
+        for address in contents.addresses[1:]
+    ]
+    reproduced = next(table for table in tables if len(table) == 65)
+    assert [row["id"] for row in reproduced] == [row["id"] for row in report.numbers["reproduce"]]
+    loads = next(table for table in tables if "utilisation" in table[0])
+    assert {row["fabric"] for row in loads} == {"mesh:5x4", "fred-a", "fred-d"}
+    assert max(float(row["utilisation"]) for row in loads) <= 1 + 1e-9

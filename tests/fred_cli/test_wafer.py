@@ -1,9 +1,12 @@
-"""Tests of fred_cli.wafer: collective, estimate, compare, and how sizes and groups are read."""
+"""Tests of fred_cli.wafer and training, and how sizes and groups are read."""
 
+import csv
 import json
 import re
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -18,8 +21,8 @@ FRED_D = "collective --topology fred-d"
 
 REFUSED = {
     "collective": r"fred collective: Missing option '--topology'\.",
-    "collective --topology torus": r"topology: must be mesh:.*, fred-d or a path .*, not 'torus'",
-    "collective --topology mesh:0x4": r"topology mesh:0x4: columns: .* from 1 to 32, not 0",
+    "collective --topology torus": r"--topology: must be mesh:.*, fred-d or a path .*, not 'torus'",
+    "collective --topology mesh:0x4": r"topology mesh:0x4: columns: .* from 1 to 64, not 0",
     "collective --topology mesh:1x1": r"mesh:1x1: must have 2 or more NPUs, not 1",
     "collective --topology missing.yaml": r"missing\.yaml: must be an existing file, .*",
     "collective --topology empty.yaml": r"empty\.yaml: .* not nothing \(the file is empty\)",
@@ -27,31 +30,65 @@ REFUSED = {
     f"{FRED_D} --size 1XB": rf"--size: must be a number with one of {UNITS}, not '1XB'",
     f"{FRED_D} --size GiB": rf"--size: must be a number with one of {UNITS}, not 'GiB'",
     f"{FRED_D} --size -1": rf"--size: must be a number with one of {UNITS}, not '-1'",
-    f"{FRED_D} --size 0": r"size: must be above 0 bytes, not 0\.0",
+    f"{FRED_D} --size 0": r"--size: must be above 0 bytes, not 0\.0",
     f"{FRED_D} --group 0-x": r"--group: must be NPU numbers like 0,1,4-7, not '0-x'",
     f"{FRED_D} --group 0,1,5-3": r"--group: must be NPU numbers like 0,1,4-7, not '0,1,5-3'",
-    f"{FRED_D} --group 0,3,0": r"group: must hold each NPU once, not 0 twice",
-    f"{FRED_D} --group 0,20": r"group: must hold NPUs 0 to 19 of fred-d, not 20",
-    f"{FRED_D} --group 7": r"group: must have 2 or more NPUs, not 1",
-    f"{FRED_D} --pattern gossip": r"pattern: must be one of all_reduce, .*, not 'gossip'",
-    f"{FRED_D} --chunks 0": r"(--)?chunks:? must be 1 .*, not 0",
+    f"{FRED_D} --group 0,3,0": r"--group: must hold each NPU once, not 0 twice",
+    f"{FRED_D} --group 0,20": r"--group: must hold NPUs 0 to 19 of fred-d, not 20",
+    f"{FRED_D} --group 7": r"--group: must have 2 or more NPUs, not 1",
+    f"{FRED_D} --pattern gossip": r"--pattern: must be one of all_reduce, .*, not 'gossip'",
+    f"{FRED_D} --chunks 0": r"--chunks: must be 1 to 16384, not 0",
     f"{FRED_D} --chunks x": r"fred collective: Invalid value for '--chunks': 'x' .*",
     "estimate --topology fred-d": r"fred estimate: Missing option '--workload'\.",
-    "estimate --topology fred-d --workload x": r"workload: must be resnet-152, .*, not 'x'",
+    "estimate --topology fred-d --workload x": r"--workload: must be resnet-152, .*, not 'x'",
     "estimate --topology fred-d --workload x.yaml": r"x\.yaml: must be an existing file, .*",
     "estimate --topology fred-d --workload one-port.yaml": r"one-port\.yaml: kind: .*",
     "estimate --topology fred-d --workload gpt-3 --strategy MP5-DP5-PP1": (
-        r"strategy: must fit the 20 NPUs of fred-d, not need 25 as MP5-DP5-PP1"
+        r"--strategy: must fit the 20 NPUs of fred-d, not need 25 as MP5-DP5-PP1"
     ),
     "estimate --topology mesh:2x2 --workload gpt-3": (
-        r"strategy: must fit the 4 NPUs of mesh:2x2, not need 20 as MP2-DP5-PP2"
+        r"--strategy: must fit the 4 NPUs of mesh:2x2, not need 20 as MP2-DP5-PP2"
     ),
     "estimate --topology fred-d --workload gpt-3 --strategy x": (
-        r"strategy: must be like MP2-DP5-PP2, not 'x'"
+        r"--strategy: must be like MP2-DP5-PP2, not 'x'"
     ),
     "estimate --topology fred-d --workload gpt-3 --compute guessed": (
-        r"fred estimate: Invalid value for '--compute': 'guessed' is not 'first-principles'\."
+        r"--compute: must be one of first-principles, calibrated, not 'guessed'"
     ),
+    "estimate --topology fred-d --workload gpt-3 --mode stationary": (
+        r"gpt-3: mode: must be streaming where weights .* 80 GB as MP2-DP5-PP2"
+    ),
+    "estimate --topology fred-d --workload gpt-3 --microbatches 3": (
+        r"gpt-3: microbatches: must divide 16 samples per replica, not be 3"
+    ),
+    "estimate --topology fred-d --workload gpt-3 --samples 0": (
+        r"--samples: must be 1 or more, not 0"
+    ),
+    "estimate --topology fred-d --workload gpt-3 --placement snake": (
+        r"--placement: must be linear for fred-d, not 'snake'"
+    ),
+    "estimate --topology fred-d --workload gpt-3 --algorithm gossip": (
+        r"--algorithm: must be one of auto, ring, .*, not 'gossip'"
+    ),
+    "estimate --topology fred-d --workload gpt-3 --timeline folder.yaml": (
+        r"folder\.yaml: must be a file, not a directory"
+    ),
+    f"{FRED_D} --algorithm gossip": r"--algorithm: must be one of auto, .*, not 'gossip'",
+    f"{FRED_D} --algorithm two_level_ring --group 0-4": (
+        r"--algorithm: must have a group .*, not two_level_ring for 5 NPUs of fred-d"
+    ),
+    "collective --topology mesh:9x9 --draw x.svg": r"--draw: must show at most 64 NPUs, not 81",
+    f"{FRED_D} --draw folder.yaml": r"folder\.yaml: must be a file, not a directory",
+    "collective --topology slow.yaml": r"slow\.yaml: link_bytes_per_s: must be .* above 0, not 0",
+    "wafers --topology fred-d --wafers 0": r"--wafers: must be 1 to 1024, not 0",
+    "wafers --topology fred-d --join rope": r"--join: must be one of switch, fred, not 'rope'",
+    "wafers --topology fred-d --size 0": r"--size: must be above 0 bytes, not 0\.0",
+    "strategies": r"fred strategies: Missing option '--workload'\.",
+    "strategies --workload gpt-3 --samples 0": r"--samples: must be 1 or more, not 0",
+    "strategies --workload gpt-3 --least-npus 21": r"--least-npus: must be 1 to 20, not 21",
+    "strategies --workload gpt-3 --compute x": r"--compute: must be one of .*, not 'x'",
+    "reproduce --section all": r"--section: must be one of bandwidth, .*, not 'all'",
+    "compare --workload bert": r"--workload: must be resnet-152, .*, not 'bert'",
     "compare extra": r"fred compare: Got unexpected extra argument \(extra\)",
 }
 
@@ -156,20 +193,55 @@ def test_collective_says_the_same_to_a_reader(fred: Run) -> None:
     assert "record l1-12" in out and "assumed: " in out
 
 
-def test_estimate_tells_what_it_does_not_model(fred: Run) -> None:
+def test_collective_checks_and_draws_its_schedule(fred: Run, place: Path) -> None:
+    arguments = ("--group", "0-5", "--algorithm", "halving_doubling", "--draw", "drawn.svg")
+    said = json.loads(
+        fred("collective", "--topology", "fred-c", *arguments, "--check", "--json")[1]
+    )
+    assert said["checked"] is True and said["algorithm"] == "halving-doubling"
+    root = ElementTree.parse(place / "drawn.svg").getroot()
+    arrows = [one for one in root.iter() if one.get("marker-end")]
+    # Two lend to the core of four and get back; the core halves and doubles in two steps each.
+    assert len(arrows) == 2 + 4 * 2 + 4 * 2 + 2
+
+
+def test_wafers_prints_the_same_as_its_json(fred: Run) -> None:
+    arguments = ("wafers", "--topology", "fred-d", "--wafers", "4")
+    said = json.loads(fred(*arguments, "--json")[1])
+    assert said["npus"] == 80 and said["time_s"] > said["inside_s"] > 0
+    status, out, err = fred(*arguments)
+    assert (status, err) == (0, "")
+    assert f"{said['time_s'] * 1e6:,.2f} us" in out
+
+
+def test_estimate_says_the_same_to_a_reader(fred: Run, place: Path) -> None:
     arguments = ("estimate", "--topology", "fred-d", "--workload", "gpt-3")
-    status, out, err = fred(*arguments, "--json")
+    status, out, err = fred(*arguments, "--json", "--timeline", "timeline.json")
     assert (status, err) == (0, "")
     said = json.loads(out)
-    assert said["iteration_time_s"] == pytest.approx(said["compute_s"] + said["exposed_s"]["dp"])
+    parts = said["compute_s"] + sum(said["exposed_s"].values())
+    assert said["iteration_time_s"] == pytest.approx(parts, rel=1e-12)
     assert set(said["exposed_s"]) == {"mp", "dp", "pp", "weight_streaming", "input_load"}
-    absent = {name for name, seconds in said["exposed_s"].items() if seconds is None}
-    assert absent and absent <= set(said["not_modelled"])
     assert (said["strategy"], said["compute_model"]) == ("MP2-DP5-PP2", "first-principles")
+    assert said["memory_verdict"] == "fits if recomputed"
+    events = json.loads((place / "timeline.json").read_text())["traceEvents"]
+    assert {event["pid"] for event in events} == set(range(20))
     status, out, err = fred(*arguments)
     assert (status, err) == (0, "")
     assert f"{said['iteration_time_s'] * 1e3:,.3f} ms" in out
-    assert len(re.findall(r"exposed [\w ]+ not modelled", out)) == len(absent)
+    assert out.count("exposed ") == 5
+
+
+def test_estimate_takes_changes_of_the_workload(fred: Run) -> None:
+    arguments = ("estimate", "--topology", "mesh:5x4", "--workload", "transformer-17b", "--json")
+    plain = json.loads(fred(*arguments)[1])
+    changed = json.loads(
+        fred(
+            *arguments, "--samples", "8", "--microbatches", "4", "--overlap", "--schedule", "gpipe"
+        )[1]
+    )
+    assert (plain["minibatch"], changed["minibatch"]) == (48, 24)
+    assert changed["exposed_s"]["dp"] < plain["exposed_s"]["dp"]
 
 
 def test_estimate_takes_a_strategy(fred: Run) -> None:
@@ -178,15 +250,61 @@ def test_estimate_takes_a_strategy(fred: Run) -> None:
     assert (said["topology"], said["strategy"]) == ("mesh:2x2", "MP1-DP4-PP1")
 
 
-def test_compare_has_a_row_for_each_pair(fred: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compare_has_a_row_for_each_pair(
+    fred: Run, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("perfmodel.compare.compare", cache(compare))
-    status, out, err = fred("compare", "--json")
+    status, out, err = fred("compare", "--json", "--csv", "compare.csv")
     assert (status, err) == (0, "")
     rows = json.loads(out)["rows"]
     assert len({(row["workload"], row["topology"]) for row in rows}) == len(rows) == 20
+    with (place / "compare.csv").open() as file:
+        table = list(csv.DictReader(file))
+    assert [float(row["iteration [s]"]) for row in table] == [
+        row["iteration_time_s"] for row in rows
+    ]
     status, out, err = fred("compare")
     assert (status, err) == (0, "")
     for row in rows:
-        line = rf"^\s*{row['workload']}\s+{row['strategy']}\s+{row['topology']}\s+[\d,.]+ ms"
+        line = rf"^\s*{row['workload']}\s+{row['strategy']}\s+{row['topology']}\s+[\d,.]+"
         assert re.search(line, out, re.MULTILINE)
-    assert "not modelled yet: " in out
+
+
+def test_compare_takes_fabrics_and_workloads(fred: Run) -> None:
+    arguments = ("--topology", "mesh:2x2", "--topology", "mesh:4x1", "--workload", "own.yaml")
+    rows = json.loads(fred("compare", *arguments, "--json")[1])["rows"]
+    assert [(row["topology"], row["strategy"]) for row in rows] == [
+        ("mesh:2x2", "MP2-DP2-PP1"),
+        ("mesh:4x1", "MP2-DP2-PP1"),
+    ]
+
+
+def test_strategies_are_listed_written_and_drawn(fred: Run, place: Path) -> None:
+    arguments = ("strategies", "--workload", "own.yaml", "--topology", "mesh:2x2", "--samples", "4")
+    files = ("--csv", "all.csv", "--chart", "all.html")
+    said = json.loads(fred(*arguments, *files, "--json")[1])["rows"]
+    times = [row["time_per_sample_s"] for row in said]
+    assert times == sorted(times)
+    with (place / "all.csv").open() as file:
+        assert [row["strategy"] for row in csv.DictReader(file)] == [r["strategy"] for r in said]
+    page = (place / "all.html").read_text(encoding="utf-8")
+    assert "chart-strategies" in page and "https://cdn" not in page.split("</script>")[-1]
+    status, out, err = fred(*arguments)
+    assert (status, err) == (0, "")
+    assert [line.split()[0] for line in out.splitlines() if "MP" in line.split("mesh")[0]] == [
+        row["strategy"] for row in said
+    ]
+
+
+def test_reproduce_prints_and_writes_its_rows(fred: Run, place: Path) -> None:
+    arguments = ("reproduce", "--section", "wafer")
+    said = json.loads(fred(*arguments, "--csv", "rows.csv", "--json")[1])
+    assert said["rows_in_all"] == said["within_tolerance"] == len(said["rows"])
+    assert set(said["rows"][0]) == {
+        *("id", "what", "published", "model", "ratio", "tolerance", "ok", "how", "source"),
+    }
+    with (place / "rows.csv").open() as file:
+        assert [row["id"] for row in csv.DictReader(file)] == [row["id"] for row in said["rows"]]
+    status, out, err = fred(*arguments)
+    assert (status, err) == (0, "")
+    assert f"{len(said['rows'])} of {len(said['rows'])} within tolerance" in out

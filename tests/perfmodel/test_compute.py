@@ -1,56 +1,80 @@
-"""Tests of perfmodel.compute."""
+"""Tests of perfmodel.compute; rooflines worked by hand."""
+
+import re
 
 import pytest
 
-from fred_hw.compiler.placement import Strategy
-from perfmodel.compute import PEAK_FLOPS, Npu, compute_time
-from perfmodel.constants import HBM_BYTES_PER_S
+from perfmodel.compute import EFFICIENCY, PEAK_FLOPS, Npu, layer_time
+from perfmodel.networks.layers import KINDS, Layer, Operator
 from perfmodel.workload import load_workload
+
+ALL_HALF: dict[str, float] = dict.fromkeys(KINDS, 0.5)
+SLOW = Npu(peak_flops=100.0, hbm_bytes_per_s=10.0, hbm_bytes=1.0, efficiency=ALL_HALF)
+
+
+def layer(*operators: Operator, splits: bool = True) -> Layer:
+    return Layer("test", operators, 1, 1.0, splits=splits)
 
 
 def test_roofline_takes_the_slower_of_operations_and_memory() -> None:
-    npu = Npu(peak_flops=100.0, hbm_bytes_per_s=10.0, efficiency=0.5)
-    assert npu.time_s(flops=100.0, moved_bytes=1.0) == 2.0
-    assert npu.time_s(flops=100.0, moved_bytes=50.0) == 5.0
+    assert SLOW.time_s("matmul", flops=100.0, moved_bytes=1.0) == 2.0
+    assert SLOW.time_s("matmul", flops=100.0, moved_bytes=50.0) == 5.0
 
 
-def test_resnet_is_bound_by_operations_worked_by_hand() -> None:
-    time = compute_time(load_workload("resnet-152"), Strategy(1, 20, 1))
-    # 16 images of 2 x 11.28 G operations forward and twice that backward, at 989.4 TFLOP/s.
-    assert time.total_s == pytest.approx(3 * 16 * 2 * 11.28e9 / 989.4e12, rel=0.001)
-    assert time.backward_s == 2 * time.forward_s
+def test_layer_adds_its_operators_worked_by_hand() -> None:
+    one = layer(
+        Operator("product", "matmul", 100.0, 5, 10.0), Operator("sum", "elementwise", 1.0, 0, 20.0)
+    )
+    time = layer_time(one, samples=2, mp=1, npu=SLOW)
+    # 200 operations at 50/s against 2 (2 * 10 + 5) bytes at 10/s; then 2 * 2 * 20 bytes.
+    assert time.forward_s == pytest.approx(max(4.0, 5.0) + 8.0)
+    assert time.backward_s == pytest.approx(2 * time.forward_s)
 
 
-def test_many_microbatches_are_bound_by_memory() -> None:
-    workload = load_workload("transformer-17b")
-    npu = Npu(hbm_bytes_per_s=HBM_BYTES_PER_S / 1000)
-    time = compute_time(workload, Strategy(3, 3, 2), npu)
-    # Each of 8 microbatches reads a sixth of 2 x 17.18 G bytes.
-    assert time.forward_s == pytest.approx(8 * 2 * 17.18e9 / 6 / 3e9, rel=0.001)
+def test_model_parallelism_divides_work_and_weights() -> None:
+    one = layer(Operator("product", "matmul", 100.0, 4, 10.0))
+    whole, shared = (layer_time(one, 1, mp, SLOW).forward_s for mp in (1, 4))
+    assert shared == pytest.approx(whole / 4)
 
 
-def test_time_falls_with_model_parallelism_and_efficiency() -> None:
-    workload = load_workload("gpt-3")
-    one = compute_time(workload, Strategy(1, 5, 1))
-    four = compute_time(workload, Strategy(2, 5, 2))
-    slow = compute_time(workload, Strategy(1, 5, 1), Npu(efficiency=0.5))
-    assert four.total_s == pytest.approx(one.total_s / 4)
-    assert slow.total_s == pytest.approx(one.total_s * 2)
+def test_layer_that_does_not_split_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^mp must be 1 for test, which does not split, not 2$"):
+        layer_time(layer(splits=False), 1, 2, SLOW)
+
+
+def test_gpt_3_reaches_three_quarters_of_the_peak() -> None:
+    network = load_workload("gpt-3").network
+    time_s = sum(layer_time(one, 8, 2, Npu()).forward_s for one in network.layers)
+    reached = 8 * network.forward_flops / 2 / time_s / PEAK_FLOPS
+    assert 0.65 < reached < EFFICIENCY["matmul"]
+
+
+def test_resnet_is_bound_by_memory_in_part() -> None:
+    network = load_workload("resnet-152").network
+    time_s = sum(layer_time(one, 16, 1, Npu()).forward_s for one in network.layers)
+    assert 0.05 < 16 * network.forward_flops / time_s / PEAK_FLOPS < EFFICIENCY["convolution"]
 
 
 def test_efficiency_is_stated_as_an_assumption() -> None:
-    time = compute_time(load_workload("gpt-3"), Strategy(2, 5, 2), Npu(efficiency=0.4))
-    assert f"roofline of {PEAK_FLOPS:g} FLOP/s at efficiency 0.4" in time.assumptions[0]
+    stated = Npu().assumptions[0]
+    assert f"roofline of {PEAK_FLOPS:g} FLOP/s at efficiency attention 0.75" in stated
+    assert all(kind in stated for kind in KINDS)
 
 
-@pytest.mark.parametrize("efficiency", [0.0, 1.1, float("nan")])
-def test_bad_efficiency_is_refused(efficiency: float) -> None:
-    message = rf"^Npu efficiency must be above 0 and at most 1, not {efficiency}$"
+@pytest.mark.parametrize("share", [0.0, 1.1, float("nan")])
+def test_bad_efficiency_is_refused(share: float) -> None:
+    message = rf"^Npu efficiency of matmul must be above 0 and at most 1, not {share}$"
     with pytest.raises(ValueError, match=message):
-        Npu(efficiency=efficiency)
+        Npu(efficiency={**ALL_HALF, "matmul": share})
 
 
-@pytest.mark.parametrize("name", ["peak_flops", "hbm_bytes_per_s"])
+def test_missing_efficiency_is_refused() -> None:
+    message = f"Npu efficiency must be given for {', '.join(KINDS)}, not matmul"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        Npu(efficiency={"matmul": 0.5})
+
+
+@pytest.mark.parametrize("name", ["peak_flops", "hbm_bytes_per_s", "hbm_bytes"])
 def test_bad_rate_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match=rf"^Npu {name} must be above 0, not 0\.0$"):
-        Npu(**{name: 0.0})
+        Npu(**{name: 0.0})  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ import pytest
 
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
-from perfmodel.networks.transformer import Transformer
+from perfmodel.networks.transformer import transformer
 from perfmodel.workload import WORKLOADS, load_workload, parse_strategy
 
 GOOD = """\
@@ -62,8 +62,8 @@ def test_every_shipped_workload_is_listed() -> None:
 
 
 def test_file_is_read(tmp_path: Path) -> None:
-    assert load_workload(write(tmp_path, GOOD)).network == Transformer(2, 8, 2, 4, 10)
-    assert load_workload(write(tmp_path, RESNET)).network.layers == 4
+    assert load_workload(write(tmp_path, GOOD)).network == transformer(2, 8, 2, 4, 10)
+    assert len(load_workload(write(tmp_path, RESNET)).network.layers) == 1 + 4 + 1
 
 
 @pytest.mark.parametrize(
@@ -78,6 +78,8 @@ def test_file_is_read(tmp_path: Path) -> None:
         ),
         (GOOD.replace("MP2-DP1-PP1", "MP2"), "strategy: must be like MP2-DP5-PP2, not 'MP2'"),
         (GOOD.replace("stationary", "x"), "mode: must be one of stationary, streaming, not 'x'"),
+        (GOOD + "schedule: x\n", "schedule: must be one of 1f1b, gpipe, not 'x'"),
+        (GOOD + "overlap: 1\n", "overlap: must be a valid boolean, not 1"),
         (GOOD + "width: 1\n", "width: unknown key; allowed are .*"),
         (RESNET.replace("64", "65"), "image: must be a multiple of 32, not 65"),
         (RESNET.replace("1, 1, 1, 1", "1, 1, 1"), r"blocks: .* at least 4 items .*"),
@@ -87,6 +89,13 @@ def test_bad_file_is_refused(tmp_path: Path, text: str, message: str) -> None:
     path = write(tmp_path, text)
     with pytest.raises(InputError, match=rf"^{re.escape(path)}: {message}$"):
         load_workload(path)
+
+
+def test_schedule_and_overlap_are_read(tmp_path: Path) -> None:
+    plain = load_workload(write(tmp_path, GOOD))
+    assert (plain.schedule, plain.overlap) == ("1f1b", False)
+    other = load_workload(write(tmp_path, GOOD + "schedule: gpipe\noverlap: true\n"))
+    assert (other.schedule, other.overlap) == ("gpipe", True)
 
 
 def test_unknown_name_is_refused() -> None:

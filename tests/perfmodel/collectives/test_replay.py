@@ -59,7 +59,7 @@ def test_any_groups(topology: str, pattern: str, order: list[int], sizes: list[i
 
 def test_missing_transfer_is_noticed() -> None:
     good = schedule()
-    broken = replace(good, transfers=good.transfers[:-1])
+    broken = replace(good, messages=good.messages[:-1])
     with pytest.raises(
         ValueError, match=r"^NPU \d+ must end with all of shard \d+; misses \[.*\]$"
     ):
@@ -70,9 +70,7 @@ def test_missing_dependency_is_noticed() -> None:
     good = schedule()
     number = next(i for i, transfer in enumerate(good.transfers) if transfer.after)
     hasty = replace(good.transfers[number], after=())
-    broken = replace(
-        good, transfers=(*good.transfers[:number], hasty, *good.transfers[number + 1 :])
-    )
+    broken = replace(good, messages=(*good.messages[:number], hasty, *good.messages[number + 1 :]))
     message = (
         rf"^transfer {number} must send complete data, but does not wait for \[.*\] at NPU .*$"
     )
@@ -83,7 +81,7 @@ def test_missing_dependency_is_noticed() -> None:
 def test_contribution_added_twice_is_noticed() -> None:
     good = schedule()
     first = good.transfers[0]
-    broken = replace(good, transfers=(first, first, *good.transfers[1:]))
+    broken = replace(good, messages=(first, first, *good.messages[1:]))
     message = (
         r"^transfer 1 must add each contribution once, but NPU 1 has some of shard \d+ already$"
     )
@@ -93,7 +91,30 @@ def test_contribution_added_twice_is_noticed() -> None:
 
 def test_sending_nothing_is_noticed() -> None:
     good = schedule(pattern="broadcast")
-    broken = replace(good, transfers=good.transfers[1:])
+    broken = replace(good, messages=good.messages[1:])
     message = r"^transfer 0 must send complete data, but sends nothing at NPU 1, shard 0$"
     with pytest.raises(ValueError, match=message):
         replay(broken)
+
+
+def test_lost_all_to_all_shard_is_noticed() -> None:
+    good = schedule(pattern="all_to_all")
+    broken = replace(good, messages=good.messages[1:])
+    with pytest.raises(ValueError, match=r"^NPU 1 must end with all of shard 0; misses \[0\]$"):
+        replay(broken)
+
+
+def test_reduce_that_misses_a_member_is_noticed() -> None:
+    good = schedule("fred-c", pattern="reduce")
+    broken = replace(good, messages=(*good.messages[1:2], *good.messages[2:]))
+    with pytest.raises(ValueError, match=r"must end with all of shard 0; misses \[19\]|wait for"):
+        replay(broken)
+
+
+def test_schedule_with_passes_as_one_cannot_be_replayed() -> None:
+    lockstep = build_schedule(
+        parse_topology("fred-a"), "all_reduce", [range(20)], 1e6, lockstep=True
+    )
+    message = r"^a schedule must be built without lockstep to have every message$"
+    with pytest.raises(ValueError, match=message):
+        replay(lockstep)

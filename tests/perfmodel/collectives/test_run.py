@@ -6,10 +6,8 @@ from itertools import pairwise
 import pytest
 
 from fred_hw.errors import InputError
-from perfmodel.collectives import select
 from perfmodel.collectives.run import CollectiveResult, run_collective, run_collectives
 from perfmodel.collectives.schedule import PATTERNS
-from perfmodel.collectives.select import build_schedule
 from perfmodel.topology.fred import FredTopology
 from perfmodel.topology.mesh import MeshTopology
 from perfmodel.topology.parse import FABRICS, parse_topology
@@ -158,15 +156,6 @@ def test_time_of_a_large_message_is_bounded_by_its_bottleneck() -> None:
     assert result.bottleneck.link == "l1_0 -> l2"
     assert result.bottleneck.utilisation == pytest.approx(1.0, rel=1e-3)
     assert result.time_s == pytest.approx(80e9 / 1.5e12, rel=1e-3)
-
-
-def test_many_messages_mean_fewer_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    fred = parse_topology("fred-c")
-    one = build_schedule(fred, "all_reduce", [range(20)], 1.0)
-    messages = sum(len(transfer.hops) for transfer in one.transfers)
-    monkeypatch.setattr(select, "MAX_MESSAGES", 10 * messages)
-    assert run_collective(fred, "all_reduce", GIB).chunks == 10
-    assert run_collective(fred, "all_reduce", GIB, chunks=20).chunks == 20
 
 
 def test_links_that_carry_nothing_are_not_listed() -> None:

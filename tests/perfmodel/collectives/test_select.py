@@ -7,9 +7,9 @@ import pytest
 from fred_hw.errors import InputError
 from perfmodel.collectives.schedule import PATTERNS
 from perfmodel.collectives.select import (
+    ALGORITHMS,
     CHUNK_BYTES,
     MAX_CHUNKS,
-    MAX_MESSAGES,
     build_schedule,
     chunk_count,
 )
@@ -17,19 +17,11 @@ from perfmodel.topology.parse import parse_topology
 
 
 @pytest.mark.parametrize(
-    ("size_bytes", "messages", "chunks"),
-    [
-        (1, 0, 1),
-        (CHUNK_BYTES - 1, 0, 1),
-        (3.5 * CHUNK_BYTES, 0, 3),
-        (1e15, 0, MAX_CHUNKS),
-        (1e15, MAX_MESSAGES // 4, 4),
-        (1e15, 2 * MAX_MESSAGES, 1),
-        (3.5 * CHUNK_BYTES, 1, 3),
-    ],
+    ("size_bytes", "chunks"),
+    [(1, 1), (CHUNK_BYTES - 1, 1), (3.5 * CHUNK_BYTES, 3), (1e15, MAX_CHUNKS)],
 )
-def test_chunk_rule(size_bytes: float, messages: int, chunks: int) -> None:
-    assert chunk_count(size_bytes, messages) == chunks
+def test_chunk_rule(size_bytes: float, chunks: int) -> None:
+    assert chunk_count(size_bytes) == chunks
 
 
 @pytest.mark.parametrize(
@@ -48,6 +40,11 @@ def test_chunk_rule(size_bytes: float, messages: int, chunks: int) -> None:
         ("fred-a", "broadcast", [range(20)], "chain"),
         ("fred-b", "all_reduce", [range(20)], "in-network"),
         ("fred-d", "broadcast", [[3, 9]], "in-network multicast"),
+        ("fred-d", "reduce", [range(20)], "in-network"),
+        ("fred-a", "reduce", [range(20)], "chain"),
+        ("mesh:5x4", "reduce", [range(20)], "chain"),
+        ("mesh:5x4", "all_to_all", [range(20)], "direct"),
+        ("fred-d", "all_to_all", [range(20)], "direct"),
     ],
 )
 def test_algorithm(topology: str, pattern: str, groups: list[list[int]], algorithm: str) -> None:
@@ -58,9 +55,9 @@ def test_algorithm(topology: str, pattern: str, groups: list[list[int]], algorit
     ("pattern", "groups", "message"),
     [
         (
-            "all_to_all",
+            "gossip",
             [range(20)],
-            f"pattern: must be one of {', '.join(PATTERNS)}, not 'all_to_all'",
+            f"pattern: must be one of {', '.join(PATTERNS)}, not 'gossip'",
         ),
         ("all_reduce", [[3]], "group: must have 2 or more NPUs, not 1"),
         ("all_reduce", [[]], "group: must have 2 or more NPUs, not 0"),
@@ -74,3 +71,76 @@ def test_algorithm(topology: str, pattern: str, groups: list[list[int]], algorit
 def test_bad_request_is_refused(pattern: str, groups: list[list[int]], message: str) -> None:
     with pytest.raises(InputError, match=rf"^{re.escape(message)}$"):
         build_schedule(parse_topology("fred-d"), pattern, groups, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("topology", "pattern", "algorithm", "members", "message"),
+    [
+        (
+            "fred-d",
+            "all_reduce",
+            "gossip",
+            20,
+            f"algorithm: must be one of auto, {', '.join(ALGORITHMS)}, not 'gossip'",
+        ),
+        (
+            "fred-d",
+            "all_to_all",
+            "halving_doubling",
+            20,
+            (
+                "pattern: must be one of all_reduce, reduce_scatter, all_gather with "
+                "halving_doubling, not 'all_to_all'"
+            ),
+        ),
+        (
+            "mesh:5x4",
+            "all_reduce",
+            "hierarchical_2d",
+            19,
+            "algorithm: must have all NPUs of a mesh, not hierarchical_2d for 19 NPUs of mesh:5x4",
+        ),
+        (
+            "fred-a",
+            "all_reduce",
+            "two_level_ring",
+            5,
+            (
+                "algorithm: must have a group with 2 or more NPUs, equally many, on each of "
+                "several L1 switches, not two_level_ring for 5 NPUs of fred-a"
+            ),
+        ),
+        (
+            "fred-a",
+            "all_reduce",
+            "in_network",
+            20,
+            (
+                "algorithm: must have switches with in-network collectives, "
+                "not in_network for 20 NPUs of fred-a"
+            ),
+        ),
+        (
+            "fred-c",
+            "broadcast",
+            "multicast",
+            20,
+            (
+                "algorithm: must have a mesh or switches with in-network collectives, "
+                "not multicast for 20 NPUs of fred-c"
+            ),
+        ),
+        (
+            "mesh:32x32",
+            "all_to_all",
+            "direct",
+            257,
+            "algorithm: direct must have at most 256 NPUs, not 257, as each sends to every other",
+        ),
+    ],
+)
+def test_algorithm_that_does_not_fit_is_refused(
+    topology: str, pattern: str, algorithm: str, members: int, message: str
+) -> None:
+    with pytest.raises(InputError, match=rf"^{re.escape(message)}$"):
+        build_schedule(parse_topology(topology), pattern, [range(members)], 1.0, algorithm)

@@ -62,7 +62,7 @@ def test_record_beside_the_file_is_found(tmp_path: Path) -> None:
         ("kind: torus\n", "kind: must be one of mesh, fred, not 'torus'"),
         ("columns: 3\n", "kind: is required and was not given"),
         (MESH + "depth: 2\n", "depth: unknown key; allowed are kind, columns, rows, .*"),
-        (MESH.replace("3", "0"), "columns: must be an integer from 1 to 32, not 0"),
+        (MESH.replace("3", "0"), "columns: must be an integer from 1 to 64, not 0"),
         (MESH + "link_bytes_per_s: 0\n", "link_bytes_per_s: must be a number above 0, not 0"),
         (MESH + "link_bytes_per_s: fast\n", "link_bytes_per_s: must be .* above 0, not 'fast'"),
         (MESH + "link_bytes_per_s: .inf\n", "link_bytes_per_s: must be .* above 0, not inf"),
@@ -76,7 +76,7 @@ def test_record_beside_the_file_is_found(tmp_path: Path) -> None:
         ),
         (
             FRED.replace("count: 2, npus: 4", "count: 64, npus: 64"),
-            "l1: must have 2 to 1024 NPUs .*",
+            "l1: must have 2 to 4096 NPUs .*",
         ),
     ],
 )

@@ -34,8 +34,8 @@ def test_unknown_name_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("mesh:0x4", "topology mesh:0x4: columns: must be an integer from 1 to 32, not 0"),
-        ("mesh:5x99", "topology mesh:5x99: rows: must be an integer from 1 to 32, not 99"),
+        ("mesh:0x4", "topology mesh:0x4: columns: must be an integer from 1 to 64, not 0"),
+        ("mesh:5x99", "topology mesh:5x99: rows: must be an integer from 1 to 64, not 99"),
         ("mesh:1x1", "mesh:1x1: must have 2 or more NPUs, not 1"),
         ("none.yaml", r"none\.yaml: must be an existing file, not a missing one"),
     ],

@@ -1,0 +1,107 @@
+"""What the misses of the strategy sweeps depend on: one assumption changed at a time.
+
+Prints the tables of docs/fidelity.md: `make fidelity`.
+"""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from fred_hw.compiler.placement import Strategy
+from perfmodel.calibration import calibrate
+from perfmodel.compute import Npu
+from perfmodel.estimate import with_batch
+from perfmodel.published import SWEEPS
+from perfmodel.strategies import feasible
+from perfmodel.topology.parse import parse_topology
+from perfmodel.training.iteration import Iteration, simulate_iteration
+from perfmodel.training.operations import Operations
+from perfmodel.training.search import default_placement
+from perfmodel.workload import load_workload
+
+NPUS = 20
+
+
+@dataclass(frozen=True)
+class Case:
+    """One assumption changed."""
+
+    text: str
+    placement: str = "auto"
+    rings: str = "auto"
+    stationary: bool = False
+    overlap: bool = False
+    compute: float = 1.0
+
+
+CASES = (
+    Case("as `fred reproduce`"),
+    Case("mesh: workers in order of NPU numbers, no choice", placement="linear"),
+    Case("mesh: rings in both directions for groups", rings="bidirectional_ring"),
+    Case("gradients reduced during the backward pass", overlap=True),
+    Case("weights stay on the wafer, whatever the memory", stationary=True),
+    Case("compute times 3", compute=3.0),
+    Case("compute times 10", compute=10.0),
+)
+
+
+def simulate(name: str, fabric: str, strategy: Strategy, case: Case) -> tuple[Iteration, int]:
+    """Return an iteration of the published sweep under the assumptions of a case."""
+    figures, workload = SWEEPS[name], load_workload(name)
+    workload = with_batch(workload, figures.samples_per_replica, figures.microbatches[strategy.pp])
+    workload = replace(workload, overlap=case.overlap)
+    if case.stationary:
+        workload = replace(workload, mode="stationary")
+    topology = parse_topology(fabric)
+    mesh = fabric.startswith("mesh")
+    placed = default_placement(topology, workload, strategy, case.placement if mesh else "linear")
+    whole = NPUS in (strategy.mp, strategy.dp)
+    rings = case.rings if mesh and not whole else "auto"
+    operations = Operations(topology, placed, rings)
+    scale = calibrate(name).scale * case.compute
+    found = simulate_iteration(topology, workload, placed, Npu(), scale, operations)
+    return found, workload.samples_per_replica * strategy.dp
+
+
+def exposed(found: Iteration) -> float:
+    """Return exposed communication [s]."""
+    return found.time_s - found.parts_s["compute"]
+
+
+def say(columns: Sequence[object]) -> None:
+    """Print a row of a table in Markdown."""
+    sys.stdout.write("| " + " | ".join(str(one) for one in columns) + " |\n")
+
+
+def main() -> None:
+    """Print a table for each workload."""
+    for name, figures in SWEEPS.items():
+        workload = load_workload(name)
+        choices = feasible(workload, NPUS, NPUS)
+        sys.stdout.write(f"\n{name}, {len(choices)} strategies\n\n")
+        say(("assumption", "exposed, mean of ratios", "of sums", "speed-up", "fastest on FRED-D"))
+        say(("---",) * 5)
+        say(("published", figures.exposed.value, "", figures.speedup.value, figures.best))
+        for case in CASES:
+            mesh = {s: simulate(name, "mesh:5x4", s, case) for s in choices}
+            fred = {s: simulate(name, "fred-d", s, case) for s in choices}
+            pairs = [
+                (exposed(mesh[s][0]) / mesh[s][1], exposed(fred[s][0]) / fred[s][1])
+                for s in choices
+            ]
+            ratios = [a / b for a, b in pairs if b > 0]
+            speedups = [mesh[s][0].time_s / fred[s][0].time_s for s in choices]
+            best = min(choices, key=lambda s: fred[s][0].time_s / fred[s][1])
+            say(
+                (
+                    case.text,
+                    f"{sum(ratios) / len(ratios):.2f}",
+                    f"{sum(a for a, _ in pairs) / sum(b for _, b in pairs):.2f}",
+                    f"{sum(speedups) / len(speedups):.3f}",
+                    best,
+                )
+            )
+
+
+if __name__ == "__main__":
+    main()

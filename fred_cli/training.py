@@ -1,0 +1,375 @@
+"""Commands of training: estimate, compare, strategies, reproduce."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from fred_hw.errors import InputError
+
+from .output import (
+    as_json_option,
+    option_names,
+    plain,
+    progress,
+    say_json,
+    table,
+    write_csv,
+    write_json,
+    write_text,
+)
+from .wafer import say_provenance
+
+__all__ = ["COMMANDS", "PARTS", "REPRODUCE_COLUMNS", "reproduce_cells", "strategy_cells"]
+
+PARTS = ("compute", "mp", "dp", "pp", "weight_streaming", "input_load")
+
+_OPTIONS = (
+    "topology",
+    "workload",
+    "strategy",
+    "compute",
+    "placement",
+    "algorithm",
+    "microbatches",
+    "samples",
+    "least-npus",
+)
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+compute_option = click.option(
+    "--compute",
+    default="first-principles",
+    show_default=True,
+    metavar="MODEL",
+    help="first-principles, or calibrated on the published speed-up of FRED-C.",
+)
+placement_option = click.option(
+    "--placement",
+    default="auto",
+    show_default=True,
+    help="On a mesh: auto (best of all policies), anneal, linear, snake, columns, ...",
+)
+algorithm_option = click.option(
+    "--algorithm", default="auto", show_default=True, help="Of all-reduces, see fred collective."
+)
+workload_option = click.option(
+    "--workload", required=True, metavar="NAME|FILE", help="resnet-152, gpt-3, ..., or YAML."
+)
+mode_option = click.option(
+    "--mode", type=click.Choice(["stationary", "streaming"]), help="Where the weights are."
+)
+
+
+@click.command()
+@click.option("--topology", required=True, metavar="NAME|FILE", help="mesh:5x4, fred-d, or YAML.")
+@workload_option
+@click.option("--strategy", help="Like MP2-DP5-PP2; that of the workload by default.")
+@compute_option
+@placement_option
+@algorithm_option
+@mode_option
+@click.option("--schedule", type=click.Choice(["1f1b", "gpipe"]), help="Of the pipeline.")
+@click.option(
+    "--overlap/--no-overlap", default=None, help="Reduce gradients while others are computed."
+)
+@click.option("--microbatches", type=int, help="Pieces of a replica's samples.")
+@click.option("--samples", type=int, help="Samples per replica and iteration.")
+@click.option(
+    "--timeline", type=Path, metavar="FILE.json", help="Write a timeline for ui.perfetto.dev."
+)
+@as_json_option
+def estimate(
+    topology: str,
+    workload: str,
+    strategy: str | None,
+    compute: str,
+    placement: str,
+    algorithm: str,
+    timeline: Path | None,
+    as_json: bool,
+    **changes: Any,
+) -> None:
+    """Estimate one training iteration: where its time goes."""
+    from perfmodel.estimate import simulate, summarize
+    from perfmodel.topology.parse import parse_topology
+    from perfmodel.training.trace import chrome_trace
+
+    with option_names(*_OPTIONS):
+        fabric = parse_topology(topology)
+        job = _changed(workload, **changes)
+        found = simulate(fabric, job, strategy, None, _model(compute), placement, algorithm)
+        result = summarize(fabric, job, *found)
+    if timeline:
+        title = f"{result.workload}, {result.strategy}, on {result.topology}"
+        write_json(chrome_trace(found[0], title), timeline)
+    if as_json:
+        say_json(result)
+        return
+    rows = [
+        ("iteration", _milliseconds(result.iteration_time_s)),
+        ("compute", _milliseconds(result.compute_s)),
+        *(
+            (f"exposed {name.replace('_', ' ')}", _milliseconds(seconds))
+            for name, seconds in plain(result.exposed_s).items()
+        ),
+        ("per sample", _milliseconds(result.time_per_sample_s)),
+        ("compute of the busiest NPU", _milliseconds(result.busy_s)),
+        (
+            "memory",
+            (
+                f"{result.memory.total_bytes / 1e9:,.1f} GB, with recomputation "
+                f"{result.memory.least_bytes / 1e9:,.1f} GB, of "
+                f"{result.memory.available_bytes / 1e9:g} GB: {result.memory_verdict}"
+            ),
+        ),
+        ("placement", result.placement),
+    ]
+    table(
+        f"{result.workload}, {result.strategy}, {result.mode}, minibatch {result.minibatch}, "
+        f"on {result.topology}; compute: {result.compute_model}",
+        ("part", "time"),
+        rows,
+    )
+    say_provenance(result.provenance)
+
+
+@click.command()
+@click.option("--topology", "topologies", multiple=True, help="Repeat; all five by default.")
+@click.option("--workload", "workloads", multiple=True, help="Repeat; all four by default.")
+@compute_option
+@click.option("--csv", "csv_file", type=Path, metavar="FILE", help="Write the table as CSV too.")
+@as_json_option
+def compare(
+    topologies: tuple[str, ...],
+    workloads: tuple[str, ...],
+    compute: str,
+    csv_file: Path | None,
+    as_json: bool,
+) -> None:
+    """Estimate all workloads on all fabrics; speed-ups are over the first fabric."""
+    from perfmodel.compare import compare as run
+    from perfmodel.topology.parse import FABRICS
+    from perfmodel.workload import WORKLOADS
+
+    with option_names(*_OPTIONS), progress("estimating workloads on fabrics"):
+        rows = run(topologies or FABRICS, workloads or WORKLOADS, compute=_model(compute))
+    if csv_file:
+        write_csv(
+            ("workload", "strategy", "fabric", "speedup", *_SECONDS),
+            [
+                (e.workload, e.strategy, e.topology, row.speedup, *_seconds(e))
+                for row in rows
+                for e in (row.estimate,)
+            ],
+            csv_file,
+        )
+    if as_json:
+        say_json({"rows": [{**plain(row.estimate), "speedup": row.speedup} for row in rows]})
+        return
+    table(
+        f"Training iterations [ms], compute: {compute}",
+        ("workload", "strategy", "fabric", "iteration", *PARTS, "speed-up"),
+        [
+            (
+                row.estimate.workload,
+                row.estimate.strategy,
+                row.estimate.topology,
+                *(f"{seconds * 1e3:,.3f}" for seconds in _seconds(row.estimate)),
+                f"{row.speedup:.3f}",
+            )
+            for row in rows
+        ],
+    )
+
+
+@click.command()
+@workload_option
+@click.option(
+    "--topology", "topologies", multiple=True, help="Repeat; mesh:5x4 and fred-d by default."
+)
+@compute_option
+@placement_option
+@algorithm_option
+@mode_option
+@click.option("--samples", default=40, show_default=True, help="Per replica and iteration.")
+@click.option("--least-npus", type=int, help="NPUs in use; 90 % of the wafer by default.")
+@click.option("--chart", type=Path, metavar="FILE.html", help="Stacked bars of all strategies.")
+@click.option("--csv", "csv_file", type=Path, metavar="FILE", help="Write the table as CSV too.")
+@as_json_option
+def strategies(
+    workload: str,
+    topologies: tuple[str, ...],
+    compute: str,
+    placement: str,
+    algorithm: str,
+    mode: str | None,
+    samples: int,
+    least_npus: int | None,
+    chart: Path | None,
+    csv_file: Path | None,
+    as_json: bool,
+) -> None:
+    """Estimate all (MP, DP, PP) of a workload, fastest per sample first."""
+    from perfmodel.strategies import feasible, sweep
+    from perfmodel.topology.parse import parse_topology
+
+    if samples < 1:
+        raise InputError("--samples", "", f"must be 1 or more, not {samples}")
+    if chart:
+        _need_plotly()
+    with option_names(*_OPTIONS), progress("estimating strategies"):
+        fabrics = [parse_topology(name) for name in topologies or ("mesh:5x4", "fred-d")]
+        job = _changed(workload, mode=mode)
+        choices = feasible(job, min(fabric.npus for fabric in fabrics), least_npus)
+        rows = sweep(fabrics, job, choices, samples, _model(compute), placement, algorithm)
+    columns = ("strategy", "fabric", "per sample [s]", *_SECONDS, "memory")
+    cells = [strategy_cells(row) for row in rows]
+    if csv_file:
+        write_csv(columns, cells, csv_file)
+    if chart:
+        from .charts import page, strategy_chart
+
+        write_text(page(f"Strategies of {job.name}", strategy_chart(rows)), chart)
+    if as_json:
+        say_json({"rows": [{**plain(row.estimate), "feasible": row.feasible} for row in rows]})
+        return
+    table(
+        f"Strategies of {job.name} [ms per sample], {samples} samples per replica, "
+        f"compute: {compute}",
+        ("strategy", "fabric", "placement", "per sample", *PARTS, "memory"),
+        [
+            (
+                e.strategy,
+                e.topology,
+                e.placement,
+                *(f"{seconds * 1e3 / e.minibatch:,.3f}" for seconds in _seconds(e)),
+                e.memory_verdict,
+            )
+            for e in (row.estimate for row in rows)
+        ],
+    )
+
+
+REPRODUCE_COLUMNS = (
+    "id",
+    "what",
+    "published",
+    "model",
+    "ratio",
+    "tolerance",
+    "ok",
+    "how",
+    "source",
+)
+
+
+@click.command()
+@click.option(
+    "--section", "sections", multiple=True, help="bandwidth, wafer, speedups, sweeps; all if none."
+)
+@click.option("--csv", "csv_file", type=Path, metavar="FILE", help="Write the table as CSV too.")
+@as_json_option
+def reproduce(sections: tuple[str, ...], csv_file: Path | None, as_json: bool) -> None:
+    """Put every published figure beside ours."""
+    from perfmodel.reproduce import SECTIONS
+    from perfmodel.reproduce import reproduce as run
+
+    for name in sections:
+        if name not in SECTIONS:
+            allowed = ", ".join(SECTIONS)
+            raise InputError("--section", "", f"must be one of {allowed}, not {name!r}")
+    with progress("reproducing published figures"):
+        rows = list(run(sections or None))
+    if csv_file:
+        write_csv(REPRODUCE_COLUMNS, [reproduce_cells(row) for row in rows], csv_file)
+    good = sum(row.ok for row in rows)
+    if as_json:
+        say_json({"rows": rows, "within_tolerance": good, "rows_in_all": len(rows)})
+        return
+    table(
+        "Published figures and ours",
+        ("figure", "published", "ours", "ratio", "within", "verdict", "how"),
+        [
+            (
+                row.what,
+                _figure(row.published),
+                _figure(row.model),
+                "" if row.ratio is None else f"{row.ratio:.3f}",
+                "same" if row.tolerance is None else f"{row.tolerance:.3g}",
+                "ok" if row.ok else "MISS",
+                row.how,
+            )
+            for row in rows
+        ],
+    )
+    print(f"{good} of {len(rows)} within tolerance; docs/fidelity.md explains the others")
+
+
+def reproduce_cells(row: Any) -> tuple[object, ...]:
+    """Return a row of the table as cells, in the order of ``REPRODUCE_COLUMNS``."""
+    return tuple(getattr(row, name) for name in REPRODUCE_COLUMNS)
+
+
+def strategy_cells(row: Any) -> tuple[object, ...]:
+    """Return a strategy as cells: names, time per sample, times of the iteration, memory [s]."""
+    e = row.estimate
+    return (e.strategy, e.topology, e.time_per_sample_s, *_seconds(e), e.memory_verdict)
+
+
+_SECONDS = ("iteration [s]", *(f"{part} [s]" for part in PARTS))
+
+
+def _seconds(e: Any) -> tuple[float, ...]:
+    """Return the time of an iteration and its parts [s]."""
+    return (e.iteration_time_s, e.compute_s, *plain(e.exposed_s).values())
+
+
+def _figure(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:,.4g}"
+
+
+def _model(compute: str) -> Any:
+    from perfmodel.estimate import COMPUTE_MODELS
+
+    if compute not in COMPUTE_MODELS:
+        allowed = ", ".join(COMPUTE_MODELS)
+        raise InputError("--compute", "", f"must be one of {allowed}, not {compute!r}")
+    return compute
+
+
+def _changed(
+    name: str, *, samples: int | None = None, microbatches: int | None = None, **changes: Any
+) -> Any:
+    """Return a workload with what the options change."""
+    from perfmodel.estimate import with_batch
+    from perfmodel.workload import load_workload
+
+    workload = load_workload(name)
+    for option, value in (("samples", samples), ("microbatches", microbatches)):
+        if value is not None and value < 1:
+            raise InputError(f"--{option}", "", f"must be 1 or more, not {value}")
+    workload = with_batch(
+        workload,
+        samples or workload.samples_per_replica,
+        microbatches or workload.microbatches,
+    )
+    return replace(workload, **{key: value for key, value in changes.items() if value is not None})
+
+
+def _need_plotly() -> None:
+    try:
+        import plotly  # noqa: F401  # pyright: ignore[reportUnusedImport]
+    except ImportError as error:
+        message = f"must be installed for charts: pip install 'fred-hw[report]' ({error})"
+        raise InputError("plotly", "", message) from None
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{seconds * 1e3:,.3f} ms"
+
+
+COMMANDS = (estimate, compare, strategies, reproduce)

@@ -1,0 +1,102 @@
+"""Calibrated compute: the one unknown of each published workload, solved from one published figure.
+
+No first-principles compute model gives the compute times behind the published speed-ups. So all
+compute times of the roofline are multiplied by one number per workload, such that the speed-up of
+FRED-C over the mesh is the published one; nothing else is fitted. The speed-up of FRED-D, and all
+other figures, are then predictions.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from fred_hw.errors import InputError
+
+from .compute import Npu
+from .published import SPEEDUP_C
+from .topology.parse import parse_topology
+from .training.iteration import simulate_iteration
+from .training.operations import Operations
+from .training.search import default_placement
+from .workload import Workload, load_workload
+
+__all__ = ["Calibration", "calibrate"]
+
+BASELINE, FABRIC = "mesh:5x4", "fred-c"
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """The scale of compute of a workload.
+
+    Parameters
+    ----------
+    workload : str
+        Its name.
+    scale : float
+        Compute times of the roofline are multiplied by it.
+    speedup : float
+        Of FRED-C over the mesh, with that scale.
+    published : float
+        The speed-up that it was solved from.
+    source : str
+        Where that stands.
+    """
+
+    workload: str
+    scale: float
+    speedup: float
+    published: float
+    source: str
+
+    @property
+    def reached(self) -> bool:
+        """Whether there is a scale that gives the published speed-up."""
+        return abs(self.speedup / self.published - 1) < 1e-3
+
+
+@lru_cache(maxsize=16)
+def calibrate(name: str) -> Calibration:
+    """Solve the scale of compute of a published workload.
+
+    The speed-up falls as compute grows, so the scale is found by bisection of its logarithm. Where
+    even no compute at all would not give the published speed-up, the nearest is taken.
+
+    Raises
+    ------
+    InputError
+        No speed-up was published for this workload.
+    """
+    if name not in SPEEDUP_C:
+        known = ", ".join(SPEEDUP_C)
+        raise InputError(
+            "",
+            "compute",
+            f"must be first-principles for {name}; calibrated needs one of {known}",
+        )
+    published = SPEEDUP_C[name]
+    workload = load_workload(name)
+    low, high = 1e-4, 10.0
+    prepared = [_prepare(fabric, workload) for fabric in (BASELINE, FABRIC)]
+
+    def speedup(scale: float) -> float:
+        slow, fast = (
+            simulate_iteration(
+                operations.topology, workload, operations.placement, Npu(), scale, operations
+            ).time_s
+            for operations in prepared
+        )
+        return slow / fast
+
+    for _ in range(24):
+        middle = (low * high) ** 0.5
+        if speedup(middle) > published.value:
+            low = middle
+        else:
+            high = middle
+    scale = (low * high) ** 0.5
+    return Calibration(name, scale, speedup(scale), published.value, published.source)
+
+
+def _prepare(fabric: str, workload: Workload) -> Operations:
+    topology = parse_topology(fabric)
+    return Operations(topology, default_placement(topology, workload, workload.strategy))

@@ -1,0 +1,154 @@
+"""Streams between storage and the NPUs: broadcast from, and reduction to, all I/O controllers."""
+
+from collections.abc import Sequence
+
+from ..topology.fred import FredTopology
+from ..topology.graph import Topology
+from ..topology.mesh import MeshTopology
+from .schedule import Part, Schedule, ScheduleBuilder
+from .two_level import by_switch, two_level_ring
+
+__all__ = ["STREAMS", "build_stream"]
+
+STREAMS = ("stream_in", "stream_out")
+"""Patterns: weights or inputs on their way in, gradients on their way out."""
+
+_NOTHING = 1e-12  # shares below this are rounding
+
+_MESH_IN = (
+    "an I/O controller of the mesh broadcasts straight inwards along its row or column and from "
+    "there across; routers copy at the forks"
+)
+_MESH_OUT = "gradients take the broadcast tree backwards; NPUs of the mesh add and pass on"
+_RINGS_IN = (
+    "I/O controllers hand out shares, on their own L1 if they can, and NPUs pass them on in rings"
+)
+_RINGS_OUT = (
+    "NPUs reduce in rings and hand shares to I/O controllers, on their own L1 where they can"
+)
+
+
+def build_stream(
+    topology: Topology, pattern: str, groups: Sequence[Sequence[int]], bytes_each: float
+) -> Schedule:
+    """Return the schedule of streams between all I/O controllers and groups of NPUs.
+
+    Each I/O controller has an equal share of the data of each group. Inwards, each member of a
+    group gets all of it; outwards, the contributions of all members are added up. A mesh uses
+    trees, FRED with in-network collectives its switches, and otherwise rings of the NPUs.
+
+    Parameters
+    ----------
+    topology : Topology
+        Where it runs.
+    pattern : str
+        ``stream_in`` or ``stream_out``.
+    groups : sequence of sequence of int
+        NPUs of each group.
+    bytes_each : float
+        Data of each group [B].
+
+    Raises
+    ------
+    ValueError
+        The topology has no I/O controllers.
+    """
+    ios = topology.io_nodes
+    if not ios:
+        raise ValueError(f"{topology.name} must have I/O controllers for streaming, not none")
+    builder = ScheduleBuilder(topology, lockstep=True)
+    parts: list[Part] = []
+    trees = topology.in_network or isinstance(topology, MeshTopology)
+    for group in groups:
+        share = bytes_each / len(ios)
+        if trees:
+            for io in ios:
+                shard = builder.add_shard(io, share)
+                if pattern == "stream_in":
+                    builder.send((io,), group, (shard,), "copy")
+                else:
+                    hops = topology.reduction_hops(group, io)
+                    builder.send(group, (io,), (shard,), "reduce", hops)
+        elif pattern == "stream_in":
+            _hand_out(builder, topology, group, bytes_each)
+            _rings(builder, topology, group, bytes_each, "all_gather")
+        else:
+            _rings(builder, topology, group, bytes_each, "reduce_scatter")
+            _hand_in(builder, topology, group, bytes_each)
+        parts.append(builder.end_part(group))
+    inwards = pattern == "stream_in"
+    if isinstance(topology, MeshTopology):
+        name, assumption = "trees", _MESH_IN if inwards else _MESH_OUT
+    elif trees:
+        name, assumption = "in-network", ""
+    else:
+        name, assumption = "rings", _RINGS_IN if inwards else _RINGS_OUT
+    assumptions = (assumption,) if assumption else ()
+    return Schedule(pattern, name, tuple(parts), tuple(builder.messages), assumptions)
+
+
+def _shares(topology: Topology, group: Sequence[int]) -> dict[tuple[int, int], float]:
+    """Return the share of the data that goes between each I/O controller and each member.
+
+    Every controller has the same share in all, and every member too. What can stay on an L1
+    stays; controllers of an L1 that has more than its members take serve the members that lack.
+    """
+    supply = dict.fromkeys(topology.io_nodes, 1 / len(topology.io_nodes))
+    demand = dict.fromkeys(group, 1 / len(group))
+    shares: dict[tuple[int, int], float] = {}
+    if isinstance(topology, FredTopology):
+        for switch in topology.l1_nodes:
+            ios = [io for io in supply if topology.l1_of(io) == switch]
+            members = [member for member in group if topology.l1_of(member) == switch]
+            if not ios or not members:
+                continue
+            offered, wanted = (
+                sum(part[node] for node in nodes)
+                for part, nodes in ((supply, ios), (demand, members))
+            )
+            each = min(offered, wanted) / len(ios) / len(members)
+            for io in ios:
+                supply[io] -= each * len(members)
+                shares.update({(io, member): each for member in members})
+            for member in members:
+                demand[member] -= each * len(ios)
+    lacking = {member: part for member, part in demand.items() if part > _NOTHING}
+    total = sum(lacking.values())
+    for io, part in supply.items():
+        if part > _NOTHING:
+            for member, lack in lacking.items():
+                shares[io, member] = shares.get((io, member), 0.0) + part * lack / total
+    return shares
+
+
+def _hand_out(
+    builder: ScheduleBuilder, topology: Topology, group: Sequence[int], group_bytes: float
+) -> None:
+    for (io, member), share in _shares(topology, group).items():
+        shard = builder.add_shard(io, share * group_bytes)
+        builder.send((io,), (member,), (shard,), "copy", feeds_pass=True)
+
+
+def _hand_in(
+    builder: ScheduleBuilder, topology: Topology, group: Sequence[int], group_bytes: float
+) -> None:
+    for (io, member), share in _shares(topology, group).items():
+        shard = builder.add_shard(member, share * group_bytes)
+        builder.send((member,), (io,), (shard,), "copy")
+
+
+def _rings(
+    builder: ScheduleBuilder,
+    topology: Topology,
+    group: Sequence[int],
+    group_bytes: float,
+    pattern: str,
+) -> None:
+    if len(group) < 2:
+        return
+    switches = by_switch(topology, group) if isinstance(topology, FredTopology) else [group]
+    sizes = {len(members) for members in switches}
+    if len(switches) > 1 and len(sizes) == 1 and sizes != {1}:
+        two_level_ring(builder, switches, group_bytes, pattern)
+    else:
+        builder.pass_around(group, (len(group) - 1) / len(group) * group_bytes)

@@ -1,0 +1,129 @@
+"""Flows that provably do the same: the coarsest equitable partition of flows and links.
+
+Two flows are in one class if they have equal bytes and latency, cross equally loaded links of the
+same classes, and wait for flows of the same classes; two links if they have the same bandwidth and
+carry flows of the same classes with the same loads. Max-min rates depend on nothing else, so by
+induction over the events all flows of a class start, run and end together, and one of them stands
+for all. Colour refinement finds the classes (Weisfeiler and Leman; Paige and Tarjan, SIAM Journal
+on Computing 16, 1987).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .flow import Flow
+
+__all__ = ["Classes", "flow_classes", "separate_classes"]
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """Classes of flows and of links.
+
+    Parameters
+    ----------
+    flow_class : tuple of int
+        Class of each flow.
+    representative : tuple of int
+        The first flow of each class.
+    capacities : tuple of float
+        Bandwidth of each class of links [B/s].
+    loads : tuple
+        For each class of flows, pairs of link class and bytes on one such link for each byte of
+        one such flow, all flows of the class together.
+    """
+
+    flow_class: tuple[int, ...]
+    representative: tuple[int, ...]
+    capacities: tuple[float, ...]
+    loads: tuple[tuple[tuple[int, float], ...], ...]
+
+
+def flow_classes(flows: Sequence[Flow], capacities: Sequence[float]) -> Classes:
+    """Return the classes of flows that behave alike.
+
+    Parameters
+    ----------
+    flows : sequence of Flow
+        Flows of one chunk.
+    capacities : sequence of float
+        Bandwidth of each link [B/s].
+    """
+    if not flows:
+        return Classes((), (), (), ())
+    sizes = np.array([len(flow.loads) for flow in flows], dtype=np.int64)
+    flow_of = np.repeat(np.arange(len(flows), dtype=np.int64), sizes)
+    pairs = [pair for flow in flows for pair in flow.loads]
+    link_ids: Ints = np.array([link for link, _ in pairs], dtype=np.int64)
+    used, link_of = np.unique(link_ids, return_inverse=True)
+    load_kind = _ranks([load for _, load in pairs])
+    flow_colour = _ranks([(flow.payload_bytes, flow.latency_s, len(flow.loads)) for flow in flows])
+    link_colour = _ranks([capacities[int(link)] for link in used])
+    flow_first = np.concatenate(([0], np.cumsum(sizes)))
+    by_link = np.argsort(link_of, kind="stable")
+    link_first = np.searchsorted(link_of[by_link], np.arange(len(used) + 1))
+    while True:
+        before = int(flow_colour.max()) + int(link_colour.max())
+        # A pair (load, colour) as one number, sorted within each flow or link.
+        on_flow = load_kind * (len(used) + 1) + link_colour[link_of]
+        on_flow = on_flow[np.lexsort((on_flow, flow_of))]
+        flow_colour = _ranks(
+            [
+                (
+                    int(flow_colour[i]),
+                    on_flow[flow_first[i] : flow_first[i + 1]].tobytes(),
+                    tuple(sorted({int(flow_colour[j]) for j in flow.after})),
+                )
+                for i, flow in enumerate(flows)
+            ]
+        )
+        on_link = (load_kind * (len(flows) + 1) + flow_colour[flow_of])[by_link]
+        on_link = on_link[np.lexsort((on_link, link_of[by_link]))]
+        link_colour = _ranks(
+            [
+                (int(link_colour[i]), on_link[link_first[i] : link_first[i + 1]].tobytes())
+                for i in range(len(used))
+            ]
+        )
+        if int(flow_colour.max()) + int(link_colour.max()) == before:
+            break
+    first_flow = _firsts(flow_colour)
+    first_link = _firsts(link_colour)
+    loads: list[dict[int, float]] = [{} for _ in first_flow]
+    for colour, link in enumerate(first_link):
+        for entry in by_link[link_first[link] : link_first[link + 1]]:
+            mine = loads[int(flow_colour[flow_of[entry]])]
+            mine[colour] = mine.get(colour, 0.0) + pairs[int(entry)][1]
+    return Classes(
+        flow_class=tuple(int(colour) for colour in flow_colour),
+        representative=tuple(first_flow),
+        capacities=tuple(float(capacities[int(used[link])]) for link in first_link),
+        loads=tuple(tuple(mine.items()) for mine in loads),
+    )
+
+
+def separate_classes(flows: Sequence[Flow], capacities: Sequence[float]) -> Classes:
+    """Return each flow and each link as a class of its own: no use of symmetry."""
+    return Classes(
+        flow_class=tuple(range(len(flows))),
+        representative=tuple(range(len(flows))),
+        capacities=tuple(capacities),
+        loads=tuple(flow.loads for flow in flows),
+    )
+
+
+def _ranks(keys: Sequence[object]) -> Ints:
+    """Return equal numbers for equal keys, counted from 0 in order of appearance."""
+    seen: dict[object, int] = {}
+    return np.array([seen.setdefault(key, len(seen)) for key in keys], dtype=np.int64)
+
+
+def _firsts(colours: Ints) -> list[int]:
+    """Return the first index of each colour."""
+    _, first = np.unique(colours, return_index=True)
+    return [int(index) for index in first]

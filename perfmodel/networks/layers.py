@@ -1,0 +1,110 @@
+"""Networks as graphs of layers: operators, parameters and activations per sample."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, get_args
+
+__all__ = ["KINDS", "Kind", "Layer", "Network", "Operator"]
+
+Kind = Literal["matmul", "attention", "convolution", "normalization", "elementwise", "embedding"]
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
+"""Kinds of operators that the roofline knows an efficiency of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One operator of a layer.
+
+    Parameters
+    ----------
+    name : str
+        For people.
+    kind : str
+        One of ``KINDS``.
+    flops : float
+        Operations of the forward pass of a sample; a multiply-add counts as two.
+    parameters : int
+        Trained numbers.
+    moved_numbers : float
+        Activations that a sample reads from and writes to memory; weights come on top.
+    """
+
+    name: str
+    kind: Kind
+    flops: float
+    parameters: int
+    moved_numbers: float
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A piece of a network that a pipeline can be cut before and after.
+
+    Parameters
+    ----------
+    name : str
+        For people.
+    operators : tuple of Operator
+        What it computes, in order.
+    output_numbers : int
+        Activations of a sample that the next layer gets.
+    stored_numbers : float
+        Activations of a sample that the backward pass needs, if nothing is recomputed.
+    mp_reductions : int
+        All-reduces along model parallelism in each pass; 0 if a layer is never split.
+    mp_reduced_numbers : int
+        Numbers of a sample in each of them.
+    splits : bool
+        Whether the NPUs of a model-parallel group can share it.
+    """
+
+    name: str
+    operators: tuple[Operator, ...]
+    output_numbers: int
+    stored_numbers: float
+    mp_reductions: int = 0
+    mp_reduced_numbers: int = 0
+    splits: bool = False
+
+    @cached_property
+    def parameters(self) -> int:
+        """Trained numbers."""
+        return sum(operator.parameters for operator in self.operators)
+
+    @cached_property
+    def forward_flops(self) -> float:
+        """Operations of a sample in matrix products and convolutions, as published totals count."""
+        counted = ("matmul", "attention", "convolution")
+        return sum(operator.flops for operator in self.operators if operator.kind in counted)
+
+
+@dataclass(frozen=True)
+class Network:
+    """Layers in the order in which a sample passes them.
+
+    Parameters
+    ----------
+    layers : tuple of Layer
+        Equal layers may be one object.
+    input_bytes : int
+        What storage sends for each sample [B].
+    """
+
+    layers: tuple[Layer, ...]
+    input_bytes: int
+
+    @cached_property
+    def parameters(self) -> int:
+        """Trained numbers."""
+        return sum(layer.parameters for layer in self.layers)
+
+    @cached_property
+    def forward_flops(self) -> float:
+        """Operations of a forward pass of a sample, as published totals count."""
+        return sum(layer.forward_flops for layer in self.layers)
+
+    @property
+    def splits(self) -> bool:
+        """Whether model parallelism can split any layer."""
+        return any(layer.splits for layer in self.layers)

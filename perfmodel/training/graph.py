@@ -1,0 +1,274 @@
+"""The tasks of an iteration: compute and communication, and what waits for what.
+
+All NPUs of a pipeline stage, in all replicas, do the same at the same time, so a task stands for
+all of them: compute on each, or the collectives of all their groups at once.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from ..fluid.tasks import Profile, Task
+from ..networks.layers import Layer
+from .operations import PRIORITIES, Operations
+from .schedule import stage_order
+
+__all__ = ["Job", "Stage", "stationary_tasks", "streaming_tasks"]
+
+PREFETCH = 2
+"""Layers that a stage has room for: one to work on, and one that is loaded meanwhile."""
+
+LayerSeconds = Callable[[Layer], tuple[float, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Consecutive layers that the same NPUs compute."""
+
+    layers: tuple[Layer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is to be done in an iteration.
+
+    Parameters
+    ----------
+    operations : Operations
+        Communication.
+    seconds : callable
+        Time of the forward and of the backward pass of a layer for one microbatch [s].
+    samples : float
+        Samples in a microbatch.
+    microbatches : int
+        How many.
+    schedule : str
+        ``1f1b`` or ``gpipe``; layers that are streamed run in the order in which they come.
+    overlap : bool
+        Reduce the gradients of a layer while the layers before it are still at work, instead of
+        all of them in the end.
+    input_numbers : float
+        Numbers of two bytes that storage sends to each replica.
+    """
+
+    operations: Operations
+    seconds: LayerSeconds
+    samples: float
+    microbatches: int
+    schedule: str
+    overlap: bool
+    input_numbers: float
+
+
+@dataclass
+class _Graph:
+    """Tasks so far."""
+
+    job: Job
+    tasks: list[Task] = field(default_factory=list[Task])
+
+    def add(
+        self, kind: str, place: int, name: str, profile: Profile, after: Sequence[int | None]
+    ) -> int:
+        waits = tuple(sorted({number for number in after if number is not None}))
+        self.tasks.append(Task(kind, place, name, profile, waits, PRIORITIES.get(kind, 0)))
+        return len(self.tasks) - 1
+
+    def layer(
+        self, stage: int, layer: Layer, name: str, seconds: float, after: Sequence[int | None]
+    ) -> int:
+        """Add one pass of a layer, interrupted by its all-reduces; return its last task."""
+        reduce = None
+        if layer.mp_reductions:
+            numbers = layer.mp_reduced_numbers * self.job.samples
+            reduce = self.job.operations.mp_all_reduce(stage, numbers)
+        if reduce is None:
+            return self.add("compute", stage, name, Profile(seconds), after)
+        part = Profile(seconds / layer.mp_reductions)
+        last: Sequence[int | None] = after
+        for number in range(layer.mp_reductions):
+            done = self.add("compute", stage, name, part, last)
+            last = (self.add("mp", stage, f"{name} all-reduce {number}", reduce, (done,)),)
+        assert last[0] is not None
+        return last[0]
+
+    def load_input(self) -> None:
+        """Add the input of the next iteration, loaded during this one."""
+        profile = self.job.operations.load_input(self.job.input_numbers)
+        if profile is not None:
+            self.add("input_load", 0, "input of the next iteration", profile, ())
+
+
+def stationary_tasks(stages: Sequence[Stage], mp: int, job: Job) -> list[Task]:
+    """Return the tasks of an iteration with all weights on the wafer.
+
+    Each stage runs its passes in the order of the pipeline schedule; one NPU of a stage sends the
+    activations, or their gradients, to all NPUs of the next one. Then the gradients are
+    all-reduced along DP: the reduce-scatter and the all-gather of ZeRO stage 2 (arXiv 1910.02054)
+    move together what an all-reduce moves.
+
+    Parameters
+    ----------
+    stages : sequence of Stage
+        Layers of each stage.
+    mp : int
+        NPUs that share each layer.
+    job : Job
+        The rest.
+    """
+    graph = _Graph(job)
+    graph.load_input()
+    count = len(stages)
+    orders = [stage_order(job.schedule, s, count, job.microbatches) for s in range(count)]
+    position = [0] * count
+    last: list[int | None] = [None] * count
+    reduced: list[int | None] = [None] * count
+    arrived: dict[tuple[str, int, int], int | None] = {}
+    for number in range(job.microbatches):
+        arrived["forward", 0, number] = None
+    while any(position[s] < len(orders[s]) for s in range(count)):
+        for s in range(count):
+            while position[s] < len(orders[s]):
+                way, number = orders[s][position[s]]
+                if (way, s, number) not in arrived:
+                    break
+                position[s] += 1
+                after = (last[s], arrived[way, s, number])
+                final = position[s] == len(orders[s])
+                if way == "forward":
+                    last[s] = _forward(graph, s, stages[s], number, after)
+                    _hand_on(graph, arrived, way, s, count, number, last[s], stages)
+                else:
+                    last[s], reduced[s] = _backward(graph, s, stages[s], number, after, mp, final)
+                    _hand_on(graph, arrived, way, s, count, number, last[s], stages)
+    if not job.overlap:
+        for s, stage in enumerate(stages):
+            numbers = sum(layer.parameters for layer in stage.layers) / mp
+            profile = job.operations.dp_all_reduce(s, numbers)
+            if profile is not None:
+                graph.add("dp", s, "gradients all-reduce", profile, (last[s],))
+    return graph.tasks
+
+
+def _forward(graph: _Graph, s: int, stage: Stage, number: int, after: Sequence[int | None]) -> int:
+    if graph.job.operations.placement.strategy.mp == 1:
+        seconds = sum(graph.job.seconds(layer)[0] for layer in stage.layers)
+        return graph.add("compute", s, f"forward {number}", Profile(seconds), after)
+    for layer in stage.layers:
+        seconds = graph.job.seconds(layer)[0]
+        after = (graph.layer(s, layer, f"forward {number} {layer.name}", seconds, after),)
+    assert after[0] is not None
+    return after[0]
+
+
+def _backward(
+    graph: _Graph,
+    s: int,
+    stage: Stage,
+    number: int,
+    after: Sequence[int | None],
+    mp: int,
+    final: bool,
+) -> tuple[int, int | None]:
+    """Add a backward pass; return its last task and the last all-reduce of gradients with it."""
+    job = graph.job
+    overlap = final and job.overlap
+    if mp == 1 and not overlap:
+        seconds = sum(job.seconds(layer)[1] for layer in stage.layers)
+        return graph.add("compute", s, f"backward {number}", Profile(seconds), after), None
+    reduced = None
+    for layer in reversed(stage.layers):
+        seconds = job.seconds(layer)[1]
+        done = graph.layer(s, layer, f"backward {number} {layer.name}", seconds, after)
+        after = (done,)
+        profile = job.operations.dp_all_reduce(s, layer.parameters / mp) if overlap else None
+        if profile is not None:
+            name = f"gradients {layer.name} all-reduce"
+            reduced = graph.add("dp", s, name, profile, (done, reduced))
+    assert after[0] is not None
+    return after[0], reduced
+
+
+def _hand_on(
+    graph: _Graph,
+    arrived: dict[tuple[str, int, int], int | None],
+    way: str,
+    s: int,
+    count: int,
+    number: int,
+    done: int | None,
+    stages: Sequence[Stage],
+) -> None:
+    """Send what a pass has computed to the stage that needs it."""
+    there = s + 1 if way == "forward" else s - 1
+    if there == count:
+        arrived["backward", s, number] = done
+        return
+    if there < 0:
+        return
+    border = stages[min(s, there)].layers[-1]
+    numbers = border.output_numbers * graph.job.samples
+    profile = graph.job.operations.pp_multicast(s, there, numbers)
+    assert profile is not None
+    name = f"{way} {number} to stage {there}"
+    arrived[way, there, number] = graph.add("pp", s, name, profile, (done,))
+
+
+def streaming_tasks(layers: Sequence[Layer], stages: int, mp: int, job: Job) -> list[Task]:
+    """Return the tasks of an iteration whose weights are streamed in, layer after layer.
+
+    Layer i runs on stage i mod PP, so that PP layers that follow each other are on the wafer at
+    once and every layer is loaded once per pass. All microbatches go through a layer before the
+    next one of its stage. The I/O controllers load the layers one after the other, as soon as a
+    stage has room: it holds ``PREFETCH`` layers. In the backward pass the layers come in again in
+    reverse, and the gradients of each go out to storage, added up over DP, as soon as they are
+    complete.
+
+    Parameters
+    ----------
+    layers : sequence of Layer
+        The whole network.
+    stages : int
+        Pipeline stages.
+    mp : int
+        NPUs that share each layer.
+    job : Job
+        The rest; ``schedule`` has no say here, and gradients always leave while others compute.
+    """
+    graph = _Graph(job)
+    graph.load_input()
+    loaded: int | None = None
+    stored: int | None = None
+    worked: list[list[int]] = [[] for _ in range(stages)]  # last task of each layer of a stage
+    arrived: list[int | None] = [None] * job.microbatches
+    visits = [("forward", i) for i in range(len(layers))]
+    visits += [("backward", i) for i in reversed(range(len(layers)))]
+    for visit, (way, i) in enumerate(visits):
+        layer, s = layers[i], i % stages
+        weights = job.operations.load_weights(s, layer.parameters / mp)
+        room = worked[s][-PREFETCH] if len(worked[s]) >= PREFETCH else None
+        here = loaded
+        if weights is not None:
+            name = f"weights of {layer.name}, {way}"
+            here = loaded = graph.add("weight_streaming", s, name, weights, (loaded, room))
+        seconds = job.seconds(layer)[0 if way == "forward" else 1]
+        before = worked[s][-1] if worked[s] else None
+        for number in range(job.microbatches):
+            name = f"{way} {number} {layer.name}"
+            after = (before, arrived[number], here)
+            before = done = graph.layer(s, layer, name, seconds, after)
+            arrived[number] = done
+            there = visits[visit + 1][1] % stages if visit + 1 < len(visits) else s
+            border = layers[min(i, visits[visit + 1][1])] if there != s else layer
+            numbers = border.output_numbers * job.samples
+            profile = job.operations.pp_multicast(s, there, numbers) if there != s else None
+            if profile is not None:
+                name = f"{way} {number} to stage {there}"
+                arrived[number] = graph.add("pp", s, name, profile, (done,))
+        assert before is not None
+        worked[s].append(before)
+        if way == "backward":
+            gradients = job.operations.store_gradients(s, layer.parameters / mp)
+            if gradients is not None:
+                name = f"gradients of {layer.name}"
+                stored = graph.add("weight_streaming", s, name, gradients, (before, stored))
+    return graph.tasks

@@ -1,0 +1,179 @@
+"""One iteration: its tasks simulated, and its time taken apart along the critical path."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fred_hw.errors import InputError
+
+from ..compute import Npu, layer_time
+from ..fluid.tasks import Run, Task, run_tasks
+from ..networks.layers import Layer
+from ..topology.graph import Topology
+from ..workload import Workload
+from .graph import Job, Stage, stationary_tasks, streaming_tasks
+from .memory import Memory, memory
+from .operations import NUMBER_BYTES, Operations
+from .placement import Placement
+from .stages import balanced_stages
+
+__all__ = ["PARTS", "Iteration", "simulate_iteration"]
+
+PARTS = ("compute", "mp", "dp", "pp", "weight_streaming", "input_load")
+"""What the time of an iteration is made of: compute and exposed communication."""
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """A simulated iteration.
+
+    Parameters
+    ----------
+    parts_s : dict
+        Time of each of ``PARTS`` on the critical path [s]; they add up to the iteration.
+    busy_s : float
+        Compute of the NPU that computes most [s]; the rest of ``parts_s["compute"]`` is the
+        bubble, in which it waits for other stages to compute.
+    communication_s : dict
+        Time that each kind of communication takes in all, hidden or not, on the stage that has
+        most of it [s].
+    tasks, run : tuple of Task, Run
+        What was simulated, and when it ran.
+    memory : Memory
+        Need of the NPU that needs most.
+    placement : Placement
+        Who ran where.
+    assumptions : tuple of str
+        What the simulated communication takes for granted.
+    """
+
+    parts_s: dict[str, float]
+    busy_s: float
+    communication_s: dict[str, float]
+    tasks: tuple[Task, ...]
+    run: Run
+    memory: Memory
+    placement: Placement
+    assumptions: tuple[str, ...]
+
+    @property
+    def time_s(self) -> float:
+        """The whole iteration [s]."""
+        return sum(self.parts_s.values())
+
+
+def simulate_iteration(
+    topology: Topology,
+    workload: Workload,
+    placement: Placement,
+    npu: Npu,
+    scale: float = 1.0,
+    operations: Operations | None = None,
+) -> Iteration:
+    """Simulate one iteration of a workload.
+
+    Parameters
+    ----------
+    topology : Topology
+        Where it runs.
+    workload : Workload
+        What runs; its own strategy is not looked at.
+    placement : Placement
+        The strategy, and the NPU of each worker.
+    npu : Npu
+        The roofline.
+    scale : float
+        All compute times of the roofline are multiplied by this.
+    operations : Operations or None
+        Simulated communication of the same placement, to use again.
+
+    Raises
+    ------
+    InputError
+        The strategy has more stages than the network layers, or splits what does not split.
+    """
+    strategy, network = placement.strategy, workload.network
+    _check(workload, placement)
+    operations = operations or Operations(topology, placement)
+    samples = workload.samples_per_replica / workload.microbatches
+    seconds: dict[Layer, tuple[float, float]] = {}
+    for layer in network.layers:
+        if layer not in seconds:
+            mp = strategy.mp if layer.splits else 1
+            time = layer_time(layer, samples, mp, npu)
+            seconds[layer] = (scale * time.forward_s, scale * time.backward_s)
+    input_bytes = network.input_bytes * workload.samples_per_replica
+    job = Job(
+        operations,
+        lambda layer: seconds[layer],
+        samples,
+        workload.microbatches,
+        workload.schedule,
+        workload.overlap,
+        input_bytes / NUMBER_BYTES,
+    )
+    if workload.mode == "streaming":
+        stages = [network.layers[s :: strategy.pp] for s in range(strategy.pp)]
+        tasks = streaming_tasks(network.layers, strategy.pp, strategy.mp, job)
+    else:
+        costs = [sum(seconds[layer]) for layer in network.layers]
+        cuts = balanced_stages(costs, strategy.pp)
+        stages = [network.layers[cut.start : cut.stop] for cut in cuts]
+        tasks = stationary_tasks([Stage(layers) for layers in stages], strategy.mp, job)
+    run = run_tasks(tasks, topology.capacities)
+    return Iteration(
+        parts_s=_critical_path(tasks, run),
+        busy_s=_most(tasks, "compute", strategy.pp),
+        communication_s={kind: _most(tasks, kind, strategy.pp) for kind in PARTS[1:]},
+        tasks=tuple(tasks),
+        run=run,
+        memory=memory(workload, strategy, stages, npu.hbm_bytes),
+        placement=placement,
+        assumptions=tuple(operations.assumptions),
+    )
+
+
+def _check(workload: Workload, placement: Placement) -> None:
+    strategy, network = placement.strategy, workload.network
+    if strategy.pp > len(network.layers):
+        raise InputError(
+            "",
+            "strategy",
+            f"must have at most the {len(network.layers)} layers of {workload.name} as stages, "
+            f"not {strategy.pp} as {strategy}",
+        )
+    if strategy.mp > 1 and not network.splits:
+        raise InputError(
+            "",
+            "strategy",
+            f"must have MP1, as the layers of {workload.name} do not split, not {strategy}",
+        )
+
+
+def _critical_path(tasks: Sequence[Task], run: Run) -> dict[str, float]:
+    """Return the time of each part on the way back from the last task to the start.
+
+    Each task starts at the end of the last one that it waits for, so the durations on this way
+    add up to the whole. Of tasks that end together one of compute comes first: what was going on
+    meanwhile was hidden.
+    """
+    parts: dict[str, float] = dict.fromkeys(PARTS, 0.0)
+
+    def latest(numbers: Sequence[int]) -> int:
+        return max(numbers, key=lambda i: (run.end_s[i], tasks[i].kind == "compute"))
+
+    if not tasks:
+        return parts
+    number: int | None = latest(range(len(tasks)))
+    while number is not None:
+        parts[tasks[number].kind] += run.end_s[number] - run.start_s[number]
+        number = latest(tasks[number].after) if tasks[number].after else None
+    return parts
+
+
+def _most(tasks: Sequence[Task], kind: str, stages: int) -> float:
+    """Return the time of all tasks of a kind on the stage that has most of it [s]."""
+    times = [0.0] * stages
+    for task in tasks:
+        if task.kind == kind:
+            times[task.place] += task.profile.time_s
+    return max(times)

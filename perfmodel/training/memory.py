@@ -1,0 +1,126 @@
+"""Memory of an NPU: what an iteration keeps there."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fred_hw.compiler.placement import Strategy
+
+from ..networks.layers import Layer
+from ..workload import Workload
+from .graph import PREFETCH
+from .operations import NUMBER_BYTES
+from .schedule import microbatches_held
+
+__all__ = ["Memory", "memory"]
+
+OPTIMIZER_BYTES = 12
+"""Adam in mixed precision: FP32 weight, momentum and variance of a parameter [B] (ZeRO, Rajbhandari
+et al., arXiv 1910.02054, section 3.1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Bytes on the NPU that needs most.
+
+    Parameters
+    ----------
+    weights_bytes, gradients_bytes, optimizer_bytes : float
+        Of the parameters [B]; in streaming mode the optimizer is at the storage.
+    activations_bytes : float
+        Kept for the backward pass if nothing is recomputed [B].
+    recomputed_bytes : float
+        The same if only the input of each layer is kept and the rest computed again [B].
+    available_bytes : float
+        Memory of the NPU [B].
+    """
+
+    weights_bytes: float
+    gradients_bytes: float
+    optimizer_bytes: float
+    activations_bytes: float
+    recomputed_bytes: float
+    available_bytes: float
+
+    @property
+    def total_bytes(self) -> float:
+        """All of it, nothing recomputed [B]."""
+        return self.state_bytes + self.activations_bytes
+
+    @property
+    def least_bytes(self) -> float:
+        """All of it, with recomputation [B]."""
+        return self.state_bytes + self.recomputed_bytes
+
+    @property
+    def state_bytes(self) -> float:
+        """Weights, gradients and optimizer, without which nothing can be trained [B]."""
+        return self.weights_bytes + self.gradients_bytes + self.optimizer_bytes
+
+    @property
+    def verdict(self) -> str:
+        """Whether it all fits, and what must be given up if not."""
+        if self.state_bytes > self.available_bytes:
+            return "weights do not fit"
+        if self.total_bytes <= self.available_bytes:
+            return "fits"
+        fits = self.least_bytes <= self.available_bytes
+        return "fits if recomputed" if fits else "activations do not fit"
+
+
+def memory(
+    workload: Workload,
+    strategy: Strategy,
+    stages: Sequence[Sequence[Layer]],
+    available_bytes: float,
+) -> Memory:
+    """Return what the NPU that needs most keeps in memory.
+
+    Stationary, with ZeRO stage 2 along DP: FP16 weights, and a share of FP16 gradients and of the
+    optimizer's 12 bytes per parameter (arXiv 1910.02054). Activations are split along MP, with
+    sequence parallelism where Megatron-LM splits nothing else (arXiv 2205.05198). Streaming: the
+    layers of a stage that there is room for, and gradients of as many; all activations of the
+    stage's layers stay. Activations are those of the microbatches that the first stage holds at
+    once.
+
+    Parameters
+    ----------
+    workload : Workload
+        Gives mode, schedule and samples.
+    strategy : Strategy
+        Sizes.
+    stages : sequence of sequence of Layer
+        Layers of each stage.
+    available_bytes : float
+        Memory of the NPU [B].
+    """
+    samples = workload.samples_per_replica / workload.microbatches
+    streaming = workload.mode == "streaming"
+    held = workload.microbatches
+    if not streaming:
+        held = microbatches_held(workload.schedule, strategy.pp, workload.microbatches)
+    needs: list[Memory] = []
+    for layers in stages:
+        largest = max(layer.parameters for layer in layers)
+        kept = PREFETCH * largest if streaming else sum(layer.parameters for layer in layers)
+        weights = NUMBER_BYTES * kept / strategy.mp
+        share = 1 if streaming else strategy.dp
+        # Recomputed, a layer keeps its input, which is the output of the layer before it.
+        inputs = sum(layer.output_numbers for layer in layers[:-1]) + layers[0].output_numbers
+        stored = sum(layer.stored_numbers for layer in layers)
+        peak = max(layer.stored_numbers for layer in layers)
+        needs.append(
+            Memory(
+                weights_bytes=weights,
+                gradients_bytes=weights / share,
+                optimizer_bytes=0.0
+                if streaming
+                else OPTIMIZER_BYTES * kept / strategy.mp / strategy.dp,
+                activations_bytes=NUMBER_BYTES * samples * held * stored / strategy.mp,
+                recomputed_bytes=NUMBER_BYTES
+                * samples
+                * (held * min(inputs, stored) + peak)
+                / strategy.mp,
+                available_bytes=available_bytes,
+            )
+        )
+    return max(needs, key=lambda need: need.least_bytes)

@@ -1,0 +1,86 @@
+"""What each communication of an iteration takes, simulated once and remembered."""
+
+from collections.abc import Sequence
+
+from ..collectives.run import profile
+from ..fluid.tasks import Profile
+from ..topology.graph import Topology
+from .placement import Placement
+
+__all__ = ["NUMBER_BYTES", "PRIORITIES", "Operations"]
+
+NUMBER_BYTES = 2
+"""Bytes of an FP16 weight, gradient or activation [B]."""
+
+PRIORITIES = {"mp": 0, "pp": 1, "dp": 2, "weight_streaming": 3, "input_load": 4}
+"""Order of service: MP before PP before DP as in the switch (FRED, arXiv 2406.19580), then I/O."""
+
+
+class Operations:
+    """Communication of a placed strategy, all replicas at once.
+
+    Parameters
+    ----------
+    topology : Topology
+        Where it runs.
+    placement : Placement
+        Who takes part.
+    algorithm : str
+        Of all-reduces, ``auto`` or one of ``collectives.select.ALGORITHMS``.
+    """
+
+    def __init__(self, topology: Topology, placement: Placement, algorithm: str = "auto") -> None:
+        self.topology = topology
+        self.algorithm = algorithm
+        self.placement = placement
+        self.assumptions: dict[str, None] = {}
+        self._known: dict[tuple[str, int, int, float], Profile | None] = {}
+
+    def mp_all_reduce(self, stage: int, numbers: float) -> Profile | None:
+        """Return the all-reduce of activations in all MP groups of a stage; None if MP is 1."""
+        groups = self.placement.mp_groups(stage)
+        return self._profile("all_reduce", stage, 0, numbers, groups)
+
+    def dp_all_reduce(self, stage: int, numbers: float) -> Profile | None:
+        """Return the all-reduce of so many gradients per NPU of a stage; None if DP is 1."""
+        groups = self.placement.dp_groups(stage)
+        return self._profile("all_reduce", stage, 1, numbers, groups)
+
+    def pp_multicast(self, stage: int, to_stage: int, numbers: float) -> Profile | None:
+        """Return the multicast from one NPU of a stage to all NPUs of another, in each replica."""
+        groups = self.placement.multicasts(stage, to_stage)
+        return self._profile("broadcast", stage, 2 + to_stage, numbers, groups)
+
+    def load_weights(self, stage: int, numbers: float) -> Profile | None:
+        """Return the stream of so many weights per NPU from storage to a stage."""
+        groups = self.placement.dp_groups(stage)
+        return self._profile("stream_in", stage, 0, numbers, groups)
+
+    def store_gradients(self, stage: int, numbers: float) -> Profile | None:
+        """Return the stream of so many gradients per NPU to storage, added up over DP."""
+        groups = self.placement.dp_groups(stage)
+        return self._profile("stream_out", stage, 0, numbers, groups)
+
+    def load_input(self, numbers: float) -> Profile | None:
+        """Return the stream of so many numbers for each replica to the NPUs of the first stage."""
+        return self._profile("stream_in", 0, 1, numbers, self.placement.mp_groups(0))
+
+    def _profile(
+        self,
+        pattern: str,
+        stage: int,
+        variant: int,
+        numbers: float,
+        groups: Sequence[Sequence[int]],
+    ) -> Profile | None:
+        streams = pattern.startswith("stream")
+        if numbers <= 0 or (not streams and len(groups[0]) < 2):
+            return None
+        key = (pattern, stage, variant, numbers)
+        if key not in self._known:
+            algorithm = self.algorithm if pattern == "all_reduce" else "auto"
+            size = NUMBER_BYTES * numbers
+            found, assumptions = profile(self.topology, pattern, size, groups, algorithm)
+            self._known[key] = found
+            self.assumptions.update(dict.fromkeys(assumptions))
+        return self._known[key]

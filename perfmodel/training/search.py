@@ -1,0 +1,119 @@
+"""Where workers go on a mesh: the default policies compared, and simulated annealing.
+
+In FRED every NPU is as near to its switch as any other, so the paper's placement is kept. On a mesh
+it matters who is next to whom, and the mesh is to be given its best chance.
+"""
+
+import math
+import random
+from dataclasses import replace
+
+from fred_hw.compiler.placement import Strategy
+
+from ..topology.graph import Topology
+from ..topology.mesh import MeshTopology
+from ..workload import Workload
+from .operations import Operations
+from .placement import POLICIES, Placement, place
+
+__all__ = ["anneal", "communication_s", "default_placement"]
+
+
+def communication_s(operations: Operations, workload: Workload) -> float:
+    """Return the time of all communication of an iteration, one after the other [s].
+
+    Every collective counts as often as the stage that has most of them runs it. This is what
+    placements are compared by: it needs no compute times.
+    """
+    strategy, layers = operations.placement.strategy, workload.network.layers
+    samples = workload.samples_per_replica / workload.microbatches
+    stages = range(strategy.pp)
+    widest = max(layers, key=lambda layer: layer.mp_reductions)
+    numbers = widest.mp_reduced_numbers * samples
+    rounds = 2 * sum(layer.mp_reductions for layer in layers) * workload.microbatches / strategy.pp
+    mp = [operations.mp_all_reduce(s, numbers) for s in stages]
+    total_s = rounds * max((found.time_s for found in mp if found), default=0.0)
+    handed_on = layers[len(layers) // 2].output_numbers * samples
+    streaming = workload.mode == "streaming"
+    hops = [(s, s + 1) for s in stages[:-1]] + ([(strategy.pp - 1, 0)] if streaming else [])
+    if strategy.pp > 1:
+        sent = [operations.pp_multicast(a, b, handed_on) for a, b in hops]
+        sends = 2 * workload.microbatches * (len(layers) / strategy.pp if streaming else 1)
+        total_s += sends * max(found.time_s for found in sent if found)
+    weights = workload.network.parameters / strategy.mp / strategy.pp
+    if streaming:
+        for s in stages:
+            for found in (
+                operations.load_weights(s, weights),
+                operations.store_gradients(s, weights),
+            ):
+                total_s += found.time_s if found else 0.0
+    else:
+        reduced = [operations.dp_all_reduce(s, weights) for s in stages]
+        total_s += max((found.time_s for found in reduced if found), default=0.0)
+    return total_s
+
+
+def default_placement(
+    topology: Topology, workload: Workload, strategy: Strategy, policy: str = "auto"
+) -> Placement:
+    """Return the placement by a policy; ``auto`` takes on a mesh the best of all of them.
+
+    ``anneal`` starts from that and searches on.
+
+    Raises
+    ------
+    InputError
+        The strategy does not fit, or the policy is unknown or needs a mesh.
+    """
+    if policy not in ("auto", "anneal"):
+        return place(topology, strategy, policy)
+    if not isinstance(topology, MeshTopology):
+        return place(topology, strategy)
+    choices = [place(topology, strategy, name) for name in POLICIES]
+    best = min(choices, key=lambda one: communication_s(Operations(topology, one), workload))
+    return best if policy == "auto" else anneal(topology, workload, best)
+
+
+def anneal(
+    topology: Topology, workload: Workload, start: Placement, steps: int = 400, seed: int = 0
+) -> Placement:
+    """Return the best placement that simulated annealing finds, never worse than ``start``.
+
+    A step swaps two NPUs, used or free (Kirkpatrick, Gelatt and Vecchi, Science 220, 1983); the
+    temperature falls geometrically from 10 % to 0.1 % of the time at the start.
+
+    Parameters
+    ----------
+    topology : Topology
+        Usually a mesh.
+    workload : Workload
+        Whose communication counts.
+    start : Placement
+        Where to begin.
+    steps : int
+        Placements to try, 1 or more.
+    seed : int
+        Of the random numbers.
+    """
+    rng = random.Random(seed)
+    free = [npu for npu in range(topology.npus) if npu not in start.npus]
+    order = [*start.npus, *free]
+    workers = len(start.npus)
+    here_s = best_s = communication_s(Operations(topology, start), workload)
+    best, begin_s = start, here_s
+    for step in range(steps):
+        heat_s = 0.1 * begin_s * 0.01 ** (step / steps)
+        i, j = rng.randrange(workers), rng.randrange(len(order))
+        if i == j:
+            continue
+        order[i], order[j] = order[j], order[i]
+        found = replace(start, npus=tuple(order[:workers]), policy="anneal")
+        there_s = communication_s(Operations(topology, found), workload)
+        if there_s <= here_s or rng.random() < math.exp((here_s - there_s) / heat_s):
+            here_s = there_s
+            if there_s < best_s:
+                best, best_s = found, there_s
+        else:
+            order[i], order[j] = order[j], order[i]
+    return best

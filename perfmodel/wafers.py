@@ -1,0 +1,254 @@
+"""All-reduce over several wafers, joined through their I/O controllers.
+
+Three steps, all at once for the chunks of the data (FRED, arXiv 2406.19580, section on more than
+one wafer): inside each wafer the data is reduced towards the I/O controllers, each of which gets
+an equal share; controllers of equal number all-reduce their shares between the wafers; and the
+results are distributed inside each wafer.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from fred_hw.errors import InputError
+
+from .collectives.schedule import as_flows
+from .collectives.select import chunk_count
+from .collectives.streaming import build_stream
+from .fluid.flow import Flow
+from .fluid.pipeline import run_pipeline
+from .provenance import Provenance, RecordUse
+from .timing import load_record
+from .topology.graph import Topology
+from .transfer import Transfer
+
+__all__ = ["JOINS", "MAX_WAFERS", "WafersResult", "run_wafers"]
+
+JOINS = ("switch", "fred")
+"""How wafers are joined: a switch that only routes, or a second level of FRED that reduces."""
+
+MAX_WAFERS = 1024
+
+LINK_LATENCY_S = 500e-9
+"""Latency of a link between wafers [s]: an assumption, of the order of optical links in a rack
+(the value of ASTRA-sim's examples of scale-out links)."""
+
+_RECORD = "l2-10"
+
+
+@dataclass(frozen=True, slots=True)
+class WafersResult:
+    """An all-reduce over wafers.
+
+    Parameters
+    ----------
+    topology : str
+        Each wafer.
+    wafers, npus : int
+        Wafers, and NPUs of all of them.
+    join : str
+        One of ``JOINS``.
+    size_bytes : float
+        The whole vector [B].
+    chunks : int
+        Pieces that it was cut into.
+    time_s : float
+        From the start to the last byte at the last NPU [s].
+    npu_bandwidth_bytes_per_s : float
+        What an endpoint algorithm would have to send per NPU in this time [B/s].
+    inside_s, between_s : float
+        The same data only inside a wafer, in and out, and only between the wafers [s]: what each
+        takes alone. The whole takes less than both, as chunks overlap.
+    provenance : Provenance
+        Timing records used and assumptions made.
+    """
+
+    topology: str
+    wafers: int
+    npus: int
+    join: str
+    size_bytes: float
+    chunks: int
+    time_s: float
+    npu_bandwidth_bytes_per_s: float
+    inside_s: float
+    between_s: float
+    provenance: Provenance
+
+
+def run_wafers(
+    topology: Topology,
+    wafers: int,
+    size_bytes: float,
+    join: str = "fred",
+    link_latency_s: float = LINK_LATENCY_S,
+    shown: int = 1,
+) -> WafersResult:
+    """Simulate an all-reduce over all NPUs of equal wafers.
+
+    Parameters
+    ----------
+    topology : Topology
+        Each wafer; has I/O controllers.
+    wafers : int
+        How many, 1 to ``MAX_WAFERS``.
+    size_bytes : float
+        The whole vector [B].
+    join : str
+        One of ``JOINS``. Controllers run a ring through a ``switch``; ``fred`` reduces on the way
+        through a tree of switches of as many ports as ``l2-10``, at link rate.
+    link_latency_s : float
+        Latency of a link between wafers [s].
+    shown : int
+        Wafers to simulate. All do the same, so one is enough; more change nothing.
+
+    Raises
+    ------
+    InputError
+        A value is not allowed.
+    """
+    if isinstance(wafers, bool) or not 1 <= wafers <= MAX_WAFERS:
+        raise InputError("wafers", "", f"must be 1 to {MAX_WAFERS}, not {wafers}")
+    if join not in JOINS:
+        raise InputError("join", "", f"must be one of {', '.join(JOINS)}, not {join!r}")
+    if not 0 < size_bytes < float("inf"):
+        raise InputError("size", "", f"must be above 0 bytes, not {size_bytes!r}")
+    if not topology.io_nodes:
+        raise InputError("topology", "", f"must have I/O controllers, as {topology.name} has none")
+    chunks = chunk_count(size_bytes)
+    shown = min(shown, wafers)
+    payload, latency_s, assumption, records = _between(wafers, join, link_latency_s)
+    build = _Build(topology, size_bytes / chunks)
+    for wafer in range(shown):
+        build.inside(wafer, "stream_out")
+    if wafers > 1:
+        build.between(range(shown), payload, latency_s)
+    for wafer in range(shown):
+        build.inside(wafer, "stream_in")
+    capacities = build.capacities(shown)
+    time_s = run_pipeline(build.flows, capacities, chunks).time_s
+    # What each step would take with nothing before it and nothing beside it.
+    inside_s, between_s = (
+        run_pipeline(build.only(kind), capacities, chunks).time_s for kind in ("inside", "between")
+    )
+    npus = wafers * topology.npus
+    provenance = Provenance(topology.provenance.records + records, topology.provenance.assumptions)
+    return WafersResult(
+        topology=topology.name,
+        wafers=wafers,
+        npus=npus,
+        join=join,
+        size_bytes=size_bytes,
+        chunks=chunks,
+        time_s=time_s,
+        npu_bandwidth_bytes_per_s=2 * (npus - 1) / npus * size_bytes / time_s,
+        inside_s=inside_s,
+        between_s=between_s,
+        provenance=provenance.plus(
+            assumption,
+            f"links between wafers have the bandwidth of their I/O controllers, and "
+            f"{link_latency_s * 1e9:g} ns",
+            *build.assumptions,
+        ),
+    )
+
+
+def _between(
+    wafers: int, join: str, link_latency_s: float
+) -> tuple[float, float, str, tuple[RecordUse, ...]]:
+    """Return bytes that a controller sends for each of its share, latency, and what it rests on."""
+    if join == "switch":
+        steps = 2 * (wafers - 1)
+        text = "controllers of equal number run a ring through a switch without latency of its own"
+        return steps / wafers, steps * 2 * link_latency_s, text, ()
+    timing = load_record(_RECORD)
+    ports = timing.record.spec.ports
+    levels = 1
+    while ports**levels < wafers:
+        levels += 1
+    crossings = 2 * levels - 1
+    latency_s = 2 * levels * link_latency_s + crossings * timing.latency_s
+    text = (
+        f"wafers are joined by {levels} level(s) of FRED switches of {ports} ports, which carry "
+        "every controller at its full rate"
+    )
+    return 1.0, latency_s, text, (timing.use("between wafers"),)
+
+
+class _Build:
+    """Flows of some wafers; the links of each come after those of the one before."""
+
+    def __init__(self, topology: Topology, chunk_bytes: float) -> None:
+        self.topology = topology
+        self.chunk_bytes = chunk_bytes
+        self.flows: list[Flow] = []
+        self.kinds: list[str] = []
+        self.assumptions: dict[str, None] = {}
+        self._ending: dict[tuple[int, int], list[int]] = {}  # flows that end at wafer and I/O
+        self._links = len(topology.links) + 2 * len(topology.io_nodes)
+
+    def capacities(self, shown: int) -> list[float]:
+        """Return the bandwidth of each link [B/s]: of a wafer, then out of and into each I/O."""
+        index = self.topology.link_index
+        sends = {node: self._link(index, node, out=True) for node in self.topology.io_nodes}
+        one = list(self.topology.capacities)
+        for node in self.topology.io_nodes:
+            one += [self.topology.capacities[sends[node]]] * 2
+        return one * shown
+
+    def inside(self, wafer: int, pattern: str) -> None:
+        """Add the way to, or from, the I/O controllers of a wafer."""
+        everyone = [range(self.topology.npus)]
+        schedule = build_stream(self.topology, pattern, everyone, self.chunk_bytes)
+        self.assumptions.update(dict.fromkeys(schedule.assumptions))
+        first, base = len(self.flows), wafer * self._links
+        flows = as_flows(self.topology, schedule)
+        for number, (item, flow) in enumerate(zip(schedule.messages, flows, strict=True)):
+            after = [first + other for other in flow.after]
+            if isinstance(item, Transfer):
+                for source in item.sources:
+                    after += self._ending.get((wafer, source), ())
+                if pattern == "stream_out":
+                    for target in item.targets:
+                        self._ending.setdefault((wafer, target), []).append(first + number)
+            loads = tuple((base + link, load) for link, load in flow.loads)
+            self._add(loads, flow.payload_bytes, flow.latency_s, after, "inside")
+
+    def between(self, wafers: Sequence[int], payload: float, latency_s: float) -> None:
+        """Add the all-reduce of each I/O controller with those of the same number."""
+        lanes = len(self.topology.io_nodes)
+        own = len(self.topology.links)
+        for lane, node in enumerate(self.topology.io_nodes):
+            loads = tuple(
+                (wafer * self._links + own + 2 * lane + way, 1.0)
+                for wafer in wafers
+                for way in (0, 1)
+            )
+            after = [flow for wafer in wafers for flow in self._ending.get((wafer, node), ())]
+            self._add(loads, payload * self.chunk_bytes / lanes, latency_s, after, "between")
+            for wafer in wafers:
+                self._ending[wafer, node] = [len(self.flows) - 1]
+
+    def only(self, kind: str) -> list[Flow]:
+        """Return the flows inside the wafers, or those between them, with what they wait for."""
+        place = {
+            old: new for new, old in enumerate(i for i, k in enumerate(self.kinds) if k == kind)
+        }
+        return [
+            replace(self.flows[i], after=tuple(place[j] for j in self.flows[i].after if j in place))
+            for i in place
+        ]
+
+    def _add(
+        self,
+        loads: tuple[tuple[int, float], ...],
+        payload_bytes: float,
+        latency_s: float,
+        after: Sequence[int],
+        kind: str,
+    ) -> None:
+        self.flows.append(Flow(loads, payload_bytes, latency_s, tuple(sorted(set(after)))))
+        self.kinds.append(kind)
+
+    @staticmethod
+    def _link(index: dict[tuple[int, int], int], node: int, *, out: bool) -> int:
+        return next(link for (a, b), link in index.items() if (a if out else b) == node)

@@ -1,0 +1,113 @@
+"""Tests of the algorithms: all of them end right; closed forms where links are alone."""
+
+from math import floor, log2
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from perfmodel.collectives.replay import replay
+from perfmodel.collectives.run import run_collective
+from perfmodel.collectives.select import ALGORITHMS, build_schedule
+from perfmodel.collectives.tree import binary_tree
+from perfmodel.topology.parse import parse_topology
+
+ANYWHERE = [
+    (name, pattern)
+    for name, patterns in ALGORITHMS.items()
+    for pattern in patterns
+    if name in ("ring", "bidirectional_ring", "halving_doubling", "direct", "double_binary_tree")
+]
+RATE = 3e12
+HOP_S = 2 * 20e-9 + 15 / (600e9 / 512)
+
+
+@settings(max_examples=25, deadline=None)
+@pytest.mark.parametrize(("algorithm", "pattern"), ANYWHERE)
+@given(data=st.data())
+def test_every_member_ends_with_what_it_should(
+    algorithm: str, pattern: str, data: st.DataObject
+) -> None:
+    topology = parse_topology(data.draw(st.sampled_from(["mesh:5x4", "fred-a", "fred-d"])))
+    group = data.draw(st.permutations(range(20)))[: data.draw(st.integers(2, 20))]
+    replay(build_schedule(topology, pattern, [group], 1e6, algorithm))
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "members", "steps", "sent"),
+    [
+        ("ring", 4, 6, 1.5),
+        ("ring", 3, 4, 4 / 3),
+        ("bidirectional_ring", 4, 6, 1.5),
+        ("halving_doubling", 4, 4, 1.5),
+        ("halving_doubling", 2, 2, 1.0),
+        ("direct", 4, 2, 1.5),
+    ],
+)
+def test_all_reduce_inside_a_switch_takes_its_closed_form(
+    algorithm: str, members: int, steps: int, sent: float
+) -> None:
+    size = 1e6
+    result = run_collective(
+        parse_topology("fred-c"), "all_reduce", size, range(members), 1, algorithm
+    )
+    assert result.time_s == pytest.approx(sent * size / RATE + steps * HOP_S, rel=1e-9)
+    assert result.bytes_per_npu == pytest.approx(sent * size)
+
+
+@pytest.mark.parametrize("members", [3, 5, 6, 7, 20])
+def test_halving_doubling_takes_groups_that_are_no_power_of_two(members: int) -> None:
+    result = run_collective(
+        parse_topology("fred-c"), "all_reduce", 1e6, range(members), 1, "halving_doubling"
+    )
+    # The lender's data goes out and back whole, around the core's halving and doubling.
+    assert result.time_s > 2 * 1e6 / RATE
+
+
+@given(st.integers(1, 300))
+def test_binary_tree_is_one(count: int) -> None:
+    parents = binary_tree(count)
+    assert parents.count(None) == 1
+    children = [parents.count(place) for place in range(count)]
+    assert max(children) <= 2
+
+    def depth(place: int | None) -> int:
+        return -1 if place is None else 1 + depth(parents[place])
+
+    assert max(depth(place) for place in range(count)) <= floor(log2(count))
+
+
+@given(st.integers(2, 100))
+def test_leaves_of_one_tree_have_children_in_the_other(half: int) -> None:
+    count = 2 * half
+    parents = binary_tree(count)
+    works = {place for place in range(count) if place in parents}
+    mirrored = {count - 1 - place for place in works}
+    assert not works & mirrored
+
+
+def test_double_binary_tree_uses_both_directions_of_all_npus() -> None:
+    tree = run_collective(
+        parse_topology("fred-d"), "broadcast", 2.0**30, algorithm="double_binary_tree"
+    )
+    chain = run_collective(parse_topology("fred-d"), "broadcast", 2.0**30, algorithm="direct")
+    assert tree.time_s < chain.time_s / 10
+
+
+def test_opposite_rings_double_the_bandwidth_of_a_block_of_the_mesh() -> None:
+    mesh, block = parse_topology("mesh:5x4"), [0, 1, 6, 5]
+    one, two = (
+        run_collective(mesh, "all_reduce", 2.0**30, block, algorithm=name).time_s
+        for name in ("ring", "bidirectional_ring")
+    )
+    assert one / two == pytest.approx(2.0, rel=0.01)
+
+
+@pytest.mark.parametrize("topology", ["mesh:5x4", "fred-a", "fred-c"])
+def test_ring_through_neighbours_is_not_slower_than_one_across(topology: str) -> None:
+    wafer = parse_topology(topology)
+    near, far = (
+        run_collective(wafer, "all_reduce", 1e8, group, algorithm="ring").time_s
+        for group in ([0, 1, 2, 3], [0, 13, 6, 19])
+    )
+    assert near <= far
