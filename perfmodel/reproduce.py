@@ -24,6 +24,7 @@ from .strategies import StrategyRow, feasible, sweep
 from .topology.fred import FredTopology
 from .topology.graph import Topology
 from .topology.parse import FABRICS, parse_topology
+from .training.operations import NUMBER_BYTES
 from .training.placement import place
 from .workload import WORKLOADS, load_workload
 
@@ -177,6 +178,15 @@ def _wafer() -> Iterator[ReproduceRow]:
             "simulated",
             f"{PAPER}: (2N - 1) times the rate of one channel",
         )
+    mesh = parse_topology(BASELINE)
+    yield _number(
+        "hot-spot/5x4",
+        "rate that the worst link of the 5 x 4 mesh would have to carry [GB/s]",
+        1152,
+        _worst_load(mesh) * IO_BYTES_PER_S / 1e9,
+        "simulated",
+        f"{PAPER}: 9 x 128 GB/s",
+    )
     for name, published in (("mesh:5x4", 0.65), ("fred-d", 1.0), ("fred-c", 1.0)):
         fabric = parse_topology(name)
         streamed = profile(fabric, "stream_in", _GIB, [range(fabric.npus)])[0]
@@ -320,6 +330,16 @@ def _speedups() -> Iterator[ReproduceRow]:
             f"derived from {PAPER}: 228 MB per NPU of endpoint traffic at the published rates",
         )
         if fabric == FABRIC:
+            size = NUMBER_BYTES * resnet.network.parameters
+            sent = run_collective(parse_topology(fabric), "all_reduce", size).bytes_per_npu
+            yield _number(
+                "traffic/resnet-152/dp",
+                "endpoint traffic of the gradients of ResNet-152 per NPU [MB]",
+                228.0,
+                sent / 1e6,
+                "simulated",
+                f"derived from {PAPER}: 60 M parameters, 2 (N - 1) / N times their bytes",
+            )
             yield _number(
                 "time/resnet-152/compute",
                 "compute of ResNet-152 that the published speed-up of FRED-C implies [us]",

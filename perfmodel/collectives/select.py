@@ -37,7 +37,7 @@ _SCATTERED = ("all_reduce", "reduce_scatter", "all_gather")
 ALGORITHMS: dict[str, tuple[str, ...]] = {
     "ring": PATTERNS,
     "bidirectional_ring": PATTERNS,
-    "halving_doubling": _SCATTERED,
+    "halving_doubling": PATTERNS,
     "direct": PATTERNS,
     "double_binary_tree": ("all_reduce", "broadcast", "reduce"),
     "hierarchical_2d": _SCATTERED,

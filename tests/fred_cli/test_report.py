@@ -222,7 +222,7 @@ def test_files_are_those_listed_and_hold_the_numbers(report: Report) -> None:
     measured = numbers["simulation"]["runs"][0]["measurements"]["latency_cycles"]
     assert measured == numbers["manifest"]["latency_cycles"] == 7
     assert len(numbers["all_reduce"]) == 5 and len(numbers["compare"]) == 20
-    assert len(numbers["compare_calibrated"]) == 20 and len(numbers["reproduce"]) == 65
+    assert len(numbers["compare_calibrated"]) == 20 and len(numbers["reproduce"]) == 67
     page = report.page.read_text(encoding="utf-8")
     for result in numbers["all_reduce"]:
         assert f'<td class="n">{result["npu_bandwidth_bytes_per_s"] / 1e12:.3f}</td>' in page
@@ -296,7 +296,7 @@ def test_tables_hold_the_numbers_of_the_charts(report: Report) -> None:
         list(csv.DictReader(StringIO(unquote(address.partition(",")[2]))))
         for address in contents.addresses[1:]
     ]
-    reproduced = next(table for table in tables if len(table) == 65)
+    reproduced = next(table for table in tables if len(table) == 67)
     assert [row["id"] for row in reproduced] == [row["id"] for row in report.numbers["reproduce"]]
     loads = next(table for table in tables if "utilisation" in table[0])
     assert {row["fabric"] for row in loads} == {"mesh:5x4", "fred-a", "fred-d"}

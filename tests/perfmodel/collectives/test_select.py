@@ -86,11 +86,11 @@ def test_bad_request_is_refused(pattern: str, groups: list[list[int]], message: 
         (
             "fred-d",
             "all_to_all",
-            "halving_doubling",
+            "double_binary_tree",
             20,
             (
-                "pattern: must be one of all_reduce, reduce_scatter, all_gather with "
-                "halving_doubling, not 'all_to_all'"
+                "pattern: must be one of all_reduce, broadcast, reduce with "
+                "double_binary_tree, not 'all_to_all'"
             ),
         ),
         (
