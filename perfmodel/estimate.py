@@ -13,6 +13,7 @@ from .topology.graph import Topology
 from .training.iteration import Iteration, simulate_iteration
 from .training.memory import Memory
 from .training.operations import Operations
+from .training.placement import Placement
 from .training.search import default_placement
 from .workload import Workload, parse_strategy
 
@@ -167,7 +168,11 @@ def simulate(
         raise InputError("", "compute", f"must be one of {allowed}, not {compute!r}")
     scale = calibrate(workload.name).scale if compute == "calibrated" else 1.0
     npu = npu or Npu()
-    placed = default_placement(topology, workload, strategy, placement)
+
+    def iteration_s(placed: Placement) -> float:
+        return simulate_iteration(topology, workload, placed, npu, scale).time_s
+
+    placed = default_placement(topology, workload, strategy, placement, iteration_s)
     operations = Operations(topology, placed, algorithm)
     iteration = simulate_iteration(topology, workload, placed, npu, scale, operations)
     _check_memory(workload, strategy, iteration.memory)

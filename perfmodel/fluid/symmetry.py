@@ -1,10 +1,10 @@
 """Flows that provably do the same: the coarsest equitable partition of flows and links.
 
 Two flows are in one class if they have equal bytes and latency, cross equally loaded links of the
-same classes, and wait for flows of the same classes; two links if they have the same bandwidth and
-carry flows of the same classes with the same loads. Max-min rates depend on nothing else, so by
-induction over the events all flows of a class start, run and end together, and one of them stands
-for all. Colour refinement finds the classes (Weisfeiler and Leman; Paige and Tarjan, SIAM Journal
+same classes, and wait for, and hold up, flows of the same classes; two links if they have the same
+bandwidth and carry flows of the same classes with the same loads. Max-min rates, and the window of
+chunks, depend on nothing else, so by induction over the events all flows of a class start, run and
+end together, and one of them stands for all. Colour refinement finds the classes (Weisfeiler and Leman; Paige and Tarjan, SIAM Journal
 on Computing 16, 1987).
 """
 
@@ -64,11 +64,15 @@ def flow_classes(flows: Sequence[Flow], capacities: Sequence[float]) -> Classes:
     load_kind = _ranks([load for _, load in pairs])
     flow_colour = _ranks([(flow.payload_bytes, flow.latency_s, len(flow.loads)) for flow in flows])
     link_colour = _ranks([capacities[int(link)] for link in used])
+    followers: list[list[int]] = [[] for _ in flows]
+    for i, flow in enumerate(flows):
+        for before in flow.after:
+            followers[before].append(i)
     flow_first = np.concatenate(([0], np.cumsum(sizes)))
     by_link = np.argsort(link_of, kind="stable")
     link_first = np.searchsorted(link_of[by_link], np.arange(len(used) + 1))
     while True:
-        before = int(flow_colour.max()) + int(link_colour.max())
+        known = int(flow_colour.max()) + int(link_colour.max())
         # A pair (load, colour) as one number, sorted within each flow or link.
         on_flow = load_kind * (len(used) + 1) + link_colour[link_of]
         on_flow = on_flow[np.lexsort((on_flow, flow_of))]
@@ -78,6 +82,8 @@ def flow_classes(flows: Sequence[Flow], capacities: Sequence[float]) -> Classes:
                     int(flow_colour[i]),
                     on_flow[flow_first[i] : flow_first[i + 1]].tobytes(),
                     tuple(sorted({int(flow_colour[j]) for j in flow.after})),
+                    # The end of a chunk lets a later one start, so what follows matters too.
+                    tuple(sorted({int(flow_colour[j]) for j in followers[i]})),
                 )
                 for i, flow in enumerate(flows)
             ]
@@ -90,7 +96,7 @@ def flow_classes(flows: Sequence[Flow], capacities: Sequence[float]) -> Classes:
                 for i in range(len(used))
             ]
         )
-        if int(flow_colour.max()) + int(link_colour.max()) == before:
+        if int(flow_colour.max()) + int(link_colour.max()) == known:
             break
     first_flow = _firsts(flow_colour)
     first_link = _firsts(link_colour)

@@ -41,6 +41,12 @@ class Operations:
         groups = self.placement.mp_groups(stage)
         return self._profile("all_reduce", stage, 0, numbers, groups)
 
+    def mp_all_reduce_everywhere(self, numbers: float) -> Profile | None:
+        """Return the all-reduce of activations in all MP groups of all stages at once."""
+        stages = range(self.placement.strategy.pp)
+        groups = [group for stage in stages for group in self.placement.mp_groups(stage)]
+        return self._profile("all_reduce", -1, 0, numbers, groups)
+
     def dp_all_reduce(self, stage: int, numbers: float) -> Profile | None:
         """Return the all-reduce of so many gradients per NPU of a stage; None if DP is 1."""
         groups = self.placement.dp_groups(stage)

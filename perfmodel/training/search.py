@@ -6,6 +6,7 @@ it matters who is next to whom, and the mesh is to be given its best chance.
 
 import math
 import random
+from collections.abc import Callable
 from dataclasses import replace
 
 from fred_hw.compiler.placement import Strategy
@@ -22,8 +23,9 @@ __all__ = ["anneal", "communication_s", "default_placement"]
 def communication_s(operations: Operations, workload: Workload) -> float:
     """Return the time of all communication of an iteration, one after the other [s].
 
-    Every collective counts as often as the stage that has most of them runs it. This is what
-    placements are compared by: it needs no compute times.
+    Every collective counts as often as the stage that has most of them runs it, and those along
+    MP run in all stages at once. This is what placements are searched by: it needs no compute
+    times.
     """
     strategy, layers = operations.placement.strategy, workload.network.layers
     samples = workload.samples_per_replica / workload.microbatches
@@ -31,8 +33,8 @@ def communication_s(operations: Operations, workload: Workload) -> float:
     widest = max(layers, key=lambda layer: layer.mp_reductions)
     numbers = widest.mp_reduced_numbers * samples
     rounds = 2 * sum(layer.mp_reductions for layer in layers) * workload.microbatches / strategy.pp
-    mp = [operations.mp_all_reduce(s, numbers) for s in stages]
-    total_s = rounds * max((found.time_s for found in mp if found), default=0.0)
+    mp = operations.mp_all_reduce_everywhere(numbers)
+    total_s = rounds * mp.time_s if mp else 0.0
     handed_on = layers[len(layers) // 2].output_numbers * samples
     streaming = workload.mode == "streaming"
     hops = [(s, s + 1) for s in stages[:-1]] + ([(strategy.pp - 1, 0)] if streaming else [])
@@ -55,11 +57,28 @@ def communication_s(operations: Operations, workload: Workload) -> float:
 
 
 def default_placement(
-    topology: Topology, workload: Workload, strategy: Strategy, policy: str = "auto"
+    topology: Topology,
+    workload: Workload,
+    strategy: Strategy,
+    policy: str = "auto",
+    judge: Callable[[Placement], float] | None = None,
 ) -> Placement:
     """Return the placement by a policy; ``auto`` takes on a mesh the best of all of them.
 
     ``anneal`` starts from that and searches on.
+
+    Parameters
+    ----------
+    topology : Topology
+        Where to run.
+    workload : Workload
+        Whose communication counts.
+    strategy : Strategy
+        What to place.
+    policy : str
+        ``auto``, ``anneal`` or one of ``placement.POLICIES``.
+    judge : callable or None
+        Time of an iteration with a placement [s]: what ``anneal`` finds must be better by it too.
 
     Raises
     ------
@@ -72,7 +91,10 @@ def default_placement(
         return place(topology, strategy)
     choices = [place(topology, strategy, name) for name in POLICIES]
     best = min(choices, key=lambda one: communication_s(Operations(topology, one), workload))
-    return best if policy == "auto" else anneal(topology, workload, best)
+    if policy == "auto":
+        return best
+    found = anneal(topology, workload, best)
+    return best if judge and judge(best) <= judge(found) else found
 
 
 def anneal(

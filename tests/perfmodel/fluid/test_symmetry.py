@@ -45,10 +45,11 @@ def test_one_other_link_splits_by_distance_from_it() -> None:
 @pytest.mark.parametrize(
     ("flows", "flow_class"),
     [
-        # Flow 3 differs; flows 0 and 2 share a link with it, flow 1 does not.
+        # Flow 3 differs; flows 0 and 2 share a link with it, flow 1 does not. The flow that it
+        # waits for differs from the others too.
         (around(payload_bytes=2.0), (0, 1, 0, 2)),
         (around(after=(1,)), (0, 1, 0, 2)),
-        (around(after=(0,)), (0, 1, 0, 2)),
+        (around(after=(0,)), (0, 1, 2, 3)),
     ],
     ids=["bytes", "waits for the opposite", "waits for a neighbour"],
 )
