@@ -4,8 +4,8 @@ Two flows are in one class if they have equal bytes and latency, cross equally l
 same classes, and wait for, and hold up, flows of the same classes; two links if they have the same
 bandwidth and carry flows of the same classes with the same loads. Max-min rates, and the window of
 chunks, depend on nothing else, so by induction over the events all flows of a class start, run and
-end together, and one of them stands for all. Colour refinement finds the classes (Weisfeiler and Leman; Paige and Tarjan, SIAM Journal
-on Computing 16, 1987).
+end together, and one of them stands for all. Colour refinement finds the classes (Weisfeiler and
+Leman; Paige and Tarjan, SIAM Journal on Computing 16, 1987).
 """
 
 from collections.abc import Sequence
