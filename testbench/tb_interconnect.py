@@ -1,12 +1,10 @@
 """cocotb tests of the interconnect: bit-exact data, one latency, full rate."""
 
-import json
 import os
 import random
 from collections.abc import Iterator
 from enum import Enum
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import cocotb
@@ -17,6 +15,7 @@ from fred_hw.compiler.flows import Flow
 from fred_hw.spec import SwitchSpec
 
 from .agents import Bench, Stimulus
+from .measurements import record
 from .stimulus import (
     collective_runs,
     flits_for,
@@ -31,14 +30,6 @@ FLITS = int(os.environ.get("FRED_FLITS", "20"))  # per configuration
 CONFIGURATIONS = int(os.environ.get("FRED_CONFIGURATIONS", "40"))  # per random test
 Kind: Any = Enum("Kind", {name: name for name in COLLECTIVES})  # its names stand in the results
 test = cocotb.test(timeout_time=10, timeout_unit="ms")
-
-
-def record(**measurements: object) -> None:
-    """Add measurements to the file that the runner reads."""
-    path = Path(os.environ["FRED_MEASUREMENTS"])
-    known = json.loads(path.read_text()) if path.exists() else {}
-    flits = known.get("flits_checked", 0) + measurements.pop("flits", 0)
-    path.write_text(json.dumps({**known, **measurements, "flits_checked": flits}))
 
 
 async def started(dut: Any) -> tuple[Bench, random.Random]:

@@ -1,0 +1,1 @@
+"""The switch around the interconnect: buffers, virtual circuits, phases."""

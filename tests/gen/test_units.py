@@ -1,0 +1,76 @@
+"""Units around the interconnect as Verilog: lint-clean, and read by Icarus."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fred_hw.link.receiver import LinkReceiver
+from fred_hw.link.sender import LinkSender
+from fred_hw.link.spec import LinkSpec
+from fred_hw.spec import SwitchSpec
+from fred_hw.switch.core import SwitchCore
+from fred_hw.switch.spec import CoreSpec
+from fred_hw.unit import Unit
+from gen.companions import lint_waivers
+from gen.emitter import VerilogEmitter
+from testbench.tools import icarus_bin, verilator_bin
+
+UNITS: dict[str, Callable[[], Unit]] = {
+    "core of four ports": lambda: SwitchCore(switch=SwitchSpec(ports=4, lanes=2), spec=CoreSpec()),
+    "core of five ports": lambda: SwitchCore(
+        switch=SwitchSpec(ports=5, lanes=1, format="int8"), spec=CoreSpec(phases=5, packet_flits=3)
+    ),
+    "sender": lambda: LinkSender(spec=LinkSpec(flit_bytes=4)),
+    "receiver": lambda: LinkReceiver(spec=LinkSpec(flit_bytes=4)),
+}
+
+
+def written(build: Callable[[], Unit], folder: Path) -> tuple[Path, str]:
+    unit, emitter = build(), VerilogEmitter()
+    emitter.add(unit)
+    path = folder / f"{unit.unit_name}.v"
+    path.write_text(emitter.verilog())
+    (folder / "waivers.vlt").write_text(lint_waivers(unit.unit_name))
+    return path, unit.unit_name
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("build", UNITS.values(), ids=UNITS.keys())
+def test_verilator_finds_nothing(build: Callable[[], Unit], tmp_path: Path) -> None:
+    path, top = written(build, tmp_path)
+    folder = verilator_bin()
+    assert folder is not None
+    waivers = str(tmp_path / "waivers.vlt")
+    said = subprocess.run(
+        [
+            str(folder / "verilator"),
+            "--lint-only",
+            "-Wall",
+            "--top-module",
+            top,
+            waivers,
+            str(path),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (said.returncode, said.stderr) == (0, "")
+
+
+@pytest.mark.sim
+@pytest.mark.skipif(icarus_bin() is None, reason="Icarus is not installed")
+@pytest.mark.parametrize("build", UNITS.values(), ids=UNITS.keys())
+def test_icarus_reads_it(build: Callable[[], Unit], tmp_path: Path) -> None:
+    path, _ = written(build, tmp_path)
+    folder = icarus_bin()
+    assert folder is not None
+    said = subprocess.run(
+        [str(folder / "iverilog"), "-t", "null", str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (said.returncode, said.stderr) == (0, "")
