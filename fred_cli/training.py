@@ -292,7 +292,7 @@ def reproduce(sections: tuple[str, ...], csv_file: Path | None, as_json: bool) -
         return
     table(
         "Published figures and ours",
-        ("figure", "published", "ours", "ratio", "within", "verdict", "how"),
+        ("figure", "published", "ours", "ratio", "within", "verdict", "how", "source"),
         [
             (
                 row.what,
@@ -302,6 +302,7 @@ def reproduce(sections: tuple[str, ...], csv_file: Path | None, as_json: bool) -
                 "same" if row.tolerance is None else f"{row.tolerance:.3g}",
                 "ok" if row.ok else "MISS",
                 row.how,
+                row.source,
             )
             for row in rows
         ],
