@@ -39,10 +39,10 @@ ALGORITHMS: dict[str, tuple[str, ...]] = {
     "bidirectional_ring": PATTERNS,
     "halving_doubling": PATTERNS,
     "direct": PATTERNS,
-    "double_binary_tree": ("all_reduce", "broadcast", "reduce"),
+    "double_binary_tree": PATTERNS,
     "hierarchical_2d": _SCATTERED,
     "two_level_ring": _SCATTERED,
-    "in_network": (*_SCATTERED, "broadcast", "reduce"),
+    "in_network": PATTERNS,
     "multicast": ("broadcast",),
 }
 """Patterns that each algorithm has."""
@@ -197,6 +197,8 @@ def _of_fabric(
         raise _unfit(name, "switches with in-network collectives", topology, group)
     if pattern == "broadcast":
         return "in-network multicast", lambda b: multicast(b, group, chunk_bytes)
+    if pattern == "all_to_all":
+        return "in-network", _direct(group, chunk_bytes, pattern)
     return "in-network", lambda b: in_network(b, group, chunk_bytes, pattern)
 
 

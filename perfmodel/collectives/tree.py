@@ -30,16 +30,19 @@ def binary_tree(count: int) -> list[int | None]:
 def double_binary_tree(
     builder: ScheduleBuilder, members: Sequence[int], chunk_bytes: float, pattern: str
 ) -> None:
-    """Add an all-reduce, broadcast or reduce; the latter two from or to the first member.
+    """Add any collective; a broadcast or a reduce from or to the first member.
 
     An all-reduce reduces to the root of each tree and broadcasts from there. A broadcast or a
-    reduce runs on trees of the other members, of which the first feeds, or drains, both roots.
+    reduce runs on trees of the other members, of which the first feeds, or drains, both roots. The
+    others send up and down an edge only what is for, or from, the members below it; a
+    reduce-scatter adds up on the way to the root.
     """
+    if pattern in ("reduce_scatter", "all_gather", "all_to_all"):
+        _scattered(builder, members, chunk_bytes / 2, pattern)
+        return
     rooted = pattern != "all_reduce"
     nodes = list(members[1:] if rooted else members)
-    # The second tree is the first one's mirror image, or if odd shifted by one.
-    order = nodes[::-1] if len(nodes) % 2 == 0 else nodes[1:] + nodes[:1]
-    for placed in (nodes, order):
+    for placed in _two_orders(nodes):
         parents = binary_tree(len(placed))
         root = placed[parents.index(None)]
         shard = builder.add_shard(members[0] if rooted else root, chunk_bytes / 2)
@@ -54,6 +57,55 @@ def double_binary_tree(
         if pattern != "reduce":
             for parent, child in edges:
                 builder.send((parent,), (child,), (shard,), "copy")
+
+
+def _two_orders(nodes: list[int]) -> tuple[list[int], list[int]]:
+    """Return the members of both trees in order.
+
+    The second is the first one's mirror image, or if their number is odd shifted by one.
+    """
+    return nodes, nodes[::-1] if len(nodes) % 2 == 0 else nodes[1:] + nodes[:1]
+
+
+def _scattered(
+    builder: ScheduleBuilder, members: Sequence[int], half_bytes: float, pattern: str
+) -> None:
+    """Add a collective in which members own shards, or send one to each other."""
+    share = half_bytes / len(members)
+    for placed in _two_orders(list(members)):
+        parents = binary_tree(len(placed))
+        edges = _edges(placed, parents, placed[parents.index(None)])
+        below = {member: {member} for member in placed}
+        for parent, child in reversed(edges):
+            below[parent] |= below[child]
+        if pattern == "all_to_all":
+            pairs = [(a, b) for a in members for b in members if a != b]
+            shard = {(a, b): builder.add_shard(a, share, b) for a, b in pairs}
+            leave = {
+                c: [shard[a, b] for a, b in pairs if a in s and b not in s]
+                for c, s in below.items()
+            }
+            enter = {
+                c: [shard[a, b] for a, b in pairs if b in s and a not in s]
+                for c, s in below.items()
+            }
+        else:
+            own = {member: builder.add_shard(member, share) for member in members}
+            everything = list(own.values())
+            inside = {
+                c: [own[member] for member in members if member in s] for c, s in below.items()
+            }
+            outside = {
+                c: [own[member] for member in members if member not in s] for c, s in below.items()
+            }
+            scatter = pattern == "reduce_scatter"
+            leave = dict.fromkeys(placed, everything) if scatter else inside
+            enter = inside if scatter else outside
+        upwards = "reduce" if pattern == "reduce_scatter" else "copy"
+        for parent, child in reversed(edges):
+            builder.send((child,), (parent,), leave[child], upwards)
+        for parent, child in edges:
+            builder.send((parent,), (child,), enter[child], "copy")
 
 
 def _edges(

@@ -86,12 +86,9 @@ def test_bad_request_is_refused(pattern: str, groups: list[list[int]], message: 
         (
             "fred-d",
             "all_to_all",
-            "double_binary_tree",
+            "multicast",
             20,
-            (
-                "pattern: must be one of all_reduce, broadcast, reduce with "
-                "double_binary_tree, not 'all_to_all'"
-            ),
+            "pattern: must be one of broadcast with multicast, not 'all_to_all'",
         ),
         (
             "mesh:5x4",
