@@ -73,6 +73,11 @@ class Layer:
         return sum(operator.parameters for operator in self.operators)
 
     @cached_property
+    def moved_numbers(self) -> float:
+        """Activations that a sample reads from and writes to memory; weights come on top."""
+        return sum(operator.moved_numbers for operator in self.operators)
+
+    @cached_property
     def forward_flops(self) -> float:
         """Operations of a sample in matrix products and convolutions, as published totals count."""
         counted = ("matmul", "attention", "convolution")

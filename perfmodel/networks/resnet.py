@@ -45,7 +45,8 @@ def resnet(blocks: Sequence[int], image: int, classes: int) -> Network:
             output = channels * size**2
             operators.append(Operator("residual", "elementwise", output, 0, 3 * output))
             layers.append(_layer(f"block {stage + 1}.{block + 1}", operators, output))
-    pooling = Operator("average", "elementwise", channels * 49, 0, channels * 50)
+    last = layers[-1].output_numbers
+    pooling = Operator("average", "elementwise", last, 0, last + channels)
     weights = (channels + 1) * classes
     head = Operator("classifier", "matmul", 2 * channels * classes, weights, channels + classes)
     layers.append(_layer("classifier", [pooling, head], classes))

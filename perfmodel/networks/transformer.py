@@ -15,9 +15,10 @@ def transformer(layers: int, hidden: int, heads: int, sequence: int, vocabulary:
     sample 24 l s h^2 (1 + s/(6 h)) + 2 s h V operations of matrix products. Model parallelism
     splits each layer by heads and by columns and rows of its matrices, with two all-reduces of
     s h activations per pass (Megatron-LM, Shoeybi et al., arXiv 1909.08053, section 3). Stored
-    activations are s h (34 + 5 a s/h) bytes per layer (Korthikanti et al., arXiv 2205.05198,
-    equation 2). The embedding is split by words, with one all-reduce; the logits share its
-    weights. Samples come as tokens of four bytes.
+    activations are s h (34 + 5 a s/h) bytes per layer, nothing recomputed (Korthikanti et al.,
+    arXiv 2205.05198, equation 2). The embedding is split by words, with one all-reduce; the
+    logits share its weights, and their loss is reduced by tokens. Samples come as tokens of four
+    bytes.
 
     Parameters
     ----------
@@ -35,10 +36,12 @@ def transformer(layers: int, hidden: int, heads: int, sequence: int, vocabulary:
     s, h = sequence, hidden
     words = Operator("words", "embedding", s * h, vocabulary * h, 2 * s * h)
     positions = Operator("positions", "elementwise", s * h, s * h, 3 * s * h)
-    # The embedding is reduced once forward; its backward pass needs nothing, but is taken alike.
+    # Reduced once forward. Its backward pass needs nothing, but is taken alike: it stands for the
+    # gradient of what the logits read, which Megatron-LM reduces at the head and the head here
+    # does not.
     embedding = Layer("embedding", (words, positions), s * h, s * h, 1, s * h, True)
     block = _block(hidden, heads, sequence)
-    norm = Operator("final norm", "elementwise", 5 * s * h, 0, 2 * s * h)
+    norm = Operator("final norm", "normalization", 5 * s * h, 0, 2 * s * h)
     logits = Operator("logits", "matmul", 2 * s * h * vocabulary, 0, s * h + s * vocabulary)
     head = Layer("head", (norm, logits), s * vocabulary, 2 * s * h + s * vocabulary, 1, s, True)
     return Network((embedding, *[block] * layers, head), input_bytes=TOKEN_BYTES * sequence)

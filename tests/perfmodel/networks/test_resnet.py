@@ -40,3 +40,12 @@ def test_stem_worked_by_hand() -> None:
 
 def test_images_come_in_two_bytes_a_number() -> None:
     assert resnet(R152, image=224, classes=1000).input_bytes == 2 * 3 * 224**2
+
+
+@pytest.mark.parametrize("image", [64, 224, 448])
+def test_average_reads_what_the_last_block_hands_on(image: int) -> None:
+    block, classifier = resnet(R152, image=image, classes=10).layers[-2:]
+    average = classifier.operators[0]
+    assert block.output_numbers == 2048 * (image // 32) ** 2
+    assert average.flops == block.output_numbers
+    assert average.moved_numbers == block.output_numbers + 2048

@@ -1,18 +1,19 @@
-"""Tests of perfmodel.training.placement and search."""
+"""Tests of perfmodel.training.placement."""
 
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
 from perfmodel.topology.parse import parse_topology
-from perfmodel.training.operations import Operations
 from perfmodel.training.placement import POLICIES, place
-from perfmodel.training.search import anneal, communication_s, default_placement
-from perfmodel.workload import load_workload
 
 GPT = Strategy(2, 5, 2)
+COLUMNS = 12
+MESH = parse_topology(f"mesh:{COLUMNS}x11")
 
 
 @pytest.mark.parametrize(
@@ -71,36 +72,42 @@ def test_impossible_placement_is_refused(
         place(parse_topology(topology), strategy, policy)
 
 
-def cost(policy: str, workload: str, strategy: Strategy) -> float:
-    mesh, job = parse_topology("mesh:5x4"), load_workload(workload)
-    return communication_s(Operations(mesh, default_placement(mesh, job, strategy, policy)), job)
+@given(st.integers(1, 5), st.integers(1, 5), st.integers(1, 5), st.sampled_from(POLICIES))
+def test_groups_of_any_strategy_cover_its_workers_once(
+    mp: int, dp: int, pp: int, policy: str
+) -> None:
+    placed = place(MESH, Strategy(mp, dp, pp), policy)
+    stages = range(pp)
+    for groups, size in (
+        ([group for s in stages for group in placed.mp_groups(s)], mp),
+        ([group for s in stages for group in placed.dp_groups(s)], dp),
+    ):
+        assert {len(group) for group in groups} == {size}
+        assert sorted(npu for group in groups for npu in group) == sorted(placed.npus)
+    for stage in stages:
+        members = [{npu for group in groups for npu in group} for groups in (
+            placed.mp_groups(stage), placed.dp_groups(stage)
+        )]
+        assert members[0] == members[1]
+        for one in placed.mp_groups(stage):
+            for other in placed.dp_groups(stage):
+                assert len(set(one) & set(other)) == 1
 
 
-@pytest.mark.parametrize("strategy", [GPT, Strategy(4, 5, 1), Strategy(3, 3, 2)])
-def test_auto_is_the_best_policy_and_annealing_no_worse(strategy: Strategy) -> None:
-    auto = cost("auto", "gpt-3", strategy)
-    assert auto == min(cost(policy, "gpt-3", strategy) for policy in POLICIES)
-    mesh, job = parse_topology("mesh:5x4"), load_workload("gpt-3")
-    start = place(mesh, strategy, "linear")
-    found = anneal(mesh, job, start, steps=60, seed=1)
-    assert len(set(found.npus)) == strategy.workers
-    here = communication_s(Operations(mesh, start), job)
-    assert communication_s(Operations(mesh, found), job) <= here
-    assert anneal(mesh, job, start, steps=60, seed=1) == found
+@given(st.integers(1, 4), st.integers(1, 4), st.integers(2, 4))
+def test_multicasts_go_from_the_first_of_a_stage_to_all_of_another(
+    mp: int, dp: int, pp: int
+) -> None:
+    placed = place(MESH, Strategy(mp, dp, pp), "snake")
+    for here, there in ((0, 1), (1, 0), (pp - 1, 0)):
+        found = placed.multicasts(here, there)
+        assert [one[0] for one in found] == [group[0] for group in placed.mp_groups(here)]
+        assert [one[1:] for one in found] == list(placed.mp_groups(there))
 
 
-def test_annealing_finds_neighbours_for_scattered_pairs() -> None:
-    mesh, job = parse_topology("mesh:4x4"), load_workload("transformer-17b")
-    strategy = Strategy(2, 1, 1)
-    start = place(mesh, strategy, "linear")
-    apart = type(start)(strategy, (0, 15), "linear")
-    slow, quick = (
-        communication_s(Operations(mesh, one), job)
-        for one in (apart, anneal(mesh, job, apart, steps=200))
-    )
-    assert quick <= slow
-
-
-def test_fred_keeps_the_placement_of_the_paper() -> None:
-    fred, job = parse_topology("fred-d"), load_workload("gpt-3")
-    assert default_placement(fred, job, GPT, "auto").npus == tuple(range(20))
+@pytest.mark.parametrize("policy", ["snake", "column_snake"])
+def test_snakes_only_step_to_neighbours(policy: str) -> None:
+    placed = place(MESH, Strategy(1, 1, MESH.npus), policy)
+    for here, there in zip(placed.npus, placed.npus[1:], strict=False):
+        across = abs(here % COLUMNS - there % COLUMNS), abs(here // COLUMNS - there // COLUMNS)
+        assert sorted(across) == [0, 1]

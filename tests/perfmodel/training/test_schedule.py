@@ -1,13 +1,10 @@
-"""Tests of perfmodel.training.schedule and of how layers become stages."""
-
-from itertools import combinations
+"""Tests of perfmodel.training.schedule."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from perfmodel.training.schedule import SCHEDULES, microbatches_held, stage_order
-from perfmodel.training.stages import balanced_stages
 
 
 def words(schedule: str, stage: int, stages: int, microbatches: int) -> str:
@@ -48,15 +45,53 @@ def test_every_pass_comes_once_and_backward_after_forward(
     assert most <= microbatches_held(schedule, stages, microbatches)
 
 
-@given(st.lists(st.integers(0, 9), min_size=1, max_size=9), st.data())
-def test_stages_are_the_best_balanced_ones(costs: list[int], data: st.DataObject) -> None:
-    stages = data.draw(st.integers(1, len(costs)))
-    cuts = balanced_stages([float(cost) for cost in costs], stages)
-    assert len(cuts) == stages
-    assert [i for cut in cuts for i in cut] == list(range(len(costs)))
-    assert all(len(cut) for cut in cuts)
-    best = min(
-        max(sum(costs[a:b]) for a, b in zip((0, *inner), (*inner, len(costs)), strict=True))
-        for inner in combinations(range(1, len(costs)), stages - 1)
-    )
-    assert max(sum(costs[i] for i in cut) for cut in cuts) == pytest.approx(best)
+@pytest.mark.parametrize(
+    ("stage", "expected"),
+    [
+        (0, "f0 f1 f2 f3 b0 f4 b1 f5 b2 b3 b4 b5"),
+        (1, "f0 f1 f2 b0 f3 b1 f4 b2 f5 b3 b4 b5"),
+        (2, "f0 f1 b0 f2 b1 f3 b2 f4 b3 f5 b4 b5"),
+        (3, "f0 b0 f1 b1 f2 b2 f3 b3 f4 b4 f5 b5"),
+    ],
+)
+def test_1f1b_of_four_stages_and_six_microbatches(stage: int, expected: str) -> None:
+    assert words("1f1b", stage, 4, 6) == expected
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_one_microbatch_goes_there_and_back(schedule: str) -> None:
+    assert [words(schedule, stage, 3, 1) for stage in range(3)] == ["f0 b0"] * 3
+
+
+@pytest.mark.parametrize(
+    ("schedule", "stages", "microbatches", "expected"),
+    [("gpipe", 4, 8, 8), ("1f1b", 4, 8, 4), ("1f1b", 8, 4, 4), ("gpipe", 8, 4, 4)],
+)
+def test_first_stage_holds_so_many_microbatches(
+    schedule: str, stages: int, microbatches: int, expected: int
+) -> None:
+    assert microbatches_held(schedule, stages, microbatches) == expected
+
+
+@given(st.sampled_from(SCHEDULES), st.integers(1, 8), st.integers(1, 12))
+def test_stages_in_these_orders_never_wait_for_each_other_in_a_circle(
+    schedule: str, stages: int, microbatches: int
+) -> None:
+    left = [stage_order(schedule, stage, stages, microbatches) for stage in range(stages)]
+    done: set[tuple[str, int, int]] = set()
+    moved = True
+    while moved:
+        moved = False
+        for stage, order in enumerate(left):
+            while order:
+                way, number = order[0]
+                before = stage - 1 if way == "forward" else stage + 1
+                first = way == "forward" and stage == 0
+                turn = way == "backward" and stage == stages - 1
+                needed = ("forward", stage, number) if turn else (way, before, number)
+                if not first and needed not in done:
+                    break
+                done.add((way, stage, number))
+                order.pop(0)
+                moved = True
+    assert not any(left)

@@ -1,0 +1,98 @@
+"""Tests of perfmodel.training.search."""
+
+from dataclasses import replace
+
+import pytest
+
+from fred_hw.compiler.placement import Strategy
+from fred_hw.errors import InputError
+from perfmodel.topology.parse import FABRICS, parse_topology
+from perfmodel.training.operations import Operations
+from perfmodel.training.placement import POLICIES, Placement, place
+from perfmodel.training.search import anneal, communication_s, default_placement
+from perfmodel.workload import load_workload
+
+GPT = Strategy(2, 5, 2)
+MESH = parse_topology("mesh:5x4")
+SMALL = parse_topology("mesh:4x2")
+
+
+def cost(placed: Placement, workload: str = "gpt-3") -> float:
+    topology = SMALL if max(placed.npus) < SMALL.npus else MESH
+    return communication_s(Operations(topology, placed), load_workload(workload))
+
+
+@pytest.mark.parametrize("strategy", [GPT, Strategy(4, 5, 1), Strategy(3, 3, 2)], ids=str)
+def test_auto_is_the_best_of_the_policies(strategy: Strategy) -> None:
+    job = load_workload("gpt-3")
+    auto = communication_s(Operations(MESH, default_placement(MESH, job, strategy)), job)
+    for policy in POLICIES:
+        placed = default_placement(MESH, job, strategy, policy)
+        assert placed.policy == policy
+        assert auto <= communication_s(Operations(MESH, placed), job)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("workload", ["gpt-3", "transformer-17b"])
+def test_annealing_is_never_worse_than_auto(workload: str, seed: int) -> None:
+    job = load_workload(workload)
+    start = default_placement(SMALL, job, Strategy(2, 2, 2))
+    found = anneal(SMALL, job, start, steps=30, seed=seed)
+    assert cost(found, workload) <= cost(start, workload)
+
+
+def test_annealing_depends_on_its_seed_only() -> None:
+    job = load_workload("gpt-3")
+    start = Placement(Strategy(2, 2, 1), (0, 7, 3, 4), "by hand")
+    found = [anneal(SMALL, job, start, steps=40, seed=seed) for seed in (5, 5, 6, 7, 8)]
+    assert found[0] == found[1]
+    assert len({one.npus for one in found}) > 1
+
+
+def test_annealing_keeps_workers_apart_and_may_use_free_npus() -> None:
+    job = load_workload("transformer-17b")
+    strategy = Strategy(2, 1, 1)
+    apart = Placement(strategy, (0, 7), "by hand")
+    found = anneal(SMALL, job, apart, steps=100)
+    assert len(set(found.npus)) == 2 and set(found.npus) <= set(range(SMALL.npus))
+    assert (found.policy, found.strategy) == ("anneal", strategy)
+    assert cost(found, "transformer-17b") < cost(apart, "transformer-17b")
+
+
+def test_annealing_that_finds_nothing_returns_its_start() -> None:
+    # A single worker neither sends nor receives, wherever it is.
+    start = place(SMALL, Strategy(1, 1, 1))
+    job = load_workload("resnet-152")
+    assert cost(start, "resnet-152") == 0.0
+    assert anneal(SMALL, job, start, steps=20) is start
+
+
+@pytest.mark.parametrize(("better", "policy"), [(True, "anneal"), (False, "linear")])
+def test_judge_has_the_last_word_on_what_annealing_finds(better: bool, policy: str) -> None:
+    job = replace(load_workload("transformer-17b"), microbatches=1, samples_per_replica=1)
+    asked: list[str] = []
+
+    def judge(placed: Placement) -> float:
+        asked.append(placed.policy)
+        return 1.0 if (placed.policy == "anneal") == better else 2.0
+
+    found = default_placement(SMALL, job, Strategy(2, 2, 2), "anneal", judge)
+    if "anneal" in asked:  # else no swap was better than the best policy
+        assert (found.policy == "anneal") == better
+    else:
+        assert found == default_placement(SMALL, job, Strategy(2, 2, 2))
+    assert policy == "anneal" or found.policy != "anneal"
+
+
+@pytest.mark.parametrize("policy", ["auto", "anneal"])
+@pytest.mark.parametrize("fabric", [name for name in FABRICS if name.startswith("fred")])
+def test_fred_keeps_the_placement_of_the_paper(fabric: str, policy: str) -> None:
+    placed = default_placement(parse_topology(fabric), load_workload("gpt-3"), GPT, policy)
+    assert (placed.npus, placed.policy) == (tuple(range(20)), "linear")
+
+
+@pytest.mark.parametrize("policy", ["auto", "anneal", *POLICIES])
+def test_strategy_that_does_not_fit_is_refused_by_every_policy(policy: str) -> None:
+    message = r"^strategy: must fit the 8 NPUs of mesh:4x2, not need 9 as MP1-DP9-PP1$"
+    with pytest.raises(InputError, match=message):
+        default_placement(SMALL, load_workload("gpt-3"), Strategy(1, 9, 1), policy)
