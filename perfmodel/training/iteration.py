@@ -93,6 +93,9 @@ def simulate_iteration(
     """
     strategy, network = placement.strategy, workload.network
     _check(workload, placement)
+    if not topology.io_nodes:
+        message = "must have I/O controllers, which load the input, not none"
+        raise InputError(topology.name, "io_controllers", message)
     operations = operations or Operations(topology, placement)
     samples = workload.samples_per_replica / workload.microbatches
     seconds: dict[Layer, tuple[float, float]] = {}
