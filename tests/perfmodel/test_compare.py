@@ -4,6 +4,8 @@ import pytest
 
 from fred_hw.errors import InputError
 from perfmodel.compare import compare
+from perfmodel.compute import PEAK_FLOPS, Npu
+from perfmodel.published import SPEEDUP_C
 from perfmodel.topology.parse import FABRICS
 from perfmodel.workload import WORKLOADS
 
@@ -29,3 +31,27 @@ def test_speedup_is_over_the_first_fabric_and_fred_d_is_fastest() -> None:
 def test_unknown_name_is_refused() -> None:
     with pytest.raises(InputError, match=r"^workload: must be .*, not 'bert'$"):
         compare(workloads=["bert"])
+
+
+@pytest.mark.parametrize("first", FABRICS)
+def test_any_fabric_can_come_first(first: str) -> None:
+    rows = compare([first, "fred-d"], ["resnet-152"])
+    assert rows[0].speedup == 1.0 and rows[1].speedup >= 1.0
+
+
+def test_calibrated_speedup_of_fred_c_is_the_published() -> None:
+    rows = compare(["mesh:5x4", "fred-c"], ["resnet-152"], compute="calibrated")
+    assert rows[1].speedup == pytest.approx(SPEEDUP_C["resnet-152"].value, rel=1e-3)
+    assert {row.estimate.compute_model for row in rows} == {"calibrated"}
+
+
+def test_given_npu_is_used() -> None:
+    slow = Npu(peak_flops=PEAK_FLOPS / 10)
+    usual, other = (compare(["fred-d"], ["resnet-152"], npu=npu) for npu in (None, slow))
+    assert other[0].estimate.compute_s > usual[0].estimate.compute_s
+
+
+def test_strategy_that_does_not_fit_a_fabric_is_refused() -> None:
+    message = r"^strategy: must fit the 4 NPUs of mesh:2x2, not need 20 as MP1-DP20-PP1$"
+    with pytest.raises(InputError, match=message):
+        compare(["mesh:5x4", "mesh:2x2"], ["resnet-152"])

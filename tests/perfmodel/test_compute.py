@@ -3,6 +3,8 @@
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from perfmodel.compute import EFFICIENCY, PEAK_FLOPS, Npu, layer_time
 from perfmodel.networks.layers import KINDS, Layer, Operator
@@ -74,7 +76,32 @@ def test_missing_efficiency_is_refused() -> None:
         Npu(efficiency={"matmul": 0.5})
 
 
+@given(st.integers(1, 64), st.integers(1, 64), st.integers(1, 20))
+def test_more_samples_take_longer_and_more_npus_less(samples: int, more: int, mp: int) -> None:
+    one = load_workload("transformer-17b").network.layers[1]
+    usual = layer_time(one, samples, mp, Npu())
+    assert layer_time(one, samples + more, mp, Npu()).forward_s > usual.forward_s
+    assert layer_time(one, samples, mp + 1, Npu()).forward_s < usual.forward_s
+    assert usual.backward_s == pytest.approx(2 * usual.forward_s)
+
+
+@pytest.mark.parametrize("share", [0.25, 0.5, 1.0])
+@pytest.mark.parametrize("kind", KINDS)
+def test_efficiency_divides_the_rate_of_its_kind_only(kind: str, share: float) -> None:
+    npu = Npu(100.0, 1e9, 1.0, {**ALL_HALF, kind: share})
+    for other in KINDS:
+        expected = 100.0 / (100.0 * (share if other == kind else 0.5))
+        assert npu.time_s(other, 100.0, 0.0) == pytest.approx(expected)
+
+
+def test_weights_are_read_once_for_all_samples() -> None:
+    one = layer(Operator("product", "matmul", 0.0, 1000, 1.0))
+    first, both = (layer_time(one, samples, 1, SLOW).forward_s for samples in (1, 2))
+    assert (first, both) == (2 * (1 + 1000) / 10.0, 2 * (2 + 1000) / 10.0)
+
+
+@pytest.mark.parametrize("share", [0.0, -1.0, float("nan")])
 @pytest.mark.parametrize("name", ["peak_flops", "hbm_bytes_per_s", "hbm_bytes"])
-def test_bad_rate_is_refused(name: str) -> None:
-    with pytest.raises(ValueError, match=rf"^Npu {name} must be above 0, not 0\.0$"):
-        Npu(**{name: 0.0})  # type: ignore[arg-type]
+def test_rates_that_are_not_above_zero_are_refused(name: str, share: float) -> None:
+    with pytest.raises(ValueError, match=rf"^Npu {name} must be above 0, not {share}$"):
+        Npu(**{name: share})  # type: ignore[arg-type]

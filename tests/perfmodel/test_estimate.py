@@ -1,16 +1,16 @@
-"""Tests of perfmodel.estimate and calibration."""
+"""Tests of perfmodel.estimate."""
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from fred_hw.errors import InputError
-from perfmodel.calibration import calibrate
 from perfmodel.compute import EFFICIENCY, Npu
 from perfmodel.estimate import Estimate, estimate, with_batch
-from perfmodel.published import SPEEDUP_C, SPEEDUP_D
 from perfmodel.topology.parse import parse_topology
-from perfmodel.workload import WORKLOADS, load_workload
+from perfmodel.workload import load_workload
 
 
 def run(topology: str, workload: str, strategy: str | None = None, **more: object) -> Estimate:
@@ -60,21 +60,6 @@ def test_lower_efficiency_changes_compute_only() -> None:
     assert slow.exposed_s.dp == pytest.approx(fast.exposed_s.dp)
 
 
-@pytest.mark.parametrize("workload", WORKLOADS)
-def test_calibration_reaches_fred_c_and_predicts_fred_d(workload: str) -> None:
-    found = calibrate(workload)
-    assert found.reached and found.published == SPEEDUP_C[workload].value
-    mesh, c, d = (
-        run(name, workload, compute="calibrated") for name in ("mesh:5x4", "fred-c", "fred-d")
-    )
-    speedup = mesh.iteration_time_s / c.iteration_time_s
-    assert speedup == pytest.approx(SPEEDUP_C[workload].value, rel=1e-3)
-    predicted = mesh.iteration_time_s / d.iteration_time_s
-    assert predicted == pytest.approx(SPEEDUP_D[workload].value, rel=0.05)
-    assert c.compute_model == "calibrated" and c.compute_scale == found.scale
-    assert any("compute is calibrated" in text for text in c.provenance.assumptions)
-
-
 @pytest.mark.parametrize(
     ("strategy", "message"),
     [
@@ -117,3 +102,95 @@ def test_batch_that_does_not_divide_is_refused() -> None:
     message = r"^gpt-3: microbatches: must divide 16 samples per replica, not be 3$"
     with pytest.raises(InputError, match=message):
         with_batch(load_workload("gpt-3"), 16, 3)
+
+
+MESH = "kind: mesh\ncolumns: 5\nrows: 4\n"
+FRED = """\
+kind: fred
+l1:
+  - {count: 5, npus: 4, io_controllers: 4, record: l1-12}
+l2_record: l2-10
+l1_l2_bytes_per_s: 12e12
+in_network: true
+"""
+
+
+def wafer(folder: Path, text: str) -> str:
+    path = folder / "wafer.yaml"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize("text", [MESH, FRED], ids=["mesh", "fred"])
+def test_wafer_from_a_file_is_estimated(tmp_path: Path, text: str) -> None:
+    result = run(wafer(tmp_path, text), "resnet-152")
+    assert result.topology == str(tmp_path / "wafer.yaml")
+    assert result.iteration_time_s > result.compute_s > 0
+
+
+@pytest.mark.parametrize("value", ["0", "-1", ".nan"])
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        (MESH, "link_bytes_per_s"),
+        (MESH, "io_bytes_per_s"),
+        (FRED.replace("l1_l2_bytes_per_s: 12e12\n", ""), "l1_l2_bytes_per_s"),
+        (FRED, "npu_l1_bytes_per_s"),
+    ],
+)
+def test_links_without_bandwidth_are_refused(
+    tmp_path: Path, text: str, field: str, value: str
+) -> None:
+    path = wafer(tmp_path, f"{text}{field}: {value}\n")
+    given = value.removeprefix(".")
+    message = f"{path}: {field}: must be a number above 0, not {given}"
+    with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
+        parse_topology(path)
+
+
+def test_unknown_field_of_a_wafer_is_refused(tmp_path: Path) -> None:
+    path = wafer(tmp_path, FRED + "wafers: 2\n")
+    with pytest.raises(InputError, match=rf"^{re.escape(path)}: wafers: unknown key; allowed are "):
+        parse_topology(path)
+
+
+def test_wafer_without_io_controllers_is_refused(tmp_path: Path) -> None:
+    path = wafer(tmp_path, FRED.replace("io_controllers: 4", "io_controllers: 0"))
+    with pytest.raises(InputError, match=r"must have I/O controllers"):
+        run(path, "resnet-152")
+
+
+def test_verdict_of_what_fits_only_recomputed_is_given_and_not_refused() -> None:
+    result = run("fred-d", "gpt-3")
+    assert result.memory_verdict == result.memory.verdict == "fits if recomputed"
+
+
+@pytest.mark.parametrize("mode", ["stationary", "streaming"])
+def test_refused_mode_is_the_field_that_is_named(mode: str) -> None:
+    job = replace(load_workload("transformer-1t"), mode=mode)
+    with pytest.raises(InputError) as caught:
+        estimate(parse_topology("fred-d"), job, npu=Npu(hbm_bytes=1e9))
+    assert (caught.value.source, caught.value.field) == ("transformer-1t", "mode")
+
+
+@pytest.mark.parametrize(
+    ("option", "field"), [("placement", "placement"), ("algorithm", "algorithm")]
+)
+def test_unknown_option_is_refused(option: str, field: str) -> None:
+    with pytest.raises(InputError, match=rf"^{field}: must be one of auto, .*, not 'best'$"):
+        run("mesh:5x4", "resnet-152", **{option: "best"})
+
+
+def test_samples_and_microbatches_of_another_batch() -> None:
+    job = with_batch(load_workload("gpt-3"), 40, 8)
+    assert (job.samples_per_replica, job.microbatches) == (40, 8)
+    assert estimate(parse_topology("fred-d"), job).minibatch == 40 * 5
+
+
+def test_assumptions_are_those_of_the_mode_and_the_strategy() -> None:
+    stationary, streaming = (
+        " ".join(run("fred-d", name).provenance.assumptions) for name in ("resnet-152", "gpt-3")
+    )
+    assert "ZeRO stage 2" in stationary and "storage keeps up" not in stationary
+    assert "storage keeps up" in streaming and "ZeRO stage 2" not in streaming
+    assert "Megatron-LM" in streaming and "Megatron-LM" not in stationary

@@ -1,9 +1,11 @@
 """Tests of perfmodel.reproduce."""
 
+import re
+
 import pytest
 
-from perfmodel.published import SWEEPS
-from perfmodel.reproduce import SECTIONS, reproduce
+from perfmodel.published import BISECTION, SWEEPS, WAFER_BANDWIDTH, Published
+from perfmodel.reproduce import SECTIONS, ReproduceRow, reproduce
 
 
 @pytest.mark.parametrize("section", ["bandwidth", "wafer", "speedups"])
@@ -46,3 +48,44 @@ def test_misses_of_the_sweeps_stay_visible() -> None:
 
 def test_sections_are_all_there() -> None:
     assert SECTIONS == ("bandwidth", "wafer", "speedups", "sweeps")
+
+
+def test_ids_are_unique_and_begin_with_their_subject() -> None:
+    ids = [row.id for row in reproduce(["bandwidth", "wafer", "speedups"])]
+    assert len(set(ids)) == len(ids)
+    assert all(re.fullmatch(r"[a-z0-9:/-]+", name) for name in ids)
+
+
+def test_sections_are_given_in_their_own_order_and_others_left_out() -> None:
+    wafer, bandwidth = (list(reproduce([name])) for name in ("wafer", "bandwidth"))
+    assert list(reproduce(["wafer", "bandwidth"])) == bandwidth + wafer
+    assert list(reproduce([])) == []
+
+
+def bandwidth_row(name: str) -> ReproduceRow:
+    return next(row for row in reproduce(["bandwidth"]) if row.id == name)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "ok"),
+    [(0.94, False), (0.951, True), (1.0, True), (1.049, True), (1.06, False), (2.0, False)],
+)
+def test_ratio_outside_the_tolerance_is_not_ok(
+    monkeypatch: pytest.MonkeyPatch, ratio: float, ok: bool
+) -> None:
+    name = "bandwidth/wafer/fred-d"
+    model = bandwidth_row(name).model
+    assert isinstance(model, float)
+    figure = Published(model * 1e12 / ratio, "made up")
+    monkeypatch.setitem(WAFER_BANDWIDTH, "fred-d", figure)
+    row = bandwidth_row(name)
+    assert row.ratio == pytest.approx(ratio) and row.tolerance == 0.05
+    assert (row.ok, row.source, row.model) == (ok, "made up", model)
+
+
+def test_miss_stays_in_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = [row.id for row in reproduce(["wafer"])]
+    monkeypatch.setitem(BISECTION, "fred-c", Published(1.0, "made up"))
+    rows = list(reproduce(["wafer"]))
+    assert [row.id for row in rows] == before
+    assert [row.id for row in rows if not row.ok] == ["bisection/fred-c"]

@@ -3,7 +3,10 @@
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
 from perfmodel.networks.transformer import transformer
 from perfmodel.published import SWEEPS
@@ -63,3 +66,74 @@ def test_weights_that_do_not_fit_are_marked() -> None:
         ("MP1-DP20-PP1", False),
     ]
     assert rows[-1].estimate.memory_verdict == "weights do not fit"
+
+
+@given(st.sampled_from(["resnet-152", "transformer-17b", "transformer-1t"]), st.integers(1, 200))
+def test_microbatches_divide_the_samples_and_fill_the_pipeline_if_they_can(
+    name: str, samples: int
+) -> None:
+    job = load_workload(name)
+    rule = microbatch_rule(job, samples)
+    assert set(rule) >= set(range(1, len(job.network.layers) + 1))
+    assert rule[1] == 1
+    for stages, found in rule.items():
+        assert samples % found == 0
+        published = name in SWEEPS and samples == SWEEPS[name].samples_per_replica
+        if stages > 1 and not published:
+            assert found == samples or found >= 2 * stages
+
+
+@pytest.mark.parametrize("name", SWEEPS)
+def test_other_samples_do_not_take_the_published_microbatches(name: str) -> None:
+    rule = microbatch_rule(load_workload(name), 80)
+    assert [rule[stages] for stages in (1, 2, 4, 5, 10, 20)] == [1, 4, 8, 10, 20, 40]
+
+
+def test_feasible_goes_with_the_layers() -> None:
+    small = replace(load_workload("resnet-152"), network=transformer(1, 8, 2, 4, 10))
+    assert {one.pp for one in feasible(small, 20, 1)} == {1, 2, 3}
+
+
+def test_every_strategy_meets_every_fabric() -> None:
+    fabrics = [parse_topology(name) for name in ("mesh:5x4", "fred-a", "fred-d")]
+    job = load_workload("resnet-152")
+    choices = feasible(job, 20, 20)
+    rows = sweep(fabrics, job, choices, 16)
+    assert {(row.estimate.topology, row.estimate.strategy) for row in rows} == {
+        (fabric.name, str(one)) for fabric in fabrics for one in choices
+    }
+    assert len(rows) == len(fabrics) * len(choices)
+    for row in rows:
+        dp = Strategy.parse(row.estimate.strategy).dp
+        assert row.estimate.minibatch == 16 * dp
+        assert row.estimate.time_per_sample_s == row.estimate.iteration_time_s / (16 * dp)
+
+
+def test_what_does_not_fit_comes_last_though_it_is_fastest() -> None:
+    # With all compute and communication alike, less memory is what the strategies differ in.
+    large = transformer(64, 8192, 64, 2048, 50257)
+    job = replace(load_workload("transformer-17b"), name="large", network=large)
+    choices = [Strategy(1, 20, 1), Strategy(20, 1, 1), Strategy(4, 5, 1), Strategy(10, 2, 1)]
+    rows = sweep([parse_topology("fred-d")], job, choices, 40)
+    verdicts = [row.feasible for row in rows]
+    assert verdicts == sorted(verdicts, reverse=True) and not all(verdicts)
+    for row in rows:
+        memory = row.estimate.memory
+        assert row.feasible == (memory.state_bytes <= memory.available_bytes)
+    assert rows[-1].estimate.time_per_sample_s < rows[0].estimate.time_per_sample_s
+
+
+def test_sweep_refuses_what_it_cannot_run() -> None:
+    fabric, job = [parse_topology("fred-d")], load_workload("transformer-17b")
+    with pytest.raises(InputError, match=r"^compute: must be one of .*, not 'guessed'$"):
+        sweep(fabric, job, [job.strategy], compute="guessed")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"^strategy: must fit the 20 NPUs of fred-d, not need 21"):
+        sweep(fabric, job, [Strategy(3, 7, 1)])
+    with pytest.raises(InputError, match=r"^strategy: must have MP1, as the layers of resnet-152"):
+        sweep(fabric, load_workload("resnet-152"), [Strategy(2, 10, 1)])
+
+
+@pytest.mark.xfail(reason="microbatches of so many stages end in a KeyError", raises=KeyError)
+def test_sweep_refuses_more_stages_than_layers() -> None:
+    with pytest.raises(InputError, match=r"^strategy: must have at most the 52 layers"):
+        sweep([parse_topology("mesh:8x8")], load_workload("resnet-152"), [Strategy(1, 1, 53)])

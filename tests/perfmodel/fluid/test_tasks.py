@@ -46,6 +46,17 @@ def test_compute_and_transfers_run_side_by_side() -> None:
     assert run.time_s == pytest.approx(4.0)
 
 
+def test_compute_is_not_slowed_by_transfers_that_slow_each_other() -> None:
+    found = ends(compute(3.0), move(2.0, 2.0), move(2.0, 2.0), compute(1.0, 0))
+    assert found == pytest.approx([3.0, 4.0, 4.0, 4.0])
+
+
+def test_transfers_of_one_link_that_start_apart_share_what_they_have_in_common() -> None:
+    # Alone from 0 to 1, both at half the rate from 1 to 3, the later one alone from 3 on.
+    found = ends(move(2.0, 2.0), compute(1.0), move(2.0, 2.0, 1))
+    assert found == pytest.approx([3.0, 1.0, 4.0])
+
+
 def test_no_tasks_take_no_time() -> None:
     assert run_tasks([], []).time_s == 0.0
 

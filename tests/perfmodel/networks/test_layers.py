@@ -1,5 +1,7 @@
 """Tests of perfmodel.networks.layers, and of the totals published for the shipped networks."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -101,10 +103,10 @@ def test_heads_change_only_what_is_stored() -> None:
 @pytest.mark.parametrize("blocks", [(1, 1, 1, 1), (3, 4, 6, 3), (3, 8, 36, 3)])
 def test_block_reads_what_the_block_before_it_gives(blocks: tuple[int, ...]) -> None:
     layers = resnet(blocks, image=224, classes=1000).layers
-    for before, block in zip(layers[:-2], layers[1:-1], strict=True):
+    for before, block in pairwise(layers[:-1]):
         reads = [
             product.moved_numbers - norm.moved_numbers / 2
-            for product, norm in zip(block.operators, block.operators[1:], strict=False)
+            for product, norm in pairwise(block.operators)
             if product.name in ("reduce", "projection")
         ]
         assert reads == [before.output_numbers] * len(reads) and reads

@@ -85,9 +85,10 @@ def test_groups_of_any_strategy_cover_its_workers_once(
         assert {len(group) for group in groups} == {size}
         assert sorted(npu for group in groups for npu in group) == sorted(placed.npus)
     for stage in stages:
-        members = [{npu for group in groups for npu in group} for groups in (
-            placed.mp_groups(stage), placed.dp_groups(stage)
-        )]
+        members = [
+            {npu for group in groups for npu in group}
+            for groups in (placed.mp_groups(stage), placed.dp_groups(stage))
+        ]
         assert members[0] == members[1]
         for one in placed.mp_groups(stage):
             for other in placed.dp_groups(stage):

@@ -1,0 +1,105 @@
+"""Tests of perfmodel.calibration."""
+
+from dataclasses import replace
+
+import pytest
+
+from fred_hw.errors import InputError
+from perfmodel import calibration, published
+from perfmodel.calibration import BASELINE, FABRIC, calibrate
+from perfmodel.estimate import estimate
+from perfmodel.published import SPEEDUP_C, SPEEDUP_D, Published
+from perfmodel.topology.graph import Topology
+from perfmodel.topology.parse import parse_topology
+from perfmodel.workload import WORKLOADS, load_workload
+
+
+def fresh(name: str) -> calibration.Calibration:
+    """Solve it again, whatever was solved before."""
+    return calibrate.__wrapped__(name)
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_speedup_of_fred_c_is_reached_and_that_of_fred_d_predicted(workload: str) -> None:
+    found = calibrate(workload)
+    assert found.reached and found.workload == workload
+    assert (found.published, found.source) == (
+        SPEEDUP_C[workload].value,
+        SPEEDUP_C[workload].source,
+    )
+    job = load_workload(workload)
+    mesh, c, d = (
+        estimate(parse_topology(name), job, compute="calibrated")
+        for name in (BASELINE, FABRIC, "fred-d")
+    )
+    speedup = mesh.iteration_time_s / c.iteration_time_s
+    assert speedup == pytest.approx(found.speedup, rel=1e-9)
+    assert speedup == pytest.approx(SPEEDUP_C[workload].value, rel=1e-3)
+    predicted = mesh.iteration_time_s / d.iteration_time_s
+    assert predicted == pytest.approx(SPEEDUP_D[workload].value, rel=0.05)
+    assert c.compute_model == "calibrated" and c.compute_scale == found.scale
+    assert any("compute is calibrated" in text for text in c.provenance.assumptions)
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_scale_lies_inside_the_bounds_of_the_search(workload: str) -> None:
+    assert 1.1e-4 < calibrate(workload).scale < 1.0
+
+
+def test_scale_depends_neither_on_fred_d_nor_on_its_speedup(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+
+    def parse(name: str) -> Topology:
+        asked.append(name)
+        return parse_topology(name)
+
+    monkeypatch.setattr(calibration, "parse_topology", parse)
+    monkeypatch.setattr(published, "SPEEDUP_D", {})
+    for name in WORKLOADS:
+        monkeypatch.setitem(SPEEDUP_D, name, Published(100.0, "made up"))
+    assert fresh("resnet-152").scale == calibrate("resnet-152").scale
+    assert set(asked) == {BASELINE, FABRIC} == {"mesh:5x4", "fred-c"}
+
+
+@pytest.mark.parametrize(("more", "smaller"), [(1.1, True), (1 / 1.1, False)])
+def test_higher_speedup_implies_less_compute(
+    monkeypatch: pytest.MonkeyPatch, more: float, smaller: bool
+) -> None:
+    name = "resnet-152"
+    usual = calibrate(name).scale
+    monkeypatch.setitem(SPEEDUP_C, name, Published(SPEEDUP_C[name].value * more, "made up"))
+    found = fresh(name)
+    assert found.reached and (found.scale < usual) == smaller
+
+
+@pytest.mark.parametrize(("wanted", "scale"), [(50.0, 1e-4), (0.5, 10.0)])
+def test_speedup_out_of_reach_is_told_and_the_nearest_scale_taken(
+    monkeypatch: pytest.MonkeyPatch, wanted: float, scale: float
+) -> None:
+    monkeypatch.setitem(SPEEDUP_C, "resnet-152", Published(wanted, "made up"))
+    found = fresh("resnet-152")
+    assert not found.reached
+    assert found.scale == pytest.approx(scale, rel=1e-3)
+    assert found.source == "made up"
+
+
+def test_scale_multiplies_all_compute_of_the_roofline() -> None:
+    job, fabric = load_workload("transformer-17b"), parse_topology("fred-b")
+    roofline, scaled = (
+        estimate(fabric, job, compute=model) for model in ("first-principles", "calibrated")
+    )
+    assert scaled.busy_s == pytest.approx(calibrate(job.name).scale * roofline.busy_s)
+    assert scaled.communication_s == pytest.approx(roofline.communication_s)
+
+
+@pytest.mark.parametrize("name", ["mine.yaml", "bert", ""])
+def test_workload_without_a_published_speedup_is_refused(name: str) -> None:
+    known = ", ".join(WORKLOADS)
+    message = rf"^compute: must be first-principles for {name}; calibrated needs one of {known}$"
+    with pytest.raises(InputError, match=message):
+        calibrate(name)
+    job = replace(load_workload("gpt-3"), name=name)
+    with pytest.raises(InputError, match=message):
+        estimate(parse_topology("fred-d"), job, compute="calibrated")

@@ -1,0 +1,65 @@
+"""Tests of perfmodel.published."""
+
+import pytest
+
+from fred_hw.compiler.placement import Strategy
+from perfmodel.published import (
+    ALL_REDUCE_BANDWIDTH,
+    BISECTION,
+    SPEEDUP_C,
+    SPEEDUP_D,
+    STRATEGY_BANDWIDTH,
+    SWEEPS,
+    WAFER_BANDWIDTH,
+    Published,
+)
+from perfmodel.topology.parse import FABRICS
+from perfmodel.workload import WORKLOADS, load_workload
+
+FIGURES: dict[str, dict[str, Published]] = {
+    "all-reduce": ALL_REDUCE_BANDWIDTH,
+    "bisection": BISECTION,
+    "wafer": WAFER_BANDWIDTH,
+    **STRATEGY_BANDWIDTH,
+    "speed-up of FRED-C": SPEEDUP_C,
+    "speed-up of FRED-D": SPEEDUP_D,
+    "exposed": {name: figures.exposed for name, figures in SWEEPS.items()},
+    "sweep": {name: figures.speedup for name, figures in SWEEPS.items()},
+}
+
+
+@pytest.mark.parametrize("table", FIGURES)
+def test_every_figure_is_positive_and_names_its_paper(table: str) -> None:
+    assert FIGURES[table]
+    for figure in FIGURES[table].values():
+        assert figure.value > 0
+        assert "arXiv 2406.19580" in figure.source
+
+
+@pytest.mark.parametrize("table", ["all-reduce", "bisection", "wafer", *STRATEGY_BANDWIDTH])
+def test_every_fabric_has_its_figure(table: str) -> None:
+    assert tuple(FIGURES[table]) == FABRICS
+
+
+@pytest.mark.parametrize("speedups", [SPEEDUP_C, SPEEDUP_D], ids=["fred-c", "fred-d"])
+def test_every_workload_has_its_speedup(speedups: dict[str, Published]) -> None:
+    assert tuple(speedups) == WORKLOADS
+    assert all(SPEEDUP_D[name].value >= figure.value > 1 for name, figure in SPEEDUP_C.items())
+
+
+@pytest.mark.parametrize("fabric", FABRICS)
+def test_endpoint_equivalent_follows_from_the_published_rate(fabric: str) -> None:
+    # In the network each byte crosses an NPU's link once; endpoints send 2 * 19 / 20 of them.
+    factor = 2 * 19 / 20 if fabric in ("fred-b", "fred-d") else 1.0
+    rate = WAFER_BANDWIDTH[fabric].value
+    assert ALL_REDUCE_BANDWIDTH[fabric].value == pytest.approx(factor * rate)
+
+
+@pytest.mark.parametrize("name", SWEEPS)
+def test_sweeps_can_be_run(name: str) -> None:
+    figures = SWEEPS[name]
+    assert Strategy.parse(figures.best).workers == 20
+    assert max(figures.microbatches) <= len(load_workload(name).network.layers)
+    for stages, microbatches in figures.microbatches.items():
+        assert 20 % stages == 0
+        assert figures.samples_per_replica % microbatches == 0
