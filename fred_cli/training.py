@@ -1,6 +1,6 @@
 """Commands of training: estimate, compare, strategies, reproduce."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -118,6 +118,7 @@ def estimate(
         ),
         ("per sample", _milliseconds(result.time_per_sample_s)),
         ("compute of the busiest NPU", _milliseconds(result.busy_s)),
+        ("rate of compute", f"{result.peak_share:.3g} times the peak of the NPU"),
         (
             "memory",
             (
@@ -184,6 +185,7 @@ def compare(
             for row in rows
         ],
     )
+    _say_above_peak(row.estimate for row in rows)
 
 
 @click.command()
@@ -252,6 +254,7 @@ def strategies(
             for e in (row.estimate for row in rows)
         ],
     )
+    _say_above_peak(row.estimate for row in rows)
 
 
 REPRODUCE_COLUMNS = (
@@ -327,6 +330,16 @@ _SECONDS = ("iteration [s]", *(f"{part} [s]" for part in PARTS))
 def _seconds(e: Any) -> tuple[float, ...]:
     """Return the time of an iteration and its parts [s]."""
     return (e.iteration_time_s, e.compute_s, *plain(e.exposed_s).values())
+
+
+def _say_above_peak(estimates: Iterable[Any]) -> None:
+    """Say which workloads compute faster than any such NPU can, as calibrated ones do."""
+    shares: dict[str, float] = {}
+    for e in estimates:
+        shares[e.workload] = max(e.peak_share, shares.get(e.workload, 1.0))
+    above = ", ".join(f"{name} {share:.3g}" for name, share in shares.items() if share > 1)
+    if above:
+        print(f"compute above the peak of the NPU, times: {above}")
 
 
 def _figure(value: float | str) -> str:

@@ -3,7 +3,8 @@
 No first-principles compute model gives the compute times behind the published speed-ups. So all
 compute times of the roofline are multiplied by one number per workload, such that the speed-up of
 FRED-C over the mesh is the published one; nothing else is fitted. The speed-up of FRED-D, and all
-other figures, are then predictions.
+other figures, are then predictions. The rates that the scales imply are above the peak of the NPU:
+they are what the published figures need, not what an NPU can do.
 """
 
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from .training.operations import Operations
 from .training.search import default_placement
 from .workload import Workload, load_workload
 
-__all__ = ["Calibration", "calibrate"]
+__all__ = ["Calibration", "calibrate", "check_npu"]
 
 BASELINE, FABRIC = "mesh:5x4", "fred-c"
 
@@ -95,6 +96,26 @@ def calibrate(name: str) -> Calibration:
             high = middle
     scale = (low * high) ** 0.5
     return Calibration(name, scale, speedup(scale), published.value, published.source)
+
+
+def check_npu(npu: Npu) -> None:
+    """Refuse an NPU with compute rates other than those that the scales are solved with.
+
+    Raises
+    ------
+    InputError
+        A rate or an efficiency differs; memory may, since no compute time depends on its size.
+    """
+    given, solved = _rates(npu), _rates(Npu())
+    for name, value in given.items():
+        if value != solved[name]:
+            message = f"must be {solved[name]:g} where compute is calibrated, not {value:g}"
+            raise InputError("npu", name, message)
+
+
+def _rates(npu: Npu) -> dict[str, float]:
+    rates = {"peak_flops": npu.peak_flops, "hbm_bytes_per_s": npu.hbm_bytes_per_s}
+    return rates | {f"efficiency.{kind}": share for kind, share in npu.efficiency.items()}
 
 
 def _prepare(fabric: str, workload: Workload) -> Operations:

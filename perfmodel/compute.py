@@ -47,6 +47,8 @@ class Npu:
     efficiency : mapping
         Share of ``peak_flops`` that each kind of operator reaches, above 0 and at most 1.
 
+    Rates and memory are above 0 and finite.
+
     Raises
     ------
     ValueError
@@ -60,8 +62,9 @@ class Npu:
 
     def __post_init__(self) -> None:
         for name in ("peak_flops", "hbm_bytes_per_s", "hbm_bytes"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"Npu {name} must be above 0, not {getattr(self, name)!r}")
+            value = getattr(self, name)
+            if not 0 < value < float("inf"):
+                raise ValueError(f"Npu {name} must be above 0 and finite, not {value!r}")
         if set(self.efficiency) != set(KINDS):
             given = ", ".join(sorted(self.efficiency))
             raise ValueError(f"Npu efficiency must be given for {', '.join(KINDS)}, not {given}")

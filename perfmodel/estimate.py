@@ -3,10 +3,11 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from fred_hw.checks import check_int
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
 
-from .calibration import calibrate
+from .calibration import calibrate, check_npu
 from .compute import Npu
 from .provenance import Provenance
 from .topology.graph import Topology
@@ -71,7 +72,10 @@ class Estimate:
     compute_s : float
         Compute on the critical path [s], waiting for compute of other stages included.
     busy_s : float
-        Compute of the NPU that computes most [s].
+        Compute of the NPU that computes most [s]; more than ``compute_s`` where messages hide it.
+    peak_share : float
+        Rate of matrix products and convolutions, on average over the NPUs and ``busy_s``, divided
+        by the peak of the NPU. Above 1 there is no such NPU: so it is where compute is calibrated.
     exposed_s : Exposed
         Communication on the critical path [s].
     communication_s : dict
@@ -99,6 +103,7 @@ class Estimate:
     time_per_sample_s: float
     compute_s: float
     busy_s: float
+    peak_share: float
     exposed_s: Exposed
     communication_s: dict[str, float]
     compute_model: str
@@ -131,7 +136,7 @@ def estimate(
         The roofline; an H100-like NPU if None.
     compute : str
         One of ``COMPUTE_MODELS``; calibration only knows the published workloads, and the
-        default NPU.
+        compute rates of the default NPU.
     placement : str
         ``auto``, ``anneal`` or one of ``training.placement.POLICIES``.
     algorithm : str
@@ -141,7 +146,8 @@ def estimate(
     ------
     InputError
         The strategy is malformed, needs more NPUs than there are, or does not go with the layers;
-        the placement or the compute model is not one of those allowed; or the model does not fit.
+        the placement or the compute model is not one of those allowed; compute is calibrated, and
+        the NPU not the one of the calibration; or the model does not fit.
     """
     return summarize(
         topology,
@@ -166,8 +172,11 @@ def simulate(
     if compute not in COMPUTE_MODELS:
         allowed = ", ".join(COMPUTE_MODELS)
         raise InputError("", "compute", f"must be one of {allowed}, not {compute!r}")
-    scale = calibrate(workload.name).scale if compute == "calibrated" else 1.0
     npu = npu or Npu()
+    scale = 1.0
+    if compute == "calibrated":
+        check_npu(npu)
+        scale = calibrate(workload.name).scale
 
     def iteration_s(placed: Placement) -> float:
         return simulate_iteration(topology, workload, placed, npu, scale).time_s
@@ -188,12 +197,16 @@ def summarize(
     compute_s = parts.pop("compute")
     exposed = Exposed(**parts)
     minibatch = workload.samples_per_replica * strategy.dp
+    # A backward pass has twice the operations of the forward pass.
+    flops = 3 * workload.network.forward_flops * minibatch / strategy.workers
+    peak_share = flops / iteration.busy_s / npu.peak_flops
     assumptions = (*npu.assumptions, *iteration.assumptions, *_assumptions(workload, strategy))
     if scale != 1.0:
         assumptions = (
             (
                 f"compute is calibrated: all times of the roofline times {scale:.6g}, solved from "
-                "the published speed-up of FRED-C over the mesh alone"
+                "the published speed-up of FRED-C over the mesh alone; NPUs then compute at "
+                f"{peak_share:.3g} times their peak of {npu.peak_flops:g} FLOP/s"
             ),
             *assumptions,
         )
@@ -209,6 +222,7 @@ def summarize(
         time_per_sample_s=(compute_s + exposed.total_s) / minibatch,
         compute_s=compute_s,
         busy_s=iteration.busy_s,
+        peak_share=peak_share,
         exposed_s=exposed,
         communication_s=iteration.communication_s,
         compute_model="first-principles" if scale == 1.0 else "calibrated",
@@ -260,8 +274,17 @@ def with_batch(workload: Workload, samples_per_replica: int, microbatches: int) 
     Raises
     ------
     InputError
-        The microbatches do not divide the samples.
+        A number is not an integer of 1 or more, or the microbatches do not divide the samples.
     """
+    for name, value in (
+        ("samples_per_replica", samples_per_replica),
+        ("microbatches", microbatches),
+    ):
+        try:
+            check_int(name, value, minimum=1)
+        except (TypeError, ValueError) as error:
+            message = str(error).removeprefix(f"{name} ")
+            raise InputError(workload.name, name, message) from None
     if samples_per_replica % microbatches:
         message = f"must divide {samples_per_replica} samples per replica, not be {microbatches}"
         raise InputError(workload.name, "microbatches", message)

@@ -6,7 +6,7 @@ from functools import cache
 
 from fred_hw.compiler.placement import Strategy
 
-from .calibration import BASELINE, FABRIC, calibrate
+from .calibration import BASELINE, FABRIC
 from .collectives.run import profile, run_collective, run_collectives
 from .constants import IO_BYTES_PER_S
 from .estimate import estimate
@@ -293,19 +293,19 @@ def _speedups() -> Iterator[ReproduceRow]:
     """End-to-end speed-ups over the mesh: calibrated on FRED-C, FRED-D predicted."""
     for name in WORKLOADS:
         workload = load_workload(name)
-        times = {
-            fabric: estimate(
-                parse_topology(fabric), workload, compute="calibrated"
-            ).iteration_time_s
+        found = {
+            fabric: estimate(parse_topology(fabric), workload, compute="calibrated")
             for fabric in (BASELINE, FABRIC, "fred-d")
         }
-        scale = calibrate(name).scale
+        times = {fabric: one.iteration_time_s for fabric, one in found.items()}
+        scale, share = found[FABRIC].compute_scale, found[FABRIC].peak_share
         yield _number(
             f"speedup/{name}/fred-c",
             f"speed-up of {name} on FRED-C",
             SPEEDUP_C[name].value,
             times[BASELINE] / times[FABRIC],
-            f"calibrated on this figure: compute of the roofline times {scale:.4g}",
+            f"calibrated on this figure: compute of the roofline times {scale:.4g}, "
+            f"{share:.3g} times the peak of the NPU",
             SPEEDUP_C[name].source,
             END_TO_END,
         )

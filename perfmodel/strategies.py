@@ -12,7 +12,7 @@ from .compute import Npu
 from .estimate import COMPUTE_MODELS, ComputeModel, Estimate, summarize, with_batch
 from .published import SWEEPS
 from .topology.graph import Topology
-from .training.iteration import simulate_iteration
+from .training.iteration import check_strategy, simulate_iteration
 from .training.operations import Operations
 from .training.search import default_placement
 from .workload import Workload
@@ -122,6 +122,7 @@ def sweep(
     rule = microbatch_rule(workload, samples)
     rows: list[StrategyRow] = []
     for strategy in choices:
+        check_strategy(workload, strategy)
         batch = with_batch(workload, samples, rule[strategy.pp])
         for topology in topologies:
             placed = default_placement(topology, batch, strategy, placement)

@@ -9,6 +9,7 @@ results are distributed inside each wafer.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from fred_hw.checks import check_int
 from fred_hw.errors import InputError
 
 from .collectives.schedule import as_flows
@@ -97,21 +98,24 @@ def run_wafers(
         One of ``JOINS``. Controllers run a ring through a ``switch``; ``fred`` reduces on the way
         through a tree of switches of as many ports as ``l2-10``, at link rate.
     link_latency_s : float
-        Latency of a link between wafers [s].
+        Latency of a link between wafers [s], 0 or more.
     shown : int
-        Wafers to simulate. All do the same, so one is enough; more change nothing.
+        Wafers to simulate, 1 or more. All do the same, so one is enough; more change nothing.
 
     Raises
     ------
     InputError
         A value is not allowed.
     """
-    if isinstance(wafers, bool) or not 1 <= wafers <= MAX_WAFERS:
-        raise InputError("wafers", "", f"must be 1 to {MAX_WAFERS}, not {wafers}")
+    _check_count("wafers", wafers, MAX_WAFERS)
+    _check_count("shown", shown)
     if join not in JOINS:
         raise InputError("join", "", f"must be one of {', '.join(JOINS)}, not {join!r}")
     if not 0 < size_bytes < float("inf"):
         raise InputError("size", "", f"must be above 0 bytes, not {size_bytes!r}")
+    if not 0 <= link_latency_s < float("inf"):
+        message = f"must be 0 or more seconds and finite, not {link_latency_s!r}"
+        raise InputError("link_latency_s", "", message)
     if not topology.io_nodes:
         raise InputError("topology", "", f"must have I/O controllers, as {topology.name} has none")
     chunks = chunk_count(size_bytes)
@@ -150,6 +154,13 @@ def run_wafers(
             *build.assumptions,
         ),
     )
+
+
+def _check_count(name: str, value: int, maximum: int | None = None) -> None:
+    try:
+        check_int(name, value, minimum=1, maximum=maximum)
+    except (TypeError, ValueError) as error:
+        raise InputError(name, "", str(error).removeprefix(f"{name} ")) from None
 
 
 def _between(

@@ -5,7 +5,7 @@ the chunks in order, one at a time: chunk c starts when all flows before it have
 and when chunk c - 1 has left its sources. Flows that are active at once share every link max-min
 fairly (``maxmin``). A flow ends a latency after its last byte has left: switches cut through.
 Endpoints have room for a window of chunks: ``WINDOW``, or twice as many as the busiest link serves
-while a chunk that is alone goes from start to end, so that the window never idles the links.
+while a chunk goes from start to end, each of its flows alone on its links.
 
 Shortcuts, each of which can be switched off and changes no time: of flows that provably behave
 alike one is simulated (``symmetry``); and when the state at the end of a chunk is that at the end
@@ -136,6 +136,10 @@ class _Pipeline:
         self.size = [flow.payload_bytes for flow in members]
         self.latency = [flow.latency_s for flow in members]
         self.demands = [Demand(classes.loads[number]) for number in part]
+        self.alone = [
+            size * classes.seconds_per_byte[number]
+            for size, number in zip(self.size, part, strict=True)
+        ]
         self.after = [
             sorted({place[classes.flow_class[other]] for other in flow.after}) for flow in members
         ]
@@ -164,20 +168,19 @@ class _Pipeline:
     def _window(self) -> int:
         """Return how many chunks may be under way."""
         busy: dict[int, float] = {}
-        alone: list[float] = []
         for size, demand in zip(self.size, self.demands, strict=True):
-            times = {link: load * size / self.capacities[link] for link, load in demand.loads}
-            alone.append(max(times.values(), default=0.0))
-            for link, time in times.items():
-                busy[link] = busy.get(link, 0.0) + time
+            for link, load in demand.loads:
+                busy[link] = busy.get(link, 0.0) + load * size / self.capacities[link]
         latest = [0.0] * len(self.latency)
         for i in self._in_order():
             before = max((latest[other] for other in self.after[i]), default=0.0)
-            latest[i] = before + alone[i] + self.latency[i]
+            latest[i] = before + self.alone[i] + self.latency[i]
         slowest = max(busy.values(), default=0.0)
         if slowest * self.chunks <= max(latest):
             return self.chunks
-        return max(WINDOW, min(2 * ceil(max(latest) / slowest), self.chunks))
+        # Symmetry adds up in another order, and last digits must not make another window.
+        served = ceil(max(latest) / slowest * (1 - _SAME))
+        return max(WINDOW, min(2 * served, self.chunks))
 
     def _in_order(self) -> list[int]:
         """Return the classes, each after those that it waits for."""

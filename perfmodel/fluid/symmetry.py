@@ -36,12 +36,15 @@ class Classes:
     loads : tuple
         For each class of flows, pairs of link class and bytes on one such link for each byte of
         one such flow, all flows of the class together.
+    seconds_per_byte : tuple of float
+        For each class of flows, time of one such flow that is alone on its links [s/B].
     """
 
     flow_class: tuple[int, ...]
     representative: tuple[int, ...]
     capacities: tuple[float, ...]
     loads: tuple[tuple[tuple[int, float], ...], ...]
+    seconds_per_byte: tuple[float, ...]
 
 
 def flow_classes(flows: Sequence[Flow], capacities: Sequence[float]) -> Classes:
@@ -55,7 +58,7 @@ def flow_classes(flows: Sequence[Flow], capacities: Sequence[float]) -> Classes:
         Bandwidth of each link [B/s].
     """
     if not flows:
-        return Classes((), (), (), ())
+        return Classes((), (), (), (), ())
     sizes = np.array([len(flow.loads) for flow in flows], dtype=np.int64)
     flow_of = np.repeat(np.arange(len(flows), dtype=np.int64), sizes)
     pairs = [pair for flow in flows for pair in flow.loads]
@@ -110,6 +113,7 @@ def flow_classes(flows: Sequence[Flow], capacities: Sequence[float]) -> Classes:
         representative=tuple(first_flow),
         capacities=tuple(float(capacities[int(used[link])]) for link in first_link),
         loads=tuple(tuple(mine.items()) for mine in loads),
+        seconds_per_byte=tuple(_seconds_per_byte(flows[i], capacities) for i in first_flow),
     )
 
 
@@ -120,7 +124,12 @@ def separate_classes(flows: Sequence[Flow], capacities: Sequence[float]) -> Clas
         representative=tuple(range(len(flows))),
         capacities=tuple(capacities),
         loads=tuple(flow.loads for flow in flows),
+        seconds_per_byte=tuple(_seconds_per_byte(flow, capacities) for flow in flows),
     )
+
+
+def _seconds_per_byte(flow: Flow, capacities: Sequence[float]) -> float:
+    return max((load / capacities[link] for link, load in flow.loads), default=0.0)
 
 
 def _ranks(keys: Sequence[object]) -> Ints:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
 
 from ..compute import Npu, layer_time
@@ -16,7 +17,7 @@ from .operations import NUMBER_BYTES, Operations
 from .placement import Placement
 from .stages import balanced_stages
 
-__all__ = ["PARTS", "Iteration", "simulate_iteration"]
+__all__ = ["PARTS", "Iteration", "check_strategy", "simulate_iteration"]
 
 PARTS = ("compute", "mp", "dp", "pp", "weight_streaming", "input_load")
 """What the time of an iteration is made of: compute and exposed communication."""
@@ -31,8 +32,10 @@ class Iteration:
     parts_s : dict
         Time of each of ``PARTS`` on the critical path [s]; they add up to the iteration.
     busy_s : float
-        Compute of the NPU that computes most [s]; the rest of ``parts_s["compute"]`` is the
-        bubble, in which it waits for other stages to compute.
+        Compute of the NPU that computes most [s], at most the iteration. Where it waits for all
+        messages, the rest of ``parts_s["compute"]`` is the bubble, in which it waits for other
+        stages; where messages take longer than the compute beside them, they are the critical
+        path, and ``busy_s`` may be more than the compute on it.
     communication_s : dict
         Time that each kind of communication takes in all, hidden or not, on the stage that has
         most of it [s].
@@ -92,7 +95,7 @@ def simulate_iteration(
         The strategy has more stages than the network layers, or splits what does not split.
     """
     strategy, network = placement.strategy, workload.network
-    _check(workload, placement)
+    check_strategy(workload, strategy)
     if not topology.io_nodes:
         message = "must have I/O controllers, which load the input, not none"
         raise InputError(topology.name, "io_controllers", message)
@@ -135,8 +138,15 @@ def simulate_iteration(
     )
 
 
-def _check(workload: Workload, placement: Placement) -> None:
-    strategy, network = placement.strategy, workload.network
+def check_strategy(workload: Workload, strategy: Strategy) -> None:
+    """Refuse a strategy that does not go with the layers.
+
+    Raises
+    ------
+    InputError
+        It has more stages than the network layers, or splits what does not split.
+    """
+    network = workload.network
     if strategy.pp > len(network.layers):
         raise InputError(
             "",

@@ -1,7 +1,7 @@
 """Timeline of an iteration in the Chrome trace event format, which Perfetto opens.
 
 Format: "Trace Event Format", Google, 2016: complete events ("ph": "X") with times in microseconds,
-and metadata events for names.
+and metadata events for names. Complete events of a thread must nest.
 """
 
 from .iteration import PARTS, Iteration
@@ -12,6 +12,8 @@ __all__ = ["chrome_trace"]
 def chrome_trace(iteration: Iteration, title: str) -> dict[str, object]:
     """Return a JSON object with a process for each NPU and a thread for each kind of task.
 
+    Tasks of a kind that are under way at once have further threads.
+
     Parameters
     ----------
     iteration : Iteration
@@ -21,27 +23,52 @@ def chrome_trace(iteration: Iteration, title: str) -> dict[str, object]:
     """
     placement = iteration.placement
     events: list[dict[str, object]] = []
+    run, threads = iteration.run, _threads(iteration)
     for stage in range(placement.strategy.pp):
+        ran = [
+            one
+            for one in zip(iteration.tasks, threads, run.start_s, run.end_s, strict=True)
+            if one[0].place == stage
+        ]
+        named = sorted({*range(len(PARTS)), *(thread for _, thread, _, _ in ran)})
         npus = [npu for group in placement.mp_groups(stage) for npu in group]
         for npu in npus:
             name = {"name": f"NPU {npu}, stage {stage}"}
             events.append({"ph": "M", "name": "process_name", "pid": npu, "args": name})
-            for thread, kind in enumerate(PARTS):
-                label = {"name": kind.replace("_", " ")}
+            for thread in named:
+                label = {"name": _label(thread)}
                 events.append(
                     {"ph": "M", "name": "thread_name", "pid": npu, "tid": thread, "args": label}
                 )
-        ran = zip(iteration.tasks, iteration.run.start_s, iteration.run.end_s, strict=True)
-        for task, start_s, end_s in ran:
-            if task.place != stage:
-                continue
+        for task, thread, start_s, end_s in ran:
             event: dict[str, object] = {
                 "ph": "X",
                 "name": task.name,
                 "cat": task.kind,
-                "tid": PARTS.index(task.kind),
+                "tid": thread,
                 "ts": start_s * 1e6,
                 "dur": (end_s - start_s) * 1e6,
             }
             events += [event | {"pid": npu} for npu in npus]
     return {"traceEvents": events, "displayTimeUnit": "ns", "otherData": {"title": title}}
+
+
+def _threads(iteration: Iteration) -> list[int]:
+    """Return the thread of each task: that of its kind, or a further one while it is taken."""
+    run = iteration.run
+    threads = [0] * len(iteration.tasks)
+    free_s: dict[tuple[int, int], float] = {}  # end of the last task on a thread of a stage
+    for i in sorted(range(len(threads)), key=lambda i: (run.start_s[i], run.end_s[i])):
+        task = iteration.tasks[i]
+        thread = PARTS.index(task.kind)
+        while free_s.get((task.place, thread), 0.0) > run.start_s[i]:
+            thread += len(PARTS)
+        free_s[task.place, thread] = run.end_s[i]
+        threads[i] = thread
+    return threads
+
+
+def _label(thread: int) -> str:
+    number, kind = divmod(thread, len(PARTS))
+    name = PARTS[kind].replace("_", " ")
+    return f"{name} {number + 1}" if number else name

@@ -232,6 +232,22 @@ def test_estimate_says_the_same_to_a_reader(fred: Run, place: Path) -> None:
     assert out.count("exposed ") == 5
 
 
+def test_estimate_says_how_far_calibrated_compute_is_above_the_peak(fred: Run) -> None:
+    arguments = ("estimate", "--topology", "fred-d", "--workload", "resnet-152")
+    said = json.loads(fred(*arguments, "--compute", "calibrated", "--json")[1])
+    assert said["peak_share"] > 1
+    out = fred(*arguments, "--compute", "calibrated")[1]
+    assert f"{said['peak_share']:.3g} times the peak of the NPU" in out
+
+
+@pytest.mark.parametrize("command", ["compare", "strategies"])
+def test_tables_say_which_compute_is_above_the_peak(fred: Run, command: str) -> None:
+    arguments = (command, "--topology", "fred-d", "--workload", "resnet-152")
+    assert "above the peak" not in fred(*arguments)[1]
+    out = fred(*arguments, "--compute", "calibrated")[1]
+    assert re.search(r"^compute above the peak of the NPU, times: resnet-152 \d", out, re.MULTILINE)
+
+
 def test_estimate_takes_changes_of_the_workload(fred: Run) -> None:
     arguments = ("estimate", "--topology", "mesh:5x4", "--workload", "transformer-17b", "--json")
     plain = json.loads(fred(*arguments)[1])

@@ -7,6 +7,8 @@ import pytest
 from fred_hw.errors import InputError
 from perfmodel import calibration, published
 from perfmodel.calibration import BASELINE, FABRIC, calibrate
+from perfmodel.compare import compare
+from perfmodel.compute import EFFICIENCY, Npu
 from perfmodel.estimate import estimate
 from perfmodel.published import SPEEDUP_C, SPEEDUP_D, Published
 from perfmodel.topology.graph import Topology
@@ -92,6 +94,45 @@ def test_scale_multiplies_all_compute_of_the_roofline() -> None:
     )
     assert scaled.busy_s == pytest.approx(calibrate(job.name).scale * roofline.busy_s)
     assert scaled.communication_s == pytest.approx(roofline.communication_s)
+
+
+@pytest.mark.parametrize(
+    ("npu", "message"),
+    [
+        (Npu(peak_flops=5e14), r"peak_flops: must be 9.894e\+14 where .*, not 5e\+14"),
+        (Npu(hbm_bytes_per_s=1e12), r"hbm_bytes_per_s: must be 3e\+12 where .*, not 1e\+12"),
+        (
+            Npu(efficiency={**EFFICIENCY, "matmul": 0.5}),
+            r"efficiency\.matmul: must be 0\.75 where compute is calibrated, not 0\.5",
+        ),
+    ],
+)
+def test_other_compute_rates_than_those_of_the_calibration_are_refused(
+    npu: Npu, message: str
+) -> None:
+    with pytest.raises(InputError, match=rf"^npu: {message}$"):
+        compare(["fred-d"], ["resnet-152"], npu=npu, compute="calibrated")
+
+
+def test_other_memory_than_that_of_the_calibration_is_allowed() -> None:
+    fabric, job = parse_topology("fred-d"), load_workload("resnet-152")
+    small, usual = (
+        estimate(fabric, job, npu=npu, compute="calibrated") for npu in (Npu(hbm_bytes=40e9), Npu())
+    )
+    assert small.iteration_time_s == usual.iteration_time_s
+
+
+@pytest.mark.parametrize(
+    ("workload", "share"),
+    [("resnet-152", 10), ("transformer-17b", 6.2), ("gpt-3", 17), ("transformer-1t", 100)],
+)
+def test_calibrated_compute_is_above_the_peak_of_the_npu_and_says_so(
+    workload: str, share: float
+) -> None:
+    found = estimate(parse_topology("fred-d"), load_workload(workload), compute="calibrated")
+    assert found.peak_share == pytest.approx(share, rel=0.03)
+    said = f"NPUs then compute at {found.peak_share:.3g} times their peak of 9.894e+14 FLOP/s"
+    assert any(said in text for text in found.provenance.assumptions)
 
 
 @pytest.mark.parametrize("name", ["mine.yaml", "bert", ""])

@@ -100,8 +100,8 @@ def test_weights_are_read_once_for_all_samples() -> None:
     assert (first, both) == (2 * (1 + 1000) / 10.0, 2 * (2 + 1000) / 10.0)
 
 
-@pytest.mark.parametrize("share", [0.0, -1.0, float("nan")])
+@pytest.mark.parametrize("share", [0.0, -1.0, float("nan"), float("inf")])
 @pytest.mark.parametrize("name", ["peak_flops", "hbm_bytes_per_s", "hbm_bytes"])
-def test_rates_that_are_not_above_zero_are_refused(name: str, share: float) -> None:
-    with pytest.raises(ValueError, match=rf"^Npu {name} must be above 0, not {share}$"):
+def test_rates_that_are_not_above_zero_and_finite_are_refused(name: str, share: float) -> None:
+    with pytest.raises(ValueError, match=rf"^Npu {name} must be above 0 and finite, not {share}$"):
         Npu(**{name: share})  # type: ignore[arg-type]

@@ -104,6 +104,32 @@ def test_batch_that_does_not_divide_is_refused() -> None:
         with_batch(load_workload("gpt-3"), 16, 3)
 
 
+@pytest.mark.parametrize(
+    ("samples", "microbatches", "message"),
+    [
+        (16, 0, "microbatches: must be 1 or more, not 0"),
+        (16, -4, "microbatches: must be 1 or more, not -4"),
+        (16, 2.0, r"microbatches: must be an integer, not 2\.0"),
+        (-16, 2, "samples_per_replica: must be 1 or more, not -16"),
+        (0, 2, "samples_per_replica: must be 1 or more, not 0"),
+    ],
+)
+def test_batch_without_samples_or_pieces_is_refused(
+    samples: int, microbatches: int, message: str
+) -> None:
+    with pytest.raises(InputError, match=f"^gpt-3: {message}$"):
+        with_batch(load_workload("gpt-3"), samples, microbatches)
+
+
+@pytest.mark.parametrize("strategy", ["MP1-DP20-PP1", "MP4-DP5-PP1"])
+def test_share_of_the_peak_is_that_of_the_operations_worked_by_hand(strategy: str) -> None:
+    # 20 NPUs share three passes' worth of operations of all samples.
+    result = run("fred-d", "transformer-17b", strategy)
+    flops = 3 * load_workload("transformer-17b").network.forward_flops * result.minibatch / 20
+    assert result.peak_share == pytest.approx(flops / result.busy_s / 989.4e12)
+    assert 0.6 < result.peak_share < EFFICIENCY["matmul"]
+
+
 MESH = "kind: mesh\ncolumns: 5\nrows: 4\n"
 FRED = """\
 kind: fred

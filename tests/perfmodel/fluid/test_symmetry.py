@@ -86,14 +86,26 @@ def test_load_of_a_class_is_that_of_all_its_flows() -> None:
 
 
 def test_without_flows_there_are_no_classes() -> None:
-    assert flow_classes([], [1.0]) == Classes((), (), (), ())
+    assert flow_classes([], [1.0]) == Classes((), (), (), (), ())
 
 
 def test_separate_classes_are_the_flows_and_links_themselves() -> None:
     flows, capacities = around(), [5.0, 6.0, 7.0, 8.0]
     assert separate_classes(flows, capacities) == Classes(
-        (0, 1, 2, 3), (0, 1, 2, 3), tuple(capacities), tuple(flow.loads for flow in flows)
+        (0, 1, 2, 3),
+        (0, 1, 2, 3),
+        tuple(capacities),
+        tuple(flow.loads for flow in flows),
+        (1 / 5.0, 1 / 6.0, 1 / 7.0, 1 / 5.0),
     )
+
+
+def test_flow_is_alone_at_the_rate_of_its_own_load() -> None:
+    # Two flows of a class share the first link; alone, each has all of it.
+    flows = [Flow(((0, 2.0), (i + 1, 1.0)), 1.0, 0.0) for i in range(2)]
+    found = flow_classes(flows, [8.0, 5.0, 5.0])
+    assert found.flow_class == (0, 0)
+    assert found.seconds_per_byte == (0.25,)
 
 
 @pytest.mark.parametrize(

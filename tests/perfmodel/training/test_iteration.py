@@ -62,6 +62,14 @@ def test_overlap_hides_most_of_the_gradients() -> None:
     assert hidden.parts_s["dp"] < 0.2 * whole.parts_s["dp"]
 
 
+def test_messages_longer_than_compute_leave_less_of_it_on_the_critical_path() -> None:
+    fabric, job = parse_topology("mesh:5x4"), load_workload("transformer-1t")
+    found = simulate_iteration(
+        fabric, job, default_placement(fabric, job, job.strategy), Npu(), scale=0.01
+    )
+    assert found.parts_s["compute"] < found.busy_s < found.time_s
+
+
 def test_gpipe_and_1f1b_take_about_the_same_time_and_not_the_same_memory() -> None:
     one, other = (run("fred-d", "transformer-17b", schedule=name) for name in ("gpipe", "1f1b"))
     assert one.time_s == pytest.approx(other.time_s, rel=0.02)
