@@ -1,13 +1,13 @@
 """Commands of the switch: presets, gen, route."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fred_hw.errors import InputError
 
-from .arguments import read_spec, set_option, spec_argument
+from .arguments import level_option, read_spec, set_option, spec_argument
 from .output import (
     as_json_option,
     checked,
@@ -15,6 +15,9 @@ from .output import (
     say_json,
     table,
 )
+
+if TYPE_CHECKING:
+    from fred_hw.spec import SwitchSpec
 
 __all__ = ["COMMANDS"]
 
@@ -36,19 +39,24 @@ def presets(as_json: bool) -> None:
 @spec_argument
 @set_option
 @click.option("-o", "--output", "folder", required=True, type=Path, help="Folder to write to.")
+@level_option
 @as_json_option
-def gen(spec_source: str, changes: tuple[str, ...], folder: Path, as_json: bool) -> None:
+def gen(
+    spec_source: str, changes: tuple[str, ...], folder: Path, level: str, as_json: bool
+) -> None:
     """Write Verilog, manifest, FuseSoC core, timing constraints and lint waivers of SPEC.
 
-    SPEC is a YAML file or a preset.
+    SPEC is a YAML file or a preset. A whole switch comes with a C header and a page of its
+    registers.
     """
     from gen.design import generate
     from gen.write import write_files
 
-    design = generate(read_spec(spec_source, changes))
+    design = generate(read_spec(spec_source, changes), level=level)
     paths = write_files(design.files(), folder)
     report = {
         "name": design.name,
+        "level": level,
         "files": [str(path) for path in paths],
         "modules": design.modules,
         "verilog_bytes": design.manifest["verilog_bytes"],
@@ -87,7 +95,8 @@ def route(
 ) -> int:
     """Route FLOWS, a YAML or JSON list of {inputs, outputs}, on SPEC.
 
-    Exit status 3 if they conflict, 4 if the effort ended before that was known.
+    With --json also the entries of the whole switch's configuration memory, one per circuit. Exit
+    status 3 if they conflict, 4 if the effort ended before that was known.
     """
     from fred_hw.compiler.flows import read_flows
     from fred_hw.compiler.placement import Strategy, phases
@@ -106,7 +115,7 @@ def route(
         assert flows_file is not None
         sets = {"flows": read_flows(flows_file, spec.ports)}
     # A strategy of one worker has no phases, so nothing that could clash.
-    nothing = _routing_report(route_flows((), spec.ports, spec.middle))
+    nothing = _routing_report(spec, route_flows((), spec.ports, spec.middle))
     with checked("--effort"):
         results = {
             name: route_flows(
@@ -117,7 +126,7 @@ def route(
     if picture is not None:
         _draw(results["flows"], picture)
     statuses = {result.status for result in results.values()}
-    reports = {name: _routing_report(result) for name, result in results.items()}
+    reports = {name: _routing_report(spec, result) for name, result in results.items()}
     if as_json:
         first = next(iter(reports.values()), nothing)
         worst = next((r for r in reports.values() if not r["routed"]), first)
@@ -143,7 +152,10 @@ def _draw(result: Any, path: Path) -> None:
         write_files({path.name: svg + "\n"}, path.parent)
 
 
-def _routing_report(result: Any) -> dict[str, Any]:
+def _routing_report(spec: "SwitchSpec", result: Any) -> dict[str, Any]:
+    from fred_hw.protocol import DATA_CIRCUITS
+    from fred_hw.switch.table import entry_word
+
     configuration = result.configuration
     return {
         "routed": result.status == "routed",
@@ -157,6 +169,12 @@ def _routing_report(result: Any) -> dict[str, Any]:
         "configuration": None
         if configuration is None
         else {"word": f"{configuration.pack():#x}", **configuration.to_dict()},
+        "entries": None
+        if configuration is None
+        else {
+            name: f"{entry_word(spec, configuration, result.flows, circuit):#x}"
+            for circuit, name in enumerate(DATA_CIRCUITS)
+        },
     }
 
 

@@ -25,7 +25,7 @@ from perfmodel.calibration import calibrate
 from perfmodel.collectives.run import CollectiveResult, profile, run_collective
 from perfmodel.compare import Row, compare
 from perfmodel.published import ALL_REDUCE_BANDWIDTH, SWEEPS
-from perfmodel.reproduce import ReproduceRow, reproduce, swept
+from perfmodel.reproduce import MovedRow, reproduce_both, swept
 from perfmodel.strategies import StrategyRow
 from perfmodel.topology.parse import FABRICS, parse_topology
 from perfmodel.training.placement import place
@@ -36,7 +36,7 @@ from .drawing import COLOURS, draw_interconnect
 from .load_map import colour_key, draw_loads
 from .output import as_csv, plain
 from .simulation import load_testbench
-from .training import PARTS, REPRODUCE_COLUMNS, reproduce_cells
+from .training import MOVED_COLUMNS, PARTS, reproduce_cells
 
 __all__ = ["build"]
 
@@ -192,8 +192,8 @@ class Wafer:
         All workloads on all fabrics.
     scales : dict
         Calibrated scale of compute of each workload.
-    reproduced : tuple of ReproduceRow
-        Published figures and ours.
+    reproduced : tuple of MovedRow
+        Published figures and ours, with the protocol as measured and ideal.
     sweeps : dict
         Strategies of each workload.
     maps : tuple
@@ -204,7 +204,7 @@ class Wafer:
     first_principles: tuple[Row, ...]
     calibrated: tuple[Row, ...]
     scales: dict[str, float]
-    reproduced: tuple[ReproduceRow, ...]
+    reproduced: tuple[MovedRow, ...]
     sweeps: dict[str, tuple[StrategyRow, ...]]
     maps: tuple[tuple[str, str, str, tuple[tuple[str, float], ...]], ...]
 
@@ -225,8 +225,8 @@ class Wafer:
         bandwidths = [row for row in self.reproduced if row.id.startswith("bandwidth/")]
         columns = ("workload", "strategy", "fabric", "speedup", *(f"{p} [s]" for p in PARTS))
         return {
-            "bandwidth": (REPRODUCE_COLUMNS, [reproduce_cells(row) for row in bandwidths]),
-            "reproduce": (REPRODUCE_COLUMNS, [reproduce_cells(row) for row in self.reproduced]),
+            "bandwidth": (MOVED_COLUMNS, [reproduce_cells(row) for row in bandwidths]),
+            "reproduce": (MOVED_COLUMNS, [reproduce_cells(row) for row in self.reproduced]),
             "calibrated": (columns, [_cells(row) for row in self.calibrated]),
             "first_principles": (columns, [_cells(row) for row in self.first_principles]),
             "loads": (
@@ -255,8 +255,8 @@ def gather() -> Wafer:
         first_principles=compare(),
         calibrated=compare(compute="calibrated"),
         scales={name: calibrate(name).scale for name in WORKLOADS},
-        reproduced=tuple(reproduce()),
-        sweeps={name: swept(name) for name in SWEEPS},
+        reproduced=reproduce_both(),
+        sweeps={name: swept(name, "measured") for name in SWEEPS},
         maps=tuple(_map(phase, name) for name in _MAPPED for phase in _PHASES),
     )
 

@@ -11,7 +11,7 @@ import click
 
 from fred_hw.errors import InputError
 
-from .arguments import read_spec, seed_option, set_option, spec_argument
+from .arguments import level_option, read_spec, seed_option, set_option, spec_argument
 from .output import (
     as_json_option,
     check_folder,
@@ -23,6 +23,16 @@ from .output import (
 )
 
 __all__ = ["COMMANDS", "load_testbench"]
+
+_BENCHES = {
+    "interconnect": ("testbench.tb_interconnect",),
+    "switch": (
+        "testbench.tb_switch",
+        "testbench.tb_switch_link",
+        "testbench.tb_switch_measures",
+    ),
+}
+_LATENCY = {"interconnect": "latency_cycles", "switch": "switch_latency_cycles"}
 
 
 @click.command()
@@ -36,6 +46,7 @@ __all__ = ["COMMANDS", "load_testbench"]
     show_default=True,
 )
 @seed_option
+@level_option
 @click.option("--waves", is_flag=True, help="Record waves: FST with Icarus, VCD with Verilator.")
 @click.option("--test", "tests", multiple=True, metavar="NAME", help="Run only this test.")
 @click.option("-o", "--output", "folder", type=Path, help="Folder for logs and results.")
@@ -45,6 +56,7 @@ def sim(
     changes: tuple[str, ...],
     simulator: str,
     seed: int | None,
+    level: str,
     waves: bool,
     tests: tuple[str, ...],
     folder: Path | None,
@@ -52,20 +64,23 @@ def sim(
 ) -> int:
     """Co-simulate SPEC against the golden model; exit status 1 if a test fails."""
     spec = read_spec(spec_source, changes)
-    _check_tests(tests)
+    _check_tests(tests, _BENCHES[level])
     if folder is not None:
         check_folder(folder)
     cosimulation, runner = load_testbench()
-    seed = cosimulation.fresh_seed() if seed is None else seed
+    chosen: int = cosimulation.fresh_seed() if seed is None else seed
+    cosimulate = cosimulation.cosimulate
     work = folder or Path("build") / "sim-results" / spec.name
+    if level == "switch":
+        from testbench.whole_switch import cosimulate_switch as cosimulate
+
+        work = folder or work / "switch"
     names = runner.SIMULATORS if simulator == "both" else (simulator,)
     results = []
     for name in names:
-        with _simulating(), checked("--seed"), progress(f"{spec.name} in {name}, seed {seed}"):
+        with _simulating(), checked("--seed"), progress(f"{spec.name} in {name}, seed {chosen}"):
             results.append(
-                cosimulation.cosimulate(
-                    spec, work / name, simulator=name, seed=seed, waves=waves, tests=tests
-                )
+                cosimulate(spec, work / name, simulator=name, seed=chosen, waves=waves, tests=tests)
             )
     failures = sum(len(result.failures) for result in results)
     if as_json:
@@ -73,12 +88,13 @@ def sim(
         say_json(
             {
                 "name": spec.name,
+                "level": level,
                 "simulator": simulator,
                 "tests": len(first.tests),
                 "failures": failures,
-                "latency_cycles": first.measurements.get("latency_cycles"),
+                "latency_cycles": first.measurements.get(_LATENCY[level]),
                 "throughput_flits_per_cycle": first.measurements.get("throughput_flits_per_cycle"),
-                "seed": seed,
+                "seed": chosen,
                 "runs": [result.to_dict() for result in results],
             }
         )
@@ -92,7 +108,7 @@ def sim(
             )
             for test in result.tests
         ]
-        table(f"{result.simulator} {result.version}, seed {seed}", ("test", "outcome", "s"), rows)
+        table(f"{result.simulator} {result.version}, seed {chosen}", ("test", "outcome", "s"), rows)
         for key, value in result.measurements.items():
             print(f"  {key}: {value}")
         print(f"  results: {result.results_xml}" + (f"\n  waves: {result.waves}" if waves else ""))
@@ -152,22 +168,38 @@ def characterize(
         f"{record['throughput_flits_per_cycle']} flits per cycle and port, "
         f"{record['reconfiguration_cycles']} cycles lost to a new configuration"
     )
+    whole = record["switch"]
+    if whole:
+        stages = ", ".join(f"{name} {cycles}" for name, cycles in whole["stages"].items())
+        recovery = whole["recovery_cycles"]
+        print(
+            f"whole switch: latency {whole['latency_cycles']} cycles ({stages}), "
+            f"{whole['payload_share']:.4f} of the link rate is payload, "
+            f"{whole['ack_share']:.4f} of the flits are acks"
+        )
+        print(
+            f"preemption after {whole['preemption_cycles']} cycles, recovery after "
+            f"{recovery['to_switch']} cycles (link to the switch) or "
+            f"{recovery['from_switch']} (from it), delays of the links not counted"
+        )
     print(f"clock {clock['hz'] / 1e9:.6f} GHz, {clock['source']}")
     print(f"{record['flits_checked']} flits checked, seed {seed}")
     if path is not None:
         print(f"  {path}")
 
 
-def _check_tests(names: tuple[str, ...]) -> None:
-    """Refuse names of tests that the bench lacks; it can only be imported inside a simulator."""
-    bench = find_spec("testbench.tb_interconnect")
-    assert bench is not None and bench.origin is not None
-    tree = ast.parse(Path(bench.origin).read_text(encoding="utf-8"))
-    known = [
-        node.name
-        for node in tree.body
-        if isinstance(node, ast.AsyncFunctionDef) and node.decorator_list
-    ]
+def _check_tests(names: tuple[str, ...], modules: tuple[str, ...]) -> None:
+    """Refuse names of tests that benches lack; they can only be imported inside a simulator."""
+    known: list[str] = []
+    for module in modules:
+        bench = find_spec(module)
+        assert bench is not None and bench.origin is not None
+        tree = ast.parse(Path(bench.origin).read_text(encoding="utf-8"))
+        known += [
+            node.name
+            for node in tree.body
+            if isinstance(node, ast.AsyncFunctionDef) and node.decorator_list
+        ]
     for name in names:
         if name not in known:
             raise InputError("--test", "", f"must be one of {', '.join(known)}, not {name!r}")

@@ -1,6 +1,6 @@
 """Commands of training: estimate, compare, strategies, reproduce."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,9 +20,9 @@ from .output import (
     write_json,
     write_text,
 )
-from .wafer import say_provenance
+from .wafer import protocol_option, say_provenance
 
-__all__ = ["COMMANDS", "PARTS", "REPRODUCE_COLUMNS", "reproduce_cells", "strategy_cells"]
+__all__ = ["COMMANDS", "MOVED_COLUMNS", "PARTS", "reproduce_cells", "strategy_cells"]
 
 PARTS = ("compute", "mp", "dp", "pp", "weight_streaming", "input_load")
 
@@ -71,6 +71,7 @@ mode_option = click.option(
 @compute_option
 @placement_option
 @algorithm_option
+@protocol_option
 @mode_option
 @click.option("--schedule", type=click.Choice(["1f1b", "gpipe"]), help="Of the pipeline.")
 @click.option(
@@ -89,6 +90,7 @@ def estimate(
     compute: str,
     placement: str,
     algorithm: str,
+    protocol: Any,
     timeline: Path | None,
     as_json: bool,
     **changes: Any,
@@ -99,7 +101,7 @@ def estimate(
     from perfmodel.training.trace import chrome_trace
 
     with option_names(*_OPTIONS):
-        fabric = parse_topology(topology)
+        fabric = parse_topology(topology, protocol)
         job = _changed(workload, **changes)
         found = simulate(fabric, job, strategy, None, _model(compute), placement, algorithm)
         result = summarize(fabric, job, *found)
@@ -142,12 +144,14 @@ def estimate(
 @click.option("--topology", "topologies", multiple=True, help="Repeat; all five by default.")
 @click.option("--workload", "workloads", multiple=True, help="Repeat; all four by default.")
 @compute_option
+@protocol_option
 @click.option("--csv", "csv_file", type=Path, metavar="FILE", help="Write the table as CSV too.")
 @as_json_option
 def compare(
     topologies: tuple[str, ...],
     workloads: tuple[str, ...],
     compute: str,
+    protocol: Any,
     csv_file: Path | None,
     as_json: bool,
 ) -> None:
@@ -157,7 +161,12 @@ def compare(
     from perfmodel.workload import WORKLOADS
 
     with option_names(*_OPTIONS), progress("estimating workloads on fabrics"):
-        rows = run(topologies or FABRICS, workloads or WORKLOADS, compute=_model(compute))
+        rows = run(
+            topologies or FABRICS,
+            workloads or WORKLOADS,
+            compute=_model(compute),
+            protocol=protocol,
+        )
     if csv_file:
         write_csv(
             ("workload", "strategy", "fabric", "speedup", *_SECONDS),
@@ -196,6 +205,7 @@ def compare(
 @compute_option
 @placement_option
 @algorithm_option
+@protocol_option
 @mode_option
 @click.option("--samples", default=40, show_default=True, help="Per replica and iteration.")
 @click.option("--least-npus", type=int, help="NPUs in use; 90 % of the wafer by default.")
@@ -208,6 +218,7 @@ def strategies(
     compute: str,
     placement: str,
     algorithm: str,
+    protocol: Any,
     mode: str | None,
     samples: int,
     least_npus: int | None,
@@ -224,7 +235,8 @@ def strategies(
     if chart:
         _need_plotly()
     with option_names(*_OPTIONS), progress("estimating strategies"):
-        fabrics = [parse_topology(name) for name in topologies or ("mesh:5x4", "fred-d")]
+        names = topologies or ("mesh:5x4", "fred-d")
+        fabrics = [parse_topology(name, protocol) for name in names]
         job = _changed(workload, mode=mode)
         choices = feasible(job, min(fabric.npus for fabric in fabrics), least_npus)
         rows = sweep(fabrics, job, choices, samples, _model(compute), placement, algorithm)
@@ -268,34 +280,44 @@ REPRODUCE_COLUMNS = (
     "how",
     "source",
 )
+MOVED_COLUMNS = (*REPRODUCE_COLUMNS, "ideal", "moved_percent")
 
 
 @click.command()
 @click.option(
     "--section", "sections", multiple=True, help="bandwidth, wafer, speedups, sweeps; all if none."
 )
+@protocol_option
 @click.option("--csv", "csv_file", type=Path, metavar="FILE", help="Write the table as CSV too.")
 @as_json_option
-def reproduce(sections: tuple[str, ...], csv_file: Path | None, as_json: bool) -> None:
-    """Put every published figure beside ours."""
-    from perfmodel.reproduce import SECTIONS
+def reproduce(
+    sections: tuple[str, ...], protocol: Any, csv_file: Path | None, as_json: bool
+) -> None:
+    """Put every published figure beside ours, and say how far the protocol moved it."""
+    from perfmodel.reproduce import SECTIONS, reproduce_both
     from perfmodel.reproduce import reproduce as run
 
     for name in sections:
         if name not in SECTIONS:
             allowed = ", ".join(SECTIONS)
             raise InputError("--section", "", f"must be one of {allowed}, not {name!r}")
+    moved = protocol != "ideal"
     with progress("reproducing published figures"):
-        rows = list(run(sections or None))
+        rows = reproduce_both(sections or None) if moved else tuple(run(sections or None, "ideal"))
+    columns = MOVED_COLUMNS if moved else REPRODUCE_COLUMNS
     if csv_file:
-        write_csv(REPRODUCE_COLUMNS, [reproduce_cells(row) for row in rows], csv_file)
+        write_csv(columns, [reproduce_cells(row, columns) for row in rows], csv_file)
     good = sum(row.ok for row in rows)
     if as_json:
         say_json({"rows": rows, "within_tolerance": good, "rows_in_all": len(rows)})
         return
     table(
-        "Published figures and ours",
-        ("figure", "published", "ours", "ratio", "within", "verdict", "how", "source"),
+        f"Published figures and ours, protocol {protocol or 'measured'}",
+        (
+            *("figure", "published", "ours", "ratio", "within", "verdict"),
+            *(("ideal", "moved %") if moved else ()),
+            *("how", "source"),
+        ),
         [
             (
                 row.what,
@@ -304,6 +326,7 @@ def reproduce(sections: tuple[str, ...], csv_file: Path | None, as_json: bool) -
                 "" if row.ratio is None else f"{row.ratio:.3f}",
                 "same" if row.tolerance is None else f"{row.tolerance:.3g}",
                 "ok" if row.ok else "MISS",
+                *(_moved(row) if moved else ()),
                 row.how,
                 row.source,
             )
@@ -313,9 +336,15 @@ def reproduce(sections: tuple[str, ...], csv_file: Path | None, as_json: bool) -
     print(f"{good} of {len(rows)} within tolerance; docs/fidelity.md explains the others")
 
 
-def reproduce_cells(row: Any) -> tuple[object, ...]:
-    """Return a row of the table as cells, in the order of ``REPRODUCE_COLUMNS``."""
-    return tuple(getattr(row, name) for name in REPRODUCE_COLUMNS)
+def reproduce_cells(row: Any, columns: Sequence[str] = MOVED_COLUMNS) -> tuple[object, ...]:
+    """Return a row of the table as cells, in the order of ``columns``."""
+    return tuple(getattr(row, name) for name in columns)
+
+
+def _moved(row: Any) -> tuple[str, str]:
+    """Return the ideal figure, and how far the protocol moved ours from there [%]."""
+    moved = "" if row.moved_percent is None else f"{row.moved_percent:+z.2f}"  # z: no -0.00
+    return _figure(row.ideal), moved
 
 
 def strategy_cells(row: Any) -> tuple[object, ...]:

@@ -19,7 +19,7 @@ from .output import (
     write_text,
 )
 
-__all__ = ["COMMANDS", "parse_group", "parse_size", "say_provenance"]
+__all__ = ["COMMANDS", "parse_group", "parse_size", "protocol_option", "say_provenance"]
 
 _UNITS = {
     "": 1,
@@ -29,6 +29,12 @@ _UNITS = {
 
 topology_option = click.option(
     "--topology", required=True, metavar="NAME|FILE", help="mesh:5x4, fred-a to fred-d, or YAML."
+)
+protocol_option = click.option(
+    "--protocol",
+    type=click.Choice(["measured", "ideal"]),
+    help="What headers, CRC, acks and link layer cost: as co-simulated, or nothing. "
+    "[default: measured, or as the file says]",
 )
 
 
@@ -81,6 +87,7 @@ def parse_group(text: str | None) -> list[int] | None:
     help="auto, ring, bidirectional_ring, halving_doubling, direct, double_binary_tree, "
     "hierarchical_2d, two_level_ring, in_network or multicast.",
 )
+@protocol_option
 @click.option("--check", is_flag=True, help="Replay the schedule symbolically.")
 @click.option("--draw", type=Path, metavar="FILE.svg", help="Draw the schedule of one chunk.")
 @as_json_option
@@ -91,6 +98,7 @@ def collective(
     group: str | None,
     chunks: int | None,
     algorithm: str,
+    protocol: Any,
     check: bool,
     draw: Path | None,
     as_json: bool,
@@ -100,7 +108,7 @@ def collective(
     from perfmodel.topology.parse import parse_topology
 
     with option_names(*_OPTIONS):
-        fabric = parse_topology(topology)
+        fabric = parse_topology(topology, protocol)
         members = parse_group(group)
         result = run_collective(fabric, pattern, parse_size(size), members, chunks, algorithm)
         if check or draw:
@@ -149,14 +157,16 @@ def _schedule(fabric: Any, result: Any, algorithm: str, check: bool, draw: Path 
 @click.option("--wafers", "count", default=16, show_default=True, type=int, help="1 to 1024.")
 @click.option("--join", default="fred", show_default=True, help="fred or switch.")
 @click.option("--size", default="1GiB", show_default=True, help="Vector, like 64MB or 1GiB.")
+@protocol_option
 @as_json_option
-def wafers(topology: str, count: int, join: str, size: str, as_json: bool) -> None:
+def wafers(topology: str, count: int, join: str, size: str, protocol: Any, as_json: bool) -> None:
     """Simulate an all-reduce over all NPUs of several wafers, joined by their I/O controllers."""
     from perfmodel.topology.parse import parse_topology
     from perfmodel.wafers import run_wafers
 
     with option_names("topology", "wafers", "join", "size"):
-        result = run_wafers(parse_topology(topology), count, parse_size(size), join)
+        fabric = parse_topology(topology, protocol)
+        result = run_wafers(fabric, count, parse_size(size), join)
     if as_json:
         say_json(result)
         return
@@ -202,9 +212,14 @@ def report(folder: Path, spec_source: str, results: Path | None, as_json: bool) 
 def say_provenance(provenance: Any) -> None:
     """Print where the figures come from."""
     for use in provenance.records:
+        latency = (
+            ""
+            if use.latency_cycles is None
+            else f"{use.latency_cycles} cycles ({use.latency_s * 1e9:.1f} ns), "
+        )
         print(
-            f"  {use.switches}: {use.latency_cycles} cycles ({use.latency_s * 1e9:.1f} ns), "
-            f"record {use.record}, {use.measured_by}"
+            f"  {use.switches}: {latency}{use.efficiency:.1%} payload, "
+            f"record {use.record} of the {use.measured}, {use.measured_by}"
         )
     for assumption in provenance.assumptions:
         print(f"  assumed: {assumption}")

@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from .errors import InputError
 
-__all__ = ["FileModel", "describe", "int_range", "one_of", "read_yaml", "validate"]
+__all__ = ["FileModel", "describe", "int_range", "one_of", "read_yaml", "validate", "yes_or_no"]
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -51,6 +51,19 @@ def one_of(*choices: str) -> BeforeValidator:
     return BeforeValidator(check)
 
 
+def yes_or_no() -> BeforeValidator:
+    """Check of a boolean field."""
+
+    def check(value: object) -> object:
+        if not isinstance(value, bool):
+            raise PydanticCustomError(
+                "one_of", "must be true or false, not {given}", {"given": repr(value)}
+            )
+        return value
+
+    return BeforeValidator(check)
+
+
 def describe(error: ValidationError, model: type[BaseModel]) -> tuple[str, str]:
     """Return field and message of the first thing wrong, in the words of our error lines."""
     first = error.errors(include_url=False)[0]
@@ -66,6 +79,8 @@ def describe(error: ValidationError, model: type[BaseModel]) -> tuple[str, str]:
         return field, "is required and was not given"
     if kind in {"int_range", "one_of", "value_error"}:
         return field, first["msg"].removeprefix("Value error, ")
+    if kind in {"model_type", "model_attributes_type", "dict_type"}:
+        return field, f"must be a mapping of keys to values, not {given}"
     message = first["msg"]
     for prefix in ("Input should be ", "Input should "):
         if message.startswith(prefix):

@@ -26,7 +26,8 @@ def load_spec(source: str, changes: Mapping[str, Any] | None = None) -> SwitchSp
     source : str
         Name of a preset, or path of a YAML file.
     changes : Mapping, optional
-        Values that replace those of the file, by field name.
+        Values that replace those of the file, by field name; ``protocol.phases`` names a field
+        of ``protocol``.
 
     Raises
     ------
@@ -38,9 +39,19 @@ def load_spec(source: str, changes: Mapping[str, Any] | None = None) -> SwitchSp
         known = ", ".join(PRESETS)
         raise InputError(source, "", f"must be an existing file or one of the presets {known}")
     data = read_yaml(path)
-    if changes and isinstance(data, Mapping):
-        data = {**data, **changes}
+    if isinstance(data, Mapping):
+        for key, value in (changes or {}).items():
+            data = _changed(data, key.split("."), value)
     return validate(SwitchSpec, data, source)
+
+
+def _changed(data: Mapping[str, Any], path: list[str], value: Any) -> dict[str, Any]:
+    """Return ``data`` with the value at ``path`` replaced."""
+    key, *rest = path
+    if rest:
+        inner = data.get(key, {})
+        value = _changed(inner if isinstance(inner, Mapping) else {}, rest, value)
+    return {**data, key: value}
 
 
 def parse_change(text: str) -> tuple[str, Any]:

@@ -1,9 +1,13 @@
 """Specification of a switch: the one description that every room reads."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
+
+from pydantic import model_validator
+from pydantic_core import PydanticCustomError
 
 from .files import FileModel, int_range, one_of
 from .formats import FORMATS, IntFormat, NumberFormat
+from .protocol import HEADER_BITS, ProtocolSpec
 
 __all__ = ["OPERATIONS", "SwitchSpec"]
 
@@ -31,11 +35,14 @@ class SwitchSpec(FileModel):
         Pipeline registers behind the crossing of each micro-switch stage, 1 to 4.
     adder_registers : int
         Pipeline registers inside each reduction unit, 0 to 8.
+    protocol : ProtocolSpec
+        Link layer, buffers and phases of the whole switch around the interconnect.
 
     Raises
     ------
     pydantic.ValidationError
-        A key is unknown or a value has the wrong type or is out of range; a ``ValueError``.
+        A key is unknown, a value has the wrong type or is out of range, or the fields of the
+        header do not fit into it; a ``ValueError``.
     """
 
     ports: Annotated[int, int_range(2, 64)]
@@ -46,6 +53,19 @@ class SwitchSpec(FileModel):
     lanes: Annotated[int, int_range(1, 256)] = 4
     stage_registers: Annotated[int, int_range(1, 4)] = 1
     adder_registers: Annotated[int, int_range(0, 8)] = 2
+    protocol: ProtocolSpec = ProtocolSpec()
+
+    @model_validator(mode="after")
+    def _header_fits(self) -> Self:
+        needed = sum(self.protocol.fields(self.ports).values())
+        if needed > HEADER_BITS:
+            raise PydanticCustomError(
+                "value_error",
+                "protocol: must have a header of {most} bits or fewer, not {needed}: lower phases, "
+                "packet_flits, window_packets or buffer_packets",
+                {"most": HEADER_BITS, "needed": needed},
+            )
+        return self
 
     def model_post_init(self, context: Any, /) -> None:
         """Drop what has no effect, so that equal hardware has an equal specification."""

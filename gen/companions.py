@@ -8,11 +8,17 @@ CLOCK_HZ = 600e9 / 512
 CLOCK_SOURCE = "derived from the published port rate: 600 GB/s in flits of 512 B, one per cycle"
 
 
-def core_file(name: str, version: str) -> str:
+_DESCRIPTIONS = {
+    "interconnect": "FRED interconnect: rigid pipeline that reduces and broadcasts as it routes",
+    "switch": "FRED switch: interconnect with links, virtual circuits, scheduler and registers",
+}
+
+
+def core_file(name: str, version: str, level: str = "interconnect") -> str:
     """Return a FuseSoC core description (CAPI2) with a lint target."""
     core = {
-        "name": f"fred-hw:interconnect:{name}:{version}",
-        "description": "FRED interconnect: rigid pipeline that reduces and broadcasts as it routes",
+        "name": f"fred-hw:{level}:{name}:{version}",
+        "description": _DESCRIPTIONS[level],
         "filesets": {
             "rtl": {"files": [f"{name}.v"], "file_type": "verilogSource-2005"},
             "constraints": {"files": [f"{name}.sdc"], "file_type": "SDC"},

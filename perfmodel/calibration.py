@@ -7,6 +7,7 @@ other figures, are then predictions. The rates that the scales imply are above t
 they are what the published figures need, not what an NPU can do.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -14,13 +15,15 @@ from fred_hw.errors import InputError
 
 from .compute import Npu
 from .published import SPEEDUP_C
+from .timing import ProtocolModel
+from .topology.graph import Topology
 from .topology.parse import parse_topology
 from .training.iteration import simulate_iteration
 from .training.operations import Operations
 from .training.search import default_placement
 from .workload import Workload, load_workload
 
-__all__ = ["Calibration", "calibrate", "check_npu"]
+__all__ = ["Calibration", "calibrate", "check_npu", "check_protocols", "solve"]
 
 BASELINE, FABRIC = "mesh:5x4", "fred-c"
 
@@ -55,12 +58,23 @@ class Calibration:
         return abs(self.speedup / self.published - 1) < 1e-3
 
 
-@lru_cache(maxsize=16)
-def calibrate(name: str) -> Calibration:
+def calibrate(name: str, protocol: ProtocolModel = "measured") -> Calibration:
+    """Return what :func:`solve` finds, solved once."""
+    return _solved(name, protocol)
+
+
+def solve(name: str, protocol: ProtocolModel) -> Calibration:
     """Solve the scale of compute of a published workload.
 
     The speed-up falls as compute grows, so the scale is found by bisection of its logarithm. Where
     even no compute at all would not give the published speed-up, the nearest is taken.
+
+    Parameters
+    ----------
+    name : str
+        The workload.
+    protocol : str
+        One of ``timing.PROTOCOL_MODELS``, of the fabrics that it is solved with.
 
     Raises
     ------
@@ -77,7 +91,7 @@ def calibrate(name: str) -> Calibration:
     published = SPEEDUP_C[name]
     workload = load_workload(name)
     low, high = 1e-4, 10.0
-    prepared = [_prepare(fabric, workload) for fabric in (BASELINE, FABRIC)]
+    prepared = [_prepare(fabric, protocol, workload) for fabric in (BASELINE, FABRIC)]
 
     def speedup(scale: float) -> float:
         slow, fast = (
@@ -96,6 +110,22 @@ def calibrate(name: str) -> Calibration:
             high = middle
     scale = (low * high) ** 0.5
     return Calibration(name, scale, speedup(scale), published.value, published.source)
+
+
+_solved = lru_cache(maxsize=16)(solve)
+
+
+def check_protocols(topologies: Iterable[Topology]) -> None:
+    """Refuse fabrics of both protocols: calibration would give each another NPU.
+
+    Raises
+    ------
+    InputError
+        Their protocols differ.
+    """
+    if len({topology.protocol for topology in topologies}) > 1:
+        message = "must be first-principles for fabrics some of whose protocols are ideal"
+        raise InputError("", "compute", message)
 
 
 def check_npu(npu: Npu) -> None:
@@ -118,6 +148,6 @@ def _rates(npu: Npu) -> dict[str, float]:
     return rates | {f"efficiency.{kind}": share for kind, share in npu.efficiency.items()}
 
 
-def _prepare(fabric: str, workload: Workload) -> Operations:
-    topology = parse_topology(fabric)
+def _prepare(fabric: str, protocol: ProtocolModel, workload: Workload) -> Operations:
+    topology = parse_topology(fabric, protocol)
     return Operations(topology, default_placement(topology, workload, workload.strategy))

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from .calibration import check_protocols
 from .compute import Npu
 from .estimate import ComputeModel, Estimate, estimate
+from .timing import ProtocolModel
 from .topology.parse import FABRICS, parse_topology
 from .workload import WORKLOADS, load_workload
 
@@ -32,6 +34,7 @@ def compare(
     workloads: Sequence[str] = WORKLOADS,
     npu: Npu | None = None,
     compute: ComputeModel = "first-principles",
+    protocol: ProtocolModel | None = None,
 ) -> tuple[Row, ...]:
     """Estimate every workload on every fabric, each with the strategy of the workload.
 
@@ -45,13 +48,18 @@ def compare(
         The roofline; an H100-like NPU if None.
     compute : str
         One of ``estimate.COMPUTE_MODELS``.
+    protocol : str or None
+        Of the fabrics, as for ``topology.parse.parse_topology``.
 
     Raises
     ------
     InputError
-        A name or a file is bad, or a strategy does not fit a fabric.
+        A name or a file is bad, a strategy does not fit a fabric, or compute is calibrated and the
+        fabrics differ in their protocols.
     """
-    fabrics = [parse_topology(name) for name in topologies]
+    fabrics = [parse_topology(name, protocol) for name in topologies]
+    if compute == "calibrated":
+        check_protocols(fabrics)
     rows: list[Row] = []
     for workload in map(load_workload, workloads):
         results = [estimate(fabric, workload, npu=npu, compute=compute) for fabric in fabrics]

@@ -176,7 +176,7 @@ def simulate(
     scale = 1.0
     if compute == "calibrated":
         check_npu(npu)
-        scale = calibrate(workload.name).scale
+        scale = calibrate(workload.name, topology.protocol).scale
 
     def iteration_s(placed: Placement) -> float:
         return simulate_iteration(topology, workload, placed, npu, scale).time_s

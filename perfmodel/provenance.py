@@ -17,12 +17,14 @@ class RecordUse:
         Name that the record was loaded by.
     name : str
         Name of the characterized switch.
-    latency_cycles : int
-        Measured latency [cycles].
-    latency_s : float
+    measured : str
+        What of it was taken: ``whole switch`` or ``interconnect alone``.
+    latency_cycles : int or None
+        Measured latency [cycles]; None if only the efficiency was taken.
+    latency_s : float or None
         The same at the clock of the record [s].
     efficiency : float
-        Share of the link rate that passes the switch, above 0 and at most 1.
+        Share of the link rate that is left for payload, above 0 and at most 1.
     clock : str
         Clock frequency and its source.
     measured_by : str
@@ -34,8 +36,9 @@ class RecordUse:
     switches: str
     record: str
     name: str
-    latency_cycles: int
-    latency_s: float
+    measured: str
+    latency_cycles: int | None
+    latency_s: float | None
     efficiency: float
     clock: str
     measured_by: str

@@ -1,8 +1,10 @@
 """Every published figure beside ours."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
 from functools import cache
+from multiprocessing import get_context
 
 from fred_hw.compiler.placement import Strategy
 
@@ -21,6 +23,7 @@ from .published import (
     WAFER_BANDWIDTH,
 )
 from .strategies import StrategyRow, feasible, sweep
+from .timing import ProtocolModel
 from .topology.fred import FredTopology
 from .topology.graph import Topology
 from .topology.parse import FABRICS, parse_topology
@@ -28,7 +31,7 @@ from .training.operations import NUMBER_BYTES
 from .training.placement import place
 from .workload import WORKLOADS, load_workload
 
-__all__ = ["SECTIONS", "ReproduceRow", "reproduce", "swept"]
+__all__ = ["SECTIONS", "MovedRow", "ReproduceRow", "reproduce", "reproduce_both", "swept"]
 
 NETWORK, END_TO_END = 0.05, 0.05
 _ABOUT = 0.1  # of figures published as "about"
@@ -70,6 +73,22 @@ class ReproduceRow:
     source: str
 
 
+@dataclass(frozen=True, slots=True)
+class MovedRow(ReproduceRow):
+    """One published figure, ours with the protocol as measured, and what the protocol did to ours.
+
+    Parameters
+    ----------
+    ideal : float or str
+        Ours with the ideal protocol.
+    moved_percent : float or None
+        How far the protocol moved ours from there [%]; None of words.
+    """
+
+    ideal: float | str
+    moved_percent: float | None
+
+
 def _number(
     name: str,
     what: str,
@@ -89,17 +108,43 @@ def _word(name: str, what: str, published: str, model: str, how: str, source: st
     return ReproduceRow(name, what, published, model, None, None, published == model, how, source)
 
 
-def reproduce(sections: Sequence[str] | None = None) -> Iterator[ReproduceRow]:
+def reproduce(
+    sections: Sequence[str] | None = None, protocol: ProtocolModel = "measured"
+) -> Iterator[ReproduceRow]:
     """Yield the rows of some sections, all of ``SECTIONS`` if None, as they are found."""
     for name, rows in _ROWS.items():
         if sections is None or name in sections:
-            yield from rows()
+            yield from rows(protocol)
 
 
-def _bandwidth() -> Iterator[ReproduceRow]:
+def reproduce_both(sections: Sequence[str] | None = None) -> tuple[MovedRow, ...]:
+    """Return the rows of some sections as measured, and how the protocol moved each.
+
+    The ideal ones are found by a second process at the same time, which imports the main module
+    again.
+    """
+    context = get_context("spawn")  # a fork of a process with threads may hang
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
+        ideal = pool.submit(_all_rows, sections, "ideal")
+        measured = _all_rows(sections, "measured")
+        return tuple(map(_moved, measured, ideal.result()))
+
+
+def _all_rows(sections: Sequence[str] | None, protocol: ProtocolModel) -> list[ReproduceRow]:
+    return list(reproduce(sections, protocol))
+
+
+def _moved(row: ReproduceRow, ideal: ReproduceRow) -> MovedRow:
+    moved = None
+    if isinstance(row.model, int | float) and isinstance(ideal.model, int | float):
+        moved = 100 * (row.model / ideal.model - 1)
+    return MovedRow(**asdict(row), ideal=ideal.model, moved_percent=moved)
+
+
+def _bandwidth(protocol: ProtocolModel) -> Iterator[ReproduceRow]:
     """Effective NPU bandwidths, and the traffic that in-network collectives save."""
     for name in FABRICS:
-        fabric = parse_topology(name)
+        fabric = parse_topology(name, protocol)
         result = run_collective(fabric, "all_reduce", _GIB)
         sent = result.size_bytes if fabric.in_network else result.bytes_per_npu
         yield _number(
@@ -121,16 +166,14 @@ def _bandwidth() -> Iterator[ReproduceRow]:
                 f"{PAPER}: about half the traffic",
                 _ABOUT,
             )
-    strategy = Strategy(2, 5, 2)
-    for kind, figures in STRATEGY_BANDWIDTH.items():
+    for kind in STRATEGY_BANDWIDTH:
         for name in FABRICS:
-            yield from _of_strategy(kind, name, strategy, figures[name].value, figures[name].source)
+            yield from _of_strategy(kind, name, protocol)
 
 
-def _of_strategy(
-    kind: str, name: str, strategy: Strategy, published: float, source: str
-) -> Iterator[ReproduceRow]:
-    fabric = parse_topology(name)
+def _of_strategy(kind: str, name: str, protocol: ProtocolModel) -> Iterator[ReproduceRow]:
+    strategy, figure = Strategy(2, 5, 2), STRATEGY_BANDWIDTH[kind][name]
+    fabric = parse_topology(name, protocol)
     # On the mesh a replica of four fills a column, as its figures require: MP pairs and stages
     # are neighbours, and DP groups are rows.
     placed = place(fabric, strategy, "columns" if name.startswith("mesh") else "linear")
@@ -150,10 +193,10 @@ def _of_strategy(
     yield _number(
         f"bandwidth/{kind}/{name}",
         f"{words} of {strategy} on {name} [GB/s]",
-        published / 1e9,
+        figure.value / 1e9,
         sent * result.size_bytes / result.time_s / 1e9,
         "simulated",
-        source,
+        figure.source,
     )
     if kind == "dp" and fabric.in_network:
         yield _number(
@@ -162,14 +205,14 @@ def _of_strategy(
             37.5,
             100 * (1 - result.bytes_per_npu / (endpoint * result.size_bytes)),
             "simulated",
-            source,
+            figure.source,
         )
 
 
-def _wafer() -> Iterator[ReproduceRow]:
+def _wafer(protocol: ProtocolModel) -> Iterator[ReproduceRow]:
     """Hot spot of the mesh, bisections, areas."""
     for n in range(2, 9):
-        mesh = parse_topology(f"mesh:{n}x{n}")
+        mesh = parse_topology(f"mesh:{n}x{n}", protocol)
         yield _number(
             f"hot-spot/{n}x{n}",
             f"load of the worst link of a {n} x {n} mesh, one channel = 1",
@@ -178,7 +221,7 @@ def _wafer() -> Iterator[ReproduceRow]:
             "simulated",
             f"{PAPER}: (2N - 1) times the rate of one channel",
         )
-    mesh = parse_topology(BASELINE)
+    mesh = parse_topology(BASELINE, protocol)
     yield _number(
         "hot-spot/5x4",
         "rate that the worst link of the 5 x 4 mesh would have to carry [GB/s]",
@@ -188,7 +231,7 @@ def _wafer() -> Iterator[ReproduceRow]:
         f"{PAPER}: 9 x 128 GB/s",
     )
     for name, published in (("mesh:5x4", 0.65), ("fred-d", 1.0), ("fred-c", 1.0)):
-        fabric = parse_topology(name)
+        fabric = parse_topology(name, protocol)
         streamed = profile(fabric, "stream_in", _GIB, [range(fabric.npus)])[0]
         line_s = _GIB / (fabric.io_controllers * IO_BYTES_PER_S)
         yield _number(
@@ -204,11 +247,11 @@ def _wafer() -> Iterator[ReproduceRow]:
             f"bisection/{name}",
             f"bisection bandwidth of {name} [TB/s]",
             BISECTION[name].value / 1e12,
-            parse_topology(name).bisection_bytes_per_s() / 1e12,
+            parse_topology(name, protocol).bisection_bytes_per_s() / 1e12,
             "derived: least cut of the graph",
             BISECTION[name].source,
         )
-    yield from _areas()
+    yield from _areas(protocol)
 
 
 def _worst_load(fabric: Topology) -> float:
@@ -223,8 +266,8 @@ def _worst_load(fabric: Topology) -> float:
     return max(inner) / channel
 
 
-def _areas() -> Iterator[ReproduceRow]:
-    fabric = parse_topology("fred-d")
+def _areas(protocol: ProtocolModel) -> Iterator[ReproduceRow]:
+    fabric = parse_topology("fred-d", protocol)
     assert isinstance(fabric, FredTopology)
     area, decomposed = _switch_area_mm2(fabric)
     source = f"{PAPER}: switch area"
@@ -289,12 +332,12 @@ def _switch_area_mm2(fabric: FredTopology) -> tuple[float, str]:
     return area, text
 
 
-def _speedups() -> Iterator[ReproduceRow]:
+def _speedups(protocol: ProtocolModel) -> Iterator[ReproduceRow]:
     """End-to-end speed-ups over the mesh: calibrated on FRED-C, FRED-D predicted."""
     for name in WORKLOADS:
         workload = load_workload(name)
         found = {
-            fabric: estimate(parse_topology(fabric), workload, compute="calibrated")
+            fabric: estimate(parse_topology(fabric, protocol), workload, compute="calibrated")
             for fabric in (BASELINE, FABRIC, "fred-d")
         }
         times = {fabric: one.iteration_time_s for fabric, one in found.items()}
@@ -320,7 +363,7 @@ def _speedups() -> Iterator[ReproduceRow]:
         )
     resnet = load_workload("resnet-152")
     for fabric, published in ((BASELINE, 152.0), (FABRIC, 76.0), ("fred-d", 40.0)):
-        found = estimate(parse_topology(fabric), resnet, compute="calibrated")
+        found = estimate(parse_topology(fabric, protocol), resnet, compute="calibrated")
         yield _number(
             f"time/resnet-152/dp/{fabric}",
             f"gradient all-reduce of ResNet-152 on {fabric} [us]",
@@ -331,7 +374,9 @@ def _speedups() -> Iterator[ReproduceRow]:
         )
         if fabric == FABRIC:
             size = NUMBER_BYTES * resnet.network.parameters
-            sent = run_collective(parse_topology(fabric), "all_reduce", size).bytes_per_npu
+            sent = run_collective(
+                parse_topology(fabric, protocol), "all_reduce", size
+            ).bytes_per_npu
             yield _number(
                 "traffic/resnet-152/dp",
                 "endpoint traffic of the gradients of ResNet-152 per NPU [MB]",
@@ -351,18 +396,18 @@ def _speedups() -> Iterator[ReproduceRow]:
 
 
 @cache
-def swept(name: str) -> tuple[StrategyRow, ...]:
+def swept(name: str, protocol: ProtocolModel) -> tuple[StrategyRow, ...]:
     """Return the published sweep of a workload, on the mesh and FRED-D, all 20 NPUs in use."""
     workload, figures = load_workload(name), SWEEPS[name]
-    fabrics = [parse_topology(fabric) for fabric in (BASELINE, "fred-d")]
+    fabrics = [parse_topology(fabric, protocol) for fabric in (BASELINE, "fred-d")]
     choices = feasible(workload, fabrics[0].npus, fabrics[0].npus)
     return sweep(fabrics, workload, choices, figures.samples_per_replica, "calibrated")
 
 
-def _sweeps() -> Iterator[ReproduceRow]:
+def _sweeps(protocol: ProtocolModel) -> Iterator[ReproduceRow]:
     """Averages over all strategies, and which is best where."""
     for name, figures in SWEEPS.items():
-        rows = swept(name)
+        rows = swept(name, protocol)
         mesh = {r.estimate.strategy: r.estimate for r in rows if r.estimate.topology == BASELINE}
         fred = {r.estimate.strategy: r.estimate for r in rows if r.estimate.topology == "fred-d"}
         how = "calibrated on FRED-C, predicted; mean of the ratios of all strategies"
@@ -420,7 +465,7 @@ def _sweeps() -> Iterator[ReproduceRow]:
         )
 
 
-_ROWS: dict[str, Callable[[], Iterator[ReproduceRow]]] = {
+_ROWS: dict[str, Callable[[ProtocolModel], Iterator[ReproduceRow]]] = {
     "bandwidth": _bandwidth,
     "wafer": _wafer,
     "speedups": _speedups,

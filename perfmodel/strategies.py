@@ -7,7 +7,7 @@ from math import ceil
 from fred_hw.compiler.placement import Strategy, strategies
 from fred_hw.errors import InputError
 
-from .calibration import calibrate
+from .calibration import calibrate, check_protocols
 from .compute import Npu
 from .estimate import COMPUTE_MODELS, ComputeModel, Estimate, summarize, with_batch
 from .published import SWEEPS
@@ -97,7 +97,7 @@ def sweep(
     Parameters
     ----------
     topologies : sequence of Topology
-        The fabrics.
+        The fabrics, one or more.
     workload : Workload
         What to train.
     choices : sequence of Strategy
@@ -112,13 +112,17 @@ def sweep(
     Raises
     ------
     InputError
-        A strategy does not fit, or an option is not one of those allowed.
+        A strategy does not fit, an option is not one of those allowed, or compute is calibrated
+        and the fabrics differ in their protocols.
     """
     if compute not in COMPUTE_MODELS:
         allowed = ", ".join(COMPUTE_MODELS)
         raise InputError("", "compute", f"must be one of {allowed}, not {compute!r}")
     npu = Npu()
-    scale = calibrate(workload.name).scale if compute == "calibrated" else 1.0
+    scale = 1.0
+    if compute == "calibrated":
+        check_protocols(topologies)
+        scale = calibrate(workload.name, topologies[0].protocol).scale
     rule = microbatch_rule(workload, samples)
     rows: list[StrategyRow] = []
     for strategy in choices:

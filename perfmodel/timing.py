@@ -8,13 +8,40 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from fred_hw.errors import InputError
 from fred_hw.files import FileModel, validate
+from fred_hw.protocol import HEADER_BITS
 from fred_hw.spec import SwitchSpec
 
 from .provenance import RecordUse
 
-__all__ = ["Clock", "Simulator", "Source", "SwitchTiming", "TimingRecord", "load_record"]
+__all__ = [
+    "IDEAL_PROTOCOL",
+    "PROTOCOL_MODELS",
+    "Clock",
+    "ProtocolModel",
+    "Recovery",
+    "Simulator",
+    "Source",
+    "SwitchTiming",
+    "TimingRecord",
+    "WholeSwitch",
+    "load_record",
+]
 
 RECORDS = Path(__file__).parent / "records"
+
+ProtocolModel = Literal["measured", "ideal"]
+
+PROTOCOL_MODELS: tuple[ProtocolModel, ...] = ("measured", "ideal")
+"""What headers, CRC, acks and the link layer of switches cost: as measured, or nothing."""
+
+IDEAL_PROTOCOL = "protocol ideal: headers, CRC, acks and link layer take neither time nor link rate"
+"""Assumption behind every figure of the ideal protocol."""
+
+CRC_BITS = 32
+"""Bits of the CRC of a flit (docs/protocol.md)."""
+
+ROUNDING = 1e-3
+"""Relative error that shares in a record may have."""
 
 
 def _as_tuple(value: object) -> object:
@@ -30,10 +57,11 @@ class Simulator(FileModel):
 
 
 class Source(FileModel):
-    """Revision of the generator and hash of the Verilog that was simulated."""
+    """Revision of the generator and hashes of the Verilog simulated: interconnect, whole switch."""
 
     git_commit: str | None
     verilog_sha256: str
+    switch_verilog_sha256: str | None = None
 
 
 class Clock(FileModel):
@@ -45,15 +73,80 @@ class Clock(FileModel):
 
 Cycles = Annotated[int, Field(ge=0)]
 Share = Annotated[float, Field(gt=0, le=1)]
+SmallShare = Annotated[float, Field(ge=0, lt=1)]
+
+
+class Recovery(FileModel):
+    """Cost of a data flit lost on a link.
+
+    Parameters
+    ----------
+    to_switch, from_switch : int
+        From its loss until all packets come as if it had not been, at half of the full rate, on a
+        link into the switch and on one out of it [cycles].
+    """
+
+    to_switch: Cycles
+    from_switch: Cycles
+
+
+class WholeSwitch(FileModel):
+    """What co-simulation measured of the whole switch: link layer, buffers and interconnect.
+
+    Shares are those of links out of the switch while all ports send packets of the largest size.
+
+    Parameters
+    ----------
+    latency_cycles : int
+        A lone flit, port to port [cycles].
+    stages : dict
+        Part of each stage in it [cycles]; they add up to ``latency_cycles``.
+    data_flits_per_cycle : float
+        Share of the cycles in which a data flit crosses, above 0 and at most 1.
+    ack_share, control_share : float
+        Share of the cycles in which an ack crosses, and in which a flit without data does, acks
+        among them, 0 or more and below 1.
+    payload_share : float
+        Share of the raw link rate that is payload, above 0 and at most 1: ``data_flits_per_cycle``
+        times the bits of the data of a flit of ``spec`` over those of the
+        flit with its header and CRC.
+    reconfiguration_cycles : int
+        Cycles without a flit when a phase takes the place of another [cycles].
+    preemption_cycles : int
+        From an urgent packet at the head of its queue to its first flit in the interconnect, when
+        a less urgent packet has just begun [cycles].
+    recovery_cycles : Recovery
+        Cost of a lost flit.
+    """
+
+    latency_cycles: Cycles
+    stages: Annotated[dict[str, Cycles], Field(min_length=1)]
+    data_flits_per_cycle: Share
+    ack_share: SmallShare
+    control_share: SmallShare
+    payload_share: Share
+    reconfiguration_cycles: Cycles
+    preemption_cycles: Cycles
+    recovery_cycles: Recovery
+
+    @model_validator(mode="after")
+    def _stages_add_up(self) -> "WholeSwitch":
+        found = sum(self.stages.values())
+        if found != self.latency_cycles:
+            raise ValueError(
+                f"stages must add up to latency_cycles, which are {self.latency_cycles}, "
+                f"not to {found}"
+            )
+        return self
 
 
 class TimingRecord(FileModel):
-    """What co-simulation measured of one switch; null where that hardware does not exist yet.
+    """What co-simulation measured of one switch.
 
     Parameters
     ----------
     schema : str
-        ``fred-timing/1``; the field is called ``schema_name`` in Python.
+        ``fred-timing/2``; the field is called ``schema_name`` in Python.
     name : str
         Name of the full-size switch, ``spec.name``.
     spec, measured_spec : SwitchSpec
@@ -62,22 +155,20 @@ class TimingRecord(FileModel):
     simulators, seed, source : tuple of Simulator, int, Source
         Who measured, with which random seed, and what.
     latency_cycles : int
-        First flit in to first flit out [cycles].
+        Of the interconnect alone, first flit in to first flit out [cycles].
     throughput_flits_per_cycle : float
-        Sustained rate of a port [flits/cycle], above 0 and at most 1.
+        Sustained rate of a port of the interconnect [flits/cycle], above 0 and at most 1.
     reconfiguration_cycles : int
         Cycles lost when the interconnect changes its configuration [cycles].
     flits_checked : int
         Flits compared with the golden model while measuring.
-    preemption_cycles, retransmission_cycles : int or None
-        Cost of a preemption and of a retransmission [cycles].
-    protocol_efficiency : float or None
-        Share of the link rate left after headers and control packets, above 0 and at most 1.
+    switch : WholeSwitch or None
+        The same and more of the whole switch; None where only the interconnect was measured.
     clock : Clock
         Clock frequency [Hz] and its source.
     """
 
-    schema_name: Annotated[Literal["fred-timing/1"], Field(alias="schema")]
+    schema_name: Annotated[Literal["fred-timing/2"], Field(alias="schema")]
     name: str
     spec: SwitchSpec
     measured_spec: SwitchSpec
@@ -88,9 +179,7 @@ class TimingRecord(FileModel):
     throughput_flits_per_cycle: Share
     reconfiguration_cycles: Cycles
     flits_checked: Annotated[int, Field(ge=1)]
-    preemption_cycles: Cycles | None
-    retransmission_cycles: Cycles | None
-    protocol_efficiency: Share | None
+    switch: WholeSwitch | None
     clock: Clock
 
     @model_validator(mode="after")
@@ -99,13 +188,21 @@ class TimingRecord(FileModel):
             raise ValueError(f"name must be {self.spec.name} as spec says, not {self.name}")
         if self.measured_spec.with_changes(lanes=self.spec.lanes) != self.spec:
             raise ValueError("measured_spec must differ from spec in lanes only")
+        if self.switch and self.spec.protocol.link:
+            # Not that of measured_spec: a header costs a flit of fewer lanes a larger share.
+            width = self.spec.data_width
+            share = self.switch.data_flits_per_cycle * width / (width + HEADER_BITS + CRC_BITS)
+            if abs(self.switch.payload_share / share - 1) > ROUNDING:
+                raise ValueError(
+                    f"switch.payload_share must be {share:.6g} as switch.data_flits_per_cycle and "
+                    f"flits of {width} bits say, not {self.switch.payload_share:.6g}"
+                )
         return self
 
     @property
     def not_measured(self) -> tuple[str, ...]:
         """Fields that are null."""
-        names = ("preemption_cycles", "retransmission_cycles", "protocol_efficiency")
-        return tuple(name for name in names if getattr(self, name) is None)
+        return () if self.switch else ("switch",)
 
 
 class SwitchTiming:
@@ -117,18 +214,41 @@ class SwitchTiming:
         What was measured.
     loaded_as : str
         Name that the record was loaded by.
+    protocol : str
+        One of ``PROTOCOL_MODELS``: ``measured`` takes the whole switch where the record has it,
+        ``ideal`` the interconnect alone, as if the link layer took neither time nor link rate.
     """
 
-    def __init__(self, record: TimingRecord, loaded_as: str) -> None:
+    def __init__(
+        self, record: TimingRecord, loaded_as: str, protocol: ProtocolModel = "measured"
+    ) -> None:
         self.record = record
         self.loaded_as = loaded_as
-        self.latency_s = record.latency_cycles / record.clock.hz
-        """First flit in to first flit out [s]."""
-        self.efficiency = record.throughput_flits_per_cycle * (record.protocol_efficiency or 1.0)
-        """Share of the link rate that passes, above 0 and at most 1; 1 for what is not measured."""
+        self.protocol: ProtocolModel = protocol
+        self.switch = record.switch if protocol == "measured" else None
+        """What is taken of the whole switch; None where the interconnect alone is."""
+        taken = self.switch or record
+        self.latency_cycles = taken.latency_cycles
+        """First flit in to first flit out [cycles]."""
+        self.latency_s = taken.latency_cycles / record.clock.hz
+        """The same [s]."""
+        self.reconfiguration_cycles = taken.reconfiguration_cycles
+        """Cycles without a flit when the configuration or the phase changes [cycles]."""
+        self.efficiency = (
+            self.switch.payload_share if self.switch else record.throughput_flits_per_cycle
+        )
+        """Share of the link rate that is left for payload, above 0 and at most 1."""
 
-    def use(self, switches: str) -> RecordUse:
-        """Return the provenance of the switches called ``switches``."""
+    def use(self, switches: str, *, latency: bool = True) -> RecordUse:
+        """Return the provenance of the switches called ``switches``.
+
+        Parameters
+        ----------
+        switches : str
+            What is described.
+        latency : bool
+            Whether the latency was taken too, and not the efficiency alone.
+        """
         record = self.record
         simulators = ", ".join(f"{s.name} {s.version}" for s in record.simulators)
         revision = record.source.git_commit or f"Verilog {record.source.verilog_sha256[:12]}"
@@ -136,8 +256,9 @@ class SwitchTiming:
             switches=switches,
             record=self.loaded_as,
             name=record.name,
-            latency_cycles=record.latency_cycles,
-            latency_s=self.latency_s,
+            measured="whole switch" if self.switch else "interconnect alone",
+            latency_cycles=self.latency_cycles if latency else None,
+            latency_s=self.latency_s if latency else None,
             efficiency=self.efficiency,
             clock=f"{record.clock.hz / 1e9:.6f} GHz, {record.clock.source}",
             measured_by=f"{simulators}; seed {record.seed}; {revision}",
@@ -145,7 +266,9 @@ class SwitchTiming:
         )
 
 
-def load_record(name_or_path: str, base: Path | None = None) -> SwitchTiming:
+def load_record(
+    name_or_path: str, base: Path | None = None, protocol: ProtocolModel = "measured"
+) -> SwitchTiming:
     """Return the timing of a switch from a shipped record or from a file.
 
     Parameters
@@ -154,6 +277,8 @@ def load_record(name_or_path: str, base: Path | None = None) -> SwitchTiming:
         Name of a shipped record, such as ``l1-12``, or path of a JSON file, told by its ending.
     base : Path or None
         Folder that a relative path starts from; None is the working directory.
+    protocol : str
+        One of ``PROTOCOL_MODELS``.
 
     Raises
     ------
@@ -172,7 +297,7 @@ def load_record(name_or_path: str, base: Path | None = None) -> SwitchTiming:
                 f"must be {known} or a path ending in .json, not {name_or_path!r}",
             )
     record = validate(TimingRecord, _read_json(path), str(path))
-    return SwitchTiming(record, name_or_path)
+    return SwitchTiming(record, name_or_path, protocol)
 
 
 def _read_json(path: Path) -> Any:

@@ -18,7 +18,7 @@ from .collectives.streaming import build_stream
 from .fluid.flow import Flow
 from .fluid.pipeline import run_pipeline
 from .provenance import Provenance, RecordUse
-from .timing import load_record
+from .timing import ProtocolModel, load_record
 from .topology.graph import Topology
 from .transfer import Transfer
 
@@ -120,22 +120,24 @@ def run_wafers(
         raise InputError("topology", "", f"must have I/O controllers, as {topology.name} has none")
     chunks = chunk_count(size_bytes)
     shown = min(shown, wafers)
-    payload, latency_s, assumption, records = _between(wafers, join, link_latency_s)
+    between = _between(wafers, join, link_latency_s, topology.protocol)
     build = _Build(topology, size_bytes / chunks)
     for wafer in range(shown):
         build.inside(wafer, "stream_out")
     if wafers > 1:
-        build.between(range(shown), payload, latency_s)
+        build.between(range(shown), between.payload, between.latency_s)
     for wafer in range(shown):
         build.inside(wafer, "stream_in")
-    capacities = build.capacities(shown)
+    capacities = build.capacities(shown, between.efficiency)
     time_s = run_pipeline(build.flows, capacities, chunks).time_s
     # What each step would take with nothing before it and nothing beside it.
     inside_s, between_s = (
         run_pipeline(build.only(kind), capacities, chunks).time_s for kind in ("inside", "between")
     )
     npus = wafers * topology.npus
-    provenance = Provenance(topology.provenance.records + records, topology.provenance.assumptions)
+    provenance = Provenance(
+        topology.provenance.records + between.records, topology.provenance.assumptions
+    )
     return WafersResult(
         topology=topology.name,
         wafers=wafers,
@@ -148,7 +150,7 @@ def run_wafers(
         inside_s=inside_s,
         between_s=between_s,
         provenance=provenance.plus(
-            assumption,
+            between.assumption,
             f"links between wafers have the bandwidth of their I/O controllers, and "
             f"{link_latency_s * 1e9:g} ns",
             *build.assumptions,
@@ -163,15 +165,35 @@ def _check_count(name: str, value: int, maximum: int | None = None) -> None:
         raise InputError(name, "", str(error).removeprefix(f"{name} ")) from None
 
 
-def _between(
-    wafers: int, join: str, link_latency_s: float
-) -> tuple[float, float, str, tuple[RecordUse, ...]]:
-    """Return bytes that a controller sends for each of its share, latency, and what it rests on."""
+@dataclass(frozen=True, slots=True)
+class _Between:
+    """The way between wafers.
+
+    Parameters
+    ----------
+    payload : float
+        Bytes that a controller sends for each of its share.
+    latency_s : float
+        There and back [s].
+    efficiency : float
+        Share of the link rate that the switches there leave for payload.
+    assumption, records : str, tuple of RecordUse
+        What it rests on.
+    """
+
+    payload: float
+    latency_s: float
+    efficiency: float
+    assumption: str
+    records: tuple[RecordUse, ...]
+
+
+def _between(wafers: int, join: str, link_latency_s: float, protocol: ProtocolModel) -> _Between:
     if join == "switch":
         steps = 2 * (wafers - 1)
         text = "controllers of equal number run a ring through a switch without latency of its own"
-        return steps / wafers, steps * 2 * link_latency_s, text, ()
-    timing = load_record(_RECORD)
+        return _Between(steps / wafers, steps * 2 * link_latency_s, 1.0, text, ())
+    timing = load_record(_RECORD, protocol=protocol)
     ports = timing.record.spec.ports
     levels = 1
     while ports**levels < wafers:
@@ -182,7 +204,7 @@ def _between(
         f"wafers are joined by {levels} level(s) of FRED switches of {ports} ports, which carry "
         "every controller at its full rate"
     )
-    return 1.0, latency_s, text, (timing.use("between wafers"),)
+    return _Between(1.0, latency_s, timing.efficiency, text, (timing.use("between wafers"),))
 
 
 class _Build:
@@ -197,13 +219,17 @@ class _Build:
         self._ending: dict[tuple[int, int], list[int]] = {}  # flows that end at wafer and I/O
         self._links = len(topology.links) + 2 * len(topology.io_nodes)
 
-    def capacities(self, shown: int) -> list[float]:
-        """Return the bandwidth of each link [B/s]: of a wafer, then out of and into each I/O."""
+    def capacities(self, shown: int, efficiency: float) -> list[float]:
+        """Return the bandwidth of each link [B/s]: of a wafer, then out of and into each I/O.
+
+        Of those between wafers, at most the share ``efficiency`` is left for payload.
+        """
         index = self.topology.link_index
         sends = {node: self._link(index, node, out=True) for node in self.topology.io_nodes}
         one = list(self.topology.capacities)
         for node in self.topology.io_nodes:
-            one += [self.topology.capacities[sends[node]]] * 2
+            link = self.topology.links[sends[node]]
+            one += [link.bytes_per_s * min(link.efficiency, efficiency)] * 2
         return one * shown
 
     def inside(self, wafer: int, pattern: str) -> None:

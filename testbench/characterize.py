@@ -2,25 +2,34 @@
 
 import hashlib
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from fred_hw.spec import SwitchSpec
 from gen.companions import CLOCK_HZ, CLOCK_SOURCE
-from gen.design import generate
+from gen.design import Design, generate
 
 from .cosimulation import cosimulate
-from .runner import SimulatorError
+from .runner import SimulationResult, SimulatorError
+from .whole_switch import cosimulate_switch
 
 __all__ = ["MEASURED_LANES", "RECORD_SCHEMA", "characterize"]
 
-RECORD_SCHEMA = "fred-timing/1"
+RECORD_SCHEMA = "fred-timing/2"
 MEASURED_LANES = 1
 """Lanes as co-simulated. Lanes run side by side and share no control, so cycle counts do not depend
 on them; tests/testbench/test_characterize.py shows it for 1, 4 and 256."""
 
 _MEASURED = ("latency_cycles", "throughput_flits_per_cycle", "reconfiguration_cycles")
+
+_SWITCH_TESTS = (
+    "lone_flit_takes_the_latency_that_is_stated",
+    "links_carry_data_at_full_load",
+    "phases_of_the_same_ports_follow_each_other",
+    "urgent_packet_waits_for_the_end_of_one_packet_at_most",
+    "single_loss_is_caught_up",
+)
 
 
 def characterize(
@@ -31,7 +40,7 @@ def characterize(
     seed: int = 1,
     lanes: int | None = None,
 ) -> dict[str, Any]:
-    """Co-simulate ``spec`` and return its timing record, JSON-friendly.
+    """Co-simulate ``spec``, alone and in a whole switch, and return its timing record.
 
     Parameters
     ----------
@@ -54,34 +63,81 @@ def characterize(
     lanes = min(spec.lanes, MEASURED_LANES) if lanes is None else lanes
     measured_spec = spec.with_changes(lanes=lanes)
     design = generate(measured_spec)
+    whole = generate(measured_spec, level="switch") if measured_spec.protocol.link else None
     results = [
         cosimulate(measured_spec, work / name, simulator=name, seed=seed, design=design)
         for name in simulators
     ]
-    for result in results:
-        if result.failures:
-            failed = ", ".join(test.name for test in result.failures)
-            raise SimulatorError(f"{result.simulator}: no record, as these tests failed: {failed}")
-    measured = [{key: result.measurements[key] for key in _MEASURED} for result in results]
-    if any(one != measured[0] for one in measured):
-        raise SimulatorError(f"simulators must agree on cycle counts, not measure {measured}")
+    measured = _agreed(results, lambda one: {key: one[key] for key in _MEASURED})
+    switch = None
+    if whole is not None:
+        runs = [
+            cosimulate_switch(
+                measured_spec,
+                work / "switch" / name,
+                simulator=name,
+                seed=seed,
+                tests=_SWITCH_TESTS,
+                design=whole,
+            )
+            for name in simulators
+        ]
+        switch = _agreed(runs, lambda one: _switch(one, spec))
+        results += runs
     return {
         "schema": RECORD_SCHEMA,
         "name": spec.name,
         "spec": spec.model_dump(),
         "measured_spec": measured_spec.model_dump(),
-        "simulators": [{"name": r.simulator, "version": r.version} for r in results],
+        "simulators": [
+            {"name": r.simulator, "version": r.version} for r in results[: len(simulators)]
+        ],
         "seed": seed,
         "source": {
             "git_commit": _git_commit(),
-            "verilog_sha256": hashlib.sha256(design.verilog.encode()).hexdigest(),
+            "verilog_sha256": _hash(design),
+            "switch_verilog_sha256": None if whole is None else _hash(whole),
         },
-        **measured[0],
+        **measured,
         "flits_checked": sum(result.measurements["flits_checked"] for result in results),
-        "preemption_cycles": None,
-        "retransmission_cycles": None,
-        "protocol_efficiency": None,
+        "switch": switch,
         "clock": {"hz": CLOCK_HZ, "source": CLOCK_SOURCE},
+    }
+
+
+def _hash(design: Design) -> str:
+    return hashlib.sha256(design.verilog.encode()).hexdigest()
+
+
+def _agreed(
+    results: Sequence[SimulationResult], read: Callable[[Mapping[str, Any]], dict[str, Any]]
+) -> dict[str, Any]:
+    """Return what all simulators measured."""
+    for result in results:
+        if result.failures:
+            failed = ", ".join(test.name for test in result.failures)
+            raise SimulatorError(f"{result.simulator}: no record, as these tests failed: {failed}")
+    measured = [read(result.measurements) for result in results]
+    if any(one != measured[0] for one in measured):
+        raise SimulatorError(f"simulators must agree on cycle counts, not measure {measured}")
+    return measured[0]
+
+
+def _switch(measured: Mapping[str, Any], spec: SwitchSpec) -> dict[str, Any]:
+    """Return the record of the whole switch, with shares for flits of its full size."""
+    load, recovery = measured["efficiency"], measured["recovery_cycles"]
+    bits = spec.data_width
+    share = load["data_flits_per_cycle"] * bits / (bits + load["header_and_crc_bits"])
+    return {
+        "latency_cycles": measured["switch_latency_cycles"],
+        "stages": measured["stages"],
+        "data_flits_per_cycle": load["data_flits_per_cycle"],
+        "ack_share": load["ack_share"],
+        "control_share": load["control_share"],
+        "payload_share": share,
+        "reconfiguration_cycles": measured["reconfiguration_cycles"],
+        "preemption_cycles": measured["preemption_cycles"],
+        "recovery_cycles": {"to_switch": recovery["input"], "from_switch": recovery["output"]},
     }
 
 

@@ -6,20 +6,16 @@ from pathlib import Path
 from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.core import SwitchCore
-from fred_hw.switch.spec import CoreSpec
+from fred_hw.switch.switch import added_cycles
 from gen.emitter import VerilogEmitter
 
 from .runner import SimulationResult, run_bench
 
-__all__ = ["CORE_CYCLES", "cosimulate_core"]
-
-CORE_CYCLES = 5
-"""Cycles of a lone flit in the core beside those of the interconnect, as its contract states."""
+__all__ = ["cosimulate_core"]
 
 
 def cosimulate_core(
-    switch: SwitchSpec,
-    spec: CoreSpec,
+    spec: SwitchSpec,
     work: Path,
     *,
     simulator: str = "icarus",
@@ -32,8 +28,8 @@ def cosimulate_core(
 
     Parameters
     ----------
-    switch, spec : SwitchSpec, CoreSpec
-        What to simulate.
+    spec : SwitchSpec
+        What to simulate; without the link layer.
     work : Path
         Folder for logs and results.
     simulator : str
@@ -53,7 +49,7 @@ def cosimulate_core(
         The simulator is not installed or failed.
     """
     emitter = emitter or VerilogEmitter()
-    top = SwitchCore(switch=switch, spec=spec)
+    top = SwitchCore(spec=spec)
     emitter.add(top)
     return run_bench(
         emitter.verilog(),
@@ -64,9 +60,8 @@ def cosimulate_core(
         seed=seed,
         tests=tests,
         environment={
-            "FRED_SPEC": switch.model_dump_json(),
-            "FRED_CORE": spec.model_dump_json(),
+            "FRED_SPEC": spec.model_dump_json(),
             "FRED_TURNS": str(turns),
-            "FRED_LATENCY": str(latency_cycles(switch) + CORE_CYCLES),
+            "FRED_LATENCY": str(latency_cycles(spec) + added_cycles(spec)),
         },
     )

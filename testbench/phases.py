@@ -8,12 +8,11 @@ from fred_hw.compiler.configuration import Configuration
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.placement import Strategy, phases
 from fred_hw.spec import SwitchSpec
-from fred_hw.switch.core import phase_fields
 
 from .golden import Words, deliver, lanes_of, word_of
 from .stimulus import random_flit, routed, routed_random_flows
 
-__all__ = ["Packet", "Phase", "Turn", "entry", "make_turn", "phase_table"]
+__all__ = ["Packet", "Phase", "Turn", "make_turn", "phase_table"]
 
 _CIRCUITS = {"mp_all_reduce": 0, "pp_forward": 1, "pp_backward": 1, "dp_all_reduce": 2}
 
@@ -93,28 +92,6 @@ def phase_table(rng: random.Random, spec: SwitchSpec, count: int) -> list[Phase]
         flows, configuration = routed_random_flows(rng, spec)
         table.append(Phase(len(table), rng.randrange(3), tuple(flows), configuration))
     return table
-
-
-def entry(phase: Phase, spec: SwitchSpec) -> int:
-    """Return the word that the table holds for a phase."""
-    bits = spec.ports.bit_length()
-    numbers = {"inputs": 0, "outputs": 0}
-    for flow, one in enumerate(phase.flows, start=1):
-        for port in one.inputs:
-            numbers["inputs"] |= flow << (bits * port)
-        for port in one.outputs:
-            numbers["outputs"] |= flow << (bits * port)
-    values = {
-        "configuration": phase.configuration.pack(),
-        **numbers,
-        "circuit": phase.circuit,
-        "used": 1,
-    }
-    word, offset = 0, 0
-    for name, width in phase_fields(spec).items():
-        word |= values[name] << offset
-        offset += width
-    return word
 
 
 def make_turn(rng: random.Random, spec: SwitchSpec, phase: Phase, lengths: Sequence[int]) -> Turn:

@@ -1,4 +1,4 @@
-"""cocotb tests of the switch core: phases, priorities, pauses on all sides."""
+"""cocotb tests of the switch core without the link layer: phases, priorities, pauses."""
 
 import os
 import random
@@ -10,16 +10,21 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
 
+from fred_hw.compiler.configuration import Configuration, configuration_width
+from fred_hw.compiler.flows import Flow
 from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.spec import SwitchSpec
-from fred_hw.switch.spec import CoreSpec
+from fred_hw.switch.table import entry_word
 
+from .golden import walk
 from .measurements import record
-from .phases import Packet, Phase, Turn, entry, make_turn, phase_table
+from .phases import Packet, Phase, Turn, make_turn, phase_table
+from .stimulus import random_flit, routed
 
 SPEC = SwitchSpec.model_validate_json(os.environ["FRED_SPEC"])
-CORE = CoreSpec.model_validate_json(os.environ["FRED_CORE"])
+CORE = SPEC.protocol
 LATENCY = latency_cycles(SPEC)
+CONFIGURATION = configuration_width(SPEC.ports, SPEC.middle)
 TURNS = int(os.environ.get("FRED_TURNS", "60"))
 test = cocotb.test(timeout_time=20, timeout_unit="ms")
 
@@ -29,9 +34,10 @@ class Bench:
 
     def __init__(self, dut: Any, rng: random.Random, stall: float) -> None:
         self.dut, self.rng, self.stall = dut, rng, stall
-        self.queues: list[deque[tuple[int, int, int, int]]] = [deque() for _ in range(SPEC.ports)]
+        self.queues: list[deque[tuple[int, ...]]] = [deque() for _ in range(SPEC.ports)]
+        # By phase, which stands for a source and a circuit at the default index.
         self.wanted: list[dict[int, deque[Packet]]] = [
-            {phase: deque() for phase in range(CORE.phases)} for _ in range(SPEC.ports)
+            {key: deque() for key in range(CORE.phases + 3 * SPEC.ports)} for _ in range(SPEC.ports)
         ]
         self.partial: list[list[int]] = [[] for _ in range(SPEC.ports)]
         self.order: list[list[Packet]] = [[] for _ in range(SPEC.ports)]
@@ -39,15 +45,16 @@ class Bench:
         self.accepted: list[list[int]] = [[] for _ in range(SPEC.ports)]
         self.held_sinks: set[int] = set()
         self.cycle = self.flits = 0
+        self.written: bool | None = None
 
     async def start(self, table: Sequence[Phase]) -> None:
         """Reset, and write the table."""
         dut = self.dut
         dut.rst.value = 1
-        for name in ("write", "write_phase", "entry"):
+        for name in ("write", "number", "entry"):
             dut[name].value = 0
         for port in range(SPEC.ports):
-            for name in ("valid", "data", "last", "phase", "circuit"):
+            for name in ("valid", "data", "last", "phase", "circuit", "peer"):
                 dut[f"i__{port}__{name}"].value = 0
             dut[f"o__{port}__ready"].value = 0
         cocotb.start_soon(Clock(dut.clk, 10, unit="ns").start())
@@ -59,11 +66,20 @@ class Bench:
 
     async def write(self, phase: Phase) -> None:
         """Write the entry of a phase."""
+        word = entry_word(SPEC, phase.configuration, phase.flows, phase.circuit)
+        assert await self.write_word(phase.number, word), f"phase {phase.number} was refused"
+
+    async def write_word(self, number: int, word: int) -> bool:
+        """Write an entry; return whether it was accepted."""
         self.dut.write.value = 1
-        self.dut.write_phase.value = phase.number
-        self.dut.entry.value = entry(phase, SPEC)
-        await self.step()
-        self.dut.write.value = 0
+        self.dut.number.value = number
+        self.dut.entry.value = word
+        for _ in range(10 * LATENCY + 100):
+            await self.step()
+            if self.written is not None:
+                self.dut.write.value = 0
+                return self.written
+        raise AssertionError("the entry was not dealt with")
 
     def offer(self, turn: Turn, ports: Sequence[int] | None = None) -> None:
         """Queue the packets of a turn at its ports, or at some of them."""
@@ -71,9 +87,20 @@ class Bench:
             if ports is None or port in ports:
                 last = len(packet.flits) - 1
                 self.queues[port] += [
-                    (flit, int(place == last), packet.phase, packet.circuit)
+                    (flit, int(place == last), packet.phase, packet.circuit, 0)
                     for place, flit in enumerate(packet.flits)
                 ]
+
+    def unicast(self, source: int, destination: int, circuit: int) -> None:
+        """Queue a packet of the default index, and expect it."""
+        flits = [random_flit(self.rng, SPEC) for _ in range(self.rng.randint(1, CORE.packet_flits))]
+        last = len(flits) - 1
+        self.queues[source] += [
+            (flit, int(place == last), CORE.online, circuit, destination)
+            for place, flit in enumerate(flits)
+        ]
+        key = CORE.online + 3 * source + circuit
+        self.wanted[destination][key].append(Packet(key, circuit, tuple(flits)))
 
     def expect(self, turn: Turn) -> None:
         """Expect what a turn must give, after all that was expected before of its phase."""
@@ -90,6 +117,7 @@ class Bench:
             sink = port not in self.held_sinks and self.rng.random() >= self.stall
             dut[f"o__{port}__ready"].value = int(sink)
         await FallingEdge(dut.clk)
+        self.written = bool(dut.accepted.value) if int(dut.done.value) else None
         taken = [
             port
             for port in range(SPEC.ports)
@@ -108,17 +136,20 @@ class Bench:
         self.cycle += 1
 
     def _show(self, port: int) -> None:
-        values = zip(("data", "last", "phase", "circuit"), self.queues[port][0], strict=True)
+        names = ("data", "last", "phase", "circuit", "peer")
+        values = zip(names, self.queues[port][0], strict=True)
         self.dut[f"i__{port}__valid"].value = 1
         for name, value in values:
             self.dut[f"i__{port}__{name}"].value = value
 
     def _check(self, port: int) -> None:
         """Take a flit of an output; at the end of its packet compare it."""
-        data, last, phase, circuit = (
+        data, last, phase, circuit, peer = (
             int(self.dut[f"o__{port}__{name}"].value)
-            for name in ("data", "last", "phase", "circuit")
+            for name in ("data", "last", "phase", "circuit", "peer")
         )
+        if phase == CORE.online:
+            phase += 3 * peer + circuit
         self.partial[port].append(data)
         self.arrivals[port].append(self.cycle)
         self.flits += 1
@@ -206,7 +237,11 @@ async def urgent_phase_overtakes_at_every_place(dut: Any) -> None:
     port = min(shared)
     for wait in range(CORE.packet_flits + 2):
         bench.order = [[] for _ in range(SPEC.ports)]
-        before = [make_turn(rng, SPEC, patient, lengths(rng, patient, True)) for _ in range(3)]
+        # Enough of them to last until the urgent phase is seen, 2 cycles after its packets.
+        before = [
+            make_turn(rng, SPEC, patient, lengths(rng, patient, True))
+            for _ in range(max(3, 8 // CORE.packet_flits))
+        ]
         late = make_turn(rng, SPEC, urgent, lengths(rng, urgent, True))
         # Packets of the patient phase wait for one port; then that one sends while the urgent
         # packets come in ``wait`` cycles later, behind them on the streams of all other ports.
@@ -239,22 +274,19 @@ async def urgent_phase_goes_before_those_that_waited_longer(dut: Any) -> None:
     port = min(set(patient.flows[0].outputs) & {p for flow in urgent.flows for p in flow.outputs})
     # Nobody takes packets, so that turns wait for room; then all can go on.
     bench.held_sinks = set(range(SPEC.ports))
-    outputs_hold = (LATENCY + 2 + 2 * CORE.packet_flits) // CORE.packet_flits
-    begun = 0
-    for _ in range(outputs_hold + 2):
+    begun = (LATENCY + 4 + 2 * CORE.packet_flits) // CORE.packet_flits
+    for _ in range(begun + 2):
         turn = make_turn(rng, SPEC, patient, lengths(rng, patient, True))
         bench.expect(turn)
         bench.offer(turn)
     late = make_turn(rng, SPEC, urgent, lengths(rng, urgent, True))
-    for _ in range((outputs_hold + 6) * CORE.packet_flits):
+    for _ in range((begun + 6) * CORE.packet_flits):
         await bench.step()
-        begun += int(dut.starts.value)
     bench.expect(late)
     bench.offer(late)
     for _ in range(6 * CORE.packet_flits):
         await bench.step()
-        begun += int(dut.starts.value)
-    assert begun == outputs_hold and not any(bench.queues)
+    assert not any(bench.queues)
     bench.held_sinks = set()
     await bench.drain()
     circuits = [packet.circuit for packet in bench.order[port]]
@@ -356,17 +388,96 @@ async def entry_is_rewritten_while_other_phases_run(dut: Any) -> None:
     record(flits=bench.flits)
 
 
+async def refused(bench: Bench, error: str, flits: Sequence[tuple[int, ...]]) -> None:
+    """Send flits to port 0; see that they vanish, are told of, and that all else goes on."""
+    dut, rng, table = bench.dut, bench.rng, phase_table(bench.rng, SPEC, CORE.phases)
+    bench.queues[0] += flits
+    told = 0
+    for _ in range(4 * len(flits) + 20):
+        await bench.step()
+        told += int(dut[f"error_{error}"].value) & 1
+    assert told == 1 and not bench.queues[0], f"{error} was told {told} times"
+    for phase in table[:3]:
+        await bench.write(phase)
+        turn = make_turn(rng, SPEC, phase, lengths(rng, phase))
+        bench.offer(turn)
+        bench.expect(turn)
+    await bench.drain()
+    record(flits=bench.flits)
+
+
 @test
 async def circuit_that_does_not_exist_is_dropped_and_told(dut: Any) -> None:
+    bench, _, _ = await started(dut, 0.0)
+    await refused(bench, "kind", [(5, 1, 0, 3, 0)])
+
+
+@test
+async def phase_without_a_configuration_is_dropped_and_told(dut: Any) -> None:
+    bench, _, table = await started(dut, 0.0)
+    assert await bench.write_word(table[-1].number, 0)
+    last = CORE.packet_flits - 1
+    await refused(
+        bench, "phase", [(k, int(k == last), table[-1].number, 1, 0) for k in range(last + 1)]
+    )
+
+
+@test
+async def packet_that_is_too_long_is_cut_and_told(dut: Any) -> None:
+    bench, _, table = await started(dut, 0.0)
+    flow = Flow([0], [SPEC.ports - 1])
+    alone = Phase(table[0].number, 1, (flow,), routed_or_fail([flow]))
+    await bench.write(alone)
+    most = CORE.packet_flits
+    want = Packet(alone.number, alone.circuit, tuple(range(most)))
+    for port in flow.outputs:
+        bench.wanted[port][alone.number].append(want)
+    flits = [(k, int(k == most + 2), alone.number, alone.circuit, 0) for k in range(most + 3)]
+    await refused(bench, "length", flits)
+
+
+def routed_or_fail(flows: Sequence[Flow]) -> Configuration:
+    configuration = routed(flows, SPEC)
+    assert configuration is not None
+    return configuration
+
+
+@test
+async def entry_that_joins_two_flows_is_refused(dut: Any) -> None:
     bench, rng, table = await started(dut, 0.0)
-    bench.queues[0].append((5, 1, 0, 3))
-    told = 0
-    for _ in range(12):
-        await bench.step()
-        told += int(dut.refused.value) & 1
-    assert not bench.queues[0] and told
+    tried = 0
+    for phase in table:
+        word = entry_word(SPEC, phase.configuration, phase.flows, phase.circuit)
+        for _ in range(6):
+            other = word ^ 1 << rng.randrange(CONFIGURATION)
+            accepted = await bench.write_word(phase.number, other)
+            assert accepted == is_right(other, phase), f"{other:#x} for {phase}"
+            tried += not accepted
+        await bench.write(phase)
+    assert tried
     turn = make_turn(rng, SPEC, table[0], lengths(rng, table[0]))
     bench.offer(turn)
     bench.expect(turn)
+    await bench.drain()
+    record(flits=bench.flits)
+
+
+def is_right(word: int, phase: Phase) -> bool:
+    """Return whether an entry's configuration still carries the flows of a phase."""
+    packed = word & ((1 << CONFIGURATION) - 1)
+    configuration = Configuration.unpack(packed, SPEC.ports, SPEC.middle)
+    flits = {port for flow in phase.flows for port in flow.inputs}
+    sent = [frozenset({k}) if k in flits else None for k in range(SPEC.ports)]
+    got = walk(configuration, sent, frozenset.union)
+    want = {port: frozenset(flow.inputs) for flow in phase.flows for port in flow.outputs}
+    return got == [want.get(port) for port in range(SPEC.ports)]
+
+
+@test
+async def unicast_packets_are_routed_online(dut: Any) -> None:
+    bench, rng, _ = await started(dut, 0.2)
+    for _ in range(TURNS):
+        for source in range(SPEC.ports):
+            bench.unicast(source, rng.randrange(SPEC.ports), rng.randrange(3))
     await bench.drain()
     record(flits=bench.flits)

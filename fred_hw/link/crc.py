@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib.wiring import In, Out
 
+from fred_hw.protocol import HEADER_BITS
 from fred_hw.unit import Unit
 
 from .flit import CRC
-from .spec import HEADER_BITS
 
 __all__ = ["FlitCrc", "crc_masks"]
 

@@ -1,276 +1,483 @@
-"""The switch core: phases of collectives on an interconnect, one after the other by priority."""
+"""The switch core: ports, scheduler and configuration memory around an interconnect."""
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.compiler.configuration import configuration_width
 from fred_hw.datapath.interconnect import Interconnect, latency_cycles, place
+from fred_hw.link.header import flit_link_signature
+from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit
 
+from .acknowledger import Acknowledger
+from .check import EntryCheck
+from .flow_control import FlowControl
+from .framer import framed_signature
 from .input_port import InputPort
+from .online import OnlineRouter
 from .output_port import OutputPort
-from .packets import PortStream, port_signature
-from .select import selected
-from .spec import DATA_CIRCUITS, CoreSpec
+from .packets import packet_signature
+from .scheduler import Scheduler
+from .select import any_of, in_turn, one_of, selected
+from .steps import Steps
+from .table import entry_bits, entry_fields
 
-__all__ = ["SwitchCore", "phase_fields"]
+__all__ = ["SwitchCore", "errors"]
 
 
-def phase_fields(switch: SwitchSpec) -> dict[str, int]:
-    """Return the bits of each field of a phase's entry, the lowest first.
+COUNT = len(DATA_CIRCUITS)
 
-    ``inputs`` and ``outputs`` hold for each port the number of its flow, from 1, or 0 for none;
-    ``circuit`` is the virtual circuit of the phase's packets, ``used`` whether there is a phase.
-    """
-    flow = switch.ports.bit_length()
-    return {
-        "configuration": configuration_width(switch.ports, switch.middle),
-        "inputs": flow * switch.ports,
-        "outputs": flow * switch.ports,
-        "circuit": 2,
-        "used": 1,
-    }
+
+def errors(spec: SwitchSpec) -> tuple[str, ...]:
+    """Return what can be wrong with the packets of a port."""
+    return ("phase", "length", "kind", *(("overflow", "stuck") if spec.protocol.link else ()))
 
 
 class SwitchCore(Unit):
-    """Serve the phases whose packets are there, the most urgent virtual circuit first.
+    """Carry packets of flows from ports to ports, phase by phase.
 
-    A phase is a set of flows that the interconnect carries at once. It may start when every input
-    port in it has a packet of it at the head of the phase's circuit and every output port room for
-    a largest packet. Of the phases that may, one of the most urgent circuit starts, taking turns
-    among those. It then carries one packet of each of its flows: a flit of a flow goes in when all
-    inputs of that flow have one, so a reduction only ever adds flits of equal place of packets of
-    the same turn. Between two packets of a phase a more urgent one may come in; it loses nothing
-    but its turn.
-
-    All ports of a flow must send equally long packets, of at most ``packet_flits`` flits, and
-    ports that share several phases of one circuit must send their packets in the same order.
+    A phase is a set of flows that the interconnect carries at once. A flow starts a packet when
+    all of its inputs have it at the head of the phase's circuit and all of its outputs have room
+    for all of it; then a flit goes in whenever all inputs have one. With the link layer
+    all inputs must have the packet of the number that is due, so a reduction only ever adds
+    flits of equal place of packets of equal number. Which phase is served is the scheduler's
+    choice. Packets of the default index are unicast, on paths that are found as they come.
 
     Parameters
     ----------
-    switch : SwitchSpec
-        The interconnect.
-    spec : CoreSpec
-        Phases and buffers.
+    spec : SwitchSpec
+        The switch.
 
     Members
     -------
-    i, o : In and Out(port stream).array(P)
+    i, o : In and Out(link flit or packet stream).array(P)
         Packets from and to the ports.
-    write, write_phase, entry : In(1), In(phase_bits), In
-        Write the entry of a phase, see ``phase_fields``; only while it has no packet in the switch.
-    refused : Out(P)
-        High for a cycle for each flit of a port that was dropped, as its circuit does not exist.
-    starts : Out(1)
-        High for one cycle when a phase starts.
+    write, number, entry, done, accepted : In(1), In, In, Out(1), Out(1)
+        Write the entry of a phase, only while it has no packet in the switch; all stay until
+        ``done``, which says whether it was accepted. Numbers of its packets start at 0 again.
+    stored : Out
+        The entry of phase ``number``, 1 cycle later.
+    active, phase : Out(1), Out
+        Whether a phase is served, and which.
+    starts, preempts, reconfigures : Out(1)
+        High for a cycle when a phase begins to be served, when it takes the place of a less urgent
+        one whose packets were under way, and when no flit goes in because of the change.
+    came, given, dropped, gone_back : Out(P)
+        High for a cycle for each flit that is taken, that leaves, or that is dropped, and when a
+        source is sent back.
+    error_phase, error_length, error_kind, error_overflow, error_stuck : Out(P)
+        High for a cycle for each packet or flit that is refused; see ``InputPort``.
 
     Timing
     ------
-    Latency : 5 cycles and those of the interconnect, from the first flit of a lone packet on a
-        port to the same flit offered.
-    Throughput : one flit per port and cycle, without a gap between packets of 3 flits or more.
-    Paths : ``i[k].circuit`` to ``i[k].ready``.
+    Latency : 6 cycles with the link layer, else 4, and those of the interconnect, from the first
+        flit of a lone packet on a port to the same flit offered.
+    Throughput : one flit per port and cycle, without a gap between packets.
+    Paths : ``i[k].circuit`` to ``i[k].ready`` without the link layer.
     Reset : forgets all packets and phases.
     """
 
-    i: list[PortStream]
-    o: list[PortStream]
-    write: Signal
-    write_phase: Signal
-    entry: Signal
-    refused: Signal
-    starts: Signal
-
-    def __init__(self, *, switch: SwitchSpec, spec: CoreSpec) -> None:
-        self.switch, self.spec = switch, spec
-        self.unit_name = f"{switch.name}_core_{spec.suffix}"
-        port = port_signature(spec, switch.data_width)
-        super().__init__(
-            {
-                "i": In(port).array(switch.ports),
-                "o": Out(port).array(switch.ports),
-                "write": In(1),
-                "write_phase": In(spec.phase_bits),
-                "entry": In(sum(phase_fields(switch).values())),
-                "refused": Out(switch.ports),
-                "starts": Out(1),
-            }
-        )
+    def __init__(self, *, spec: SwitchSpec) -> None:
+        self.spec = spec
+        protocol, ports = spec.protocol, spec.ports
+        self.unit_name = f"{spec.name}_core_{protocol.suffix}"
+        into = flit_link_signature(spec) if protocol.link else packet_signature(spec)
+        out = framed_signature(spec) if protocol.link else packet_signature(spec)
+        entry = entry_bits(spec)
+        members: dict[str, Any] = {
+            "i": In(into).array(ports),
+            "o": Out(out).array(ports),
+            "write": In(1),
+            "number": In(max(1, (protocol.phases - 1).bit_length())),
+            "entry": In(entry),
+            "done": Out(1),
+            "accepted": Out(1),
+            "stored": Out(entry),
+            "active": Out(1),
+            "phase": Out(protocol.fields(ports)["phase"]),
+        }
+        members |= {name: Out(1) for name in ("starts", "preempts", "reconfigures")}
+        members |= {name: Out(ports) for name in ("came", "given", "dropped")}
+        members |= {f"error_{name}": Out(ports) for name in errors(spec)}
+        members |= {"gone_back": Out(ports)} if protocol.link else {}
+        super().__init__(members)
 
     def build(self, platform: object) -> Module:
         m = Module()
-        switch, spec = self.switch, self.spec
-        width, latency = switch.data_width, latency_cycles(switch)
-        ins = [
-            place(m, f"input_{k}", InputPort(spec=spec, data_width=width))
-            for k in range(switch.ports)
-        ]
+        spec, ports = self.spec, self.spec.ports
+        latency = latency_cycles(spec)
+        ins = [place(m, f"input_{k}", InputPort(spec=spec)) for k in range(ports)]
         outs = [
-            place(m, f"output_{k}", OutputPort(spec=spec, data_width=width, latency=latency))
-            for k in range(switch.ports)
+            place(m, f"output_{k}", OutputPort(spec=spec, latency=latency)) for k in range(ports)
         ]
-        for port, outside in zip(ins, self.i, strict=True):
-            m.d.comb += [
-                *(
-                    getattr(port.i, name).eq(getattr(outside, name))
-                    for name in ("valid", "data", "last", "phase", "circuit")
-                ),
-                outside.ready.eq(port.i.ready),
-            ]
-        for port, outside in zip(outs, self.o, strict=True):
-            m.d.comb += [
-                *(
-                    getattr(outside, name).eq(getattr(port.o, name))
-                    for name in ("valid", "data", "last", "phase", "circuit")
-                ),
-                port.o.ready.eq(outside.ready),
-            ]
-        m.d.comb += self.refused.eq(Cat(port.refused for port in ins))
-        may, circuits, masks = self._may_start(m, ins, outs)
-        chosen, found = self._choose(m, may, circuits)
-        self._serve(m, ins, outs, chosen, found, circuits, masks)
+        scheduler = place(m, "scheduler", Scheduler(spec=spec))
+        router = place(m, "router", OnlineRouter(ports=ports, middle=spec.middle))
+        table = m.submodules.table = Memory(
+            shape=entry_bits(spec), depth=spec.protocol.phases, init=[]
+        )
+        ready, hold = Signal(), Signal()
+        self._outside(m, ins, outs)
+        self._hints(m, scheduler, ins, outs)
+        self._serve(m, scheduler, router, table, ins, outs, hold)
+        for port in ins:
+            m.d.comb += port.enable.eq(ready)
+        if spec.protocol.link:
+            unit = self._acknowledge(m, table, ins, outs)
+            m.d.comb += [ready.eq(unit.ready), hold.eq(unit.write.any())]
+            self._configure(m, scheduler, table, unit)
+        else:
+            m.d.comb += ready.eq(1)
+            self._configure(m, scheduler, table, None)
         return m
 
-    def _may_start(
-        self, m: Module, ins: list[InputPort], outs: list[OutputPort]
-    ) -> tuple[list[Value], list[Signal], list[tuple[Signal, Signal]]]:
-        """Keep who takes part in each phase, and say which of them may start."""
-        spec, ports = self.spec, self.switch.ports
-        fields = self._fields(self.entry)
-        room = Cat(port.room for port in outs)
-        may: list[Value] = []
-        circuits: list[Signal] = []
-        masks: list[tuple[Signal, Signal]] = []
-        for phase in range(spec.phases):
-            used = Signal(name=f"used_{phase}")
-            circuit = Signal(2, name=f"circuit_{phase}")
-            takes = Signal(ports, name=f"inputs_{phase}")
-            gives = Signal(ports, name=f"outputs_{phase}")
-            with m.If(self.write & (self.write_phase == phase)):
-                m.d.sync += [
-                    used.eq(fields["used"]),
-                    circuit.eq(fields["circuit"]),
-                    takes.eq(Cat(flow.any() for flow in self._flows(fields["inputs"]))),
-                    gives.eq(Cat(flow.any() for flow in self._flows(fields["outputs"]))),
-                ]
-            there = Cat(
-                selected(
-                    circuit,
-                    [port.waiting[c] & (port.phase[c] == phase) for c in range(len(DATA_CIRCUITS))],
-                )
-                for port in ins
-            )
-            ready = Signal(name=f"may_{phase}")
-            m.d.comb += ready.eq(
-                used & takes.any() & (there | ~takes).all() & (room | ~gives).all()
-            )
-            may.append(ready)
-            circuits.append(circuit)
-            masks.append((takes, gives))
-        return may, circuits, masks
+    def _outside(self, m: Module, ins: list[InputPort], outs: list[OutputPort]) -> None:
+        """Connect the ports, and what they report."""
+        link = self.spec.protocol.link
+        about = ("phase", "circuit", "peer")
+        for port, outside in zip(ins, self.i, strict=True):
+            names = ("header", "crc") if link else ("last", *about)
+            for name in ("valid", "data", *names):
+                m.d.comb += getattr(port.i, name).eq(getattr(outside, name))
+            if not link:
+                m.d.comb += outside.ready.eq(port.i.ready)
+        for port, outside in zip(outs, self.o, strict=True):
+            names = ("header", "crc") if link else about
+            for name in ("valid", "data", "last", *names):
+                m.d.comb += getattr(outside, name).eq(getattr(port.o, name))
+            m.d.comb += port.o.ready.eq(outside.ready)
+        m.d.comb += [
+            self.came.eq(Cat(port.came for port in ins)),
+            self.dropped.eq(Cat(port.dropped for port in ins)),
+            self.given.eq(Cat(port.given for port in outs)),
+            self.error_phase.eq(Cat(port.unknown for port in ins)),
+            self.error_kind.eq(Cat(port.kind for port in ins)),
+        ]
+        if link:
+            m.d.comb += [
+                self.error_overflow.eq(Cat(port.overflow for port in ins)),
+                self.error_stuck.eq(Cat(port.stuck for port in ins)),
+            ]
 
-    def _choose(self, m: Module, may: list[Value], circuits: list[Signal]) -> tuple[Signal, Signal]:
-        """Return the phase to start next, of the most urgent circuit, and whether there is one."""
-        spec = self.spec
-        recent = Signal(spec.phase_bits)  # the phase that started last
-        chosen, found = Signal(spec.phase_bits), Signal()
-        best = Signal(3)
-        m.d.comb += best.eq(len(DATA_CIRCUITS))
-        for circuit in reversed(range(len(DATA_CIRCUITS))):
-            able = [one & (where == circuit) for one, where in zip(may, circuits, strict=True)]
-            with m.If(Cat(able).any()):
-                m.d.comb += [best.eq(circuit), found.eq(1)]
-                # Those up to the recent one first, so that a later statement wins for the others.
-                for later in (False, True):
-                    for phase in reversed(range(spec.phases)):
-                        after = recent < phase if phase else Const(0, 1)
-                        with m.If(able[phase] & (after if later else ~after)):
-                            m.d.comb += chosen.eq(phase)
-        with m.If(self.starts):
-            m.d.sync += recent.eq(chosen)
-        return chosen, found
+    def _hints(
+        self, m: Module, scheduler: Scheduler, ins: list[InputPort], outs: list[OutputPort]
+    ) -> None:
+        """Tell the scheduler what waits where, and the ports which phases they serve."""
+        protocol = self.spec.protocol
+        for k, (port, out) in enumerate(zip(ins, outs, strict=True)):
+            m.d.comb += [
+                scheduler.waiting[k].eq(port.waiting),
+                scheduler.room[k].eq(out.room),
+            ]
+            for circuit in range(COUNT):
+                m.d.comb += [
+                    scheduler.heads[k][circuit].eq(port.about[circuit].phase),
+                    port.serves[circuit].eq(
+                        Cat(
+                            scheduler.used[p]
+                            & scheduler.takes[p][k]
+                            & (scheduler.circuits[p] == circuit)
+                            for p in range(protocol.phases)
+                        )
+                    ),
+                ]
+                rooms = [other.room[circuit] for other in outs]
+                peer = port.about[circuit].peer
+                m.d.comb += scheduler.reaches[k][circuit].eq(selected(peer, rooms))
 
     def _serve(
         self,
         m: Module,
+        scheduler: Scheduler,
+        router: OnlineRouter,
+        table: Memory,
         ins: list[InputPort],
         outs: list[OutputPort],
-        chosen: Signal,
-        found: Signal,
-        circuits: list[Signal],
-        masks: list[tuple[Signal, Signal]],
+        hold: Value,
     ) -> None:
-        """Carry one packet of each flow of the phase, then start the next one."""
-        switch, spec = self.switch, self.spec
-        table = m.submodules.table = Memory(shape=len(self.entry), depth=spec.phases, init=[])
-        write, read = table.write_port(), table.read_port()
-        m.d.comb += [
-            write.addr.eq(self.write_phase),
-            write.data.eq(self.entry),
-            write.en.eq(self.write),
-            read.addr.eq(chosen),
-        ]
-        active, phase = Signal(), Signal(spec.phase_bits)
-        fields = self._fields(read.data)
-        takes, gives = (self._flows(fields[name]) for name in ("inputs", "outputs"))
-        done = Signal(switch.ports + 1)  # by flow
-        fire, ending, finished = (Signal(switch.ports + 1) for _ in range(3))
-        for flow in range(1, switch.ports + 1):
-            members = Cat(one == flow for one in takes)
-            ready = (Cat(port.valid for port in ins) | ~members).all()
+        """Carry packets of the flows of the active phase."""
+        spec, protocol, ports = self.spec, self.spec.protocol, self.spec.ports
+        read = table.read_port()
+        m.d.comb += [read.addr.eq(scheduler.load_phase), read.en.eq(scheduler.load)]
+        probe = table.read_port()
+        m.d.comb += [probe.addr.eq(scheduler.probe), probe.en.eq(1)]
+        probed = entry_fields(spec, probe.data)
+        for k in range(ports):
             m.d.comb += [
-                fire[flow].eq(active & ~done[flow] & members.any() & ready),
-                ending[flow].eq(fire[flow] & (Cat(port.last for port in ins) & members).any()),
-                finished[flow].eq(done[flow] | ending[flow] | ~members.any()),
+                scheduler.probe_inputs[k].eq(probed["inputs"][k]),
+                scheduler.probe_outputs[k].eq(probed["outputs"][k]),
             ]
-        over = Signal()
-        m.d.comb += [
-            over.eq(~active | finished[1:].all()),
-            self.starts.eq(over & found & ~self.write),
-            read.en.eq(self.starts),
+        fields = entry_fields(spec, read.data)
+        active, online, circuit = scheduler.active, scheduler.online, scheduler.circuit
+        flow = ports.bit_length()
+        takes = [Signal(flow, name=f"takes_{k}") for k in range(ports)]
+        gives = [Signal(flow, name=f"gives_{k}") for k in range(ports)]
+        for k in range(ports):
+            reached = [
+                Const(j + 1, flow)
+                & (router.connected[j] & (router.destination_of[j] == k)).replicate(flow)
+                for j in range(ports)
+            ]
+            joined = Signal(flow, name=f"source_of_{k}")
+            m.d.comb += [
+                joined.eq(any_of(reached)),
+                takes[k].eq(
+                    Mux(online, router.connected[k].replicate(flow) & (k + 1), fields["inputs"][k])
+                ),
+                gives[k].eq(Mux(online, joined, fields["outputs"][k])),
+            ]
+        abouts = [
+            Signal(port.about.shape().elem_shape, name=f"head_{k}") for k, port in enumerate(ins)
         ]
-        m.d.sync += done.eq(done | ending)
-        with m.If(over):
-            m.d.sync += [done.eq(0), active.eq(self.starts)]
-        with m.If(self.starts):
-            m.d.sync += phase.eq(chosen)
-        circuit = selected(chosen, circuits)
-        start_in = selected(chosen, [takes for takes, _ in masks])
-        start_out = selected(chosen, [gives for _, gives in masks])
-        interconnect = place(m, "interconnect", Interconnect(spec=switch))
-        m.d.comb += interconnect.configuration.eq(fields["configuration"])
+        here, room = Signal(ports), Signal(ports)
+        for k, (port, about) in enumerate(zip(ins, abouts, strict=True)):
+            same = selected(circuit, [port.about[c] for c in range(COUNT)])
+            # The scheduler knows of room a cycle late; until then nobody else may take it.
+            before = Signal(COUNT, name=f"room_before_{k}")
+            m.d.sync += before.eq(outs[k].room)
+            m.d.comb += [
+                about.as_value().eq(same),
+                here[k].eq(
+                    selected(circuit, list(port.waiting))
+                    & (about.phase == scheduler.phase)
+                    & (~online | (router.connected[k] & (router.destination_of[k] == about.peer)))
+                ),
+                room[k].eq(selected(circuit, list(outs[k].room & before))),
+            ]
+        valid, last = (Cat(getattr(port, name) for port in ins) for name in ("valid", "last"))
+        broken = Cat(port.broken if protocol.link else Const(0, 1) for port in ins)
+        may = Signal()
+        m.d.comb += may.eq(active & ~scheduler.leaving & ~hold)
+        flows = []
+        for number in range(1, ports + 1):
+            one = place(m, f"flow_{number}", FlowControl(spec=spec))
+            m.d.comb += [
+                one.number.eq(number),
+                one.takes.eq(Cat(takes)),
+                one.gives.eq(Cat(gives)),
+                one.may.eq(may),
+                one.here.eq(here),
+                one.room.eq(room),
+                one.valid.eq(valid),
+                one.broken.eq(broken),
+                one.last.eq(last),
+                one.abouts.eq(Cat(about.as_value() for about in abouts)),
+            ]
+            flows.append(one)
+        # By flow number; 0 stands for none.
+        start, fire, ending, busy, goes_on = (
+            Cat(Const(0, 1), *(getattr(one, name) for one in flows))
+            for name in ("start", "fire", "ending", "busy", "goes_on")
+        )
+        m.d.comb += [
+            scheduler.runs.eq(goes_on.any()),
+            scheduler.stands.eq(~busy.any()),
+            scheduler.ran.eq(start.any()),
+            self.reconfigures.eq(scheduler.load & active & ~fire.any()),
+            self.starts.eq(scheduler.load),
+            self.preempts.eq(scheduler.preempts),
+            self.active.eq(active),
+            self.phase.eq(scheduler.phase),
+            self.error_length.eq(
+                Cat(port.length for port in ins) | any_of([one.longer for one in flows])
+            ),
+        ]
+        interconnect = place(m, "interconnect", Interconnect(spec=spec))
+        m.d.comb += interconnect.configuration.eq(
+            Mux(online, router.configuration, fields["configuration"])
+        )
         for k, port in enumerate(ins):
             goes = selected(takes[k], list(fire))
             m.d.comb += [
-                port.start.eq((self.starts & start_in[k]) << circuit),
-                port.circuit.eq(fields["circuit"]),
+                port.circuit.eq(circuit),
+                port.start.eq(selected(takes[k], list(start))),
                 port.take.eq(goes),
+                port.finish.eq(selected(takes[k], list(ending))),
                 interconnect.i[k].valid.eq(goes),
                 interconnect.i[k].data.eq(port.word),
             ]
         for k, port in enumerate(outs):
             m.d.comb += [
-                port.start.eq(self.starts & start_out[k]),
+                port.start.eq(selected(gives[k], list(start))),
                 port.fire.eq(selected(gives[k], list(fire))),
                 port.last.eq(selected(gives[k], list(ending))),
-                port.phase.eq(phase),
-                port.circuit.eq(fields["circuit"]),
+                port.circuit.eq(circuit),
+                port.about.as_value().eq(
+                    selected(gives[k], [Const(0, len(flows[0].about)), *(f.about for f in flows)])
+                ),
                 port.valid.eq(interconnect.o[k].valid),
                 port.data.eq(interconnect.o[k].data),
             ]
+            if protocol.link:
+                bad = [Const(0, 1), *(one.bad for one in flows)]
+                m.d.comb += port.bad.eq(selected(gives[k], bad))
+            # Towards the destination the peer of a unicast is its source.
+            with m.If(online):
+                m.d.comb += port.about.peer.eq(gives[k] - 1)
+        self._route(m, scheduler, router, abouts, ins, room, busy, ending, here, may)
 
-    def _fields(self, entry: Value) -> dict[str, Value]:
-        """Return the fields of an entry."""
-        found: dict[str, Value] = {}
-        offset = 0
-        for name, width in phase_fields(self.switch).items():
-            found[name] = entry[offset : offset + width]
-            offset += width
-        return found
+    def _route(
+        self,
+        m: Module,
+        scheduler: Scheduler,
+        router: OnlineRouter,
+        abouts: list[Signal],
+        ins: list[InputPort],
+        room: Value,
+        busy: Value,
+        ending: Value,
+        here: Value,
+        may: Value,
+    ) -> None:
+        """Find paths for packets of the default index, one source at a time, in turns.
 
-    def _flows(self, numbers: Value) -> list[Value]:
-        """Return the flow of each port."""
-        width = self.switch.ports.bit_length()
-        return [numbers[width * k : width * (k + 1)] for k in range(self.switch.ports)]
+        A path stays until its source or its destination is wanted for another. A source that has
+        had a packet's turn at a destination waits for all others that want it. When there is no
+        path for a source, which takes two middle subswitches, all others end with their packets,
+        and no other is found before it.
+        """
+        ports = self.spec.ports
+        asks, wants, recent = Signal(ports), Signal(ports), Signal(ports)
+        wanted, claimed = Signal(ports), Signal(ports)  # destinations
+        had, over = Signal(ports), Signal(ports)
+        peers = [Signal(ports, name=f"peer_{k}") for k in range(ports)]
+        reached = [Signal(ports, name=f"reached_{k}") for k in range(ports)]
+        idle = ~busy[1:] & ~here
+        for k, (port, about) in enumerate(zip(ins, abouts, strict=True)):
+            waits = selected(scheduler.circuit, list(port.waiting))
+            m.d.comb += [
+                peers[k].eq(Cat(about.peer == j for j in range(ports))),
+                asks[k].eq(waits & (about.phase == self.spec.protocol.online) & ~here[k]),
+                wants[k].eq(
+                    asks[k] & (peers[k] & room).any() & ~(had[k] & (peers[k] & claimed).any())
+                ),
+            ]
+            m.d.comb += reached[k].eq(Cat(router.destination_of[k] == j for j in range(ports)))
+        # A round lasts until the packet of the last source has ended.
+        used = router.connected & ~idle
+        m.d.comb += [
+            wanted.eq(any_of([own & asks[k].replicate(ports) for k, own in enumerate(peers)])),
+            claimed.eq(
+                any_of(
+                    [
+                        (own & (asks & ~had)[k].replicate(ports)) | (at & used[k].replicate(ports))
+                        for k, (own, at) in enumerate(zip(peers, reached, strict=True))
+                    ]
+                )
+            ),
+        ]
+        turns = [Signal(ports, name=f"had_{name}") for name in DATA_CIRCUITS]
+        m.d.comb += had.eq(selected(scheduler.circuit, turns))
+        for circuit, turn in enumerate(turns):
+            with m.If(scheduler.online & (scheduler.circuit == circuit)):
+                m.d.sync += turn.eq(over | (had & ~wants))
+        waits_for_path, pool = Signal(ports), Signal(ports)
+        first = wants & waits_for_path
+        m.d.comb += pool.eq(Mux(first.any(), first, wants))
+        chosen = in_turn(m, "path", pool, recent)
+        looking, held, blocked = Signal(), Signal(), Signal()
+        with m.If(blocked):
+            m.d.sync += waits_for_path.eq(chosen)
+        with m.Elif(scheduler.online):
+            m.d.sync += waits_for_path.eq(waits_for_path & asks)
+        m.d.comb += looking.eq(may & scheduler.online & wants.any())
+        with m.If(looking):
+            m.d.sync += recent.eq(chosen)
+        holders, target = Signal(ports), Signal(ports)
+        m.d.comb += target.eq(one_of(chosen, peers))
+        for k, at in enumerate(reached):
+            m.d.comb += [
+                holders[k].eq(router.connected[k] & (chosen[k] | (at & target).any())),
+                # A packet has ended, and another source wants its destination or its path.
+                over[k].eq(
+                    scheduler.online & ending[k + 1] & ((at & wanted).any() | waits_for_path.any())
+                ),
+                router.leave[k].eq(
+                    over[k] | (looking & idle[k] & holders[k]) | (blocked & ~busy[k + 1])
+                ),
+            ]
+        m.d.comb += [
+            held.eq(holders.any()),
+            router.request.eq(looking & ~held),
+            router.source.eq(
+                one_of(chosen, [Const(k, router.source.shape()) for k in range(ports)])
+            ),
+            router.destination.eq(one_of(chosen, [about.peer for about in abouts])),
+            blocked.eq(router.request & ~router.granted),
+        ]
+
+    def _acknowledge(
+        self, m: Module, table: Memory, ins: list[InputPort], outs: list[OutputPort]
+    ) -> Acknowledger:
+        """Connect control messages, credits and numbers of packets."""
+        unit = place(m, "acknowledger", Acknowledger(spec=self.spec))
+        read = table.read_port()
+        fields = entry_fields(self.spec, read.data)
+        m.d.comb += [read.addr.eq(unit.phase), read.en.eq(1)]
+        names = ("valid", "kind", "phase", "peer", "sequence")
+        for k, (port, out) in enumerate(zip(ins, outs, strict=True)):
+            m.d.comb += [
+                *(getattr(unit.message[k], n).eq(getattr(port.message, n)) for n in names),
+                *(getattr(out.message, n).eq(getattr(unit.reply[k], n)) for n in names),
+                unit.reply_ready[k].eq(out.message_ready),
+                unit.late[k].eq(port.late),
+                unit.early[k].eq(port.early),
+                unit.event_key[k].eq(port.event_key),
+                port.event_taken.eq(unit.event_taken[k]),
+                unit.inputs[k].eq(fields["inputs"][k]),
+                unit.outputs[k].eq(fields["outputs"][k]),
+                port.key.eq(unit.key),
+                unit.due[k].eq(port.due),
+                port.write.eq(unit.write[k]),
+                port.number.eq(unit.number),
+                *(
+                    getattr(out, n).eq(getattr(port, n))
+                    for n in ("synced", "granted", "granted_circuit", "granted_limit")
+                ),
+                out.limit.eq(port.limit),
+            ]
+        m.d.comb += self.gone_back.eq(unit.gone_back)
+        return unit
+
+    def _configure(
+        self, m: Module, scheduler: Scheduler, table: Memory, unit: Acknowledger | None
+    ) -> None:
+        """Check entries and write them, and give back what is stored."""
+        write, read = table.write_port(), table.read_port()
+        fields = entry_fields(self.spec, self.entry)
+        check = place(m, "check", EntryCheck(spec=self.spec))
+        m.d.comb += [
+            read.addr.eq(self.number),
+            read.en.eq(1),
+            self.stored.eq(read.data),
+            write.addr.eq(self.number),
+            write.data.eq(self.entry),
+            check.entry.eq(self.entry),
+            scheduler.write.eq(write.en),
+            scheduler.number.eq(self.number),
+            scheduler.entry_used.eq(fields["used"]),
+            scheduler.entry_circuit.eq(fields["circuit"]),
+            scheduler.entry_takes.eq(Cat(flow.any() for flow in fields["inputs"])),
+            scheduler.entry_gives.eq(Cat(flow.any() for flow in fields["outputs"])),
+        ]
+        names = ("idle", "check", "number", "write")
+        steps = Steps(m, *(name for name in names if unit is not None or name != "number"))
+        with steps.during("idle"), m.If(self.write):
+            m.d.comb += check.start.eq(1)
+            steps.go("check")
+        with steps.during("check"):
+            with m.If(check.done & ~check.right):
+                m.d.comb += self.done.eq(1)
+                steps.go("idle")
+            with m.Elif(check.done):
+                steps.go("write" if unit is None else "number")
+        if unit is not None:
+            number = steps.at("number")
+            m.d.comb += [unit.clear_key.eq(self.number), unit.clear.eq(number)]
+            with m.If(number & unit.clear_done):
+                steps.go("write")
+        with steps.during("write"):
+            m.d.comb += [write.en.eq(1), self.done.eq(1), self.accepted.eq(1)]
+            steps.go("idle")

@@ -23,10 +23,12 @@ class Fifo(Unit):
         A word is taken in a cycle with both high.
     o_valid, o_ready, o_data : Out(1), In(1), Out(width)
         A word is given in a cycle with both high; one that is offered stays until then.
+    used : Out(bits of depth + 1)
+        Words inside.
 
     Timing
     ------
-    Latency : 2 cycles from a word taken to the same word offered.
+    Latency : 1 cycle from a word taken to the same word offered.
     Throughput : one word per cycle.
     Paths : none.
     Reset : forgets all words.
@@ -38,6 +40,7 @@ class Fifo(Unit):
     o_valid: Signal
     o_ready: Signal
     o_data: Signal
+    used: Signal
 
     def __init__(self, *, width: int, depth: int) -> None:
         self.width, self.depth = width, depth
@@ -50,17 +53,22 @@ class Fifo(Unit):
                 "o_valid": Out(1),
                 "o_ready": In(1),
                 "o_data": Out(width),
+                "used": Out(range(depth + 1)),
             }
         )
 
     def build(self, platform: object) -> Module:
         m = Module()
         memory = m.submodules.memory = Memory(shape=self.width, depth=self.depth, init=[])
-        write, read = memory.write_port(), memory.read_port()
+        write = memory.write_port()
+        read = memory.read_port()
         tail, head, following = (Signal(range(self.depth)) for _ in range(3))
         used, offered = Signal(range(self.depth + 1)), Signal()
         came, gone = Signal(), Signal()
+        # A word that goes into an empty queue passes by the memory, which still reads the old one.
+        passed, passing = Signal(self.width, reset_less=True), Signal()
         m.d.comb += [
+            self.used.eq(used),
             self.i_ready.eq(used != self.depth),
             came.eq(self.i_valid & self.i_ready),
             gone.eq(self.o_valid & self.o_ready),
@@ -74,6 +82,8 @@ class Fifo(Unit):
             following.eq(head),
             read.addr.eq(following),
         ]
+        with m.If(passing):
+            m.d.comb += self.o_data.eq(passed)
         with m.If(gone):
             m.d.comb += following.eq(head + 1)
             with m.If(head == self.depth - 1):
@@ -85,6 +95,9 @@ class Fifo(Unit):
         m.d.sync += [
             head.eq(following),
             used.eq(used + came - gone),
-            offered.eq(used - gone != 0),
+            offered.eq(used + came - gone != 0),
+            passing.eq(came & (tail == following)),
         ]
+        with m.If(came):
+            m.d.sync += passed.eq(self.i_data)
         return m

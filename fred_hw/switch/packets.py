@@ -1,26 +1,14 @@
-"""Packets at the ports of a switch."""
+"""Packets at the ports of a switch without the link layer."""
 
-from amaranth.hdl import Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from .spec import CoreSpec
+from fred_hw.spec import SwitchSpec
 
-__all__ = ["PortStream", "port_signature"]
-
-
-class PortStream(wiring.PureInterface):
-    """Flits of packets with ``valid`` and ``ready``, and what their packet is about."""
-
-    valid: Signal
-    ready: Signal
-    data: Signal
-    last: Signal
-    phase: Signal
-    circuit: Signal
+__all__ = ["packet_signature"]
 
 
-def port_signature(spec: CoreSpec, data_width: int) -> wiring.Signature:
+def packet_signature(spec: SwitchSpec) -> wiring.Signature:
     """Return the signature of a port, as the source of its packets sees it.
 
     Members
@@ -31,18 +19,11 @@ def port_signature(spec: CoreSpec, data_width: int) -> wiring.Signature:
         Lanes, lane 0 in the low bits.
     last : Out(1)
         High with the last flit of a packet.
-    phase : Out(phase_bits)
-        Phase of the packet, the same in all of its flits.
-    circuit : Out(2)
-        Virtual circuit of the packet: 0 MP, 1 PP, 2 DP.
+    phase, circuit, peer : Out
+        Those of the packet, the same in all of its flits; see docs/protocol.md.
     """
+    fields = spec.protocol.fields(spec.ports)
     return wiring.Signature(
-        {
-            "valid": Out(1),
-            "ready": In(1),
-            "data": Out(data_width),
-            "last": Out(1),
-            "phase": Out(spec.phase_bits),
-            "circuit": Out(2),
-        }
+        {"valid": Out(1), "ready": In(1), "data": Out(spec.data_width), "last": Out(1)}
+        | {name: Out(fields[name]) for name in ("phase", "circuit", "peer")}
     )

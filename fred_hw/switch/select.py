@@ -1,21 +1,52 @@
-"""Selection of one of several values as plain gates."""
+"""Selection and combination of values as plain gates.
+
+Amaranth's ``Array`` becomes a parallel multiplexer, which Yosys writes as a function that Icarus
+does not read.
+"""
 
 from collections.abc import Sequence
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Value
+from amaranth.hdl import Module, Mux, Signal, Value, ValueLike
 
-__all__ = ["selected"]
+__all__ = ["any_of", "first_of", "gated", "in_turn", "one_of", "selected"]
 
 
-def selected(index: Value, values: Sequence[Value]) -> Value:
-    """Return the value of a number, or 0 beyond the last: an and for each, and an or of all.
+def any_of(values: Sequence[ValueLike]) -> Value:
+    """Return the bitwise or of values."""
+    return reduce(or_, [Value.cast(value) for value in values])
 
-    Amaranth's ``Array`` becomes a parallel multiplexer, which Yosys writes as a function that
-    Icarus does not read.
-    """
-    chosen = [
-        value & (index == number).replicate(len(value)) for number, value in enumerate(values)
-    ]
-    return reduce(or_, chosen)
+
+def gated(value: ValueLike, enable: Value) -> Value:
+    """Return a value while ``enable`` is high, else 0."""
+    casted = Value.cast(value)
+    return casted & enable if len(casted) == 1 else Mux(enable, casted, 0)
+
+
+def selected(index: Value, values: Sequence[ValueLike]) -> Value:
+    """Return the value of a number, or 0 beyond the last."""
+    return any_of([gated(value, index == number) for number, value in enumerate(values)])
+
+
+def one_of(choice: Value, values: Sequence[ValueLike]) -> Value:
+    """Return the value whose bit of ``choice`` is set, 0 if none is."""
+    return any_of([gated(value, choice[k]) for k, value in enumerate(values)])
+
+
+def first_of(choices: Value) -> Value:
+    """Return the lowest bit that is set, alone."""
+    return choices & (~choices + 1)[: len(choices)]
+
+
+def in_turn(m: Module, name: str, choices: Value, recent: Value) -> Signal:
+    """Return, alone, the first bit of ``choices`` behind the one of ``recent``, then from 0 on."""
+    width = len(choices)
+    behind = Signal(width, name=f"{name}_behind")
+    chosen = Signal(width, name=f"{name}_chosen")
+    m.d.comb += behind.eq(choices & ~((recent - 1) | recent))
+    with m.If(behind.any()):
+        m.d.comb += chosen.eq(first_of(behind))
+    with m.Else():
+        m.d.comb += chosen.eq(first_of(choices))
+    return chosen

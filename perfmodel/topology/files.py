@@ -10,7 +10,7 @@ from fred_hw.errors import InputError
 from fred_hw.files import FileModel, int_range, one_of, read_yaml, validate
 
 from .. import constants
-from ..timing import load_record
+from ..timing import PROTOCOL_MODELS, ProtocolModel, load_record
 from .fred import L1, FredTopology
 from .graph import Topology
 from .mesh import MeshTopology
@@ -51,10 +51,14 @@ def _refusal(minimum: float, value: object, *, open_end: bool) -> PydanticCustom
 
 Rate = Annotated[float, _quantity(0, open_end=True)]
 Time = Annotated[float, _quantity(0, open_end=False)]
+Protocol = Annotated[ProtocolModel, one_of(*PROTOCOL_MODELS)]
 
 
 class MeshFile(FileModel):
-    """``kind: mesh``; bandwidths [B/s] per direction and latency [s] default to the published."""
+    """``kind: mesh``; bandwidths [B/s] per direction and latency [s] default to the published.
+
+    Links carry the flits of the switch of ``link_record``, at the share of payload measured there.
+    """
 
     kind: Annotated[str, one_of("mesh")]
     columns: Annotated[int, int_range(1, 64)]
@@ -62,14 +66,16 @@ class MeshFile(FileModel):
     link_bytes_per_s: Rate = constants.MESH_LINK_BYTES_PER_S
     io_bytes_per_s: Rate = constants.IO_BYTES_PER_S
     link_latency_s: Time = constants.LINK_LATENCY_S
+    link_record: str = "l1-12"
+    protocol: Protocol = "measured"
 
-    def build(self, name: str) -> MeshTopology:
-        """Return the topology.
+    def build(self, name: str, base: Path | None = None) -> MeshTopology:
+        """Return the topology; a record with a relative path is looked for in ``base``.
 
         Raises
         ------
         InputError
-            The mesh has a single NPU.
+            The mesh has a single NPU, or the timing record is bad.
         """
         if self.columns * self.rows < 2:
             raise InputError(name, "", "must have 2 or more NPUs, not 1")
@@ -80,6 +86,7 @@ class MeshFile(FileModel):
             link_bytes_per_s=self.link_bytes_per_s,
             io_bytes_per_s=self.io_bytes_per_s,
             link_latency_s=self.link_latency_s,
+            link_timing=load_record(self.link_record, base, self.protocol),
         )
 
 
@@ -103,6 +110,7 @@ class FredFile(FileModel):
     npu_l1_bytes_per_s: Rate = constants.NPU_L1_BYTES_PER_S
     io_bytes_per_s: Rate = constants.IO_BYTES_PER_S
     link_latency_s: Time = constants.LINK_LATENCY_S
+    protocol: Protocol = "measured"
 
     def build(self, name: str, base: Path | None = None) -> FredTopology:
         """Return the topology; records with relative paths are looked for in ``base``.
@@ -117,13 +125,13 @@ class FredFile(FileModel):
             raise InputError(name, "l1", f"must have 2 to {MAX_NPUS} NPUs in all, not {npus}")
         switches: list[L1] = []
         for entry in self.l1:
-            timing = load_record(entry.record, base)
+            timing = load_record(entry.record, base, self.protocol)
             one = L1(entry.npus, entry.io_controllers, self.l1_l2_bytes_per_s, timing)
             switches += [one] * entry.count
         return FredTopology(
             name=name,
             l1=switches,
-            l2_timing=load_record(self.l2_record, base),
+            l2_timing=load_record(self.l2_record, base, self.protocol),
             npu_l1_bytes_per_s=self.npu_l1_bytes_per_s,
             io_bytes_per_s=self.io_bytes_per_s,
             link_latency_s=self.link_latency_s,
@@ -135,8 +143,15 @@ class _Kind(FileModel, extra="ignore"):
     kind: Annotated[Literal["mesh", "fred"], one_of("mesh", "fred")]
 
 
-def load_topology(path: Path) -> Topology:
+def load_topology(path: Path, protocol: ProtocolModel | None = None) -> Topology:
     """Return the topology of a YAML file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    protocol : str or None
+        One of ``timing.PROTOCOL_MODELS``; None for what the file says.
 
     Raises
     ------
@@ -144,6 +159,8 @@ def load_topology(path: Path) -> Topology:
         The file is unreadable, or a key is unknown, missing or has a value that is not allowed.
     """
     data = read_yaml(path)
-    if validate(_Kind, data, str(path)).kind == "mesh":
-        return validate(MeshFile, data, str(path)).build(str(path))
-    return validate(FredFile, data, str(path)).build(str(path), path.parent)
+    kind = validate(_Kind, data, str(path)).kind
+    file = validate(MeshFile if kind == "mesh" else FredFile, data, str(path))
+    if protocol:
+        file = file.model_copy(update={"protocol": protocol})
+    return file.build(str(path), path.parent)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..provenance import Provenance, RecordUse
-from ..timing import SwitchTiming
+from ..timing import IDEAL_PROTOCOL, SwitchTiming
 from . import cuts
 from .graph import Hops, Link, Node, Topology
 
@@ -41,7 +41,7 @@ class FredTopology(Topology):
     l1 : sequence of L1
         The L1 switches.
     l2_timing : SwitchTiming
-        Of each chiplet of the L2.
+        Of each chiplet of the L2; its protocol is that of the topology.
     npu_l1_bytes_per_s, io_bytes_per_s : float
         Bandwidth of an NPU and of an I/O controller to its L1, each direction [B/s].
     link_latency_s : float
@@ -92,7 +92,7 @@ class FredTopology(Topology):
             connect(node, self.l2_node, switch.l2_bytes_per_s, both)
         timings = [*(switch.timing for switch in l1), l2_timing]
         provenance = Provenance(_uses(l1, l2_timing), _assumptions(timings, in_network))
-        super().__init__(name, nodes, links, provenance)
+        super().__init__(name, nodes, links, provenance, l2_timing.protocol)
 
     @property
     def in_network(self) -> bool:
@@ -170,7 +170,21 @@ def _assumptions(timings: Sequence[SwitchTiming], in_network: bool) -> tuple[str
     found: list[str] = []
     if in_network:
         found.append("flows that are active at once are routed without conflict in every switch")
-    lost = max(timing.record.reconfiguration_cycles for timing in timings)
+    lost = max(timing.reconfiguration_cycles for timing in timings)
     if lost:
-        found.append(f"reconfiguration, up to {lost} cycles each, is not modelled yet")
+        found.append(
+            f"phases follow each other without a gap, which was measured as up to {lost} cycle(s)"
+        )
+    if all(timing.protocol == "ideal" for timing in timings):
+        return (*found, IDEAL_PROTOCOL)
+    partial = dict.fromkeys(timing.loaded_as for timing in timings if timing.switch is None)
+    if partial:
+        found.append(f"headers, CRC, acks and link layer are free in {', '.join(partial)}")
+    whole = [timing.switch for timing in timings if timing.switch]
+    if whole:
+        most = max(switch.preemption_cycles for switch in whole)
+        found.append("links are free of faults, so nothing is sent again")
+        found.append(
+            f"urgent flows go before others at once, which was measured as after {most} cycle(s)"
+        )
     return tuple(found)

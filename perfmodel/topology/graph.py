@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Literal
 
 from ..provenance import Provenance
+from ..timing import ProtocolModel
 from . import cuts
 
 __all__ = ["Hops", "Link", "Node", "Topology"]
@@ -47,7 +48,7 @@ class Link:
     latency_s : float
         Time of flight of the head [s].
     efficiency : float
-        Share of the bandwidth that the switches at its ends let through, from their records.
+        Share of the bandwidth that is left for payload, from the records of its ends.
     """
 
     source: int
@@ -75,15 +76,23 @@ class Topology(ABC):
         At most one from a node to another.
     provenance : Provenance
         Timing records and assumptions in the numbers.
+    protocol : str
+        One of ``timing.PROTOCOL_MODELS``: which of them the numbers are of.
     """
 
     def __init__(
-        self, name: str, nodes: Sequence[Node], links: Sequence[Link], provenance: Provenance
+        self,
+        name: str,
+        nodes: Sequence[Node],
+        links: Sequence[Link],
+        provenance: Provenance,
+        protocol: ProtocolModel,
     ) -> None:
         self.name = name
         self.nodes = tuple(nodes)
         self.links = tuple(links)
         self.provenance = provenance
+        self.protocol: ProtocolModel = protocol
 
     @property
     @abstractmethod

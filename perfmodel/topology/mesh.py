@@ -4,15 +4,13 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from ..provenance import Provenance
+from ..timing import IDEAL_PROTOCOL, SwitchTiming
 from . import cuts
 from .graph import Hops, Link, Node, Topology
 
 __all__ = ["MeshTopology"]
 
-_ROUTER = (
-    "mesh router latency 0 and link efficiency 1: no router has been characterized yet; "
-    "this favours the mesh"
-)
+_ROUTER = "mesh router latency 0: no router has been characterized; this favours the mesh"
 
 
 class MeshTopology(Topology):
@@ -31,6 +29,10 @@ class MeshTopology(Topology):
         Bandwidth of a link between NPUs and of an I/O controller, each direction [B/s].
     link_latency_s : float
         Of every link, each direction [s].
+    link_timing : SwitchTiming or None
+        Of the switch whose flits, headers, CRC and acks the links carry: where the whole switch
+        was measured, they leave the same share of their rate for payload. None if the protocol is
+        ideal.
     """
 
     def __init__(
@@ -42,15 +44,23 @@ class MeshTopology(Topology):
         link_bytes_per_s: float,
         io_bytes_per_s: float,
         link_latency_s: float,
+        link_timing: SwitchTiming | None = None,
     ) -> None:
         self.columns = columns
         self.rows = rows
+        whole = link_timing.switch if link_timing else None
+        efficiency = whole.payload_share if whole else 1.0
         count = columns * rows
         nodes = [Node(f"npu_{i}", "npu") for i in range(count)]
         links: list[Link] = []
+
+        def connect(a: int, b: int, bytes_per_s: float) -> None:
+            links.append(Link(a, b, bytes_per_s, link_latency_s, efficiency))
+
         for npu in range(count):
-            beside = [other for other in self._neighbours(npu) if other is not None]
-            links += [Link(npu, other, link_bytes_per_s, link_latency_s) for other in beside]
+            for beside in self._neighbours(npu):
+                if beside is not None:
+                    connect(npu, beside, link_bytes_per_s)
         self._along_row: dict[int, bool] = {}
         for npu in range(count):
             for side, beside in enumerate(self._neighbours(npu)):
@@ -59,9 +69,10 @@ class MeshTopology(Topology):
                 io = len(nodes)
                 self._along_row[io] = side < 2
                 nodes.append(Node(f"io_{io - count}", "io"))
-                links.append(Link(npu, io, io_bytes_per_s, link_latency_s))
-                links.append(Link(io, npu, io_bytes_per_s, link_latency_s))
-        super().__init__(name, nodes, links, Provenance(assumptions=(_ROUTER,)))
+                connect(npu, io, io_bytes_per_s)
+                connect(io, npu, io_bytes_per_s)
+        protocol = link_timing.protocol if link_timing else "ideal"
+        super().__init__(name, nodes, links, _provenance(link_timing), protocol)
 
     @property
     def in_network(self) -> bool:
@@ -172,3 +183,17 @@ class MeshTopology(Topology):
             npu + self.columns if y + 1 < self.rows else None,
             npu - self.columns if y else None,
         ]
+
+
+def _provenance(timing: SwitchTiming | None) -> Provenance:
+    """Return what the efficiency of the links comes from."""
+    if timing is None or timing.protocol == "ideal":
+        return Provenance(assumptions=(_ROUTER, IDEAL_PROTOCOL))
+    if timing.switch is None:
+        text = f"mesh link efficiency 1: record {timing.loaded_as} is of an interconnect alone"
+        return Provenance(assumptions=(_ROUTER, text))
+    text = (
+        f"mesh links carry flits, headers, CRC and acks as those of {timing.loaded_as} do, so "
+        f"payload is {timing.efficiency:.4g} of their rate"
+    )
+    return Provenance((timing.use("mesh links", latency=False),), (_ROUTER, text))

@@ -6,6 +6,7 @@ from pathlib import Path
 from fred_hw.errors import InputError
 from fred_hw.files import validate
 
+from ..timing import PROTOCOL_MODELS, ProtocolModel
 from .files import FredFile, L1Entry, MeshFile, load_topology
 from .graph import Topology
 
@@ -25,27 +26,38 @@ _VARIANTS = {
 _SUFFIXES = (".yaml", ".yml", ".json")
 
 
-def parse_topology(text: str) -> Topology:
+def parse_topology(text: str, protocol: ProtocolModel | None = None) -> Topology:
     """Return the topology called ``text``.
 
     Parameters
     ----------
     text : str
         ``mesh:5x4`` (columns x rows), ``fred-a`` to ``fred-d``, or the path of a YAML file.
+    protocol : str or None
+        One of ``timing.PROTOCOL_MODELS``: what headers, CRC, acks and the link layer cost. None is
+        what the file says, and ``measured`` where it or a name says nothing.
 
     Raises
     ------
     InputError
-        It is none of these, or the file is bad.
+        It is none of these, the file is bad, or there is no such protocol.
     """
+    if protocol not in (None, *PROTOCOL_MODELS):
+        allowed = ", ".join(PROTOCOL_MODELS)
+        raise InputError("protocol", "", f"must be one of {allowed}, not {protocol!r}")
     if text in _VARIANTS:
-        return _published(text)
+        return _published(text, protocol or "measured")
     size = re.fullmatch(r"mesh:([0-9]{1,9})x([0-9]{1,9})", text)
     if size:
-        data = {"kind": "mesh", "columns": int(size[1]), "rows": int(size[2])}
+        data = {
+            "kind": "mesh",
+            "columns": int(size[1]),
+            "rows": int(size[2]),
+            "protocol": protocol or "measured",
+        }
         return validate(MeshFile, data, f"topology {text}").build(text)
     if text.endswith(_SUFFIXES):
-        return load_topology(Path(text))
+        return load_topology(Path(text), protocol)
     names = ", ".join(_VARIANTS)
     raise InputError(
         "topology",
@@ -54,7 +66,7 @@ def parse_topology(text: str) -> Topology:
     )
 
 
-def _published(name: str) -> Topology:
+def _published(name: str, protocol: ProtocolModel) -> Topology:
     """Return a variant of the paper: 20 NPUs and 18 I/O controllers on five L1 switches.
 
     Three L1s have 4 I/O controllers and two have 3: so the published chiplet areas add up.
@@ -69,4 +81,5 @@ def _published(name: str) -> Topology:
         l2_record="l2-10",
         l1_l2_bytes_per_s=l1_l2_bytes_per_s,
         in_network=in_network,
+        protocol=protocol,
     ).build(name)

@@ -17,7 +17,9 @@ from gen.design import Design
 from testbench.faults import broken_design
 
 Run = Callable[..., tuple[int, str, str]]
-KEYS = "ports, middle, format, operation, overflow, lanes, stage_registers, adder_registers"
+KEYS = (
+    "ports, middle, format, operation, overflow, lanes, stage_registers, adder_registers, protocol"
+)
 
 UNDECIDED = """
 - {inputs: [2, 5], outputs: [10, 11]}
@@ -48,6 +50,16 @@ REFUSED = {
     "gen demo-8 --set lanes -o out": r"--set: must be key=value, not 'lanes'",
     "gen demo-8 --set =2 -o out": r"--set: must be key=value, not '=2'",
     "gen demo-8 --set lanes=[ -o out": r"--set: lanes: must be a YAML value, not '\['",
+    # the whole switch
+    "gen demo-8 --level wafer -o out": r"fred gen: Invalid value for '--level': 'wafer' .*",
+    "gen demo-8 --set protocol=3 -o out": r"demo-8: protocol: must be a mapping .*, not 3",
+    "gen demo-8 --set protocol.link=1 -o out": r"demo-8: protocol\.link: must be true or .*, not 1",
+    "gen demo-8 --set protocol.phase=1 -o out": r"demo-8: protocol\.phase: unknown key; .*",
+    "gen demo-8 --set protocol.buffer_packets=3 -o out": r"demo-8: protocol\.buffer_packets: must "
+    r"be 6 or more to cover round_trip_cycles, which are 47, not 3",
+    "gen demo-8 --set protocol.window_packets=16 -o out": r"demo-8: protocol\.window_packets: must "
+    r"be 29 or more to send on until the ack of 16, not 16",
+    "gen wide.yaml -o out": r"wide\.yaml: protocol: must have a header of 48 bits .*, not 57: .*",
     # outputs
     "gen tiny-2": r"fred gen: Missing option '-o' / '--output'\.",
     "gen": r"fred gen: Missing argument 'SPEC'\.",
@@ -182,6 +194,9 @@ def test_third_subswitch_routes_what_two_cannot(fred: Run) -> None:
     configuration = said["configuration"]
     word = int(configuration.pop("word"), 16)
     assert Configuration.unpack(word, 8, 3) == Configuration.from_dict(configuration)
+    entries = {name: int(entry, 16) for name, entry in said["entries"].items()}
+    assert entries["pp"] - entries["mp"] == entries["dp"] - entries["pp"] == 1 << 180
+    assert all(entry & ((1 << 116) - 1) == word for entry in entries.values())
     status, out, err = fred("route", "demo-8", "circular.yaml")
     assert (status, err) == (0, "")
     assert out == f"flows: routed, 3 flows, word {word:#x}\n"
@@ -311,7 +326,7 @@ def test_characterize_prints_the_record_that_it_writes(fred: Run) -> None:
     assert status == 0, err
     record = json.loads(out)
     assert json.loads(Path("new/record.json").read_text()) == record
-    assert record["schema"] == "fred-timing/1" and record["name"] == "fred_m3_p4_int8x1"
+    assert record["schema"] == "fred-timing/2" and record["name"] == "fred_m3_p4_int8x1"
     assert record["latency_cycles"] == 7 and record["throughput_flits_per_cycle"] == 1.0
     assert record["clock"]["hz"] > 0 and record["clock"]["source"]
     status, out, err = fred("characterize", "small.yaml", "-o", "again.json")
@@ -322,7 +337,7 @@ def test_characterize_prints_the_record_that_it_writes(fred: Run) -> None:
 
 @pytest.mark.sim
 def test_broken_hardware_gets_no_record(fred: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def generate(spec: SwitchSpec) -> Design:
+    def generate(spec: SwitchSpec, level: str = "interconnect") -> Design:
         return broken_design(spec, "adder_operand_dropped")
 
     monkeypatch.setattr("testbench.characterize.generate", generate)

@@ -226,6 +226,10 @@ def test_files_are_those_listed_and_hold_the_numbers(report: Report) -> None:
     page = report.page.read_text(encoding="utf-8")
     for result in numbers["all_reduce"]:
         assert f'<td class="n">{result["npu_bandwidth_bytes_per_s"] / 1e12:.3f}</td>' in page
+    for row in numbers["reproduce"]:
+        ideal = row["ideal"] if isinstance(row["ideal"], str) else f"{row['ideal']:.4g}"
+        moved = "" if row["moved_percent"] is None else f"{row['moved_percent']:+z.2f}"
+        assert f'</td><td class="n">{ideal}</td><td class="n">{moved}</td>' in page
 
 
 @pytest.mark.sim
@@ -298,6 +302,12 @@ def test_tables_hold_the_numbers_of_the_charts(report: Report) -> None:
     ]
     reproduced = next(table for table in tables if len(table) == 67)
     assert [row["id"] for row in reproduced] == [row["id"] for row in report.numbers["reproduce"]]
+    for row, number in zip(reproduced, report.numbers["reproduce"], strict=True):
+        moved = number["moved_percent"]
+        assert (row["ideal"], row["moved_percent"]) == (
+            str(number["ideal"]),
+            "" if moved is None else str(moved),
+        )
     loads = next(table for table in tables if "utilisation" in table[0])
     assert {row["fabric"] for row in loads} == {"mesh:5x4", "fred-a", "fred-d"}
     assert max(float(row["utilisation"]) for row in loads) <= 1 + 1e-9

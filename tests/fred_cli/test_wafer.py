@@ -12,6 +12,7 @@ import pytest
 
 from fred_cli.wafer import parse_group, parse_size
 from fred_hw.errors import InputError
+from perfmodel import timing
 from perfmodel.compare import compare
 
 Run = Callable[..., tuple[int, str, str]]
@@ -89,12 +90,27 @@ REFUSED = {
     "strategies --workload gpt-3 --compute x": r"--compute: must be one of .*, not 'x'",
     "reproduce --section all": r"--section: must be one of bandwidth, .*, not 'all'",
     "compare --workload bert": r"--workload: must be resnet-152, .*, not 'bert'",
+    f"{FRED_D} --protocol free": (
+        r"fred collective: Invalid value for '--protocol': 'free' is not one of .*"
+    ),
+    "reproduce --protocol free": r"fred reproduce: Invalid value for '--protocol': 'free' .*",
+    "collective --topology no-protocol.yaml": (
+        r"no-protocol\.yaml: protocol: must be one of measured, ideal, not 'free'"
+    ),
+    "compare --topology ideal.yaml --topology fred-d --compute calibrated": (
+        r"--compute: must be first-principles for fabrics some of whose protocols are ideal"
+    ),
     "compare extra": r"fred compare: Got unexpected extra argument \(extra\)",
 }
 
 
 @pytest.mark.parametrize(("line", "message"), REFUSED.items(), ids=REFUSED)
-def test_bad_input_is_one_line(refused: Callable[..., str], line: str, message: str) -> None:
+def test_bad_input_is_one_line(
+    refused: Callable[..., str], place: Path, line: str, message: str
+) -> None:
+    mesh = "kind: mesh\ncolumns: 5\nrows: 4\nprotocol: "
+    (place / "ideal.yaml").write_text(f"{mesh}ideal\n")
+    (place / "no-protocol.yaml").write_text(f"{mesh}free\n")
     said = refused(*line.split())
     assert re.fullmatch(f"error: {message}", said), said
 
@@ -163,7 +179,8 @@ def test_group_of_another_form_is_refused(text: str) -> None:
 def test_all_reduce_runs_at_the_published_bandwidth(
     fred: Run, topology: str, published: float
 ) -> None:
-    status, out, err = fred("collective", "--topology", topology, "--size", "1GiB", "--json")
+    arguments = ("--topology", topology, "--size", "1GiB", "--protocol", "ideal")
+    status, out, err = fred("collective", *arguments, "--json")
     assert (status, err) == (0, "")
     said = json.loads(out)
     assert said["npu_bandwidth"] == pytest.approx(published, rel=0.05)
@@ -312,15 +329,96 @@ def test_strategies_are_listed_written_and_drawn(fred: Run, place: Path) -> None
     ]
 
 
+@pytest.fixture
+def half_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make up whole switches that leave half of the link rate for payload, at no latency."""
+    folder = tmp_path / "records"
+    folder.mkdir()
+    for name in ("l1-11", "l1-12", "l2-10"):
+        record = json.loads((timing.RECORDS / f"{name}.json").read_text(encoding="utf-8"))
+        record["switch"] = {
+            "latency_cycles": 0,
+            "stages": {"all": 0},
+            "data_flits_per_cycle": 0.5 * (4096 + 48 + 32) / 4096,
+            "ack_share": 0.01,
+            "control_share": 0.02,
+            "payload_share": 0.5,
+            "reconfiguration_cycles": 0,
+            "preemption_cycles": 0,
+            "recovery_cycles": {"to_switch": 200, "from_switch": 300},
+        }
+        (folder / f"{name}.json").write_text(json.dumps(record), encoding="utf-8")
+    monkeypatch.setattr(timing, "RECORDS", folder)
+
+
+@pytest.mark.usefixtures("half_share")
+@pytest.mark.parametrize(
+    ("command", "key"),
+    [
+        ("collective --topology fred-d", "time_s"),
+        ("collective --topology mesh:5x4", "time_s"),
+        ("wafers --topology fred-d --wafers 1", "time_s"),
+        ("estimate --topology mesh:5x4 --workload resnet-152", "exposed_s"),
+        ("compare --topology fred-b --workload resnet-152", "exposed_s"),
+        ("strategies --workload own.yaml --topology mesh:2x2 --samples 4", "communication_s"),
+    ],
+)
+def test_ideal_protocol_takes_half_the_time_of_half_the_payload(
+    fred: Run, command: str, key: str
+) -> None:
+    found: list[float] = []
+    for more in ((), ("--protocol", "measured"), ("--protocol", "ideal")):
+        said = json.loads(fred(*command.split(), *more, "--json")[1])
+        value = (said["rows"][0] if "rows" in said else said)[key]
+        found.append(sum(value.values()) if isinstance(value, dict) else value)
+    assert found[0] == found[1] == pytest.approx(2 * found[2], rel=0.05)
+
+
+@pytest.mark.usefixtures("half_share")
+def test_provenance_says_what_was_taken_from_which_record(fred: Run) -> None:
+    lines = fred("collective", "--topology", "mesh:5x4")[1]
+    assert "  mesh links: 50.0% payload, record l1-12 of the whole switch, " in lines
+    lines = fred("collective", "--topology", "fred-d")[1]
+    assert "  l2: 0 cycles (0.0 ns), 50.0% payload, record l2-10 of the whole switch, " in lines
+    lines = fred("collective", "--topology", "fred-d", "--protocol", "ideal")[1]
+    assert " 100.0% payload, record l2-10 of the interconnect alone, " in lines
+    assert "  assumed: protocol ideal: " in lines
+
+
+ROW = {"id", "what", "published", "model", "ratio", "tolerance", "ok", "how", "source"}
+
+
+@pytest.mark.usefixtures("half_share")
+def test_reproduce_says_how_far_the_protocol_moved_its_rows(fred: Run, place: Path) -> None:
+    arguments = ("reproduce", "--section", "bandwidth")
+    said = json.loads(fred(*arguments, "--csv", "rows.csv", "--json")[1])
+    ideal = json.loads(fred(*arguments, "--protocol", "ideal", "--json")[1])
+    assert ideal["within_tolerance"] == ideal["rows_in_all"] > said["within_tolerance"]
+    for row, other in zip(said["rows"], ideal["rows"], strict=True):
+        assert set(row) == ROW | {"ideal", "moved_percent"} and set(other) == ROW
+        assert row["ideal"] == other["model"]
+        assert row["moved_percent"] == pytest.approx(100 * (row["model"] / other["model"] - 1))
+    with (place / "rows.csv").open() as file:
+        written = list(csv.DictReader(file))
+    assert [float(row["moved_percent"]) for row in written] == [
+        row["moved_percent"] for row in said["rows"]
+    ]
+    out = fred(*arguments)[1]
+    first = said["rows"][0]
+    shown = rf"MISS +{first['ideal']:.4g} +{first['moved_percent']:+.2f} "
+    assert re.search(shown, out), out
+
+
 def test_reproduce_prints_and_writes_its_rows(fred: Run, place: Path) -> None:
-    arguments = ("reproduce", "--section", "wafer")
+    arguments = ("reproduce", "--section", "wafer", "--protocol", "ideal")
     said = json.loads(fred(*arguments, "--csv", "rows.csv", "--json")[1])
     assert said["rows_in_all"] == said["within_tolerance"] == len(said["rows"])
-    assert set(said["rows"][0]) == {
-        *("id", "what", "published", "model", "ratio", "tolerance", "ok", "how", "source"),
-    }
+    assert set(said["rows"][0]) == ROW
     with (place / "rows.csv").open() as file:
-        assert [row["id"] for row in csv.DictReader(file)] == [row["id"] for row in said["rows"]]
+        table = list(csv.DictReader(file))
+    assert [row["id"] for row in table] == [row["id"] for row in said["rows"]]
+    assert set(table[0]) == ROW
     status, out, err = fred(*arguments)
     assert (status, err) == (0, "")
     assert f"{len(said['rows'])} of {len(said['rows'])} within tolerance" in out
+    assert "moved" not in out

@@ -6,24 +6,26 @@ from pathlib import Path
 
 import pytest
 
-from fred_hw.link.receiver import LinkReceiver
-from fred_hw.link.sender import LinkSender
-from fred_hw.link.spec import LinkSpec
+from fred_hw.endpoint.endpoint import Endpoint
+from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
-from fred_hw.switch.core import SwitchCore
-from fred_hw.switch.spec import CoreSpec
+from fred_hw.switch.online import OnlineRouter
 from fred_hw.unit import Unit
 from gen.companions import lint_waivers
 from gen.emitter import VerilogEmitter
 from testbench.tools import icarus_bin, verilator_bin
 
+ODD = SwitchSpec(
+    ports=5,
+    lanes=1,
+    format="int8",
+    protocol=ProtocolSpec(phases=5, packet_flits=3, buffer_packets=17, window_packets=128),
+)
+
 UNITS: dict[str, Callable[[], Unit]] = {
-    "core of four ports": lambda: SwitchCore(switch=SwitchSpec(ports=4, lanes=2), spec=CoreSpec()),
-    "core of five ports": lambda: SwitchCore(
-        switch=SwitchSpec(ports=5, lanes=1, format="int8"), spec=CoreSpec(phases=5, packet_flits=3)
-    ),
-    "sender": lambda: LinkSender(spec=LinkSpec(flit_bytes=4)),
-    "receiver": lambda: LinkReceiver(spec=LinkSpec(flit_bytes=4)),
+    "endpoint": lambda: Endpoint(spec=SwitchSpec(ports=4, lanes=2)),
+    "endpoint of odd sizes": lambda: Endpoint(spec=ODD),
+    "router that may block": lambda: OnlineRouter(ports=5, middle=2),
 }
 
 

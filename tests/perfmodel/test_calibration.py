@@ -1,29 +1,35 @@
 """Tests of perfmodel.calibration."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from fred_hw.errors import InputError
 from perfmodel import calibration, published
-from perfmodel.calibration import BASELINE, FABRIC, calibrate
+from perfmodel.calibration import BASELINE, FABRIC, calibrate, solve
 from perfmodel.compare import compare
 from perfmodel.compute import EFFICIENCY, Npu
 from perfmodel.estimate import estimate
 from perfmodel.published import SPEEDUP_C, SPEEDUP_D, Published
+from perfmodel.strategies import sweep
+from perfmodel.timing import PROTOCOL_MODELS, ProtocolModel
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import parse_topology
 from perfmodel.workload import WORKLOADS, load_workload
 
+Give = Callable[[float, dict[str, int]], None]
+
 
 def fresh(name: str) -> calibration.Calibration:
     """Solve it again, whatever was solved before."""
-    return calibrate.__wrapped__(name)
+    return solve(name, "ideal")
 
 
 @pytest.mark.parametrize("workload", WORKLOADS)
 def test_speedup_of_fred_c_is_reached_and_that_of_fred_d_predicted(workload: str) -> None:
-    found = calibrate(workload)
+    found = calibrate(workload, "ideal")
     assert found.reached and found.workload == workload
     assert (found.published, found.source) == (
         SPEEDUP_C[workload].value,
@@ -31,7 +37,7 @@ def test_speedup_of_fred_c_is_reached_and_that_of_fred_d_predicted(workload: str
     )
     job = load_workload(workload)
     mesh, c, d = (
-        estimate(parse_topology(name), job, compute="calibrated")
+        estimate(parse_topology(name, "ideal"), job, compute="calibrated")
         for name in (BASELINE, FABRIC, "fred-d")
     )
     speedup = mesh.iteration_time_s / c.iteration_time_s
@@ -45,7 +51,7 @@ def test_speedup_of_fred_c_is_reached_and_that_of_fred_d_predicted(workload: str
 
 @pytest.mark.parametrize("workload", WORKLOADS)
 def test_scale_lies_inside_the_bounds_of_the_search(workload: str) -> None:
-    assert 1.1e-4 < calibrate(workload).scale < 1.0
+    assert 1.1e-4 < calibrate(workload, "ideal").scale < 1.0
 
 
 def test_scale_depends_neither_on_fred_d_nor_on_its_speedup(
@@ -53,15 +59,15 @@ def test_scale_depends_neither_on_fred_d_nor_on_its_speedup(
 ) -> None:
     asked: list[str] = []
 
-    def parse(name: str) -> Topology:
+    def parse(name: str, protocol: ProtocolModel) -> Topology:
         asked.append(name)
-        return parse_topology(name)
+        return parse_topology(name, protocol)
 
     monkeypatch.setattr(calibration, "parse_topology", parse)
     monkeypatch.setattr(published, "SPEEDUP_D", {})
     for name in WORKLOADS:
         monkeypatch.setitem(SPEEDUP_D, name, Published(100.0, "made up"))
-    assert fresh("resnet-152").scale == calibrate("resnet-152").scale
+    assert fresh("resnet-152").scale == calibrate("resnet-152", "ideal").scale
     assert set(asked) == {BASELINE, FABRIC} == {"mesh:5x4", "fred-c"}
 
 
@@ -70,7 +76,7 @@ def test_higher_speedup_implies_less_compute(
     monkeypatch: pytest.MonkeyPatch, more: float, smaller: bool
 ) -> None:
     name = "resnet-152"
-    usual = calibrate(name).scale
+    usual = calibrate(name, "ideal").scale
     monkeypatch.setitem(SPEEDUP_C, name, Published(SPEEDUP_C[name].value * more, "made up"))
     found = fresh(name)
     assert found.reached and (found.scale < usual) == smaller
@@ -114,6 +120,33 @@ def test_other_compute_rates_than_those_of_the_calibration_are_refused(
         compare(["fred-d"], ["resnet-152"], npu=npu, compute="calibrated")
 
 
+def test_scale_is_solved_with_the_protocol_of_the_fabric(give_whole_switches: Give) -> None:
+    give_whole_switches(0.5, {"l1-11": 15, "l1-12": 15, "l2-10": 15})
+    measured, ideal = (solve("transformer-17b", one).scale for one in ("measured", "ideal"))
+    # Messages take twice as long, so the same speed-up leaves room for twice the compute.
+    assert measured == pytest.approx(2 * ideal, rel=0.02)
+
+
+def test_fabrics_of_both_protocols_are_not_calibrated_together() -> None:
+    fabrics = [parse_topology("mesh:5x4", "ideal"), parse_topology("fred-d")]
+    job = load_workload("resnet-152")
+    message = r"^compute: must be first-principles for fabrics some of whose protocols are ideal$"
+    with pytest.raises(InputError, match=message):
+        sweep(fabrics, job, [job.strategy], compute="calibrated")
+    assert len(sweep(fabrics, job, [job.strategy], samples=8)) == 2
+
+
+def test_files_of_both_protocols_are_not_calibrated_together(tmp_path: Path) -> None:
+    path = tmp_path / "mesh.yaml"
+    path.write_text("kind: mesh\ncolumns: 5\nrows: 4\nprotocol: ideal\n", encoding="utf-8")
+    message = r"^compute: must be first-principles for fabrics some of whose protocols are ideal$"
+    with pytest.raises(InputError, match=message):
+        compare([str(path), "fred-d"], ["resnet-152"], compute="calibrated")
+    for protocol in PROTOCOL_MODELS:
+        rows = compare([str(path), "fred-d"], ["resnet-152"], None, "calibrated", protocol)
+        assert rows[0].speedup == 1.0
+
+
 def test_other_memory_than_that_of_the_calibration_is_allowed() -> None:
     fabric, job = parse_topology("fred-d"), load_workload("resnet-152")
     small, usual = (
@@ -129,7 +162,8 @@ def test_other_memory_than_that_of_the_calibration_is_allowed() -> None:
 def test_calibrated_compute_is_above_the_peak_of_the_npu_and_says_so(
     workload: str, share: float
 ) -> None:
-    found = estimate(parse_topology("fred-d"), load_workload(workload), compute="calibrated")
+    fabric, job = parse_topology("fred-d", "ideal"), load_workload(workload)
+    found = estimate(fabric, job, compute="calibrated")
     assert found.peak_share == pytest.approx(share, rel=0.03)
     said = f"NPUs then compute at {found.peak_share:.3g} times their peak of 9.894e+14 FLOP/s"
     assert any(said in text for text in found.provenance.assumptions)

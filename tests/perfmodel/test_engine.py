@@ -134,7 +134,7 @@ def test_empty_batch_ends_when_it_starts() -> None:
 
 
 def test_join_waits_for_the_last_branch_and_fork_serves_all() -> None:
-    fred = parse_topology("fred-d")
+    fred = parse_topology("fred-d", "ideal")
     first = send(fred, 1, 2, 3e6)  # keeps npu_1 busy for 1 us
     joined = send(fred, (0, 1), (2, 3), 3e3)  # 1 ns
     found = times(fred, first, joined)
@@ -144,7 +144,7 @@ def test_join_waits_for_the_last_branch_and_fork_serves_all() -> None:
 
 
 def test_flows_that_share_a_fast_link_all_run_at_the_rate_of_their_slow_ones() -> None:
-    fred = parse_topology("fred-d")
+    fred = parse_topology("fred-d", "ideal")
     result = simulate(fred, [Batch(tuple(send(fred, i, 4 + i, 3e6) for i in range(4)), chunks=50)])
     # Four NPUs of 3 TB/s fill an uplink of 12 TB/s: 50 us, and less than two chunks to fill.
     assert 50e-6 < result.finish_s[0] < 52e-6

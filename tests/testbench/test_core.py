@@ -7,43 +7,47 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from amaranth.hdl import Module, Signal, Value
+from amaranth.hdl import Module
 
 from fred_hw.datapath.interconnect import latency_cycles
+from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
-from fred_hw.switch.core import SwitchCore
+from fred_hw.switch.check import EntryCheck
 from fred_hw.switch.input_port import InputPort
 from fred_hw.switch.output_port import OutputPort
-from fred_hw.switch.spec import CoreSpec
+from fred_hw.switch.scheduler import Scheduler
+from fred_hw.switch.switch import added_cycles
 from fred_hw.unit import Unit
 from gen.emitter import VerilogEmitter
-from testbench.core import CORE_CYCLES, cosimulate_core
+from testbench.core import cosimulate_core
 
 pytestmark = pytest.mark.sim
 
-SWITCH, CORE = SwitchSpec(ports=4, lanes=1, format="int16"), CoreSpec(phases=6, packet_flits=4)
+BARE = ProtocolSpec(link=False)
+
+
+def bare(ports: int, lanes: int = 1, form: str = "int16", **sizes: int) -> SwitchSpec:
+    protocol = ProtocolSpec.model_validate(BARE.model_dump() | sizes)
+    return SwitchSpec(ports=ports, lanes=lanes, format=form, protocol=protocol)
+
+
+SMALL = bare(4, phases=6, packet_flits=4)
 CASES = {
-    "four ports": (SWITCH, CORE, 30),
-    "two ports": (SwitchSpec(ports=2, lanes=1, format="int8"), CoreSpec(phases=5), 30),
-    "five ports, fp16": (SwitchSpec(ports=5, lanes=2), CoreSpec(phases=7), 30),
-    "single flits": (SWITCH, CoreSpec(phases=5, packet_flits=1, buffer_packets=4), 60),
-    "little room": (SWITCH, CoreSpec(phases=4, packet_flits=5, buffer_packets=3), 30),
-    "eight ports, bf16": (
-        SwitchSpec(ports=8, lanes=2, format="bf16"),
-        CoreSpec(phases=16, packet_flits=5),
-        30,
-    ),
+    "four ports": SMALL,
+    "two ports": bare(2, form="int8", phases=5),
+    "five ports, fp16": bare(5, 2, "fp16", phases=7),
+    "single flits": bare(4, phases=5, packet_flits=1),
+    "little room": bare(4, phases=4, packet_flits=5, buffer_packets=2),
+    "eight ports, bf16": bare(8, 2, "bf16", phases=16, packet_flits=5),
 }
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-@pytest.mark.parametrize(("switch", "core", "turns"), CASES.values(), ids=CASES.keys())
-def test_core_passes_its_regression(
-    switch: SwitchSpec, core: CoreSpec, turns: int, seed: int, tmp_path: Path
-) -> None:
-    run = cosimulate_core(switch, core, tmp_path, seed=seed, turns=turns)
+@pytest.mark.parametrize("spec", CASES.values(), ids=CASES.keys())
+def test_core_passes_its_regression(spec: SwitchSpec, seed: int, tmp_path: Path) -> None:
+    run = cosimulate_core(spec, tmp_path, seed=seed, turns=30)
     assert run.failures == ()
-    assert run.measurements["latency_cycles"] == latency_cycles(switch) + CORE_CYCLES
+    assert run.measurements["latency_cycles"] == latency_cycles(spec) + added_cycles(spec)
     assert run.measurements["throughput_flits_per_cycle"] == 1.0
     assert run.measurements["flits_checked"] > 500
 
@@ -51,20 +55,18 @@ def test_core_passes_its_regression(
 @pytest.mark.slow
 @pytest.mark.parametrize("simulator", ["icarus", "verilator"])
 def test_twelve_ports_pass_in_both_simulators(simulator: str, tmp_path: Path) -> None:
-    switch = SwitchSpec(ports=12, lanes=1)
-    run = cosimulate_core(switch, CoreSpec(), tmp_path, simulator=simulator, turns=20)
+    spec = bare(12, form="fp16", phases=8)
+    run = cosimulate_core(spec, tmp_path, simulator=simulator, turns=20)
     assert run.failures == ()
 
 
-class LatestFirst(SwitchCore):
-    """Starts the phase with the highest number, whatever its circuit."""
+class Stubborn(Scheduler):
+    """Serves a phase to its end, however urgent another one is."""
 
-    def _choose(self, m: Module, may: list[Value], circuits: list[Signal]) -> tuple[Signal, Signal]:
-        chosen, found = Signal(self.spec.phase_bits), Signal()
-        for phase, able in enumerate(may):
-            with m.If(able):
-                m.d.comb += [chosen.eq(phase), found.eq(1)]
-        return chosen, found
+    def build(self, platform: object) -> Module:
+        m = super().build(platform)
+        m.d.comb += self.leaving.eq(0)
+        return m
 
 
 class Hasty(InputPort):
@@ -81,34 +83,34 @@ class AlwaysRoom(OutputPort):
 
     def build(self, platform: object) -> Module:
         m = super().build(platform)
-        m.d.comb += self.room.eq(1)
+        m.d.comb += self.room.eq(7)
         return m
 
 
-def broken_core() -> Unit:
-    return LatestFirst(switch=SWITCH, spec=CORE)
+class Credulous(EntryCheck):
+    """Takes every entry."""
 
-
-def broken_input() -> Unit:
-    return Hasty(spec=CORE, data_width=SWITCH.data_width)
-
-
-def broken_output() -> Unit:
-    latency = latency_cycles(SWITCH)
-    return AlwaysRoom(spec=CORE, data_width=SWITCH.data_width, latency=latency)
+    def build(self, platform: object) -> Module:
+        m = super().build(platform)
+        m.d.sync += self.right.eq(1)
+        return m
 
 
 @pytest.mark.parametrize(
-    ("build", "test"),
+    ("unit", "test"),
     [
-        (broken_core, "urgent_phase_goes_before_those_that_waited_longer"),
-        (broken_input, "turns_of_all_phases_are_delivered"),
-        (broken_output, "port_that_is_not_ready_holds_up_only_its_phases"),
+        (lambda: Stubborn(spec=SMALL), "urgent_phase_goes_before_those_that_waited_longer"),
+        (lambda: Hasty(spec=SMALL), "turns_of_all_phases_are_delivered"),
+        (
+            lambda: AlwaysRoom(spec=SMALL, latency=latency_cycles(SMALL)),
+            "port_that_is_not_ready_holds_up_only_its_phases",
+        ),
+        (lambda: Credulous(spec=SMALL), "entry_that_joins_two_flows_is_refused"),
     ],
-    ids=["priority", "input", "room"],
+    ids=["priority", "input", "room", "entry"],
 )
-def test_broken_core_is_noticed(build: Callable[[], Unit], test: str, tmp_path: Path) -> None:
-    unit = build()
-    emitter = VerilogEmitter({unit.unit_name: unit})
-    run = cosimulate_core(SWITCH, CORE, tmp_path, turns=20, emitter=emitter)
+def test_broken_core_is_noticed(unit: Callable[[], Unit], test: str, tmp_path: Path) -> None:
+    broken = unit()
+    emitter = VerilogEmitter({broken.unit_name: broken})
+    run = cosimulate_core(SMALL, tmp_path, turns=20, emitter=emitter)
     assert test in {outcome.name.partition("/")[0] for outcome in run.failures}

@@ -41,7 +41,7 @@ def test_every_member_ends_with_what_it_should(
     algorithm: str, pattern: str, data: st.DataObject
 ) -> None:
     names = FITTING.get(algorithm, ["mesh:5x4", "fred-a", "fred-d"])
-    topology = parse_topology(data.draw(st.sampled_from(names)))
+    topology = parse_topology(data.draw(st.sampled_from(names)), "ideal")
     if algorithm == "two_level_ring":
         group = data.draw(aligned_groups())
     else:
@@ -67,7 +67,7 @@ def test_all_reduce_inside_a_switch_takes_its_closed_form(
 ) -> None:
     size = 1e6
     result = run_collective(
-        parse_topology("fred-c"), "all_reduce", size, range(members), 1, algorithm
+        parse_topology("fred-c", "ideal"), "all_reduce", size, range(members), 1, algorithm
     )
     assert result.time_s == pytest.approx(sent * size / RATE + steps * HOP_S, rel=1e-9)
     assert result.bytes_per_npu == pytest.approx(sent * size)
@@ -76,7 +76,7 @@ def test_all_reduce_inside_a_switch_takes_its_closed_form(
 @pytest.mark.parametrize("members", [3, 5, 6, 7, 20])
 def test_halving_doubling_takes_groups_that_are_no_power_of_two(members: int) -> None:
     result = run_collective(
-        parse_topology("fred-c"), "all_reduce", 1e6, range(members), 1, "halving_doubling"
+        parse_topology("fred-c", "ideal"), "all_reduce", 1e6, range(members), 1, "halving_doubling"
     )
     # The lender's data goes out and back whole, around the core's halving and doubling.
     assert result.time_s > 2 * 1e6 / RATE
@@ -106,14 +106,16 @@ def test_leaves_of_one_tree_have_children_in_the_other(half: int) -> None:
 
 def test_double_binary_tree_uses_both_directions_of_all_npus() -> None:
     tree = run_collective(
-        parse_topology("fred-d"), "broadcast", 2.0**30, algorithm="double_binary_tree"
+        parse_topology("fred-d", "ideal"), "broadcast", 2.0**30, algorithm="double_binary_tree"
     )
-    chain = run_collective(parse_topology("fred-d"), "broadcast", 2.0**30, algorithm="direct")
+    chain = run_collective(
+        parse_topology("fred-d", "ideal"), "broadcast", 2.0**30, algorithm="direct"
+    )
     assert tree.time_s < chain.time_s / 10
 
 
 def test_opposite_rings_double_the_bandwidth_of_a_block_of_the_mesh() -> None:
-    mesh, block = parse_topology("mesh:5x4"), [0, 1, 6, 5]
+    mesh, block = parse_topology("mesh:5x4", "ideal"), [0, 1, 6, 5]
     one, two = (
         run_collective(mesh, "all_reduce", 2.0**30, block, algorithm=name).time_s
         for name in ("ring", "bidirectional_ring")
@@ -123,7 +125,7 @@ def test_opposite_rings_double_the_bandwidth_of_a_block_of_the_mesh() -> None:
 
 @pytest.mark.parametrize("topology", ["mesh:5x4", "fred-a", "fred-c"])
 def test_ring_through_neighbours_is_not_slower_than_one_across(topology: str) -> None:
-    wafer = parse_topology(topology)
+    wafer = parse_topology(topology, "ideal")
     near, far = (
         run_collective(wafer, "all_reduce", 1e8, group, algorithm="ring").time_s
         for group in ([0, 1, 2, 3], [0, 13, 6, 19])

@@ -1,6 +1,7 @@
 """Tests of perfmodel.collectives.run: published bandwidths, closed forms and cases by hand."""
 
 import re
+from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
@@ -20,11 +21,11 @@ DP_GROUPS = [[k + 4 * dp for dp in range(5)] for k in range(4)]  # of MP2-DP5-PP
 def run(
     topology: str, pattern: str = "all_reduce", size: float = GIB, **more: object
 ) -> CollectiveResult:
-    return run_collective(parse_topology(topology), pattern, size, **more)  # type: ignore[arg-type]
+    return run_collective(parse_topology(topology, "ideal"), pattern, size, **more)  # type: ignore[arg-type]
 
 
 def switch_s(topology: str, *names: str) -> float:
-    wafer = parse_topology(topology)
+    wafer = parse_topology(topology, "ideal")
     return sum(wafer.nodes[wafer.node_index[name]].latency_s for name in names)
 
 
@@ -62,14 +63,14 @@ def test_pipelining_costs_at_most_one_percent_of_the_bandwidth_bound(
 )
 def test_concurrent_dp_groups_reach_the_published_bandwidth(topology: str, expected: float) -> None:
     # Published: 750, 375, 375, 3000, 3000 GB/s, the in-network ones with 1/1.6 of the traffic.
-    result = run_collectives(parse_topology(topology), "all_reduce", GIB, DP_GROUPS)
+    result = run_collectives(parse_topology(topology, "ideal"), "all_reduce", GIB, DP_GROUPS)
     assert result.npu_bandwidth_bytes_per_s == pytest.approx(expected, rel=0.02)
 
 
 @pytest.mark.parametrize("topology", ["fred-a", "fred-b", "fred-c", "fred-d"])
 def test_pairs_on_one_switch_run_at_link_rate(topology: str) -> None:
     pairs = [[2 * i, 2 * i + 1] for i in range(10)]
-    result = run_collectives(parse_topology(topology), "all_reduce", GIB, pairs)
+    result = run_collectives(parse_topology(topology, "ideal"), "all_reduce", GIB, pairs)
     assert result.npu_bandwidth_bytes_per_s == pytest.approx(3e12, rel=0.01)
 
 
@@ -106,6 +107,58 @@ def test_in_network_all_reduce_takes_its_closed_form(topology: str, rate: float)
     l1_s = max(switch_s(topology, f"l1_{i}") for i in range(5))
     latency_s = 4 * WIRE_S + 2 * l1_s + switch_s(topology, "l2")
     assert result.time_s == pytest.approx(size / rate + latency_s, rel=1e-6)
+
+
+SHARES = {"l1-11": 0.5, "l1-12": 0.6, "l2-10": 0.25}
+LATENCIES = {"l1-11": 60, "l1-12": 40, "l2-10": 100}
+CLOCK_HZ = 1171875000.0
+
+
+@pytest.mark.parametrize(
+    # The slowest links are those of NPUs to an L1, and of L1s to the L2 at the lesser share.
+    ("topology", "rate"),
+    [("fred-d", 3e12 * 0.5), ("fred-b", 1.5e12 * 0.25)],
+)
+def test_measured_switches_delay_and_slow_an_in_network_all_reduce(
+    give_whole_switches: Callable[..., None], topology: str, rate: float
+) -> None:
+    give_whole_switches(SHARES, LATENCIES)
+    size = 1e6
+    result = run_collective(parse_topology(topology), "all_reduce", size, chunks=1)
+    latency_s = 4 * WIRE_S + (60 + 100 + 60) / CLOCK_HZ
+    assert result.time_s == pytest.approx(size / rate + latency_s, rel=1e-6)
+
+
+def test_measured_switch_delays_and_slows_every_step_of_a_ring(
+    give_whole_switches: Callable[..., None],
+) -> None:
+    give_whole_switches(SHARES, LATENCIES)
+    size = 1e6
+    step_s = size / 4 / (3e12 * 0.6) + 2 * WIRE_S + 40 / CLOCK_HZ
+    wafer = parse_topology("fred-c")
+    result = run_collective(wafer, "all_reduce", size, group=[0, 1, 2, 3], chunks=1)
+    assert result.time_s == pytest.approx(6 * step_s, rel=1e-6)
+
+
+def test_measured_protocol_slows_the_mesh_and_does_not_delay_it(
+    give_whole_switches: Callable[..., None],
+) -> None:
+    give_whole_switches(SHARES, LATENCIES)
+    size = 1e6
+    wafer = parse_topology("mesh:5x4")
+    result = run_collective(wafer, "broadcast", size, group=[0, 7], chunks=1)
+    assert result.time_s == pytest.approx(size / (750e9 * 0.6) + 3 * WIRE_S, rel=1e-6)
+
+
+@pytest.mark.parametrize("topology", FABRICS)
+def test_ideal_protocol_does_not_depend_on_the_whole_switch(
+    give_whole_switches: Callable[..., None], topology: str
+) -> None:
+    before = run(topology)
+    give_whole_switches(SHARES, LATENCIES)
+    assert run(topology).time_s == before.time_s
+    slower = run_collective(parse_topology(topology), "all_reduce", GIB)
+    assert slower.time_s > 1.5 * before.time_s
 
 
 def test_tiny_message_takes_the_sum_of_its_hops() -> None:
@@ -173,12 +226,12 @@ def test_result_repeats() -> None:
 
 
 def test_provenance_is_that_of_the_topology_and_the_algorithm() -> None:
-    fred = parse_topology("fred-d")
+    fred = parse_topology("fred-d", "ideal")
     assert isinstance(fred, FredTopology)
     assert run_collective(fred, "all_reduce", 1.0).provenance == fred.provenance
     assumptions = run("mesh:5x4", "broadcast", 1).provenance.assumptions
-    assert len(assumptions) == 2
-    assert "mesh routers copy a multicast" in assumptions[1]
+    assert len(assumptions) == 3
+    assert "mesh routers copy a multicast" in assumptions[2]
 
 
 @pytest.mark.parametrize(

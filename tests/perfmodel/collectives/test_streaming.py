@@ -19,7 +19,7 @@ def loads(topology: Topology, pattern: str, groups: list[list[int]]) -> dict[str
 @pytest.mark.parametrize("pattern", STREAMS)
 @pytest.mark.parametrize("side", range(2, 9))
 def test_worst_link_of_a_mesh_carries_2n_minus_1_channels(side: int, pattern: str) -> None:
-    mesh = parse_topology(f"mesh:{side}x{side}")
+    mesh = parse_topology(f"mesh:{side}x{side}", "ideal")
     found = loads(mesh, pattern, [list(range(side * side))])
     worst = max(carried for name, carried in found.items() if "io" not in name)
     assert worst / (SIZE / mesh.io_controllers) == pytest.approx(2 * side - 1)
@@ -30,14 +30,14 @@ def test_worst_link_of_a_mesh_carries_2n_minus_1_channels(side: int, pattern: st
 )
 @pytest.mark.parametrize("pattern", STREAMS)
 def test_share_of_line_rate(topology: str, share: float, pattern: str) -> None:
-    wafer = parse_topology(topology)
+    wafer = parse_topology(topology, "ideal")
     time_s = profile(wafer, pattern, SIZE, [range(20)])[0].time_s
     assert SIZE / (18 * 128e9) / time_s == pytest.approx(share, rel=0.01)
 
 
 @pytest.mark.parametrize("topology", FABRICS)
 def test_outward_loads_are_the_inward_ones_turned_round(topology: str) -> None:
-    wafer = parse_topology(topology)
+    wafer = parse_topology(topology, "ideal")
     groups = [[k + 4 * dp for dp in range(5)] for k in range(4)]
     inwards, outwards = (loads(wafer, pattern, groups) for pattern in STREAMS)
     if "mesh" in topology or wafer.in_network:
@@ -52,7 +52,7 @@ def test_outward_loads_are_the_inward_ones_turned_round(topology: str) -> None:
 
 @pytest.mark.parametrize("topology", FABRICS)
 def test_every_npu_gets_all_of_its_group(topology: str) -> None:
-    wafer = parse_topology(topology)
+    wafer = parse_topology(topology, "ideal")
     found = loads(wafer, "stream_in", [[0, 1, 2, 3, 7]])
     for npu in (0, 1, 2, 3, 7):
         arrived = sum(load for name, load in found.items() if name.endswith(f"-> npu_{npu}"))

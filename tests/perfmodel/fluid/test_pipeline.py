@@ -85,7 +85,7 @@ def test_shortcuts_change_no_time_of_a_square_mesh(pattern: str, group: list[int
 
 
 def time_s(topology: str, pattern: str, groups: list[list[int]], shortcuts: Shortcuts) -> float:
-    wafer = parse_topology(topology)
+    wafer = parse_topology(topology, "ideal")
     return run_collectives(wafer, pattern, SIZE, groups, 40, shortcuts=shortcuts).time_s
 
 
@@ -101,7 +101,7 @@ def time_s(topology: str, pattern: str, groups: list[list[int]], shortcuts: Shor
 def test_every_large_message_of_a_ring_on_its_own_takes_the_same(
     topology: str, pattern: str, groups: list[list[int]]
 ) -> None:
-    wafer = parse_topology(topology)
+    wafer = parse_topology(topology, "ideal")
     quick, plain = (
         run_collectives(wafer, pattern, SIZE, groups, 16, shortcuts=shortcuts)
         for shortcuts in (Shortcuts(), Shortcuts(lockstep=False))
@@ -119,7 +119,7 @@ def differ_from_single_messages(
     topology: str, pattern: str, groups: list[list[int]], chunks: int
 ) -> float:
     """Return the difference to messages served one by one, in times of a chunk."""
-    wafer = parse_topology(topology)
+    wafer = parse_topology(topology, "ideal")
     fluid_s = run_collectives(wafer, pattern, SIZE, groups, chunks).time_s
     transfers = build_schedule(wafer, pattern, groups, SIZE / chunks).transfers
     messages_s = simulate(wafer, [Batch(transfers, chunks)]).finish_s[0]
@@ -157,7 +157,7 @@ def test_chains_that_share_links_fill_at_their_share(chunks: int) -> None:
 @pytest.mark.parametrize("pattern", PATTERNS)
 @pytest.mark.parametrize("topology", [*FABRICS, "mesh:4x4"])
 def test_ten_times_the_chunks_take_about_as_many_events(topology: str, pattern: str) -> None:
-    wafer = parse_topology(topology)
+    wafer = parse_topology(topology, "ideal")
     schedule = build_schedule(wafer, pattern, [range(wafer.npus)], 1e6, lockstep=True)
     flows = as_flows(wafer, schedule)
     few, many = (run_pipeline(flows, wafer.capacities, chunks) for chunks in (1_000, 10_000))
@@ -169,5 +169,5 @@ def test_ten_times_the_chunks_take_about_as_many_events(topology: str, pattern: 
 @pytest.mark.parametrize("topology", FABRICS)
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_no_link_carries_more_than_it_can(topology: str, pattern: str) -> None:
-    result = run_collectives(parse_topology(topology), pattern, SIZE, [range(20)])
+    result = run_collectives(parse_topology(topology, "ideal"), pattern, SIZE, [range(20)])
     assert max(load.utilisation for load in result.links) <= 1 + 1e-9

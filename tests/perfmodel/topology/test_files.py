@@ -47,9 +47,10 @@ def test_fred_file_counts_switches(tmp_path: Path) -> None:
 
 def test_record_beside_the_file_is_found(tmp_path: Path) -> None:
     record = json.loads((RECORDS / "l1-12.json").read_text(encoding="utf-8"))
-    record["throughput_flits_per_cycle"] = 0.5
+    record |= {"throughput_flits_per_cycle": 0.5, "switch": None}
     (tmp_path / "mine.json").write_text(json.dumps(record), encoding="utf-8")
-    wafer = load_topology(write(tmp_path, FRED.replace("l1-12", "mine.json")))
+    text = FRED.replace("l1-12", "mine.json") + "protocol: ideal\n"
+    wafer = load_topology(write(tmp_path, text))
     name = {wafer.link_name(i): link for i, link in enumerate(wafer.links)}
     assert name["npu_0 -> l1_0"].payload_bytes_per_s == 1.5e12
     assert name["l1_0 -> l2"].payload_bytes_per_s == 3e12
@@ -68,6 +69,8 @@ def test_record_beside_the_file_is_found(tmp_path: Path) -> None:
         (MESH + "link_bytes_per_s: .inf\n", "link_bytes_per_s: must be .* above 0, not inf"),
         (MESH + "link_latency_s: -1\n", "link_latency_s: must be a number 0 or more, not -1"),
         (MESH + "link_latency_s: true\n", "link_latency_s: must be a number 0 or more, not True"),
+        (MESH + "protocol: free\n", "protocol: must be one of measured, ideal, not 'free'"),
+        (FRED + "protocol: true\n", "protocol: must be one of measured, ideal, not True"),
         ("kind: mesh\ncolumns: 1\nrows: 1\n", "must have 2 or more NPUs, not 1"),
         (FRED.replace("in_network: true\n", ""), "in_network: is required and was not given"),
         (
@@ -86,6 +89,22 @@ def test_bad_file_is_refused(tmp_path: Path, text: str, message: str) -> None:
         load_topology(path)
 
 
-def test_unknown_record_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "text", [FRED.replace("l2-10", "l9"), MESH + "link_record: l9\n"], ids=["fred", "mesh"]
+)
+def test_unknown_record_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(InputError, match=r"^timing record: must be .*, not 'l9'$"):
-        load_topology(write(tmp_path, FRED.replace("l2-10", "l9")))
+        load_topology(write(tmp_path, text))
+
+
+@pytest.mark.parametrize("text", [MESH, FRED], ids=["mesh", "fred"])
+def test_protocol_is_that_asked_for_then_that_of_the_file_then_measured(
+    tmp_path: Path, text: str
+) -> None:
+    path = write(tmp_path, text)
+    assert [load_topology(path, one).protocol for one in (None, "ideal")] == ["measured", "ideal"]
+    path = write(tmp_path, text + "protocol: ideal\n")
+    assert [load_topology(path, one).protocol for one in (None, "measured")] == [
+        "ideal",
+        "measured",
+    ]

@@ -1,8 +1,12 @@
 """Tests of perfmodel.topology.fred."""
 
+import json
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 
-from perfmodel.timing import load_record
+from perfmodel.timing import RECORDS, load_record
 from perfmodel.topology.fred import FredTopology
 from perfmodel.topology.parse import parse_topology
 
@@ -67,6 +71,46 @@ def test_routing_assumption_is_stated_where_switches_reduce() -> None:
     routed = "flows that are active at once are routed without conflict in every switch"
     assert routed in fred("d").provenance.assumptions
     assert routed not in fred("c").provenance.assumptions
+
+
+def test_link_has_the_lesser_efficiency_of_its_ends(
+    give_whole_switches: Callable[..., None],
+) -> None:
+    shares = {"l1-11": 0.5, "l1-12": 0.6, "l2-10": 0.55}
+    give_whole_switches(shares, dict.fromkeys(shares, 40))
+    wafer = fred("d")
+    found = {wafer.link_name(i): link.efficiency for i, link in enumerate(wafer.links)}
+    ends = (("npu_0", "l1_0"), ("npu_19", "l1_4"), ("io_0", "l1_0"), ("l1_0", "l2"), ("l1_4", "l2"))
+    for (a, b), share in zip(ends, (0.6, 0.5, 0.6, 0.55, 0.5), strict=True):
+        assert found[f"{a} -> {b}"] == found[f"{b} -> {a}"] == share
+
+
+def test_what_is_not_taken_from_the_records_is_assumed(
+    give_whole_switches: Callable[..., None],
+) -> None:
+    give_whole_switches(0.5, {"l1-11": 40, "l1-12": 40, "l2-10": 40})
+    said = fred("d").provenance.assumptions
+    assert "links are free of faults, so nothing is sent again" in said
+    assert "urgent flows go before others at once, which was measured as after 5 cycle(s)" in said
+    ideal = parse_topology("fred-d", "ideal").provenance.assumptions
+    assert not set(said[1:]) & set(ideal)
+    assert ideal[-1].startswith("protocol ideal: ")
+
+
+def test_records_of_interconnects_alone_are_named(tmp_path: Path) -> None:
+    record = json.loads((RECORDS / "l1-12.json").read_text(encoding="utf-8"))
+    record |= {"switch": None, "reconfiguration_cycles": 4}
+    (tmp_path / "own.json").write_text(json.dumps(record), encoding="utf-8")
+    path = tmp_path / "wafer.yaml"
+    path.write_text(
+        "kind: fred\nl1:\n  - {count: 2, npus: 2, io_controllers: 0, record: own.json}\n"
+        "l2_record: own.json\nl1_l2_bytes_per_s: 6e12\nin_network: false\n",
+        encoding="utf-8",
+    )
+    assert parse_topology(str(path)).provenance.assumptions == (
+        "phases follow each other without a gap, which was measured as up to 4 cycle(s)",
+        "headers, CRC, acks and link layer are free in own.json",
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,14 @@
 """Tests of perfmodel.topology.mesh."""
 
+import json
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from perfmodel.timing import RECORDS
 from perfmodel.topology.mesh import MeshTopology
 from perfmodel.topology.parse import parse_topology
 
@@ -72,9 +77,37 @@ def test_reduction_in_the_network_is_refused() -> None:
 
 
 def test_router_assumption_is_stated() -> None:
-    (assumption,) = mesh(5, 4).provenance.assumptions
+    assumption = mesh(5, 4).provenance.assumptions[0]
     assert assumption.startswith("mesh router latency 0")
     assert assumption.endswith("this favours the mesh")
+
+
+def test_efficiency_of_the_links_names_its_record(
+    give_whole_switches: Callable[..., None],
+) -> None:
+    give_whole_switches(0.5, {"l1-12": 40})
+    measured, ideal = (parse_topology("mesh:5x4", one) for one in ("measured", "ideal"))
+    assert {link.efficiency for link in measured.links} == {0.5}
+    assert {node.latency_s for node in measured.nodes} == {0.0}
+    (use,) = measured.provenance.records
+    assert (use.switches, use.record, use.efficiency) == ("mesh links", "l1-12", 0.5)
+    assert (use.latency_cycles, use.latency_s) == (None, None)
+    assert "as those of l1-12 do, so payload is 0.5" in measured.provenance.assumptions[1]
+    assert {link.efficiency for link in ideal.links} == {1.0}
+    assert ideal.provenance.records == ()
+    assert ideal.provenance.assumptions[1].startswith("protocol ideal: ")
+
+
+def test_record_of_an_interconnect_alone_leaves_the_links_whole(tmp_path: Path) -> None:
+    record = json.loads((RECORDS / "l1-12.json").read_text(encoding="utf-8")) | {"switch": None}
+    (tmp_path / "own.json").write_text(json.dumps(record), encoding="utf-8")
+    path = tmp_path / "wafer.yaml"
+    text = "kind: mesh\ncolumns: 2\nrows: 2\nlink_record: own.json\n"
+    path.write_text(text, encoding="utf-8")
+    wafer = parse_topology(str(path))
+    assert {link.efficiency for link in wafer.links} == {1.0}
+    text = "mesh link efficiency 1: record own.json is of an interconnect alone"
+    assert text in wafer.provenance.assumptions
 
 
 def test_networkx_view_has_nodes_and_links() -> None:

@@ -21,6 +21,17 @@ def test_path_is_read(tmp_path: Path) -> None:
     assert parse_topology(str(path)).npus == 6
 
 
+@pytest.mark.parametrize("name", ["mesh:2x3", *FABRICS])
+def test_protocol_is_measured_unless_asked_for(name: str) -> None:
+    found = [parse_topology(name, one).protocol for one in (None, "measured", "ideal")]
+    assert found == ["measured", "measured", "ideal"]
+
+
+def test_unknown_protocol_is_refused() -> None:
+    with pytest.raises(InputError, match=r"^protocol: must be one of measured, ideal, not 'no'$"):
+        parse_topology("fred-d", "no")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("text", ["mesh", "mesh:5", "mesh:5x", "mesh:-5x4", "fred-e", "", "FRED-D"])
 def test_unknown_name_is_refused(text: str) -> None:
     message = (

@@ -17,7 +17,7 @@ from perfmodel.training.operations import PRIORITIES, Operations
 from perfmodel.training.placement import place
 from perfmodel.training.schedule import SCHEDULES, stage_order
 
-FABRIC = parse_topology("fred-d")
+FABRIC = parse_topology("fred-d", "ideal")
 FORWARD_S, BACKWARD_S = 1.0, 2.0
 
 

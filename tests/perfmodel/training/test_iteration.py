@@ -23,7 +23,7 @@ def run(
     job = load_workload(workload) if isinstance(workload, str) else workload
     job = replace(job, **more)
     wanted = Strategy.parse(strategy) if strategy else job.strategy
-    fabric = parse_topology(topology)
+    fabric = parse_topology(topology, "ideal")
     return simulate_iteration(fabric, job, default_placement(fabric, job, wanted), Npu())
 
 

@@ -1,0 +1,51 @@
+"""Which inputs a configuration brings to each output."""
+
+from collections.abc import Iterable, Sequence
+
+from .configuration import Configuration
+
+__all__ = ["arriving"]
+
+Inputs = frozenset[int]
+NOTHING: Inputs = frozenset()
+
+
+def arriving(configuration: Configuration, sources: Iterable[int]) -> list[Inputs]:
+    """Return for each output port the inputs whose sum it gets, an empty set for nothing.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        State of every micro-switch.
+    sources : iterable of int
+        Input ports that send; a reduction that includes another one gives nothing.
+    """
+    sending = set(sources)
+    flits = [frozenset({k}) if k in sending else NOTHING for k in range(configuration.ports)]
+    return _through(configuration, flits)
+
+
+def _sum(parts: Sequence[Inputs]) -> Inputs:
+    return frozenset().union(*parts) if all(parts) else NOTHING
+
+
+def _through(configuration: Configuration, flits: list[Inputs]) -> list[Inputs]:
+    if configuration.crossing is not None:
+        gives = (NOTHING, flits[0], flits[1], _sum(flits))
+        return [gives[code] for code in configuration.crossing]
+    # An odd last port stands alone, as if its partner led nowhere.
+    pairs = [flits[k : k + 2] for k in range(0, len(flits), 2)]
+    codes = [*configuration.inputs, *([(configuration.demux,)] if len(flits) % 2 else [])]
+    middle = []
+    for number, subswitch in enumerate(configuration.subswitches, 1):
+        ways = [
+            [flit for flit, code in zip(pair, pair_codes, strict=True) if code == number]
+            for pair, pair_codes in zip(pairs, codes, strict=True)
+        ]
+        middle.append(_through(subswitch, [_sum(way) if way else NOTHING for way in ways]))
+    ends = [*configuration.outputs, *([(configuration.mux,)] if len(flits) % 2 else [])]
+    return [
+        middle[code - 1][place] if code else NOTHING
+        for place, sources in enumerate(ends)
+        for code in sources
+    ]

@@ -1,0 +1,283 @@
+"""AXI4-Lite slave of a register map."""
+
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.lib.wiring import In, Member, Out
+
+from fred_hw.unit import Unit
+
+from .registers import WORD_BITS, WORD_BYTES, Field, Register, RegisterMap, Word
+
+__all__ = ["OKAY", "PREFIX", "SLVERR", "AxiLiteRegisters", "axi_lite_members"]
+
+OKAY, SLVERR = 0b00, 0b10
+"""Responses of AXI (AMBA AXI and ACE, ARM IHI 0022E, A3.4.4)."""
+
+PREFIX = "s_axil_"
+
+_READS_PER_GROUP = 8
+
+
+def axi_lite_members(address_bits: int) -> dict[str, Member]:
+    """Return the ports of a slave, by name; ``awprot`` and ``arprot`` have no effect."""
+    return {
+        PREFIX + name: member
+        for name, member in {
+            "awaddr": In(address_bits),
+            "awprot": In(3),
+            "awvalid": In(1),
+            "awready": Out(1),
+            "wdata": In(WORD_BITS),
+            "wstrb": In(WORD_BYTES),
+            "wvalid": In(1),
+            "wready": Out(1),
+            "bresp": Out(2),
+            "bvalid": Out(1),
+            "bready": In(1),
+            "araddr": In(address_bits),
+            "arprot": In(3),
+            "arvalid": In(1),
+            "arready": Out(1),
+            "rdata": Out(WORD_BITS),
+            "rresp": Out(2),
+            "rvalid": Out(1),
+            "rready": In(1),
+        }.items()
+    }
+
+
+class AxiLiteRegisters(Unit):
+    """Answer reads and writes of the registers of a map.
+
+    Write address and write data may come in either order. A read of no register, or of an address
+    that is no multiple of 4, reads 0. A write there, to a register that is read-only, to one that
+    is locked, or of less than all four bytes changes nothing. All these are answered by SLVERR,
+    all others by OKAY.
+
+    Parameters
+    ----------
+    registers : RegisterMap
+        The registers.
+
+    Members
+    -------
+    s_axil_awaddr, ... s_axil_rready
+        The slave, see ``axi_lite_members``.
+    lock : In(1)
+        Refuse writes to the registers that are ``lockable``.
+    bad_address, bad_strobe, bad_lock : Out(1)
+        High for a cycle for an access that is refused for its address, its write strobe, the lock;
+        several at once if several are wrong.
+    <register>_<field>
+        By access: ``constant`` has none; ``ro`` In, what is read; ``rw`` Out, what was written;
+        ``w1c`` Out, the bits; ``pulse`` Out, what is written in a cycle, else 0. Names are in lower
+        case. That of an array holds all words, the first lowest.
+    <register>_<field>_set, <register>_<field>_clear : In, In(1)
+        Bits of ``w1c`` to set, and whether to clear all; one that is set and cleared is set.
+    <register>_<field>_kept : Out
+        Bits of ``w1c`` that are 1 and not cleared in this cycle.
+    <register>_<field>_load, <register>_<field>_next : In(1), In
+        Load ``next`` into an ``rw`` that ``loads``; that wins against a write.
+
+    Timing
+    ------
+    Latency : 2 cycles from the later of write address and data to ``bvalid``, and what is written
+        shows in the same cycle, but a ``pulse`` in the one before; 2 cycles from ``arvalid`` to
+        ``rvalid``, with the values of the cycle before.
+    Throughput : a write and a read per 2 cycles.
+    Paths : ``lock`` to ``bad_lock`` and ``pulse`` members; ``_clear`` to ``_kept``.
+    Reset : forgets requests and answers; every field but a constant takes its ``value``.
+
+    Raises
+    ------
+    ValueError
+        Two members would have one name.
+    """
+
+    lock: Signal
+    bad_address: Signal
+    bad_strobe: Signal
+    bad_lock: Signal
+
+    def __init__(self, *, registers: RegisterMap) -> None:
+        self.registers = registers
+        self.unit_name = f"axi_lite_registers_{registers.name}"
+        members = axi_lite_members(registers.address_bits)
+        members["lock"] = In(1)
+        members |= {name: Out(1) for name in ("bad_address", "bad_strobe", "bad_lock")}
+        for register in registers.registers:
+            for field in register.fields:
+                more = _field_members(register, field)
+                if taken := sorted(members.keys() & more.keys()):
+                    raise ValueError(
+                        f"members of {register.name} must have free names, not {taken}"
+                    )
+                members |= more
+        super().__init__(members)
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        bad_write, bad_read = Signal(), Signal()
+        self._write(m, bad_write)
+        self._read(m, bad_read)
+        m.d.comb += self.bad_address.eq(bad_write | bad_read)
+        return m
+
+    def _port(self, name: str) -> Signal:
+        return getattr(self, PREFIX + name)
+
+    def _hits(self, address: Value, words: list[Word]) -> list[Value]:
+        """Return for each word whether it is meant."""
+        return [address == word.address for word in words]
+
+    def _write(self, m: Module, bad_address: Signal) -> None:
+        """Keep address and data until both are there and the answer before is taken."""
+        address = Signal(self.registers.address_bits, reset_less=True)
+        data = Signal(WORD_BITS, name="data", reset_less=True)
+        strobe = Signal(WORD_BYTES, reset_less=True)
+        has_address, has_data, take = Signal(), Signal(), Signal()
+        bvalid, bresp = self._port("bvalid"), self._port("bresp")
+        m.d.comb += [
+            self._port("awready").eq(~has_address),
+            self._port("wready").eq(~has_data),
+            take.eq(has_address & has_data & ~bvalid),
+        ]
+        with m.If(self._port("awvalid") & ~has_address):
+            m.d.sync += [has_address.eq(1), address.eq(self._port("awaddr"))]
+        with m.If(self._port("wvalid") & ~has_data):
+            m.d.sync += [
+                has_data.eq(1),
+                data.eq(self._port("wdata")),
+                strobe.eq(self._port("wstrb")),
+            ]
+        words = [word for word in self.registers.words() if word.register.writable]
+        hits = self._hits(address, words)
+        locked = [hit for hit, word in zip(hits, words, strict=True) if word.register.lockable] or [
+            Signal()
+        ]
+        good = Signal()
+        m.d.comb += [
+            bad_address.eq(take & ~Cat(hits).any()),
+            self.bad_strobe.eq(take & ~strobe.all()),
+            self.bad_lock.eq(take & self.lock & Cat(locked).any()),
+            good.eq(take & ~bad_address & ~self.bad_strobe & ~self.bad_lock),
+        ]
+        with m.If(take):
+            m.d.sync += [has_address.eq(0), has_data.eq(0), bvalid.eq(1)]
+            m.d.sync += bresp.eq(Cat(Const(0, 1), ~good))
+        with m.Elif(self._port("bready")):
+            m.d.sync += bvalid.eq(0)
+        for hit, word in zip(hits, words, strict=True):
+            here = Signal(name=f"write_{word.register.name.lower()}_{word.index}")
+            m.d.comb += here.eq(good & hit)
+            for field in word.register.fields:
+                self._write_field(m, here, data, word, field)
+
+    def _write_field(self, m: Module, here: Signal, data: Value, word: Word, field: Field) -> None:
+        """Do to a field what its access says when its word is written."""
+        member, bits = self._member(word, field)
+        written = data[field.low : field.low + len(bits)]
+        if field.access == "rw":
+            with m.If(here):
+                m.d.sync += bits.eq(written)
+            if field.loads:
+                with m.If(getattr(self, f"{member}_load")):
+                    m.d.sync += bits.eq(self._slice(f"{member}_next", word, field))
+        elif field.access == "w1c":
+            cleared = written & here.replicate(len(bits))
+            everything = getattr(self, f"{member}_clear").replicate(len(bits))
+            came = self._slice(f"{member}_set", word, field)
+            kept = self._slice(f"{member}_kept", word, field)
+            m.d.comb += kept.eq(bits & ~cleared & ~everything)
+            m.d.sync += bits.eq(kept | came)
+        elif field.access == "pulse":
+            m.d.comb += bits.eq(written & here.replicate(len(bits)))
+
+    def _read(self, m: Module, bad_address: Signal) -> None:
+        """Keep an address, then the answer until it is taken."""
+        address = Signal(self.registers.address_bits, name="read_address", reset_less=True)
+        has_address, take, found = Signal(name="has_read"), Signal(), Signal()
+        rvalid = self._port("rvalid")
+        words = list(self.registers.words())
+        hits = self._hits(address, words)
+        m.d.comb += [
+            self._port("arready").eq(~has_address),
+            take.eq(has_address & ~rvalid),
+            found.eq(Cat(hits).any()),
+            bad_address.eq(take & ~found),
+        ]
+        with m.If(self._port("arvalid") & ~has_address):
+            m.d.sync += [has_address.eq(1), address.eq(self._port("araddr"))]
+        with m.If(take):
+            m.d.sync += [
+                has_address.eq(0),
+                rvalid.eq(1),
+                self._port("rdata").eq(self._read_data(m, hits, words)),
+                self._port("rresp").eq(Cat(Const(0, 1), ~found)),
+            ]
+        with m.Elif(self._port("rready")):
+            m.d.sync += rvalid.eq(0)
+
+    def _read_data(self, m: Module, hits: list[Value], words: list[Word]) -> Value:
+        """Return the word that is meant, or 0: an and for each, an or of each few, an or of all.
+
+        One large expression would take the converter long.
+        """
+        groups = []
+        for first in range(0, len(words), _READS_PER_GROUP):
+            chosen = []
+            for word, hit in list(zip(words, hits, strict=True))[first : first + _READS_PER_GROUP]:
+                chosen += [
+                    (bits & hit.replicate(len(bits))) << field.low
+                    for field in word.register.fields
+                    if (bits := self._read_bits(word, field)) is not None
+                ]
+            group = Signal(WORD_BITS, name=f"read_{first}")
+            m.d.comb += group.eq(reduce(or_, chosen, Const(0, WORD_BITS)))
+            groups.append(group)
+        return reduce(or_, groups)
+
+    def _read_bits(self, word: Word, field: Field) -> Value | None:
+        """Return what a field reads, or None if that is always 0."""
+        if field.access == "constant":
+            return Const(field.value, field.width)
+        return None if field.access == "pulse" else self._member(word, field)[1]
+
+    def _member(self, word: Word, field: Field) -> tuple[str, Value]:
+        """Return the member of a field, and its bits in one word."""
+        name = _member_name(word.register, field)
+        return name, self._slice(name, word, field)
+
+    def _slice(self, member: str, word: Word, field: Field) -> Value:
+        low = field.width * word.index
+        return getattr(self, member)[low : low + word.register.width(field, word.index)]
+
+
+def _member_name(register: Register, field: Field) -> str:
+    return f"{register.name}_{field.name}".lower()
+
+
+def _field_members(register: Register, field: Field) -> dict[str, Member]:
+    """Return the members of a field of a register."""
+    name = _member_name(register, field)
+    width = register.total_bits or field.width * register.words
+    if field.access == "constant":
+        return {}
+    if field.access == "ro":
+        return {name: In(width)}
+    if field.access == "w1c":
+        return {
+            name: Out(width),
+            f"{name}_set": In(width),
+            f"{name}_clear": In(1),
+            f"{name}_kept": Out(width),
+        }
+    if field.access == "pulse":
+        return {name: Out(width)}
+    start = sum(field.value << (field.width * index) for index in range(register.words))
+    members: dict[str, Member] = {name: Out(width, init=start & ((1 << width) - 1))}
+    if field.loads:
+        members |= {f"{name}_load": In(1), f"{name}_next": In(width)}
+    return members

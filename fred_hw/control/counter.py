@@ -1,0 +1,58 @@
+"""Counter of events that stays at its largest value."""
+
+from functools import reduce
+from operator import add
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.unit import Unit
+
+__all__ = ["SaturatingCounter"]
+
+
+class SaturatingCounter(Unit):
+    """Count events of several sources, all of a cycle, up to the largest value.
+
+    Parameters
+    ----------
+    sources, width : int
+        Sources, 1 or more; bits of the count, enough for an event of each source.
+
+    Members
+    -------
+    events : In(sources)
+        High for a cycle for each event.
+    clear : In(1)
+        Forget the events of earlier cycles; those of the same cycle count.
+    count : Out(width)
+        Events, or the largest value for more.
+
+    Timing
+    ------
+    Latency : 2 cycles from an event to ``count``, 1 from ``clear``.
+    Throughput : an event of each source per cycle.
+    Paths : none.
+    Reset : clears the count.
+    """
+
+    events: Signal
+    clear: Signal
+    count: Signal
+
+    def __init__(self, *, sources: int, width: int) -> None:
+        self.sources, self.width = sources, width
+        self.unit_name = f"saturating_counter_n{sources}_w{width}"
+        super().__init__({"events": In(sources), "clear": In(1), "count": Out(width)})
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        came, total = Signal(range(self.sources + 1)), Signal(self.width + 1)
+        m.d.comb += total.eq(self.count + came)
+        m.d.sync += [
+            came.eq(reduce(add, self.events)),
+            self.count.eq(total[: self.width] | total[self.width].replicate(self.width)),
+        ]
+        with m.If(self.clear):
+            m.d.sync += self.count.eq(0)
+        return m

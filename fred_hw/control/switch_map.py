@@ -1,0 +1,282 @@
+"""Registers of a switch."""
+
+from fred_hw.spec import SwitchSpec
+from fred_hw.switch.table import (
+    CONFIGURATION_BYTES,
+    entry_bits,
+    phase_fields,
+    phases_that_fit,
+)
+
+from .registers import WORD_BITS, Field, Register, RegisterMap
+
+__all__ = [
+    "CAUSES",
+    "COMMANDS",
+    "COUNTERS",
+    "ID",
+    "PORT_CAUSES",
+    "PORT_COUNTERS",
+    "VERSION",
+    "switch_map",
+]
+
+ID = int.from_bytes(b"FRED", "big")
+
+VERSION = (1, 0)
+"""Major and minor version of the registers; what a minor one adds breaks no software."""
+
+PORT_CAUSES = {
+    "phase": "packet of a phase without a configuration",
+    "length": "packet longer than allowed, or of another length than others of its flow",
+    "kind": "header of unknown kind",
+    "overflow": "flit beyond the credits",
+    "stuck": "packet given up at the head of a queue",
+}
+"""Errors that a port reports."""
+
+CAUSES = {
+    **PORT_CAUSES,
+    "configuration": "entry refused, phase out of range, or locked register written",
+    "address": "access to no register, unaligned, or write to a register that is read-only",
+    "strobe": "write of a part of a register",
+}
+"""All errors; their bits in ERROR and their places in ERROR_COUNT are in this order."""
+
+COMMANDS = ("none", "commit", "load", "erase")
+"""What COMMAND takes; the place is the number."""
+
+COUNTERS = {
+    "cycles": "Clock cycles",
+    "phase_starts": "Starts of phases",
+    "preemptions": "Packets that went before waiting packets of a less urgent circuit",
+    "reconfiguration_cycles": "Clock cycles lost to changes of configuration",
+}
+"""Performance counters of the switch."""
+
+PORT_COUNTERS = {
+    "flits_in": "Flits that came in",
+    "flits_out": "Flits that went out",
+    "dropped": "Flits that were dropped",
+    "gone_back": "Times that sending went back to an earlier packet",
+}
+"""Performance counters of each port."""
+
+# Registers of ports begin at fixed addresses with room for the 64 ports of the largest switch.
+_PORT_COUNTERS_AT, _PORT_COUNTER_BYTES = 0x100, 0x100
+_ENTRY_AT = 0x800
+
+
+def switch_map(spec: SwitchSpec) -> RegisterMap:
+    """Return the registers of a switch.
+
+    Addresses are the same for all switches; only the lengths of arrays differ.
+    """
+    registers = (
+        *_identity(spec),
+        *_state(),
+        *_errors(),
+        *_configuration(spec),
+        *_counters(spec.ports),
+        _entry(spec),
+    )
+    name = f"{spec.name}_{spec.protocol.suffix}"
+    bits = entry_bits(spec)
+    description = (
+        f"Registers of a switch of {spec.ports} ports, {spec.middle} middle subswitches and "
+        f"{spec.protocol.phases} phases. The entry of a phase in the configuration memory has "
+        f"{bits} bits. The published {CONFIGURATION_BYTES / 1024} KB hold "
+        f"{phases_that_fit(spec)} of them; {spec.protocol.phases} take "
+        f"{-(-spec.protocol.phases * bits // 8)} bytes."
+    )
+    return RegisterMap(name=name, description=description, registers=registers)
+
+
+def _constant(name: str, low: int, width: int, value: int, description: str) -> Field:
+    return Field(name, low, width, "constant", description, value)
+
+
+def _word(name: str, address: int, access: str, description: str, count: int | None) -> Register:
+    """Return a register of one field of 32 bits."""
+    field = Field("value", 0, WORD_BITS, access, description)
+    return Register(name, address, description, (field,), count)
+
+
+def _identity(spec: SwitchSpec) -> tuple[Register, ...]:
+    protocol = spec.protocol
+    major, minor = VERSION
+    return (
+        Register(
+            "ID",
+            0x000,
+            "FRED in ASCII, F in the highest byte",
+            (_constant("value", 0, 32, ID, "FRED"),),
+        ),
+        Register(
+            "VERSION",
+            0x004,
+            "Version of these registers",
+            (
+                _constant("minor", 0, 16, minor, "Grows with additions that break no software"),
+                _constant("major", 16, 16, major, "Grows with all others"),
+            ),
+        ),
+        Register(
+            "SHAPE",
+            0x008,
+            "Size of the switch",
+            (
+                _constant("ports", 0, 8, spec.ports, "Ports"),
+                _constant("middle", 8, 8, spec.middle, "Middle subswitches"),
+                _constant("phases", 16, 8, protocol.phases, "Phases with a configuration"),
+                _constant("packet_flits", 24, 8, protocol.packet_flits, "Flits in a packet"),
+            ),
+        ),
+        Register(
+            "FLIT",
+            0x00C,
+            "Size of a flit and of an entry",
+            (
+                _constant("data_bytes", 0, 16, spec.data_width // 8, "Bytes of data in a flit"),
+                _constant("entry_words", 16, 15, -(-entry_bits(spec) // 32), "Words of ENTRY"),
+                _constant("link", 31, 1, int(protocol.link), "Whether ports have the link layer"),
+            ),
+        ),
+    )
+
+
+def _state() -> tuple[Register, ...]:
+    return (
+        Register(
+            "STATUS",
+            0x010,
+            "What the switch does",
+            (
+                Field("active", 0, 1, "ro", "Whether a phase is active"),
+                Field("phase", 8, 8, "ro", "The active phase; the number of phases if online"),
+            ),
+        ),
+        Register(
+            "CONTROL",
+            0x014,
+            "Acts on counters",
+            (
+                Field("freeze", 0, 1, "rw", "Whether performance counters stand still"),
+                Field("clear", 1, 1, "pulse", "Clear all performance counters"),
+                Field(
+                    "clear_errors", 2, 1, "pulse", "Clear ERROR, ERROR_FIRST and ERROR_COUNT as one"
+                ),
+            ),
+        ),
+    )
+
+
+def _errors() -> tuple[Register, ...]:
+    return (
+        Register(
+            "ERROR",
+            0x020,
+            "Errors since their bits were cleared",
+            tuple(
+                Field(name, place, 1, "w1c", text[0].upper() + text[1:])
+                for place, (name, text) in enumerate(CAUSES.items())
+            ),
+        ),
+        Register(
+            "IRQ_ENABLE",
+            0x024,
+            "Bits of ERROR that raise the interrupt",
+            tuple(
+                Field(name, place, 1, "rw", f"Whether {name} does")
+                for place, name in enumerate(CAUSES)
+            ),
+        ),
+        Register(
+            "ERROR_FIRST",
+            0x028,
+            "The first error since valid was cleared, 0 if there was none; of several in one "
+            "cycle that of the lowest cause, then of the lowest port",
+            (
+                Field("valid", 0, 1, "w1c", "Whether there was one"),
+                Field("cause", 8, 8, "ro", "Its cause", names=tuple(CAUSES)),
+                Field("port", 16, 8, "ro", "Its port; 0 if it is of none"),
+            ),
+        ),
+        _word(
+            "ERROR_COUNT",
+            0x040,
+            "ro",
+            "Errors of each cause, in the order of ERROR; stays at 0xFFFFFFFF",
+            len(CAUSES),
+        ),
+    )
+
+
+def _configuration(spec: SwitchSpec) -> tuple[Register, ...]:
+    return (
+        Register(
+            "PHASE",
+            0x080,
+            f"Phase that COMMAND acts on, 0 to {spec.protocol.phases - 1}",
+            (Field("number", 0, 32, "rw", "Number of the phase"),),
+        ),
+        Register(
+            "COMMAND",
+            0x084,
+            "Act on the entry of PHASE: commit writes ENTRY to it, load reads it into ENTRY, erase "
+            "writes zeros, so that there is no such phase",
+            (Field("command", 0, 2, "pulse", "What to do", names=COMMANDS),),
+            lockable=True,
+        ),
+        Register(
+            "COMMAND_STATUS",
+            0x088,
+            "What became of COMMAND",
+            (
+                Field("busy", 0, 1, "ro", "Whether it goes on; then ENTRY and COMMAND are locked"),
+                Field(
+                    "refused",
+                    1,
+                    1,
+                    "ro",
+                    "Whether the last one did nothing: PHASE was out of range, or the "
+                    "configuration does not keep flows apart",
+                ),
+            ),
+        ),
+    )
+
+
+def _counters(ports: int) -> tuple[Register, ...]:
+    single = [
+        _word(name.upper(), 0x0C0 + 4 * place, "ro", f"{text}, modulo 2^32", None)
+        for place, (name, text) in enumerate(COUNTERS.items())
+    ]
+    arrays = [
+        _word(
+            name.upper(),
+            _PORT_COUNTERS_AT + _PORT_COUNTER_BYTES * place,
+            "ro",
+            f"{text}, by port, modulo 2^32",
+            ports,
+        )
+        for place, (name, text) in enumerate(PORT_COUNTERS.items())
+    ]
+    return (*single, *arrays)
+
+
+def _entry(spec: SwitchSpec) -> Register:
+    """Return the staging words, with the places of the entry's fields."""
+    places, low = [], 0
+    for name, width in phase_fields(spec).items():
+        places.append(f"{name} {low} to {low + width - 1}" if width > 1 else f"{name} {low}")
+        low += width
+    return Register(
+        "ENTRY",
+        _ENTRY_AT,
+        f"Staging of an entry, its lowest bits in the first word. Bits: {', '.join(places)}",
+        (Field("value", 0, WORD_BITS, "rw", "Bits of the entry", loads=True),),
+        count=-(-low // WORD_BITS),
+        total_bits=low,
+        lockable=True,
+    )

@@ -1,0 +1,239 @@
+"""The control unit of a switch: configuration memory, errors and counters behind registers."""
+
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.lib.wiring import In, Member, Out
+
+from fred_hw.datapath.interconnect import place
+from fred_hw.spec import SwitchSpec
+from fred_hw.switch.table import entry_bits
+from fred_hw.unit import Unit
+
+from .axi_lite import PREFIX, AxiLiteRegisters, axi_lite_members
+from .counter import SaturatingCounter
+from .switch_map import (
+    CAUSES,
+    COMMANDS,
+    PORT_CAUSES,
+    PORT_COUNTERS,
+    switch_map,
+)
+
+__all__ = ["ControlUnit"]
+
+_COUNT_BITS = 32
+
+# What adds one to each counter of the switch in a cycle; None for every cycle.
+_EVENTS = {
+    "cycles": None,
+    "phase_starts": "starts",
+    "preemptions": "preempts",
+    "reconfiguration_cycles": "reconfigures",
+}
+
+
+class ControlUnit(Unit):
+    """Put the configuration memory, the errors and the counters of a switch behind registers.
+
+    The registers are those of ``switch_map``; docs/registers.md lists them.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        The switch.
+
+    Members
+    -------
+    s_axil_awaddr, ... s_axil_rready
+        AXI4-Lite slave, see ``axi_lite_members``.
+    irq : Out(1)
+        High while a bit of ERROR is set that IRQ_ENABLE has too.
+    entry, number : Out, Out(phase bits)
+        Entry to write, see ``phase_fields``, and phase to write or to read.
+    write : Out(1)
+        High until and with ``done``; ``entry`` and ``number`` stay meanwhile.
+    done, accepted : In(1)
+        High for one cycle when the entry was dealt with, in the first cycle of ``write`` at the
+        earliest; whether it was taken, in that cycle.
+    stored : In
+        Entry of phase ``number``, 2 cycles after ``number`` has changed.
+    error_phase, error_length, error_kind, error_overflow, error_stuck : In(P)
+        High for a cycle for each error of a port; see ``CAUSES``.
+    active, active_phase : In(1), In
+        Whether a phase is active, and which; the number of phases stands for online routing.
+    starts, preempts, reconfigures : In(1)
+        High in each cycle that PHASE_STARTS, PREEMPTIONS and RECONFIGURATION_CYCLES count.
+    flits_in, flits_out, dropped, gone_back : In(P)
+        High for a cycle for each event of a port that the counter of the same name counts.
+
+    Timing
+    ------
+    Latency : ``write`` rises with ``bvalid`` of the write of COMMAND, and falls, and ``busy`` with
+        it, 1 cycle after ``done``; a load takes 3 cycles from ``bvalid``; 1 cycle from an event to
+        its counter, and from an error to ERROR and ERROR_FIRST, 2 to ERROR_COUNT and ``irq``.
+    Throughput : an event per cycle of each input, also of all ports at once.
+    Paths : none.
+    Reset : clears all registers and gives up a command that is under way.
+    """
+
+    irq: Signal
+    entry: Signal
+    number: Signal
+    write: Signal
+    done: Signal
+    accepted: Signal
+    stored: Signal
+    error_phase: Signal
+    error_length: Signal
+    error_kind: Signal
+    error_overflow: Signal
+    error_stuck: Signal
+    active: Signal
+    active_phase: Signal
+    starts: Signal
+    preempts: Signal
+    reconfigures: Signal
+    flits_in: Signal
+    flits_out: Signal
+    dropped: Signal
+    gone_back: Signal
+
+    def __init__(self, *, spec: SwitchSpec) -> None:
+        self.spec = spec
+        self.registers = switch_map(spec)
+        self.unit_name = f"control_unit_{self.registers.name}"
+        bits, phases = entry_bits(spec), spec.protocol.phases
+        members: dict[str, Member] = axi_lite_members(self.registers.address_bits)
+        members |= {
+            "irq": Out(1),
+            "entry": Out(bits),
+            "number": Out(max(1, (phases - 1).bit_length())),
+            "write": Out(1),
+            "done": In(1),
+            "accepted": In(1),
+            "stored": In(bits),
+            "active": In(1),
+            "active_phase": In(phases.bit_length()),
+        }
+        members |= {f"error_{cause}": In(spec.ports) for cause in PORT_CAUSES}
+        members |= {event: In(1) for event in _EVENTS.values() if event}
+        members |= {counter: In(spec.ports) for counter in PORT_COUNTERS}
+        super().__init__(members)
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        registers = place(m, "registers", AxiLiteRegisters(registers=self.registers))
+        for path, member, value in registers.signature.flatten(registers):
+            name = str(path[0])
+            if name.startswith(PREFIX):
+                mine = getattr(self, name)
+                m.d.comb += value.eq(mine) if member.flow == In else mine.eq(value)
+        m.d.comb += [
+            registers.status_active.eq(self.active),
+            registers.status_phase.eq(self.active_phase),
+        ]
+        refused = self._commands(m, registers)
+        self._errors(m, registers, refused)
+        self._counters(m, registers)
+        return m
+
+    def _commands(self, m: Module, registers: AxiLiteRegisters) -> Signal:
+        """Carry out commands; return whether one is refused in this cycle."""
+        busy, erases, loads = Signal(), Signal(), Signal(3)
+        refused, sticky, start = Signal(), Signal(), Signal()
+        command, phase = registers.command_command, registers.phase_number
+        inside = Signal()
+        m.d.comb += [
+            inside.eq(phase < self.spec.protocol.phases),
+            start.eq(command != 0),
+            busy.eq(self.write | loads.any()),
+            refused.eq((start & ~inside) | (self.write & self.done & ~self.accepted)),
+            registers.lock.eq(busy),
+            registers.command_status_busy.eq(busy),
+            registers.command_status_refused.eq(sticky),
+            self.entry.eq(registers.entry_value & (~erases).replicate(len(self.entry))),
+            registers.entry_value_next.eq(self.stored),
+            # The number changes in the cycle of the lowest bit; the entry is there 2 cycles later.
+            registers.entry_value_load.eq(loads[2]),
+        ]
+        m.d.sync += loads.eq(loads << 1)
+        with m.If(start):
+            m.d.sync += sticky.eq(0)
+            with m.If(inside):
+                m.d.sync += [
+                    self.number.eq(phase),
+                    erases.eq(command == COMMANDS.index("erase")),
+                    self.write.eq(command != COMMANDS.index("load")),
+                    loads[0].eq(command == COMMANDS.index("load")),
+                ]
+        with m.If(self.write & self.done):
+            m.d.sync += self.write.eq(0)
+        with m.If(refused):
+            m.d.sync += sticky.eq(1)
+        return refused
+
+    def _errors(self, m: Module, registers: AxiLiteRegisters, refused: Signal) -> None:
+        """Keep errors, the first one, and how many there were of each cause."""
+        events: dict[str, Any] = {cause: getattr(self, f"error_{cause}") for cause in PORT_CAUSES}
+        events |= {
+            "configuration": Cat(refused, registers.bad_lock),
+            "address": registers.bad_address,
+            "strobe": registers.bad_strobe,
+        }
+        clear = registers.control_clear_errors
+        first_cause, first_port = Signal(range(len(CAUSES))), Signal(range(self.spec.ports))
+        came, raised, counts = [], [], []
+        for cause in CAUSES:
+            here = Signal(name=f"{cause}_came")
+            m.d.comb += [
+                here.eq(events[cause].any()),
+                getattr(registers, f"error_{cause}_set").eq(here),
+                getattr(registers, f"error_{cause}_clear").eq(clear),
+            ]
+            came.append(here)
+            enabled = getattr(registers, f"irq_enable_{cause}")
+            raised.append(getattr(registers, f"error_{cause}") & enabled)
+            counter = SaturatingCounter(sources=len(events[cause]), width=_COUNT_BITS)
+            placed = place(m, f"{cause}_counter", counter)
+            m.d.comb += [placed.events.eq(events[cause]), placed.clear.eq(clear)]
+            counts.append(placed.count)
+        m.d.sync += self.irq.eq(Cat(raised).any())
+        m.d.comb += [
+            registers.error_count_value.eq(Cat(counts)),
+            registers.error_first_valid_set.eq(Cat(came).any()),
+            registers.error_first_valid_clear.eq(clear),
+        ]
+        for member, value in (
+            (registers.error_first_cause, first_cause),
+            (registers.error_first_port, first_port),
+        ):
+            shown = registers.error_first_valid.replicate(len(value))
+            m.d.comb += member.eq(value & shown)
+        with m.If(~registers.error_first_valid_kept):
+            # The last assignment wins: that of the lowest cause, and of its lowest port.
+            for number, cause in reversed(list(enumerate(CAUSES))):
+                with m.If(came[number]):
+                    m.d.sync += [first_cause.eq(number), first_port.eq(0)]
+                    for port in reversed(range(1, self.spec.ports if cause in PORT_CAUSES else 1)):
+                        with m.If(~events[cause][:port].any() & events[cause][port]):
+                            m.d.sync += first_port.eq(port)
+
+    def _counters(self, m: Module, registers: AxiLiteRegisters) -> None:
+        """Count what the switch and each port do."""
+        events: dict[str, list[Value]] = {
+            counter: [Const(1, 1) if event is None else getattr(self, event)]
+            for counter, event in _EVENTS.items()
+        }
+        events |= {counter: list(getattr(self, counter)) for counter in PORT_COUNTERS}
+        clear, runs = registers.control_clear, ~registers.control_freeze
+        for counter, sources in events.items():
+            counts = []
+            for index, source in enumerate(sources):
+                count = Signal(_COUNT_BITS, name=f"{counter}_{index}")
+                with m.If(clear):
+                    m.d.sync += count.eq(0)
+                with m.Elif(runs & source):
+                    m.d.sync += count.eq(count + 1)
+                counts.append(count)
+            m.d.comb += getattr(registers, f"{counter}_value").eq(Cat(counts))

@@ -1,0 +1,1 @@
+"""A neighbour's end of a link, to stand beside an NPU."""

@@ -1,0 +1,115 @@
+"""Numbers of flows that take turns on a circuit."""
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.spec import SwitchSpec
+from fred_hw.switch.select import selected
+from fred_hw.switch.words import key_bits
+from fred_hw.unit import Unit
+
+__all__ = ["Ledger"]
+
+
+class Ledger(Unit):
+    """Keep the number at which each flow goes on.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        Sizes.
+
+    Members
+    -------
+    phase, peer : In
+        The flow that has its turn.
+    changed : Out(1)
+        It is another than in the cycle before.
+    stored : Out(sequence)
+        Its number, 0 if none was written.
+    write, number : In(1), In(sequence)
+        Write the number of the flow of the cycle before.
+    clear : In(1)
+        Forget that.
+    other_phase, other_peer, other_stored, other_known : In, In, Out, Out(1)
+        Another flow, its number, and whether one was written.
+
+    Timing
+    ------
+    Latency : none to read; 1 cycle to write.
+    Throughput : one number per cycle.
+    Paths : flows to what is known of them.
+    Reset : forgets all.
+    """
+
+    phase: Signal
+    peer: Signal
+    changed: Signal
+    stored: Signal
+    write: Signal
+    number: Signal
+    clear: Signal
+    other_phase: Signal
+    other_peer: Signal
+    other_stored: Signal
+    other_known: Signal
+
+    def __init__(self, *, spec: SwitchSpec) -> None:
+        self.spec = spec
+        self.unit_name = f"ledger_p{spec.ports}_{spec.protocol.suffix}"
+        fields = spec.protocol.fields(spec.ports)
+        flow = {"phase": In(fields["phase"]), "peer": In(fields["peer"])}
+        sequence = fields["sequence"]
+        super().__init__(
+            {
+                **flow,
+                "changed": Out(1),
+                "stored": Out(sequence),
+                "write": In(1),
+                "number": In(sequence),
+                "clear": In(1),
+                **{f"other_{name}": member for name, member in flow.items()},
+                "other_stored": Out(sequence),
+                "other_known": Out(1),
+            }
+        )
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        count = self.spec.protocol.phases + self.spec.ports
+        memory = m.submodules.memory = Memory(shape=len(self.number), depth=count, init=[])
+        write = memory.write_port()
+        key, held, other = (
+            Signal(key_bits(self.spec), name=name) for name in ("key", "held", "other")
+        )
+        known, mine = Signal(count), Signal(count)
+        m.d.comb += [
+            key.eq(self._key(self.phase, self.peer)),
+            other.eq(self._key(self.other_phase, self.other_peer)),
+            self.changed.eq(key != held),
+            mine.eq(1 << held),
+            write.addr.eq(held),
+            write.data.eq(self.number),
+            write.en.eq(self.write),
+        ]
+        m.d.sync += held.eq(key)
+        with m.If(self.clear):
+            m.d.sync += known.eq(known & ~mine)
+        with m.Elif(self.write):
+            m.d.sync += known.eq(known | mine)
+        for address, stored, there in (
+            (key, self.stored, Signal(name="key_known")),
+            (other, self.other_stored, self.other_known),
+        ):
+            read = memory.read_port(domain="comb")
+            m.d.comb += [
+                read.addr.eq(address),
+                there.eq(selected(address, list(known))),
+                stored.eq(read.data & there.replicate(len(stored))),
+            ]
+        return m
+
+    def _key(self, phase: Value, peer: Value) -> Value:
+        online = self.spec.protocol.online
+        return Mux(phase == online, online + peer, phase)

@@ -1,0 +1,145 @@
+"""The whole switch: a core with AXI4-Stream ports and registers on AXI4-Lite."""
+
+from amaranth.hdl import Cat, Module, Value
+from amaranth.lib.wiring import In, Member, Out
+
+from fred_hw.control.axi_lite import PREFIX, axi_lite_members
+from fred_hw.control.switch_map import PORT_CAUSES, switch_map
+from fred_hw.control.unit import ControlUnit
+from fred_hw.datapath.interconnect import place
+from fred_hw.link.flit import CRC
+from fred_hw.protocol import HEADER_BITS
+from fred_hw.spec import SwitchSpec
+from fred_hw.unit import Unit
+
+from .core import SwitchCore, errors
+
+__all__ = ["BARE_USER", "Switch", "added_cycles", "user_bits"]
+
+BARE_USER = ("phase", "circuit", "peer")
+"""Fields of ``tuser`` without the link layer, the lowest first."""
+
+
+def user_bits(spec: SwitchSpec) -> int:
+    """Return the width of ``tuser``: header and CRC, or without the link layer ``BARE_USER``."""
+    if spec.protocol.link:
+        return HEADER_BITS + CRC.crc_width
+    fields = spec.protocol.fields(spec.ports)
+    return sum(fields[name] for name in BARE_USER)
+
+
+def added_cycles(spec: SwitchSpec) -> int:
+    """Return the cycles that a lone flit takes beside those of the interconnect."""
+    return 6 if spec.protocol.link else 4
+
+
+class Switch(Unit):
+    """A switch to stand between links: docs/switch.md says what it does.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        The switch.
+
+    Members
+    -------
+    s<k>_axis_tdata, tvalid, tready, tlast, tuser : In, In(1), Out(1), In(1), In
+        Flits from port k, see docs/protocol.md. With the link layer ``tready`` is always high, and
+        ``tlast``, which the header says too, is not looked at.
+    m<k>_axis_tdata, tvalid, tready, tlast, tuser : Out, Out(1), In(1), Out(1), Out
+        Flits to port k.
+    s_axil_awaddr, ... s_axil_rready
+        AXI4-Lite slave of the registers in docs/registers.md.
+    irq : Out(1)
+        High while an error is set that is enabled to interrupt.
+
+    Timing
+    ------
+    Latency : 6 cycles with the link layer, else 4, and those of the interconnect, from the first
+        flit of a lone packet on a port to the same flit offered.
+    Throughput : one flit per port and cycle, without a gap between packets.
+    Paths : ``tuser`` to ``tready`` of the same port without the link layer.
+    Reset : forgets all packets and phases; neighbours must be reset with it.
+    """
+
+    def __init__(self, *, spec: SwitchSpec) -> None:
+        self.spec = spec
+        self.unit_name = f"{spec.name}_switch_{spec.protocol.suffix}"
+        members: dict[str, Member] = {}
+        for k in range(spec.ports):
+            for letter, forth, back in (("s", In, Out), ("m", Out, In)):
+                members |= {
+                    f"{letter}{k}_axis_tdata": forth(spec.data_width),
+                    f"{letter}{k}_axis_tvalid": forth(1),
+                    f"{letter}{k}_axis_tready": back(1),
+                    f"{letter}{k}_axis_tlast": forth(1),
+                    f"{letter}{k}_axis_tuser": forth(user_bits(spec)),
+                }
+        members |= axi_lite_members(switch_map(spec).address_bits)
+        super().__init__(members | {"irq": Out(1)})
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        core = place(m, "core", SwitchCore(spec=self.spec))
+        control = place(m, "control", ControlUnit(spec=self.spec))
+        for k in range(self.spec.ports):
+            self._connect(m, core, k)
+        for path, member, value in control.signature.flatten(control):
+            name = str(path[0])
+            if name.startswith(PREFIX):
+                mine = getattr(self, name)
+                m.d.comb += value.eq(mine) if member.flow == In else mine.eq(value)
+        m.d.comb += [
+            self.irq.eq(control.irq),
+            *(
+                getattr(core, name).eq(getattr(control, name))
+                for name in ("write", "number", "entry")
+            ),
+            *(
+                getattr(control, name).eq(getattr(core, name))
+                for name in (
+                    *("done", "accepted", "stored", "active"),
+                    *("starts", "preempts", "reconfigures", "dropped"),
+                )
+            ),
+            *(
+                getattr(control, f"error_{cause}").eq(getattr(core, f"error_{cause}"))
+                for cause in PORT_CAUSES
+                if cause in errors(self.spec)
+            ),
+            control.active_phase.eq(core.phase),
+            control.flits_in.eq(core.came),
+            control.flits_out.eq(core.given),
+        ]
+        if self.spec.protocol.link:
+            m.d.comb += control.gone_back.eq(core.gone_back)
+        return m
+
+    def _connect(self, m: Module, core: SwitchCore, k: int) -> None:
+        """Connect the streams of a port."""
+        i, o = core.i[k], core.o[k]
+
+        def wire(letter: str, name: str) -> Value:
+            return getattr(self, f"{letter}{k}_axis_t{name}")
+
+        m.d.comb += [
+            i.valid.eq(wire("s", "valid")),
+            i.data.eq(wire("s", "data")),
+            wire("m", "valid").eq(o.valid),
+            wire("m", "data").eq(o.data),
+            wire("m", "last").eq(o.last),
+            o.ready.eq(wire("m", "ready")),
+        ]
+        if self.spec.protocol.link:
+            m.d.comb += [
+                wire("s", "ready").eq(1),
+                Cat(i.header.as_value(), i.crc).eq(wire("s", "user")),
+                wire("m", "user").eq(Cat(o.header.as_value(), o.crc)),
+            ]
+        else:
+            m.d.comb += [
+                wire("s", "ready").eq(i.ready),
+                i.last.eq(wire("s", "last")),
+                Cat(getattr(i, name) for name in BARE_USER).eq(wire("s", "user")),
+                wire("m", "user").eq(Cat(getattr(o, name) for name in BARE_USER)),
+            ]

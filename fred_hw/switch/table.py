@@ -1,0 +1,123 @@
+"""Entries of the configuration memory: what the switch does in a phase."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from fred_hw.compiler.configuration import Configuration, configuration_width
+from fred_hw.compiler.flows import Flow
+from fred_hw.compiler.tracing import arriving
+from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.spec import SwitchSpec
+
+if TYPE_CHECKING:
+    from amaranth.hdl import Value
+
+__all__ = [
+    "CONFIGURATION_BYTES",
+    "entry_bits",
+    "entry_fields",
+    "entry_word",
+    "phase_fields",
+    "phases_that_fit",
+]
+
+CONFIGURATION_BYTES = 1536
+"""Published configuration memory of a switch, 1.5 KB (FRED, arXiv 2406.19580)."""
+
+
+def phase_fields(spec: SwitchSpec) -> dict[str, int]:
+    """Return the bits of each field of a phase's entry, the lowest first.
+
+    ``inputs`` and ``outputs`` hold for each port the number of its flow, from 1, or 0 for none;
+    ``circuit`` is the virtual circuit of the phase's packets, ``used`` whether there is a phase.
+    """
+    flow = spec.ports.bit_length()
+    return {
+        "configuration": configuration_width(spec.ports, spec.middle),
+        "inputs": flow * spec.ports,
+        "outputs": flow * spec.ports,
+        "circuit": 2,
+        "used": 1,
+    }
+
+
+def entry_bits(spec: SwitchSpec) -> int:
+    """Return the bits of an entry."""
+    return sum(phase_fields(spec).values())
+
+
+def phases_that_fit(spec: SwitchSpec, memory_bytes: int = CONFIGURATION_BYTES) -> int:
+    """Return how many entries of a switch fit into a memory."""
+    return 8 * memory_bytes // entry_bits(spec)
+
+
+def entry_word(
+    spec: SwitchSpec, configuration: Configuration, flows: Sequence[Flow], circuit: int
+) -> int:
+    """Return the entry of a phase.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        The switch.
+    configuration : Configuration
+        Routes exactly those flows.
+    flows : sequence of Flow
+        Flows with disjoint inputs and disjoint outputs.
+    circuit : int
+        0 MP, 1 PP, 2 DP.
+
+    Raises
+    ------
+    ValueError
+        The circuit does not exist, two flows share a port, or the configuration does not bring
+        each output exactly the inputs of its flow, as when it joins two of them.
+    """
+    if not 0 <= circuit < len(DATA_CIRCUITS):
+        raise ValueError(f"circuit must be 0 to {len(DATA_CIRCUITS) - 1}, not {circuit}")
+    if (configuration.ports, configuration.middle) != (spec.ports, spec.middle):
+        raise ValueError(
+            f"configuration must be of ports and middle ({spec.ports}, {spec.middle}), "
+            f"not ({configuration.ports}, {configuration.middle})"
+        )
+    inputs, outputs = [0] * spec.ports, [0] * spec.ports
+    for number, flow in enumerate(flows, 1):
+        for ports, numbers in ((flow.inputs, inputs), (flow.outputs, outputs)):
+            for port in ports:
+                if numbers[port]:
+                    raise ValueError(f"flows must have disjoint ports, not port {port} in two")
+                numbers[port] = number
+    reached = arriving(configuration, (port for flow in flows for port in flow.inputs))
+    for port, (found, number) in enumerate(zip(reached, outputs, strict=True)):
+        wanted = frozenset(flows[number - 1].inputs) if number else frozenset()
+        if found != wanted:
+            raise ValueError(
+                f"configuration must bring output {port} inputs {sorted(wanted)}, "
+                f"not {sorted(found)}"
+            )
+    width = spec.ports.bit_length()
+    values = {
+        "configuration": configuration.pack(),
+        "inputs": sum(number << width * port for port, number in enumerate(inputs)),
+        "outputs": sum(number << width * port for port, number in enumerate(outputs)),
+        "circuit": circuit,
+        "used": 1,
+    }
+    word = offset = 0
+    for name, bits in phase_fields(spec).items():
+        word |= values[name] << offset
+        offset += bits
+    return word
+
+
+def entry_fields(spec: SwitchSpec, entry: "Value") -> dict[str, Any]:
+    """Return the fields of an entry; ``inputs`` and ``outputs`` as the flow of each port."""
+    found: dict[str, Any] = {}
+    offset = 0
+    for name, width in phase_fields(spec).items():
+        found[name] = entry[offset : offset + width]
+        offset += width
+    flow = spec.ports.bit_length()
+    for name in ("inputs", "outputs"):
+        found[name] = [found[name].word_select(k, flow) for k in range(spec.ports)]
+    return found

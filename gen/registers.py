@@ -1,0 +1,155 @@
+"""Registers of a switch as a page of Markdown and as a C header.
+
+``python -m gen.registers`` prints docs/registers.md, ``python -m gen.registers c PRESET`` the
+header of a preset.
+"""
+
+import re
+import sys
+
+from fred_hw.control.registers import ACCESSES, WORD_BITS, Field, Register, RegisterMap
+from fred_hw.control.switch_map import switch_map
+from fred_hw.load import PRESETS, load_spec
+from fred_hw.switch.table import CONFIGURATION_BYTES, entry_bits, phases_that_fit
+
+__all__ = ["c_header", "markdown", "page"]
+
+_PREFIX = "FRED"
+_DOCUMENTED = "l1-12"
+
+_USE = f"""\
+# Registers
+
+<!-- Written by: python -m gen.registers > docs/registers.md -->
+
+Software reaches a switch by an AXI4-Lite slave with words of 32 bits. Reads of no register and
+unaligned ones read 0; writes to none, unaligned ones, writes to a register that has nothing to
+write, and writes of less than four bytes change nothing. All are answered by SLVERR and counted as
+errors. Bits of no field read 0 and ignore writes. Addresses are the same for all switches; the
+lengths of arrays are not. `fred_hw.control.access` has all of this for Python, and
+`python -m gen.registers c PRESET` writes a C header.
+
+To write a phase, write the words of ENTRY, then the number of the phase to PHASE and 1 to COMMAND,
+and read COMMAND_STATUS until `busy` is 0. If `refused` is 1 the phase is as it was: the entry does
+not keep flows apart, or there is no such phase. To read one back, write its number to PHASE and 2
+to COMMAND, wait likewise, and read ENTRY. While `busy`, writes to ENTRY and COMMAND are answered by
+SLVERR.
+
+On an interrupt, read ERROR and ERROR_FIRST, and clear them before looking for what is wrong: an
+error that comes later sets its bit again. ERROR_COUNT tells how many there were of each.
+
+Counters are read one by one; `freeze` makes them stand still for that.
+
+## Configuration memory
+
+The published configuration memory of a switch has {CONFIGURATION_BYTES / 1024} KB (FRED, arXiv
+2406.19580).
+
+"""
+
+
+def page() -> str:
+    """Return docs/registers.md."""
+    rows = ["| switch | ports | bits of an entry | phases in it |", "| --- | --- | --- | --- |"]
+    for preset in PRESETS:
+        spec = load_spec(preset)
+        rows.append(f"| {preset} | {spec.ports} | {entry_bits(spec)} | {phases_that_fit(spec)} |")
+    table = markdown(switch_map(load_spec(_DOCUMENTED)))
+    return _USE + "\n".join(rows) + f"\n\n## Registers of {_DOCUMENTED}\n\n{table}"
+
+
+def markdown(registers: RegisterMap) -> str:
+    """Return the table of a map, with a row per field."""
+    lines = [registers.description, "", "| access | |", "| --- | --- |"]
+    lines += [f"| {access} | {text} |" for access, text in ACCESSES.items()]
+    lines += [
+        "",
+        "| offset | register | bits | field | access | value | |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for register in registers.registers:
+        name = register.name if register.count is None else f"{register.name}[{register.count}]"
+        lock = "; locked while busy" if register.lockable else ""
+        cells = [f"{register.address:#05x}", name, "", "", "", "", register.description + lock]
+        fields = list(register.fields)
+        if [field.width for field in fields] == [WORD_BITS]:
+            only = fields.pop()
+            cells[2:6] = [_bits(only), f"`{only.name}`", only.access, _value(only)]
+        lines.append(_row(cells))
+        for field in fields:
+            about = [_bits(field), f"`{field.name}`", field.access, _value(field), _meaning(field)]
+            lines.append(_row(["", "", *about]))
+    return "\n".join(lines) + "\n"
+
+
+def _row(cells: list[str]) -> str:
+    return re.sub(r" +", " ", f"| {' | '.join(cells)} |")
+
+
+def _bits(field: Field) -> str:
+    high = field.low + field.width - 1
+    return str(high) if field.width == 1 else f"{high}:{field.low}"
+
+
+def _value(field: Field) -> str:
+    """Return a constant, or the value after reset of what can be written."""
+    if field.access not in ("constant", "rw"):
+        return ""
+    return f"{field.value:#x}" if field.value > 0xFFFF else str(field.value)
+
+
+def _meaning(field: Field) -> str:
+    named = ", ".join(f"{value} {name}" for value, name in enumerate(field.names))
+    return f"{field.description}: {named}" if named else field.description
+
+
+def c_header(registers: RegisterMap) -> str:
+    """Return a C header (C99) with the offsets, fields, constants and named values of a map."""
+    guard = f"{_PREFIX}_{registers.name}_REGISTERS_H".upper()
+    lines = [
+        f"/* Registers of {registers.name}: offsets from the base of the slave, in bytes. */",
+        f"#ifndef {guard}",
+        f"#define {guard}",
+        "",
+        "#include <stdint.h>",
+    ]
+    for register in registers.registers:
+        lines += ["", *_c_register(register)]
+    return "\n".join([*lines, "", f"#endif /* {guard} */", ""])
+
+
+def _c_register(register: Register) -> list[str]:
+    name = f"{_PREFIX}_{register.name}"
+    offset = f"UINT32_C({register.address:#05x})"
+    lines = [f"/* {register.description}. */"]
+    if register.count is None:
+        lines.append(f"#define {name}_OFFSET {offset}")
+    else:
+        lines += [
+            f"#define {name}_OFFSET(n) ({offset} + UINT32_C(4) * (uint32_t)(n))",
+            f"#define {name}_WORDS {register.count}u",
+        ]
+    for field in register.fields:
+        part = f"{name}_{field.name}".upper()
+        lines += [
+            f"#define {part}_SHIFT {field.low}u",
+            f"#define {part}_MASK UINT32_C({field.mask:#010x})",
+        ]
+        if field.access == "constant":
+            lines.append(f"#define {part}_VALUE UINT32_C({field.value:#x})")
+        lines += [
+            f"#define {part}_{re.sub(r'[^A-Z0-9]', '_', value.upper())} UINT32_C({number})"
+            for number, value in enumerate(field.names)
+        ]
+    return lines
+
+
+def _main(arguments: list[str]) -> None:
+    if arguments[:1] == ["c"]:
+        sys.stdout.write(c_header(switch_map(load_spec((arguments[1:] or [_DOCUMENTED])[0]))))
+    else:
+        sys.stdout.write(page())
+
+
+if __name__ == "__main__":
+    _main(sys.argv[1:])

@@ -1,0 +1,159 @@
+"""Measure the whole switch in RTL, with its links; all payload is checked.
+
+Prints the latency of a lone flit, and the cycles until all packets come as early as without it
+after a single lost data flit, and a lost ack, at half load. Then an all-reduce of four ports at
+full load, on links of 24 cycles each way, for several ``buffer_packets``: data flits per port and
+cycle, payload of 512 B flits as a share of the raw link, acks and all control flits as shares of
+the flits of both directions. Then two runs of 10,000,000 flits of random phases and unicasts, with
+20 % stalls, and with faults too: flits, faults, packets sent again, flits per output and cycle,
+simulated cycles per second. Returns 1 if a flit was lost or wrong, or a rule of docs/protocol.md
+was broken.
+"""
+
+import random
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from fred_hw.compiler.flows import Flow
+from fred_hw.datapath.interconnect import latency_cycles
+from fred_hw.link.flit import CRC
+from fred_hw.protocol import HEADER_BITS, ProtocolSpec
+from fred_hw.spec import SwitchSpec
+from fred_hw.switch.switch import added_cycles
+from testbench.phases import Phase, make_turn, phase_table
+from testbench.stimulus import routed
+from testbench.switch import (
+    Burst,
+    Fault,
+    Traffic,
+    Unicast,
+    build_switch,
+    configure,
+    random_traffic,
+    recovery_cycles,
+    run_switch,
+)
+
+PAYLOAD = 8 * 512 / (8 * 512 + HEADER_BITS + CRC.crc_width)
+DELAY = 24
+
+
+def sized(buffer_packets: int = 9) -> SwitchSpec:
+    """Return the switch, four ports with a small payload."""
+    protocol = ProtocolSpec(phases=6, buffer_packets=buffer_packets)
+    return SwitchSpec(ports=4, lanes=2, format="int16", overflow="wrap", protocol=protocol)
+
+
+def report_volume(program: Path, spec: SwitchSpec) -> bool:
+    """Print the long runs; return whether all was right."""
+    table = phase_table(random.Random(1), spec, spec.protocol.phases)
+    traffic = random_traffic(spec, table, flits=10_000_000)
+    right = True
+    for name, faults in {"20 % stalls": 0, "20 % stalls, faults": 1000}.items():
+        begin = time.perf_counter()
+        found = run_switch(
+            program,
+            spec,
+            traffic,
+            configure(spec, table),
+            stall_percent=20,
+            faults_per_million=faults,
+        )
+        seconds = time.perf_counter() - begin
+        right &= found["right"]
+        count = sum(
+            sum(found[f"faults_{direction}"].values()) for direction in ("to_switch", "from_switch")
+        )
+        sys.stdout.write(
+            f"{name}: {found['flits']:,} flits, {found['wrong']} wrong, "
+            f"{found['violations']} rules broken, {count:,} faults, "
+            f"{found['resent']:,} packets sent again, "
+            f"{found['flits'] / spec.ports / found['cycles']:.3f} flits per output and cycle, "
+            f"{found['cycles'] / seconds:,.0f} cycles per second\n"
+        )
+    return right
+
+
+def all_reduce(spec: SwitchSpec, packets: int, flits: int) -> tuple[Traffic, list[Phase]]:
+    """Return packets of an all-reduce of all ports."""
+    rng = random.Random(1)
+    flow = Flow(tuple(range(spec.ports)), tuple(range(spec.ports)))
+    configuration = routed([flow], spec)
+    assert configuration is not None
+    phase = Phase(0, 0, (flow,), configuration)
+    pools = {0: tuple(make_turn(rng, spec, phase, [flits]) for _ in range(67))}
+    return Traffic((phase,), pools, (Burst(0, packets),), full=True), [phase]
+
+
+def report_load(spec: SwitchSpec) -> bool:
+    """Print a run at full load; return whether it was right."""
+    traffic, phases = all_reduce(spec, 10_000, spec.protocol.packet_flits)
+    found = run_switch(build_switch(spec), spec, traffic, configure(spec, phases), delay=DELAY)
+    kinds = [found["to_switch"], found["from_switch"]]
+    total = sum(sum(one.values()) for one in kinds)
+    acks = sum(one["ack"] for one in kinds) / total
+    control = 1 - sum(one["data"] for one in kinds) / total
+    rate = min(one["rate"] for one in found["out"])
+    sys.stdout.write(
+        f"buffer_packets {spec.protocol.buffer_packets}: {rate:.4f} data flits per port and cycle, "
+        f"payload {rate * PAYLOAD:.4f} of the link, acks {acks:.4f}, control {control:.4f}\n"
+    )
+    return found["right"]
+
+
+def report_times(program: Path, spec: SwitchSpec) -> bool:
+    """Print latency and recovery; return whether all was right."""
+    runs: list[dict[str, Any]] = []
+    traffic, phases = all_reduce(spec, 1, 1)
+    runs.append(run_switch(program, spec, traffic, configure(spec, phases)))
+    runs.append(run_switch(program, spec, Traffic((), {}, (Unicast(0, 1, 0, 1),), full=True)))
+    sys.stdout.write(
+        f"lone flit: {runs[0]['latency_cycles']} cycles in a phase (interconnect "
+        f"{latency_cycles(spec)} + {added_cycles(spec)}), {runs[1]['latency_cycles']} at the "
+        "default index\n"
+    )
+    traffic = Traffic((), {}, (Unicast(0, 1, 0, 600),), full=True)
+    options: dict[str, Any] = {
+        "delay": DELAY,
+        "interval_cycles": 2 * spec.protocol.packet_flits,
+        "trace": True,
+    }
+    clean = run_switch(program, spec, traffic, **options)
+    runs.append(clean)
+    # One in 16 flits to the switch is an ack, so one of these is, the others tell credits.
+    places = {"data flit": range(803, 811), "ack": range(200, 216)}
+    for name, at in places.items():
+        found = [
+            run_switch(
+                program,
+                spec,
+                traffic,
+                fault=Fault(port=1, at=place, from_switch=name == "data flit"),
+                **options,
+            )
+            for place in at
+        ]
+        runs += found
+        recoveries = [recovery_cycles(clean, one) for one in found]
+        sys.stdout.write(
+            f"lost {name}: {max(recoveries)} cycles to recover in the worst of {len(found)} "
+            f"places, {sum(recoveries) / len(found):.0f} in the mean, "
+            f"{max(one['resent'] for one in found)} packets sent again at most\n"
+        )
+    return all(one["right"] for one in runs)
+
+
+def main() -> int:
+    """Print a line per run."""
+    spec = sized()
+    program = build_switch(spec)
+    right = [report_times(program, spec)]
+    right += [report_load(sized(packets)) for packets in (6, 7, 8, 9)]
+    right.append(report_volume(program, spec))
+    return int(not all(right))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,75 @@
+"""Tests of fred_hw.control.switch_map."""
+
+import pytest
+
+from fred_hw.control.switch_map import CAUSES, ID, switch_map
+from fred_hw.load import PRESETS, load_spec
+from fred_hw.protocol import ProtocolSpec
+from fred_hw.spec import SwitchSpec
+from fred_hw.switch.table import entry_bits
+
+LARGEST = SwitchSpec(ports=64, middle=8, format="fp32", lanes=256)
+
+
+def test_id_reads_as_letters() -> None:
+    assert f"{ID:08x}" == "46524544"
+    assert ID.to_bytes(4, "big") == b"FRED"
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_constants_are_those_of_the_specification(preset: str) -> None:
+    spec = load_spec(preset)
+    registers = switch_map(spec)
+    shape, flit = registers.register("SHAPE"), registers.register("FLIT")
+    assert {field.name: field.value for field in shape.fields} == {
+        "ports": spec.ports,
+        "middle": spec.middle,
+        "phases": spec.protocol.phases,
+        "packet_flits": spec.protocol.packet_flits,
+    }
+    assert flit.field("data_bytes").value * 8 == spec.data_width
+    assert flit.field("entry_words").value == registers.register("ENTRY").words
+    assert registers.register("ENTRY").total_bits == entry_bits(spec)
+
+
+def test_addresses_are_the_same_for_all_switches() -> None:
+    small, large = switch_map(SwitchSpec(ports=2)), switch_map(LARGEST)
+    assert [(one.name, one.address) for one in small.registers] == [
+        (one.name, one.address) for one in large.registers
+    ]
+
+
+def test_largest_switch_has_room() -> None:
+    # 305 664 bits of configuration, 2 x 64 x 7 of flows, 2 and 1.
+    entry = switch_map(LARGEST).register("ENTRY")
+    assert entry.words == -(-(305664 + 896 + 3) // 32)
+    assert switch_map(LARGEST).address_bits == 16
+
+
+def test_causes_are_the_same_everywhere() -> None:
+    registers = switch_map(SwitchSpec(ports=4))
+    for name in ("ERROR", "IRQ_ENABLE"):
+        assert [field.name for field in registers.register(name).fields] == list(CAUSES)
+    assert registers.register("ERROR_FIRST").field("cause").names == tuple(CAUSES)
+    assert registers.register("ERROR_COUNT").words == len(CAUSES)
+
+
+def test_different_switches_have_different_names() -> None:
+    specs = [
+        SwitchSpec(ports=4),
+        SwitchSpec(ports=5),
+        SwitchSpec(ports=4, middle=2),
+        SwitchSpec(ports=4, lanes=8),
+        SwitchSpec(ports=4, protocol=ProtocolSpec(link=False)),
+        SwitchSpec(ports=4, protocol=ProtocolSpec(phases=5)),
+        SwitchSpec(ports=4, protocol=ProtocolSpec(packet_flits=7)),
+    ]
+    assert len({switch_map(spec).name for spec in specs}) == len(specs)
+
+
+def test_published_memory_holds_28_phases_of_twelve_ports() -> None:
+    # 28 entries of 435 bits are 1522.5 bytes; 29 are 1576.9.
+    assert (
+        "435 bits. The published 1.5 KB hold 28 of them"
+        in switch_map(load_spec("l1-12")).description
+    )

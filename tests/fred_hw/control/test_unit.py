@@ -1,0 +1,270 @@
+"""Contract of fred_hw.control.unit, cycle by cycle, in Amaranth's simulator."""
+
+# Amaranth has no types.
+# pyright: reportAttributeAccessIssue=false, reportArgumentType=false
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from amaranth.sim import Simulator
+
+from fred_hw.control.switch_map import CAUSES, COMMANDS
+from fred_hw.control.unit import ControlUnit
+from fred_hw.protocol import ProtocolSpec
+from fred_hw.spec import SwitchSpec
+
+SPEC = SwitchSpec(ports=3, lanes=1, protocol=ProtocolSpec(phases=5))
+
+
+class Bench:
+    """A control unit in the simulator, its bus driven one access at a time."""
+
+    def __init__(self, spec: SwitchSpec = SPEC) -> None:
+        self.dut: Any = ControlUnit(spec=spec)
+        self.registers = self.dut.registers
+
+    def run(self, test: Callable[[Any], Awaitable[None]]) -> None:
+        simulator = Simulator(self.dut)
+        simulator.add_clock(1e-9)
+        simulator.add_testbench(test)
+        simulator.run()
+
+    async def write(self, ctx: Any, name: str, value: int, index: int = 0) -> int:
+        """Write a register; this ends in the first cycle of ``bvalid``, which is taken."""
+        dut = self.dut
+        ctx.set(dut.s_axil_awaddr, self.registers.register(name).address + 4 * index)
+        ctx.set(dut.s_axil_wdata, value)
+        ctx.set(dut.s_axil_wstrb, 15)
+        for valid in (1, 0):
+            ctx.set(dut.s_axil_awvalid, valid)
+            ctx.set(dut.s_axil_wvalid, valid)
+            ctx.set(dut.s_axil_bready, 1)
+            await ctx.tick()
+        assert ctx.get(dut.s_axil_bvalid)
+        return ctx.get(dut.s_axil_bresp)
+
+    async def read(self, ctx: Any, name: str, index: int = 0) -> int:
+        """Read a register as it is in the cycle after the one in which this starts."""
+        dut = self.dut
+        ctx.set(dut.s_axil_araddr, self.registers.register(name).address + 4 * index)
+        ctx.set(dut.s_axil_rready, 1)
+        for valid in (1, 0):
+            ctx.set(dut.s_axil_arvalid, valid)
+            await ctx.tick()
+        assert ctx.get(dut.s_axil_rvalid)
+        value = ctx.get(dut.s_axil_rdata)
+        await ctx.tick()
+        return value
+
+    async def command(self, ctx: Any, command: str, phase: int) -> None:
+        await self.write(ctx, "PHASE", phase)
+        await ctx.tick()
+        await self.write(ctx, "COMMAND", COMMANDS.index(command))
+
+
+@pytest.mark.parametrize("wait", [0, 1, 9])
+@pytest.mark.parametrize("accepted", [0, 1])
+def test_write_is_high_until_and_with_done(wait: int, accepted: int) -> None:
+    bench = Bench()
+
+    async def test(ctx: Any) -> None:
+        dut = bench.dut
+        await bench.write(ctx, "ENTRY", 0xABCD)
+        await ctx.tick()
+        await bench.command(ctx, "commit", 4)
+        for _ in range(wait):
+            assert (ctx.get(dut.write), ctx.get(dut.number)) == (1, 4)
+            assert ctx.get(dut.entry) == 0xABCD
+            await ctx.tick()
+        assert (ctx.get(dut.write), ctx.get(dut.number), ctx.get(dut.entry)) == (1, 4, 0xABCD)
+        ctx.set(dut.done, 1)
+        ctx.set(dut.accepted, accepted)
+        await ctx.tick()
+        ctx.set(dut.done, 0)
+        assert ctx.get(dut.write) == 0
+        assert await bench.read(ctx, "COMMAND_STATUS") == (0 if accepted else 2)
+
+    bench.run(test)
+
+
+def test_erase_writes_zeros_and_leaves_staging() -> None:
+    bench = Bench()
+
+    async def test(ctx: Any) -> None:
+        await bench.write(ctx, "ENTRY", 0xFFFF)
+        await ctx.tick()
+        await bench.command(ctx, "erase", 2)
+        assert (ctx.get(bench.dut.write), ctx.get(bench.dut.entry)) == (1, 0)
+        ctx.set(bench.dut.done, 1)
+        ctx.set(bench.dut.accepted, 1)
+        await ctx.tick()
+        assert await bench.read(ctx, "ENTRY") == 0xFFFF
+
+    bench.run(test)
+
+
+def test_load_takes_the_entry_two_cycles_after_the_number_has_changed() -> None:
+    bench = Bench()
+
+    async def test(ctx: Any) -> None:
+        dut = bench.dut
+        await bench.write(ctx, "PHASE", 3)
+        await ctx.tick()
+        assert ctx.get(dut.number) == 0
+        await bench.write(ctx, "COMMAND", COMMANDS.index("load"))
+        # With the answer the number changes: cycle 0. Each cycle shows another entry.
+        for cycle in range(5):
+            assert ctx.get(dut.number) == 3
+            assert ctx.get(dut.write) == 0
+            ctx.set(dut.stored, 0x100 + cycle)
+            await ctx.tick()
+            want = 0x102 if cycle >= 2 else 0
+            assert ctx.get(dut.entry) == want
+
+    bench.run(test)
+
+
+@pytest.mark.parametrize("phase", [5, 8, 13, 1 << 31])
+@pytest.mark.parametrize("command", COMMANDS[1:])
+def test_phase_out_of_range_changes_nothing(command: str, phase: int) -> None:
+    bench = Bench()
+
+    async def test(ctx: Any) -> None:
+        dut = bench.dut
+        ctx.set(dut.stored, 0x55)
+        await bench.command(ctx, command, phase)
+        for _ in range(6):
+            assert (ctx.get(dut.write), ctx.get(dut.number), ctx.get(dut.entry)) == (0, 0, 0)
+            await ctx.tick()
+        assert await bench.read(ctx, "COMMAND_STATUS") == 2
+        assert await bench.read(ctx, "ERROR") == 1 << list(CAUSES).index("configuration")
+
+    bench.run(test)
+
+
+async def sampled(
+    bench: Bench, ctx: Any, name: str, index: int, cycle: int, events: dict[str, int]
+) -> int:
+    """Give events in cycle 0, and return what a register is in another cycle, 0 or later."""
+    dut, found = bench.dut, 0
+    for now in range(-1, cycle + 2):
+        for member, value in events.items():
+            ctx.set(getattr(dut, member), value * (now == 0))
+        ctx.set(dut.s_axil_araddr, bench.registers.register(name).address + 4 * index)
+        ctx.set(dut.s_axil_arvalid, now == cycle - 1)
+        ctx.set(dut.s_axil_rready, 1)
+        assert ctx.get(dut.s_axil_rvalid) == (now == cycle + 1)
+        found = ctx.get(dut.s_axil_rdata)
+        await ctx.tick()
+    return found
+
+
+KIND = list(CAUSES).index("kind")
+
+
+@pytest.mark.parametrize(
+    ("events", "name", "index", "latency", "want"),
+    [
+        ({"error_kind": 0b110}, "ERROR", 0, 1, 1 << KIND),
+        ({"error_kind": 0b110}, "ERROR_FIRST", 0, 1, 1 | KIND << 8 | 1 << 16),
+        ({"error_kind": 0b110}, "ERROR_COUNT", KIND, 2, 2),
+        ({"starts": 1}, "PHASE_STARTS", 0, 1, 1),
+        ({"preempts": 1}, "PREEMPTIONS", 0, 1, 1),
+        ({"reconfigures": 1}, "RECONFIGURATION_CYCLES", 0, 1, 1),
+        ({"flits_in": 0b110}, "FLITS_IN", 2, 1, 1),
+        ({"gone_back": 0b010}, "GONE_BACK", 1, 1, 1),
+    ],
+)
+def test_events_show_after_the_stated_cycles(
+    events: dict[str, int], name: str, index: int, latency: int, want: int
+) -> None:
+    async def test(ctx: Any) -> None:
+        for cycle in range(latency + 1):
+            for clear in (4, 2):
+                await bench.write(ctx, "CONTROL", clear)
+                await ctx.tick()
+            found = await sampled(bench, ctx, name, index, cycle, events)
+            assert found == (want if cycle >= latency else 0)
+
+    bench = Bench()
+    bench.run(test)
+
+
+def test_interrupt_rises_two_cycles_after_an_error_that_is_enabled() -> None:
+    bench = Bench()
+
+    async def test(ctx: Any) -> None:
+        dut = bench.dut
+        await bench.write(ctx, "IRQ_ENABLE", 1 << KIND)
+        await ctx.tick()
+        ctx.set(dut.error_length, 1)
+        await ctx.tick()
+        ctx.set(dut.error_length, 0)
+        for _ in range(3):
+            assert ctx.get(dut.irq) == 0
+            await ctx.tick()
+        ctx.set(dut.error_kind, 1)
+        await ctx.tick()
+        ctx.set(dut.error_kind, 0)
+        assert ctx.get(dut.irq) == 0
+        await ctx.tick()
+        assert ctx.get(dut.irq) == 1
+
+    bench.run(test)
+
+
+@pytest.mark.parametrize(
+    ("events", "cause", "port"),
+    [
+        ({"error_phase": 0b100, "error_stuck": 0b001}, "phase", 2),
+        ({"error_stuck": 0b110, "error_overflow": 0b100}, "overflow", 2),
+        ({"error_length": 0b111, "error_kind": 0b111}, "length", 0),
+    ],
+)
+def test_first_error_is_that_of_the_lowest_cause_and_port(
+    events: dict[str, int], cause: str, port: int
+) -> None:
+    bench = Bench()
+
+    async def test(ctx: Any) -> None:
+        want = 1 | list(CAUSES).index(cause) << 8 | port << 16
+        assert await sampled(bench, ctx, "ERROR_FIRST", 0, 2, events) == want
+        # Others do not replace it.
+        assert await sampled(bench, ctx, "ERROR_FIRST", 0, 2, {"error_phase": 0b010}) == want
+
+    bench.run(test)
+
+
+@pytest.mark.parametrize("by_control", [True, False])
+def test_error_in_the_cycle_of_clearing_is_the_first_one(by_control: bool) -> None:
+    bench = Bench()
+
+    async def test(ctx: Any) -> None:
+        dut = bench.dut
+        await sampled(bench, ctx, "ERROR_FIRST", 0, 1, {"error_phase": 0b001})
+        name, value = ("CONTROL", 4) if by_control else ("ERROR_FIRST", 1)
+        ctx.set(dut.s_axil_awaddr, bench.registers.register(name).address)
+        ctx.set(dut.s_axil_wdata, value)
+        ctx.set(dut.s_axil_wstrb, 15)
+        ctx.set(dut.s_axil_bready, 1)
+        for cycle in range(3):
+            ctx.set(dut.s_axil_awvalid, cycle == 0)
+            ctx.set(dut.s_axil_wvalid, cycle == 0)
+            ctx.set(dut.error_stuck, 0b100 * (cycle == 1))
+            await ctx.tick()
+        stuck = list(CAUSES).index("stuck")
+        assert await bench.read(ctx, "ERROR_FIRST") == 1 | stuck << 8 | 2 << 16
+        assert await bench.read(ctx, "ERROR_COUNT", stuck) == 1
+        bits = 1 << stuck | (0 if by_control else 1)
+        assert await bench.read(ctx, "ERROR") == bits
+
+    bench.run(test)
+
+
+def test_each_spec_has_ports_of_its_size() -> None:
+    wide = ControlUnit(spec=SwitchSpec(ports=12, protocol=ProtocolSpec(phases=64)))
+    assert (len(wide.number), len(wide.active_phase), len(wide.error_kind)) == (6, 7, 12)
+    single = ControlUnit(spec=SwitchSpec(ports=2, protocol=ProtocolSpec(phases=1)))
+    assert (len(single.number), len(single.active_phase), len(single.dropped)) == (1, 1, 2)
+    assert len(single.entry) == len(single.stored) == 15

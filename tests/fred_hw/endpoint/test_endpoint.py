@@ -1,0 +1,443 @@
+"""Tests of fred_hw.endpoint.endpoint: cycle by cycle, flit by flit."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from amaranth.sim import Simulator
+
+from fred_hw.endpoint.endpoint import Endpoint
+from fred_hw.protocol import HEADER_BITS, KINDS, ProtocolSpec
+from fred_hw.spec import SwitchSpec
+from testbench.endpoint import Flit, FlitCodec
+
+DATA, ACK, NACK, CREDIT, SYNC, ASK = range(len(KINDS))
+MP, PP, DP = range(3)
+SPEC = SwitchSpec(
+    ports=4,
+    lanes=2,
+    protocol=ProtocolSpec(
+        phases=6,
+        packet_flits=4,
+        buffer_packets=3,
+        round_trip_cycles=8,
+        ack_interval=3,
+        window_packets=8,
+        timeout_cycles=300,
+        idle_cycles=10,
+        patience_cycles=12,
+    ),
+)
+CODEC = FlitCodec(SPEC)
+LIMITS = 1 << SPEC.protocol.fields(4)["ticket"]
+PHASES = (1, 4, SPEC.protocol.online)
+PEERS = (0, 0, 2)
+
+Fields = dict[str, int]
+
+
+@dataclass
+class Run:
+    """What to do to an endpoint, and what it does.
+
+    ``flits`` come from the link, each in the cycle that is its key; ``packets`` go in per circuit
+    from ``start`` on; from the cycles of ``phases`` on those are the flows. ``sent`` are cycle and
+    fields of flits to the link, ``received`` cycle, circuit, payload and end of flits given.
+    ``watch`` maps names of strobes to cycles.
+    """
+
+    cycles: int
+    flits: dict[int, Flit] = field(default_factory=dict)
+    packets: dict[int, list[list[int]]] = field(default_factory=dict)
+    start: dict[int, int] = field(default_factory=dict)
+    clear: int = -1
+    phases: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    ready: Callable[[int], bool] = lambda cycle: True
+    takes: Callable[[int], bool] = lambda cycle: True
+    offers: Callable[[int], bool] = lambda cycle: True
+    react: Callable[[int, Fields], Sequence[tuple[int, Flit]]] | None = None
+    taken: list[int] = field(default_factory=list)
+    sent: list[tuple[int, Fields]] = field(default_factory=list)
+    received: list[tuple[int, int, int, int]] = field(default_factory=list)
+    watch: dict[str, list[int]] = field(default_factory=dict)
+
+    def of(self, *kinds: int) -> list[Fields]:
+        return [fields for _, fields in self.sent if fields["kind"] in kinds]
+
+
+def run(**options: Any) -> Run:
+    """Carry out a run in Amaranth's simulator."""
+    one = Run(**options)
+    dut: Any = Endpoint(spec=SPEC)
+    queues = {
+        circuit: [
+            (flit, k == len(packet) - 1) for packet in packets for k, flit in enumerate(packet)
+        ]
+        for circuit, packets in one.packets.items()
+    }
+
+    async def bench(ctx: Any) -> None:
+        for cycle in range(one.cycles):
+            if cycle in {0, *one.phases}:
+                for k, phase in enumerate(one.phases.get(cycle, PHASES)):
+                    for side in ("send", "receive"):
+                        ctx.set(getattr(dut, f"{side}_phase")[k], phase)
+                        ctx.set(getattr(dut, f"{side}_peer")[k], PEERS[k])
+            flit = one.flits.get(cycle)
+            ctx.set(dut.s_axis_tvalid, flit is not None)
+            if flit is not None:
+                ctx.set(dut.s_axis_tdata, flit.data)
+                ctx.set(dut.s_axis_tuser, flit.user)
+            ctx.set(dut.m_axis_tready, one.ready(cycle))
+            for name in ("send_clear", "receive_clear"):
+                ctx.set(getattr(dut, name), 7 if cycle == one.clear else 0)
+            for k in range(3):
+                here = bool(queues.get(k)) and cycle >= one.start.get(k, 0) and one.offers(cycle)
+                ctx.set(dut.send[k].valid, here)
+                if here:
+                    ctx.set(dut.send[k].data, queues[k][0][0])
+                    ctx.set(dut.send[k].last, queues[k][0][1])
+                ctx.set(dut.receive[k].ready, one.takes(cycle))
+            look(ctx, cycle)
+            await ctx.tick()
+
+    def look(ctx: Any, cycle: int) -> None:
+        for k in range(3):
+            if ctx.get(dut.send[k].valid & dut.send[k].ready):
+                queues[k].pop(0)
+                one.taken.append(cycle)
+            if ctx.get(dut.receive[k].valid & dut.receive[k].ready):
+                word = ctx.get(dut.receive[k].data), ctx.get(dut.receive[k].last)
+                one.received.append((cycle, k, *word))
+        if ctx.get(dut.m_axis_tvalid & dut.m_axis_tready):
+            user = ctx.get(dut.m_axis_tuser)
+            flit = Flit(
+                user & ((1 << HEADER_BITS) - 1),
+                ctx.get(dut.m_axis_tdata),
+                user >> HEADER_BITS,
+                bool(ctx.get(dut.m_axis_tlast)),
+            )
+            fields = CODEC.unpack(flit)
+            assert flit == CODEC.pack(flit.data, **fields)
+            one.sent.append((cycle, {**fields, "data": flit.data}))
+            if one.react is not None:
+                one.flits.update(dict(one.react(cycle, fields)))
+        for name in ("idle", "gone_back", "dropped", "unknown", "kind_error", "length_error"):
+            if ctx.get(getattr(dut, name)):
+                one.watch.setdefault(name, []).append(cycle)
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-9)
+    simulator.add_testbench(bench)
+    simulator.run()
+    return one
+
+
+def data(number: int, *payload: int, circuit: int = MP, ticket: int | None = None) -> list[Flit]:
+    """Return the flits of a packet to the endpoint."""
+    return [
+        CODEC.pack(
+            word,
+            kind=DATA,
+            circuit=circuit,
+            phase=PHASES[circuit],
+            peer=PEERS[circuit],
+            sequence=number,
+            index=k,
+            last=len(payload) - 1,
+            ticket=(number if ticket is None else ticket) % LIMITS,
+        )
+        for k, word in enumerate(payload)
+    ]
+
+
+def message(kind: int, number: int = 0, circuit: int = MP) -> Flit:
+    return CODEC.pack(
+        kind=kind, circuit=3, phase=PHASES[circuit], peer=PEERS[circuit], sequence=number
+    )
+
+
+def credit(circuit: int, limit: int) -> Flit:
+    return CODEC.pack(kind=CREDIT, circuit=3, credit_circuit=circuit, credit_limit=limit % LIMITS)
+
+
+def at(first: int, flits: Sequence[Flit]) -> dict[int, Flit]:
+    return dict(enumerate(flits, start=first))
+
+
+def begun(one: Run) -> list[tuple[int, int]]:
+    """Return circuit and number of the packets sent, one after the other."""
+    return [(f["circuit"], f["sequence"]) for f in one.of(DATA) if f["index"] == 0]
+
+
+def test_endpoint_without_link_layer_is_refused() -> None:
+    bare = SPEC.with_changes(protocol={"link": False, "round_trip_cycles": 8})
+    with pytest.raises(ValueError, match=r"^protocol\.link must be True for Endpoint, not False$"):
+        Endpoint(spec=bare)
+
+
+def test_packet_leaves_five_cycles_after_its_last_flit() -> None:
+    one = run(cycles=20, packets={MP: [[5, 6, 7]]}, start={MP: 2})
+    assert one.taken == [2, 3, 4]
+    assert [cycle for cycle, _ in one.sent] == [9, 10, 11]
+    assert [fields["data"] for fields in one.of(DATA)] == [5, 6, 7]
+    for index, fields in enumerate(one.of(DATA)):
+        assert (
+            fields.items()
+            >= {
+                "circuit": MP,
+                "phase": 1,
+                "sequence": 0,
+                "index": index,
+                "last": 2,
+                "ticket": 0,
+                "credit_circuit": 3,
+            }.items()
+        )
+
+
+def test_flit_is_given_two_cycles_after_it_came() -> None:
+    one = run(cycles=10, flits=at(2, data(0, 8, 9, circuit=DP)))
+    assert one.received == [(4, DP, 8, 0), (5, DP, 9, 1)]
+
+
+def test_packets_without_last_end_at_the_largest_size() -> None:
+    one = run(cycles=30, packets={PP: [list(range(6))]})
+    assert [(f["index"], f["last"]) for f in one.of(DATA)] == [
+        *((k, 3) for k in range(4)),
+        (0, 1),
+        (1, 1),
+    ]
+
+
+def test_urgent_circuit_goes_first_but_cuts_no_packet() -> None:
+    packets = {k: [[10 * k + n] * 4 for n in range(3)] for k in range(3)}
+    one = run(cycles=80, packets=packets, start={DP: 0, PP: 0, MP: 6})
+    assert begun(one)[:3] == [(PP, 0), (PP, 1), (MP, 0)]
+    assert begun(one)[3:] == [(MP, 1), (MP, 2), (PP, 2), (DP, 0), (DP, 1), (DP, 2)]
+    indices = [f["index"] for f in one.of(DATA)]
+    assert indices == [0, 1, 2, 3] * 9
+    cycles = [cycle for cycle, f in one.sent if f["kind"] == DATA]
+    assert cycles == list(range(cycles[0], cycles[0] + 36))
+
+
+def test_no_more_packets_than_credits() -> None:
+    packets = {MP: [[n] for n in range(6)]}
+    one = run(cycles=100, packets=packets, flits={60: credit(MP, 4)})
+    assert [f["ticket"] for f in one.of(DATA)] == [0, 1, 2, 3]
+    fourth = [cycle for cycle, f in one.sent if f["kind"] == DATA][3]
+    assert 60 < fourth <= 70
+
+
+def test_missing_credits_are_asked_for_with_the_next_ticket() -> None:
+    # All are acknowledged, so that nothing is sent again.
+    one = run(cycles=400, packets={PP: [[1], [2]]}, flits={30: message(ACK, 2, PP)})
+    assert [(f["circuit"], f["ticket"]) for f in one.of(SYNC)] == [(PP, 2)]
+    cycle = next(cycle for cycle, f in one.sent if f["kind"] == SYNC)
+    assert 300 < cycle < 330
+
+
+def test_busy_circuits_make_way_for_the_question_of_a_blocked_one() -> None:
+    limit = {"next": 3}
+
+    def tell(cycle: int, fields: Fields) -> list[tuple[int, Flit]]:
+        # The neighbour frees the room of PP at once, and acknowledges it; MP is forgotten.
+        if fields["kind"] == DATA and fields["circuit"] == PP and fields["index"] == 3:
+            limit["next"] += 1
+            return [
+                (cycle + 1, credit(PP, limit["next"])),
+                (cycle + 2, message(ACK, (fields["sequence"] + 1) % 32, PP)),
+            ]
+        return []
+
+    one = run(
+        cycles=700,
+        packets={MP: [[1]] * 3, PP: [[n] * 4 for n in range(200)]},
+        flits={40: message(ACK, 3, MP)},
+        react=tell,
+    )
+    syncs = [cycle for cycle, f in one.sent if f["kind"] == SYNC and f["circuit"] == MP]
+    assert len(syncs) == 2
+    # It costs the others little.
+    assert sum(cycle > 20 for cycle, f in one.sent if f["kind"] == DATA) > 0.85 * 680
+
+
+def test_sync_is_answered_even_if_nothing_changed() -> None:
+    sync = CODEC.pack(kind=SYNC, circuit=DP, ticket=0)
+    one = run(cycles=20, flits={3: sync})
+    assert [(f["credit_circuit"], f["credit_limit"]) for f in one.of(CREDIT)] == [(DP, 3)]
+
+
+def test_room_is_told_when_it_is_there() -> None:
+    packets = [flit for n in range(3) for flit in data(n, n, n, n, n)]
+    one = run(cycles=60, flits=at(0, packets), takes=lambda cycle: cycle >= 30)
+    limits = [(cycle, f["credit_limit"]) for cycle, f in one.sent if f["credit_circuit"] == MP]
+    # Three packets fill the room; then a packet is taken in four cycles.
+    assert [limit for _, limit in limits] == [4, 5, 6]
+    assert all(cycle > 30 for cycle, _ in limits)
+
+
+def test_acks_come_after_an_interval_and_when_it_is_quiet() -> None:
+    flits = [flit for n in range(3) for flit in data(n, n)] + data(3, 3)
+    one = run(cycles=60, flits=at(0, flits))
+    acks = [(cycle, f["sequence"]) for cycle, f in one.sent if f["kind"] == ACK]
+    assert [number for _, number in acks] == [3, 4]
+    assert acks[0][0] < 8
+    assert acks[1][0] >= 3 + SPEC.protocol.idle_cycles
+
+
+def test_packets_that_came_before_are_acknowledged_again() -> None:
+    first = data(0, 4)
+    one = run(cycles=80, flits={0: first[0], 40: data(0, 4, ticket=1)[0]})
+    assert [f["sequence"] for f in one.of(ACK)] == [1, 1]
+    assert len(one.received) == 1
+
+
+def test_nack_for_the_first_packet_that_is_ahead_and_again_later() -> None:
+    flits = {2 * n: data(n, n)[0] for n in range(1, 8)} | {20: data(2, 2, ticket=8)[0]}
+    one = run(cycles=60, flits=flits)
+    nacks = [(cycle, f["sequence"], f["phase"]) for cycle, f in one.sent if f["kind"] == NACK]
+    assert [nack[1:] for nack in nacks] == [(0, 1), (0, 1)]
+    assert nacks[1][0] - nacks[0][0] >= SPEC.protocol.patience_cycles
+    assert not one.received
+
+
+def test_lost_flit_is_noticed_at_the_next_one_of_the_packet() -> None:
+    packet = data(0, 1, 2, 3, 4)
+    one = run(cycles=40, flits={0: packet[0], 2: packet[2], 3: packet[3], 20: packet[0]})
+    nacks = [cycle for cycle, f in one.sent if f["kind"] == NACK]
+    assert len(nacks) == 1
+    assert nacks[0] <= 6
+
+
+def test_what_came_of_a_packet_before_is_passed_over() -> None:
+    again = data(0, 1, 2, 3, 4, ticket=1)
+    one = run(cycles=40, flits={**at(0, data(0, 1, 2, 3, 4)[:2]), **at(20, again)})
+    assert [word[2:] for word in one.received] == [(1, 0), (2, 0), (3, 0), (4, 1)]
+
+
+def test_damaged_flit_is_dropped() -> None:
+    flit = data(0, 1)[0]
+    broken = Flit(flit.header, flit.data, flit.crc ^ 1)
+    stomped = Flit(flit.header, flit.data, flit.crc ^ 0xFFFFFFFF)
+    one = run(cycles=30, flits={0: broken, 1: stomped, 5: message(ASK)})
+    assert not one.received
+    assert one.watch["dropped"] == [1, 2]
+    assert [f["sequence"] for f in one.of(ACK, NACK)] == [0, 0]
+
+
+@pytest.mark.parametrize("circuit", [MP, DP])
+def test_ask_is_answered_by_ack_and_nack(circuit: int) -> None:
+    flits = at(0, data(0, 1, circuit=circuit)) | {5: message(ASK, circuit=circuit)}
+    one = run(cycles=30, flits=flits)
+    answers = one.of(ACK, NACK)
+    assert [(f["kind"], f["sequence"]) for f in answers] == [(ACK, 1), (NACK, 1)]
+    assert {(f["phase"], f["peer"]) for f in answers} == {(PHASES[circuit], PEERS[circuit])}
+
+
+def test_nack_sends_packets_again_with_new_tickets() -> None:
+    one = run(
+        cycles=120,
+        packets={MP: [[n] for n in range(3)]},
+        flits={30: message(NACK, 1), 31: credit(MP, 6)},
+    )
+    assert [(f["sequence"], f["ticket"]) for f in one.of(DATA)] == [
+        (0, 0),
+        (1, 1),
+        (2, 2),
+        (1, 3),
+        (2, 4),
+    ]
+    assert len(one.watch["gone_back"]) == 1
+
+
+def test_nack_for_another_packet_changes_nothing() -> None:
+    flits = {30: message(NACK, 3), 31: message(NACK, 4), 32: message(NACK, 31)}
+    one = run(cycles=120, packets={MP: [[n] for n in range(3)]}, flits=flits)
+    assert len(one.of(DATA)) == 3
+    assert "gone_back" not in one.watch
+
+
+def test_without_acks_the_oldest_packet_is_sent_again() -> None:
+    one = run(
+        cycles=400,
+        packets={MP: [[n] for n in range(3)]},
+        flits={20: credit(MP, 6), 50: message(ACK, 1)},
+    )
+    cycles = [cycle for cycle, f in one.sent if f["kind"] == DATA]
+    assert [f["sequence"] for f in one.of(DATA)] == [0, 1, 2, 1, 2]
+    assert 350 < cycles[3] < 365
+
+
+def test_window_ends_at_what_is_not_acknowledged() -> None:
+    free = {20 + n: credit(MP, n + 3) for n in range(1, 9)}
+    one = run(cycles=200, packets={MP: [[n] for n in range(12)]}, flits=free)
+    assert [f["sequence"] for f in one.of(DATA)] == list(range(8))
+    free[100] = message(ACK, 3)
+    one = run(cycles=200, packets={MP: [[n] for n in range(12)]}, flits=free)
+    assert [f["sequence"] for f in one.of(DATA)] == list(range(11))
+
+
+def test_clear_starts_the_numbers_at_0() -> None:
+    flits = {0: data(0, 1)[0], 20: message(ACK, 1), 40: data(0, 2, ticket=1)[0]}
+    one = run(cycles=90, packets={MP: [[3]]}, flits=flits, clear=30)
+    assert [word[2] for word in one.received] == [1, 2]
+    assert [f["sequence"] for f in one.of(ACK)] == [1, 1]
+    again = run(cycles=90, packets={MP: [[3], [4]]}, flits={20: message(ACK, 2)}, clear=30)
+    assert [f["sequence"] for f in again.of(DATA)] == [0, 1]
+
+
+def test_flow_that_no_receiver_has_is_reported() -> None:
+    fields = {"kind": DATA, "circuit": MP, "phase": 3}
+    one = run(cycles=20, flits={2: CODEC.pack(7, **fields)})
+    assert one.watch["unknown"] == [3]
+    assert not one.received and not one.of(ACK, NACK)
+    online = {"kind": DATA, "circuit": DP, "phase": PHASES[DP], "peer": 1}
+    assert run(cycles=20, flits={2: CODEC.pack(7, **online)}).watch["unknown"] == [3]
+
+
+def test_offered_flits_stay_until_they_are_taken() -> None:
+    one = run(
+        cycles=200,
+        packets={MP: [[n] * 4 for n in range(3)]},
+        flits=at(5, data(0, 1)) | {9: message(ASK)},
+        ready=lambda cycle: cycle % 3 == 0,
+    )
+    assert [f["data"] for f in one.of(DATA)] == [n for n in range(3) for _ in range(4)]
+    assert {f["sequence"] for f in one.of(ACK, NACK)} == {1}
+
+
+OTHER = (2, 3, 5)
+
+
+def test_flow_goes_on_with_the_number_that_it_had_come_to() -> None:
+    flits = {10: data(0, 7)[0], 20: message(ACK, 1), 90: data(1, 8, ticket=1)[0]}
+    one = run(
+        cycles=160,
+        packets={MP: [[1], [2]]},
+        start={MP: 0},
+        flits=flits,
+        phases={30: OTHER, 80: PHASES},
+        offers=lambda cycle: cycle < 2 or cycle > 85,
+    )
+    assert [f["sequence"] for f in one.of(DATA)] == [0, 1]
+    assert [word[2] for word in one.received] == [7, 8]
+    assert [f["sequence"] for f in one.of(ACK)] == [1, 2]
+
+
+def test_ack_that_waits_is_sent_when_the_flow_changes() -> None:
+    one = run(cycles=30, flits={2: data(0, 7)[0]}, phases={6: OTHER})
+    acks = [(cycle, f["phase"], f["sequence"]) for cycle, f in one.sent if f["kind"] == ACK]
+    assert [ack[1:] for ack in acks] == [(1, 1)]
+    assert acks[0][0] <= 9
+
+
+def test_flow_that_had_its_turn_is_answered() -> None:
+    flits = {2: data(0, 7)[0], 30: message(ASK), 40: data(0, 7, ticket=1)[0]}
+    one = run(cycles=60, flits=flits, phases={20: OTHER})
+    said = [(f["kind"], f["phase"], f["sequence"]) for f in one.of(ACK, NACK)]
+    # When it was quiet, to the ask, and to the packet that came again.
+    assert said == [(ACK, 1, 1), (ACK, 1, 1), (NACK, 1, 1), (ACK, 1, 1)]
+    assert "unknown" not in one.watch
+    assert len(one.received) == 1

@@ -1,0 +1,155 @@
+"""Tests of gen.design for whole switches: lint, other tools, and what lies beside the Verilog."""
+
+import json
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from fred_hw.datapath.interconnect import latency_cycles
+from fred_hw.load import load_spec
+from fred_hw.protocol import ProtocolSpec
+from fred_hw.spec import SwitchSpec
+from gen.design import Design, generate
+from gen.write import write_files
+from testbench.tools import icarus_bin, verilator_bin
+
+SPECS = {
+    "two ports": SwitchSpec(ports=2, lanes=1, format="int8", protocol=ProtocolSpec(phases=1)),
+    "four ports": SwitchSpec(ports=4, lanes=2),
+    "four ports, bare": SwitchSpec(ports=4, lanes=2, protocol=ProtocolSpec(link=False)),
+    "five ports, odd sizes": SwitchSpec(
+        ports=5,
+        lanes=1,
+        middle=2,
+        format="bf16",
+        protocol=ProtocolSpec(phases=5, packet_flits=3, buffer_packets=17),
+    ),
+    "five ports, odd sizes, bare": SwitchSpec(
+        ports=5,
+        lanes=1,
+        protocol=ProtocolSpec(link=False, phases=3, packet_flits=1),
+    ),
+}
+
+each = pytest.mark.parametrize("name", SPECS)
+
+
+@cache
+def design_of(name: str) -> Design:
+    return generate(SPECS[name], level="switch")
+
+
+def run(command: list[str | Path], folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.sim
+@each
+def test_verilator_finds_nothing_beyond_the_waivers(name: str, tmp_path: Path) -> None:
+    design = design_of(name)
+    write_files(design.files(), tmp_path)
+    folder = verilator_bin()
+    assert folder is not None
+    files = [f"{design.name}.vlt", f"{design.name}.v"]
+    command = [folder / "verilator", "--lint-only", "-Wall", "--top-module", design.name, *files]
+    said = run(command, tmp_path)
+    assert (said.returncode, said.stderr) == (0, "")
+
+
+@pytest.mark.sim
+@each
+def test_icarus_accepts_it_as_verilog_2005(name: str, tmp_path: Path) -> None:
+    design = design_of(name)
+    write_files(design.files(), tmp_path)
+    folder = icarus_bin()
+    assert folder is not None
+    command = [folder / "iverilog", "-g2005", "-Wall", "-t", "null", f"{design.name}.v"]
+    said = run(command, tmp_path)
+    assert said.returncode == 0, said.stderr
+
+
+@each
+def test_yosys_accepts_it(name: str, tmp_path: Path) -> None:
+    from pyosys import libyosys as yosys  # pyright: ignore[reportAttributeAccessIssue]
+
+    design = design_of(name)
+    write_files(design.files(), tmp_path)
+    circuit = yosys.Design()
+    for command in (
+        f"tee -q read_verilog {tmp_path / design.name}.v",
+        f"tee -q hierarchy -check -top {design.name}",
+        "tee -q proc",
+        f"tee -q -o {tmp_path / 'check.txt'} check -assert",
+    ):
+        yosys.run_pass(command, circuit)
+    assert "found and reported 0 problems" in (tmp_path / "check.txt").read_text().lower()
+
+
+@each
+def test_each_module_is_written_once(name: str) -> None:
+    design = design_of(name)
+    heads = [line.split("(")[0] for line in design.verilog.splitlines() if line[:7] == "module "]
+    assert sorted(heads) == sorted(f"module {module}" for module in design.modules)
+    assert design.modules[f"input_port_{_ports(name)}"] == SPECS[name].ports
+
+
+def _ports(name: str) -> str:
+    spec = SPECS[name]
+    return f"w{spec.data_width}_p{spec.ports}_{spec.protocol.suffix}"
+
+
+@each
+def test_text_depends_on_the_specification_alone(name: str) -> None:
+    assert generate(SPECS[name], level="switch").files() == design_of(name).files()
+
+
+@each
+def test_manifest_places_every_field(name: str) -> None:
+    design, spec = design_of(name), SPECS[name]
+    manifest = json.loads(design.files()[f"{design.name}.json"])
+    assert SwitchSpec.model_validate(manifest["spec"]) == spec
+    assert manifest["level"] == "switch"
+    assert manifest["latency_cycles"] == latency_cycles(spec) + (6 if spec.protocol.link else 4)
+    widths = {port["name"]: port["width"] for port in manifest["ports"]}
+    user = manifest["streams"]["tuser"]
+    assert widths["s0_axis_tuser"] == max(low + width for low, width in user.values())
+    assert ("crc" in user) == spec.protocol.link
+    entry = manifest["entry"]
+    assert entry["inputs"][0] == entry["configuration"][1] == manifest["configuration"]["width"]
+    assert manifest["registers"]["ENTRY"]["words"] == -(-sum(entry["used"]) // 32)
+
+
+def test_header_has_the_offsets_of_the_manifest() -> None:
+    design = design_of("four ports")
+    files = design.files()
+    offset = design.manifest["registers"]["COMMAND"]["offset"]
+    assert f"#define FRED_COMMAND_OFFSET UINT32_C({offset:#05x})" in next(
+        text for name, text in files.items() if name.endswith("_registers.h")
+    )
+
+
+def test_whole_switch_and_interconnect_have_names_of_their_own() -> None:
+    spec = SPECS["four ports"]
+    whole, inner = design_of("four ports"), generate(spec)
+    assert not set(whole.files()) & set(inner.files())
+    assert set(inner.modules) < set(whole.modules)
+
+
+def test_unknown_level_is_refused() -> None:
+    with pytest.raises(ValueError, match="level must be one of interconnect, switch, not 'wafer'"):
+        generate(SPECS["four ports"], level="wafer")
+
+
+@pytest.mark.slow
+def test_largest_chiplet_holds_the_phases_of_the_published_memory() -> None:
+    spec = load_spec("l1-12", {"protocol.phases": 28, "lanes": 4})
+    design = generate(spec, level="switch")
+    assert design.manifest["phases"] == {"entries": 28, "in_1536_bytes": 28}
+
+
+def test_interconnect_does_not_depend_on_the_protocol() -> None:
+    spec = SPECS["four ports"]
+    changed = spec.with_changes(protocol=ProtocolSpec(phases=3).model_dump())
+    assert generate(changed).files() == generate(spec).files()
