@@ -29,11 +29,12 @@ test-fast: $(STAMP) ## the tests of the edit loop
 demo: $(STAMP) ## from a specification to a wafer, into build/demo
 	@bash scripts/demo.sh
 
-bench: $(STAMP) ## measure: routing, generator, wafer, link
+bench: $(STAMP) ## measure: routing, generator, wafer, link, switch
 	$(BIN)/python tests/bench/bench_routing.py
 	$(BIN)/python tests/bench/bench_generator.py
 	$(BIN)/python tests/bench/bench_wafer.py
 	$(BIN)/python tests/bench/bench_link.py
+	$(BIN)/python tests/bench/bench_switch.py
 
 fidelity: $(STAMP) ## print the experiments of docs/fidelity.md (2 minutes)
 	$(BIN)/python docs/experiments/sweeps.py

@@ -79,7 +79,9 @@ async def lone_flit_takes_the_latency_that_is_stated(dut: Any) -> None:
 async def links_carry_data_at_full_load(dut: Any) -> None:
     """Measure ``efficiency`` on the links from the switch in an all-reduce of all ports.
 
-    Shares are those of the cycles from the first to the last data flit of a port.
+    Shares are those of the cycles from the first ack on a link to the last one between data flits,
+    that one left out, so that each ack counts with the packets it is for; without the link layer
+    from the first data flit to the last.
     """
     phase, count = everyone(), 80
     bench, rng = await started(dut, 0.0, [phase])
@@ -88,15 +90,18 @@ async def links_carry_data_at_full_load(dut: Any) -> None:
     cycles = 0
     kinds: Counter[str] = Counter()
     for watch in bench.outputs:
-        beats = bench.data(watch)
-        first, last = beats[0].cycle, beats[-1].cycle
-        cycles += last - first + 1
-        for beat in watch.beats:
-            if first <= beat.cycle <= last:
-                kind = bench.codec.unpack(beat.flit)["kind"] if PROTOCOL.link else 0
-                kinds[KINDS[kind]] += 1
+        assert len(bench.data(watch)) == count * MOST
+        seen = [
+            (beat.cycle, KINDS[bench.codec.unpack(beat.flit)["kind"] if PROTOCOL.link else 0])
+            for beat in watch.beats
+        ]
+        busy = max(cycle for cycle, kind in seen if kind == "data")
+        marks = "ack" if PROTOCOL.link else "data"
+        ends = [cycle for cycle, kind in seen if kind == marks and cycle <= busy]
+        first, last = ends[0], ends[-1] + (not PROTOCOL.link)
+        cycles += last - first
+        kinds.update(kind for cycle, kind in seen if first <= cycle < last)
     data = kinds["data"] / cycles
-    assert kinds["data"] == PORTS * count * MOST
     record(
         efficiency={
             "data_flits_per_cycle": data,

@@ -212,7 +212,9 @@ class FlowReceiver(Unit):
             m.d.sync += due_nack.eq(0)
         with m.If(asked & ask_here):
             m.d.sync += due_ack.eq(1)
-        with m.If((asked & ask_here) | (lost & ~came & (patience == 0))):
+        # While packets come, a nack would only have them sent twice.
+        quiet = idle == protocol.idle_cycles
+        with m.If((asked & ask_here & quiet) | (lost & ~came & (patience == 0))):
             m.d.sync += due_nack.eq(1)
         with m.If(self.clear | ledger.changed):
             m.d.sync += [due_ack.eq(0), due_nack.eq(0), unsaid.eq(0), patience.eq(0)]

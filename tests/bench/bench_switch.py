@@ -49,7 +49,7 @@ def sized(buffer_packets: int = 9) -> SwitchSpec:
 def report_volume(program: Path, spec: SwitchSpec) -> bool:
     """Print the long runs; return whether all was right."""
     table = phase_table(random.Random(1), spec, spec.protocol.phases)
-    traffic = random_traffic(spec, table, flits=10_000_000)
+    traffic = random_traffic(spec, table, flits=10_100_000)
     right = True
     for name, faults in {"20 % stalls": 0, "20 % stalls, faults": 1000}.items():
         begin = time.perf_counter()

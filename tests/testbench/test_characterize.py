@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from fred_hw.load import load_spec
+from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from testbench.characterize import characterize
 from testbench.cosimulation import cosimulate
@@ -45,3 +46,12 @@ def test_cycles_follow_the_pipeline_registers(tmp_path: Path) -> None:
     assert record["latency_cycles"] == 12
     assert record["throughput_flits_per_cycle"] == 1.0
     assert record["reconfiguration_cycles"] == 0
+    whole = record["switch"]
+    assert whole["stages"]["interconnect"] == 12
+    assert whole["latency_cycles"] == sum(whole["stages"].values()) == 12 + 6
+
+
+def test_switch_without_the_link_layer_has_a_record_of_its_interconnect(tmp_path: Path) -> None:
+    bare = ProtocolSpec(link=False)
+    record = characterize(SwitchSpec(ports=2, lanes=1, format="int8", protocol=bare), tmp_path)
+    assert record["switch"] is None and record["source"]["switch_verilog_sha256"] is None
