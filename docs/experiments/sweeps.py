@@ -52,13 +52,13 @@ def simulate(name: str, fabric: str, strategy: Strategy, case: Case) -> tuple[It
     workload = replace(workload, overlap=case.overlap)
     if case.stationary:
         workload = replace(workload, mode="stationary")
-    topology = parse_topology(fabric)
+    topology = parse_topology(fabric, "ideal")
     mesh = fabric.startswith("mesh")
     placed = default_placement(topology, workload, strategy, case.placement if mesh else "linear")
     whole = NPUS in (strategy.mp, strategy.dp)
     rings = case.rings if mesh and not whole else "auto"
     operations = Operations(topology, placed, rings)
-    scale = calibrate(name).scale * case.compute
+    scale = calibrate(name, "ideal").scale * case.compute
     found = simulate_iteration(topology, workload, placed, Npu(), scale, operations)
     return found, workload.samples_per_replica * strategy.dp
 

@@ -5,11 +5,11 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.datapath.interconnect import place
+from fred_hw.gates.select import first_of, one_of
 from fred_hw.link.flit import CRC
+from fred_hw.ports.deframer import Deframer, Message
 from fred_hw.protocol import DATA_CIRCUITS, HEADER_BITS
 from fred_hw.spec import SwitchSpec
-from fred_hw.switch.deframer import Deframer, Message
-from fred_hw.switch.select import first_of, one_of
 from fred_hw.unit import Unit
 
 from .flow_receiver import FlowReceiver

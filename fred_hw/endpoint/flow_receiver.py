@@ -5,11 +5,11 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.datapath.interconnect import place
+from fred_hw.gates.fifo import Fifo
+from fred_hw.ports.deframer import Message, message_signature
+from fred_hw.ports.words import queued_layout
 from fred_hw.protocol import KINDS
 from fred_hw.spec import SwitchSpec
-from fred_hw.switch.deframer import Message, message_signature
-from fred_hw.switch.fifo import Fifo
-from fred_hw.switch.words import queued_layout
 from fred_hw.unit import Unit
 
 from .ledger import Ledger

@@ -4,9 +4,9 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from fred_hw.gates.select import selected
+from fred_hw.ports.words import key_bits
 from fred_hw.spec import SwitchSpec
-from fred_hw.switch.select import selected
-from fred_hw.switch.words import key_bits
 from fred_hw.unit import Unit
 
 __all__ = ["Ledger"]

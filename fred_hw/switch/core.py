@@ -7,7 +7,13 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.datapath.interconnect import Interconnect, latency_cycles, place
+from fred_hw.gates.select import any_of, in_turn, one_of, selected
+from fred_hw.gates.steps import Steps
 from fred_hw.link.header import flit_link_signature
+from fred_hw.ports.framer import framed_signature
+from fred_hw.ports.input_port import InputPort
+from fred_hw.ports.output_port import OutputPort
+from fred_hw.ports.packets import packet_signature
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit
@@ -15,14 +21,8 @@ from fred_hw.unit import Unit
 from .acknowledger import Acknowledger
 from .check import EntryCheck
 from .flow_control import FlowControl
-from .framer import framed_signature
-from .input_port import InputPort
 from .online import OnlineRouter
-from .output_port import OutputPort
-from .packets import packet_signature
 from .scheduler import Scheduler
-from .select import any_of, in_turn, one_of, selected
-from .steps import Steps
 from .table import entry_bits, entry_fields
 
 __all__ = ["SwitchCore", "errors"]

@@ -4,11 +4,10 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
+from fred_hw.gates.select import first_of, one_of
+from fred_hw.ports.words import about_layout
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit
-
-from .select import first_of, one_of
-from .words import about_layout
 
 __all__ = ["FlowControl"]
 

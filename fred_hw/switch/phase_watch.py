@@ -4,11 +4,10 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
+from fred_hw.gates.select import selected
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit
-
-from .select import selected
 
 __all__ = ["PhaseWatch"]
 

@@ -10,11 +10,11 @@ import pytest
 from amaranth.hdl import Module
 
 from fred_hw.datapath.interconnect import latency_cycles
+from fred_hw.ports.input_port import InputPort
+from fred_hw.ports.output_port import OutputPort
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.check import EntryCheck
-from fred_hw.switch.input_port import InputPort
-from fred_hw.switch.output_port import OutputPort
 from fred_hw.switch.scheduler import Scheduler
 from fred_hw.switch.switch import added_cycles
 from fred_hw.unit import Unit

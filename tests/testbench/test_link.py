@@ -12,10 +12,10 @@ from amaranth.lib import data
 
 from fred_hw.endpoint.flow_receiver import FlowReceiver
 from fred_hw.endpoint.transmitter import COUNT, Transmitter
+from fred_hw.ports.deframer import Deframer
+from fred_hw.ports.framer import Framer
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
-from fred_hw.switch.deframer import Deframer
-from fred_hw.switch.framer import Framer
 from fred_hw.unit import Unit
 from gen.emitter import VerilogEmitter
 from testbench.link import EndpointPair, build_link, run_link

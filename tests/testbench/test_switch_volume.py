@@ -18,13 +18,13 @@ from amaranth.lib import data
 
 from fred_hw.compiler.flows import Flow
 from fred_hw.datapath.interconnect import latency_cycles
+from fred_hw.ports.circuit_queue import CircuitQueue
+from fred_hw.ports.deframer import Deframer
+from fred_hw.ports.framer import Framer, frame_layout
+from fred_hw.ports.output_port import OutputPort
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.acknowledger import Acknowledger
-from fred_hw.switch.circuit_queue import CircuitQueue
-from fred_hw.switch.deframer import Deframer
-from fred_hw.switch.framer import Framer, frame_layout
-from fred_hw.switch.output_port import OutputPort
 from fred_hw.switch.switch import added_cycles
 from testbench.phases import Phase, make_turn, phase_table
 from testbench.stimulus import routed

@@ -13,11 +13,11 @@ from amaranth.lib import data
 
 from fred_hw.control.unit import ControlUnit
 from fred_hw.datapath.interconnect import latency_cycles
+from fred_hw.ports.deframer import Deframer
+from fred_hw.ports.output_port import OutputPort
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.check import EntryCheck
-from fred_hw.switch.deframer import Deframer
-from fred_hw.switch.output_port import OutputPort
 from fred_hw.switch.scheduler import Scheduler
 from fred_hw.switch.switch import Switch, added_cycles
 from fred_hw.unit import Unit

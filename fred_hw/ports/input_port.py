@@ -6,6 +6,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.datapath.interconnect import place
+from fred_hw.gates.select import selected
 from fred_hw.link.header import flit_link_signature
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
@@ -14,7 +15,6 @@ from fred_hw.unit import Unit
 from .circuit_queue import CircuitQueue
 from .deframer import Deframer, message_signature
 from .packets import packet_signature
-from .select import selected
 from .words import about_layout, key_bits
 
 __all__ = ["InputPort"]

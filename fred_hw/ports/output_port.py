@@ -7,6 +7,8 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.datapath.interconnect import place
+from fred_hw.gates.fifo import Fifo
+from fred_hw.gates.select import selected
 from fred_hw.link.crc import FlitCrc
 from fred_hw.link.flit import CRC
 from fred_hw.protocol import DATA_CIRCUITS
@@ -14,10 +16,8 @@ from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit
 
 from .deframer import message_signature
-from .fifo import Fifo
 from .framer import Framer, frame_layout, framed_signature
 from .packets import packet_signature
-from .select import selected
 from .words import about_layout
 
 __all__ = ["OutputPort"]

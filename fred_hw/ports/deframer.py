@@ -5,13 +5,13 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.datapath.interconnect import place
+from fred_hw.gates.select import selected
 from fred_hw.link.crc import FlitCrc
 from fred_hw.link.header import flit_link_signature, header_layout
 from fred_hw.protocol import CONTROL, DATA_CIRCUITS, KINDS
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit
 
-from .select import selected
 from .words import queued_layout
 
 __all__ = ["Deframer", "Message", "message_signature"]

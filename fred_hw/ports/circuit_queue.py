@@ -5,11 +5,11 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.datapath.interconnect import place
+from fred_hw.gates.fifo import Fifo
+from fred_hw.gates.select import selected
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit
 
-from .fifo import Fifo
-from .select import selected
 from .words import about_layout, key_bits, queued_layout
 
 __all__ = ["CircuitQueue"]

@@ -7,6 +7,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from fred_hw.gates.select import selected
 from fred_hw.link.crc import crc_masks
 from fred_hw.link.flit import CRC
 from fred_hw.link.header import flit_link_signature, header_layout
@@ -15,7 +16,6 @@ from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit
 
 from .deframer import message_signature
-from .select import selected
 from .words import about_layout
 
 __all__ = ["Framer", "frame_layout", "framed_signature"]

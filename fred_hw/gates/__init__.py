@@ -1,0 +1,1 @@
+"""Parts that hardware units are made of."""

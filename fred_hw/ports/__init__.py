@@ -1,0 +1,1 @@
+"""Ports of a switch: queues, credits, headers, CRC."""
