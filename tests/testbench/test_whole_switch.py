@@ -100,10 +100,19 @@ def test_both_simulators_measure_the_same(spec: SwitchSpec, tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_twelve_ports_pass(tmp_path: Path) -> None:
+    # The measures of this size are taken for the timing records of the wafer's chiplets.
+    tests = (
+        "collective_is_delivered_phase_by_phase",
+        "flows_and_phases_run_at_once",
+        "default_index_shares_ports_with_phases",
+        "flow_goes_on_after_one_fault",
+        "counters_agree_with_what_was_sent",
+    )
     spec = SwitchSpec(ports=12, lanes=1, format="fp16")
-    run = cosimulate_switch(spec, tmp_path)
-    check(spec, run)
-    assert run.measurements["efficiency"]["data_flits_per_cycle"] > 0.98
+    run = cosimulate_switch(spec, tmp_path, tests=tests)
+    assert [(test.name, test.message) for test in run.failures] == []
+    assert {test.name.partition("/")[0] for test in run.tests} == set(tests)
+    assert run.measurements["flits_checked"] > 3000
 
 
 class Stubborn(Scheduler):
