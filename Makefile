@@ -43,9 +43,11 @@ golden: $(STAMP) ## rewrite the golden Verilog; review the difference
 	$(BIN)/python tests/gen/golden/rewrite.py
 
 records: $(STAMP) ## co-simulate the wafer's chiplets and rewrite their timing records
+	mkdir -p build/records
 	for chiplet in l1-12 l1-11 l2-10; do \
-	    $(BIN)/fred characterize $$chiplet -o perfmodel/records/$$chiplet.json || exit; \
+	    $(BIN)/fred characterize $$chiplet -o build/records/$$chiplet.json || exit; \
 	done
+	cp build/records/*.json perfmodel/records/
 
 lock: $(STAMP) ## rewrite requirements.lock from pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras --no-emit-index-url --no-emit-find-links --no-header --no-annotate pyproject.toml -o requirements.lock
