@@ -47,7 +47,7 @@ records: $(STAMP) ## co-simulate the wafer's chiplets and rewrite their timing r
 	for chiplet in l1-12 l1-11 l2-10; do \
 	    $(BIN)/fred characterize $$chiplet -o build/records/$$chiplet.json || exit; \
 	done
-	cp build/records/*.json perfmodel/records/
+	cp build/records/*.json perfmodel/switch_timing/records/
 
 lock: $(STAMP) ## rewrite requirements.lock from pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras --no-emit-index-url --no-emit-find-links --no-header --no-annotate pyproject.toml -o requirements.lock

@@ -8,10 +8,10 @@ import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 from plotly.subplots import make_subplots
 
-from perfmodel.compare import Row
-from perfmodel.estimate import Estimate
-from perfmodel.reproduce import ReproduceRow
-from perfmodel.strategies import StrategyRow
+from perfmodel.studies.compare import Row
+from perfmodel.studies.reproduce import ReproduceRow
+from perfmodel.studies.strategies import StrategyRow
+from perfmodel.training.estimate import Estimate
 
 from .output import plain
 

@@ -8,13 +8,7 @@ import click
 from fred_hw.errors import InputError
 
 from .arguments import level_option, read_spec, set_option, spec_argument
-from .output import (
-    as_json_option,
-    checked,
-    plain,
-    say_json,
-    table,
-)
+from .output import as_json_option, checked, plain, say_json, table
 
 if TYPE_CHECKING:
     from fred_hw.spec import SwitchSpec
@@ -153,8 +147,8 @@ def _draw(result: Any, path: Path) -> None:
 
 
 def _routing_report(spec: "SwitchSpec", result: Any) -> dict[str, Any]:
+    from fred_hw.control.phase_entry import entry_word
     from fred_hw.protocol import DATA_CIRCUITS
-    from fred_hw.switch.table import entry_word
 
     configuration = result.configuration
     return {

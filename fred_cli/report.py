@@ -21,15 +21,15 @@ from fred_hw.load import load_spec
 from fred_hw.spec import SwitchSpec
 from gen.design import generate
 from gen.write import write_files
-from perfmodel.calibration import calibrate
 from perfmodel.collectives.run import CollectiveResult, profile, run_collective
-from perfmodel.compare import Row, compare
 from perfmodel.published import ALL_REDUCE_BANDWIDTH, SWEEPS
-from perfmodel.reproduce import MovedRow, reproduce_both, swept
-from perfmodel.strategies import StrategyRow
+from perfmodel.studies.compare import Row, compare
+from perfmodel.studies.reproduce import MovedRow, reproduce_both, swept
+from perfmodel.studies.strategies import StrategyRow
 from perfmodel.topology.parse import FABRICS, parse_topology
+from perfmodel.training.calibration import calibrate
 from perfmodel.training.placement import place
-from perfmodel.workload import WORKLOADS
+from perfmodel.workloads.workload import WORKLOADS
 
 from .charts import bandwidth_chart, iteration_chart, parts, strategy_chart
 from .drawing import COLOURS, draw_interconnect

@@ -12,24 +12,16 @@ import click
 from fred_hw.errors import InputError
 
 from .arguments import level_option, read_spec, seed_option, set_option, spec_argument
-from .output import (
-    as_json_option,
-    check_folder,
-    checked,
-    progress,
-    say_json,
-    table,
-    write_json,
-)
+from .output import as_json_option, check_folder, checked, progress, say_json, table, write_json
 
 __all__ = ["COMMANDS", "load_testbench"]
 
 _BENCHES = {
-    "interconnect": ("testbench.tb_interconnect",),
+    "interconnect": ("testbench.benches.tb_interconnect",),
     "switch": (
-        "testbench.tb_switch",
-        "testbench.tb_switch_link",
-        "testbench.tb_switch_measures",
+        "testbench.benches.tb_switch",
+        "testbench.benches.tb_switch_link",
+        "testbench.benches.tb_switch_measures",
     ),
 }
 _LATENCY = {"interconnect": "latency_cycles", "switch": "switch_latency_cycles"}
@@ -72,7 +64,7 @@ def sim(
     cosimulate = cosimulation.cosimulate
     work = folder or Path("build") / "sim-results" / spec.name
     if level == "switch":
-        from testbench.whole_switch import cosimulate_switch as cosimulate
+        from testbench.cosimulation.switch import cosimulate_switch as cosimulate
 
         work = folder or work / "switch"
     names = runner.SIMULATORS if simulator == "both" else (simulator,)
@@ -214,7 +206,8 @@ def load_testbench() -> tuple[Any, Any]:
         It is not installed.
     """
     try:
-        from testbench import cosimulation, runner
+        from testbench.cosimulation import interconnect as cosimulation
+        from testbench.sim import runner
     except ImportError as error:
         message = f"must be installed for co-simulation: pip install 'fred-hw[sim]' ({error})"
         raise InputError("cocotb", "", message) from None
@@ -228,7 +221,7 @@ def load_testbench() -> tuple[Any, Any]:
 @contextmanager
 def _simulating() -> Iterator[None]:
     """Turn a simulator that is missing or fails into an error line."""
-    from testbench.runner import SimulatorError
+    from testbench.sim.runner import SimulatorError
 
     try:
         yield

@@ -96,8 +96,8 @@ def estimate(
     **changes: Any,
 ) -> None:
     """Estimate one training iteration: where its time goes."""
-    from perfmodel.estimate import simulate, summarize
     from perfmodel.topology.parse import parse_topology
+    from perfmodel.training.estimate import simulate, summarize
     from perfmodel.training.trace import chrome_trace
 
     with option_names(*_OPTIONS):
@@ -156,9 +156,9 @@ def compare(
     as_json: bool,
 ) -> None:
     """Estimate all workloads on all fabrics; speed-ups are over the first fabric."""
-    from perfmodel.compare import compare as run
+    from perfmodel.studies.compare import compare as run
     from perfmodel.topology.parse import FABRICS
-    from perfmodel.workload import WORKLOADS
+    from perfmodel.workloads.workload import WORKLOADS
 
     with option_names(*_OPTIONS), progress("estimating workloads on fabrics"):
         rows = run(
@@ -227,7 +227,7 @@ def strategies(
     as_json: bool,
 ) -> None:
     """Estimate all (MP, DP, PP) of a workload, fastest per sample first."""
-    from perfmodel.strategies import feasible, sweep
+    from perfmodel.studies.strategies import feasible, sweep
     from perfmodel.topology.parse import parse_topology
 
     if samples < 1:
@@ -294,8 +294,8 @@ def reproduce(
     sections: tuple[str, ...], protocol: Any, csv_file: Path | None, as_json: bool
 ) -> None:
     """Put every published figure beside ours, and say how far the protocol moved it."""
-    from perfmodel.reproduce import SECTIONS, reproduce_both
-    from perfmodel.reproduce import reproduce as run
+    from perfmodel.studies.reproduce import SECTIONS, reproduce_both
+    from perfmodel.studies.reproduce import reproduce as run
 
     for name in sections:
         if name not in SECTIONS:
@@ -376,7 +376,7 @@ def _figure(value: float | str) -> str:
 
 
 def _model(compute: str) -> Any:
-    from perfmodel.estimate import COMPUTE_MODELS
+    from perfmodel.training.estimate import COMPUTE_MODELS
 
     if compute not in COMPUTE_MODELS:
         allowed = ", ".join(COMPUTE_MODELS)
@@ -388,8 +388,8 @@ def _changed(
     name: str, *, samples: int | None = None, microbatches: int | None = None, **changes: Any
 ) -> Any:
     """Return a workload with what the options change."""
-    from perfmodel.estimate import with_batch
-    from perfmodel.workload import load_workload
+    from perfmodel.training.estimate import with_batch
+    from perfmodel.workloads.workload import load_workload
 
     workload = load_workload(name)
     for option, value in (("samples", samples), ("microbatches", microbatches)):

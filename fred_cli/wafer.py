@@ -194,7 +194,7 @@ _OPTIONS = ("topology", "pattern", "size", "group", "chunks", "algorithm")
 def report(folder: Path, spec_source: str, results: Path | None, as_json: bool) -> None:
     """Write the HTML report: the switch, its co-simulation, and the wafer."""
     try:
-        from fred_cli.report import build
+        from .report import build
     except ImportError as error:
         message = f"must be installed for the report: pip install 'fred-hw[report]' ({error})"
         raise InputError("plotly", "", message) from None

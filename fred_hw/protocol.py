@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import AfterValidator, ValidationInfo
 from pydantic_core import PydanticCustomError
 
-from fred_hw.files import FileModel, int_range, yes_or_no
+from .files import FileModel, int_range, yes_or_no
 
 __all__ = ["CIRCUITS", "CONTROL", "DATA_CIRCUITS", "HEADER_BITS", "KINDS", "ProtocolSpec"]
 

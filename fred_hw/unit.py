@@ -1,11 +1,11 @@
 """Base of every hardware unit: one named module however often it is used."""
 
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 
-__all__ = ["Emitter", "Unit"]
+__all__ = ["Emitter", "Unit", "place"]
 
 
 @runtime_checkable
@@ -51,3 +51,14 @@ class Unit(wiring.Component):
         if isinstance(platform, Emitter):
             return platform.instantiate(self)
         return self.build(platform)
+
+
+U = TypeVar("U", bound=Unit)
+
+
+def place(m: Module, name: str, unit: U) -> U:
+    """Make ``unit`` a submodule and name the wires at its ports after it, for readers."""
+    m.submodules[name] = unit
+    for path, _, signal in unit.signature.flatten(unit):
+        signal.name = "_".join([name, *(str(part) for part in path)])
+    return unit

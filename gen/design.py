@@ -11,12 +11,12 @@ from amaranth.lib.wiring import In
 
 from fred_hw.checks import check_choice
 from fred_hw.compiler.configuration import layout, microswitch_counts
+from fred_hw.control.phase_entry import phase_fields, phases_that_fit
 from fred_hw.control.switch_map import switch_map
 from fred_hw.datapath.interconnect import Interconnect, latency_cycles
 from fred_hw.protocol import CIRCUITS, HEADER_BITS, KINDS
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import BARE_USER, Switch, added_cycles
-from fred_hw.switch.table import phase_fields, phases_that_fit
 from fred_hw.unit import Unit
 
 from .companions import core_file, lint_waivers, timing_constraints

@@ -11,16 +11,15 @@ from dataclasses import dataclass, replace
 
 from fred_hw.checks import check_int
 from fred_hw.errors import InputError
-
-from .collectives.schedule import as_flows
-from .collectives.select import chunk_count
-from .collectives.streaming import build_stream
-from .fluid.flow import Flow
-from .fluid.pipeline import run_pipeline
-from .provenance import Provenance, RecordUse
-from .timing import ProtocolModel, load_record
-from .topology.graph import Topology
-from .transfer import Transfer
+from perfmodel.collectives.schedule import as_flows
+from perfmodel.collectives.select import chunk_count
+from perfmodel.collectives.streaming import build_stream
+from perfmodel.collectives.transfer import Transfer
+from perfmodel.fluid.flow import Flow
+from perfmodel.fluid.pipeline import run_pipeline
+from perfmodel.switch_timing.provenance import Provenance, RecordUse
+from perfmodel.switch_timing.record import ProtocolModel, load_record
+from perfmodel.topology.graph import Topology
 
 __all__ = ["JOINS", "MAX_WAFERS", "WafersResult", "run_wafers"]
 

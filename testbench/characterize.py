@@ -9,10 +9,9 @@ from typing import Any
 from fred_hw.spec import SwitchSpec
 from gen.companions import CLOCK_HZ, CLOCK_SOURCE
 from gen.design import Design, generate
-
-from .cosimulation import cosimulate
-from .runner import SimulationResult, SimulatorError
-from .whole_switch import cosimulate_switch
+from testbench.cosimulation.interconnect import cosimulate
+from testbench.cosimulation.switch import cosimulate_switch
+from testbench.sim.runner import SimulationResult, SimulatorError
 
 __all__ = ["MEASURED_LANES", "RECORD_SCHEMA", "characterize"]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from testbench.tools import icarus_bin
+from testbench.sim.tools import icarus_bin
 
 WITHOUT_ICARUS = ("test_vectors.py",)
 

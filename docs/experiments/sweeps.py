@@ -8,16 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from fred_hw.compiler.placement import Strategy
-from perfmodel.calibration import calibrate
-from perfmodel.compute import Npu
-from perfmodel.estimate import with_batch
 from perfmodel.published import SWEEPS
-from perfmodel.strategies import feasible
+from perfmodel.studies.strategies import feasible
 from perfmodel.topology.parse import parse_topology
+from perfmodel.training.calibration import calibrate
+from perfmodel.training.compute import Npu
+from perfmodel.training.estimate import with_batch
 from perfmodel.training.iteration import Iteration, simulate_iteration
 from perfmodel.training.operations import Operations
 from perfmodel.training.search import default_placement
-from perfmodel.workload import load_workload
+from perfmodel.workloads.workload import load_workload
 
 NPUS = 20
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterable
 
-from ..checks import check_choice, check_int
+from fred_hw.checks import check_choice, check_int
+
 from .flows import Flow
 
 __all__ = ["COLLECTIVES", "collective_steps"]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
-from ..checks import check_int
+from fred_hw.checks import check_int
 
 __all__ = [
     "Configuration",

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..checks import check_int
-from ..errors import InputError
-from ..files import FileModel, read_yaml, validate
+from fred_hw.checks import check_int
+from fred_hw.errors import InputError
+from fred_hw.files import FileModel, read_yaml, validate
 
 __all__ = ["Flow", "check_flows", "read_flows"]
 

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..checks import check_int
+from fred_hw.checks import check_int
+
 from .flows import Flow
 
 __all__ = ["Strategy", "dp_groups", "mp_groups", "phases", "pp_groups", "strategies"]

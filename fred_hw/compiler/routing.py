@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Literal
 
-from ..checks import check_int
+from fred_hw.checks import check_int
+
 from .assembly import assemble
 from .configuration import Configuration, split_count
 from .exact import Effort, EffortError, PathSolver, smallest_conflict

@@ -1,13 +1,8 @@
 """Registers of a switch."""
 
 from fred_hw.spec import SwitchSpec
-from fred_hw.switch.table import (
-    CONFIGURATION_BYTES,
-    entry_bits,
-    phase_fields,
-    phases_that_fit,
-)
 
+from .phase_entry import CONFIGURATION_BYTES, entry_bits, phase_fields, phases_that_fit
 from .registers import WORD_BITS, Field, Register, RegisterMap
 
 __all__ = [

@@ -5,20 +5,13 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib.wiring import In, Member, Out
 
-from fred_hw.datapath.interconnect import place
 from fred_hw.spec import SwitchSpec
-from fred_hw.switch.table import entry_bits
-from fred_hw.unit import Unit
+from fred_hw.unit import Unit, place
 
 from .axi_lite import PREFIX, AxiLiteRegisters, axi_lite_members
 from .counter import SaturatingCounter
-from .switch_map import (
-    CAUSES,
-    COMMANDS,
-    PORT_CAUSES,
-    PORT_COUNTERS,
-    switch_map,
-)
+from .phase_entry import entry_bits
+from .switch_map import CAUSES, COMMANDS, PORT_CAUSES, PORT_COUNTERS, switch_map
 
 __all__ = ["ControlUnit"]
 

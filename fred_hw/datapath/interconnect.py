@@ -1,21 +1,17 @@
 """The interconnect FRED_m(P): micro-switches in the recursive arrangement of the paper."""
 
-from typing import TypeVar
-
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.compiler.configuration import code_width, configuration_width
 from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit
+from fred_hw.unit import Unit, place
 
 from .flit import Flit, delayed, flit_signature
 from .microswitch import DMicroswitch, RDMicroswitch, RMicroswitch
 from .steering import Demultiplexer, Multiplexer
 
 __all__ = ["Interconnect", "latency_cycles"]
-
-U = TypeVar("U", bound=Unit)
 
 
 def latency_cycles(spec: SwitchSpec) -> int:
@@ -156,11 +152,3 @@ class Interconnect(Unit):
 def connect(m: Module, target: Flit, source: Flit) -> None:
     """Wire ``source`` to ``target``; both may be inputs or both outputs, at a module's border."""
     m.d.comb += [target.valid.eq(source.valid), target.data.eq(source.data)]
-
-
-def place(m: Module, name: str, unit: U) -> U:
-    """Make ``unit`` a submodule and name the wires at its ports after it, for readers."""
-    m.submodules[name] = unit
-    for path, _, signal in unit.signature.flatten(unit):
-        signal.name = "_".join([name, *(str(part) for part in path)])
-    return unit

@@ -4,13 +4,13 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.datapath.interconnect import place
 from fred_hw.gates.select import first_of, one_of
+from fred_hw.link.deframer import Deframer
 from fred_hw.link.flit import CRC
-from fred_hw.ports.deframer import Deframer, Message
+from fred_hw.link.message import Message
 from fred_hw.protocol import DATA_CIRCUITS, HEADER_BITS
 from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit
+from fred_hw.unit import Unit, place
 
 from .flow_receiver import FlowReceiver
 from .flow_sender import FlowSender

@@ -4,13 +4,12 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.datapath.interconnect import place
 from fred_hw.gates.fifo import Fifo
-from fred_hw.ports.deframer import Message, message_signature
-from fred_hw.ports.words import queued_layout
+from fred_hw.link.descriptor import queued_layout
+from fred_hw.link.message import Message, message_signature
 from fred_hw.protocol import KINDS
 from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit
+from fred_hw.unit import Unit, place
 
 from .ledger import Ledger
 from .payload import PayloadStream, concerns, payload_signature

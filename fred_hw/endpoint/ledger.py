@@ -5,7 +5,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import selected
-from fred_hw.ports.words import key_bits
+from fred_hw.link.descriptor import key_bits
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit
 

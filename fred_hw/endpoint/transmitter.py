@@ -4,16 +4,15 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.datapath.interconnect import place
 from fred_hw.gates.fifo import Fifo
 from fred_hw.gates.select import first_of, one_of
 from fred_hw.link.crc import FlitCrc
 from fred_hw.link.flit import CRC
-from fred_hw.ports.deframer import Message, message_signature
-from fred_hw.ports.framer import Framer, frame_layout, framed_signature
+from fred_hw.link.framer import Framer, frame_layout, framed_signature
+from fred_hw.link.message import Message, message_signature
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit
+from fred_hw.unit import Unit, place
 
 from .flow_sender import SentFlit, sent_signature
 

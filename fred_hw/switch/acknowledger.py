@@ -8,15 +8,14 @@ from amaranth.lib import data
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.datapath.interconnect import place
 from fred_hw.gates.fifo import Fifo
 from fred_hw.gates.select import first_of, in_turn, one_of
 from fred_hw.gates.steps import Steps
-from fred_hw.ports.deframer import message_signature
-from fred_hw.ports.words import key_bits
+from fred_hw.link.descriptor import key_bits
+from fred_hw.link.message import message_signature
 from fred_hw.protocol import KINDS
 from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit
+from fred_hw.unit import Unit, place
 
 __all__ = ["Acknowledger"]
 

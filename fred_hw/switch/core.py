@@ -6,24 +6,24 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.datapath.interconnect import Interconnect, latency_cycles, place
+from fred_hw.control.phase_entry import entry_bits, entry_fields
+from fred_hw.datapath.interconnect import Interconnect, latency_cycles
 from fred_hw.gates.select import any_of, in_turn, one_of, selected
 from fred_hw.gates.steps import Steps
+from fred_hw.link.framer import framed_signature
 from fred_hw.link.header import flit_link_signature
-from fred_hw.ports.framer import framed_signature
-from fred_hw.ports.input_port import InputPort
-from fred_hw.ports.output_port import OutputPort
-from fred_hw.ports.packets import packet_signature
+from fred_hw.link.packet_stream import packet_signature
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit
+from fred_hw.switch.ports.input_port import InputPort
+from fred_hw.switch.ports.output_port import OutputPort
+from fred_hw.unit import Unit, place
 
 from .acknowledger import Acknowledger
-from .check import EntryCheck
-from .flow_control import FlowControl
-from .online import OnlineRouter
+from .entry_check import EntryCheck
+from .flow_sequencer import FlowSequencer
 from .scheduler import Scheduler
-from .table import entry_bits, entry_fields
+from .unicast_router import UnicastRouter
 
 __all__ = ["SwitchCore", "errors"]
 
@@ -114,7 +114,7 @@ class SwitchCore(Unit):
             place(m, f"output_{k}", OutputPort(spec=spec, latency=latency)) for k in range(ports)
         ]
         scheduler = place(m, "scheduler", Scheduler(spec=spec))
-        router = place(m, "router", OnlineRouter(ports=ports, middle=spec.middle))
+        router = place(m, "router", UnicastRouter(ports=ports, middle=spec.middle))
         table = m.submodules.table = Memory(
             shape=entry_bits(spec), depth=spec.protocol.phases, init=[]
         )
@@ -191,7 +191,7 @@ class SwitchCore(Unit):
         self,
         m: Module,
         scheduler: Scheduler,
-        router: OnlineRouter,
+        router: UnicastRouter,
         table: Memory,
         ins: list[InputPort],
         outs: list[OutputPort],
@@ -252,7 +252,7 @@ class SwitchCore(Unit):
         m.d.comb += may.eq(active & ~scheduler.leaving & ~hold)
         flows = []
         for number in range(1, ports + 1):
-            one = place(m, f"flow_{number}", FlowControl(spec=spec))
+            one = place(m, f"flow_{number}", FlowSequencer(spec=spec))
             m.d.comb += [
                 one.number.eq(number),
                 one.takes.eq(Cat(takes)),
@@ -322,7 +322,7 @@ class SwitchCore(Unit):
         self,
         m: Module,
         scheduler: Scheduler,
-        router: OnlineRouter,
+        router: UnicastRouter,
         abouts: list[Signal],
         ins: list[InputPort],
         room: Value,

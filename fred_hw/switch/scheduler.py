@@ -4,11 +4,10 @@ from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.datapath.interconnect import place
 from fred_hw.gates.select import in_turn, one_of
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit
+from fred_hw.unit import Unit, place
 
 from .phase_watch import PhaseWatch
 

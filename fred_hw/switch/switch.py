@@ -6,11 +6,10 @@ from amaranth.lib.wiring import In, Member, Out
 from fred_hw.control.axi_lite import PREFIX, axi_lite_members
 from fred_hw.control.switch_map import PORT_CAUSES, switch_map
 from fred_hw.control.unit import ControlUnit
-from fred_hw.datapath.interconnect import place
 from fred_hw.link.flit import CRC
 from fred_hw.protocol import HEADER_BITS
 from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit
+from fred_hw.unit import Unit, place
 
 from .core import SwitchCore, errors
 

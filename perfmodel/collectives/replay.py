@@ -1,7 +1,7 @@
 """Symbolic check: a schedule replayed on sets of contributions instead of numbers."""
 
-from ..transfer import Transfer
 from .schedule import Part, Schedule
+from .transfer import Transfer
 
 __all__ = ["replay"]
 

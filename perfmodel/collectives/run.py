@@ -7,13 +7,13 @@ from weakref import WeakKeyDictionary
 
 from fred_hw.checks import check_int
 from fred_hw.errors import InputError
+from perfmodel.fluid.flow import Flow
+from perfmodel.fluid.pipeline import Shortcuts, run_pipeline
+from perfmodel.fluid.symmetry import Classes, flow_classes
+from perfmodel.fluid.tasks import Profile
+from perfmodel.switch_timing.provenance import Provenance
+from perfmodel.topology.graph import Topology
 
-from ..fluid.flow import Flow
-from ..fluid.pipeline import Shortcuts, run_pipeline
-from ..fluid.symmetry import Classes, flow_classes
-from ..fluid.tasks import Profile
-from ..provenance import Provenance
-from ..topology.graph import Topology
 from .schedule import Schedule, as_flows
 from .select import build_schedule, chunk_count
 from .streaming import STREAMS, build_stream

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ..fluid.flow import Flow
-from ..topology.graph import Hops, Topology
-from ..transfer import RingPass, Transfer
+from perfmodel.fluid.flow import Flow
+from perfmodel.topology.graph import Hops, Topology
+
+from .transfer import RingPass, Transfer
 
 __all__ = ["PATTERNS", "Part", "Schedule", "ScheduleBuilder", "as_flows"]
 

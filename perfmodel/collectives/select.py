@@ -3,18 +3,18 @@
 from collections.abc import Callable, Sequence
 
 from fred_hw.errors import InputError
+from perfmodel.collectives.algorithms.direct import direct
+from perfmodel.collectives.algorithms.halving import halving_doubling
+from perfmodel.collectives.algorithms.in_network import in_network, multicast
+from perfmodel.collectives.algorithms.mesh2d import mesh2d
+from perfmodel.collectives.algorithms.ring import bidirectional_ring, chain, ring
+from perfmodel.collectives.algorithms.tree import double_binary_tree
+from perfmodel.collectives.algorithms.two_level import by_switch, two_level_ring
+from perfmodel.topology.fred import FredTopology
+from perfmodel.topology.graph import Topology
+from perfmodel.topology.mesh import MeshTopology
 
-from ..topology.fred import FredTopology
-from ..topology.graph import Topology
-from ..topology.mesh import MeshTopology
-from .direct import direct
-from .halving import halving_doubling
-from .in_network import in_network, multicast
-from .mesh2d import mesh2d
-from .ring import bidirectional_ring, chain, ring
 from .schedule import PATTERNS, Part, Schedule, ScheduleBuilder
-from .tree import double_binary_tree
-from .two_level import by_switch, two_level_ring
 
 __all__ = [
     "ALGORITHMS",

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 
-from ..topology.fred import FredTopology
-from ..topology.graph import Topology
-from ..topology.mesh import MeshTopology
+from perfmodel.collectives.algorithms.two_level import by_switch, two_level_ring
+from perfmodel.topology.fred import FredTopology
+from perfmodel.topology.graph import Topology
+from perfmodel.topology.mesh import MeshTopology
+
 from .schedule import Part, Schedule, ScheduleBuilder
-from .two_level import by_switch, two_level_ring
 
 __all__ = ["STREAMS", "build_stream"]
 

@@ -8,9 +8,9 @@ from pydantic_core import PydanticCustomError
 
 from fred_hw.errors import InputError
 from fred_hw.files import FileModel, int_range, one_of, read_yaml, validate
+from perfmodel import constants
+from perfmodel.switch_timing.record import PROTOCOL_MODELS, ProtocolModel, load_record
 
-from .. import constants
-from ..timing import PROTOCOL_MODELS, ProtocolModel, load_record
 from .fred import L1, FredTopology
 from .graph import Topology
 from .mesh import MeshTopology

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..provenance import Provenance, RecordUse
-from ..timing import IDEAL_PROTOCOL, SwitchTiming
+from perfmodel.switch_timing.provenance import Provenance, RecordUse
+from perfmodel.switch_timing.record import IDEAL_PROTOCOL, SwitchTiming
+
 from . import cuts
 from .graph import Hops, Link, Node, Topology
 

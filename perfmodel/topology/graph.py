@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from ..provenance import Provenance
-from ..timing import ProtocolModel
+from perfmodel.switch_timing.provenance import Provenance
+from perfmodel.switch_timing.record import ProtocolModel
+
 from . import cuts
 
 __all__ = ["Hops", "Link", "Node", "Topology"]

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-from ..provenance import Provenance
-from ..timing import IDEAL_PROTOCOL, SwitchTiming
+from perfmodel.switch_timing.provenance import Provenance
+from perfmodel.switch_timing.record import IDEAL_PROTOCOL, SwitchTiming
+
 from . import cuts
 from .graph import Hops, Link, Node, Topology
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from fred_hw.errors import InputError
 from fred_hw.files import validate
+from perfmodel.switch_timing.record import PROTOCOL_MODELS, ProtocolModel
 
-from ..timing import PROTOCOL_MODELS, ProtocolModel
 from .files import FredFile, L1Entry, MeshFile, load_topology
 from .graph import Topology
 

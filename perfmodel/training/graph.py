@@ -7,8 +7,9 @@ all of them: compute on each, or the collectives of all their groups at once.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from ..fluid.tasks import Profile, Task
-from ..networks.layers import Layer
+from perfmodel.fluid.tasks import Profile, Task
+from perfmodel.workloads.layers import Layer
+
 from .operations import PRIORITIES, Operations
 from .schedule import stage_order
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
+from perfmodel.fluid.tasks import Run, Task, run_tasks
+from perfmodel.topology.graph import Topology
+from perfmodel.workloads.layers import Layer
+from perfmodel.workloads.workload import Workload
 
-from ..compute import Npu, layer_time
-from ..fluid.tasks import Run, Task, run_tasks
-from ..networks.layers import Layer
-from ..topology.graph import Topology
-from ..workload import Workload
+from .compute import Npu, layer_time
 from .graph import Job, Stage, stationary_tasks, streaming_tasks
 from .memory import Memory, memory
 from .operations import NUMBER_BYTES, Operations

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fred_hw.compiler.placement import Strategy
+from perfmodel.workloads.layers import Layer
+from perfmodel.workloads.workload import Workload
 
-from ..networks.layers import Layer
-from ..workload import Workload
 from .graph import PREFETCH
 from .operations import NUMBER_BYTES
 from .schedule import microbatches_held

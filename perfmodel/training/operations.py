@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from ..collectives.run import profile
-from ..fluid.tasks import Profile
-from ..topology.graph import Topology
+from perfmodel.collectives.run import profile
+from perfmodel.fluid.tasks import Profile
+from perfmodel.topology.graph import Topology
+
 from .placement import Placement
 
 __all__ = ["NUMBER_BYTES", "PRIORITIES", "Operations"]

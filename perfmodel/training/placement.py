@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 from fred_hw.compiler.placement import Strategy, dp_groups, mp_groups
 from fred_hw.errors import InputError
-
-from ..topology.graph import Topology
-from ..topology.mesh import MeshTopology
+from perfmodel.topology.graph import Topology
+from perfmodel.topology.mesh import MeshTopology
 
 __all__ = ["POLICIES", "Placement", "place"]
 

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from fred_hw.compiler.placement import Strategy
+from perfmodel.topology.graph import Topology
+from perfmodel.topology.mesh import MeshTopology
+from perfmodel.workloads.workload import Workload
 
-from ..topology.graph import Topology
-from ..topology.mesh import MeshTopology
-from ..workload import Workload
 from .operations import Operations
 from .placement import POLICIES, Placement, place
 

@@ -7,7 +7,7 @@ from typing import Any
 from fred_hw.link.flit import CRC
 from fred_hw.protocol import HEADER_BITS
 from fred_hw.spec import SwitchSpec
-from testbench.link import ALL_FLOWS, build_link, run_link
+from testbench.volume.link import ALL_FLOWS, build_link, run_link
 
 DATA_BITS = 8 * 512
 

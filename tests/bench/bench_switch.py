@@ -22,9 +22,9 @@ from fred_hw.link.flit import CRC
 from fred_hw.protocol import HEADER_BITS, ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import added_cycles
-from testbench.phases import Phase, make_turn, phase_table
-from testbench.stimulus import routed
-from testbench.switch import (
+from testbench.stimulus.phases import Phase, make_turn, phase_table
+from testbench.stimulus.traffic import routed
+from testbench.volume.switch import (
     Burst,
     Fault,
     Traffic,

@@ -8,15 +8,15 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from perfmodel.calibration import calibrate
 from perfmodel.collectives import run
 from perfmodel.collectives.run import CollectiveResult, run_collective
-from perfmodel.estimate import estimate
 from perfmodel.topology.files import FredFile, L1Entry
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import FABRICS, parse_topology
+from perfmodel.training.calibration import calibrate
+from perfmodel.training.estimate import estimate
 from perfmodel.wafers import run_wafers
-from perfmodel.workload import WORKLOADS, load_workload
+from perfmodel.workloads.workload import WORKLOADS, load_workload
 
 GIB = 2.0**30
 T = TypeVar("T")

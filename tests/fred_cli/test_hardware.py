@@ -14,7 +14,7 @@ from fred_hw.compiler.configuration import Configuration, microswitch_counts
 from fred_hw.load import PRESETS
 from fred_hw.spec import SwitchSpec
 from gen.design import Design
-from testbench.faults import broken_design
+from testbench.faults.interconnect import broken_design
 
 Run = Callable[..., tuple[int, str, str]]
 KEYS = (
@@ -109,7 +109,7 @@ def test_simulator_that_is_missing_is_named(
     name: str,
     package: str,
 ) -> None:
-    monkeypatch.setattr(f"testbench.runner.{name}_bin", lambda: None)
+    monkeypatch.setattr(f"testbench.sim.runner.{name}_bin", lambda: None)
     said = refused(command, "small.yaml", "--sim", name)
     assert re.fullmatch(rf"error: --sim: {name} is not installed; .*package {package} has it", said)
 
@@ -294,7 +294,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> None:
     def generate(spec: SwitchSpec) -> Design:
         return broken_design(spec, "adder_operand_dropped")
 
-    monkeypatch.setattr("testbench.cosimulation.generate", generate)
+    monkeypatch.setattr("testbench.cosimulation.interconnect.generate", generate)
 
 
 @pytest.mark.sim

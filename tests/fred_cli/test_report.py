@@ -191,7 +191,7 @@ def test_results_that_are_none_are_refused(
 def test_simulator_that_is_missing_is_named(
     refused: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("testbench.runner.icarus_bin", lambda: None)
+    monkeypatch.setattr("testbench.sim.runner.icarus_bin", lambda: None)
     said = refused("report", "-o", "out", "--spec", "small-4")
     assert re.fullmatch(r"error: --results: icarus is not installed; .*", said), said
 

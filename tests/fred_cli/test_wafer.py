@@ -12,8 +12,8 @@ import pytest
 
 from fred_cli.wafer import parse_group, parse_size
 from fred_hw.errors import InputError
-from perfmodel import timing
-from perfmodel.compare import compare
+from perfmodel.studies.compare import compare
+from perfmodel.switch_timing import record as timing
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -286,7 +286,7 @@ def test_estimate_takes_a_strategy(fred: Run) -> None:
 def test_compare_has_a_row_for_each_pair(
     fred: Run, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("perfmodel.compare.compare", cache(compare))
+    monkeypatch.setattr("perfmodel.studies.compare.compare", cache(compare))
     status, out, err = fred("compare", "--json", "--csv", "compare.csv")
     assert (status, err) == (0, "")
     rows = json.loads(out)["rows"]

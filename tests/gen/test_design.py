@@ -15,7 +15,7 @@ from fred_hw.load import PRESETS, load_spec
 from fred_hw.spec import SwitchSpec
 from gen.design import Design, generate
 from gen.write import write_files
-from testbench.tools import icarus_bin, verilator_bin
+from testbench.sim.tools import icarus_bin, verilator_bin
 
 GOLDEN = Path(__file__).parent / "golden"
 SMALL = ("tiny-2", "small-4", "odd-5", "demo-8")

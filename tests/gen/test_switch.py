@@ -13,7 +13,7 @@ from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from gen.design import Design, generate
 from gen.write import write_files
-from testbench.tools import icarus_bin, verilator_bin
+from testbench.sim.tools import icarus_bin, verilator_bin
 
 SPECS = {
     "two ports": SwitchSpec(ports=2, lanes=1, format="int8", protocol=ProtocolSpec(phases=1)),

@@ -9,11 +9,11 @@ import pytest
 from fred_hw.endpoint.endpoint import Endpoint
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
-from fred_hw.switch.online import OnlineRouter
+from fred_hw.switch.unicast_router import UnicastRouter
 from fred_hw.unit import Unit
 from gen.companions import lint_waivers
 from gen.emitter import VerilogEmitter
-from testbench.tools import icarus_bin, verilator_bin
+from testbench.sim.tools import icarus_bin, verilator_bin
 
 ODD = SwitchSpec(
     ports=5,
@@ -25,7 +25,7 @@ ODD = SwitchSpec(
 UNITS: dict[str, Callable[[], Unit]] = {
     "endpoint": lambda: Endpoint(spec=SwitchSpec(ports=4, lanes=2)),
     "endpoint of odd sizes": lambda: Endpoint(spec=ODD),
-    "router that may block": lambda: OnlineRouter(ports=5, middle=2),
+    "router that may block": lambda: UnicastRouter(ports=5, middle=2),
 }
 
 

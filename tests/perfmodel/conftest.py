@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from perfmodel import timing
+from perfmodel.switch_timing import record as timing
 
 FLIT_BITS, OVERHEAD_BITS = 4096, 48 + 32
 

@@ -14,7 +14,7 @@ from perfmodel.published import (
     Published,
 )
 from perfmodel.topology.parse import FABRICS
-from perfmodel.workload import WORKLOADS, load_workload
+from perfmodel.workloads.workload import WORKLOADS, load_workload
 
 FIGURES: dict[str, dict[str, Published]] = {
     "all-reduce": ALL_REDUCE_BANDWIDTH,

@@ -9,11 +9,11 @@ from fred_hw.load import load_spec
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from testbench.characterize import characterize
-from testbench.cosimulation import cosimulate
+from testbench.cosimulation.interconnect import cosimulate
 
 pytestmark = pytest.mark.sim
 
-RECORDS = Path(__file__).parents[2] / "perfmodel" / "records"
+RECORDS = Path(__file__).parents[2] / "perfmodel" / "switch_timing" / "records"
 CYCLES = ("latency_cycles", "throughput_flits_per_cycle", "reconfiguration_cycles")
 
 

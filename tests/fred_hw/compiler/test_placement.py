@@ -6,14 +6,7 @@ from typing import Any
 import pytest
 
 from fred_hw.compiler.flows import Flow, check_flows
-from fred_hw.compiler.placement import (
-    Strategy,
-    dp_groups,
-    mp_groups,
-    phases,
-    pp_groups,
-    strategies,
-)
+from fred_hw.compiler.placement import Strategy, dp_groups, mp_groups, phases, pp_groups, strategies
 
 
 def test_text_comes_back() -> None:

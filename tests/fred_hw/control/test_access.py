@@ -16,9 +16,9 @@ from fred_hw.control.access import (
     Identity,
     RefusedError,
 )
+from fred_hw.control.phase_entry import entry_bits
 from fred_hw.control.switch_map import CAUSES, COMMANDS, switch_map
 from fred_hw.spec import SwitchSpec
-from fred_hw.switch.table import entry_bits
 
 SPEC = SwitchSpec(ports=4, lanes=2)
 MAP = switch_map(SPEC)

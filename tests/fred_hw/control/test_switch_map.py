@@ -2,11 +2,11 @@
 
 import pytest
 
+from fred_hw.control.phase_entry import entry_bits
 from fred_hw.control.switch_map import CAUSES, ID, switch_map
 from fred_hw.load import PRESETS, load_spec
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
-from fred_hw.switch.table import entry_bits
 
 LARGEST = SwitchSpec(ports=64, middle=8, format="fp32", lanes=256)
 

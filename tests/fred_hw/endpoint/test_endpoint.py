@@ -10,7 +10,7 @@ from amaranth.sim import Simulator
 from fred_hw.endpoint.endpoint import Endpoint
 from fred_hw.protocol import HEADER_BITS, KINDS, ProtocolSpec
 from fred_hw.spec import SwitchSpec
-from testbench.endpoint import Flit, FlitCodec
+from testbench.models.endpoint import Flit, FlitCodec
 
 DATA, ACK, NACK, CREDIT, SYNC, ASK = range(len(KINDS))
 MP, PP, DP = range(3)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fred_hw.errors import InputError
-from perfmodel.timing import RECORDS
+from perfmodel.switch_timing.record import RECORDS
 from perfmodel.topology.files import load_topology
 from perfmodel.topology.fred import FredTopology
 from perfmodel.topology.mesh import MeshTopology

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from perfmodel.timing import RECORDS, load_record
+from perfmodel.switch_timing.record import RECORDS, load_record
 from perfmodel.topology.fred import FredTopology
 from perfmodel.topology.parse import parse_topology
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfmodel.timing import RECORDS
+from perfmodel.switch_timing.record import RECORDS
 from perfmodel.topology.mesh import MeshTopology
 from perfmodel.topology.parse import parse_topology
 

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from fred_hw.compiler.placement import Strategy
 from perfmodel.fluid.tasks import Run, Task, run_tasks
-from perfmodel.networks.layers import Layer, Operator
 from perfmodel.topology.parse import parse_topology
 from perfmodel.training.graph import PREFETCH, Job, Stage, stationary_tasks, streaming_tasks
 from perfmodel.training.operations import PRIORITIES, Operations
 from perfmodel.training.placement import place
 from perfmodel.training.schedule import SCHEDULES, stage_order
+from perfmodel.workloads.layers import Layer, Operator
 
 FABRIC = parse_topology("fred-d", "ideal")
 FORWARD_S, BACKWARD_S = 1.0, 2.0

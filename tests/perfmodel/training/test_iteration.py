@@ -6,15 +6,15 @@ import pytest
 
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
-from perfmodel.compute import Npu
 from perfmodel.constants import IO_BYTES_PER_S, MESH_LINK_BYTES_PER_S
 from perfmodel.topology.files import FredFile, L1Entry, MeshFile
 from perfmodel.topology.parse import FABRICS, parse_topology
+from perfmodel.training.compute import Npu
 from perfmodel.training.iteration import PARTS, Iteration, simulate_iteration
 from perfmodel.training.operations import Operations
 from perfmodel.training.placement import place
 from perfmodel.training.search import default_placement
-from perfmodel.workload import WORKLOADS, Workload, load_workload
+from perfmodel.workloads.workload import WORKLOADS, Workload, load_workload
 
 
 def run(

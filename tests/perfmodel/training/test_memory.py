@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fred_hw.compiler.placement import Strategy
-from perfmodel.compute import Npu
 from perfmodel.constants import HBM_BYTES
-from perfmodel.networks.layers import Layer, Operator
 from perfmodel.topology.parse import parse_topology
+from perfmodel.training.compute import Npu
 from perfmodel.training.iteration import simulate_iteration
 from perfmodel.training.memory import Memory, memory
 from perfmodel.training.placement import place
-from perfmodel.workload import Workload, load_workload
+from perfmodel.workloads.layers import Layer, Operator
+from perfmodel.workloads.workload import Workload, load_workload
 
 
 def layer(parameters: int = 1000, output: int = 10, stored: float = 100.0) -> Layer:

@@ -11,7 +11,7 @@ from perfmodel.training import search
 from perfmodel.training.operations import Operations
 from perfmodel.training.placement import POLICIES, Placement, place
 from perfmodel.training.search import anneal, communication_s, default_placement
-from perfmodel.workload import load_workload
+from perfmodel.workloads.workload import load_workload
 
 GPT = Strategy(2, 5, 2)
 MESH = parse_topology("mesh:5x4")

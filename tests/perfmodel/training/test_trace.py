@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from fred_hw.compiler.placement import Strategy
-from perfmodel.compute import Npu
 from perfmodel.topology.parse import parse_topology
+from perfmodel.training.compute import Npu
 from perfmodel.training.iteration import PARTS, Iteration, simulate_iteration
 from perfmodel.training.search import default_placement
 from perfmodel.training.trace import chrome_trace
-from perfmodel.workload import load_workload
+from perfmodel.workloads.workload import load_workload
 
 CASES = [
     ("fred-d", "resnet-152", "MP1-DP20-PP1"),

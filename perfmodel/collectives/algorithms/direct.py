@@ -1,0 +1,41 @@
+"""Direct collectives: every member sends to every other at once."""
+
+from collections.abc import Sequence
+
+from perfmodel.collectives.schedule import ScheduleBuilder
+
+__all__ = ["direct"]
+
+
+def direct(
+    builder: ScheduleBuilder, members: Sequence[int], chunk_bytes: float, pattern: str
+) -> None:
+    """Add any collective; a broadcast or a reduce connects the first member with each other.
+
+    An all-reduce is a reduce-scatter, in which each member gets its shard from all others, and an
+    all-gather.
+    """
+    if pattern in ("broadcast", "reduce"):
+        shard = builder.add_shard(members[0], chunk_bytes)
+        for other in members[1:]:
+            if pattern == "broadcast":
+                builder.send(members[:1], (other,), (shard,), "copy")
+            else:
+                builder.send((other,), members[:1], (shard,), "reduce")
+        return
+    share, count = chunk_bytes / len(members), len(members)
+    # Member i starts with its neighbour, so that receivers take turns where senders do.
+    pairs = [
+        (members[i], members[(i + away) % count]) for away in range(1, count) for i in range(count)
+    ]
+    if pattern == "all_to_all":
+        for source, target in pairs:
+            builder.send((source,), (target,), (builder.add_shard(source, share, target),), "copy")
+        return
+    shard_of = {member: builder.add_shard(member, share) for member in members}
+    if pattern != "all_gather":
+        for source, target in pairs:
+            builder.send((source,), (target,), (shard_of[target],), "reduce")
+    if pattern != "reduce_scatter":
+        for source, target in pairs:
+            builder.send((source,), (target,), (shard_of[source],), "copy")

@@ -1,0 +1,134 @@
+"""Recursive halving and doubling: logarithmically many steps.
+
+Thakur, Rabenseifner and Gropp, "Optimization of Collective Communication Operations in MPICH",
+International Journal of High Performance Computing Applications 19, 2005. Where the group is no
+power of two, each member beyond one lends its data to a partner first and gets its result from it
+in the end, as described there. The all-to-all is that of Bruck et al., IEEE Transactions on
+Parallel and Distributed Systems 8, 1997, which takes any number of members.
+"""
+
+from collections.abc import Sequence
+
+from perfmodel.collectives.schedule import ScheduleBuilder
+
+__all__ = ["halving_doubling"]
+
+
+def halving_doubling(
+    builder: ScheduleBuilder, members: Sequence[int], chunk_bytes: float, pattern: str
+) -> None:
+    """Add any collective over any group.
+
+    A broadcast scatters by halves and gathers by doubling; a reduce is the same turned round.
+
+    Parameters
+    ----------
+    builder : ScheduleBuilder
+        Takes the transfers.
+    members : sequence of int
+        NPUs of the group; partners are equally far apart in this order.
+    chunk_bytes : float
+        The whole vector [B].
+    pattern : str
+        One of ``schedule.PATTERNS``; a broadcast or a reduce has its root first.
+    """
+    if pattern == "all_to_all":
+        _bruck(builder, members, chunk_bytes / len(members))
+        return
+    power = 1 << (len(members).bit_length() - 1)
+    pairs = list(zip(members, members[power:], strict=False))  # who stands in for whom
+    if pattern in ("broadcast", "reduce"):
+        _rooted(builder, members[:power], pairs, chunk_bytes, pattern)
+        return
+    share = chunk_bytes / len(members)
+    shard = {member: builder.add_shard(member, share) for member in members}
+    everything = list(shard.values())
+    core = members[:power]
+    guests = dict(pairs)
+    owned = [[shard[m], *([shard[guests[m]]] if m in guests else [])] for m in core]
+    if pattern != "all_gather":
+        for host, guest in pairs:
+            builder.send((guest,), (host,), everything, "reduce")
+        _halve(builder, core, owned)
+    else:
+        for host, guest in pairs:
+            builder.send((guest,), (host,), [shard[guest]], "copy")
+    if pattern == "reduce_scatter":
+        for host, guest in pairs:
+            builder.send((host,), (guest,), [shard[guest]], "copy")
+        return
+    _double(builder, core, owned)
+    for host, guest in pairs:
+        builder.send((host,), (guest,), everything, "copy")
+
+
+def _rooted(
+    builder: ScheduleBuilder,
+    core: Sequence[int],
+    pairs: Sequence[tuple[int, int]],
+    chunk_bytes: float,
+    pattern: str,
+) -> None:
+    """Add a broadcast from, or a reduce to, the first member of the core."""
+    owned = [[builder.add_shard(core[0], chunk_bytes / len(core))] for _ in core]
+    everything = [one for shards in owned for one in shards]
+    distances = [1 << step for step in range(len(core).bit_length() - 1)]
+    if pattern == "broadcast":
+        for distance in reversed(distances):
+            for i in range(0, len(core), 2 * distance):
+                block = _block(owned, i + distance, distance)
+                builder.send((core[i],), (core[i + distance],), block, "copy")
+        _double(builder, core, owned)
+        for host, guest in pairs:
+            builder.send((host,), (guest,), everything, "copy")
+        return
+    for host, guest in pairs:
+        builder.send((guest,), (host,), everything, "reduce")
+    _halve(builder, core, owned)
+    for distance in distances:
+        for i in range(0, len(core), 2 * distance):
+            block = _block(owned, i + distance, distance)
+            builder.send((core[i + distance],), (core[i],), block, "copy")
+
+
+def _bruck(builder: ScheduleBuilder, members: Sequence[int], share: float) -> None:
+    """Send each shard by the set bits of its distance, one bit in each step."""
+    count = len(members)
+    shard = {
+        (i, away): builder.add_shard(members[i], share, members[(i + away) % count])
+        for i in range(count)
+        for away in range(1, count)
+    }
+    distance = 1
+    while distance < count:
+        for here in range(count):
+            carried = [
+                shard[(here - away % distance) % count, away]
+                for away in range(1, count)
+                if away & distance
+            ]
+            builder.send((members[here],), (members[(here + distance) % count],), carried, "copy")
+        distance *= 2
+
+
+def _halve(builder: ScheduleBuilder, core: Sequence[int], owned: Sequence[Sequence[int]]) -> None:
+    distance = len(core) // 2
+    while distance:
+        for i, member in enumerate(core):
+            partner = i ^ distance
+            builder.send((member,), (core[partner],), _block(owned, partner, distance), "reduce")
+        distance //= 2
+
+
+def _double(builder: ScheduleBuilder, core: Sequence[int], owned: Sequence[Sequence[int]]) -> None:
+    distance = 1
+    while distance < len(core):
+        for i, member in enumerate(core):
+            builder.send((member,), (core[i ^ distance],), _block(owned, i, distance), "copy")
+        distance *= 2
+
+
+def _block(owned: Sequence[Sequence[int]], i: int, distance: int) -> list[int]:
+    """Return the shards of the aligned block of ``distance`` members around member i."""
+    first = i // distance * distance
+    return [one for group in owned[first : first + distance] for one in group]

@@ -1,0 +1,38 @@
+"""Collectives inside the switches: the algorithm of FRED-B and FRED-D."""
+
+from collections.abc import Sequence
+
+from perfmodel.collectives.schedule import ScheduleBuilder
+
+__all__ = ["in_network", "multicast"]
+
+
+def in_network(
+    builder: ScheduleBuilder, members: Sequence[int], chunk_bytes: float, pattern: str
+) -> None:
+    """Add an all-reduce, reduce, reduce-scatter or all-gather by flows of the switches.
+
+    An all-reduce is one flow: each L1 reduces its members, the L2 reduces the L1s, and the result
+    is distributed on the way back; a group inside one L1 never leaves it. A reduce ends at the
+    first member. Reduce-scatter and all-gather are one flow for each member (FRED paper, arXiv
+    2406.19580, collectives as flows).
+    """
+    if pattern in ("all_reduce", "reduce"):
+        shard = builder.add_shard(members[0], chunk_bytes)
+        ends = members if pattern == "all_reduce" else members[:1]
+        builder.send(members, ends, (shard,), "copy")
+        return
+    share = chunk_bytes / len(members)
+    for member in members:
+        shard = builder.add_shard(member, share)
+        if pattern == "reduce_scatter":
+            builder.send(members, (member,), (shard,), "copy")
+        else:
+            others = [other for other in members if other != member]
+            builder.send((member,), others, (shard,), "copy")
+
+
+def multicast(builder: ScheduleBuilder, members: Sequence[int], chunk_bytes: float) -> None:
+    """Add a broadcast from the first member, forked on the way to all others."""
+    shard = builder.add_shard(members[0], chunk_bytes)
+    builder.send(members[:1], members[1:], (shard,), "copy")

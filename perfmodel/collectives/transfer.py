@@ -1,0 +1,87 @@
+"""Transfers: what the engine moves over the links."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from perfmodel.topology.graph import Hops
+
+__all__ = ["Batch", "RingPass", "Transfer"]
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """One message on its way through the links: a chain, a tree that joins or forks, or both.
+
+    Parameters
+    ----------
+    sources, targets : tuple of int
+        Nodes that send and nodes that receive; NPU number i is node i.
+    hops : tuple
+        Links in an order in which each follows those before it; see ``topology.graph.Hops``.
+    payload_bytes : float
+        Bytes on every link of it [B].
+    after : tuple of int
+        Positions, in the same list and before this one, of transfers that must be complete. A
+        source waits for what it receives itself of such a transfer; if no source receives any
+        of it, all sources wait until every target has it.
+    shards : tuple of int
+        Parts of the data that the message holds, for the symbolic check.
+    action : str
+        ``reduce`` adds to what the targets hold, ``copy`` replaces it. Several sources are
+        added up on the way.
+    """
+
+    sources: tuple[int, ...]
+    targets: tuple[int, ...]
+    hops: Hops
+    payload_bytes: float
+    after: tuple[int, ...] = ()
+    shards: tuple[int, ...] = ()
+    action: Literal["reduce", "copy"] = "copy"
+
+
+@dataclass(frozen=True, slots=True)
+class RingPass:
+    """One pass around a logical ring, all of its messages as one.
+
+    In each of N - 1 steps every member sends a message to the next one, and passes on in the next
+    step what it has received.
+
+    Parameters
+    ----------
+    members : tuple of int
+        NPUs in the order of the ring.
+    edges : tuple
+        Links from each member to the next, in the order of the members.
+    payload_bytes : float
+        Bytes that each member sends in all steps together [B].
+    after : tuple of int
+        Positions of transfers that must be complete before any member starts.
+    """
+
+    members: tuple[int, ...]
+    edges: tuple[Hops, ...]
+    payload_bytes: float
+    after: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Transfers that start together, repeated for each chunk of the data.
+
+    Parameters
+    ----------
+    transfers : tuple of Transfer
+        Those of one chunk; ``after`` counts in this list. Chunks do not wait for each other.
+    chunks : int
+        Copies, 1 or more.
+    priority : int
+        Of all its messages; a lower number goes first.
+    start_s : float
+        Time at which transfers without ``after`` may start [s].
+    """
+
+    transfers: tuple[Transfer, ...]
+    chunks: int = 1
+    priority: int = 0
+    start_s: float = 0.0

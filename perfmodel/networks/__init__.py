@@ -1,1 +1,0 @@
-"""Neural networks: parameters and operations from their structure."""

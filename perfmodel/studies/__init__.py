@@ -1,0 +1,1 @@
+"""Many estimates side by side."""

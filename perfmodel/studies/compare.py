@@ -1,0 +1,68 @@
+"""All fabrics against all workloads."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from perfmodel.switch_timing.record import ProtocolModel
+from perfmodel.topology.parse import FABRICS, parse_topology
+from perfmodel.training.calibration import check_protocols
+from perfmodel.training.compute import Npu
+from perfmodel.training.estimate import ComputeModel, Estimate, estimate
+from perfmodel.workloads.workload import WORKLOADS, load_workload
+
+__all__ = ["Row", "compare"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One workload on one fabric.
+
+    Parameters
+    ----------
+    estimate : Estimate
+        The iteration.
+    speedup : float
+        Iteration time on the first of the fabrics divided by that on this one.
+    """
+
+    estimate: Estimate
+    speedup: float
+
+
+def compare(
+    topologies: Sequence[str] = FABRICS,
+    workloads: Sequence[str] = WORKLOADS,
+    npu: Npu | None = None,
+    compute: ComputeModel = "first-principles",
+    protocol: ProtocolModel | None = None,
+) -> tuple[Row, ...]:
+    """Estimate every workload on every fabric, each with the strategy of the workload.
+
+    Parameters
+    ----------
+    topologies : sequence of str
+        Names or files; the first is what the others are compared with, usually the mesh.
+    workloads : sequence of str
+        Names or files.
+    npu : Npu or None
+        The roofline; an H100-like NPU if None.
+    compute : str
+        One of ``estimate.COMPUTE_MODELS``.
+    protocol : str or None
+        Of the fabrics, as for ``topology.parse.parse_topology``.
+
+    Raises
+    ------
+    InputError
+        A name or a file is bad, a strategy does not fit a fabric, or compute is calibrated and the
+        fabrics differ in their protocols.
+    """
+    fabrics = [parse_topology(name, protocol) for name in topologies]
+    if compute == "calibrated":
+        check_protocols(fabrics)
+    rows: list[Row] = []
+    for workload in map(load_workload, workloads):
+        results = [estimate(fabric, workload, npu=npu, compute=compute) for fabric in fabrics]
+        first = results[0].iteration_time_s
+        rows += [Row(result, first / result.iteration_time_s) for result in results]
+    return tuple(rows)

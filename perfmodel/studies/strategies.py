@@ -1,0 +1,144 @@
+"""All strategies of a workload on some fabrics."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from fred_hw.compiler.placement import Strategy, strategies
+from fred_hw.errors import InputError
+from perfmodel.published import SWEEPS
+from perfmodel.topology.graph import Topology
+from perfmodel.training.calibration import calibrate, check_protocols
+from perfmodel.training.compute import Npu
+from perfmodel.training.estimate import (
+    COMPUTE_MODELS,
+    ComputeModel,
+    Estimate,
+    summarize,
+    with_batch,
+)
+from perfmodel.training.iteration import check_strategy, simulate_iteration
+from perfmodel.training.operations import Operations
+from perfmodel.training.search import default_placement
+from perfmodel.workloads.workload import Workload
+
+__all__ = ["StrategyRow", "feasible", "microbatch_rule", "sweep"]
+
+
+@dataclass(frozen=True, slots=True)
+class StrategyRow:
+    """One strategy on one fabric.
+
+    Parameters
+    ----------
+    estimate : Estimate
+        Its iteration.
+    feasible : bool
+        Whether weights, gradients and optimizer fit the memory.
+    """
+
+    estimate: Estimate
+    feasible: bool
+
+
+def feasible(workload: Workload, npus: int, least_npus: int | None = None) -> list[Strategy]:
+    """Return the strategies that use at least so many NPUs and go with the layers.
+
+    Parameters
+    ----------
+    workload : Workload
+        Whose layers.
+    npus : int
+        NPUs of the wafer.
+    least_npus : int or None
+        90 % of the wafer if None.
+
+    Raises
+    ------
+    InputError
+        There is no such strategy.
+    """
+    least = ceil(0.9 * npus) if least_npus is None else least_npus
+    if not 1 <= least <= npus:
+        raise InputError("", "least-npus", f"must be 1 to {npus}, not {least}")
+    network = workload.network
+    return [
+        one
+        for one in strategies(npus)
+        if one.workers >= least
+        and one.pp <= len(network.layers)
+        and (one.mp == 1 or network.splits)
+    ]
+
+
+def microbatch_rule(workload: Workload, samples: int) -> Mapping[int, int]:
+    """Return the microbatches for each number of pipeline stages.
+
+    Those of the published sweep where there is one; else one without a pipeline, and with one the
+    least divisor of the samples that is twice the number of stages or more.
+    """
+    found: dict[int, int] = {}
+    divisors = [n for n in range(1, samples + 1) if samples % n == 0]
+    for stages in range(1, len(workload.network.layers) + 1):
+        enough = [n for n in divisors if n >= 2 * stages] or [samples]
+        found[stages] = 1 if stages == 1 else enough[0]
+    published = SWEEPS.get(workload.name)
+    if published and published.samples_per_replica == samples:
+        found.update(published.microbatches)
+    return found
+
+
+def sweep(
+    topologies: Sequence[Topology],
+    workload: Workload,
+    choices: Sequence[Strategy],
+    samples: int = 40,
+    compute: ComputeModel = "first-principles",
+    placement: str = "auto",
+    algorithm: str = "auto",
+) -> tuple[StrategyRow, ...]:
+    """Estimate each strategy on each fabric, fastest per sample first; what does not fit, last.
+
+    Parameters
+    ----------
+    topologies : sequence of Topology
+        The fabrics, one or more.
+    workload : Workload
+        What to train.
+    choices : sequence of Strategy
+        How.
+    samples : int
+        Samples in an iteration for each replica.
+    compute, placement : str
+        As for ``estimate.estimate``.
+    algorithm : str
+        Of the all-reduces, as for ``training.operations.Operations``.
+
+    Raises
+    ------
+    InputError
+        A strategy does not fit, an option is not one of those allowed, or compute is calibrated
+        and the fabrics differ in their protocols.
+    """
+    if compute not in COMPUTE_MODELS:
+        allowed = ", ".join(COMPUTE_MODELS)
+        raise InputError("", "compute", f"must be one of {allowed}, not {compute!r}")
+    npu = Npu()
+    scale = 1.0
+    if compute == "calibrated":
+        check_protocols(topologies)
+        scale = calibrate(workload.name, topologies[0].protocol).scale
+    rule = microbatch_rule(workload, samples)
+    rows: list[StrategyRow] = []
+    for strategy in choices:
+        check_strategy(workload, strategy)
+        batch = with_batch(workload, samples, rule[strategy.pp])
+        for topology in topologies:
+            placed = default_placement(topology, batch, strategy, placement)
+            operations = Operations(topology, placed, algorithm)
+            iteration = simulate_iteration(topology, batch, placed, npu, scale, operations)
+            need = iteration.memory
+            found = summarize(topology, batch, iteration, npu, scale)
+            rows.append(StrategyRow(found, need.state_bytes <= need.available_bytes))
+    rows.sort(key=lambda row: (not row.feasible, row.estimate.time_per_sample_s))
+    return tuple(rows)

@@ -1,0 +1,1 @@
+"""What co-simulation measured of switches, and where a number comes from."""

@@ -1,0 +1,139 @@
+"""Compute time from first principles: the roofline of an NPU, operator by operator."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from perfmodel.constants import HBM_BYTES, HBM_BYTES_PER_S
+from perfmodel.workloads.layers import KINDS, Layer
+
+__all__ = ["EFFICIENCY", "NUMBER_BYTES", "PEAK_FLOPS", "LayerTime", "Npu", "layer_time"]
+
+PEAK_FLOPS = 989.4e12
+"""Dense FP16 tensor peak of an H100 SXM [FLOP/s]: NVIDIA H100 data sheet, without sparsity."""
+
+NUMBER_BYTES = 2
+"""Bytes of an FP16 weight, gradient or activation [B]."""
+
+EFFICIENCY: Mapping[str, float] = MappingProxyType(
+    {
+        # Shah et al., FlashAttention-3, arXiv 2407.08608: up to 740 TFLOP/s in FP16 on an H100.
+        "attention": 0.75,
+        # Assumption: dense products reach the same share; those of large models are as regular.
+        "matmul": 0.75,
+        # Assumption: 3x3 and 1x1 convolutions of a residual network have less reuse.
+        "convolution": 0.5,
+        # Assumption: these move more than they compute; memory sets their time in any case.
+        "normalization": 0.05,
+        "elementwise": 0.05,
+        "embedding": 0.05,
+    }
+)
+"""Share of ``PEAK_FLOPS`` that each kind of operator reaches."""
+
+
+@dataclass(frozen=True)
+class Npu:
+    """One NPU.
+
+    Parameters
+    ----------
+    peak_flops : float
+        Operations per second at full rate [FLOP/s].
+    hbm_bytes_per_s : float
+        Memory bandwidth [B/s].
+    hbm_bytes : float
+        Memory capacity [B].
+    efficiency : mapping
+        Share of ``peak_flops`` that each kind of operator reaches, above 0 and at most 1.
+
+    Rates and memory are above 0 and finite.
+
+    Raises
+    ------
+    ValueError
+        A value is out of range.
+    """
+
+    peak_flops: float = PEAK_FLOPS
+    hbm_bytes_per_s: float = HBM_BYTES_PER_S
+    hbm_bytes: float = HBM_BYTES
+    efficiency: Mapping[str, float] = field(default_factory=lambda: EFFICIENCY)
+
+    def __post_init__(self) -> None:
+        for name in ("peak_flops", "hbm_bytes_per_s", "hbm_bytes"):
+            value = getattr(self, name)
+            if not 0 < value < float("inf"):
+                raise ValueError(f"Npu {name} must be above 0 and finite, not {value!r}")
+        if set(self.efficiency) != set(KINDS):
+            given = ", ".join(sorted(self.efficiency))
+            raise ValueError(f"Npu efficiency must be given for {', '.join(KINDS)}, not {given}")
+        for kind, share in self.efficiency.items():
+            if not 0 < share <= 1:
+                raise ValueError(
+                    f"Npu efficiency of {kind} must be above 0 and at most 1, not {share!r}"
+                )
+
+    def time_s(self, kind: str, flops: float, moved_bytes: float) -> float:
+        """Return the time of so many operations of a kind and bytes from or to memory [s]."""
+        return max(
+            flops / (self.peak_flops * self.efficiency[kind]), moved_bytes / self.hbm_bytes_per_s
+        )
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What compute times take for granted."""
+        shares = ", ".join(f"{kind} {share:g}" for kind, share in self.efficiency.items())
+        return (
+            (
+                f"compute is a roofline of {self.peak_flops:g} FLOP/s at efficiency {shares}, "
+                f"and of {self.hbm_bytes_per_s:g} B/s of memory"
+            ),
+            (
+                "a backward pass has twice the operations and the traffic of the forward pass; "
+                "nothing is recomputed"
+            ),
+            "each operator reads its inputs and weights from memory and writes its outputs to it",
+            "operators run one after the other, and compute never slows down communication",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LayerTime:
+    """Time of the two passes of a layer on one NPU [s]."""
+
+    forward_s: float
+    backward_s: float
+
+
+def layer_time(layer: Layer, samples: float, mp: int, npu: Npu) -> LayerTime:
+    """Return the time of a layer for some samples.
+
+    Operators are split evenly; where Megatron-LM splits no product, by tokens (sequence
+    parallelism, Korthikanti et al., arXiv 2205.05198, which moves as much as without).
+
+    Parameters
+    ----------
+    layer : Layer
+        What is computed.
+    samples : float
+        Samples that go through it at once.
+    mp : int
+        NPUs that share it.
+    npu : Npu
+        Each of them.
+
+    Raises
+    ------
+    ValueError
+        The layer does not split and ``mp`` is not 1.
+    """
+    if mp != 1 and not layer.splits:
+        raise ValueError(f"mp must be 1 for {layer.name}, which does not split, not {mp}")
+    forward = backward = 0.0
+    for operator in layer.operators:
+        flops = operator.flops * samples / mp
+        moved = NUMBER_BYTES * (operator.moved_numbers * samples + operator.parameters) / mp
+        forward += npu.time_s(operator.kind, flops, moved)
+        backward += npu.time_s(operator.kind, 2 * flops, 2 * moved)
+    return LayerTime(forward, backward)

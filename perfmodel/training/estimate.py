@@ -1,0 +1,291 @@
+"""Time of one training iteration: compute and simulated communication, taken apart."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from fred_hw.checks import check_int
+from fred_hw.compiler.placement import Strategy
+from fred_hw.errors import InputError
+from perfmodel.switch_timing.provenance import Provenance
+from perfmodel.topology.graph import Topology
+from perfmodel.workloads.workload import Workload, parse_strategy
+
+from .calibration import calibrate, check_npu
+from .compute import Npu
+from .iteration import Iteration, simulate_iteration
+from .memory import Memory
+from .operations import Operations
+from .placement import Placement
+from .search import default_placement
+
+__all__ = [
+    "COMPUTE_MODELS",
+    "ComputeModel",
+    "Estimate",
+    "Exposed",
+    "estimate",
+    "simulate",
+    "summarize",
+    "with_batch",
+]
+
+ComputeModel = Literal["first-principles", "calibrated"]
+
+COMPUTE_MODELS: tuple[ComputeModel, ...] = ("first-principles", "calibrated")
+"""Roofline alone, or scaled until FRED-C has its published speed-up; never mixed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exposed:
+    """Communication on the critical path, that is, not hidden behind compute [s]."""
+
+    mp: float
+    dp: float
+    pp: float
+    weight_streaming: float
+    input_load: float
+
+    @property
+    def total_s(self) -> float:
+        """All of it [s]."""
+        return self.mp + self.dp + self.pp + self.weight_streaming + self.input_load
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """One training iteration.
+
+    Parameters
+    ----------
+    topology, workload, strategy, placement : str
+        What was trained where, how in parallel, and how workers were placed.
+    npus : tuple of int
+        NPU of each worker.
+    mode : str
+        ``stationary`` or ``streaming``.
+    minibatch : int
+        Samples in the iteration.
+    iteration_time_s : float
+        Compute and exposed communication together [s].
+    time_per_sample_s : float
+        The same divided by the samples [s].
+    compute_s : float
+        Compute on the critical path [s], waiting for compute of other stages included.
+    busy_s : float
+        Compute of the NPU that computes most [s]; more than ``compute_s`` where messages hide it.
+    peak_share : float
+        Rate of matrix products and convolutions, on average over the NPUs and ``busy_s``, divided
+        by the peak of the NPU. Above 1 there is no such NPU: so it is where compute is calibrated.
+    exposed_s : Exposed
+        Communication on the critical path [s].
+    communication_s : dict
+        All communication of each kind, hidden or not, on the stage that has most of it [s].
+    compute_model : str
+        One of ``COMPUTE_MODELS``.
+    compute_scale : float
+        What the compute times of the roofline were multiplied by; 1 from first principles.
+    memory : Memory
+        Need of the NPU that needs most.
+    memory_verdict : str
+        Whether that fits.
+    provenance : Provenance
+        Timing records used and assumptions made.
+    """
+
+    topology: str
+    workload: str
+    strategy: str
+    placement: str
+    npus: tuple[int, ...]
+    mode: str
+    minibatch: int
+    iteration_time_s: float
+    time_per_sample_s: float
+    compute_s: float
+    busy_s: float
+    peak_share: float
+    exposed_s: Exposed
+    communication_s: dict[str, float]
+    compute_model: str
+    compute_scale: float
+    memory: Memory
+    memory_verdict: str
+    provenance: Provenance
+
+
+def estimate(
+    topology: Topology,
+    workload: Workload,
+    strategy: Strategy | str | None = None,
+    npu: Npu | None = None,
+    compute: ComputeModel = "first-principles",
+    placement: str = "auto",
+    algorithm: str = "auto",
+) -> Estimate:
+    """Estimate one training iteration.
+
+    Parameters
+    ----------
+    topology : Topology
+        Where to train.
+    workload : Workload
+        What to train.
+    strategy : Strategy or str or None
+        How to train in parallel, such as ``MP2-DP5-PP2``; that of the workload if None.
+    npu : Npu or None
+        The roofline; an H100-like NPU if None.
+    compute : str
+        One of ``COMPUTE_MODELS``; calibration only knows the published workloads, and the
+        compute rates of the default NPU.
+    placement : str
+        ``auto``, ``anneal`` or one of ``training.placement.POLICIES``.
+    algorithm : str
+        Of all-reduces, ``auto`` or one of ``collectives.select.ALGORITHMS``.
+
+    Raises
+    ------
+    InputError
+        The strategy is malformed, needs more NPUs than there are, or does not go with the layers;
+        the placement or the compute model is not one of those allowed; compute is calibrated, and
+        the NPU not the one of the calibration; or the model does not fit.
+    """
+    return summarize(
+        topology,
+        workload,
+        *simulate(topology, workload, strategy, npu, compute, placement, algorithm),
+    )
+
+
+def simulate(
+    topology: Topology,
+    workload: Workload,
+    strategy: Strategy | str | None = None,
+    npu: Npu | None = None,
+    compute: ComputeModel = "first-principles",
+    placement: str = "auto",
+    algorithm: str = "auto",
+) -> tuple[Iteration, Npu, float]:
+    """Simulate the iteration that :func:`estimate` sums up; return it, the NPU and the scale."""
+    if isinstance(strategy, str):
+        strategy = parse_strategy(strategy)
+    strategy = strategy or workload.strategy
+    if compute not in COMPUTE_MODELS:
+        allowed = ", ".join(COMPUTE_MODELS)
+        raise InputError("", "compute", f"must be one of {allowed}, not {compute!r}")
+    npu = npu or Npu()
+    scale = 1.0
+    if compute == "calibrated":
+        check_npu(npu)
+        scale = calibrate(workload.name, topology.protocol).scale
+
+    def iteration_s(placed: Placement) -> float:
+        return simulate_iteration(topology, workload, placed, npu, scale).time_s
+
+    placed = default_placement(topology, workload, strategy, placement, iteration_s)
+    operations = Operations(topology, placed, algorithm)
+    iteration = simulate_iteration(topology, workload, placed, npu, scale, operations)
+    _check_memory(workload, strategy, iteration.memory)
+    return iteration, npu, scale
+
+
+def summarize(
+    topology: Topology, workload: Workload, iteration: Iteration, npu: Npu, scale: float
+) -> Estimate:
+    """Return the figures of a simulated iteration."""
+    strategy = iteration.placement.strategy
+    parts = dict(iteration.parts_s)
+    compute_s = parts.pop("compute")
+    exposed = Exposed(**parts)
+    minibatch = workload.samples_per_replica * strategy.dp
+    # A backward pass has twice the operations of the forward pass.
+    flops = 3 * workload.network.forward_flops * minibatch / strategy.workers
+    peak_share = flops / iteration.busy_s / npu.peak_flops
+    assumptions = (*npu.assumptions, *iteration.assumptions, *_assumptions(workload, strategy))
+    if scale != 1.0:
+        assumptions = (
+            (
+                f"compute is calibrated: all times of the roofline times {scale:.6g}, solved from "
+                "the published speed-up of FRED-C over the mesh alone; NPUs then compute at "
+                f"{peak_share:.3g} times their peak of {npu.peak_flops:g} FLOP/s"
+            ),
+            *assumptions,
+        )
+    return Estimate(
+        topology=topology.name,
+        workload=workload.name,
+        strategy=str(strategy),
+        placement=iteration.placement.policy,
+        npus=iteration.placement.npus,
+        mode=workload.mode,
+        minibatch=minibatch,
+        iteration_time_s=compute_s + exposed.total_s,
+        time_per_sample_s=(compute_s + exposed.total_s) / minibatch,
+        compute_s=compute_s,
+        busy_s=iteration.busy_s,
+        peak_share=peak_share,
+        exposed_s=exposed,
+        communication_s=iteration.communication_s,
+        compute_model="first-principles" if scale == 1.0 else "calibrated",
+        compute_scale=scale,
+        memory=iteration.memory,
+        memory_verdict=iteration.memory.verdict,
+        provenance=topology.provenance.plus(*assumptions),
+    )
+
+
+def _check_memory(workload: Workload, strategy: Strategy, need: Memory) -> None:
+    if need.state_bytes <= need.available_bytes:
+        return
+    given = f"{need.state_bytes / 1e9:.1f} GB of {need.available_bytes / 1e9:g} GB as {strategy}"
+    if workload.mode == "stationary":
+        message = f"must be streaming where weights and optimizer do not fit, not need {given}"
+    else:
+        message = f"must leave room for the layers at work, not need {given}"
+    raise InputError(workload.name, "mode", message)
+
+
+def _assumptions(workload: Workload, strategy: Strategy) -> tuple[str, ...]:
+    found = [
+        "activations and their gradients, weights and gradients are FP16",
+        "all replicas and all NPUs of a stage are in step; a stage waits for its slowest group",
+        "the input of the next iteration is loaded during this one",
+        "collectives at once share links by the shares that each puts on them alone",
+    ]
+    if strategy.mp > 1:
+        found.append("all-reduces of activations are waited for, as in Megatron-LM")
+    if workload.mode == "stationary" and strategy.dp > 1:
+        found.append(
+            "gradients are reduced layer by layer during the last backward pass"
+            if workload.overlap
+            else "gradients are all-reduced after the backward pass; none of it is hidden"
+        )
+        found.append("ZeRO stage 2: reduce-scatter and all-gather take the time of an all-reduce")
+    if workload.mode == "streaming":
+        found.append(
+            "layers go round the stages; a stage holds one layer at work and one being loaded"
+        )
+        found.append("storage keeps up with the I/O controllers and updates the weights by itself")
+    return tuple(found)
+
+
+def with_batch(workload: Workload, samples_per_replica: int, microbatches: int) -> Workload:
+    """Return the workload with another batch.
+
+    Raises
+    ------
+    InputError
+        A number is not an integer of 1 or more, or the microbatches do not divide the samples.
+    """
+    for name, value in (
+        ("samples_per_replica", samples_per_replica),
+        ("microbatches", microbatches),
+    ):
+        try:
+            check_int(name, value, minimum=1)
+        except (TypeError, ValueError) as error:
+            message = str(error).removeprefix(f"{name} ")
+            raise InputError(workload.name, name, message) from None
+    if samples_per_replica % microbatches:
+        message = f"must divide {samples_per_replica} samples per replica, not be {microbatches}"
+        raise InputError(workload.name, "microbatches", message)
+    return replace(workload, samples_per_replica=samples_per_replica, microbatches=microbatches)

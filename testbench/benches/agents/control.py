@@ -1,0 +1,211 @@
+"""Agents of the control unit's bench: bus master, model of the switch core, events of ports."""
+
+import random
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge, RisingEdge
+from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
+
+from fred_hw.control.access import AsyncAccess
+from fred_hw.control.phase_entry import entry_bits
+from fred_hw.control.switch_map import CAUSES, PORT_CAUSES, PORT_COUNTERS, switch_map
+from fred_hw.spec import SwitchSpec
+
+__all__ = ["ERRORS", "STROBES", "Bench", "Core", "Events"]
+
+# cocotbext-axi 0.1.28 calls what cocotb 2 deprecates; the bench's own warnings stay errors.
+warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"cocotbext\.axi\.")
+
+ERRORS = tuple(f"error_{cause}" for cause in PORT_CAUSES)
+STROBES = ("starts", "preempts", "reconfigures")
+_INPUTS = (*ERRORS, *STROBES, *PORT_COUNTERS)
+
+
+class Core:
+    """The memory behind the control unit: takes or refuses entries after a while."""
+
+    def __init__(self, dut: Any, spec: SwitchSpec, rng: random.Random) -> None:
+        self.dut, self.rng, self.bits = dut, rng, entry_bits(spec)
+        self.entries = [rng.getrandbits(self.bits) for _ in range(spec.protocol.phases)]
+        self.accepts = True
+        self.hangs = False
+        self.writes: list[tuple[int, int]] = []
+
+    async def run(self) -> None:
+        """Show the stored entry no earlier than promised, and answer each write once."""
+        dut, rng = self.dut, self.rng
+        before: int | None = None
+        held: tuple[int, int] | None = None
+        wait = 0
+        done = False
+        while True:
+            await FallingEdge(dut.clk)
+            number, ended = int(dut.number.value), done
+            done = False
+            if ended or int(dut.rst.value):
+                held = None
+            elif int(dut.write.value):
+                now = number, int(dut.entry.value)
+                if held is None:
+                    held, wait = now, rng.choice((0, 1, 7, 40))
+                assert now == held, f"entry or number changed from {held} to {now}"
+                done = wait == 0 and not self.hangs
+                wait -= wait > 0
+            else:
+                assert held is None, "write ended before done"
+            await RisingEdge(dut.clk)
+            dut.done.value, dut.accepted.value = int(done), rng.getrandbits(1)
+            if done and held is not None:
+                self.writes.append(held)
+                dut.accepted.value = int(self.accepts)
+                if self.accepts:
+                    self.entries[held[0]] = held[1]
+            steady = number == before
+            dut.stored.value = self.entries[number] if steady else rng.getrandbits(self.bits)
+            before = number
+
+
+class Bench:
+    """A bus master with pauses on all channels, and the core."""
+
+    def __init__(self, dut: Any, spec: SwitchSpec, stall: float) -> None:
+        self.dut, self.stall = dut, stall
+        self.rng = random.Random(cocotb.RANDOM_SEED)
+        self.core = Core(dut, spec, self.rng)
+        self.access = AsyncAccess(switch_map(spec), self.read, self.write, polls=1000)
+        self.errors = dict.fromkeys(CAUSES, 0)
+        self.master: Any = None
+        self.channels: dict[str, Any] = {}
+
+    async def start(self) -> None:
+        """Reset, then let pauses, checks and the core run."""
+        dut = self.dut
+        for name in (*_INPUTS, "done", "accepted", "active", "active_phase", "stored"):
+            dut[name].value = 0
+        dut.rst.value = 1
+        cocotb.start_soon(Clock(dut.clk, 10, unit="ns").start())
+        await self.cycles(2)
+        # The master samples the bus at once, which has no values before the first cycle of reset.
+        bus = AxiLiteBus.from_prefix(dut, "s_axil")
+        self.master = AxiLiteMaster(bus, dut.clk, dut.rst)
+        writes, reads = self.master.write_if, self.master.read_if
+        self.channels = {
+            "aw": writes.aw_channel,
+            "w": writes.w_channel,
+            "b": writes.b_channel,
+            "ar": reads.ar_channel,
+            "r": reads.r_channel,
+        }
+        await self.cycles(2)
+        dut.rst.value = 0
+        for channel in self.channels.values():
+            channel.set_pause_generator(self._pauses())
+        for answer, payload in (("b", ("bresp",)), ("r", ("rdata", "rresp"))):
+            cocotb.start_soon(self._watch(answer, payload))
+        cocotb.start_soon(self.core.run())
+
+    def _pauses(self) -> Iterator[bool]:
+        while True:
+            yield self.rng.random() < self.stall
+
+    async def _watch(self, channel: str, payload: tuple[str, ...]) -> None:
+        """Check that an answer that was offered stays as it is until it is taken."""
+        held: tuple[int, ...] | None = None
+        while True:
+            await FallingEdge(self.dut.clk)
+            valid, ready = (
+                int(self.dut[f"s_axil_{channel}{name}"].value) for name in ("valid", "ready")
+            )
+            now = tuple(int(self.dut[f"s_axil_{name}"].value) for name in payload)
+            assert held is None or valid, f"{channel}: {held} was withdrawn"
+            assert held in (None, now), f"{channel}: {held} became {now}"
+            held = now if valid and not ready else None
+
+    async def read(self, address: int) -> int:
+        """Read a word that is there."""
+        answer = await self.master.read(address, 4)
+        assert answer.resp == AxiResp.OKAY, f"read of {address:#x}: {answer.resp!r}"
+        return int.from_bytes(answer.data, "little")
+
+    async def write(self, address: int, value: int) -> None:
+        """Write a word that can be written."""
+        answer = await self.master.write(address, value.to_bytes(4, "little"))
+        assert answer.resp == AxiResp.OKAY, f"write of {address:#x}: {answer.resp!r}"
+
+    async def read_raw(self, address: int) -> tuple[int, AxiResp]:
+        """Read any address as it is, which the master itself would align."""
+        channel = self.channels["ar"]
+        await channel.send(channel._transaction_obj(araddr=address, arprot=self.rng.randrange(8)))
+        answer = await self.channels["r"].recv()
+        return int(answer.rdata), AxiResp(int(answer.rresp))
+
+    async def write_raw(
+        self, address: int, value: int, strobe: int = 15, data_first: bool | None = None
+    ) -> AxiResp:
+        """Write to any address as it is, any bytes, and one part some cycles before the other."""
+        aw, w = self.channels["aw"], self.channels["w"]
+        sends = [
+            (aw, aw._transaction_obj(awaddr=address, awprot=self.rng.randrange(8))),
+            (w, w._transaction_obj(wdata=value, wstrb=strobe)),
+        ]
+        if data_first is not None:
+            for channel, transaction in sends[:: -1 if data_first else 1]:
+                await channel.send(transaction)
+                await self.cycles(self.rng.randrange(8))
+        else:
+            for channel, transaction in sends:
+                await channel.send(transaction)
+        return AxiResp(int((await self.channels["b"].recv()).bresp))
+
+    async def cycles(self, count: int) -> None:
+        """Let cycles pass."""
+        for _ in range(count):
+            await RisingEdge(self.dut.clk)
+
+    async def check_errors(self) -> None:
+        """Compare all about errors but the first one with what was expected."""
+        found = await self.access.errors()
+        assert found.counts == self.errors
+        assert found.raised == tuple(cause for cause, count in self.errors.items() if count)
+
+    async def nothing_left(self) -> None:
+        """Check that no answer comes to what nobody asked."""
+        for channel in self.channels.values():
+            channel.set_pause_generator(None)
+            channel.pause = False
+        await self.cycles(20)
+        assert all(channel.empty() for channel in self.channels.values())
+        for name in ("bvalid", "rvalid"):
+            assert int(self.dut[f"s_axil_{name}"].value) == 0
+
+
+class Events:
+    """Gives random events of all ports, and keeps how many there were."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        self.counts = {name: [0] * len(bench.dut[name]) for name in _INPUTS}
+        self.first: tuple[str, int] | None = None
+
+    async def give(self, cycles: int, names: tuple[str, ...], share: float) -> None:
+        """Give events of these inputs for some cycles, then none."""
+        dut, rng = self.bench.dut, self.bench.rng
+        for _ in range(cycles):
+            for name in names:
+                bits = [int(rng.random() < share) for _ in self.counts[name]]
+                dut[name].value = sum(bit << place for place, bit in enumerate(bits))
+                self._count(name, bits)
+            await RisingEdge(dut.clk)
+        for name in names:
+            dut[name].value = 0
+        await RisingEdge(dut.clk)
+
+    def _count(self, name: str, bits: list[int]) -> None:
+        for place, bit in enumerate(bits):
+            self.counts[name][place] += bit
+        if self.first is None and any(bits):
+            self.first = name.removeprefix("error_"), bits.index(1)

@@ -1,0 +1,187 @@
+"""Agents of the interconnect bench: source, monitor, scoreboard.
+
+Inputs are written right after a rising edge and outputs are read at the falling edge, which is
+what the next rising edge acts on, in every simulator. Cycles are counted from the release of the
+reset; a flit's cycle is that in which it stands on the port.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge, RisingEdge
+
+from fred_hw.compiler.configuration import Configuration
+from fred_hw.spec import SwitchSpec
+from testbench.models.golden import Words, deliver, lanes_of, word_of
+
+__all__ = ["Bench", "Monitor", "Scoreboard", "Source", "Stimulus"]
+
+
+@dataclass(frozen=True)
+class Stimulus:
+    """What one cycle puts on the ports.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        State of the micro-switches for the flits of this cycle.
+    flits : Sequence of int or None
+        Flit of each input port, or None.
+    """
+
+    configuration: Configuration
+    flits: Sequence[int | None]
+
+
+class Source:
+    """Writes one stimulus per cycle to all input ports; writes only what changes."""
+
+    def __init__(self, dut: Any, spec: SwitchSpec) -> None:
+        self.word = dut.configuration
+        self.valid = [dut[f"i__{port}__valid"] for port in range(spec.ports)]
+        self.data = [dut[f"i__{port}__data"] for port in range(spec.ports)]
+        self.shown: list[int] = [0] * spec.ports
+        self.configuration: Configuration | None = None
+
+    def clear(self) -> None:
+        """Offer nothing."""
+        for port, valid in enumerate(self.valid):
+            valid.value = 0
+            self.shown[port] = 0
+
+    def write(self, stimulus: Stimulus) -> None:
+        """Write the flits and the configuration of one cycle."""
+        if stimulus.configuration is not self.configuration:
+            self.configuration = stimulus.configuration
+            self.word.value = stimulus.configuration.pack()
+        for port, flit in enumerate(stimulus.flits):
+            offered = int(flit is not None)
+            if offered != self.shown[port]:
+                self.valid[port].value = offered
+                self.shown[port] = offered
+            if flit is not None:
+                self.data[port].value = flit
+
+
+class Monitor:
+    """Passes each flit on an output port on as (port, flit)."""
+
+    def __init__(self, dut: Any, spec: SwitchSpec) -> None:
+        self.valid = [dut[f"o__{port}__valid"] for port in range(spec.ports)]
+        self.data = [dut[f"o__{port}__data"] for port in range(spec.ports)]
+
+    def read(self, on_flit: Callable[[int, int], None]) -> None:
+        """Read all ports at a falling edge."""
+        for port, valid in enumerate(self.valid):
+            if int(valid.value):
+                on_flit(port, int(self.data[port].value))
+
+
+@dataclass
+class Scoreboard:
+    """Compares, port by port and in order, with what the golden model delivers.
+
+    The latency of each flit is counted, not assumed: ``latencies`` holds every value seen.
+    """
+
+    spec: SwitchSpec
+    expected: list[deque[tuple[int, int]]] = field(init=False)
+    latencies: set[int] = field(default_factory=set)
+    arrivals: list[list[int]] = field(init=False)
+    matched: int = 0
+
+    def __post_init__(self) -> None:
+        self.expected = [deque() for _ in range(self.spec.ports)]
+        self.arrivals = [[] for _ in range(self.spec.ports)]
+
+    def expect(self, cycle: int, stimulus: Stimulus) -> None:
+        """Note what the stimulus of ``cycle`` must deliver."""
+        inputs: list[Words | None] = [
+            None if flit is None else lanes_of(flit, self.spec) for flit in stimulus.flits
+        ]
+        for port, words in enumerate(deliver(self.spec, stimulus.configuration, inputs)):
+            if words is not None:
+                self.expected[port].append((cycle, word_of(words, self.spec)))
+
+    def check(self, cycle: int, port: int, flit: int) -> None:
+        """Check a flit that an output port shows in ``cycle``."""
+        assert self.expected[port], f"cycle {cycle}: port {port} sent {flit:#x}, which none sent it"
+        sent, want = self.expected[port].popleft()
+        assert flit == want, (
+            f"cycle {cycle}: port {port} sent {flit:#x}, not {want:#x} for cycle {sent}"
+        )
+        self.latencies.add(cycle - sent)
+        self.arrivals[port].append(cycle)
+        self.matched += 1
+
+    def finish(self, minimum: int = 1) -> int:
+        """Check that nothing is missing and one latency held; return it in cycles."""
+        missing = sum(len(queue) for queue in self.expected)
+        assert missing == 0, f"{missing} flits were not delivered"
+        assert self.matched >= minimum, f"only {self.matched} flits came, not {minimum}"
+        assert len(self.latencies) == 1, f"latencies differ: {sorted(self.latencies)} cycles"
+        return next(iter(self.latencies))
+
+
+class Bench:
+    """The device with its agents; every test starts with a reset of its own."""
+
+    def __init__(self, dut: Any, spec: SwitchSpec) -> None:
+        self.dut, self.spec = dut, spec
+        self.source = Source(dut, spec)
+        self.monitor = Monitor(dut, spec)
+        self.board = Scoreboard(spec)
+        self.cycle = 0
+
+    async def start(self) -> None:
+        """Start the clock and hold the reset for three cycles."""
+        self.source.clear()
+        self.dut.configuration.value = 0
+        for data in self.source.data:
+            data.value = 0
+        cocotb.start_soon(Clock(self.dut.clk, 10, unit="ns").start())
+        await self.reset()
+
+    async def reset(self, cycles: int = 3) -> None:
+        """Reset the device; what is inside is lost and no longer expected."""
+        self.dut.rst.value = 1
+        self.source.clear()
+        for _ in range(cycles):
+            await RisingEdge(self.dut.clk)
+        self.dut.rst.value = 0
+        self.board = Scoreboard(self.spec)
+
+    async def step(self, stimulus: Stimulus | None) -> None:
+        """Put one cycle's stimulus on the ports and read the outputs of the same cycle."""
+        if stimulus is None:
+            self.source.clear()
+        else:
+            self.source.write(stimulus)
+            self.board.expect(self.cycle, stimulus)
+        await FallingEdge(self.dut.clk)
+        self.monitor.read(lambda port, flit: self.board.check(self.cycle, port, flit))
+        await RisingEdge(self.dut.clk)
+        self.cycle += 1
+
+    async def play(self, stimuli: Iterator[Stimulus | None]) -> None:
+        """Play the stimuli, one per cycle, then wait until all flits should have come."""
+        for stimulus in stimuli:
+            await self.step(stimulus)
+        await self.drain()
+
+    async def drain(self) -> None:
+        """Wait without new flits; longer than any path, and long enough to see a stray flit."""
+        idle = 0
+        while idle < 8 + 2 * self._depth():
+            await self.step(None)
+            idle += 1
+
+    def _depth(self) -> int:
+        """Cycles that a flit can take at most, generously: eight stages of each split."""
+        spec = self.spec
+        stages = 2 * spec.ports.bit_length() + 1
+        return stages * (spec.adder_registers + spec.stage_registers)

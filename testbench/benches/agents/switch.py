@@ -1,0 +1,505 @@
+"""Agents of the whole switch's bench: neighbours on AXI4-Stream, software on AXI4-Lite.
+
+They act at the falling edge: what stands on a port then is what the next rising edge acts on. A
+neighbour takes a flit in one cycle and answers in the next but one.
+"""
+
+import logging
+import random
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge, RisingEdge
+from cocotbext.axi import (
+    AxiLiteBus,
+    AxiLiteMaster,
+    AxiResp,
+    AxiStreamBus,
+    AxiStreamFrame,
+    AxiStreamSink,
+    AxiStreamSource,
+)
+
+from fred_hw.control.access import AsyncAccess
+from fred_hw.control.phase_entry import entry_word
+from fred_hw.control.switch_map import switch_map
+from fred_hw.protocol import HEADER_BITS
+from fred_hw.spec import SwitchSpec
+from fred_hw.switch.switch import BARE_USER, user_bits
+from testbench.models.endpoint import Endpoint, Flit, FlitCodec
+from testbench.stimulus.phases import Phase, Turn
+from testbench.stimulus.traffic import random_flit
+
+__all__ = ["Beat", "Bench", "Fault", "Line"]
+
+# cocotbext-axi 0.1.28 calls what cocotb 2 deprecates; the bench's own warnings stay errors.
+warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"cocotbext\.axi\.")
+
+Packets = list[tuple[int, ...]]
+Flow = tuple[int, int]
+"""Phase, and the other end at the default index, else 0."""
+
+
+@dataclass(frozen=True)
+class Beat:
+    """A transfer on a stream, and its cycle."""
+
+    cycle: int
+    data: int
+    user: int
+    last: bool
+
+    @property
+    def flit(self) -> Flit:
+        """The flit of the link layer that it carries."""
+        header = self.user & ((1 << HEADER_BITS) - 1)
+        return Flit(header, self.data, self.user >> HEADER_BITS, self.last)
+
+
+class Watch:
+    """See all transfers on a stream; what is offered must stay as it is until it is taken."""
+
+    def __init__(self, dut: Any, prefix: str) -> None:
+        self.prefix = prefix
+        names = ("tvalid", "tready", "tdata", "tuser", "tlast")
+        self._handles = [dut[f"{prefix}_{name}"] for name in names]
+        self._held: tuple[int, ...] | None = None
+        self.beats: list[Beat] = []
+
+    def step(self, cycle: int) -> None:
+        """Look at a cycle."""
+        valid, ready, *payload = self._handles
+        if not int(valid.value):
+            assert self._held is None, f"{self.prefix}: {self._held} was withdrawn"
+            return
+        now = tuple(int(handle.value) for handle in payload)
+        assert self._held in (None, now), f"{self.prefix}: {self._held} became {now}"
+        self._held = None if int(ready.value) else now
+        if self._held is None:
+            self.beats.append(Beat(cycle, now[0], now[1], bool(now[2])))
+
+
+class UnframedBus(AxiStreamBus):
+    """A stream whose beats are frames of their own: packets and control flits mix on a link."""
+
+    _optional_signals = ("tvalid", "tready", "tuser")
+
+
+class Source(AxiStreamSource):
+    """A source that leaves what it does not offer at 0, as a neighbour in reset does."""
+
+    _init_x = False
+
+
+class Line:
+    """A direction of a link.
+
+    Parameters
+    ----------
+    delay : int
+        Cycles beside those that the agents take.
+
+    Attributes
+    ----------
+    change : callable, optional
+        What becomes of a flit: none, one or more.
+    """
+
+    def __init__(self, delay: int) -> None:
+        self.delay, self._cycle = delay, 0
+        self._flits: deque[tuple[int, Flit]] = deque()
+        self.change: Callable[[Flit], Sequence[Flit]] | None = None
+
+    def put(self, flit: Flit) -> None:
+        """Add a flit behind all others, past ``change``."""
+        self._flits.append((self._cycle + self.delay, flit))
+
+    def step(self, flit: Flit | None, leaves: bool = True) -> Flit | None:
+        """Let a cycle pass with the flit that enters; return the one that leaves, if one may."""
+        self._cycle += 1
+        if flit is not None:
+            for one in (flit,) if self.change is None else self.change(flit):
+                self.put(one)
+        if leaves and self._flits and self._flits[0][0] <= self._cycle:
+            return self._flits.popleft()[1]
+        return None
+
+
+@dataclass
+class Fault:
+    """Change the flit with a number among those selected, once.
+
+    Parameters
+    ----------
+    codec : FlitCodec
+        Of the link.
+    select : callable
+        Whether a flit with these fields counts.
+    act : callable
+        What becomes of it.
+    number : int
+        Which one, from 0.
+    """
+
+    codec: FlitCodec
+    select: Callable[[dict[str, int]], bool]
+    act: Callable[[Flit], Sequence[Flit]]
+    number: int = 0
+    done: bool = field(default=False, init=False)
+
+    def __call__(self, flit: Flit) -> Sequence[Flit]:
+        if self.done or not self.select(self.codec.unpack(flit)):
+            return (flit,)
+        self.number -= 1
+        self.done = self.number < 0
+        return self.act(flit) if self.done else (flit,)
+
+
+class PacedEndpoint(Endpoint):
+    """An endpoint that can leave cycles between packets that it sends for the first time."""
+
+    _interval = _origin = 0
+
+    def pace(self, phase: int, interval: int) -> None:
+        """Begin packets of a phase so many cycles apart from this cycle on, the only phase."""
+        begun = self._sending[phase, 0].begun if (phase, 0) in self._sending else 0
+        self._interval, self._origin = interval, self._cycle - begun * interval
+
+    def _able(self, circuit: Any) -> bool:
+        if not super()._able(circuit):
+            return False
+        state = self._sending[circuit.bursts[0][0]]
+        due = self._origin + state.begun * self._interval
+        return state.next < state.begun or self._cycle >= due
+
+
+class LinkPort:
+    """A neighbour with the link layer.
+
+    Attributes
+    ----------
+    endpoint : PacedEndpoint
+        What it keeps.
+    to_switch, from_switch : Line
+        Its link.
+    """
+
+    def __init__(self, dut: Any, spec: SwitchSpec, port: int, delay: int) -> None:
+        self.endpoint = PacedEndpoint(spec)
+        self.to_switch, self.from_switch = Line(delay), Line(delay)
+        self._last = dut[f"s{port}_axis_tlast"]
+        into = UnframedBus.from_prefix(dut, f"s{port}_axis")
+        out = UnframedBus.from_prefix(dut, f"m{port}_axis")
+        self.source = Source(into, dut.clk, byte_lanes=1)
+        self.sink = AxiStreamSink(out, dut.clk, byte_lanes=1)
+
+    @property
+    def received(self) -> dict[Flow, Packets]:
+        """By flow, the packets that have come."""
+        return self.endpoint.received
+
+    @property
+    def done(self) -> bool:
+        """Whether all that it sent is acknowledged."""
+        return self.endpoint.done
+
+    def send(self, phase: int, circuit: int, packets: Packets, peer: int = 0) -> None:
+        """Send packets of a flow."""
+        self.endpoint.send(phase, circuit, packets, peer)
+
+    def forget(self, phase: int) -> None:
+        """Start the numbers of a phase at 0."""
+        self.endpoint.forget(phase)
+
+    def step(self) -> None:
+        """Take the flit that has come, and offer the next one."""
+        came = None
+        if not self.sink.empty():
+            frame = self.sink.recv_nowait(compact=False)
+            came = Beat(0, frame.tdata[0], frame.tuser[0], True).flit
+        free = self.source.empty()
+        sent = self.endpoint.step(self.from_switch.step(came), may_send=free)
+        leaves = self.to_switch.step(sent, free)
+        if leaves is not None:
+            self._offer(leaves)
+
+    def _offer(self, flit: Flit) -> None:
+        def show_last(_: AxiStreamFrame) -> None:
+            self._last.value = int(flit.last)
+
+        self.source.send_nowait(_frame([flit.data], flit.user, show_last))
+
+
+def _frame(flits: Sequence[int], user: int, on_last: Any = None) -> AxiStreamFrame:
+    """Return a frame of a beat for each flit; ``on_last`` is called as the last one is offered."""
+    beats: Any = list(flits)  # of whole flits, as the agents have one lane
+    return AxiStreamFrame(beats, tuser=[user] * len(beats), tx_complete=on_last)
+
+
+class BarePort:
+    """A neighbour without the link layer: whole packets, held back by ``tready``."""
+
+    def __init__(self, dut: Any, spec: SwitchSpec, port: int) -> None:
+        self._spec, self._bits = spec, spec.protocol.fields(spec.ports)
+        into = AxiStreamBus.from_prefix(dut, f"s{port}_axis")
+        out = AxiStreamBus.from_prefix(dut, f"m{port}_axis")
+        self.source = Source(into, dut.clk, byte_lanes=1)
+        self.sink = AxiStreamSink(out, dut.clk, byte_lanes=1)
+        self.received: dict[Flow, Packets] = {}
+
+    @property
+    def done(self) -> bool:
+        """Whether all that it sent is taken."""
+        return self.source.idle()
+
+    def send(self, phase: int, circuit: int, packets: Packets, peer: int = 0) -> None:
+        """Send packets of a flow, behind all others."""
+        user = offset = 0
+        for name, value in zip(BARE_USER, (phase, circuit, peer), strict=True):
+            user |= value << offset
+            offset += self._bits[name]
+        for packet in packets:
+            self.source.send_nowait(_frame(packet, user))
+
+    def forget(self, phase: int) -> None:
+        """Forget what came of a phase."""
+        for flow in [flow for flow in self.received if flow[0] == phase]:
+            del self.received[flow]
+
+    def step(self) -> None:
+        """Take the packet that has come."""
+        if self.sink.empty():
+            return
+        frame = self.sink.recv_nowait(compact=False)
+        assert len(set(frame.tuser)) == 1, f"packet of {frame.tuser}"
+        user, fields = frame.tuser[0], {}
+        for name in BARE_USER:
+            fields[name] = user & ((1 << self._bits[name]) - 1)
+            user >>= self._bits[name]
+        peer = fields["peer"] if fields["phase"] == self._spec.protocol.online else 0
+        self.received.setdefault((fields["phase"], peer), []).append(tuple(frame.tdata))
+
+
+class Registers:
+    """Software on AXI4-Lite, with pauses on all channels."""
+
+    def __init__(self, dut: Any, spec: SwitchSpec, pauses: Callable[[], Iterator[bool]]) -> None:
+        self.master: Any = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clk)
+        self.access = AsyncAccess(switch_map(spec), self.read, self.write, polls=1000)
+        writes, reads = self.master.write_if, self.master.read_if
+        self._writes = writes.aw_channel, writes.w_channel, writes.b_channel
+        self._reads = reads.ar_channel, reads.r_channel
+        for channel in (*self._writes, *self._reads):
+            channel.set_pause_generator(pauses())
+
+    async def read(self, address: int) -> int:
+        """Read a word that is there."""
+        answer = await self.master.read(address, 4)
+        assert answer.resp == AxiResp.OKAY, f"read of {address:#x}: {answer.resp!r}"
+        return int.from_bytes(answer.data, "little")
+
+    async def write(self, address: int, value: int) -> None:
+        """Write a word that can be written."""
+        answer = await self.master.write(address, value.to_bytes(4, "little"))
+        assert answer.resp == AxiResp.OKAY, f"write of {address:#x}: {answer.resp!r}"
+
+    async def read_raw(self, address: int) -> tuple[int, AxiResp]:
+        """Read any address as it is, which the master itself would align."""
+        ar, r = self._reads
+        await ar.send(ar._transaction_obj(araddr=address, arprot=0))
+        answer = await r.recv()
+        return int(answer.rdata), AxiResp(int(answer.rresp))
+
+    async def write_raw(self, address: int, value: int, strobe: int = 15) -> AxiResp:
+        """Write to any address as it is, and any bytes."""
+        aw, w, b = self._writes
+        await aw.send(aw._transaction_obj(awaddr=address, awprot=0))
+        await w.send(w._transaction_obj(wdata=value, wstrb=strobe))
+        return AxiResp(int((await b.recv()).bresp))
+
+
+class Bench:
+    """Neighbours on all ports, software, and what must come out.
+
+    Parameters
+    ----------
+    dut : handle
+        The switch.
+    spec : SwitchSpec
+        It.
+    stall : float
+        Share of cycles in which streams and registers pause.
+    delay : int
+        Cycles of each link in each direction, beside those of the agents.
+
+    Attributes
+    ----------
+    inputs, outputs : list of Watch
+        What crosses ``s<k>_axis`` and ``m<k>_axis``.
+    probes : dict
+        Signals inside by name; ``seen`` has for each the cycles in which it was not 0.
+    """
+
+    def __init__(self, dut: Any, spec: SwitchSpec, stall: float = 0.0, delay: int = 0) -> None:
+        self.dut, self.spec, self.stall, self.delay = dut, spec, stall, delay
+        self.rng = random.Random(cocotb.RANDOM_SEED)
+        self.codec = FlitCodec(spec)
+        self.cycle = self.flits = 0
+        self.ports: list[Any] = []
+        self.inputs: list[Watch] = []
+        self.outputs: list[Watch] = []
+        self.wanted: list[dict[Flow, Packets]] = [{} for _ in range(spec.ports)]
+        self.probes: dict[str, Any] = {}
+        self.seen: dict[str, list[int]] = {}
+
+    async def start(self, phases: Iterable[Phase] = ()) -> None:
+        """Reset, let the agents run, and write phases."""
+        dut, spec = self.dut, self.spec
+        logging.getLogger(f"cocotb.{dut._name}").setLevel(logging.WARNING)
+        dut.rst.value = 1
+        for port in range(spec.ports):
+            for name in ("tvalid", "tdata", "tlast", "tuser"):
+                dut[f"s{port}_axis_{name}"].value = 0
+            dut[f"m{port}_axis_tready"].value = 0
+        cocotb.start_soon(Clock(dut.clk, 10, unit="ns").start())
+        # Agents sample the streams at once, which have no values before the first cycle of reset.
+        await self._edges(2)
+        self.registers = Registers(dut, spec, self.pauses)
+        for port in range(spec.ports):
+            link = spec.protocol.link
+            new = LinkPort(dut, spec, port, self.delay) if link else BarePort(dut, spec, port)
+            self.ports.append(new)
+            self.inputs.append(Watch(dut, f"s{port}_axis"))
+            self.outputs.append(Watch(dut, f"m{port}_axis"))
+            assert len(dut[f"m{port}_axis_tuser"]) == user_bits(spec)
+            if self.stall:
+                new.source.set_pause_generator(self.pauses())
+                new.sink.set_pause_generator(self.pauses())
+        await self._edges(2)
+        dut.rst.value = 0
+        cocotb.start_soon(self._run())
+        for phase in phases:
+            await self.write(phase)
+
+    @property
+    def access(self) -> AsyncAccess:
+        """The registers by name."""
+        return self.registers.access
+
+    def pauses(self) -> Iterator[bool]:
+        """Yield whether to pause, cycle by cycle."""
+        while True:
+            yield self.rng.random() < self.stall
+
+    async def _run(self) -> None:
+        """Watch and serve all ports, cycle by cycle."""
+        while True:
+            await FallingEdge(self.dut.clk)
+            for watch in (*self.inputs, *self.outputs):
+                watch.step(self.cycle)
+            for name, handle in self.probes.items():
+                if int(handle.value):
+                    self.seen[name].append(self.cycle)
+            for port in self.ports:
+                port.step()
+            self.cycle += 1
+
+    async def _edges(self, count: int) -> None:
+        for _ in range(count):
+            await RisingEdge(self.dut.clk)
+
+    async def cycles(self, count: int) -> None:
+        """Let cycles pass."""
+        end = self.cycle + count
+        while self.cycle < end:
+            await RisingEdge(self.dut.clk)
+
+    def probe(self, **signals: Any) -> None:
+        """Look at these signals inside the switch, and forget what was seen of others."""
+        self.probes = signals
+        self.seen = {name: [] for name in signals}
+
+    async def write(self, phase: Phase) -> None:
+        """Write a phase, whose packets are numbered from 0 then; all of them have come."""
+        word = entry_word(self.spec, phase.configuration, phase.flows, phase.circuit)
+        await self.access.write_phase(phase.number, word)
+        self.check()
+        for port, wanted in zip(self.ports, self.wanted, strict=True):
+            port.forget(phase.number)
+            for flow in [flow for flow in wanted if flow[0] == phase.number]:
+                del wanted[flow]
+
+    def offer(self, turns: Sequence[Turn], ports: Iterable[int] | None = None) -> None:
+        """Send the packets of turns from their inputs, or from some of them."""
+        for port in range(self.spec.ports) if ports is None else ports:
+            packets = [turn.sent[port] for turn in turns if port in turn.sent]
+            for (phase, circuit), own in groupby(packets, lambda one: (one.phase, one.circuit)):
+                self.ports[port].send(phase, circuit, [packet.flits for packet in own])
+
+    def expect(self, turns: Sequence[Turn]) -> None:
+        """Expect what turns must give, behind all that was expected before of their phases."""
+        for turn in turns:
+            for port, packet in turn.wanted.items():
+                self.wanted[port].setdefault((packet.phase, 0), []).append(packet.flits)
+
+    def play(self, turns: Sequence[Turn]) -> None:
+        """Send and expect turns."""
+        self.offer(turns)
+        self.expect(turns)
+
+    def unicast(self, source: int, destination: int, packets: int = 1) -> None:
+        """Send and expect packets at the default index, those of a pair on one circuit."""
+        most, online = self.spec.protocol.packet_flits, self.spec.protocol.online
+        new = [
+            tuple(random_flit(self.rng, self.spec) for _ in range(self.rng.randint(1, most)))
+            for _ in range(packets)
+        ]
+        self.ports[source].send(online, (source + destination) % 3, new, destination)
+        self.wanted[destination].setdefault((online, source), []).extend(new)
+
+    def missing(self) -> int:
+        """Return how many packets have not come."""
+        return sum(
+            len(packets) - len(port.received.get(flow, []))
+            for port, wanted in zip(self.ports, self.wanted, strict=True)
+            for flow, packets in wanted.items()
+        )
+
+    def check(self) -> None:
+        """Compare all that came with the first of what was to come."""
+        for number, (port, wanted) in enumerate(zip(self.ports, self.wanted, strict=True)):
+            for flow, got in port.received.items():
+                want = wanted.get(flow, [])[: len(got)]
+                assert got == want, f"port {number}, flow {flow}: got {got}, want {want}"
+
+    async def drain(self, limit: int | None = None) -> None:
+        """Run until all has come and is acknowledged; see that it is right, and all of it.
+
+        Parameters
+        ----------
+        limit : int, optional
+            Cycles without a packet that are allowed.
+        """
+        protocol = self.spec.protocol
+        limit = limit or 2000 + 8 * (protocol.timeout_cycles + protocol.idle_cycles)
+        best, since = self.missing(), self.cycle
+        while (left := self.missing()) or not all(port.done for port in self.ports):
+            if left < best:
+                best, since = left, self.cycle
+            assert self.cycle - since < limit, f"{left} packets have not come; cycle {self.cycle}"
+            await RisingEdge(self.dut.clk)
+        await self.cycles(30)
+        assert not self.missing()
+        self.check()
+
+    def data(self, watch: Watch) -> list[Beat]:
+        """Return the beats of a stream that carry payload."""
+        if not self.spec.protocol.link:
+            return watch.beats
+        return [beat for beat in watch.beats if not self.codec.unpack(beat.flit)["kind"]]

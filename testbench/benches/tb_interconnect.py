@@ -1,0 +1,202 @@
+"""cocotb tests of the interconnect: bit-exact data, one latency, full rate."""
+
+import os
+import random
+from collections.abc import Iterator
+from enum import Enum
+from itertools import pairwise
+from typing import Any
+
+import cocotb
+
+from fred_hw.compiler.collectives import COLLECTIVES
+from fred_hw.compiler.configuration import Configuration
+from fred_hw.compiler.flows import Flow
+from fred_hw.spec import SwitchSpec
+from testbench.benches.agents.interconnect import Bench, Stimulus
+from testbench.stimulus.traffic import (
+    collective_runs,
+    flits_for,
+    random_flit,
+    routed,
+    routed_random_flows,
+    strategy_runs,
+)
+
+from .measurements import record
+
+SPEC = SwitchSpec.model_validate_json(os.environ["FRED_SPEC"])
+FLITS = int(os.environ.get("FRED_FLITS", "20"))  # per configuration
+CONFIGURATIONS = int(os.environ.get("FRED_CONFIGURATIONS", "40"))  # per random test
+Kind: Any = Enum("Kind", {name: name for name in COLLECTIVES})  # its names stand in the results
+test = cocotb.test(timeout_time=10, timeout_unit="ms")
+
+
+async def started(dut: Any) -> tuple[Bench, random.Random]:
+    """Return a bench after reset, and the random generator of the test."""
+    bench = Bench(dut, SPEC)
+    await bench.start()
+    return bench, random.Random(cocotb.RANDOM_SEED)
+
+
+def runs(
+    rng: random.Random,
+    flows: tuple[Flow, ...] | list[Flow],
+    configuration: Configuration,
+    cycles: int,
+    busy: float = 1.0,
+) -> Iterator[Stimulus]:
+    """Yield ``cycles`` stimuli of the flows, which send in a share ``busy`` of the cycles."""
+    for _ in range(cycles):
+        yield Stimulus(configuration, flits_for(rng, SPEC, flows, busy))
+
+
+@test
+@cocotb.parametrize(kind=list(Kind))
+async def collective_delivers(dut: Any, kind: Any) -> None:
+    bench, rng = await started(dut)
+    for flows, configuration in collective_runs(rng, SPEC, kind.value):
+        await bench.play(runs(rng, flows, configuration, max(2, FLITS // 4)))
+    bench.board.finish()
+    record(flits=bench.board.matched)
+
+
+@test
+async def phases_of_strategies_deliver(dut: Any) -> None:
+    bench, rng = await started(dut)
+    concurrent = 0
+    for _, flows, configuration in strategy_runs(SPEC):
+        concurrent = max(concurrent, len(flows))
+        await bench.play(runs(rng, flows, configuration, max(2, FLITS // 4), busy=0.7))
+    assert concurrent >= SPEC.ports // 2
+    bench.board.finish()
+    record(flits=bench.board.matched)
+
+
+@test
+async def random_flow_sets_deliver(dut: Any) -> None:
+    bench, rng = await started(dut)
+    for _ in range(CONFIGURATIONS):
+        flows, configuration = routed_random_flows(rng, SPEC)
+        await bench.play(runs(rng, flows, configuration, FLITS, busy=rng.choice((0.3, 0.9, 1.0))))
+    bench.board.finish(minimum=CONFIGURATIONS)
+    record(flits=bench.board.matched)
+
+
+@test
+async def configuration_changes_between_two_flits(dut: Any) -> None:
+    bench, rng = await started(dut)
+    pool = [routed_random_flows(rng, SPEC) for _ in range(CONFIGURATIONS)]
+
+    def stimuli() -> Iterator[Stimulus]:
+        for _ in range(CONFIGURATIONS * FLITS):
+            flows, configuration = rng.choice(pool)
+            yield Stimulus(configuration, flits_for(rng, SPEC, flows))
+
+    await bench.play(stimuli())
+    bench.board.finish(minimum=CONFIGURATIONS * FLITS // 2)
+    record(flits=bench.board.matched, reconfiguration_cycles=await reconfiguration_gap(bench, rng))
+
+
+async def reconfiguration_gap(bench: Bench, rng: random.Random) -> int:
+    """Return the cycles without a flit between those of two configurations, counted on the wires.
+
+    All ports send in every cycle while a shift by one and a shift by two take turns; every flit of
+    both is delivered, so what is lost would show as a hole in the arrivals.
+    """
+    bench.board.arrivals = [[] for _ in range(SPEC.ports)]
+    pairs = []
+    for distance in (0, 1):
+        flows = [Flow((p,), ((p + distance) % SPEC.ports,)) for p in range(SPEC.ports)]
+        configuration = routed(flows, SPEC)
+        assert configuration is not None
+        pairs.append((flows, configuration))
+    stimuli = [
+        Stimulus(configuration, flits_for(rng, SPEC, flows))
+        for flows, configuration in pairs * (FLITS // 2)
+    ]
+    await bench.play(iter(stimuli))
+    gaps = [
+        later - earlier - 1
+        for cycles in bench.board.arrivals
+        for earlier, later in pairwise(cycles)
+    ]
+    assert len(gaps) == SPEC.ports * (len(stimuli) - 1)
+    return max(gaps)
+
+
+@test
+async def every_path_has_the_same_latency(dut: Any) -> None:
+    bench, rng = await started(dut)
+    for source in range(SPEC.ports):
+        for target in range(SPEC.ports):
+            flow = Flow((source,), (target,))
+            configuration = routed([flow], SPEC)
+            assert configuration is not None
+            await bench.play(runs(rng, [flow], configuration, 1))
+    everyone = Flow(tuple(range(SPEC.ports)), tuple(range(SPEC.ports)))
+    configuration = routed([everyone], SPEC)
+    assert configuration is not None
+    await bench.play(runs(rng, [everyone], configuration, 1))
+    latency = bench.board.finish(minimum=SPEC.ports**2 + SPEC.ports)
+    want = int(os.environ.get("FRED_LATENCY", latency))
+    assert latency == want, f"counted {latency} cycles, but the manifest says {want}"
+    record(flits=bench.board.matched, latency_cycles=latency)
+
+
+@test
+async def every_port_carries_a_flit_each_cycle(dut: Any) -> None:
+    bench, rng = await started(dut)
+    cycles = 10 * FLITS
+    order = rng.sample(range(SPEC.ports), SPEC.ports)
+    permutation = [Flow((source,), (target,)) for source, target in enumerate(order)]
+    everyone = [Flow(tuple(range(SPEC.ports)), tuple(range(SPEC.ports)))]
+    rates = []
+    for flows in (permutation, everyone):
+        configuration = routed(flows, SPEC)
+        if configuration is None:  # fewer than three middle subswitches may need to rearrange
+            continue
+        bench.board.arrivals = [[] for _ in range(SPEC.ports)]
+        await bench.play(runs(rng, flows, configuration, cycles))
+        for port, arrivals in enumerate(bench.board.arrivals):
+            assert len(arrivals) == cycles, f"port {port}: {len(arrivals)} of {cycles} flits"
+            rates.append(len(arrivals) / (arrivals[-1] - arrivals[0] + 1))
+    bench.board.finish(minimum=cycles * SPEC.ports)
+    assert min(rates) == 1.0, f"bubbles: {min(rates)} flits per cycle"
+    record(flits=bench.board.matched, throughput_flits_per_cycle=min(rates))
+
+
+@test
+async def a_part_of_a_reduction_is_never_delivered(dut: Any) -> None:
+    bench, rng = await started(dut)
+    missing = 0
+    for _ in range(CONFIGURATIONS):
+        flows, configuration = routed_random_flows(rng, SPEC)
+        stimuli = []
+        for _ in range(FLITS // 2):
+            flits = [
+                random_flit(rng, SPEC) if rng.random() < 0.7 else None for _ in range(SPEC.ports)
+            ]
+            missing += sum(
+                1 for flow in flows if len({flits[port] is None for port in flow.inputs}) == 2
+            )
+            stimuli.append(Stimulus(configuration, flits))
+        await bench.play(iter(stimuli))
+    assert missing > 0
+    bench.board.finish()
+    record(flits=bench.board.matched)
+
+
+@test
+async def reset_loses_what_is_inside_and_nothing_later(dut: Any) -> None:
+    bench, rng = await started(dut)
+    flows = [Flow((port,), (port,)) for port in range(SPEC.ports)]
+    configuration = routed(flows, SPEC)
+    assert configuration is not None
+    for stimulus in runs(rng, flows, configuration, 4):
+        await bench.step(stimulus)
+    await bench.reset()
+    await bench.drain()  # a flit from before the reset would find nothing expected
+    await bench.play(runs(rng, flows, configuration, FLITS))
+    bench.board.finish(minimum=FLITS * SPEC.ports)
+    record(flits=bench.board.matched)

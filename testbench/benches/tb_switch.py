@@ -1,0 +1,442 @@
+"""cocotb tests of the whole switch: collectives, urgency, phases, errors, counters."""
+
+import os
+import random
+from collections.abc import Awaitable, Callable, Sequence
+from enum import Enum
+from typing import Any
+
+import cocotb
+from cocotbext.axi import AxiResp
+
+from fred_hw.compiler.collectives import COLLECTIVES, collective_steps
+from fred_hw.compiler.flows import Flow
+from fred_hw.control.access import FirstError, RefusedError
+from fred_hw.control.phase_entry import entry_word, phase_fields
+from fred_hw.control.switch_map import CAUSES
+from fred_hw.spec import SwitchSpec
+from testbench.benches.agents.switch import Bench
+from testbench.stimulus.phases import Phase, Turn, make_turn, phase_table
+from testbench.stimulus.traffic import routed
+
+from .measurements import record
+
+SPEC = SwitchSpec.model_validate_json(os.environ["FRED_SPEC"])
+PROTOCOL = SPEC.protocol
+PORTS = SPEC.ports
+LATENCY = int(os.environ.get("FRED_LATENCY", "0"))
+PACKETS = int(os.environ.get("FRED_PACKETS", "6"))
+CAUSE_BITS = {cause: 1 << place for place, cause in enumerate(CAUSES)}
+Kind: Any = Enum("Kind", {name: name for name in COLLECTIVES})  # its names stand in the results
+test = cocotb.test(timeout_time=20, timeout_unit="ms")
+one_phase_each = cocotb.test(timeout_time=20, timeout_unit="ms", skip=PROTOCOL.phases < 2)
+
+
+async def started(
+    dut: Any, stall: float = 0.0, phases: Sequence[Phase] = ()
+) -> tuple[Bench, random.Random]:
+    bench = Bench(dut, SPEC, stall)
+    await bench.start(phases)
+    return bench, bench.rng
+
+
+def phase_of(number: int, circuit: int, *flows: Flow) -> Phase:
+    """Return a phase that routes."""
+    configuration = routed(flows, SPEC)
+    assert configuration is not None, f"{flows} do not route"
+    return Phase(number, circuit, tuple(flows), configuration)
+
+
+def everyone(number: int = 0, circuit: int = 0) -> Phase:
+    """Return the all-reduce of all ports."""
+    return phase_of(number, circuit, Flow(tuple(range(PORTS)), tuple(range(PORTS))))
+
+
+def several(rng: random.Random) -> list[Phase]:
+    """Return phases of all circuits, as many as there are, up to 8."""
+    return phase_table(rng, SPEC, 8)[: PROTOCOL.phases]
+
+
+def turns_of(
+    rng: random.Random, phase: Phase, packets: int, length: int | None = None
+) -> list[Turn]:
+    """Return turns of a phase, of random lengths if none is given."""
+    most = PROTOCOL.packet_flits
+    return [
+        make_turn(rng, SPEC, phase, [length or rng.randint(1, most) for _ in phase.flows])
+        for _ in range(packets)
+    ]
+
+
+def finish(bench: Bench) -> None:
+    """Check at the end of a test that something came, and keep how much."""
+    bench.check()
+    flits = sum(len(packet) for wanted in bench.wanted for own in wanted.values() for packet in own)
+    assert flits
+    record(flits=flits)
+
+
+async def expect_error(bench: Bench, cause: str, port: int) -> None:
+    """See an error, the only kind there is, in all registers and on ``irq``; then clear it."""
+    found = await bench.access.errors()
+    assert found.raised == (cause,), f"{found}, not {cause}"
+    assert found.first == FirstError(cause, port)
+    assert {name for name, count in found.counts.items() if count} == {cause}
+    assert int(bench.dut.irq.value) == 0
+    await bench.access.write("IRQ_ENABLE", CAUSE_BITS[cause])
+    await bench.cycles(4)
+    assert int(bench.dut.irq.value) == 1
+    await bench.access.clear_errors()
+    await bench.cycles(4)
+    assert int(bench.dut.irq.value) == 0
+    assert not (await bench.access.errors()).raised
+
+
+@test
+@cocotb.parametrize(kind=list(Kind))
+async def collective_is_delivered_phase_by_phase(dut: Any, kind: Any) -> None:
+    bench, rng = await started(dut, 0.2)
+    members = rng.sample(range(PORTS), 2 if kind.value == "unicast" else PORTS)
+    steps = collective_steps(kind.value, members)
+    for first in range(0, len(steps), PROTOCOL.phases):
+        phases = [
+            phase_of(number, (first + number) % 3, *flows)
+            for number, flows in enumerate(steps[first : first + PROTOCOL.phases])
+        ]
+        for phase in phases:
+            await bench.write(phase)
+        for phase in phases:
+            bench.play(turns_of(rng, phase, 2))
+        await bench.drain()
+    assert (await bench.access.errors()).raised == ()
+    finish(bench)
+
+
+@test
+@cocotb.parametrize(stall=[0.0, 0.3, 0.6])
+async def flows_and_phases_run_at_once(dut: Any, stall: float) -> None:
+    table = several(random.Random(cocotb.RANDOM_SEED))
+    bench, rng = await started(dut, stall, table)
+    assert max(len(phase.flows) for phase in table) >= min(2, PORTS // 2)
+    for _ in range(2 * PACKETS):
+        bench.play(turns_of(rng, rng.choice(table), rng.randint(1, PACKETS)))
+    await bench.drain()
+    assert (await bench.access.errors()).raised == ()
+    finish(bench)
+
+
+@test
+async def ports_may_start_at_any_time(dut: Any) -> None:
+    table = several(random.Random(cocotb.RANDOM_SEED))
+    bench, rng = await started(dut, 0.1, table)
+    turns = [turn for _ in range(PACKETS) for turn in turns_of(rng, rng.choice(table), 2)]
+    bench.expect(turns)
+    ports = rng.sample(range(PORTS), PORTS)
+    for port in ports:
+        bench.offer(turns, [port])
+        await bench.cycles(rng.randrange(PROTOCOL.timeout_cycles // 4))
+    await bench.drain()
+    assert (await bench.access.errors()).raised == ()
+    finish(bench)
+
+
+def contest() -> tuple[Phase, Phase]:
+    """Return a patient phase of all ports but the last, and an urgent one from that to port 0."""
+    patient = phase_of(0, 2, Flow(tuple(range(PORTS - 1)), tuple(range(PORTS))))
+    return patient, phase_of(1, 0, Flow((PORTS - 1,), (0,)))
+
+
+@one_phase_each
+async def urgent_packet_overtakes_at_every_flit_position(dut: Any) -> None:
+    patient, urgent = contest()
+    bench, rng = await started(dut, 0.0, [patient, urgent])
+    most = PROTOCOL.packet_flits
+    for wait in range(most + 2):
+        before = len(bench.data(bench.outputs[0]))
+        bench.play(turns_of(rng, patient, 3 + LATENCY // most, most))
+        sent = len(bench.inputs[0].beats)
+        while len(bench.inputs[0].beats) == sent:
+            await bench.cycles(1)
+        await bench.cycles(wait)
+        bench.play(turns_of(rng, urgent, 1, most))
+        sent = len(bench.inputs[-1].beats)
+        while len(bench.inputs[-1].beats) == sent:
+            await bench.cycles(1)
+        offered = bench.cycle - 1
+        await bench.drain()
+        kinds = [phase_number(beat.user) for beat in bench.data(bench.outputs[0])[before:]]
+        at = kinds.index(urgent.number)
+        assert set(kinds[at : at + most]) == {urgent.number}, f"a packet was cut: {kinds}"
+        assert at % most == 0, f"a packet was cut: {kinds}"
+        assert at + most < len(kinds), f"after {wait} cycles nothing was overtaken"
+        # At most the packet that is under way goes before it, and a flit of control.
+        first = bench.data(bench.outputs[0])[before + at].cycle
+        assert first - offered <= LATENCY + most + 3, f"{first - offered} cycles after {wait}"
+    assert await bench.access.read("PREEMPTIONS") > 0
+    assert (await bench.access.errors()).raised == ()
+    finish(bench)
+
+
+def phase_number(user: int) -> int:
+    """Return the phase of a data flit."""
+    fields = PROTOCOL.fields(PORTS)
+    low = fields["kind"] + fields["circuit"] if PROTOCOL.link else 0
+    return user >> low & ((1 << fields["phase"]) - 1)
+
+
+@one_phase_each
+async def receiver_that_grants_nothing_holds_up_only_its_flows(dut: Any) -> None:
+    others = tuple(range(PORTS - 1))
+    blocked = phase_of(0, 2, Flow((0,), (PORTS - 1,)))
+    free = phase_of(1, 0, Flow(others, others))
+    bench, rng = await started(dut, 0.0, [blocked, free])
+    port, most = bench.ports[-1], PROTOCOL.packet_flits
+    count = PROTOCOL.buffer_packets + 3
+    if PROTOCOL.link:
+        port.endpoint.keeps_room = True
+    else:
+        port.sink.pause = True
+        await bench.cycles(2)
+    bench.play(turns_of(rng, blocked, count, most))
+    await bench.cycles(2 * LATENCY + 4 * most * count)
+    came = len(bench.data(bench.outputs[-1]))
+    assert came == (PROTOCOL.buffer_packets * most if PROTOCOL.link else 0)
+    stuck = bench.missing()
+    bench.play(turns_of(rng, free, PACKETS))
+    await bench.cycles(20 * LATENCY + 4 * most * PACKETS)
+    assert bench.missing() == stuck
+    assert len(bench.data(bench.outputs[-1])) == came
+    if PROTOCOL.link:
+        port.endpoint.keeps_room = False
+        port.endpoint.free()
+    else:
+        port.sink.pause = False
+    again = bench.cycle
+    await bench.drain()
+    first = bench.data(bench.outputs[-1])[came].cycle
+    # With the link layer the limit goes to the switch, and the packet through it.
+    assert first - again <= LATENCY + 10, f"went on after {first - again} cycles"
+    assert (await bench.access.errors()).raised == ()
+    finish(bench)
+
+
+@one_phase_each
+async def phase_is_rewritten_while_others_run(dut: Any) -> None:
+    rng = random.Random(cocotb.RANDOM_SEED)
+    table = several(rng)
+    busy, number = table[:-1], table[-1].number
+    bench, rng = await started(dut, 0.1, busy)
+    for _ in range(3):
+        circuit, other = rng.randrange(3), rng.choice(phase_table(rng, SPEC, 8))
+        for phase in busy:
+            bench.play(turns_of(rng, phase, PACKETS))
+        # Its packets have all come by then, and start at number 0 again; the others go on.
+        again = Phase(number, circuit, other.flows, other.configuration)
+        left = bench.missing()
+        await bench.write(again)
+        assert bench.missing() < left, "nothing came while the phase was written"
+        word = entry_word(SPEC, again.configuration, again.flows, again.circuit)
+        assert await bench.access.read_phase(number) == word
+        bench.play(turns_of(rng, again, PACKETS))
+        await bench.drain()
+    assert (await bench.access.errors()).raised == ()
+    finish(bench)
+
+
+@test
+async def default_index_reaches_every_port_from_every_port(dut: Any) -> None:
+    bench, rng = await started(dut, 0.1)
+    pairs = [(a, b) for a in range(PORTS) for b in range(PORTS)]
+    for source, destination in rng.sample(pairs, len(pairs)):
+        bench.unicast(source, destination, 2)
+    await bench.drain()
+    assert (await bench.access.errors()).raised == ()
+    finish(bench)
+
+
+@test
+async def default_index_shares_ports_with_phases(dut: Any) -> None:
+    table = several(random.Random(cocotb.RANDOM_SEED))
+    bench, rng = await started(dut, 0.1, table)
+    for _ in range(2 * PACKETS):
+        bench.play(turns_of(rng, rng.choice(table), 2))
+        bench.unicast(rng.randrange(PORTS), rng.randrange(PORTS), 2)
+    await bench.drain()
+    assert (await bench.access.errors()).raised == ()
+    finish(bench)
+
+
+async def while_others_run(
+    dut: Any, act: Callable[[Bench], Awaitable[None]], cause: str, port: int = 0
+) -> Bench:
+    """Do something wrong while all ports send unicasts, and see it told and nothing lost."""
+    bench, rng = await started(dut)
+    others = list(range(1, PORTS))
+    for source in others:
+        bench.unicast(source, rng.choice(others), PACKETS)
+    await act(bench)
+    await bench.drain()
+    await expect_error(bench, cause, port)
+    for source in range(PORTS):
+        bench.unicast(source, rng.randrange(PORTS), 2)
+    await bench.drain()
+    assert (await bench.access.errors()).raised == ()
+    return bench
+
+
+@test
+async def packet_of_a_phase_without_a_configuration_is_told(dut: Any) -> None:
+    phase = phase_of(0, 0, Flow((0,), (0,)))
+
+    async def act(bench: Bench) -> None:
+        turns = turns_of(bench.rng, phase, 1)
+        bench.offer(turns)
+        while not await bench.access.read("ERROR"):
+            pass
+        word = entry_word(SPEC, phase.configuration, phase.flows, phase.circuit)
+        await bench.access.write_phase(phase.number, word)
+        if PROTOCOL.link:  # its source has it still, and sends it again
+            bench.expect(turns)
+
+    finish(await while_others_run(dut, act, "phase"))
+
+
+@test
+async def packet_that_is_too_long_is_told(dut: Any) -> None:
+    phase, most = phase_of(0, 0, Flow((0,), (0,))), PROTOCOL.packet_flits
+
+    async def act(bench: Bench) -> None:
+        await bench.write(phase)
+        if not PROTOCOL.link:
+            bench.ports[0].send(0, 0, [tuple(range(most + 1))])
+            bench.wanted[0][0, 0] = [tuple(range(most))]
+            return
+        last_fits = most < 1 << PROTOCOL.fields(PORTS)["last"]
+        places = {"last": most} if last_fits else {"index": 1, "last": 0}
+        bench.ports[0].to_switch.put(bench.codec.pack(7, phase=0, circuit=0, **places))
+        bench.play(turns_of(bench.rng, phase, 2))
+
+    finish(await while_others_run(dut, act, "length"))
+
+
+@test
+async def packets_of_unequal_length_in_a_flow_are_told(dut: Any) -> None:
+    if PROTOCOL.packet_flits == 1:
+        return
+    phase = phase_of(0, 0, Flow((0, 1), (0, 1)))
+
+    async def act(bench: Bench) -> None:
+        await bench.write(phase)
+        (turn,) = turns_of(bench.rng, phase, 1, 2)
+        if not PROTOCOL.link:
+            bench.offer([turn], [0])
+            bench.ports[1].send(0, 0, [turn.sent[1].flits[:1]])
+            (short,) = (turn.wanted[0].flits[:1],)
+            for port in (0, 1):
+                bench.wanted[port][0, 0] = [short]
+            await bench.cycles(2 * LATENCY)
+            bench.play(turns_of(bench.rng, phase, 2))
+            return
+        changed: list[int] = []
+
+        def shorten(flit: Any) -> Sequence[Any]:
+            """Let the first packet end after one flit, with a CRC that is right."""
+            fields = bench.codec.unpack(flit)
+            if fields["kind"] or fields["phase"] or len(changed) == 2:
+                return (flit,)
+            changed.append(fields["index"])
+            return () if fields["index"] else (bench.codec.pack(flit.data, **fields | {"last": 0}),)
+
+        bench.ports[1].to_switch.change = shorten
+        bench.play([turn, *turns_of(bench.rng, phase, 2)])
+
+    finish(await while_others_run(dut, act, "length"))
+
+
+@test
+async def header_of_unknown_kind_is_told(dut: Any) -> None:
+    async def act(bench: Bench) -> None:
+        if PROTOCOL.link:
+            bench.ports[0].to_switch.put(bench.codec.pack(7, kind=6))
+        else:
+            bench.ports[0].send(0, 3, [(7,)])
+        await bench.cycles(10)
+
+    finish(await while_others_run(dut, act, "kind"))
+
+
+@one_phase_each
+async def entry_that_joins_two_flows_is_refused(dut: Any) -> None:
+    phase, joined = phase_of(0, 1, *(Flow((k,), (k,)) for k in range(PORTS))), everyone()
+
+    async def act(bench: Bench) -> None:
+        await bench.write(phase)
+        good = entry_word(SPEC, phase.configuration, phase.flows, phase.circuit)
+        wrong = entry_word(SPEC, joined.configuration, joined.flows, joined.circuit)
+        low = (1 << phase_fields(SPEC)["configuration"]) - 1
+        try:
+            await bench.access.write_phase(phase.number, good & ~low | wrong & low)
+        except RefusedError:
+            pass
+        else:
+            raise AssertionError("the entry was not refused")
+        assert await bench.access.read_field("COMMAND_STATUS", "refused") == 1
+        assert await bench.access.read_phase(phase.number) == good
+        bench.play(turns_of(bench.rng, phase, 2))
+
+    finish(await while_others_run(dut, act, "configuration"))
+
+
+@test
+async def access_to_no_register_is_told(dut: Any) -> None:
+    async def act(bench: Bench) -> None:
+        registers = bench.registers
+        top = 1 << bench.access.registers.address_bits
+        assert await registers.read_raw(top - 4) == (0, AxiResp.SLVERR)
+        assert await registers.write_raw(top - 4, 1) == AxiResp.SLVERR
+        assert await bench.access.read("ERROR_COUNT", list(CAUSES).index("address")) == 2
+
+    finish(await while_others_run(dut, act, "address"))
+
+
+@test
+async def write_of_a_part_of_a_register_is_told(dut: Any) -> None:
+    async def act(bench: Bench) -> None:
+        address = bench.access.registers.register("IRQ_ENABLE").address
+        assert await bench.registers.write_raw(address, 0xFF, 3) == AxiResp.SLVERR
+        assert await bench.access.read("IRQ_ENABLE") == 0
+
+    finish(await while_others_run(dut, act, "strobe"))
+
+
+@test
+async def counters_agree_with_what_was_sent(dut: Any) -> None:
+    table = several(random.Random(cocotb.RANDOM_SEED))
+    bench, rng = await started(dut, 0.2, table)
+    await bench.access.clear_counters()
+    before = bench.cycle
+    for _ in range(PACKETS):
+        bench.play(turns_of(rng, rng.choice(table), PACKETS))
+        bench.unicast(rng.randrange(PORTS), rng.randrange(PORTS))
+    await bench.drain()
+    await bench.access.freeze_counters()
+    elapsed = bench.cycle - before
+    found = await bench.access.counters()
+    assert elapsed - 40 <= found["cycles"][0] <= elapsed + 5
+    assert list(found["flits_in"]) == [len(bench.data(watch)) for watch in bench.inputs]
+    assert list(found["flits_out"]) == [len(bench.data(watch)) for watch in bench.outputs]
+    assert not any(found["dropped"]) and not any(found["gone_back"])
+    assert 0 < found["phase_starts"][0] < elapsed
+    assert found["reconfiguration_cycles"][0] <= found["phase_starts"][0]
+    assert (await bench.access.errors()).raised == ()
+    finish(bench)
+
+
+@test
+async def switch_says_what_it_is(dut: Any) -> None:
+    bench, _ = await started(dut)
+    identity = await bench.access.identify()
+    assert (identity.ports, identity.middle) == (PORTS, SPEC.middle)
+    assert (identity.phases, identity.packet_flits) == (PROTOCOL.phases, PROTOCOL.packet_flits)
+    assert identity.link == PROTOCOL.link
+    assert identity.data_bytes * 8 == SPEC.data_width

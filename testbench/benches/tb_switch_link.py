@@ -1,0 +1,233 @@
+"""cocotb tests of the whole switch with the link layer: faults, credits, numbers."""
+
+import random
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import Any
+
+import cocotb
+
+from fred_hw.compiler.flows import Flow
+from fred_hw.link.flit import CRC
+from fred_hw.protocol import HEADER_BITS, KINDS
+from testbench.benches.agents.switch import Bench, Fault, Line
+from testbench.models.endpoint import Flit
+
+from .tb_switch import (
+    LATENCY,
+    PACKETS,
+    PORTS,
+    PROTOCOL,
+    SPEC,
+    everyone,
+    expect_error,
+    finish,
+    phase_of,
+    several,
+    started,
+    turns_of,
+)
+
+test = cocotb.test(timeout_time=20, timeout_unit="ms", skip=not PROTOCOL.link)
+stuck_test = cocotb.test(
+    timeout_time=20, timeout_unit="ms", skip=not PROTOCOL.link or PROTOCOL.stuck_cycles > 10_000
+)
+DATA, ACK = KINDS.index("data"), KINDS.index("ack")
+Act = Callable[[random.Random, Flit], Sequence[Flit]]
+
+
+def flip(field: str) -> Act:
+    """Return what flips a bit of a part of a flit."""
+    bits = {"header": HEADER_BITS, "data": SPEC.data_width, "crc": CRC.crc_width}[field]
+
+    def act(rng: random.Random, flit: Flit) -> Sequence[Flit]:
+        parts = {"header": flit.header, "data": flit.data, "crc": flit.crc}
+        parts[field] ^= 1 << rng.randrange(bits)
+        return (Flit(**parts, last=flit.last),)
+
+    return act
+
+
+ACTS: dict[str, Act] = {
+    "bit_of_header": flip("header"),
+    "bit_of_data": flip("data"),
+    "bit_of_crc": flip("crc"),
+    "lost": lambda _, flit: (),
+    "doubled": lambda _, flit: (flit, flit),
+}
+FaultKind: Any = Enum("FaultKind", {name: name for name in ACTS})
+Direction: Any = Enum("Direction", {"to_switch": "to_switch", "from_switch": "from_switch"})
+
+
+def line_of(bench: Bench, port: int, direction: Any) -> Line:
+    return getattr(bench.ports[port], direction.value)
+
+
+@test
+@cocotb.parametrize(direction=list(Direction), kind=list(FaultKind))
+async def flow_goes_on_after_one_fault(dut: Any, direction: Any, kind: Any) -> None:
+    phase = everyone()
+    bench, rng = await started(dut, 0.0, [phase])
+    act = ACTS[kind.value]
+    for _ in range(3):
+        port = rng.randrange(PORTS)
+        fault = Fault(
+            bench.codec,
+            lambda fields: fields["kind"] == DATA,
+            lambda flit: act(rng, flit),
+            rng.randrange(PROTOCOL.packet_flits * PACKETS // 2),
+        )
+        before = [one.endpoint.counts["resent"] for one in bench.ports]
+        line_of(bench, port, direction).change = fault
+        bench.play(turns_of(rng, phase, PACKETS, PROTOCOL.packet_flits))
+        await bench.drain()
+        assert fault.done
+        resent = [
+            one.endpoint.counts["resent"] - old
+            for one, old in zip(bench.ports, before, strict=True)
+        ]
+        assert any(resent) == (kind.value != "doubled"), resent
+    dropped = [await bench.access.read("DROPPED", k) for k in range(PORTS)]
+    refused = sum(one.endpoint.counts["refused"] for one in bench.ports)
+    bits = kind.value.startswith("bit")
+    if direction.value == "to_switch":
+        assert sum(dropped) >= 3 * (bits or kind.value == "doubled")
+    else:
+        assert refused == 3 * bits
+    assert (await bench.access.errors()).raised == ()
+    finish(bench)
+
+
+@test
+@cocotb.parametrize(direction=list(Direction))
+async def flow_goes_on_after_a_lost_ack(dut: Any, direction: Any) -> None:
+    phase = everyone()
+    bench, rng = await started(dut, 0.0, [phase])
+    for _ in range(2):
+        port = rng.randrange(PORTS)
+        fault = Fault(bench.codec, lambda fields: fields["kind"] == ACK, lambda _: ())
+        line_of(bench, port, direction).change = fault
+        bench.play(turns_of(rng, phase, PACKETS))
+        await bench.drain()
+        assert fault.done
+    assert (await bench.access.errors()).raised == ()
+    finish(bench)
+
+
+@test
+async def packet_that_breaks_half_way_is_stomped_and_sent_again(dut: Any) -> None:
+    phase = everyone()
+    most = PROTOCOL.packet_flits
+    if most == 1:
+        return
+    bench, rng = await started(dut, 0.0, [phase])
+    for broken in range(1, most):
+        place = rng.randrange(PORTS)
+        silent = [0]
+
+        def cut(flit: Flit, port: int = place, place: int = broken, silent: Any = silent) -> Any:
+            """Lose all from a flit of the first packet on, for longer than is waited for."""
+            fields = bench.codec.unpack(flit)
+            if not silent[0] and fields["kind"] == DATA and fields["index"] == place:
+                silent[0] = bench.cycle
+            lost = silent[0] and bench.cycle < silent[0] + 2 * PROTOCOL.patience_cycles
+            return () if lost else (flit,)
+
+        for watch in bench.outputs:
+            watch.beats.clear()
+        bench.ports[place].to_switch.change = cut
+        bench.play(turns_of(rng, phase, 2, most))
+        await bench.drain()
+        bench.ports[place].to_switch.change = None
+        for watch in bench.outputs:
+            bad = [beat.flit for beat in watch.beats if not bench.codec.is_good(beat.flit)]
+            assert len(bad) == 1, f"{watch.prefix}: {len(bad)} flits with a wrong CRC"
+            right = bench.codec.crc(bad[0].header, bad[0].data)
+            assert bad[0].crc == right ^ ((1 << CRC.crc_width) - 1)
+            fields = bench.codec.unpack(bad[0])
+            assert (fields["kind"], fields["index"], bad[0].last) == (DATA, broken, True)
+    assert (await bench.access.errors()).raised == ()
+    finish(bench)
+
+
+@test
+@cocotb.parametrize(share=[0.002, 0.02], delay=[0, 3])
+async def flows_go_on_on_faulty_links(dut: Any, share: float, delay: int) -> None:
+    bench = Bench(dut, SPEC, 0.1, delay)
+    table = several(bench.rng)
+    await bench.start(table)
+    rng, acts = bench.rng, list(ACTS.values())
+    faults = [0]
+
+    def change(flit: Flit) -> Sequence[Flit]:
+        if rng.random() >= share:
+            return (flit,)
+        faults[0] += 1
+        return rng.choice(acts)(rng, flit)
+
+    for port in bench.ports:
+        port.to_switch.change = port.from_switch.change = change
+    # Few flits of a small switch may all be spared at first.
+    for _ in range(20):
+        for _ in range(PACKETS):
+            bench.play(turns_of(rng, rng.choice(table), PACKETS))
+            bench.unicast(rng.randrange(PORTS), rng.randrange(PORTS), 2)
+        await bench.drain()
+        if faults[0]:
+            break
+    assert faults[0]
+    # While a source waits for its timeout the packets of others may wait for longer.
+    assert set((await bench.access.errors()).raised) <= {"stuck"}
+    finish(bench)
+
+
+@test
+async def numbers_wrap(dut: Any) -> None:
+    phase = everyone(circuit=1)
+    bench, rng = await started(dut, 0.0, [phase])
+    count = (1 << PROTOCOL.fields(PORTS)["sequence"]) + PROTOCOL.window_packets
+    bench.play(turns_of(rng, phase, count, 1))
+    await bench.drain()
+    sequences = [bench.codec.unpack(beat.flit)["sequence"] for beat in bench.data(bench.outputs[0])]
+    assert len(sequences) == count
+    assert sequences.count(0) == 2
+    assert not any(one.endpoint.counts["resent"] for one in bench.ports)
+    finish(bench)
+
+
+@test
+async def flit_beyond_the_credits_is_told(dut: Any) -> None:
+    phase, most = phase_of(0, 0, Flow((0, 1), (0,))), PROTOCOL.packet_flits
+    bench, rng = await started(dut, 0.0, [phase])
+    room = PROTOCOL.buffer_packets
+    turns = turns_of(rng, phase, room, most)
+    bench.offer(turns, [0])
+    await bench.cycles(room * most + 10)
+    rogue = bench.codec.pack(7, circuit=0, phase=0, sequence=room, last=most - 1, ticket=room)
+    bench.ports[0].to_switch.put(rogue)
+    await bench.cycles(10)
+    bench.offer(turns, [1])
+    bench.expect(turns)
+    await bench.drain()
+    await expect_error(bench, "overflow", 0)
+    bench.play(turns_of(rng, phase, room))
+    await bench.drain()
+    assert (await bench.access.errors()).raised == ()
+    finish(bench)
+
+
+@stuck_test
+async def packet_that_waits_too_long_is_given_up_and_told(dut: Any) -> None:
+    phase, most = phase_of(0, 0, Flow((0, 1), (0,))), PROTOCOL.packet_flits
+    bench, rng = await started(dut, 0.0, [phase])
+    turns = turns_of(rng, phase, 2, most)
+    bench.offer(turns, [1])
+    await bench.cycles(PROTOCOL.stuck_cycles + 2 * LATENCY)
+    bench.offer(turns, [0])
+    bench.expect(turns)
+    await bench.drain()
+    await expect_error(bench, "stuck", 1)
+    bench.play(turns_of(rng, phase, 2))
+    await bench.drain()
+    assert (await bench.access.errors()).raised == ()
+    finish(bench)

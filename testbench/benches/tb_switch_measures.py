@@ -1,0 +1,244 @@
+"""cocotb tests that count cycles of the whole switch, with links that take no time of their own."""
+
+from collections import Counter
+from itertools import pairwise
+from typing import Any
+
+import cocotb
+
+from fred_hw.compiler.flows import Flow
+from fred_hw.link.flit import CRC
+from fred_hw.protocol import HEADER_BITS, KINDS
+from testbench.benches.agents.switch import Bench, Fault
+from testbench.models.endpoint import Flit
+from testbench.volume.switch import recovery_cycles
+
+from .measurements import record
+from .tb_switch import (
+    LATENCY,
+    PORTS,
+    PROTOCOL,
+    contest,
+    everyone,
+    finish,
+    phase_of,
+    started,
+    turns_of,
+)
+
+MOST = PROTOCOL.packet_flits
+HEADER_AND_CRC = HEADER_BITS + CRC.crc_width if PROTOCOL.link else 0
+PAYLOAD_BITS = 4096  # of the published flit, 512 bytes
+test = cocotb.test(timeout_time=20, timeout_unit="ms")
+link_test = cocotb.test(timeout_time=20, timeout_unit="ms", skip=not PROTOCOL.link)
+phases_test = cocotb.test(timeout_time=20, timeout_unit="ms", skip=PROTOCOL.phases < 2)
+
+
+def into(bench: Bench, port: int) -> Any:
+    """Return whether a flit of a port enters the interconnect."""
+    return bench.dut.core["interconnect"][f"i__{port}__valid"]
+
+
+@test
+async def lone_flit_takes_the_latency_that_is_stated(dut: Any) -> None:
+    """Measure ``switch_latency_cycles`` and its ``stages``.
+
+    They are ``receive``, from the beat on ``s_axis`` to the head of a queue; ``schedule``, until
+    its phase is loaded; ``start``, until it enters the interconnect; ``interconnect``, until it
+    leaves that; ``send``, until the beat on ``m_axis``.
+    """
+    phases = [everyone(), *(phase_of(1, 1, Flow((PORTS - 1,), (0,))),) * (PROTOCOL.phases > 1)]
+    bench, rng = await started(dut, 0.0, phases)
+    found = set()
+    for phase in phases:
+        source, target = phase.flows[0].inputs[-1], phase.flows[0].outputs[0]
+        bench.probe(
+            head=dut.core[f"input_{source}"].waiting,
+            load=dut.core.scheduler.load,
+            enters=into(bench, source),
+            leaves=dut.core["interconnect"][f"o__{target}__valid"],
+        )
+        came, went = len(bench.inputs[source].beats), len(bench.data(bench.outputs[target]))
+        bench.play(turns_of(rng, phase, 1, 1))
+        await bench.drain()
+        times = [
+            bench.inputs[source].beats[came].cycle,
+            *(bench.seen[name][0] for name in ("head", "load", "enters", "leaves")),
+            bench.data(bench.outputs[target])[went].cycle,
+        ]
+        found.add(tuple(later - earlier for earlier, later in pairwise(times)))
+    assert len(found) == 1, f"stages differ: {found}"
+    (cycles,) = found
+    assert sum(cycles) == LATENCY, f"counted {cycles}, but stated are {LATENCY}"
+    names = ("receive", "schedule", "start", "interconnect", "send")
+    record(switch_latency_cycles=sum(cycles), stages=dict(zip(names, cycles, strict=True)))
+    finish(bench)
+
+
+@test
+async def links_carry_data_at_full_load(dut: Any) -> None:
+    """Measure ``efficiency`` on the links from the switch in an all-reduce of all ports.
+
+    Shares are those of the cycles from the first ack on a link to the last one between data flits,
+    that one left out, so that each ack counts with the packets it is for; without the link layer
+    from the first data flit to the last.
+    """
+    phase, count = everyone(), 80
+    bench, rng = await started(dut, 0.0, [phase])
+    bench.play(turns_of(rng, phase, count, MOST))
+    await bench.drain()
+    cycles = 0
+    kinds: Counter[str] = Counter()
+    for watch in bench.outputs:
+        assert len(bench.data(watch)) == count * MOST
+        seen = [
+            (beat.cycle, KINDS[bench.codec.unpack(beat.flit)["kind"] if PROTOCOL.link else 0])
+            for beat in watch.beats
+        ]
+        busy = max(cycle for cycle, kind in seen if kind == "data")
+        marks = "ack" if PROTOCOL.link else "data"
+        ends = [cycle for cycle, kind in seen if kind == marks and cycle <= busy]
+        first, last = ends[0], ends[-1] + (not PROTOCOL.link)
+        cycles += last - first
+        kinds.update(kind for cycle, kind in seen if first <= cycle < last)
+    data = kinds["data"] / cycles
+    record(
+        efficiency={
+            "data_flits_per_cycle": data,
+            "ack_share": kinds["ack"] / cycles,
+            "control_share": (kinds.total() - kinds["data"]) / cycles,
+            "header_and_crc_bits": HEADER_AND_CRC,
+            "payload_share": data * PAYLOAD_BITS / (PAYLOAD_BITS + HEADER_AND_CRC),
+        }
+    )
+    # An ack takes a flit of all that ``ack_interval`` packets would.
+    acks = 1 / (1 + PROTOCOL.ack_interval * MOST) if PROTOCOL.link else 0
+    assert data >= (1 - acks) * 0.97, f"{data} data flits per cycle; {kinds} in {cycles} cycles"
+    finish(bench)
+
+
+@phases_test
+async def phases_of_the_same_ports_follow_each_other(dut: Any) -> None:
+    """Measure ``reconfiguration_cycles``: without a flit, as a phase takes the place of another.
+
+    Two phases of one circuit take turns, each from half of the ports to all. In
+    ``counted_reconfiguration_cycles`` is what the register says, per start of a phase.
+    """
+    half, count = PORTS // 2, 8
+    first = phase_of(0, 0, Flow(tuple(range(half)), tuple(range(PORTS))))
+    second = phase_of(1, 0, Flow(tuple(range(half, PORTS)), tuple(range(PORTS))))
+    bench, rng = await started(dut, 0.0, [first, second])
+    await bench.access.clear_counters()
+    bench.probe(first=into(bench, 0), second=into(bench, PORTS - 1))
+    for phase in (first, second):
+        bench.play(turns_of(rng, phase, count, MOST))
+    await bench.drain()
+    events = sorted((cycle, name) for name, cycles in bench.seen.items() for cycle in cycles)
+    gaps = Counter(
+        later - earlier - 1
+        for (earlier, before), (later, after) in pairwise(events)
+        if before != after
+    )
+    assert gaps.total() >= count, f"{gaps.total()} changes of the phase"
+    starts = await bench.access.read("PHASE_STARTS")
+    counted = await bench.access.read("RECONFIGURATION_CYCLES") / starts
+    record(reconfiguration_cycles=gaps.most_common(1)[0][0], counted_reconfiguration_cycles=counted)
+    assert gaps.most_common(1)[0][0] <= 1
+    assert counted <= 1
+    finish(bench)
+
+
+@phases_test
+async def urgent_packet_waits_for_the_end_of_one_packet_at_most(dut: Any) -> None:
+    """Measure ``preemption_cycles`` and ``preemption_lost_cycles``.
+
+    The first are those from an urgent packet at the head of its queue to its first flit in the
+    interconnect, when the first flit of a less urgent packet enters that in the cycle of the
+    former; the second those that the less urgent phase stands still beside the urgent packet's own
+    flits. ``preemption_by_flit`` has both for each flit of the less urgent packet.
+    """
+    patient, urgent = contest()
+    bench, rng = await started(dut, 0.0, [patient, urgent])
+    found: dict[int, tuple[int, int]] = {}
+    for wait in range(4 * MOST):
+        waiting = dut.core[f"input_{PORTS - 1}"].waiting
+        bench.probe(head=waiting, patient=into(bench, 0), urgent=into(bench, PORTS - 1))
+        bench.play(turns_of(rng, patient, 5, MOST))
+        await bench.cycles(4 + wait)
+        bench.play(turns_of(rng, urgent, 1, MOST))
+        await bench.drain()
+        head, starts = bench.seen["head"][0], bench.seen["urgent"][0]
+        flits = bench.seen["patient"]
+        if head not in flits or flits[-1] < starts:
+            continue
+        before = max(cycle for cycle in flits if cycle < starts)
+        after = min(cycle for cycle in flits if cycle > starts)
+        found.setdefault(flits.index(head) % MOST, (starts - head, after - before - 1 - MOST))
+    assert len(found) == MOST, f"only at {sorted(found)}"
+    record(
+        preemption_cycles=found[0][0],
+        preemption_lost_cycles=found[0][1],
+        preemption_by_flit=[list(found[place]) for place in range(MOST)],
+    )
+    for place, (waited, lost) in found.items():
+        assert waited <= MOST - place + 2, f"{waited} cycles at flit {place}"
+        assert lost <= 4, f"{lost} cycles lost at flit {place}"
+    finish(bench)
+
+
+async def arrivals(bench: Bench, count: int) -> dict[str, list[int]]:
+    """Send packets of all ports at half of the full rate; return when each has come, by port."""
+    phase, start = everyone(), bench.cycle
+    turns = turns_of(bench.rng, phase, count, MOST)
+    before = [len(port.received.get((0, 0), ())) for port in bench.ports]
+    for port in bench.ports:
+        port.endpoint.pace(0, 2 * MOST)
+    bench.play(turns)
+    came: list[list[int]] = [[] for _ in bench.ports]
+    while any(len(cycles) < count for cycles in came):
+        for port, old, cycles in zip(bench.ports, before, came, strict=True):
+            new = len(port.received.get((0, 0), ())) - old - len(cycles)
+            cycles += [bench.cycle - start] * new
+        await bench.cycles(1)
+    await bench.drain()
+    return {f"{port}": cycles for port, cycles in enumerate(came)}
+
+
+@link_test
+async def single_loss_is_caught_up(dut: Any) -> None:
+    """Measure ``recovery_cycles``, from the loss of a data flit until all is as if it had not been.
+
+    It is the longest one for the first, middle and last flit of a packet, on a link to the switch
+    (``input``) and on one from it (``output``), in an all-reduce of all ports at half of the full
+    rate. Delays of the links come on top: the nack crosses two of them, and the packet too.
+    """
+    bench, rng = await started(dut, 0.0, [everyone()])
+    count = 2 * PROTOCOL.ack_interval + 4 * MOST
+    found: dict[str, int] = {}
+    clean = await arrivals(bench, count)
+    for name, direction in (("input", "to_switch"), ("output", "from_switch")):
+        for place in sorted({0, MOST // 2, MOST - 1}):
+            lost: list[int] = []
+
+            def lose(_: Flit, lost: list[int] = lost) -> tuple[Flit, ...]:
+                lost.append(bench.cycle)
+                return ()
+
+            port = bench.ports[rng.randrange(PORTS)]
+            fault = Fault(
+                bench.codec,
+                lambda fields: fields["kind"] == KINDS.index("data"),
+                lose,
+                (PROTOCOL.ack_interval + 1) * MOST + place,
+            )
+            getattr(port, direction).change = fault
+            start = bench.cycle
+            late = await arrivals(bench, count)
+            cycles = recovery_cycles(
+                {"arrivals": clean}, {"arrivals": late, "fault_cycle": lost[0] - start}
+            )
+            most = 2 * PROTOCOL.timeout_cycles
+            assert 0 < cycles < most, f"{name}, flit {place}: {cycles} cycles"
+            found[name] = max(found.get(name, 0), cycles)
+    record(recovery_cycles=found)
+    finish(bench)

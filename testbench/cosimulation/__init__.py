@@ -1,0 +1,1 @@
+"""Generate a unit and run its benches."""

@@ -1,0 +1,77 @@
+"""Co-simulation of an interconnect: generate it, run its benches, report."""
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+from fred_hw.checks import check_int
+from fred_hw.spec import SwitchSpec
+from gen.design import Design, generate
+from testbench.sim.runner import SimulationResult, run_bench
+
+__all__ = ["BENCH", "cosimulate", "fresh_seed"]
+
+BENCH = "testbench.benches.tb_interconnect"
+
+
+def fresh_seed() -> int:
+    """Return a seed that no run had before, for runs whose seed nobody gave."""
+    return random.SystemRandom().randrange(1, 2**31)
+
+
+def cosimulate(
+    spec: SwitchSpec,
+    work: Path,
+    *,
+    simulator: str = "icarus",
+    seed: int = 1,
+    tests: Sequence[str] = (),
+    waves: bool = False,
+    flits: int = 20,
+    configurations: int = 40,
+    design: Design | None = None,
+) -> SimulationResult:
+    """Run the interconnect's regression against the golden model.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        What to simulate.
+    work : Path
+        Folder for logs, JUnit results and waves.
+    simulator : str
+        "verilator" or "icarus".
+    seed : int
+        Seed of all stimulus, 1 or more.
+    tests : Sequence of str
+        Names of tests; all if empty.
+    waves : bool
+        Record waves.
+    flits, configurations : int
+        Flits per configuration and configurations per random test.
+    design : Design, optional
+        Hardware to simulate instead of that generated from ``spec``, a broken one for example.
+
+    Raises
+    ------
+    SimulatorError
+        The simulator is not installed or failed.
+    """
+    check_int("seed", seed, minimum=1)
+    design = design or generate(spec)
+    return run_bench(
+        design.verilog,
+        design.name,
+        BENCH,
+        work,
+        simulator=simulator,
+        seed=seed,
+        tests=tests,
+        waves=waves,
+        environment={
+            "FRED_SPEC": spec.model_dump_json(),
+            "FRED_LATENCY": str(design.latency_cycles),
+            "FRED_FLITS": str(flits),
+            "FRED_CONFIGURATIONS": str(configurations),
+        },
+    )

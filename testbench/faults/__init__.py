@@ -1,0 +1,1 @@
+"""Broken units that the benches must notice."""

@@ -1,0 +1,1 @@
+"""What hardware is compared with."""

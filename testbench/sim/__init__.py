@@ -1,0 +1,1 @@
+"""Where simulators are, how they are built and run."""

@@ -1,0 +1,1 @@
+"""Millions of flits and operands through Verilated units, driven by C++."""

@@ -1,0 +1,252 @@
+// Flits as docs/protocol.md has them, their CRC, random numbers, and the channel that damages them.
+//
+// Part of the harness of testbench/volume/switch.py, which puts the sizes of the switch before it.
+
+#include <algorithm>
+#include <array>
+#include <cinttypes>
+#include <cmath>
+#include <cstdarg>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace {
+
+enum Kind : unsigned { DATA, ACK, NACK, CREDIT, SYNC, ASK };
+constexpr unsigned CIRCUITS = 3, CONTROL = 3, HEADER_BITS = 48;
+constexpr uint64_t DATA_MASK = ~uint64_t{0} >> (64 - DATA_BITS);
+
+constexpr unsigned mask(unsigned bits) { return (1u << bits) - 1; }
+constexpr unsigned SEQUENCE_MASK = mask(SEQUENCE_BITS), TICKET_MASK = mask(TICKET_BITS);
+
+struct Header {
+    unsigned kind = DATA, circuit = CONTROL, phase = 0, peer = 0, sequence = 0, index = 0, last = 0,
+             ticket = 0, credit_circuit = CONTROL, credit_limit = 0;
+
+    template <class F>
+    void fields(F&& each) {
+        each(kind, KIND_BITS);
+        each(circuit, CIRCUIT_BITS);
+        each(phase, PHASE_BITS);
+        each(peer, PEER_BITS);
+        each(sequence, SEQUENCE_BITS);
+        each(index, INDEX_BITS);
+        each(last, LAST_BITS);
+        each(ticket, TICKET_BITS);
+        each(credit_circuit, CREDIT_CIRCUIT_BITS);
+        each(credit_limit, CREDIT_LIMIT_BITS);
+    }
+
+    uint64_t pack() {
+        uint64_t word = 0;
+        unsigned offset = 0;
+        fields([&](unsigned& field, unsigned bits) {
+            word |= uint64_t{field & mask(bits)} << offset;
+            offset += bits;
+        });
+        return word;
+    }
+
+    // Whether the bits above the fields are 0.
+    static bool unpack(uint64_t word, Header& header) {
+        header.fields([&](unsigned& field, unsigned bits) {
+            field = word & mask(bits);
+            word >>= bits;
+        });
+        return word == 0;
+    }
+};
+
+struct Flit {
+    uint64_t header = 0, data = 0;
+    uint32_t crc = 0;
+    bool last = false;
+};
+
+// CRC-32C of header, then data. It is linear: a table for each byte and a constant.
+class Crc {
+    static constexpr unsigned HEADER_BYTES = HEADER_BITS / 8, BYTES = HEADER_BYTES + DATA_BITS / 8;
+    std::array<std::array<uint32_t, 256>, BYTES> table_;
+    uint32_t zero_;
+
+    static uint32_t plain(unsigned place, unsigned byte) {
+        uint32_t state = ~uint32_t{0};
+        for (unsigned k = 0; k < BYTES; ++k) {
+            state ^= k == place ? byte : 0;
+            for (int bit = 0; bit < 8; ++bit) state = state >> 1 ^ (state & 1 ? 0x82F63B78u : 0);
+        }
+        return ~state;
+    }
+
+public:
+    Crc() : zero_(plain(0, 0)) {
+        for (unsigned place = 0; place < BYTES; ++place)
+            for (unsigned byte = 0; byte < 256; ++byte)
+                table_[place][byte] = plain(place, byte) ^ zero_;
+    }
+
+    uint32_t operator()(uint64_t header, uint64_t data) const {
+        uint32_t crc = zero_;
+        for (unsigned k = 0; k < HEADER_BYTES; ++k) crc ^= table_[k][header >> 8 * k & 255];
+        for (unsigned k = HEADER_BYTES; k < BYTES; ++k)
+            crc ^= table_[k][data >> 8 * (k - HEADER_BYTES) & 255];
+        return crc;
+    }
+};
+
+const Crc crc_of;
+
+class Random {
+    uint64_t state_;
+
+public:
+    explicit Random(uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15u + 0x632BE59BD9B4E019u) {}
+
+    // splitmix64 (Steele, Lea and Flood, OOPSLA 2014)
+    uint64_t operator()() {
+        uint64_t z = state_ += 0x9E3779B97F4A7C15u;
+        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+        z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+        return z ^ z >> 31;
+    }
+
+    unsigned below(unsigned most) { return most ? ((*this)() >> 32) * most >> 32 : 0; }
+    bool percent(unsigned share) { return share && below(100) < share; }
+    double unit() { return ((*this)() >> 11) * 0x1p-53; }
+};
+
+enum Fault : unsigned { FLIPPED, BURST, LOST, DOUBLED, RUN, LOST_ACK, FAULTS };
+constexpr const char* FAULT_NAMES[FAULTS] = {"flipped", "bursts", "lost",
+                                             "doubled", "runs",   "lost_acks"};
+
+// A fault to set at a given place: the flit that is `at`-th on its channel, from 0.
+struct Planned {
+    bool wanted = false;
+    Fault kind = LOST;
+    uint64_t at = 0;
+};
+
+// One direction of a link: it delays flits, keeps their order, and damages some.
+class Channel {
+    struct Entry {
+        uint64_t due;
+        Flit flit;
+        bool good;
+    };
+    // Doubled flits make the line longer until an idle cycle comes; not beyond this.
+    static constexpr size_t SLACK = 64;
+    std::vector<Entry> ring_;
+    size_t head_ = 0, used_ = 0;
+    uint64_t delay_, until_fault_ = 0;
+    double faults_;
+    Random rng_;
+    unsigned losing_ = 0;
+
+    void push(uint64_t now, const Flit& flit, bool good) {
+        ring_[(head_ + used_++) % ring_.size()] = {now + delay_, flit, good};
+    }
+
+    void draw() {
+        until_fault_ = faults_ <= 0   ? ~uint64_t{0}
+                       : faults_ >= 1 ? 0
+                                      : std::log(1 - rng_.unit()) / std::log1p(-faults_);
+    }
+
+    void flip(Flit& flit, unsigned place) const {
+        if (place < HEADER_BITS) flit.header ^= uint64_t{1} << place;
+        else if (place < HEADER_BITS + DATA_BITS) flit.data ^= uint64_t{1} << (place - HEADER_BITS);
+        else flit.crc ^= 1u << (place - HEADER_BITS - DATA_BITS);
+    }
+
+    // Whether the flit comes out at all.
+    bool damage(Fault kind, uint64_t now, Flit& flit, bool& good) {
+        constexpr unsigned bits = HEADER_BITS + DATA_BITS + 32;
+        switch (kind) {
+            case FLIPPED:
+                flip(flit, rng_.below(bits));
+                good = false;
+                break;
+            case BURST: {
+                const unsigned length = 2 + rng_.below(31), first = rng_.below(bits - length + 1);
+                flip(flit, first);
+                flip(flit, first + length - 1);
+                for (unsigned k = 1; k + 1 < length; ++k)
+                    if (rng_.below(2)) flip(flit, first + k);
+                good = false;
+                break;
+            }
+            case LOST: ++counts[LOST]; return false;
+            case DOUBLED:
+                if (used_ > delay_ + SLACK - 2) return true;
+                push(now, flit, good);
+                break;
+            case RUN:
+                losing_ = rng_.below(12);
+                ++counts[RUN];
+                return false;
+            default: ++counts[LOST_ACK]; return false;
+        }
+        ++counts[kind];
+        return true;
+    }
+
+public:
+    std::array<uint64_t, FAULTS> counts{};
+    uint64_t carried = 0, fault_cycle = 0;
+    Planned planned;
+
+    Channel(uint64_t delay, double faults, uint64_t seed)
+        : ring_(delay + SLACK), delay_(delay), faults_(faults), rng_(seed) {
+        draw();
+    }
+
+    void put(uint64_t now, const Flit& sent) {
+        Flit flit = sent;
+        bool good = true, here = true;
+        if (losing_) {
+            --losing_;
+            here = false;
+        } else if (planned.wanted && carried == planned.at) {
+            fault_cycle = now;
+            here = damage(planned.kind, now, flit, good);
+        } else if (until_fault_ == 0) {
+            draw();
+            here = damage(static_cast<Fault>(rng_.below(LOST_ACK)), now, flit, good);
+        } else {
+            --until_fault_;
+            // Acks are few, so they get more than their share.
+            if (faults_ > 0 && (sent.header & mask(KIND_BITS)) == ACK &&
+                rng_.unit() < std::min(0.3, 10 * faults_))
+                here = damage(LOST_ACK, now, flit, good);
+        }
+        ++carried;
+        if (!here) return;
+        if (!good) {
+            // A port tells the last flit by the header that it sees.
+            Header header;
+            Header::unpack(flit.header, header);
+            flit.last = header.kind != DATA || header.index == header.last;
+        }
+        push(now, flit, good);
+    }
+
+    // Whether a flit comes out in this cycle, and whether it is undamaged.
+    bool take(uint64_t now, Flit& flit, bool& good) {
+        if (!used_ || ring_[head_].due > now) return false;
+        flit = ring_[head_].flit;
+        good = ring_[head_].good;
+        head_ = (head_ + 1) % ring_.size();
+        --used_;
+        return true;
+    }
+
+    bool empty() const { return used_ == 0; }
+};
+
+}  // namespace

@@ -1,0 +1,332 @@
+// Two endpoints over a link that loses and changes flits: drives six flows, and checks all of it.
+//
+// usage: V<top> NAME=VALUE ...; see run_link in testbench/volume/link.py, which puts the sizes, and
+// flit.cpp, before this.
+//
+// Flow f goes from end f / 3 to the other one, on data circuit f % 3. Packets of pseudo-random data
+// go in with random pauses and must come out the same, in order, each once, with their ends where
+// they were; what each end puts on the link must keep docs/protocol.md. Prints counts as JSON.
+
+namespace {
+
+constexpr unsigned FLOWS = 2 * CIRCUITS;
+
+struct Options {
+    uint64_t seed = 1, flits = 0, delay = 20, idle_limit = 200000;
+    double faults_per_million = 0;
+    unsigned stall_percent = 0, link_stall_percent = 0, packet_flits = 1, flows = 0, rounds = 1;
+    bool fixed = false;
+};
+
+bool parse(int count, char** values, Options& to) {
+    for (int k = 1; k < count; ++k) {
+        const std::string text = values[k];
+        const size_t middle = text.find('=');
+        if (middle == std::string::npos) return false;
+        const std::string name = text.substr(0, middle), value = text.substr(middle + 1);
+        const uint64_t number = std::strtoull(value.c_str(), nullptr, 10);
+        if (name == "seed") to.seed = number;
+        else if (name == "flits") to.flits = number;
+        else if (name == "delay") to.delay = number;
+        else if (name == "faults_per_million") to.faults_per_million = std::atof(value.c_str());
+        else if (name == "stall_percent") to.stall_percent = number;
+        else if (name == "link_stall_percent") to.link_stall_percent = number;
+        else if (name == "packet_flits") to.packet_flits = number;
+        else if (name == "flows") to.flows = number;
+        else if (name == "rounds") to.rounds = number;
+        else if (name == "idle_limit") to.idle_limit = number;
+        else if (name == "fixed") to.fixed = number;
+        else return false;
+    }
+    return to.packet_flits >= 1 && to.packet_flits <= PACKET_FLITS && to.rounds >= 1;
+}
+
+// The payload ports of a flow, and the link ports of an end.
+struct FlowPorts {
+    CData *i_valid, *i_ready, *i_last, *o_valid, *o_ready, *o_last;
+    Data *i_data, *o_data;
+    CData *phase, *peer;
+};
+struct EndPorts {
+    CData *m_valid, *m_ready, *m_last, *s_valid, *s_ready, *s_last;
+    Data *m_data, *s_data;
+    QData *m_header, *s_header;
+    IData *m_crc, *s_crc;
+};
+
+struct Flow {
+    std::deque<uint64_t> expected;  // data, and below it whether the packet ends
+    uint64_t wanted = 0, sent = 0, matched = 0, data = 0;
+    unsigned left = 0;
+    bool offering = false, last = false, held = false;
+    uint64_t held_word = 0;
+};
+
+struct Report {
+    uint64_t wrong = 0, violations = 0;
+    std::vector<std::string> first;
+
+    void violation(uint64_t now, const char* text, uint64_t detail) {
+        if (++violations > 8) return;
+        char line[160];
+        std::snprintf(line, sizeof line, "cycle %" PRIu64 ": %s (%" PRIx64 ")", now, text, detail);
+        first.emplace_back(line);
+    }
+};
+
+// Checks what an end puts on the link, and knows the limits that have reached it.
+class Watch {
+    Report& report_;
+    bool held_ = false, open_ = false;
+    Flit flit_;
+    Header packet_;
+    std::array<unsigned, CIRCUITS> ticket_{}, limit_;
+
+public:
+    std::array<uint64_t, 6> kinds{};
+
+    explicit Watch(Report& report) : report_(report) { limit_.fill(BUFFER_PACKETS); }
+
+    void told(const Header& h) {
+        if (h.credit_circuit < CIRCUITS) limit_[h.credit_circuit] = h.credit_limit;
+    }
+
+    // An offered flit stays until it is taken.
+    void offered(bool valid, const Flit& flit, uint64_t now) {
+        if (held_ && (!valid || flit.header != flit_.header || flit.data != flit_.data ||
+                      flit.crc != flit_.crc || flit.last != flit_.last))
+            report_.violation(now, "an offered flit changed", flit.header);
+        held_ = valid;
+        flit_ = flit;
+    }
+
+    void gone(uint64_t now) {
+        held_ = false;
+        Header h;
+        if (!Header::unpack(flit_.header, h) || h.kind > ASK)
+            return report_.violation(now, "not a header", flit_.header);
+        ++kinds[h.kind];
+        if (flit_.crc != crc_of(flit_.header, flit_.data))
+            report_.violation(now, "wrong CRC", flit_.crc);
+        if (flit_.last != (h.kind != DATA || h.index == h.last))
+            report_.violation(now, "wrong tlast", flit_.header);
+        if (h.kind != DATA && flit_.data) report_.violation(now, "data", flit_.data);
+        if (h.kind == DATA) return data(h, now);
+        if (h.circuit != (h.kind == SYNC ? h.circuit % CIRCUITS : CONTROL))
+            report_.violation(now, "wrong circuit", flit_.header);
+        if (h.kind == ASK) report_.violation(now, "a source that asks", flit_.header);
+        if (h.kind == SYNC && h.ticket != ticket_[h.circuit % CIRCUITS])
+            report_.violation(now, "a sync with another ticket than the next", flit_.header);
+    }
+
+    void data(const Header& h, uint64_t now) {
+        if (h.circuit >= CIRCUITS) return report_.violation(now, "wrong circuit", flit_.header);
+        if (h.index ? !open_ || h.index != packet_.index + 1 || h.last != packet_.last ||
+                          h.circuit != packet_.circuit || h.sequence != packet_.sequence ||
+                          h.ticket != packet_.ticket || h.phase != packet_.phase
+                    : open_)
+            report_.violation(now, "a packet is cut", flit_.header);
+        if (h.index == 0) {
+            const unsigned room = (limit_[h.circuit] - h.ticket) & TICKET_MASK;
+            if (h.ticket != ticket_[h.circuit]) report_.violation(now, "ticket", flit_.header);
+            if (room < 1 || room > BUFFER_PACKETS) report_.violation(now, "credit", flit_.header);
+            ticket_[h.circuit] = (h.ticket + 1) & TICKET_MASK;
+        }
+        packet_ = h;
+        open_ = h.index != h.last;
+    }
+};
+
+class Bench {
+    const Options& options_;
+    VerilatedContext context_;
+    Top top_{&context_};
+    std::array<FlowPorts, FLOWS> flow_ports_{{EACH_FLOW(FLOW_PORTS)}};
+    std::array<EndPorts, 2> end_ports_{{EACH_END(END_PORTS)}};
+    Random rng_;
+    std::array<Flow, FLOWS> flows_;
+    std::array<Channel, 2> channels_;
+    Report report_;
+    std::array<Watch, 2> watches_{Watch{report_}, Watch{report_}};
+    uint64_t now_ = 0, idle_ = 0, first_ = 0, last_ = 0, gone_back_ = 0, dropped_ = 0, errors_ = 0;
+
+    void clock() {
+        top_.clk = 1;
+        top_.eval();
+        top_.clk = 0;
+        top_.eval();
+    }
+
+    // Flows are renamed in each round: phases turn, and the last is the default index.
+    void name_flows(unsigned round) {
+        for (unsigned f = 0; f < FLOWS; ++f) {
+            const unsigned turn = (f % CIRCUITS + round) % CIRCUITS;
+            *flow_ports_[f].phase = turn == 2 ? PHASES : (turn + round) % PHASES;
+            *flow_ports_[f].peer = f / CIRCUITS;
+        }
+    }
+
+    void offer(Flow& flow, const FlowPorts& ports) {
+        if (!flow.offering && flow.sent < flow.wanted && !rng_.percent(options_.stall_percent)) {
+            if (flow.left == 0)
+                flow.left = options_.fixed ? options_.packet_flits
+                                           : 1 + rng_.below(options_.packet_flits);
+            flow.offering = true;
+            flow.data = rng_() & DATA_MASK;
+            flow.last = flow.left == 1 || flow.sent + 1 == flow.wanted;
+        }
+        *ports.i_valid = flow.offering;
+        *ports.i_data = flow.data;
+        *ports.i_last = flow.last;
+        *ports.o_ready = !rng_.percent(options_.stall_percent);
+    }
+
+    void move(Flow& flow, const FlowPorts& ports) {
+        if (*ports.i_valid && *ports.i_ready) {
+            if (first_ == 0) first_ = now_;
+            flow.expected.push_back(flow.data << 1 | flow.last);
+            ++flow.sent;
+            flow.left = flow.last ? 0 : flow.left - 1;
+            flow.offering = false;
+            idle_ = 0;
+        }
+        const uint64_t got = uint64_t{*ports.o_data} << 1 | *ports.o_last;
+        if (flow.held && (!*ports.o_valid || got != flow.held_word))
+            report_.violation(now_, "an offered payload changed", got);
+        flow.held = *ports.o_valid && !*ports.o_ready;
+        flow.held_word = got;
+        if (!*ports.o_valid || !*ports.o_ready) return;
+        if (flow.expected.empty() || flow.expected.front() != got) ++report_.wrong;
+        if (!flow.expected.empty()) flow.expected.pop_front();
+        ++flow.matched;
+        last_ = now_;
+        idle_ = 0;
+    }
+
+    void receive(unsigned end) {
+        const EndPorts& ports = end_ports_[end];
+        Flit flit;
+        bool good = true;
+        const bool valid = channels_[1 - end].take(now_, flit, good);
+        if (valid && good) {
+            Header h;
+            Header::unpack(flit.header, h);
+            watches_[end].told(h);
+        }
+        *ports.s_valid = valid;
+        *ports.s_last = flit.last;
+        *ports.s_data = flit.data;
+        *ports.s_header = flit.header;
+        *ports.s_crc = flit.crc;
+        *ports.m_ready = !rng_.percent(options_.link_stall_percent);
+    }
+
+    void send(unsigned end) {
+        const EndPorts& ports = end_ports_[end];
+        const Flit flit{*ports.m_header, *ports.m_data, *ports.m_crc, bool(*ports.m_last)};
+        watches_[end].offered(*ports.m_valid, flit, now_);
+        if (!*ports.m_valid || !*ports.m_ready) return;
+        watches_[end].gone(now_);
+        channels_[end].put(now_, flit);
+    }
+
+    void cycle() {
+        for (unsigned f = 0; f < FLOWS; ++f) offer(flows_[f], flow_ports_[f]);
+        // What an end offers must not depend on what comes in this cycle, so it may be seen after.
+        for (unsigned end = 0; end < 2; ++end) receive(end);
+        top_.eval();
+        ++idle_;
+        for (unsigned f = 0; f < FLOWS; ++f) move(flows_[f], flow_ports_[f]);
+        for (unsigned end = 0; end < 2; ++end) send(end);
+        for (unsigned bits = top_.gone_back; bits; bits &= bits - 1) ++gone_back_;
+        for (unsigned bits = top_.dropped; bits; bits &= bits - 1) ++dropped_;
+        if (top_.error) ++errors_;
+        clock();
+        ++now_;
+    }
+
+    // Flits of one part of all: no two differ by more than one, and together they are all.
+    uint64_t share(uint64_t part, uint64_t parts) const {
+        return options_.flits * (part + 1) / parts - options_.flits * part / parts;
+    }
+
+    bool done() const {
+        for (const Flow& flow : flows_)
+            if (flow.matched < flow.wanted) return false;
+        return true;
+    }
+
+public:
+    explicit Bench(const Options& options)
+        : options_(options), rng_(options.seed),
+          channels_{Channel{options.delay, options.faults_per_million * 1e-6, 2 * options.seed},
+                    Channel{options.delay, options.faults_per_million * 1e-6,
+                            2 * options.seed + 1}} {}
+
+    int run() {
+        unsigned active = 0, finished = 0;
+        for (unsigned bits = options_.flows; bits; bits &= bits - 1) ++active;
+        uint64_t parts = 0;
+        const uint64_t parts_in_all = uint64_t{active} * options_.rounds;
+        top_.clk = 0;
+        top_.rst = 1;
+        top_.clear = 0;
+        name_flows(0);
+        for (int k = 0; k < 3; ++k) clock();
+        top_.rst = 0;
+        for (unsigned round = 0; round < options_.rounds && idle_ < options_.idle_limit; ++round) {
+            name_flows(round);
+            top_.clear = round > 0;
+            cycle();
+            top_.clear = 0;
+            for (unsigned f = 0; f < FLOWS; ++f)
+                if (options_.flows >> f & 1) flows_[f].wanted += share(parts++, parts_in_all);
+            while (!done() && idle_ < options_.idle_limit) cycle();
+            // Until nothing is said of these flows.
+            while (top_.idle != (1u << FLOWS) - 1 && idle_ < options_.idle_limit) cycle();
+            finished += top_.idle == (1u << FLOWS) - 1;
+            for (uint64_t k = 0; k < 4 * (options_.delay + PATIENCE_CYCLES + IDLE_CYCLES); ++k)
+                cycle();
+        }
+        return print(finished == options_.rounds);
+    }
+
+    int print(bool finished) {
+        uint64_t wanted = 0, matched = 0, left = 0;
+        for (const Flow& flow : flows_) {
+            wanted += flow.wanted;
+            matched += flow.matched;
+            left += flow.expected.size();
+        }
+        const bool right = finished && matched == wanted && !report_.wrong && !left &&
+                           !report_.violations && wanted > 0 && !errors_;
+        std::printf("{\"right\": %s, \"flits\": %" PRIu64 ", \"matched\": %" PRIu64
+                    ", \"wrong\": %" PRIu64 ", \"violations\": %" PRIu64 ", \"messages\": [",
+                    right ? "true" : "false", wanted, matched, report_.wrong, report_.violations);
+        for (size_t k = 0; k < report_.first.size(); ++k)
+            std::printf("%s\"%s\"", k ? ", " : "", report_.first[k].c_str());
+        std::printf("], \"cycles\": %" PRIu64 ", \"span_cycles\": %" PRIu64
+                    ", \"gone_back\": %" PRIu64 ", \"dropped\": %" PRIu64 ", \"errors\": %" PRIu64,
+                    now_, last_ - first_ + 1, gone_back_, dropped_, errors_);
+        for (unsigned end = 0; end < 2; ++end) {
+            const auto& kinds = watches_[end].kinds;
+            std::printf(", \"from_%u\": {\"data\": %" PRIu64 ", \"ack\": %" PRIu64
+                        ", \"nack\": %" PRIu64 ", \"credit\": %" PRIu64 ", \"sync\": %" PRIu64
+                        "}", end, kinds[DATA], kinds[ACK], kinds[NACK], kinds[CREDIT], kinds[SYNC]);
+        }
+        std::printf(", \"faults\": {");
+        for (unsigned k = 0; k < FAULTS; ++k)
+            std::printf("%s\"%s\": %" PRIu64, k ? ", " : "", FAULT_NAMES[k],
+                        channels_[0].counts[k] + channels_[1].counts[k]);
+        std::printf("}}\n");
+        return right ? 0 : 1;
+    }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    Options options;
+    if (!parse(argc, argv, options)) return 2;
+    return Bench{options}.run();
+}

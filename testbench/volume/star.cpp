@@ -1,0 +1,317 @@
+// Endpoints around a switch, over links that lose and change flits: payload in, payload out.
+//
+// usage: V<top> SCENARIO NAME=VALUE ...; see run_star in testbench/volume/star.py, which writes the file
+// of numbers and puts the sizes, and flit.cpp, before this.
+
+namespace {
+
+constexpr unsigned FLOWS = CIRCUITS * PORTS, LINKS = 2 * PORTS;
+
+struct Options {
+    uint64_t seed = 1, delay = 20, idle_limit = 200000;
+    double faults_per_million = 0;
+    unsigned stall_percent = 0;
+
+    bool set(const std::string& name, const char* value) {
+        const uint64_t number = std::strtoull(value, nullptr, 10);
+        if (name == "seed") seed = number;
+        else if (name == "delay") delay = number;
+        else if (name == "idle_limit") idle_limit = number;
+        else if (name == "faults_per_million") faults_per_million = std::atof(value);
+        else if (name == "stall_percent") stall_percent = number;
+        else return false;
+        return true;
+    }
+};
+
+struct PayloadPins {
+    CData *i_valid, *i_ready, *i_last;
+    Data* i_data;
+    CData *o_valid, *o_ready, *o_last;
+    Data* o_data;
+    CData *send_phase, *send_peer, *receive_phase, *receive_peer;
+};
+struct LinkPins {
+    CData *m_valid, *m_ready, *m_last;
+    Data* m_data;
+    QData* m_header;
+    IData* m_crc;
+    CData *s_valid, *s_ready, *s_last;
+    Data* s_data;
+    QData* s_header;
+    IData* s_crc;
+};
+
+[[noreturn]] void refuse(const char* text) {
+    std::fprintf(stderr, "%s\n", text);
+    std::exit(2);
+}
+
+class Reader {
+    std::FILE* file_;
+
+public:
+    explicit Reader(const char* path) : file_(std::fopen(path, "r")) {
+        if (!file_) refuse("cannot read the scenario");
+    }
+    ~Reader() { std::fclose(file_); }
+    uint64_t operator()() {
+        uint64_t value;
+        if (std::fscanf(file_, "%" SCNu64, &value) != 1) refuse("the scenario ends too early");
+        return value;
+    }
+};
+
+// Packets of a flow, one after the other, then from the first again.
+struct Pool {
+    uint64_t at = 0;
+    std::vector<std::vector<uint64_t>> packets;
+
+    void read(Reader& next) {
+        packets.resize(next());
+        for (auto& packet : packets) {
+            packet.resize(next());
+            for (uint64_t& flit : packet) flit = next();
+        }
+    }
+    const std::vector<uint64_t>& packet() const { return packets[at % packets.size()]; }
+};
+
+struct Job {
+    unsigned phase = 0, peer = 0, pool = 0;
+    uint64_t packets = 0;
+};
+
+// What goes in, or comes out, on a circuit of a port: flow after flow.
+struct Side {
+    unsigned index = 0, job = 0;
+    uint64_t flits = 0;
+    bool offering = false;
+    std::vector<Pool> pools;
+    std::vector<Job> jobs;
+
+    void read(Reader& next) {
+        pools.resize(next());
+        for (Pool& pool : pools) pool.read(next);
+        jobs.resize(next());
+        for (Job& one : jobs) {
+            one.phase = next();
+            one.peer = next();
+            one.pool = next();
+            one.packets = next();
+        }
+    }
+    // Flow after flow: when it has changed, its pins follow.
+    void follow(bool may, CData& phase, CData& peer) {
+        if (may && jobs[job].packets == 0 && job + 1 < jobs.size()) ++job;
+        phase = jobs[job].phase;
+        peer = jobs[job].peer;
+    }
+    bool over() const { return jobs[job].packets == 0; }
+    bool all_over() const { return over() && job + 1 == jobs.size(); }
+    const std::vector<uint64_t>& packet() const { return pools[jobs[job].pool].packet(); }
+    bool last() const { return index + 1 == packet().size(); }
+    void step() {
+        ++flits;
+        if (!last()) {
+            ++index;
+            return;
+        }
+        index = 0;
+        ++pools[jobs[job].pool].at;
+        --jobs[job].packets;
+    }
+    uint64_t all_flits() const {
+        uint64_t count = 0;
+        std::vector<Pool> left = pools;
+        for (const Job& one : jobs)
+            for (uint64_t k = 0; k < one.packets; ++k, ++left[one.pool].at)
+                count += left[one.pool].packet().size();
+        return count;
+    }
+};
+
+class Bench {
+    const Options& options_;
+    VerilatedContext context_;
+    Top top_{&context_};
+    std::array<PayloadPins, FLOWS> payload_{{EACH_FLOW(PAYLOAD_PINS)}};
+    std::array<LinkPins, LINKS> links_{{EACH_LINK(LINK_PINS)}};
+    std::array<Side, FLOWS> sent_, wanted_;
+    std::deque<Channel> channels_;  // from each of the links' ends
+    Random rng_;
+    uint64_t now_ = 0, idle_ = 0, first_ = 0, last_ = 0, wrong_ = 0, errors_ = 0, gone_back_ = 0;
+
+    void clock() {
+        top_.clk = 1;
+        top_.eval();
+        top_.clk = 0;
+        top_.eval();
+    }
+
+    void write(uint64_t address, uint64_t value) {
+        top_.s_axil_awaddr = address;
+        top_.s_axil_wdata = value;
+        top_.s_axil_wstrb = 0xF;
+        top_.s_axil_awvalid = top_.s_axil_wvalid = top_.s_axil_bready = 1;
+        for (int k = 0; k < 1000; ++k) {
+            top_.eval();
+            const bool address_taken = top_.s_axil_awready, value_taken = top_.s_axil_wready;
+            const bool over = top_.s_axil_bvalid;
+            if (over && top_.s_axil_bresp) refuse("a write failed");
+            clock();
+            if (address_taken) top_.s_axil_awvalid = 0;
+            if (value_taken) top_.s_axil_wvalid = 0;
+            if (over) return;
+        }
+        refuse("the switch takes no write");
+    }
+
+    uint64_t read(uint64_t address) {
+        top_.s_axil_araddr = address;
+        top_.s_axil_arvalid = top_.s_axil_rready = 1;
+        for (int k = 0; k < 1000; ++k) {
+            top_.eval();
+            const bool taken = top_.s_axil_arready, over = top_.s_axil_rvalid;
+            const uint64_t value = top_.s_axil_rdata;
+            if (over && top_.s_axil_rresp) refuse("a read failed");
+            clock();
+            if (taken) top_.s_axil_arvalid = 0;
+            if (over) return value;
+        }
+        refuse("the switch gives no word");
+    }
+
+    void configure(Reader& next) {
+        for (uint64_t left = next(); left; --left) {
+            const uint64_t polls = next(), address = next(), select = next(), value = next();
+            if (!polls) {
+                write(address, value);
+                continue;
+            }
+            for (int k = 0; (read(address) & select) != value; ++k)
+                if (k > 1000) refuse("a register does not become what it should");
+        }
+    }
+
+    void offer(unsigned n) {
+        const PayloadPins& pins = payload_[n];
+        Side& side = sent_[n];
+        // An NPU knows what it has got as soon as it has it, and what has been got by its idle.
+        side.follow(top_.idle >> n & 1, *pins.send_phase, *pins.send_peer);
+        wanted_[n].follow(true, *pins.receive_phase, *pins.receive_peer);
+        if (!side.over() && !side.offering) side.offering = !rng_.percent(options_.stall_percent);
+        *pins.i_valid = side.offering;
+        *pins.o_ready = !rng_.percent(options_.stall_percent);
+        if (!side.offering) return;
+        *pins.i_data = side.packet()[side.index];
+        *pins.i_last = side.last();
+    }
+
+    void move(unsigned n) {
+        const PayloadPins& pins = payload_[n];
+        if (*pins.i_valid && *pins.i_ready) {
+            if (first_ == 0) first_ = now_;
+            sent_[n].step();
+            sent_[n].offering = false;
+            idle_ = 0;
+        }
+        if (!*pins.o_valid || !*pins.o_ready) return;
+        Side& side = wanted_[n];
+        last_ = now_;
+        idle_ = 0;
+        if (side.over()) {
+            ++wrong_;
+            return;
+        }
+        wrong_ += *pins.o_data != side.packet()[side.index] || *pins.o_last != side.last();
+        side.step();
+    }
+
+    void cycle() {
+        for (unsigned n = 0; n < FLOWS; ++n) offer(n);
+        for (unsigned k = 0; k < LINKS; ++k) {
+            const LinkPins& pins = links_[k];
+            Flit flit;
+            bool good;
+            *pins.s_valid = channels_[(k + PORTS) % LINKS].take(now_, flit, good);
+            *pins.s_last = flit.last;
+            *pins.s_data = flit.data;
+            *pins.s_header = flit.header;
+            *pins.s_crc = flit.crc;
+            *pins.m_ready = 1;
+        }
+        top_.eval();
+        ++idle_;
+        for (unsigned n = 0; n < FLOWS; ++n) move(n);
+        for (unsigned k = 0; k < LINKS; ++k) {
+            const LinkPins& pins = links_[k];
+            if (*pins.m_valid)
+                channels_[k].put(now_, {*pins.m_header, *pins.m_data, *pins.m_crc,
+                                        bool(*pins.m_last)});
+        }
+        for (unsigned bits = top_.gone_back; bits; bits &= bits - 1) ++gone_back_;
+        errors_ += top_.error;
+        clock();
+        ++now_;
+    }
+
+    bool done() const {
+        for (unsigned n = 0; n < FLOWS; ++n)
+            if (!sent_[n].all_over() || !wanted_[n].all_over()) return false;
+        return top_.idle == (1u << FLOWS) - 1;
+    }
+
+public:
+    explicit Bench(const Options& options) : options_(options), rng_(options.seed) {
+        for (unsigned k = 0; k < LINKS; ++k)
+            channels_.emplace_back(options.delay, options.faults_per_million * 1e-6,
+                                   options.seed * 100 + k);
+    }
+
+    int run(Reader& next) {
+        top_.clk = 0;
+        top_.rst = 1;
+        for (int k = 0; k < 4; ++k) clock();
+        top_.rst = 0;
+        configure(next);
+        uint64_t wanted = 0, matched = 0;
+        for (unsigned n = 0; n < FLOWS; ++n) {
+            sent_[n].read(next);
+            wanted_[n].read(next);
+            wanted += wanted_[n].all_flits();
+        }
+        while (!done() && idle_ < options_.idle_limit) cycle();
+        const bool finished = done();
+        for (int k = 0; k < 1000; ++k) cycle();
+        for (const Side& side : wanted_) matched += side.flits;
+        const bool right = finished && matched == wanted && !wrong_ && !errors_ && wanted;
+        std::printf("{\"right\": %s, \"flits\": %" PRIu64 ", \"matched\": %" PRIu64
+                    ", \"wrong\": %" PRIu64 ", \"errors\": %" PRIu64 ", \"cycles\": %" PRIu64
+                    ", \"span_cycles\": %" PRIu64 ", \"gone_back\": %" PRIu64 ", \"faults\": {",
+                    right ? "true" : "false", wanted, matched, wrong_, errors_, now_,
+                    last_ - first_ + 1, gone_back_);
+        for (unsigned kind = 0; kind < FAULTS; ++kind) {
+            uint64_t count = 0;
+            for (const Channel& channel : channels_) count += channel.counts[kind];
+            std::printf("%s\"%s\": %" PRIu64, kind ? ", " : "", FAULT_NAMES[kind], count);
+        }
+        std::printf("}}\n");
+        return right ? 0 : 1;
+    }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    Options options;
+    if (argc < 2) return 2;
+    for (int k = 2; k < argc; ++k) {
+        const std::string text = argv[k];
+        const size_t middle = text.find('=');
+        if (middle == std::string::npos) return 2;
+        if (!options.set(text.substr(0, middle), argv[k] + middle + 1)) return 2;
+    }
+    Reader next{argv[1]};
+    return Bench{options}.run(next);
+}

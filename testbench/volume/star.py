@@ -1,0 +1,330 @@
+"""A switch with an endpoint at each port, Verilated, and compiled faulty links between them."""
+
+# Amaranth has no types.
+# pyright: reportAttributeAccessIssue=false, reportReturnType=false, reportArgumentType=false
+
+import json
+import random
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib.wiring import In, Member, Out
+
+from fred_hw.control.axi_lite import PREFIX, axi_lite_members
+from fred_hw.control.switch_map import switch_map
+from fred_hw.endpoint.endpoint import Endpoint
+from fred_hw.link.flit import CRC
+from fred_hw.protocol import DATA_CIRCUITS, HEADER_BITS
+from fred_hw.spec import SwitchSpec
+from fred_hw.switch.switch import Switch
+from fred_hw.unit import Unit, place
+from testbench.sim.harness import build_harness
+from testbench.stimulus.phases import Phase, make_turn
+from testbench.stimulus.traffic import random_flit
+
+from .link import harness_text
+from .switch import Operation, configure
+
+__all__ = ["Star", "build_star", "run_star"]
+
+COUNT = len(DATA_CIRCUITS)
+_LINK = ("valid", "ready", "last", "data", "header", "crc")
+_PAYLOAD = ("valid", "ready", "last", "data")
+_NAMES = ("send_phase", "send_peer", "receive_phase", "receive_peer")
+
+
+class Star(Unit):
+    """A switch and an endpoint for each of its ports, with the links left to the bench.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        The switch.
+
+    Members
+    -------
+    m<k>_valid, ready, last, data, header, crc; s<k>_... for k below 2 P
+        The links: from and to endpoint k, then from and to the switch's port k - P.
+    i<n>_valid, ready, last, data; o<n>_...
+        Payload that endpoint n // 3 sends and receives on circuit n % 3.
+    send_phase<n>, send_peer<n>, receive_phase<n>, receive_peer<n> : In
+        Flows.
+    s_axil_...
+        Bus of the switch.
+    idle, gone_back : Out(3 P)
+        Of the endpoints.
+    error : Out(1)
+        Whether an endpoint has one; sources may be ahead of destinations, so not for ``unknown``.
+
+    Timing
+    ------
+    Latency : that of its parts.
+    Throughput : that of its parts.
+    Paths : those of its parts.
+    Reset : that of its parts.
+    """
+
+    def __init__(self, spec: SwitchSpec) -> None:
+        self.spec = spec
+        self.unit_name = "star"
+        fields = spec.protocol.fields(spec.ports)
+        widths = {"data": spec.data_width, "header": HEADER_BITS, "crc": CRC.crc_width}
+        members: dict[str, Member] = {
+            **axi_lite_members(switch_map(spec).address_bits),
+            "idle": Out(COUNT * spec.ports),
+            "gone_back": Out(COUNT * spec.ports),
+            "error": Out(1),
+        }
+        groups = [
+            ("m", "s", _LINK, range(2 * spec.ports)),
+            ("o", "i", _PAYLOAD, range(COUNT * spec.ports)),
+        ]
+        for out, into, names, numbers in groups:
+            for k in numbers:
+                for name in names:
+                    forth, back = (In, Out) if name == "ready" else (Out, In)
+                    members[f"{out}{k}_{name}"] = forth(widths.get(name, 1))
+                    members[f"{into}{k}_{name}"] = back(widths.get(name, 1))
+        for n in range(COUNT * spec.ports):
+            members |= {f"{name}{n}": In(fields[name.split("_")[1]]) for name in _NAMES}
+        super().__init__(members)
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        ports = self.spec.ports
+        switch = place(m, "switch", Switch(spec=self.spec))
+        ends = [place(m, f"end_{k}", Endpoint(spec=self.spec)) for k in range(ports)]
+        for path, member, value in switch.signature.flatten(switch):
+            name = str(path[0])
+            if name.startswith(PREFIX):
+                mine = getattr(self, name)
+                m.d.comb += value.eq(mine) if member.flow == In else mine.eq(value)
+        for k, end in enumerate(ends):
+            self._link(m, k, end, "")
+            self._link(m, ports + k, switch, str(k))
+            for circuit in range(COUNT):
+                self._flow(m, COUNT * k + circuit, end, circuit)
+        causes = [
+            getattr(end, name)
+            for end in ends
+            for name in ("kind_error", "length_error", "overflow")
+        ]
+        m.d.comb += [
+            self.error.eq(Cat(causes).any()),
+            self.idle.eq(Cat(end.idle for end in ends)),
+            self.gone_back.eq(Cat(end.gone_back for end in ends)),
+        ]
+        return m
+
+    def _link(self, m: Module, k: int, unit: Any, number: str) -> None:
+        def mine(name: str) -> Signal:
+            return getattr(self, name[0] + str(k) + name[1:])
+
+        def its(name: str) -> Signal:
+            return getattr(unit, f"{name[0]}{number}_axis_t{name[2:]}")
+
+        m.d.comb += [
+            Cat(mine("m_header"), mine("m_crc")).eq(its("m_user")),
+            its("s_user").eq(Cat(mine("s_header"), mine("s_crc"))),
+            its("m_ready").eq(mine("m_ready")),
+            mine("s_ready").eq(its("s_ready")),
+        ]
+        for name in ("valid", "last", "data"):
+            m.d.comb += [
+                mine(f"m_{name}").eq(its(f"m_{name}")),
+                its(f"s_{name}").eq(mine(f"s_{name}")),
+            ]
+
+    def _flow(self, m: Module, n: int, end: Any, circuit: int) -> None:
+        sent, received = end.send[circuit], end.receive[circuit]
+        m.d.comb += [
+            *(getattr(end, name)[circuit].eq(getattr(self, f"{name}{n}")) for name in _NAMES),
+            getattr(self, f"i{n}_ready").eq(sent.ready),
+            received.ready.eq(getattr(self, f"o{n}_ready")),
+        ]
+        for name in ("valid", "last", "data"):
+            m.d.comb += [
+                getattr(sent, name).eq(getattr(self, f"i{n}_{name}")),
+                getattr(self, f"o{n}_{name}").eq(getattr(received, name)),
+            ]
+
+
+def build_star(
+    spec: SwitchSpec,
+    cache: Path | None = None,
+    replacements: Mapping[str, Unit] | None = None,
+) -> Path:
+    """Verilate switch and endpoints with the harness and return the program.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        The switch; flits of 32 to 64 bits.
+    cache : Path, optional
+        Folder of built programs.
+    replacements : mapping of str to Unit, optional
+        Broken units in place of those of the given names.
+
+    Raises
+    ------
+    ValueError
+        The flits have another width.
+    SimulatorError
+        Verilator is not installed or could not build.
+    """
+    star = Star(spec)
+    payload = [f"&top_.{side}##n##_{name}" for side in "io" for name in _PAYLOAD]
+    payload += [f"&top_.{name}##n" for name in _NAMES]
+    link = [f"&top_.{side}##n##_{name}" for side in "ms" for name in _LINK]
+
+    def each(count: int) -> str:
+        return ", ".join(f"DO({k})" for k in range(count))
+
+    lines = [
+        f"constexpr unsigned PORTS = {spec.ports};",
+        f"#define PAYLOAD_PINS(n) PayloadPins{{{', '.join(payload)}}}",
+        f"#define LINK_PINS(n) LinkPins{{{', '.join(link)}}}",
+        f"#define EACH_FLOW(DO) {each(COUNT * spec.ports)}",
+        f"#define EACH_LINK(DO) {each(2 * spec.ports)}",
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        harness = Path(folder) / "harness.cpp"
+        harness.write_text(harness_text(spec, star.unit_name, lines, ("flit.cpp", "star.cpp")))
+        return build_harness(star, harness, cache, replacements)
+
+
+def run_star(
+    program: Path,
+    spec: SwitchSpec,
+    table: Sequence[Phase],
+    *,
+    packets: int,
+    unicasts: int | None = None,
+    rounds: int = 1,
+    seed: int = 1,
+    delay: int = 20,
+    faults_per_million: float = 0.0,
+    stall_percent: int = 0,
+    full: bool = False,
+    idle_limit: int = 200_000,
+) -> dict[str, Any]:
+    """Carry out phases on all circuits at the same time, and return what the harness counted.
+
+    Phases of one circuit take turns: a port sends the next when all of the one before is
+    acknowledged, and receives the next when it has got all of the one before.
+
+    Parameters
+    ----------
+    program : Path
+        Of :func:`build_star`.
+    spec : SwitchSpec
+        The switch.
+    table : sequence of Phase
+        What is carried out.
+    packets : int
+        Of each source of each of them, in each round.
+    unicasts : int, optional
+        A circuit that no phase has: on it each port k sends as many packets to port k + 1.
+    rounds : int
+        Turns of each phase.
+    seed : int
+        Of payload, pauses and faults.
+    delay : int
+        Cycles that a link takes in each direction, 1 or more.
+    faults_per_million : float
+        Faults per flit of each link in each direction, times a million.
+    stall_percent : int
+        Share of cycles in which sources and destinations pause [%].
+    full : bool
+        Whether all packets have the largest size.
+    idle_limit : int
+        Give up after so many cycles in which no payload moves.
+
+    Returns
+    -------
+    dict
+        ``right`` (all has come as the golden model says, in order, each once, all is acknowledged),
+        ``flits``, ``matched``, ``wrong``, ``errors``, ``cycles``, ``span_cycles``, ``gone_back``,
+        and ``faults`` by kind.
+    """
+    rng = random.Random(seed)
+    numbers = list(_scenario(rng, spec, table, unicasts, packets, rounds, full))
+    options = {
+        "seed": seed,
+        "delay": delay,
+        "faults_per_million": faults_per_million,
+        "stall_percent": stall_percent,
+        "idle_limit": idle_limit,
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        scenario = Path(folder) / "scenario.txt"
+        scenario.write_text(" ".join(map(str, numbers)))
+        said = subprocess.run(
+            [str(program), str(scenario), *(f"{name}={value}" for name, value in options.items())],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    if said.returncode not in (0, 1):
+        raise RuntimeError(f"the harness ended with {said.returncode}: {said.stderr}")
+    return json.loads(said.stdout)
+
+
+_POOL = 31  # different packets of a flow; odd, so that packets a power of two apart differ
+
+
+def _scenario(
+    rng: random.Random,
+    spec: SwitchSpec,
+    table: Sequence[Phase],
+    unicasts: int | None,
+    packets: int,
+    rounds: int,
+    full: bool,
+) -> Iterator[int]:
+    """Yield the numbers that the harness reads."""
+    operations: tuple[Operation, ...] = configure(spec, table)
+    yield len(operations)
+    for one in operations:
+        yield from (int(one.select is not None), one.address, one.select or 0, one.value)
+    most, ports = spec.protocol.packet_flits, spec.ports
+
+    def length() -> int:
+        return most if full else rng.randint(1, most)
+
+    # Of each port, circuit and side, by phase and peer: packets.
+    pools: dict[tuple[int, int, str], dict[tuple[int, int], list[tuple[int, ...]]]] = {
+        (port, circuit, side): {}
+        for port in range(ports)
+        for circuit in range(COUNT)
+        for side in ("sent", "wanted")
+    }
+    for phase in table:
+        for _ in range(_POOL):
+            turn = make_turn(rng, spec, phase, [length() for _ in phase.flows])
+            for side in ("sent", "wanted"):
+                for port, packet in getattr(turn, side).items():
+                    flows = pools[port, phase.circuit, side]
+                    flows.setdefault((phase.number, 0), []).append(packet.flits)
+    if unicasts is not None:
+        for port in range(ports):
+            own = [tuple(random_flit(rng, spec) for _ in range(length())) for _ in range(_POOL)]
+            other, online = (port + 1) % ports, spec.protocol.online
+            pools[port, unicasts, "sent"][online, other] = own
+            pools[other, unicasts, "wanted"][online, port] = own
+    for flows in pools.values():
+        yield len(flows)
+        for own in flows.values():
+            yield len(own)
+            for flits in own:
+                yield from (len(flits), *flits)
+        # One that has no flow is set to a phase that carries nothing.
+        jobs = [(*flow, place, packets) for place, flow in enumerate(flows)] * rounds
+        jobs = jobs or [(spec.protocol.phases - 1, 0, 0, 0)]
+        yield len(jobs)
+        for job in jobs:
+            yield from job

@@ -1,0 +1,178 @@
+"""Volume stimulus of arithmetic units: a Verilated bank of them, driven by a compiled harness.
+
+Python makes the operands and compares the results with the golden arithmetic; the cycles in between
+run at a million a second or so instead of a thousand.
+"""
+
+# Amaranth has no types.
+# pyright: reportAttributeAccessIssue=false, reportReturnType=false, reportArgumentType=false
+
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from amaranth.hdl import Module
+from amaranth.lib.wiring import In, Out
+from numpy.typing import NDArray
+
+from fred_hw.arith.lane_unit import LaneUnit
+from fred_hw.formats import FloatFormat, NumberFormat
+from fred_hw.unit import Unit
+from testbench.sim.harness import build_harness
+
+__all__ = ["Bank", "build_bank", "float_pairs", "run_bank", "special_values"]
+
+Words = NDArray[np.uint32]
+_HARNESS = Path(__file__).with_name("vectors.cpp")
+
+
+class Bank(Unit):
+    """Several arithmetic units side by side, one of them selected.
+
+    Parameters
+    ----------
+    units : Sequence of LaneUnit
+        At most 64; the others get zeros while one is selected.
+
+    Members
+    -------
+    select : In(6)
+        Which unit gets the operands and gives the result.
+    i0, i1 : In(32)
+        Operands in the low bits.
+    o : Out(32)
+        Result in the low bits.
+
+    Timing
+    ------
+    Latency : that of the selected unit.
+    Throughput : one result per cycle.
+    Paths : from all inputs to ``o``.
+    Reset : none.
+    """
+
+    def __init__(self, units: Sequence[LaneUnit]) -> None:
+        self.units = units
+        self.unit_name, self.resettable = "bank", False
+        super().__init__({"select": In(6), "i0": In(32), "i1": In(32), "o": Out(32)})
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        with m.Switch(self.select):
+            for index, unit in enumerate(self.units):
+                m.submodules[f"unit_{index}"] = unit
+                with m.Case(index):
+                    m.d.comb += [
+                        unit.i0.eq(self.i0),
+                        unit.i1.eq(self.i1),
+                        self.o.eq(unit.o),
+                    ]
+        return m
+
+
+def build_bank(units: Sequence[LaneUnit], cache: Path | None = None) -> Path:
+    """Verilate a bank of ``units`` and return its program, from the cache if it was built before.
+
+    Parameters
+    ----------
+    units : Sequence of LaneUnit
+        Units of the bank; they are used up.
+    cache : Path, optional
+        Folder of built banks, ``build/vectors`` by default.
+
+    Raises
+    ------
+    SimulatorError
+        Verilator is not installed or could not build.
+    """
+    return build_harness(Bank(units), _HARNESS, cache or Path("build/vectors"))
+
+
+def run_bank(program: Path, select: int, latency: int, a: Words, b: Words) -> Words:
+    """Return what unit ``select`` makes of the pairs, one pair per cycle.
+
+    Parameters
+    ----------
+    program : Path
+        A bank of :func:`build_bank`.
+    select, latency : int
+        Index of the unit and its latency in cycles.
+    a, b : array of uint32
+        Operands in the low bits, equal lengths.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        pairs, results = Path(name) / "pairs", Path(name) / "results"
+        np.stack([a, b], axis=1).astype("<u4").tofile(pairs)
+        subprocess.run(
+            [str(program), str(select), str(latency), str(pairs), str(results)], check=True
+        )
+        return np.fromfile(results, dtype="<u4")
+
+
+def special_values(number_format: NumberFormat) -> Words:
+    """Return numbers at the borders of a format, of both signs: where mistakes live."""
+    width = number_format.width
+    if isinstance(number_format, FloatFormat):
+        fraction = number_format.fraction_bits
+        bias = (1 << (number_format.exponent_bits - 1)) - 1
+        top = ((1 << number_format.exponent_bits) - 1) << fraction
+        one = bias << fraction
+        half_ulp = max(bias - fraction - 1, 0) << fraction  # half a unit in the last place of one
+        magnitudes = [
+            *(0, 1, 2, 3, (1 << fraction) - 1),  # zero and subnormals
+            *(1 << fraction, (1 << fraction) + 1, 2 << fraction),  # smallest normal numbers
+            *(one - 1, one, one + 1, one + (1 << (fraction - 1)), one + (1 << fraction)),
+            *(half_ulp - 1, half_ulp, half_ulp + 1, half_ulp + (1 << fraction)),
+            *((fraction + bias) << fraction, (fraction + bias + 1) << fraction),
+            *(top - (1 << fraction), top - 2, top - 1),  # largest numbers
+            *(top, top + 1, top + (1 << (fraction - 1)), top + (1 << fraction) - 1),  # inf, NaNs
+        ]
+        sign = 1 << (width - 1)
+        return np.array([m | s for m in magnitudes for s in (0, sign)], dtype=np.uint32)
+    high = 1 << (width - 1)
+    values = [0, 1, 2, high - 2, high - 1, high, high + 1, 2 * high - 2, 2 * high - 1]
+    return np.array(values, dtype=np.uint32)
+
+
+def float_pairs(
+    number_format: FloatFormat, count: int, rng: np.random.Generator
+) -> tuple[Words, Words]:
+    """Return at least ``count`` pairs that reach every case of an addition.
+
+    A third are random bit patterns. A third are stratified: each difference of the exponents, in
+    both directions, gets an equal share, with random signs and fractions. A third have close
+    exponents and fractions of long runs of ones or zeros, for cancellation and ties. Every pair of
+    special values is added.
+    """
+    part = -(-count // 3)
+    width, fraction = number_format.width, number_format.fraction_bits
+    largest = (1 << number_format.exponent_bits) - 1
+
+    def build(exponent: NDArray[np.int64], bits: NDArray[np.int64]) -> Words:
+        signs = rng.integers(0, 2, len(exponent))
+        return ((signs << (width - 1)) | (exponent << fraction) | bits).astype(np.uint32)
+
+    def fractions() -> NDArray[np.int64]:
+        return rng.integers(0, 1 << fraction, part)
+
+    def runs() -> NDArray[np.int64]:
+        ones = (np.int64(1) << rng.integers(0, fraction + 1, part)) - 1
+        ones ^= np.int64(1) << rng.integers(0, fraction, part)
+        return np.where(rng.integers(0, 2, part) == 1, ~ones, ones) & ((1 << fraction) - 1)
+
+    raw_a, raw_b = (rng.integers(0, 1 << width, part).astype(np.uint32) for _ in range(2))
+    difference = np.arange(part) % (2 * largest + 1) - largest
+    low = rng.integers(0, largest + 1 - np.abs(difference))
+    far_a = build(low + np.maximum(difference, 0), fractions())
+    far_b = build(low + np.maximum(-difference, 0), fractions())
+    near = rng.integers(0, largest + 1, part)
+    near_b = np.clip(near + rng.integers(-2, 3, part), 0, largest)
+    close_a, close_b = build(near, runs()), build(near_b, runs())
+    special = special_values(number_format)
+    special_a, special_b = (grid.ravel() for grid in np.meshgrid(special, special))
+    return (
+        np.concatenate([raw_a, far_a, close_a, special_a]),
+        np.concatenate([raw_b, far_b, close_b, special_b]),
+    )

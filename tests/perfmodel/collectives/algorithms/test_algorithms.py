@@ -1,0 +1,133 @@
+"""Tests of the algorithms: all of them end right; closed forms where links are alone."""
+
+from math import floor, log2
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from perfmodel.collectives.algorithms.tree import binary_tree
+from perfmodel.collectives.replay import replay
+from perfmodel.collectives.run import run_collective
+from perfmodel.collectives.select import ALGORITHMS, build_schedule
+from perfmodel.topology.parse import parse_topology
+
+FITTING = {
+    "hierarchical_2d": ["mesh:1x5", "mesh:4x3", "mesh:5x4", "mesh:7x2"],
+    "two_level_ring": ["fred-a", "fred-c", "fred-d"],
+    "in_network": ["fred-b", "fred-d"],
+    "multicast": ["mesh:5x4", "fred-b", "fred-d"],
+}
+"""Where algorithms run that do not run everywhere."""
+
+OFFERED = [(name, pattern) for name, patterns in ALGORITHMS.items() for pattern in patterns]
+RATE = 3e12
+HOP_S = 2 * 20e-9 + 15 / (600e9 / 512)
+
+
+@st.composite
+def aligned_groups(draw: st.DrawFn) -> list[int]:
+    """Draw equally many NPUs, two or more, on each of several L1s, in any order."""
+    places = draw(st.integers(2, 4))
+    switches = draw(st.permutations(range(5)))[: draw(st.integers(2, 5))]
+    chosen = [4 * l1 + i for l1 in switches for i in draw(st.permutations(range(4)))[:places]]
+    return draw(st.permutations(chosen))
+
+
+@settings(max_examples=25, deadline=None)
+@pytest.mark.parametrize(("algorithm", "pattern"), OFFERED)
+@given(data=st.data())
+def test_every_member_ends_with_what_it_should(
+    algorithm: str, pattern: str, data: st.DataObject
+) -> None:
+    names = FITTING.get(algorithm, ["mesh:5x4", "fred-a", "fred-d"])
+    topology = parse_topology(data.draw(st.sampled_from(names)), "ideal")
+    if algorithm == "two_level_ring":
+        group = data.draw(aligned_groups())
+    else:
+        group = data.draw(st.permutations(range(topology.npus)))
+        if algorithm != "hierarchical_2d":
+            group = group[: data.draw(st.integers(2, topology.npus))]
+    replay(build_schedule(topology, pattern, [group], 1e6, algorithm))
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "members", "steps", "sent"),
+    [
+        ("ring", 4, 6, 1.5),
+        ("ring", 3, 4, 4 / 3),
+        ("bidirectional_ring", 4, 6, 1.5),
+        ("halving_doubling", 4, 4, 1.5),
+        ("halving_doubling", 2, 2, 1.0),
+        ("direct", 4, 2, 1.5),
+    ],
+)
+def test_all_reduce_inside_a_switch_takes_its_closed_form(
+    algorithm: str, members: int, steps: int, sent: float
+) -> None:
+    size = 1e6
+    result = run_collective(
+        parse_topology("fred-c", "ideal"), "all_reduce", size, range(members), 1, algorithm
+    )
+    assert result.time_s == pytest.approx(sent * size / RATE + steps * HOP_S, rel=1e-9)
+    assert result.bytes_per_npu == pytest.approx(sent * size)
+
+
+@pytest.mark.parametrize("members", [3, 5, 6, 7, 20])
+def test_halving_doubling_takes_groups_that_are_no_power_of_two(members: int) -> None:
+    result = run_collective(
+        parse_topology("fred-c", "ideal"), "all_reduce", 1e6, range(members), 1, "halving_doubling"
+    )
+    # The lender's data goes out and back whole, around the core's halving and doubling.
+    assert result.time_s > 2 * 1e6 / RATE
+
+
+@given(st.integers(1, 300))
+def test_binary_tree_is_one(count: int) -> None:
+    parents = binary_tree(count)
+    assert parents.count(None) == 1
+    children = [parents.count(place) for place in range(count)]
+    assert max(children) <= 2
+
+    def depth(place: int | None) -> int:
+        return -1 if place is None else 1 + depth(parents[place])
+
+    assert max(depth(place) for place in range(count)) <= floor(log2(count))
+
+
+@given(st.integers(2, 100))
+def test_leaves_of_one_tree_have_children_in_the_other(half: int) -> None:
+    count = 2 * half
+    parents = binary_tree(count)
+    works = {place for place in range(count) if place in parents}
+    mirrored = {count - 1 - place for place in works}
+    assert not works & mirrored
+
+
+def test_double_binary_tree_uses_both_directions_of_all_npus() -> None:
+    tree = run_collective(
+        parse_topology("fred-d", "ideal"), "broadcast", 2.0**30, algorithm="double_binary_tree"
+    )
+    chain = run_collective(
+        parse_topology("fred-d", "ideal"), "broadcast", 2.0**30, algorithm="direct"
+    )
+    assert tree.time_s < chain.time_s / 10
+
+
+def test_opposite_rings_double_the_bandwidth_of_a_block_of_the_mesh() -> None:
+    mesh, block = parse_topology("mesh:5x4", "ideal"), [0, 1, 6, 5]
+    one, two = (
+        run_collective(mesh, "all_reduce", 2.0**30, block, algorithm=name).time_s
+        for name in ("ring", "bidirectional_ring")
+    )
+    assert one / two == pytest.approx(2.0, rel=0.01)
+
+
+@pytest.mark.parametrize("topology", ["mesh:5x4", "fred-a", "fred-c"])
+def test_ring_through_neighbours_is_not_slower_than_one_across(topology: str) -> None:
+    wafer = parse_topology(topology, "ideal")
+    near, far = (
+        run_collective(wafer, "all_reduce", 1e8, group, algorithm="ring").time_s
+        for group in ([0, 1, 2, 3], [0, 13, 6, 19])
+    )
+    assert near <= far

@@ -1,0 +1,134 @@
+"""Tests of perfmodel.studies.reproduce."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from perfmodel.published import BISECTION, SWEEPS, WAFER_BANDWIDTH, Published
+from perfmodel.studies.reproduce import SECTIONS, ReproduceRow, reproduce, reproduce_both
+
+
+@pytest.mark.parametrize("section", ["bandwidth", "wafer", "speedups"])
+def test_all_figures_of_a_section_are_within_tolerance(section: str) -> None:
+    rows = list(reproduce([section], "ideal"))
+    assert [row.id for row in rows if not row.ok] == []
+    assert len({row.id for row in rows}) == len(rows) >= 12
+    for row in rows:
+        assert row.source and row.how
+        assert isinstance(row.model, float | int) and isinstance(row.published, float | int)
+        assert row.ratio == pytest.approx(row.model / row.published)
+
+
+def test_every_fabric_has_every_bandwidth() -> None:
+    found = {row.id for row in reproduce(["bandwidth"])}
+    for kind in ("wafer", "mp", "dp", "pp"):
+        for fabric in ("mesh:5x4", "fred-a", "fred-b", "fred-c", "fred-d"):
+            assert f"bandwidth/{kind}/{fabric}" in found
+
+
+def test_only_fred_c_is_calibrated() -> None:
+    for row in reproduce(["speedups"]):
+        if row.id.startswith("speedup/"):
+            assert ("calibrated on this figure" in row.how) == row.id.endswith("fred-c")
+            assert ("predicted" in row.how) == row.id.endswith("fred-d")
+
+
+@pytest.mark.slow
+def test_misses_of_the_sweeps_stay_visible() -> None:
+    rows = list(reproduce(["sweeps"]))
+    assert len(rows) == 5 * len(SWEEPS)
+    for row in rows:
+        if row.ratio is None:
+            assert row.ok == (row.model == row.published)
+        else:
+            assert row.tolerance == 0.05
+            assert row.ok == (abs(row.ratio - 1) <= 0.05)
+    assert any(not row.ok for row in rows)
+
+
+def test_sections_are_all_there() -> None:
+    assert SECTIONS == ("bandwidth", "wafer", "speedups", "sweeps")
+
+
+def test_ids_are_unique_and_begin_with_their_subject() -> None:
+    ids = [row.id for row in reproduce(["bandwidth", "wafer", "speedups"])]
+    assert len(set(ids)) == len(ids)
+    assert all(re.fullmatch(r"[a-z0-9:/-]+", name) for name in ids)
+
+
+def test_sections_are_given_in_their_own_order_and_others_left_out() -> None:
+    wafer, bandwidth = (list(reproduce([name])) for name in ("wafer", "bandwidth"))
+    assert list(reproduce(["wafer", "bandwidth"])) == bandwidth + wafer
+    assert list(reproduce([])) == []
+
+
+def bandwidth_row(name: str) -> ReproduceRow:
+    return next(row for row in reproduce(["bandwidth"], "ideal") if row.id == name)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "ok"),
+    [(0.94, False), (0.951, True), (1.0, True), (1.049, True), (1.06, False), (2.0, False)],
+)
+def test_ratio_outside_the_tolerance_is_not_ok(
+    monkeypatch: pytest.MonkeyPatch, ratio: float, ok: bool
+) -> None:
+    name = "bandwidth/wafer/fred-d"
+    model = bandwidth_row(name).model
+    assert isinstance(model, float)
+    figure = Published(model * 1e12 / ratio, "made up")
+    monkeypatch.setitem(WAFER_BANDWIDTH, "fred-d", figure)
+    row = bandwidth_row(name)
+    assert row.ratio == pytest.approx(ratio) and row.tolerance == 0.05
+    assert (row.ok, row.source, row.model) == (ok, "made up", model)
+
+
+def test_miss_stays_in_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = [row.id for row in reproduce(["wafer"], "ideal")]
+    monkeypatch.setitem(BISECTION, "fred-c", Published(1.0, "made up"))
+    rows = list(reproduce(["wafer"], "ideal"))
+    assert [row.id for row in rows] == before
+    assert [row.id for row in rows if not row.ok] == ["bisection/fred-c"]
+
+
+@pytest.mark.slow
+def test_ideal_protocol_gives_the_figures_of_interconnects_alone() -> None:
+    # Of switches without link layer, buffers and phases; of `fred reproduce --protocol ideal`.
+    path = Path(__file__).parent / "ideal_figures.json"
+    expected = json.loads(path.read_text(encoding="utf-8"))
+    rows = list(reproduce(protocol="ideal"))
+    assert [row.id for row in rows] == list(expected)
+    for row in rows:
+        if isinstance(row.model, str):
+            assert row.model == expected[row.id], row.id
+        else:
+            assert row.model == pytest.approx(expected[row.id], rel=1e-9), row.id
+
+
+@pytest.mark.parametrize("section", ["bandwidth", "wafer"])
+def test_protocol_moves_what_takes_time_and_nothing_else(
+    give_whole_switches: Callable[..., None], section: str
+) -> None:
+    give_whole_switches(0.5, {"l1-11": 15, "l1-12": 15, "l2-10": 15})
+    for row in reproduce_both([section]):
+        assert row.moved_percent is not None
+        if row.id.startswith(("bandwidth/", "line-rate/")):
+            assert row.moved_percent == pytest.approx(-50, abs=0.5), row.id
+        else:
+            assert row.moved_percent == 0.0 and row.ideal == row.model, row.id
+
+
+def test_rows_of_both_are_those_of_each() -> None:
+    both = reproduce_both(["bandwidth"])
+    for row, measured, ideal in zip(
+        both, reproduce(["bandwidth"]), reproduce(["bandwidth"], "ideal"), strict=True
+    ):
+        for name in ("id", "what", "published", "model", "ratio", "tolerance", "ok", "how"):
+            assert getattr(row, name) == getattr(measured, name)
+        assert row.ideal == ideal.model
+        assert isinstance(row.model, float) and isinstance(ideal.model, float)
+        assert row.moved_percent == 100 * (row.model / ideal.model - 1)
+    assert reproduce_both([]) == ()

@@ -1,0 +1,210 @@
+"""Tests of perfmodel.switch_timing.record."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fred_hw.errors import InputError
+from fred_hw.link.flit import CRC
+from perfmodel.switch_timing.record import CRC_BITS, RECORDS, ProtocolModel, load_record
+
+SHIPPED = {"l1-11": 11, "l1-12": 12, "l2-10": 10}
+
+WHOLE: dict[str, Any] = {
+    "latency_cycles": 30,
+    "stages": {"link": 20, "buffer": 1, "interconnect": 9},
+    "data_flits_per_cycle": 0.5 * (4096 + 48 + 32) / 4096,
+    "ack_share": 0.01,
+    "control_share": 0.02,
+    "payload_share": 0.5,
+    "reconfiguration_cycles": 7,
+    "preemption_cycles": 5,
+    "recovery_cycles": {"to_switch": 200, "from_switch": 300},
+}
+
+
+def content() -> dict[str, Any]:
+    return json.loads((RECORDS / "l1-12.json").read_text(encoding="utf-8"))
+
+
+def write(folder: Path, data: object) -> str:
+    path = folder / "record.json"
+    path.write_text(json.dumps(data), encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize(("name", "ports"), SHIPPED.items())
+def test_shipped_record_describes_its_chiplet(name: str, ports: int) -> None:
+    record = load_record(name).record
+    assert (record.spec.ports, record.spec.middle, record.spec.lanes) == (ports, 3, 256)
+    assert record.latency_cycles > 0
+
+
+def test_latency_is_cycles_at_the_clock(tmp_path: Path) -> None:
+    data = content() | {"latency_cycles": 9, "clock": {"hz": 3e9, "source": "test"}}
+    timing = load_record(write(tmp_path, data | {"switch": None}))
+    assert (timing.latency_cycles, timing.latency_s) == (9, pytest.approx(3e-9))
+    whole = load_record(write(tmp_path, data | {"switch": WHOLE}))
+    assert (whole.latency_cycles, whole.latency_s) == (30, pytest.approx(10e-9))
+
+
+def test_switch_is_taken_where_it_was_measured(tmp_path: Path) -> None:
+    path = write(tmp_path, content() | {"throughput_flits_per_cycle": 0.75, "switch": WHOLE})
+    timing = load_record(path)
+    assert timing.efficiency == 0.5
+    assert timing.reconfiguration_cycles == 7
+    use = timing.use("l2")
+    assert (use.measured, use.latency_cycles, use.efficiency) == ("whole switch", 30, 0.5)
+    assert use.not_measured == ()
+
+
+@pytest.mark.parametrize(
+    ("whole", "protocol"), [(False, "measured"), (False, "ideal"), (True, "ideal")]
+)
+def test_interconnect_is_taken_where_it_alone_was_measured_or_is_asked_for(
+    tmp_path: Path, whole: bool, protocol: ProtocolModel
+) -> None:
+    data = content() | {
+        "latency_cycles": 9,
+        "throughput_flits_per_cycle": 0.75,
+        "reconfiguration_cycles": 2,
+        "switch": WHOLE if whole else None,
+    }
+    timing = load_record(write(tmp_path, data), protocol=protocol)
+    assert (timing.latency_cycles, timing.efficiency) == (9, 0.75)
+    assert (timing.reconfiguration_cycles, timing.protocol) == (2, protocol)
+    use = timing.use("l2")
+    assert (use.measured, use.latency_cycles) == ("interconnect alone", 9)
+    assert use.not_measured == (() if whole else ("switch",))
+
+
+def test_use_without_latency_says_none(tmp_path: Path) -> None:
+    use = load_record(write(tmp_path, content() | {"switch": WHOLE})).use("links", latency=False)
+    assert (use.latency_cycles, use.latency_s, use.efficiency) == (None, None, 0.5)
+
+
+def test_payload_share_is_that_of_the_crc_of_the_hardware() -> None:
+    assert CRC.crc_width == CRC_BITS
+
+
+def test_payload_share_of_a_switch_without_a_link_layer_is_free(tmp_path: Path) -> None:
+    data = content() | {"switch": WHOLE | {"payload_share": 0.9}}
+    for spec in ("spec", "measured_spec"):
+        data[spec] = data[spec] | {"protocol": {"link": False}}
+    assert load_record(write(tmp_path, data)).efficiency == 0.9
+
+
+def switch_with(**change: Any) -> dict[str, Any]:
+    return {"switch": WHOLE | change}
+
+
+def test_use_tells_what_was_measured_by_whom(tmp_path: Path) -> None:
+    data = content() | {
+        "simulators": [{"name": "icarus", "version": "11.0"}],
+        "seed": 7,
+        "source": {"git_commit": "abc", "verilog_sha256": "0", "switch_verilog_sha256": "1"},
+    }
+    use = load_record(write(tmp_path, data)).use("l1_0")
+    assert use.switches == "l1_0"
+    assert use.measured_by == "icarus 11.0; seed 7; abc"
+
+
+def test_relative_path_starts_at_the_base(tmp_path: Path) -> None:
+    write(tmp_path, content())
+    assert load_record("record.json", tmp_path).record == load_record("l1-12").record
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"latency_cycles": -1}, "latency_cycles: must be greater than or equal to 0, not -1"),
+        ({"latency_cycles": True}, "latency_cycles: must be a valid integer, not True"),
+        ({"latency": 1}, "latency: unknown key; allowed are .*"),
+        ({"schema": "fred-timing/1"}, "schema: must be 'fred-timing/2', not 'fred-timing/1'"),
+        ({"simulators": []}, r"simulators: .* at least 1 item .*"),
+        ({"throughput_flits_per_cycle": 1.5}, "throughput_flits_per_cycle: .* 1, not 1.5"),
+        ({"name": "x"}, "name must be fred_m3_p12_fp16x256 as spec says, not x"),
+        (
+            {"measured_spec": {"ports": 8, "lanes": 4}},
+            "measured_spec must differ from spec in lanes only",
+        ),
+        ({"switch": 1}, r"switch: must be a mapping of keys to values, not 1"),
+        ({"preemption_cycles": None}, "preemption_cycles: unknown key; allowed are .*"),
+        (switch_with(latency=1), r"switch\.latency: unknown key; allowed are latency_cycles, .*"),
+        (
+            switch_with(latency_cycles=31),
+            "switch: stages must add up to latency_cycles, which are 31, not to 30",
+        ),
+        (switch_with(stages={}), r"switch\.stages: .* at least 1 item .*"),
+        (
+            switch_with(stages={"link": 31, "buffer": -1}),
+            r"switch\.stages\.buffer: must be greater than or equal to 0, not -1",
+        ),
+        (
+            switch_with(stages=[30]),
+            r"switch\.stages: must be a mapping of keys to values, not \[30\]",
+        ),
+        (switch_with(ack_share=1.0), r"switch\.ack_share: must be less than 1, not 1\.0"),
+        (switch_with(control_share=-0.1), r"switch\.control_share: must be .* to 0, not -0\.1"),
+        (switch_with(payload_share=0), r"switch\.payload_share: must be greater than 0, not 0"),
+        (
+            switch_with(payload_share=0.51),
+            (
+                r"switch\.payload_share must be 0\.5 as switch\.data_flits_per_cycle and flits of "
+                r"4096 bits say, not 0\.51"
+            ),
+        ),
+        (
+            switch_with(preemption_cycles=None),
+            r"switch\.preemption_cycles: must be a valid integer, not None",
+        ),
+        (
+            switch_with(recovery_cycles={"to_switch": 1}),
+            r"switch\.recovery_cycles\.from_switch: is required and was not given",
+        ),
+    ],
+)
+def test_bad_record_is_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    path = write(tmp_path, content() | change)
+    with pytest.raises(InputError, match=rf"^{re.escape(path)}: {message}$"):
+        load_record(path)
+
+
+@pytest.mark.parametrize("field", ["clock", "switch"])
+def test_missing_field_is_refused(tmp_path: Path, field: str) -> None:
+    data = content()
+    del data[field]
+    path = write(tmp_path, data)
+    with pytest.raises(InputError, match=rf"^{re.escape(path)}: {field}: is required and was not"):
+        load_record(path)
+
+
+def test_unknown_name_is_refused() -> None:
+    known = "l1-11, l1-12, l2-10"
+    message = rf"^timing record: must be .*{known}.* or a path ending in \.json, not 'l3'$"
+    with pytest.raises(InputError, match=message):
+        load_record("l3")
+
+
+def test_missing_file_is_refused() -> None:
+    message = r"^none\.json: must be a readable file, not no such file or directory$"
+    with pytest.raises(InputError, match=message):
+        load_record("none.json")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"{", "must be JSON, not text with an error at line 1: .*"),
+        (b"\xff", "must be a text file in UTF-8, not binary data"),
+        (b"[]", r"must be a mapping of keys to values, not \[\]"),
+    ],
+)
+def test_file_that_is_no_record_is_refused(tmp_path: Path, text: bytes, message: str) -> None:
+    path = tmp_path / "record.json"
+    path.write_bytes(text)
+    with pytest.raises(InputError, match=rf"^{re.escape(str(path))}: {message}$"):
+        load_record(str(path))

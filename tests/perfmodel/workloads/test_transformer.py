@@ -1,0 +1,53 @@
+"""Tests of perfmodel.workloads.transformer."""
+
+import pytest
+
+from perfmodel.workloads.transformer import transformer
+from perfmodel.workloads.workload import load_workload
+
+
+@pytest.mark.parametrize(
+    ("workload", "published"),
+    [("transformer-17b", 17.2e9), ("gpt-3", 175e9), ("transformer-1t", 1.008e12)],
+)
+def test_parameters_are_the_published(workload: str, published: float) -> None:
+    assert load_workload(workload).network.parameters == pytest.approx(published, rel=0.003)
+
+
+def test_small_transformer_worked_by_hand() -> None:
+    # h = 2, l = 1: attention 4*4 + 4*2, feed-forward 8*4 + 5*2, normalization 4*2; (V + s) h = 16.
+    tiny = transformer(layers=1, hidden=2, heads=1, sequence=3, vocabulary=5)
+    assert tiny.parameters == 24 + 42 + 8 + 16
+    # Three tokens: weights 2*12*4 each, scores and their sums 4*3*2 each, output 2*2*5 each.
+    assert tiny.forward_flops == 3 * (96 + 24 + 20)
+
+
+@pytest.mark.parametrize(
+    ("l", "h", "a", "s", "v"), [(3, 64, 4, 32, 100), (96, 12288, 96, 2048, 50257)]
+)
+def test_totals_are_the_closed_forms(l: int, h: int, a: int, s: int, v: int) -> None:  # noqa: E741
+    network = transformer(l, h, a, s, v)
+    assert network.parameters == pytest.approx(12 * l * h**2 * (1 + 13 / (12 * h)) + (v + s) * h)
+    expected = 24 * l * s * h**2 * (1 + s / (6 * h)) + 2 * s * h * v
+    assert network.forward_flops == pytest.approx(expected)
+
+
+def test_stored_activations_are_the_published_formula() -> None:
+    s, h, a = 2048, 12288, 96
+    layer = load_workload("gpt-3").network.layers[1]
+    assert 2 * layer.stored_numbers == pytest.approx(s * h * (34 + 5 * a * s / h))
+
+
+def test_layers_split_with_two_all_reduces_of_their_output() -> None:
+    network = load_workload("gpt-3").network
+    assert len(network.layers) == 98 and network.splits
+    layer = network.layers[40]
+    assert layer is network.layers[1]
+    assert (layer.mp_reductions, layer.mp_reduced_numbers) == (2, 2048 * 12288)
+    assert layer.output_numbers == 2048 * 12288
+    assert network.input_bytes == 4 * 2048
+
+
+def test_operations_are_about_twice_the_parameters_per_token() -> None:
+    network = load_workload("gpt-3").network
+    assert network.forward_flops / 2048 == pytest.approx(2 * network.parameters, rel=0.05)

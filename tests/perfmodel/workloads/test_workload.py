@@ -1,0 +1,111 @@
+"""Tests of perfmodel.workloads.workload."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from fred_hw.compiler.placement import Strategy
+from fred_hw.errors import InputError
+from perfmodel.workloads.transformer import transformer
+from perfmodel.workloads.workload import WORKLOADS, load_workload, parse_strategy
+
+GOOD = """\
+kind: transformer
+layers: 2
+hidden: 8
+heads: 2
+sequence: 4
+vocabulary: 10
+strategy: MP2-DP1-PP1
+mode: stationary
+microbatches: 2
+samples_per_replica: 4
+"""
+RESNET = """\
+kind: resnet
+blocks: [1, 1, 1, 1]
+image: 64
+classes: 10
+strategy: MP1-DP2-PP1
+mode: stationary
+microbatches: 1
+samples_per_replica: 1
+"""
+
+
+def write(folder: Path, text: str) -> str:
+    path = folder / "workload.yaml"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "strategy", "mode", "microbatches"),
+    [
+        ("resnet-152", Strategy(1, 20, 1), "stationary", 1),
+        ("transformer-17b", Strategy(3, 3, 2), "stationary", 8),
+        ("gpt-3", Strategy(2, 5, 2), "streaming", 2),
+        ("transformer-1t", Strategy(1, 20, 1), "streaming", 1),
+    ],
+)
+def test_published_set_up(name: str, strategy: Strategy, mode: str, microbatches: int) -> None:
+    workload = load_workload(name)
+    assert workload.strategy == strategy
+    assert (workload.mode, workload.microbatches) == (mode, microbatches)
+    assert workload.samples_per_replica == 16
+
+
+def test_every_shipped_workload_is_listed() -> None:
+    folder = Path(__file__).parents[3] / "perfmodel" / "workloads"
+    assert {path.stem for path in folder.glob("*.yaml")} == set(WORKLOADS)
+
+
+def test_file_is_read(tmp_path: Path) -> None:
+    assert load_workload(write(tmp_path, GOOD)).network == transformer(2, 8, 2, 4, 10)
+    assert len(load_workload(write(tmp_path, RESNET)).network.layers) == 1 + 4 + 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (GOOD.replace("transformer", "rnn"), "kind: must be one of resnet, transformer, not 'rnn'"),
+        (GOOD.replace("layers: 2", "layers: 0"), "layers: must be an integer from 1 to .*, not 0"),
+        (GOOD.replace("heads: 2", "heads: 3"), "heads: must divide hidden, not 3 divide 8"),
+        (
+            GOOD.replace("batches: 2", "batches: 3"),
+            "microbatches: must divide samples_per_replica, not 3 divide 4",
+        ),
+        (GOOD.replace("MP2-DP1-PP1", "MP2"), "strategy: must be like MP2-DP5-PP2, not 'MP2'"),
+        (GOOD.replace("stationary", "x"), "mode: must be one of stationary, streaming, not 'x'"),
+        (GOOD + "schedule: x\n", "schedule: must be one of 1f1b, gpipe, not 'x'"),
+        (GOOD + "overlap: 1\n", "overlap: must be a valid boolean, not 1"),
+        (GOOD + "width: 1\n", "width: unknown key; allowed are .*"),
+        (RESNET.replace("64", "65"), "image: must be a multiple of 32, not 65"),
+        (RESNET.replace("1, 1, 1, 1", "1, 1, 1"), r"blocks: .* at least 4 items .*"),
+    ],
+)
+def test_bad_file_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = write(tmp_path, text)
+    with pytest.raises(InputError, match=rf"^{re.escape(path)}: {message}$"):
+        load_workload(path)
+
+
+def test_schedule_and_overlap_are_read(tmp_path: Path) -> None:
+    plain = load_workload(write(tmp_path, GOOD))
+    assert (plain.schedule, plain.overlap) == ("1f1b", False)
+    other = load_workload(write(tmp_path, GOOD + "schedule: gpipe\noverlap: true\n"))
+    assert (other.schedule, other.overlap) == ("gpipe", True)
+
+
+def test_unknown_name_is_refused() -> None:
+    message = rf"^workload: must be {', '.join(WORKLOADS)} or a path ending in \.yaml, not 'bert'$"
+    with pytest.raises(InputError, match=message):
+        load_workload("bert")
+
+
+@pytest.mark.parametrize("text", ["", "MP0-DP1-PP1", "MP1-PP1", "MP1-DP1-PP1-EP1"])
+def test_bad_strategy_is_refused(text: str) -> None:
+    message = rf"^strategy: must be like MP2-DP5-PP2, not {re.escape(repr(text))}$"
+    with pytest.raises(InputError, match=message):
+        parse_strategy(text)

@@ -1,0 +1,212 @@
+"""The whole switch in co-simulation, and broken switches that its benches must notice."""
+
+# Amaranth has no types.
+# pyright: reportReturnType=false, reportGeneralTypeIssues=false, reportAttributeAccessIssue=false
+# pyright: reportOperatorIssue=false, reportArgumentType=false
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from amaranth.hdl import Const, Module, Signal, Value
+from amaranth.lib import data
+
+from fred_hw.control.unit import ControlUnit
+from fred_hw.datapath.interconnect import latency_cycles
+from fred_hw.link.deframer import Deframer
+from fred_hw.protocol import ProtocolSpec
+from fred_hw.spec import SwitchSpec
+from fred_hw.switch.entry_check import EntryCheck
+from fred_hw.switch.ports.output_port import OutputPort
+from fred_hw.switch.scheduler import Scheduler
+from fred_hw.switch.switch import Switch, added_cycles
+from fred_hw.unit import Unit
+from gen.emitter import VerilogEmitter
+from testbench.cosimulation.switch import cosimulate_switch
+from testbench.sim.runner import SimulationResult
+
+pytestmark = pytest.mark.sim
+
+# A window that lasts until acks come, though the switch and its neighbours take their time.
+SIZES = ProtocolSpec(
+    phases=8,
+    packet_flits=4,
+    round_trip_cycles=12,
+    buffer_packets=6,
+    ack_interval=8,
+    window_packets=32,
+    timeout_cycles=400,
+    idle_cycles=24,
+    patience_cycles=32,
+    stuck_cycles=2000,
+)
+
+
+def small(ports: int = 4, lanes: int = 1, form: str = "int16", **protocol: int) -> SwitchSpec:
+    sizes = ProtocolSpec(**(SIZES.model_dump() | protocol))
+    return SwitchSpec(ports=ports, lanes=lanes, format=form, protocol=sizes)
+
+
+LINK, BARE = small(), small(link=False)
+
+
+def check(spec: SwitchSpec, run: SimulationResult) -> None:
+    assert [(test.name, test.message) for test in run.failures] == []
+    measured, link = run.measurements, spec.protocol.link
+    assert len(run.tests) > (40 if link else 25)
+    assert measured["flits_checked"] > 3000
+    latency = latency_cycles(spec) + added_cycles(spec)
+    assert measured["switch_latency_cycles"] == sum(measured["stages"].values()) == latency
+    assert measured["reconfiguration_cycles"] == 0
+    assert measured["preemption_cycles"] == spec.protocol.packet_flits
+    efficiency = measured["efficiency"]
+    assert efficiency["header_and_crc_bits"] == (80 if link else 0)
+    assert (efficiency["ack_share"] > 0) == link
+    assert efficiency["data_flits_per_cycle"] + efficiency["control_share"] <= 1
+    assert efficiency["data_flits_per_cycle"] == 1 or link
+
+
+@pytest.mark.parametrize("spec", [LINK, BARE], ids=["link", "bare"])
+def test_switch_passes_its_regression(spec: SwitchSpec, tmp_path: Path) -> None:
+    check(spec, cosimulate_switch(spec, tmp_path))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "spec",
+    [
+        small(2, form="int8", phases=3),
+        small(5, 2, "fp16", packet_flits=6, window_packets=64),
+        small(5, 2, "fp16", packet_flits=6, link=False),
+    ],
+    ids=["two ports", "five ports", "five ports, bare"],
+)
+@pytest.mark.parametrize("seed", [2, 3])
+def test_other_sizes_pass(spec: SwitchSpec, seed: int, tmp_path: Path) -> None:
+    check(spec, cosimulate_switch(spec, tmp_path, seed=seed))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spec", [LINK, BARE], ids=["link", "bare"])
+def test_both_simulators_measure_the_same(spec: SwitchSpec, tmp_path: Path) -> None:
+    runs = [
+        cosimulate_switch(spec, tmp_path / simulator, simulator=simulator, seed=7)
+        for simulator in ("icarus", "verilator")
+    ]
+    for run in runs:
+        check(spec, run)
+    assert runs[0].measurements == runs[1].measurements
+
+
+@pytest.mark.slow
+def test_twelve_ports_pass(tmp_path: Path) -> None:
+    # The measures of this size are taken for the timing records of the wafer's chiplets.
+    tests = (
+        "collective_is_delivered_phase_by_phase",
+        "flows_and_phases_run_at_once",
+        "default_index_shares_ports_with_phases",
+        "flow_goes_on_after_one_fault",
+        "counters_agree_with_what_was_sent",
+    )
+    spec = SwitchSpec(ports=12, lanes=1, format="fp16")
+    run = cosimulate_switch(spec, tmp_path, tests=tests)
+    assert [(test.name, test.message) for test in run.failures] == []
+    assert {test.name.partition("/")[0] for test in run.tests} == set(tests)
+    assert run.measurements["flits_checked"] > 3000
+
+
+class Stubborn(Scheduler):
+    """Serves a phase to its end, however urgent another one is."""
+
+    def build(self, platform: object) -> Module:
+        m = super().build(platform)
+        m.d.comb += self.leaving.eq(0)
+        return m
+
+
+class AlwaysRoom(OutputPort):
+    """Promises room that there is not."""
+
+    def build(self, platform: object) -> Module:
+        m = super().build(platform)
+        m.d.comb += self.room.eq(7)
+        return m
+
+
+class NeverStomps(OutputPort):
+    """Ends broken packets with a CRC that is right."""
+
+    def build(self, platform: object) -> Module:
+        self.bad = Const(0, 1)
+        return super().build(platform)
+
+
+class Trusting(Deframer):
+    """Takes flits whatever their CRC."""
+
+    def _check(self, m: Module) -> tuple[data.View, Value, Value]:
+        header, good, bad = super()._check(m)
+        return header, good | bad, Const(0, 1)
+
+
+class Credulous(EntryCheck):
+    """Takes every entry."""
+
+    def build(self, platform: object) -> Module:
+        m = super().build(platform)
+        m.d.sync += self.right.eq(1)
+        return m
+
+
+class Silent(ControlUnit):
+    """Never interrupts."""
+
+    def build(self, platform: object) -> Module:
+        m = super().build(platform)
+        m.d.sync += self.irq.eq(0)
+        return m
+
+
+class Restless(Switch):
+    """Changes the payload of a flit that is offered and not taken."""
+
+    def build(self, platform: object) -> Module:
+        m = super().build(platform)
+        waits, offered = Signal(), Signal.like(self.m0_axis_tdata)
+        m.d.sync += waits.eq(self.m0_axis_tvalid & ~self.m0_axis_tready)
+        m.d.comb += [
+            offered.eq(m.submodules.core.o[0].data),
+            self.m0_axis_tdata.eq(offered ^ waits),
+        ]
+        return m
+
+
+BROKEN: dict[str, tuple[Callable[[], Unit], str]] = {
+    "priority": (
+        lambda: Stubborn(spec=LINK),
+        "urgent_packet_overtakes_at_every_flit_position",
+    ),
+    "credits": (
+        lambda: AlwaysRoom(spec=LINK, latency=latency_cycles(LINK)),
+        "receiver_that_grants_nothing_holds_up_only_its_flows",
+    ),
+    "stomp": (
+        lambda: NeverStomps(spec=LINK, latency=latency_cycles(LINK)),
+        "packet_that_breaks_half_way_is_stomped_and_sent_again",
+    ),
+    "crc": (
+        lambda: Trusting(spec=LINK),
+        "flow_goes_on_after_one_fault/direction=to_switch/kind=bit_of_data",
+    ),
+    "entry": (lambda: Credulous(spec=LINK), "entry_that_joins_two_flows_is_refused"),
+    "interrupt": (lambda: Silent(spec=LINK), "header_of_unknown_kind_is_told"),
+    "stream": (lambda: Restless(spec=LINK), "flows_and_phases_run_at_once/stall=0.3"),
+}
+
+
+@pytest.mark.parametrize(("unit", "test"), BROKEN.values(), ids=BROKEN.keys())
+def test_broken_switch_is_noticed(unit: Callable[[], Unit], test: str, tmp_path: Path) -> None:
+    broken = unit()
+    emitter = VerilogEmitter({broken.unit_name: broken})
+    run = cosimulate_switch(LINK, tmp_path, emitter=emitter, tests=[test])
+    assert run.failures != ()

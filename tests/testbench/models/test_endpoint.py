@@ -1,0 +1,256 @@
+"""The endpoint in Python: two of them over a lossy channel, a plain hub between them."""
+
+import random
+from collections import deque
+
+import pytest
+
+from fred_hw.link.flit import CRC
+from fred_hw.protocol import KINDS, ProtocolSpec
+from fred_hw.spec import SwitchSpec
+from testbench.models.endpoint import Endpoint, Flit, FlitCodec, crc32c
+
+SPEC = SwitchSpec(
+    ports=2,
+    lanes=1,
+    format="int32",
+    protocol=ProtocolSpec(
+        phases=4,
+        packet_flits=4,
+        buffer_packets=6,
+        round_trip_cycles=16,
+        ack_interval=4,
+        window_packets=16,
+        timeout_cycles=200,
+        idle_cycles=20,
+        patience_cycles=40,
+    ),
+)
+CODEC = FlitCodec(SPEC)
+SEQUENCES = 1 << SPEC.protocol.fields(SPEC.ports)["sequence"]
+WINDOW = SPEC.protocol.window_packets
+Packets = list[tuple[int, ...]]
+
+
+class Channel:
+    """Delays flits, and loses, doubles and changes a share of them."""
+
+    def __init__(self, rng: random.Random, faults: float, delay: int = 3) -> None:
+        self.rng, self.faults = rng, faults
+        self.line: deque[Flit | None] = deque([None] * delay)
+        self.lost = 0
+
+    def step(self, flit: Flit | None) -> Flit | None:
+        if flit is not None and self.rng.random() < self.faults:
+            self.lost += 1
+            kind = self.rng.randrange(3)
+            if kind == 0:
+                flit = None
+            elif kind == 1:
+                flit = Flit(flit.header ^ 1 << self.rng.randrange(48), flit.data, flit.crc)
+            else:
+                self.line.append(flit)
+        elif flit is None and len(self.line) > 3 and None in self.line:
+            self.line.remove(None)
+        self.line.append(flit)
+        return self.line.popleft()
+
+
+class Hub:
+    """Hands on what comes from either of two ports to the other, as a switch with one flow would.
+
+    It keeps the answers that the protocol asks of a switch: to old packets and to those ahead.
+    Tickets and limits pass through, as the other end has as much room as a switch would.
+    """
+
+    def __init__(self) -> None:
+        self.due: dict[tuple[int, int], int] = {}
+        self.out: list[deque[Flit]] = [deque(), deque()]
+        self.asked: dict[tuple[int, int], int] = {}
+        self.cycle = 0
+
+    def step(self, k: int, flit: Flit | None) -> Flit | None:
+        """Take a flit of port k, and return one for it."""
+        self.cycle += k
+        if flit is not None and CODEC.is_good(flit):
+            self._serve(k, CODEC.unpack(flit), flit)
+        return self.out[k].popleft() if self.out[k] else None
+
+    def _serve(self, k: int, fields: dict[str, int], flit: Flit) -> None:
+        other = 1 - k
+        kind, phase = KINDS[fields["kind"]], fields["phase"]
+        if phase == SPEC.protocol.online and kind in ("data", "ack", "nack"):
+            fields["peer"] = k
+            flit = CODEC.pack(flit.data, **fields)
+        if kind == "nack":
+            self.due[other, phase] = fields["sequence"]
+        if kind == "data":
+            due = self.due.setdefault((k, phase), 0)
+            behind = (due - fields["sequence"]) % SEQUENCES
+            if fields["index"] == fields["last"] and behind == 0:
+                self.due[k, phase] = (due + 1) % SEQUENCES
+            asked = self.asked.get((k, phase), -100)
+            if 0 < behind <= WINDOW and self.cycle - asked > 40:
+                self.asked[k, phase] = self.cycle
+                peer = k if phase == SPEC.protocol.online else 0
+                ask = CODEC.pack(kind=KINDS.index("ask"), circuit=3, phase=phase, peer=peer)
+                self.out[other].append(ask)
+        self.out[other].append(flit)
+
+
+def packets(rng: random.Random, count: int) -> Packets:
+    return [tuple(rng.getrandbits(32) for _ in range(rng.randint(1, 4))) for _ in range(count)]
+
+
+def run(
+    ends: tuple[Endpoint, Endpoint],
+    rng: random.Random,
+    faults: float = 0.0,
+    pauses: float = 0.0,
+    cycles: int | None = None,
+) -> tuple[int, int]:
+    """Let so many cycles pass, or until all is acknowledged; return them and the faults."""
+    hub = Hub()
+    there, back = ([Channel(rng, faults) for _ in range(2)] for _ in range(2))
+    come: list[Flit | None] = [None, None]
+    for cycle in range(100_000):
+        if cycle == cycles or (cycles is None and all(end.done for end in ends)):
+            return cycle, sum(channel.lost for channel in (*there, *back))
+        for k, end in enumerate(ends):
+            sent = end.step(come[k], may_send=rng.random() >= pauses)
+            come[k] = back[k].step(hub.step(k, there[k].step(sent)))
+    pytest.fail(f"not done: {[end.counts for end in ends]}")
+
+
+@pytest.mark.parametrize("content", [b"", b"\0", b"123456789", bytes(range(256))])
+def test_crc_is_that_of_amaranth(content: bytes) -> None:
+    assert crc32c(content) == CRC(data_width=8).compute(content)
+
+
+def test_crc_of_the_catalogue() -> None:
+    assert crc32c(b"123456789") == 0xE3069283
+
+
+def test_fields_come_back_and_changes_are_seen() -> None:
+    rng = random.Random(1)
+    bits = SPEC.protocol.fields(SPEC.ports)
+    for _ in range(50):
+        fields = {name: rng.getrandbits(width) for name, width in bits.items()}
+        flit = CODEC.pack(rng.getrandbits(32), **fields)
+        assert CODEC.unpack(flit) == fields
+        assert CODEC.is_good(flit)
+        assert not CODEC.is_good(Flit(flit.header ^ 1 << rng.randrange(48), flit.data, flit.crc))
+        assert not CODEC.is_good(Flit(flit.header, flit.data ^ 1 << rng.randrange(32), flit.crc))
+        assert flit.user == flit.header | flit.crc << 48
+
+
+def test_unknown_field_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^fields must be of kind, .*, not \['number'\]$"):
+        CODEC.pack(number=1)
+
+
+@pytest.mark.parametrize("pauses", [0.0, 0.3])
+@pytest.mark.parametrize("faults", [0.0, 0.01, 0.1])
+def test_packets_come_in_order_each_once(faults: float, pauses: float) -> None:
+    for seed in range(4):
+        rng = random.Random(seed)
+        ends = Endpoint(SPEC), Endpoint(SPEC)
+        online = SPEC.protocol.online
+        sent: list[dict[tuple[int, int], Packets]] = [{}, {}]
+        for k, end in enumerate(ends):
+            for phase, circuit in ((0, 0), (1, 1), (2, 1), (3, 2), (online, 2), (0, 0)):
+                some = packets(rng, rng.randint(1, 60))
+                end.send(phase, circuit, some, peer=1 - k if phase == online else 0)
+                key = (phase, k if phase == online else 0)
+                sent[1 - k].setdefault(key, []).extend(some)
+        _, lost = run(ends, rng, faults, pauses)
+        assert [end.received for end in ends] == sent
+        resent = sum(end.counts["resent"] for end in ends)
+        assert (lost > 0, resent > 0) == (faults > 0, faults > 0)
+
+
+def test_full_window_goes_out_without_a_gap() -> None:
+    rng = random.Random(2)
+    ends = Endpoint(SPEC), Endpoint(SPEC)
+    ends[0].send(0, 0, [(1, 2, 3, 4)] * 200)
+    cycles, _ = run(ends, rng)
+    assert cycles < 200 * 4 + 60
+    assert ends[0].counts["resent"] == ends[0].counts["timeouts"] == 0
+    assert ends[1].counts["ack"] == 200 // SPEC.protocol.ack_interval
+
+
+def test_urgent_packets_go_before_those_that_wait() -> None:
+    end = Endpoint(SPEC)
+    end.send(0, 2, [(1, 2)] * 3)
+    first = end.step(None)
+    end.send(1, 0, [(3,)])
+    flits = [first, *(end.step(None) for _ in range(3))]
+    circuits = [CODEC.unpack(flit)["circuit"] for flit in flits if flit]
+    assert circuits == [2, 2, 0, 2]
+
+
+def test_next_phase_of_a_circuit_waits_for_acks() -> None:
+    end = Endpoint(SPEC)
+    end.send(0, 0, [(1,)])
+    end.send(1, 0, [(2,)])
+    sent = [end.step(None) for _ in range(20)]
+    assert [flit.data for flit in sent if flit] == [1]
+    ack = CODEC.pack(kind=KINDS.index("ack"), circuit=3, phase=0, sequence=1)
+    following = end.step(ack)
+    assert following is not None
+    assert CODEC.unpack(following)["phase"] == 1
+
+
+def test_sender_stops_at_the_limit_and_asks_for_it() -> None:
+    rng = random.Random(3)
+    ends = Endpoint(SPEC), Endpoint(SPEC, keeps_room=True)
+    room = SPEC.protocol.buffer_packets
+    ends[0].send(0, 0, packets(rng, 3 * room))
+    run(ends, rng, cycles=600)
+    assert len(ends[1].received[0, 0]) == room
+    assert ends[0].counts["sync"] >= 1
+    for _ in range(2):
+        ends[1].free()
+        run(ends, rng, cycles=100)
+    assert ends[0].done
+    assert len(ends[1].received[0, 0]) == 3 * room
+
+
+@pytest.mark.parametrize("spare", [-1, 0])
+def test_ask_is_answered_by_a_nack_too_when_nothing_came_for_long(spare: int) -> None:
+    end = Endpoint(SPEC)
+    for number in range(3):
+        end.step(CODEC.pack(7, circuit=1, phase=2, sequence=number, ticket=number), may_send=False)
+    for _ in range(SPEC.protocol.idle_cycles + spare - 1):
+        end.step(None, may_send=False)
+    said = [end.step(CODEC.pack(kind=KINDS.index("ask"), circuit=3, phase=2)), end.step(None)]
+    answers = [CODEC.unpack(flit) for flit in said if flit]
+    wanted = ["ack"] if spare < 0 else ["ack", "nack"]
+    assert [KINDS[fields["kind"]] for fields in answers] == wanted
+    assert all((fields["phase"], fields["sequence"]) == (2, 3) for fields in answers)
+
+
+@pytest.mark.parametrize("ticket", [0, 2, 1 + SPEC.protocol.buffer_packets])
+def test_first_flit_with_a_ticket_ahead_is_taken(ticket: int) -> None:
+    end = Endpoint(SPEC)
+    end.step(CODEC.pack(7, circuit=1, phase=2, sequence=0, ticket=0))
+    end.step(CODEC.pack(8, circuit=1, phase=2, sequence=1, ticket=ticket))
+    assert end.received == {(2, 0): [(7,)] if ticket == 0 else [(7,), (8,)]}
+
+
+def test_first_flit_out_of_place_is_refused_and_again_after_a_while() -> None:
+    end = Endpoint(SPEC)
+    ahead = [CODEC.pack(7, circuit=0, phase=0, sequence=1, ticket=k + 1) for k in range(80)]
+    assert len(ahead) == 2 * SPEC.protocol.patience_cycles
+    sent = [end.step(flit) for flit in ahead]
+    kinds = [KINDS[CODEC.unpack(flit)["kind"]] for flit in sent if flit]
+    assert kinds.count("nack") == 2
+    assert end.received == {(0, 0): []}
+
+
+def test_forgotten_phase_starts_at_0() -> None:
+    end = Endpoint(SPEC)
+    end.step(CODEC.pack(7, circuit=0, phase=0, sequence=0))
+    end.forget(0)
+    end.step(CODEC.pack(8, circuit=0, phase=0, sequence=0, ticket=1))
+    assert end.received == {(0, 0): [(8,)]}

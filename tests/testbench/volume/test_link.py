@@ -1,0 +1,178 @@
+"""Endpoints back to back under load and under faults; and harnesses that must notice."""
+
+# Amaranth has no types.
+# pyright: reportReturnType=false, reportArgumentType=false, reportAttributeAccessIssue=false
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from amaranth.hdl import Const, Module, Signal, Value
+from amaranth.lib import data
+
+from fred_hw.endpoint.flow_receiver import FlowReceiver
+from fred_hw.endpoint.transmitter import COUNT, Transmitter
+from fred_hw.link.deframer import Deframer
+from fred_hw.link.framer import Framer
+from fred_hw.protocol import ProtocolSpec
+from fred_hw.spec import SwitchSpec
+from fred_hw.unit import Unit
+from gen.emitter import VerilogEmitter
+from testbench.sim.runner import run_bench
+from testbench.sim.tools import icarus_bin
+from testbench.volume.link import EndpointPair, build_link, run_link
+
+pytestmark = pytest.mark.sim
+
+
+def sized(**protocol: int) -> SwitchSpec:
+    return SwitchSpec(ports=2, lanes=2, protocol=ProtocolSpec(**protocol))
+
+
+SMALL = sized()
+SPECS = {
+    "published": SMALL,
+    "single flits": sized(
+        packet_flits=1, buffer_packets=47, window_packets=128, round_trip_cycles=40
+    ),
+    "odd packets": sized(packet_flits=5, buffer_packets=11, patience_cycles=20),
+    "ack of each": sized(ack_interval=1, window_packets=16, idle_cycles=3, timeout_cycles=150),
+}
+
+
+@pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS.keys())
+def test_no_flit_is_lost_doubled_or_changed(spec: SwitchSpec) -> None:
+    program = build_link(spec)
+    longest = spec.protocol.packet_flits
+    for seed in range(3):
+        plain = run_link(
+            program, flits=90_000, seed=seed, stall_percent=25 * seed, packet_flits=longest
+        )
+        assert plain["right"], plain
+        assert plain["gone_back"] == plain["dropped"] == 0
+        faulty = run_link(
+            program,
+            flits=60_000,
+            seed=seed,
+            faults_per_million=5_000,
+            stall_percent=20,
+            link_stall_percent=10 * seed,
+            packet_flits=longest,
+            delay=3 + 12 * seed,
+            rounds=5,
+        )
+        assert faulty["right"], faulty
+        assert faulty["gone_back"] > 0
+
+
+def test_a_million_flits_and_thousands_of_faults_of_every_kind() -> None:
+    result = run_link(
+        build_link(SMALL),
+        flits=1_000_000,
+        seed=7,
+        faults_per_million=3_000,
+        stall_percent=10,
+        rounds=20,
+    )
+    assert result["right"], result
+    assert sum(result["faults"].values()) >= 1_000
+    assert min(result["faults"].values()) >= 100
+
+
+@pytest.mark.parametrize("flow", range(COUNT))
+def test_full_packets_of_one_flow_fill_the_link(flow: int) -> None:
+    result = run_link(build_link(SMALL), flits=200_000, fixed=True, flows=(flow,))
+    assert result["right"], result
+    assert result["from_0"] == {"data": 200_000, "ack": 0, "nack": 0, "credit": 0, "sync": 0}
+    assert result["flits"] / result["span_cycles"] > 0.999
+    # One ack in 16 packets of 8 flits.
+    assert result["from_1"]["ack"] / result["flits"] == pytest.approx(1 / 128, rel=0.01)
+
+
+def test_both_directions_carry_their_control_flits_and_fill_the_link() -> None:
+    result = run_link(build_link(SMALL), flits=600_000, fixed=True)
+    assert result["right"], result
+    for end in ("from_0", "from_1"):
+        control = sum(result[end].values()) - result[end]["data"]
+        # Credits ride in data flits.
+        assert control / result[end]["data"] == pytest.approx(1 / 128, rel=0.05)
+    assert result["flits"] / 2 / result["span_cycles"] > 0.985
+
+
+def test_short_packets_fill_the_link_too() -> None:
+    result = run_link(build_link(SMALL), flits=40_000, packet_flits=1, fixed=True, flows=(0, 1, 2))
+    assert result["right"], result
+    # 3 x 9 packets in a round trip of 2 x 20 cycles and those in the ends.
+    assert result["flits"] / result["span_cycles"] > 0.5
+
+
+def test_a_link_that_loses_a_fifth_of_all_flits_still_delivers() -> None:
+    result = run_link(build_link(SMALL), flits=6_000, delay=2, faults_per_million=60_000)
+    assert result["right"], result
+    assert result["from_0"]["sync"] + result["from_1"]["sync"] > 0
+
+
+class NoCrc(Deframer):
+    """Says that every flit is right."""
+
+    def _check(self, m: Module) -> tuple[data.View, Value, Value]:
+        header, good, bad = super()._check(m)
+        return header, good | bad, Const(0, 1)
+
+
+class AnyFlit(FlowReceiver):
+    """Takes any flit of the packet that it expects."""
+
+    def _is_next(self, due: Value, here: Value, index: Value) -> Value:
+        return due
+
+
+class AnyPacket(FlowReceiver):
+    """Takes any packet at all."""
+
+    def _is_due(self, behind: Value) -> Value:
+        return Const(1, 1)
+
+
+class NoCredit(Transmitter):
+    """Sends whether there is room or not."""
+
+    def _credits(
+        self, m: Module, framer: Framer, start: Value
+    ) -> tuple[list[Signal], Value, Value]:
+        tickets, _, full = super()._credits(m, framer, start)
+        return tickets, Const((1 << COUNT) - 1, COUNT), full
+
+
+def broken(unit: Unit) -> Any:
+    return build_link(SMALL, replacements={unit.unit_name: unit})
+
+
+@pytest.mark.parametrize("kind", [NoCrc, AnyFlit, AnyPacket])
+def test_broken_receiver_is_noticed(kind: type[Any]) -> None:
+    program = broken(kind(spec=SMALL))
+    faulty = run_link(program, flits=60_000, faults_per_million=5_000, idle_limit=20_000)
+    assert not faulty["right"]
+    assert faulty["wrong"] > 0
+    plain = run_link(program, flits=60_000)
+    assert plain["right"], plain
+
+
+def test_ignored_credits_are_noticed() -> None:
+    found = run_link(broken(NoCredit(spec=SMALL)), flits=60_000, stall_percent=50)
+    assert not found["right"]
+    assert any("credit" in message for message in found["messages"])
+
+
+def test_flits_of_another_width_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"^data_width must be 32 to 64 for the harness, not 128$"):
+        build_link(SMALL.with_changes(lanes=8))
+
+
+@pytest.mark.skipif(icarus_bin() is None, reason="Icarus is not installed")
+def test_nothing_is_undefined_in_icarus(tmp_path: Path) -> None:
+    small = sized(packet_flits=4, buffer_packets=12, timeout_cycles=200)
+    emitter, pair = VerilogEmitter(), EndpointPair(small)
+    emitter.add(pair)
+    result = run_bench(emitter.verilog(), pair.unit_name, "testbench.benches.tb_link", tmp_path)
+    assert [(test.passed, test.message) for test in result.tests] == [(True, "")]

@@ -1,0 +1,132 @@
+"""Arithmetic units against the golden arithmetic, millions of pairs through Verilated RTL."""
+
+# Amaranth has no types.
+# pyright: reportAttributeAccessIssue=false, reportReturnType=false, reportArgumentType=false
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from amaranth.hdl import Cat, Const, Module, Value
+from numpy.typing import NDArray
+
+from fred_hw.arith.float_add import Aligned, FloatAdd, Ordered
+from fred_hw.arith.lane_unit import LaneUnit
+from fred_hw.arith.reduction import reduction_unit
+from fred_hw.formats import FORMATS, FloatFormat, NumberFormat
+from testbench.models.arithmetic import combine, storage
+from testbench.volume.vectors import build_bank, float_pairs, run_bank, special_values
+
+pytestmark = pytest.mark.sim
+
+SEED = 20240619
+FLOATS = [form for form in FORMATS.values() if isinstance(form, FloatFormat)]
+INTEGERS = [form for form in FORMATS.values() if not isinstance(form, FloatFormat)]
+SUM_PAIRS = {"fp16": 2_000_000, "bf16": 1_000_000, "fp32": 1_000_000}
+
+CASES: list[tuple[NumberFormat, str, str, int]] = [
+    *((form, "sum", "saturate", registers) for form in FLOATS for registers in (2, 4)),
+    *((form, operation, "saturate", 1) for form in FLOATS for operation in ("max", "min")),
+    *((form, "sum", overflow, 2) for form in INTEGERS for overflow in ("saturate", "wrap")),
+    *((form, operation, "saturate", 2) for form in INTEGERS for operation in ("max", "min")),
+]
+
+
+@cache
+def bank() -> Path:
+    return build_bank([as_lane(*case) for case in CASES])
+
+
+def as_lane(form: NumberFormat, operation: str, overflow: str, registers: int) -> LaneUnit:
+    unit = reduction_unit(form, operation, overflow, registers)
+    assert isinstance(unit, LaneUnit)
+    return unit
+
+
+def mismatches(
+    program: Path,
+    select: int,
+    case: tuple[NumberFormat, str, str, int],
+    a: NDArray[np.uint32],
+    b: NDArray[np.uint32],
+) -> list[str]:
+    form, operation, overflow, registers = case
+    got = run_bank(program, select, registers, a, b)
+    kind = storage(form)
+    want = combine(a.astype(kind), b.astype(kind), form, operation, overflow).astype(np.uint32)
+    assert len(got) == len(want) == len(a)
+    return [
+        f"{a[k]:#x} {operation} {b[k]:#x} gave {got[k]:#x}, not {want[k]:#x} (seed {SEED})"
+        for k in np.flatnonzero(got != want)[:3]
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", FLOATS, ids=lambda form: form.name)
+def test_float_sums_are_exact(form: FloatFormat) -> None:
+    pairs = SUM_PAIRS[form.name]
+    a, b = float_pairs(form, pairs, np.random.default_rng(SEED))
+    assert len(a) >= pairs
+    case = (form, "sum", "saturate", 2)
+    assert mismatches(bank(), CASES.index(case), case, a, b) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "case",
+    [
+        case
+        for case in CASES
+        if isinstance(case[0], FloatFormat) and case[1:] != ("sum", "saturate", 2)
+    ],
+    ids=lambda case: f"{case[0].name}-{case[1]}-a{case[3]}",
+)
+def test_other_float_units_are_exact(case: tuple[FloatFormat, str, str, int]) -> None:
+    a, b = float_pairs(case[0], 200_000, np.random.default_rng(SEED))
+    assert mismatches(bank(), CASES.index(case), case, a, b) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "case",
+    [case for case in CASES if not isinstance(case[0], FloatFormat)],
+    ids=lambda case: f"{case[0].name}-{case[1]}-{case[2]}",
+)
+def test_integer_units_are_exact(case: tuple[NumberFormat, str, str, int]) -> None:
+    form = case[0]
+    if form.width == 8:  # all pairs there are
+        a, b = (grid.ravel().astype(np.uint32) for grid in np.meshgrid(*[np.arange(256)] * 2))
+    else:
+        rng = np.random.default_rng(SEED)
+        special = special_values(form)
+        grids = np.meshgrid(special, special)
+        random = rng.integers(0, 1 << form.width, (2, 200_000)).astype(np.uint32)
+        a, b = (np.concatenate([grids[k].ravel(), random[k]]) for k in range(2))
+    assert mismatches(bank(), CASES.index(case), case, a, b) == []
+
+
+class StickyDropped(FloatAdd):
+    """What is shifted out in the alignment is forgotten."""
+
+    def _align(self, m: Module, ordered: Ordered) -> Aligned:
+        aligned = super()._align(m, ordered)
+        addend = Value.cast(aligned.addend)
+        return Aligned(
+            aligned.exponent,
+            aligned.significand,
+            Cat(Const(0, 1), addend[1:]),
+            aligned.subtract,
+            aligned.verdict,
+        )
+
+
+@pytest.mark.slow
+def test_a_broken_adder_is_found() -> None:
+    forms: Sequence[FloatFormat] = FLOATS
+    units = [StickyDropped(number_format=form, registers=2) for form in forms]
+    program = build_bank(units)
+    for select, form in enumerate(forms):
+        a, b = float_pairs(form, 30_000, np.random.default_rng(SEED))
+        assert mismatches(program, select, (form, "sum", "saturate", 2), a, b)
