@@ -1,0 +1,72 @@
+"""Registries: things of one kind by name, each added by the module that holds it."""
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TypeVar
+
+__all__ = ["Registry"]
+
+Entry = TypeVar("Entry")
+
+
+class Registry(Mapping[str, Entry]):
+    """Entries by name, added by the modules of a package when they are imported.
+
+    Who looks something up sees all of them: at the first look every module of the package is
+    imported. So a new entry is a new file there, and nothing lists it a second time.
+
+    Parameters
+    ----------
+    package : str
+        Full name of the package whose modules add entries.
+    kind : str
+        What an entry is, for error messages.
+    """
+
+    def __init__(self, package: str, kind: str) -> None:
+        self.package = package
+        self.kind = kind
+        self._entries: dict[str, tuple[float, Entry]] = {}
+        self._found = False
+
+    def add(self, name: str, entry: Entry, *, rank: float = float("inf")) -> Entry:
+        """Add an entry and return it.
+
+        Parameters
+        ----------
+        name : str
+            What users call it.
+        entry : Entry
+            The thing.
+        rank : float
+            Its place in lists: those of lower rank come first, those of equal rank by name.
+
+        Raises
+        ------
+        ValueError
+            The name is taken.
+        """
+        if name in self._entries:
+            raise ValueError(f"name of the {self.kind} must be new, not {name!r}")
+        self._entries[name] = (rank, entry)
+        return entry
+
+    def _find(self) -> dict[str, tuple[float, Entry]]:
+        """Return the entries, of all modules of the package, in order."""
+        if not self._found:
+            self._found = True
+            for module in iter_modules(import_module(self.package).__path__):
+                import_module(f"{self.package}.{module.name}")
+            order = sorted(self._entries.items(), key=lambda item: (item[1][0], item[0]))
+            self._entries = dict(order)
+        return self._entries
+
+    def __getitem__(self, name: str) -> Entry:
+        return self._find()[name][1]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._find())
+
+    def __len__(self) -> int:
+        return len(self._find())

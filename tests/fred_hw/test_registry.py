@@ -1,0 +1,55 @@
+"""Tests of fred_hw.registry."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from fred_hw.registry import Registry
+
+_SHARED = """
+from fred_hw.registry import Registry
+ANIMALS: Registry[str] = Registry("{package}.kinds", "animal")
+"""
+_MODULE = """
+from {package}.shared import ANIMALS
+ANIMALS.add("{name}", "says {name}"{rank})
+"""
+
+
+@pytest.fixture
+def animals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Registry[str]:
+    """A registry whose package has a cat, a dog of rank 1 and a bee of rank 2."""
+    package = f"zoo_{re.sub('[^a-z0-9]', '_', tmp_path.name)}"
+    kinds = tmp_path / package / "kinds"
+    kinds.mkdir(parents=True)
+    (kinds / "__init__.py").touch()
+    (tmp_path / package / "shared.py").write_text(_SHARED.format(package=package))
+    for name, rank in (("cat", ""), ("bee", ", rank=2"), ("dog", ", rank=1"), ("ant", "")):
+        text = _MODULE.format(package=package, name=name, rank=rank)
+        (kinds / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    shared = __import__(f"{package}.shared", fromlist=["ANIMALS"])
+    return shared.ANIMALS
+
+
+def test_every_module_of_the_package_is_found_at_the_first_look(animals: Registry[str]) -> None:
+    assert animals["cat"] == "says cat"
+    assert len(animals) == 4
+
+
+def test_entries_stand_by_rank_and_then_by_name(animals: Registry[str]) -> None:
+    assert list(animals) == ["dog", "bee", "ant", "cat"]
+    assert list(animals.values()) == ["says dog", "says bee", "says ant", "says cat"]
+
+
+def test_an_unknown_name_is_not_there(animals: Registry[str]) -> None:
+    assert "cow" not in animals
+    with pytest.raises(KeyError, match=r"^'cow'$"):
+        animals["cow"]
+
+
+def test_a_name_is_given_once(animals: Registry[str]) -> None:
+    assert animals.add("cow", "says moo") == "says moo"
+    with pytest.raises(ValueError, match=r"^name of the animal must be new, not 'cow'$"):
+        animals.add("cow", "says boo")
