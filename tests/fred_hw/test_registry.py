@@ -19,7 +19,7 @@ ANIMALS.add("{name}", "says {name}"{rank})
 
 @pytest.fixture
 def animals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Registry[str]:
-    """A registry whose package has a cat, a dog of rank 1 and a bee of rank 2."""
+    """Return a registry whose package has a cat, a dog of rank 1 and a bee of rank 2."""
     package = f"zoo_{re.sub('[^a-z0-9]', '_', tmp_path.name)}"
     kinds = tmp_path / package / "kinds"
     kinds.mkdir(parents=True)
