@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.ready
 
-.PHONY: help demo check test test-fast bench fidelity golden records lock setup clean
+.PHONY: help demo check test test-fast bench mutation fidelity golden records lock setup clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -35,6 +35,9 @@ bench: $(STAMP) ## measure: routing, generator, wafer, link, switch
 	$(BIN)/python tests/bench/bench_wafer.py
 	$(BIN)/python tests/bench/bench_link.py
 	$(BIN)/python tests/bench/bench_switch.py
+
+mutation: $(STAMP) ## change a line at a time and see whether a test fails; SEED=, MUTANTS= (hours)
+	$(BIN)/python tests/mutation/sample.py --seed $(or $(SEED),1) --mutants $(or $(MUTANTS),110)
 
 fidelity: $(STAMP) ## print the experiments of docs/fidelity.md (2 minutes)
 	$(BIN)/python docs/experiments/sweeps.py

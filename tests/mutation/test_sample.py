@@ -1,0 +1,57 @@
+"""Tests of the mutation sample: what is drawn, and what is run for it."""
+
+from pathlib import Path
+
+import pytest
+
+from .sample import Mutant, attempt, draw, places, stages
+
+SOURCE = """
+def larger(a: int | None, b: int = 2) -> int:
+    return a if a > b else b
+"""
+
+TESTS = """
+from gen.larger import larger
+
+def test_of_two() -> None:
+    assert larger(3, 1) == 3
+    assert larger(1, 3) == 3
+"""
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    for path, text in {"gen/larger.py": SOURCE, "tests/gen/test_larger.py": TESTS}.items():
+        (tmp_path / path).parent.mkdir(parents=True)
+        (tmp_path / path).write_text(text)
+    (tmp_path / "pyproject.toml").write_text('[tool.pytest.ini_options]\npythonpath = ["."]\n')
+    return tmp_path
+
+
+def test_annotations_are_left_alone() -> None:
+    assert {mutant.line for mutant in places("generator", "gen/larger.py", SOURCE)} == {3}
+
+
+def test_sample_depends_on_the_seed_alone(tree: Path) -> None:
+    assert draw(tree, 5, 1) == draw(tree, 5, 1)
+    assert len({mutant for seed in range(20) for mutant in draw(tree, 1, seed)}) > 1
+
+
+def test_module_is_tried_before_its_folder_and_all(tree: Path) -> None:
+    steps = stages(tree, "gen/larger.py")
+    assert [step[0] for step in steps] == ["tests/gen/test_larger.py", "tests/gen", "-n"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("operator", "outcome"), [("Gt_LtE", "killed"), ("Gt_GtE", "survived")], ids=["seen", "equal"]
+)
+def test_outcome_is_that_of_the_tests(tree: Path, operator: str, outcome: str) -> None:
+    mutant = Mutant(
+        "generator", "gen/larger.py", f"core/ReplaceComparisonOperator_{operator}", 0, 3
+    )
+    became, _, difference = attempt(tree, mutant, 60)
+    assert became == outcome
+    assert "-    return a if a > b else b" in difference
+    assert (tree / "gen/larger.py").read_text() == SOURCE
