@@ -1,6 +1,6 @@
 """Reading and validating input files; every failure is an :class:`InputError`."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -10,7 +10,16 @@ from pydantic_core import PydanticCustomError
 
 from .errors import InputError
 
-__all__ = ["FileModel", "describe", "int_range", "one_of", "read_yaml", "validate", "yes_or_no"]
+__all__ = [
+    "FileModel",
+    "describe",
+    "int_range",
+    "name_in",
+    "one_of",
+    "read_yaml",
+    "validate",
+    "yes_or_no",
+]
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -38,6 +47,11 @@ def int_range(minimum: int, maximum: int) -> BeforeValidator:
 
 def one_of(*choices: str) -> BeforeValidator:
     """Check of a string field with few values."""
+    return name_in(choices)
+
+
+def name_in(choices: Collection[str]) -> BeforeValidator:
+    """Check of a string field that takes a name in a registry, as it is when the check is made."""
 
     def check(value: object) -> object:
         if not isinstance(value, str) or value not in choices:

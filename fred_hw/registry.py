@@ -1,6 +1,7 @@
 """Registries: things of one kind by name, each added by the module that holds it."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import TypeVar
@@ -51,6 +52,16 @@ class Registry(Mapping[str, Entry]):
             raise ValueError(f"name of the {self.kind} must be new, not {name!r}")
         self._entries[name] = (rank, entry)
         return entry
+
+    @contextmanager
+    def lending(self, name: str, entry: Entry) -> Iterator[Entry]:
+        """Have an entry more, as the last one, for as long as the context lasts."""
+        self._find()
+        self.add(name, entry)
+        try:
+            yield entry
+        finally:
+            del self._entries[name]
 
     def _find(self) -> dict[str, tuple[float, Entry]]:
         """Return the entries, of all modules of the package, in order."""

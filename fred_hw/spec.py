@@ -5,13 +5,12 @@ from typing import Annotated, Any, Self
 from pydantic import model_validator
 from pydantic_core import PydanticCustomError
 
-from .files import FileModel, int_range, one_of
-from .formats import FORMATS, IntFormat, NumberFormat
+from .files import FileModel, int_range, name_in
+from .formats.number_format import FORMATS, OVERFLOWS, IntFormat, NumberFormat
+from .operations.operation import OPERATIONS
 from .protocol import HEADER_BITS, ProtocolSpec
 
-__all__ = ["OPERATIONS", "SwitchSpec"]
-
-OPERATIONS = ("sum", "max", "min")
+__all__ = ["SwitchSpec"]
 
 
 class SwitchSpec(FileModel):
@@ -24,11 +23,14 @@ class SwitchSpec(FileModel):
     middle : int
         Middle-stage subswitches m at each level of the recursion, 2 to 8; published is 3.
     format : str
-        Number format of a lane: fp16, bf16, fp32, int8, int16 or int32.
+        Number format of a lane, one of ``FORMATS``: fp16, bf16, fp32, int8, int16 or int32.
     operation : str
-        What a micro-switch does with the two operands that it reduces: sum, max or min.
+        What a micro-switch does with the two operands that it reduces, one of ``OPERATIONS``: sum,
+        max or min. Maximum and minimum of floating-point numbers are maximumNumber and
+        minimumNumber of IEEE 754-2019: a NaN loses against a number.
     overflow : str
-        What integer sums do beyond the range: saturate or wrap. Floating point ignores it.
+        What integer sums do beyond the range: saturate or wrap. Saturating sums depend on the
+        order of addition, which the routing fixes; wrapping ones do not. Floating point ignores it.
     lanes : int
         Numbers in a flit, 1 to 256.
     stage_registers : int
@@ -47,9 +49,9 @@ class SwitchSpec(FileModel):
 
     ports: Annotated[int, int_range(2, 64)]
     middle: Annotated[int, int_range(2, 8)] = 3
-    format: Annotated[str, one_of(*FORMATS)] = "fp16"
-    operation: Annotated[str, one_of(*OPERATIONS)] = "sum"
-    overflow: Annotated[str, one_of("saturate", "wrap")] = "saturate"
+    format: Annotated[str, name_in(FORMATS)] = "fp16"
+    operation: Annotated[str, name_in(OPERATIONS)] = "sum"
+    overflow: Annotated[str, name_in(OVERFLOWS)] = "saturate"
     lanes: Annotated[int, int_range(1, 256)] = 4
     stage_registers: Annotated[int, int_range(1, 4)] = 1
     adder_registers: Annotated[int, int_range(0, 8)] = 2
@@ -75,7 +77,7 @@ class SwitchSpec(FileModel):
     @property
     def overflow_matters(self) -> bool:
         """Whether ``overflow`` changes the hardware: only for sums of integers."""
-        return isinstance(self.number_format, IntFormat) and self.operation == "sum"
+        return isinstance(self.number_format, IntFormat) and OPERATIONS[self.operation].overflows
 
     @property
     def number_format(self) -> NumberFormat:

@@ -7,7 +7,7 @@ from typing import ClassVar
 from amaranth.hdl import Module, Mux, Value
 
 from fred_hw.checks import check_choice
-from fred_hw.formats import FloatFormat, IntFormat
+from fred_hw.formats.number_format import FloatFormat, IntFormat
 
 from .lane_unit import LaneUnit, Step, wire
 
@@ -89,10 +89,10 @@ class FloatExtremum(_Extremum):
 
     def _compare(self, m: Module, operands: tuple[Value, Value]) -> RankedFloats:
         """Compare as integers: encodings are ordered like magnitudes, downwards if negative."""
-        infinity = ((1 << self.number_format.exponent_bits) - 1) << self.number_format.fraction_bits
+        last_number = self.number_format.first_nan - 1
         first, second = operands
-        nan0 = wire(m, "nan0", first[:-1] > infinity)
-        nan1 = wire(m, "nan1", second[:-1] > infinity)
+        nan0 = wire(m, "nan0", first[:-1] > last_number)
+        nan1 = wire(m, "nan1", second[:-1] > last_number)
         below = wire(m, "magnitude_below", first[:-1] < second[:-1])
         equal = wire(m, "magnitudes_equal", first[:-1] == second[:-1])
         negative = first[-1]

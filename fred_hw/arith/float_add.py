@@ -7,7 +7,7 @@ from typing import ClassVar
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 from amaranth.utils import ceil_log2
 
-from fred_hw.formats import FloatFormat
+from fred_hw.formats.number_format import FloatFormat
 
 from .lane_unit import LaneUnit, Step, wire
 from .shifts import leading_zeros, shifted_left, shifted_right
@@ -17,11 +17,11 @@ __all__ = ["FloatAdd"]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is known of the sum before it is computed."""
+    """What is known of the sum before it is computed; a special one is no finite number."""
 
     sign: Value
     nan: Value
-    infinite: Value
+    special: Value
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,9 @@ class FloatAdd(LaneUnit):
     """Add two floating-point numbers as IEEE 754-2019 does, rounding to nearest, ties to even.
 
     Subnormals are kept (clause 3.4), signed zeros follow clause 6.3, infinities clause 6.1, and a
-    sum beyond the range becomes an infinity (clause 7.4). Each NaN result, infinity minus infinity
-    too (clause 7.2), is ``number_format.canonical_nan``; payloads are not passed on. No flags.
+    sum beyond the range becomes an infinity (clause 7.4), or a NaN if the format has none. Each NaN
+    result, infinity minus infinity too (clause 7.2), is ``number_format.canonical_nan``; payloads
+    are not passed on. No flags.
 
     Parameters
     ----------
@@ -134,7 +135,7 @@ class FloatAdd(LaneUnit):
     def _order(self, m: Module, operands: tuple[Value, Value]) -> Ordered:
         """Put the larger magnitude first, so that the difference is never negative.
 
-        Encodings are ordered like magnitudes, and a NaN comes above an infinity: all special
+        Encodings are ordered like magnitudes, and a NaN comes above all numbers: all special
         cases show on the larger operand.
         """
         form = self.number_format
@@ -145,10 +146,13 @@ class FloatAdd(LaneUnit):
         subtract = wire(m, "subtract", sign0 ^ sign1)
         # Equal magnitudes of unlike sign: +0 (clause 6.3), or NaN if infinite (clause 7.2 d).
         cancels = wire(m, "cancels", subtract & (magnitude0 == magnitude1))
-        special = wire(m, "special", larger[form.fraction_bits :].all())
-        nan = wire(m, "nan", special & (larger[: form.fraction_bits].any() | cancels))
+        if form.has_infinity:
+            special = wire(m, "special", larger[form.fraction_bits :].all())
+            nan = wire(m, "nan", special & (larger[: form.fraction_bits].any() | cancels))
+        else:
+            nan = special = wire(m, "nan", larger.all())
         sign = wire(m, "sign", Mux(swap, sign1, sign0) & ~cancels)
-        return Ordered(larger, smaller, subtract, Verdict(sign=sign, nan=nan, infinite=special))
+        return Ordered(larger, smaller, subtract, Verdict(sign=sign, nan=nan, special=special))
 
     def _align(self, m: Module, ordered: Ordered) -> Aligned:
         """Shift the smaller significand right until both have the exponent of the larger."""
@@ -166,6 +170,11 @@ class FloatAdd(LaneUnit):
             addend = Cat(lost | lost_far, shifted & ~far.replicate(len(shifted)))
         addend = wire(m, "addend", addend)
         return Aligned(exponent, significand, addend, ordered.subtract, ordered.verdict)
+
+    @property
+    def _field_bits(self) -> int:
+        """Bits of the sum's exponent field; without an infinity its top value is no overflow."""
+        return self.number_format.exponent_bits + (not self.number_format.has_infinity)
 
     def _near_distance_bits(self, width: int) -> int:
         """Bits of the distance that drive the shifter: enough to shift out all ``width`` bits."""
@@ -203,7 +212,7 @@ class FloatAdd(LaneUnit):
         width = len(total)
         limit = Cat(exponent == Const(width - 1 - index, len(exponent)) for index in range(width))
         shift = wire(m, "shift", leading_zeros(wire(m, "stops", total | limit)))
-        above = wire(m, "exponent_above", exponent + 1, width=len(exponent))
+        above = wire(m, "exponent_above", exponent + 1, width=self._field_bits)
         return Counted(above, total, shift, summed.verdict)
 
     def _normalize(self, m: Module, counted: Counted) -> Normalized:
@@ -213,9 +222,7 @@ class FloatAdd(LaneUnit):
         """
         shifted = shifted_left(m, "normalized", counted.total, counted.shift)
         below = len(shifted) - self.number_format.fraction_bits - 1
-        field = wire(
-            m, "field", counted.exponent - counted.shift, width=self.number_format.exponent_bits
-        )
+        field = wire(m, "field", counted.exponent - counted.shift, width=self._field_bits)
         leading = shifted[-1].replicate(len(field))
         magnitude = wire(m, "truncated", Cat(shifted[below:-1], field & leading))
         sticky = wire(m, "sticky", shifted[: below - 1].any())
@@ -225,15 +232,18 @@ class FloatAdd(LaneUnit):
     def _round(self, m: Module, normalized: Normalized) -> Value:
         """Round exponent and fraction as one integer: a carry out of the fraction is right.
 
-        It makes the smallest normal number of the largest subnormal and an infinity of the
-        largest number (clause 7.4 a).
+        It makes the smallest normal number of the largest subnormal and an infinity, or the NaN of
+        a format without, of the largest number (clause 7.4 a).
         """
         form = self.number_format
         magnitude, verdict = normalized.magnitude, normalized.verdict
         up = wire(m, "up", normalized.half & (normalized.sticky | magnitude[0]))
         rounded = wire(m, "rounded", magnitude + up, width=len(magnitude))
+        if not form.has_infinity:
+            nan = wire(m, "no_number", verdict.special | (rounded > form.largest))
+            return Mux(nan, form.canonical_nan, Cat(rounded[:-1], verdict.sign))
         overflow = magnitude[form.fraction_bits :].all()
-        special = wire(m, "no_number", verdict.infinite | overflow)
+        special = wire(m, "no_number", verdict.special | overflow)
         fraction = Mux(special, 0, rounded[: form.fraction_bits])
         quiet = fraction[-1] | verdict.nan
         exponent = rounded[form.fraction_bits :] | special.replicate(form.exponent_bits)

@@ -6,13 +6,11 @@ from typing import ClassVar
 from amaranth.hdl import Cat, Module, Mux, Value
 
 from fred_hw.checks import check_choice
-from fred_hw.formats import IntFormat
+from fred_hw.formats.number_format import OVERFLOWS, IntFormat
 
 from .lane_unit import LaneUnit, Step, wire
 
-__all__ = ["OVERFLOWS", "IntAdd"]
-
-OVERFLOWS = ("saturate", "wrap")
+__all__ = ["IntAdd"]
 
 
 class IntAdd(LaneUnit):

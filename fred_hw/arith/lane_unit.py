@@ -8,7 +8,7 @@ from amaranth.hdl import Module, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_int
-from fred_hw.formats import NumberFormat
+from fred_hw.formats.number_format import NumberFormat
 from fred_hw.unit import Unit
 
 __all__ = ["LaneUnit", "Step", "registered", "wire"]

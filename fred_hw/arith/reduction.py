@@ -1,19 +1,17 @@
 """The unit that reduces a lane, for every format and operation."""
 
 from fred_hw.checks import check_choice
-from fred_hw.formats import FloatFormat, NumberFormat
-from fred_hw.unit import Unit
+from fred_hw.formats.number_format import NumberFormat
+from fred_hw.operations.operation import OPERATIONS
 
-from .extremum import EXTREMA, FloatExtremum, IntExtremum
-from .float_add import FloatAdd
-from .int_add import IntAdd
+from .lane_unit import LaneUnit
 
 __all__ = ["reduction_unit"]
 
 
 def reduction_unit(
     number_format: NumberFormat, operation: str, overflow: str, registers: int
-) -> Unit:
+) -> LaneUnit:
     """Return the unit with members ``i0``, ``i1`` and ``o`` that reduces two numbers.
 
     Parameters
@@ -21,9 +19,9 @@ def reduction_unit(
     number_format : NumberFormat
         Format of a lane.
     operation : str
-        "sum", "max" or "min".
+        One of ``OPERATIONS``.
     overflow : str
-        "saturate" or "wrap"; only sums of integers heed it.
+        One of ``OVERFLOWS``; only sums of integers heed it.
     registers : int
         Pipeline registers, 0 to 8; the latency in cycles.
 
@@ -32,11 +30,5 @@ def reduction_unit(
     TypeError, ValueError
         An argument is of the wrong type or out of range.
     """
-    check_choice("operation", operation, ("sum", *EXTREMA))
-    if isinstance(number_format, FloatFormat):
-        if operation == "sum":
-            return FloatAdd(number_format=number_format, registers=registers)
-        return FloatExtremum(number_format=number_format, operation=operation, registers=registers)
-    if operation == "sum":
-        return IntAdd(number_format=number_format, overflow=overflow, registers=registers)
-    return IntExtremum(number_format=number_format, operation=operation, registers=registers)
+    check_choice("operation", operation, OPERATIONS)
+    return OPERATIONS[operation].unit(number_format, overflow, registers)

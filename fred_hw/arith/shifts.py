@@ -40,7 +40,7 @@ def leading_zeros(value: Value) -> Value:
     Without a one the count is some number below ``2**ceil_log2(len(value))``.
     """
     padding = (1 << ceil_log2(len(value))) - len(value)
-    return _count_and_empty(Cat(Const(-1, padding), value))[0]
+    return _count_and_empty(Cat(Const((1 << padding) - 1, padding), value))[0]
 
 
 def _count_and_empty(value: Value) -> tuple[Value, Value]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fred_hw.compiler.configuration import Configuration
-from fred_hw.formats import NumberFormat
+from fred_hw.formats.number_format import NumberFormat
 from fred_hw.spec import SwitchSpec
 
 from .arithmetic import combine

@@ -8,7 +8,7 @@ from fred_hw.compiler.configuration import Configuration
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.placement import Strategy, phases
 from fred_hw.compiler.routing import route
-from fred_hw.formats import FloatFormat, NumberFormat
+from fred_hw.formats.number_format import FloatFormat, NumberFormat
 from fred_hw.spec import SwitchSpec
 
 __all__ = [
@@ -25,8 +25,7 @@ __all__ = [
 def random_number(rng: random.Random, number_format: NumberFormat) -> int:
     """Return a number: any bit pattern, or one near others so that sums round and cancel."""
     if isinstance(number_format, FloatFormat) and rng.random() < 0.8:
-        bias = (1 << (number_format.exponent_bits - 1)) - 1
-        exponent = bias + rng.randint(-3, 3)
+        exponent = number_format.bias + rng.randint(-3, 3)
         fraction = rng.getrandbits(number_format.fraction_bits)
         sign = rng.getrandbits(1) << (number_format.width - 1)
         return sign | (exponent << number_format.fraction_bits) | fraction

@@ -18,7 +18,7 @@ from amaranth.lib.wiring import In, Out
 from numpy.typing import NDArray
 
 from fred_hw.arith.lane_unit import LaneUnit
-from fred_hw.formats import FloatFormat, NumberFormat
+from fred_hw.formats.number_format import FloatFormat, NumberFormat
 from fred_hw.unit import Unit
 from testbench.sim.harness import build_harness
 
@@ -116,8 +116,7 @@ def special_values(number_format: NumberFormat) -> Words:
     width = number_format.width
     if isinstance(number_format, FloatFormat):
         fraction = number_format.fraction_bits
-        bias = (1 << (number_format.exponent_bits - 1)) - 1
-        top = ((1 << number_format.exponent_bits) - 1) << fraction
+        bias, top = number_format.bias, number_format.largest + 1
         one = bias << fraction
         half_ulp = max(bias - fraction - 1, 0) << fraction  # half a unit in the last place of one
         magnitudes = [
@@ -130,7 +129,8 @@ def special_values(number_format: NumberFormat) -> Words:
             *(top, top + 1, top + (1 << (fraction - 1)), top + (1 << fraction) - 1),  # inf, NaNs
         ]
         sign = 1 << (width - 1)
-        return np.array([m | s for m in magnitudes for s in (0, sign)], dtype=np.uint32)
+        both = [m | s for m in magnitudes if m < sign for s in (0, sign)]
+        return np.array(both, dtype=np.uint32)
     high = 1 << (width - 1)
     values = [0, 1, 2, high - 2, high - 1, high, high + 1, 2 * high - 2, 2 * high - 1]
     return np.array(values, dtype=np.uint32)

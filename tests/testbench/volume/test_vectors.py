@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from fred_hw.arith.float_add import Aligned, FloatAdd, Ordered
 from fred_hw.arith.lane_unit import LaneUnit
 from fred_hw.arith.reduction import reduction_unit
-from fred_hw.formats import FORMATS, FloatFormat, NumberFormat
-from testbench.models.arithmetic import combine, storage
+from fred_hw.formats.number_format import FORMATS, FloatFormat, NumberFormat
+from fred_hw.operations.operation import storage
+from testbench.models.arithmetic import combine
 from testbench.volume.vectors import build_bank, float_pairs, run_bank, special_values
 
 pytestmark = pytest.mark.sim

@@ -1,0 +1,1 @@
+"""Number formats of a lane; a new one is a new file here."""

@@ -1,0 +1,95 @@
+"""What a number format says of itself, and the registry of all of them."""
+
+from dataclasses import dataclass
+
+from fred_hw.registry import Registry
+
+__all__ = ["FORMATS", "OVERFLOWS", "FloatFormat", "IntFormat", "NumberFormat"]
+
+OVERFLOWS = ("saturate", "wrap")
+"""What sums of integers do beyond the range; saturating ones depend on the order of addition."""
+
+
+@dataclass(frozen=True)
+class FloatFormat:
+    """A binary floating-point format: sign, exponent and fraction, subnormals kept.
+
+    Without their sign, encodings are ordered like what they stand for: zero, subnormals, normal
+    numbers, then the infinity if there is one, then NaNs. Arithmetic and benches ask the format
+    for whatever is special.
+
+    Parameters
+    ----------
+    name : str
+        Name in specifications.
+    exponent_bits, fraction_bits : int
+        Widths of the two fields; the significand has one more bit than the fraction.
+    numpy_type : str
+        Name of the type of numpy or ml_dtypes that golden arithmetic computes with.
+    has_infinity : bool
+        True as in IEEE 754-2019, clause 3.4: exponents of all ones are an infinity and NaNs. False
+        as in E4M3 of OCP OFP8 (revision 1.0, section 5.2): all ones in exponent and fraction are
+        the one NaN, everything else is a number, and sums beyond the range become that NaN, which
+        is OFP8's non-saturating conversion.
+    """
+
+    name: str
+    exponent_bits: int
+    fraction_bits: int
+    numpy_type: str
+    has_infinity: bool = True
+
+    @property
+    def width(self) -> int:
+        """Bits of a number, sign included."""
+        return 1 + self.exponent_bits + self.fraction_bits
+
+    @property
+    def bias(self) -> int:
+        """What the exponent field is above the exponent of a normal number."""
+        return (1 << (self.exponent_bits - 1)) - 1
+
+    @property
+    def largest(self) -> int:
+        """Bits of the largest finite number."""
+        if self.has_infinity:
+            return (((1 << self.exponent_bits) - 1) << self.fraction_bits) - 1
+        return (1 << (self.width - 1)) - 2
+
+    @property
+    def infinity(self) -> int | None:
+        """Bits of the positive infinity; None if there is none."""
+        return self.largest + 1 if self.has_infinity else None
+
+    @property
+    def first_nan(self) -> int:
+        """Bits of the lowest positive NaN; all above, up to the sign, are NaNs too."""
+        return self.largest + 1 + self.has_infinity
+
+    @property
+    def canonical_nan(self) -> int:
+        """Bits of the one NaN that arithmetic returns: positive, quiet, no payload."""
+        quiet = 1 << (self.fraction_bits - 1)
+        return self.largest + 1 + quiet if self.has_infinity else self.first_nan
+
+
+@dataclass(frozen=True)
+class IntFormat:
+    """A two's complement integer.
+
+    Parameters
+    ----------
+    name : str
+        Name in specifications.
+    width : int
+        Bits of a number.
+    """
+
+    name: str
+    width: int
+
+
+NumberFormat = FloatFormat | IntFormat
+
+FORMATS: Registry[NumberFormat] = Registry("fred_hw.formats", "number format")
+"""All formats by name."""

@@ -1,0 +1,63 @@
+"""What maximum and minimum share."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fred_hw.formats.number_format import IntFormat, NumberFormat
+
+from .operation import Operation, Words, is_nan
+
+if TYPE_CHECKING:
+    from fred_hw.arith.lane_unit import LaneUnit
+
+__all__ = ["Extremum"]
+
+
+class Extremum(Operation):
+    """maximumNumber or minimumNumber of IEEE 754-2019, clause 9.6; of integers the usual.
+
+    Parameters
+    ----------
+    name : str
+        "max" or "min".
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.description = (
+            f"{name}imumNumber of IEEE 754-2019, clause 9.6: a NaN loses against a number, -0 is "
+            "below +0, and of two NaNs comes the canonical one"
+        )
+
+    def unit(self, number_format: NumberFormat, overflow: str, registers: int) -> "LaneUnit":
+        from fred_hw.arith.extremum import FloatExtremum, IntExtremum
+
+        if isinstance(number_format, IntFormat):
+            return IntExtremum(
+                number_format=number_format, operation=self.name, registers=registers
+            )
+        return FloatExtremum(number_format=number_format, operation=self.name, registers=registers)
+
+    def golden(self, a: Words, b: Words, number_format: NumberFormat, overflow: str) -> Words:
+        """Choose by value; by sign between zeros; a NaN only when there is nothing else."""
+        if isinstance(number_format, IntFormat):
+            signed = np.dtype(f"<i{number_format.width // 8}")
+            return np.where(self._first(a.view(signed), b.view(signed)), a, b)
+        sign = number_format.width - 1
+
+        def rank(words: Words) -> NDArray[np.int64]:
+            """Return integers ordered like the numbers, -0 just below +0."""
+            magnitude = (words & a.dtype.type((1 << sign) - 1)).astype(np.int64)
+            return np.where(words >> a.dtype.type(sign), -magnitude - 1, magnitude)
+
+        nan_a, nan_b = is_nan(a, number_format), is_nan(b, number_format)
+        chosen = np.where((self._first(rank(a), rank(b)) & ~nan_a) | nan_b, a, b)
+        canonical = a.dtype.type(number_format.canonical_nan)
+        return np.where(nan_a & nan_b, canonical, chosen)
+
+    def _first(
+        self, a: NDArray[np.signedinteger], b: NDArray[np.signedinteger]
+    ) -> NDArray[np.bool_]:
+        return a >= b if self.name == "max" else a <= b

@@ -1,0 +1,64 @@
+"""What an operation says of itself, and the registry of all of them."""
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
+
+from fred_hw.formats.number_format import FloatFormat, NumberFormat
+from fred_hw.registry import Registry
+
+if TYPE_CHECKING:
+    from fred_hw.arith.lane_unit import LaneUnit
+
+__all__ = ["OPERATIONS", "Operation", "Words", "float_type", "is_nan", "storage"]
+
+Words = NDArray[np.unsignedinteger]
+
+
+class Operation(ABC):
+    """A reduction of two numbers: its hardware, and what that should return.
+
+    The two are independent: ``golden`` is written from the standards, on whole arrays. Hardware
+    is imported where it is built, so that a specification needs none.
+
+    Attributes
+    ----------
+    description : str
+        What it does, for readers of the documentation.
+    overflows : bool
+        Whether results of integers can pass the range, so that ``overflow`` matters.
+    """
+
+    description: str
+    overflows: bool = False
+
+    @abstractmethod
+    def unit(self, number_format: NumberFormat, overflow: str, registers: int) -> "LaneUnit":
+        """Return the hardware; ``registers`` is its latency in cycles, 0 to 8."""
+
+    @abstractmethod
+    def golden(self, a: Words, b: Words, number_format: NumberFormat, overflow: str) -> Words:
+        """Return the bits of the results for bits of operands, element by element."""
+
+
+OPERATIONS: Registry[Operation] = Registry("fred_hw.operations", "operation")
+"""All operations by name."""
+
+
+def storage(number_format: NumberFormat) -> np.dtype[np.unsignedinteger]:
+    """Return the unsigned type that holds the bits of a number, little endian."""
+    return np.dtype(f"<u{number_format.width // 8}")
+
+
+def float_type(number_format: FloatFormat) -> np.dtype[Any]:
+    """Return the type of numpy or ml_dtypes that computes in the format."""
+    return np.dtype(getattr(ml_dtypes, number_format.numpy_type, number_format.numpy_type))
+
+
+def is_nan(words: Words, number_format: FloatFormat) -> NDArray[np.bool_]:
+    """Return which words are NaNs."""
+    magnitude = words.astype(np.uint64) & ((1 << (number_format.width - 1)) - 1)
+    return magnitude >= number_format.first_nan

@@ -1,0 +1,122 @@
+"""A number format is one file: all pairs of 8-bit formats, with infinities and without.
+
+This is also the exhaustive test of the floating-point units that the edit loop can afford.
+"""
+
+import subprocess
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from fred_hw.arith.reduction import reduction_unit
+from fred_hw.formats.number_format import FORMATS, FloatFormat
+from fred_hw.operations.operation import OPERATIONS
+from fred_hw.spec import SwitchSpec
+from gen.emitter import VerilogEmitter
+from testbench.models.arithmetic import combine
+from testbench.sim.tools import icarus_bin
+from tests.fred_hw.formats.e4m3 import E4M3
+from tests.fred_hw.formats.e5m2 import E5M2
+
+Bytes = NDArray[np.uint8]
+TYPES = {"e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2}
+BENCH = """
+module bench;
+  integer pair, file;
+  reg [7:0] a, b;
+  {wires}
+  initial begin
+    file = $fopen("results", "w");
+    for (pair = 0; pair < 65536; pair = pair + 1) begin
+      {{a, b}} = pair;
+      #1 $fwrite(file, "{formats}\\n", {results});
+    end
+    $finish;
+  end
+endmodule
+"""
+
+
+def all_pairs() -> tuple[Bytes, Bytes]:
+    pairs = np.arange(1 << 16)
+    return (pairs >> 8).astype(np.uint8), (pairs & 255).astype(np.uint8)
+
+
+def reference(form: FloatFormat, operation: str) -> Bytes:
+    """Return what ml_dtypes has for all pairs, every NaN as 0x7f, from values, not from bits."""
+    kind = TYPES[form.name]
+    a, b = (words.view(kind) for words in all_pairs())
+    x, y = a.astype(np.float64), b.astype(np.float64)
+    with np.errstate(all="ignore"):
+        if operation == "sum":
+            found = (x + y).astype(kind)
+        else:
+            picks = np.fmax if operation == "max" else np.fmin
+            negative = {"max": np.logical_and, "min": np.logical_or}[operation]
+            # Zeros are equal as values: the sign decides between them.
+            zero = np.copysign(0.0, np.where(negative(np.signbit(x), np.signbit(y)), -1.0, 1.0))
+            found = np.where((x == 0) & (y == 0), zero, picks(x, y)).astype(kind)
+    return np.where(np.isnan(found), np.uint8(0x7F), found.view(np.uint8))
+
+
+def one_nan(words: Bytes, form: FloatFormat) -> Bytes:
+    assert not ((words & 0x7F > form.canonical_nan) | (words == 0x80 | form.canonical_nan)).any()
+    return np.where(words == form.canonical_nan, np.uint8(0x7F), words)
+
+
+@pytest.mark.sim
+@pytest.mark.skipif(icarus_bin() is None, reason="Icarus is not installed")
+@pytest.mark.parametrize("form", [E4M3, E5M2], ids=lambda form: form.name)
+def test_every_pair_is_right_in_hardware(form: FloatFormat, tmp_path: Path) -> None:
+    emitter = VerilogEmitter()
+    units = {name: reduction_unit(form, name, "saturate", 0) for name in OPERATIONS}
+    for unit in units.values():
+        emitter.add(unit)
+    bench = BENCH.format(
+        wires="\n  ".join(
+            f"wire [7:0] o_{name}; {unit.unit_name} u_{name}(.i0(a), .i1(b), .o(o_{name}));"
+            for name, unit in units.items()
+        ),
+        formats=" ".join("%d" for _ in units),
+        results=", ".join(f"o_{name}" for name in units),
+    )
+    (tmp_path / "bench.v").write_text(emitter.verilog() + bench)
+    folder = icarus_bin()
+    assert folder is not None
+    for command in (["iverilog", "-g2005", "-o", "bench", "bench.v"], ["vvp", "bench"]):
+        subprocess.run([folder / command[0], *command[1:]], cwd=tmp_path, check=True)
+    results = np.loadtxt(tmp_path / "results", dtype=np.uint8)
+    assert results.shape == (1 << 16, len(units))
+    for name, got in zip(units, results.T, strict=True):
+        np.testing.assert_array_equal(one_nan(got, form), reference(form, name), name)
+
+
+@pytest.mark.parametrize("operation", ["sum", "max", "min"])
+@pytest.mark.parametrize("form", [E4M3, E5M2], ids=lambda form: form.name)
+def test_every_pair_is_right_in_the_golden_model(form: FloatFormat, operation: str) -> None:
+    got = combine(*all_pairs(), form, operation)
+    np.testing.assert_array_equal(one_nan(got, form), reference(form, operation))
+
+
+def test_format_says_what_is_special() -> None:
+    def values(form: FloatFormat, *words: int | None) -> list[float]:
+        codes = np.array([0 if word is None else word for word in words], np.uint8)
+        return codes.view(TYPES[form.name]).astype(float).tolist()
+
+    assert values(E4M3, E4M3.largest, E4M3.bias << 3, 1) == [448, 1, 2**-9]
+    assert values(E5M2, E5M2.largest, E5M2.bias << 2, E5M2.infinity) == [57344, 1, float("inf")]
+    assert E4M3.infinity is None
+    assert (E4M3.first_nan, E4M3.canonical_nan) == (0x7F, 0x7F)
+    assert (E5M2.first_nan, E5M2.canonical_nan) == (0x7D, 0x7E)
+
+
+def test_registered_format_can_be_specified() -> None:
+    with pytest.raises(ValueError, match="must be one of fp16, bf16, fp32, int8, int16, int32, "):
+        SwitchSpec(ports=4, format="e4m3")
+    with FORMATS.lending(E4M3.name, E4M3):
+        spec = SwitchSpec(ports=4, format="e4m3")
+        assert (spec.number_format, spec.name) == (E4M3, "fred_m3_p4_e4m3x4")
+    assert "e4m3" not in FORMATS
