@@ -2,7 +2,7 @@
 
 from typing import Protocol, TypeVar, runtime_checkable
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Value
 from amaranth.lib import wiring
 
 __all__ = ["Emitter", "Unit", "place"]
@@ -60,5 +60,5 @@ def place(m: Module, name: str, unit: U) -> U:
     """Make ``unit`` a submodule and name the wires at its ports after it, for readers."""
     m.submodules[name] = unit
     for path, _, signal in unit.signature.flatten(unit):
-        signal.name = "_".join([name, *(str(part) for part in path)])
+        Value.cast(signal).name = "_".join([name, *(str(part) for part in path)])
     return unit

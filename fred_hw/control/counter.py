@@ -6,6 +6,7 @@ from operator import add
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
 
+from fred_hw.checks import check_int
 from fred_hw.unit import Unit
 
 __all__ = ["SaturatingCounter"]
@@ -16,8 +17,10 @@ class SaturatingCounter(Unit):
 
     Parameters
     ----------
-    sources, width : int
-        Sources, 1 or more; bits of the count, enough for an event of each source.
+    sources : int
+        Sources, 1 or more.
+    width : int
+        Bits of the count, enough for an event of each source.
 
     Members
     -------
@@ -34,6 +37,11 @@ class SaturatingCounter(Unit):
     Throughput : an event of each source per cycle.
     Paths : none.
     Reset : clears the count.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A parameter is none of these.
     """
 
     events: Signal
@@ -41,7 +49,9 @@ class SaturatingCounter(Unit):
     count: Signal
 
     def __init__(self, *, sources: int, width: int) -> None:
-        self.sources, self.width = sources, width
+        self.sources = check_int("SaturatingCounter sources", sources, minimum=1)
+        fewest = sources.bit_length()
+        self.width = check_int("SaturatingCounter width", width, minimum=fewest)
         self.unit_name = f"saturating_counter_n{sources}_w{width}"
         super().__init__({"events": In(sources), "clear": In(1), "count": Out(width)})
 

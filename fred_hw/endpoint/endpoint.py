@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.gates.select import first_of, one_of
+from fred_hw.gates.select import first_of, one_hot_mux
 from fred_hw.link.deframer import Deframer
 from fred_hw.link.flit import CRC
 from fred_hw.link.message import Message
@@ -233,7 +233,7 @@ class Endpoint(Unit):
             m.d.comb += getattr(message, name).eq(held)
             with m.If(load):
                 parts = [getattr(receiver.message, name) for receiver in receivers]
-                m.d.sync += held.eq(one_of(taken, parts))
+                m.d.sync += held.eq(one_hot_mux(taken, parts))
 
 
 def _connect(m: Module, target: PayloadStream, source: PayloadStream) -> None:

@@ -110,7 +110,7 @@ class FlowReceiver(Unit):
         about = word.about
         right = concerns(spec, about.phase, about.peer, self.phase, self.peer)
         ledger = place(m, "ledger", Ledger(spec=spec))
-        queue = place(m, "queue", Fifo(width=spec.data_width + 1, depth=protocol.buffer_flits))
+        queue = place(m, "queue", Fifo(shape=spec.data_width + 1, depth=protocol.buffer_flits))
         m.d.comb += [
             mine.eq(self.valid & self.ready & right & ~ledger.changed),
             ledger.phase.eq(self.phase),
@@ -125,13 +125,13 @@ class FlowReceiver(Unit):
             came.eq(mine & self._is_next(due, place_, index)),
             old.eq(before | (due & (place_ < index))),
             ended.eq(mine & word.last & (came | before)),
-            self.ready.eq(queue.i_ready),
+            self.ready.eq(queue.i.ready),
             self.used.eq(queue.used),
-            queue.i_valid.eq(came),
-            queue.i_data.eq(Cat(word.data, word.last)),
-            Cat(self.o.data, self.o.last).eq(queue.o_data),
-            self.o.valid.eq(queue.o_valid),
-            queue.o_ready.eq(self.o.ready),
+            queue.i.valid.eq(came),
+            queue.i.payload.eq(Cat(word.data, word.last)),
+            Cat(self.o.data, self.o.last).eq(queue.o.payload),
+            self.o.valid.eq(queue.o.valid),
+            queue.o.ready.eq(self.o.ready),
         ]
         open_ = Signal()  # more is to come of the packet that is expected
         m.d.comb += lost.eq((mine & ~came & ~old) | (self.broken & open_))

@@ -5,7 +5,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.fifo import Fifo
-from fred_hw.gates.select import first_of, one_of
+from fred_hw.gates.select import first_of, one_hot_mux
 from fred_hw.link.crc import FlitCrc
 from fred_hw.link.flit import CRC
 from fred_hw.link.framer import Framer, frame_layout, framed_signature
@@ -102,7 +102,7 @@ class Transmitter(Unit):
         with m.If(self.take.any()):
             m.d.sync += [circuit.eq(chosen), busy.eq(~(self.take & self.ends).any())]
         with m.If(start.any()):
-            m.d.sync += ticket.eq(one_of(start, tickets))
+            m.d.sync += ticket.eq(one_hot_mux(start, tickets))
         inside = self._queue(m, framer, circuit, ticket, room)
         # A circuit with a packet that is about to begin or on its way has no need to ask.
         moves = (busy.replicate(COUNT) & circuit) | inside | (self.waiting & may)
@@ -158,25 +158,25 @@ class Transmitter(Unit):
         held, payload = Signal(layout, reset_less=True), Signal(spec.data_width)
         flit = Signal(spec.data_width, reset_less=True)
         offset = spec.data_width + CRC.crc_width
-        queue = place(m, "queue", Fifo(width=offset + layout.size, depth=DEPTH))
+        queue = place(m, "queue", Fifo(shape=offset + layout.size, depth=DEPTH))
         for number in range(COUNT):
             with m.If(circuit[number]):
                 m.d.comb += frame.circuit.eq(number)
         m.d.comb += [
-            payload.eq(one_of(circuit, [flit.data for flit in self.flit])),
+            payload.eq(one_hot_mux(circuit, [flit.data for flit in self.flit])),
             *(
                 getattr(frame, name).eq(
-                    one_of(circuit, [Value.cast(getattr(flit, name)) for flit in self.flit])
+                    one_hot_mux(circuit, [Value.cast(getattr(flit, name)) for flit in self.flit])
                 )
                 for name in ("last", "about", "index")
             ),
             frame.ticket.eq(ticket),
             check.word[len(check.word) - spec.data_width :].eq(payload),
-            queue.i_valid.eq(known),
-            queue.i_data.eq(Cat(flit, check.crc, held)),
-            framer.valid.eq(queue.o_valid),
-            Cat(framer.data, framer.crc, framer.frame).eq(queue.o_data),
-            queue.o_ready.eq(framer.ready),
+            queue.i.valid.eq(known),
+            queue.i.payload.eq(Cat(flit, check.crc, held)),
+            framer.valid.eq(queue.o.valid),
+            Cat(framer.data, framer.crc, framer.frame).eq(queue.o.payload),
+            queue.o.ready.eq(framer.ready),
         ]
         m.d.sync += [
             valid.eq(self.take.any()),
@@ -187,7 +187,7 @@ class Transmitter(Unit):
         counts: list[Signal] = []
         for number in range(COUNT):
             count = Signal(range(DEPTH + 1), name=f"inside_{number}")
-            gone = queue.o_valid & framer.ready & (framer.frame.circuit == number)
+            gone = queue.o.valid & framer.ready & (framer.frame.circuit == number)
             m.d.sync += count.eq(count + self.take[number] - gone)
             counts.append(count)
         m.d.comb += room.eq(sum(counts) < DEPTH)

@@ -1,9 +1,11 @@
 """Queue of words in a memory that synthesis maps to SRAM."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Shape, ShapeLike, Signal, Value
+from amaranth.lib import stream
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from fred_hw.checks import check_int
 from fred_hw.unit import Unit
 
 __all__ = ["Fifo"]
@@ -14,16 +16,18 @@ class Fifo(Unit):
 
     Parameters
     ----------
-    width, depth : int
-        Bits of a word; words that fit, 2 or more.
+    shape : ShapeLike
+        Of a word, 1 bit or more.
+    depth : int
+        Words that fit, 2 or more.
 
     Members
     -------
-    i_valid, i_ready, i_data : In(1), Out(1), In(width)
-        A word is taken in a cycle with both high.
-    o_valid, o_ready, o_data : Out(1), In(1), Out(width)
-        A word is given in a cycle with both high; one that is offered stays until then.
-    used : Out(bits of depth + 1)
+    i : In(stream.Signature(shape))
+        Words.
+    o : Out(stream.Signature(shape))
+        The same, in order.
+    used : Out(range(depth + 1))
         Words inside.
 
     Timing
@@ -32,30 +36,24 @@ class Fifo(Unit):
     Throughput : one word per cycle.
     Paths : none.
     Reset : forgets all words.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A parameter is none of these.
     """
 
-    i_valid: Signal
-    i_ready: Signal
-    i_data: Signal
-    o_valid: Signal
-    o_ready: Signal
-    o_data: Signal
+    i: stream.Interface
+    o: stream.Interface
     used: Signal
 
-    def __init__(self, *, width: int, depth: int) -> None:
-        self.width, self.depth = width, depth
-        self.unit_name = f"fifo_w{width}_d{depth}"
-        super().__init__(
-            {
-                "i_valid": In(1),
-                "i_ready": Out(1),
-                "i_data": In(width),
-                "o_valid": Out(1),
-                "o_ready": In(1),
-                "o_data": Out(width),
-                "used": Out(range(depth + 1)),
-            }
-        )
+    def __init__(self, *, shape: ShapeLike, depth: int) -> None:
+        self.shape = shape
+        self.width = check_int("Fifo width", Shape.cast(shape).width, minimum=1)
+        self.depth = check_int("Fifo depth", depth, minimum=2)
+        self.unit_name = f"fifo_w{self.width}_d{depth}"
+        words = stream.Signature(shape)
+        super().__init__({"i": In(words), "o": Out(words), "used": Out(range(depth + 1))})
 
     def build(self, platform: object) -> Module:
         m = Module()
@@ -65,25 +63,26 @@ class Fifo(Unit):
         tail, head, following = (Signal(range(self.depth)) for _ in range(3))
         used, offered = Signal(range(self.depth + 1)), Signal()
         came, gone = Signal(), Signal()
+        word, given = Value.cast(self.i.payload), Value.cast(self.o.payload)
         # A word that goes into an empty queue passes by the memory, which still reads the old one.
         passed, passing = Signal(self.width, reset_less=True), Signal()
         m.d.comb += [
             self.used.eq(used),
-            self.i_ready.eq(used != self.depth),
-            came.eq(self.i_valid & self.i_ready),
-            gone.eq(self.o_valid & self.o_ready),
+            self.i.ready.eq(used != self.depth),
+            came.eq(self.i.valid & self.i.ready),
+            gone.eq(self.o.valid & self.o.ready),
             write.addr.eq(tail),
-            write.data.eq(self.i_data),
+            write.data.eq(word),
             write.en.eq(came),
-            self.o_valid.eq(offered),
-            self.o_data.eq(read.data),
+            self.o.valid.eq(offered),
+            given.eq(read.data),
             read.en.eq(1),
             # The address runs a cycle ahead of the word that is offered.
             following.eq(head),
             read.addr.eq(following),
         ]
         with m.If(passing):
-            m.d.comb += self.o_data.eq(passed)
+            m.d.comb += given.eq(passed)
         with m.If(gone):
             m.d.comb += following.eq(head + 1)
             with m.If(head == self.depth - 1):
@@ -99,5 +98,5 @@ class Fifo(Unit):
             passing.eq(came & (tail == following)),
         ]
         with m.If(came):
-            m.d.sync += passed.eq(self.i_data)
+            m.d.sync += passed.eq(word)
         return m

@@ -10,7 +10,7 @@ from operator import or_
 
 from amaranth.hdl import Module, Mux, Signal, Value, ValueLike
 
-__all__ = ["any_of", "first_of", "gated", "in_turn", "one_of", "selected"]
+__all__ = ["any_of", "first_of", "gated", "one_hot_mux", "round_robin", "selected"]
 
 
 def any_of(values: Sequence[ValueLike]) -> Value:
@@ -29,7 +29,7 @@ def selected(index: Value, values: Sequence[ValueLike]) -> Value:
     return any_of([gated(value, index == number) for number, value in enumerate(values)])
 
 
-def one_of(choice: Value, values: Sequence[ValueLike]) -> Value:
+def one_hot_mux(choice: Value, values: Sequence[ValueLike]) -> Value:
     """Return the value whose bit of ``choice`` is set, 0 if none is."""
     return any_of([gated(value, choice[k]) for k, value in enumerate(values)])
 
@@ -39,8 +39,11 @@ def first_of(choices: Value) -> Value:
     return choices & (~choices + 1)[: len(choices)]
 
 
-def in_turn(m: Module, name: str, choices: Value, recent: Value) -> Signal:
-    """Return, alone, the first bit of ``choices`` behind the one of ``recent``, then from 0 on."""
+def round_robin(m: Module, name: str, choices: Value, recent: Value) -> Signal:
+    """Return, alone, the first bit of ``choices`` behind the one of ``recent``, then from 0 on.
+
+    ``recent`` is what was granted last, or 0; the caller keeps it. With no choice there is none.
+    """
     width = len(choices)
     behind = Signal(width, name=f"{name}_behind")
     chosen = Signal(width, name=f"{name}_chosen")

@@ -9,8 +9,8 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.fifo import Fifo
-from fred_hw.gates.select import first_of, in_turn, one_of
-from fred_hw.gates.steps import Steps
+from fred_hw.gates.fsm import Fsm
+from fred_hw.gates.select import first_of, one_hot_mux, round_robin
 from fred_hw.link.descriptor import key_bits
 from fred_hw.link.message import message_signature
 from fred_hw.protocol import KINDS
@@ -166,14 +166,14 @@ class Acknowledger(Unit):
         for k, message in enumerate(self.message):
             names = ("kind", "phase", "peer", "sequence")
             fields = Cat(getattr(message, name) for name in names)
-            queue = place(m, f"messages_{k}", Fifo(width=len(fields), depth=QUEUED))
+            queue = place(m, f"messages_{k}", Fifo(shape=len(fields), depth=QUEUED))
             told = Signal(shape, name=f"told_{k}")
             said = Signal(_said_layout(spec), name=f"said_{k}")
             m.d.comb += [
-                queue.i_valid.eq(message.valid),
-                queue.i_data.eq(fields),
-                queue.o_ready.eq(taken[k]),
-                said.as_value().eq(queue.o_data),
+                queue.i.valid.eq(message.valid),
+                queue.i.payload.eq(fields),
+                queue.o.ready.eq(taken[k]),
+                said.as_value().eq(queue.o.payload),
                 told.kind.eq(said.kind),
                 told.from_input.eq(said.kind == ASK),
                 told.late.eq(said.kind == ASK),
@@ -185,7 +185,7 @@ class Acknowledger(Unit):
                 told.port.eq(k),
             ]
             offers.append(told)
-            there.append(queue.o_valid)
+            there.append(queue.o.valid)
         for k, key in enumerate(self.event_key):
             told = Signal(shape, name=f"event_{k}")
             online = Signal(name=f"event_{k}_online")
@@ -205,11 +205,11 @@ class Acknowledger(Unit):
             there.append(self.late[k] | self.early[k])
         recent, waiting = Signal(2 * ports), Signal(2 * ports)
         m.d.comb += waiting.eq(Cat(there))
-        chosen = in_turn(m, "turn", waiting, recent)
+        chosen = round_robin(m, "turn", waiting, recent)
         m.d.comb += self._found.eq(waiting.any())
         with m.If(self._picks):
             m.d.comb += taken.eq(chosen)
-            m.d.sync += [recent.eq(chosen), case.as_value().eq(one_of(chosen, offers))]
+            m.d.sync += [recent.eq(chosen), case.as_value().eq(one_hot_mux(chosen, offers))]
         return case
 
     def _gather(
@@ -224,8 +224,8 @@ class Acknowledger(Unit):
             own.eq(
                 Mux(
                     case.from_input,
-                    one_of(mine, list(self.inputs)),
-                    one_of(mine, list(self.outputs)),
+                    one_hot_mux(mine, list(self.inputs)),
+                    one_hot_mux(mine, list(self.outputs)),
                 )
             ),
             other.eq(1 << case.peer),
@@ -248,8 +248,8 @@ class Acknowledger(Unit):
             m.d.sync += [
                 kept_inputs.eq(inputs),
                 kept_outputs.eq(outputs),
-                due.eq(one_of(first, list(self.due))),
-                known.eq(one_of(mine, list(acked))),
+                due.eq(one_hot_mux(first, list(self.due))),
+                known.eq(one_hot_mux(mine, list(acked))),
             ]
         return kept_inputs, kept_outputs, due, known
 
@@ -291,16 +291,16 @@ class Acknowledger(Unit):
                 write.en.eq((1 << ports) - 1),
             ]
 
-        steps = Steps(
+        fsm = Fsm(
             m, "reset", "pick", "look", "gather", "compare", "measure", "serve", "answer", "ask"
         )
-        m.d.comb += self.ready.eq(~steps.at("reset"))
-        with steps.during("reset"):
+        m.d.comb += self.ready.eq(~fsm.ongoing("reset"))
+        with fsm.state("reset"):
             start_at_0(walk)
             m.d.sync += walk.eq(walk + 1)
             with m.If(walk == flows - 1):
-                steps.go("pick")
-        with steps.during("pick"):
+                fsm.go("pick")
+        with fsm.state("pick"):
             with m.If(self.clear & ~self.clear_done):
                 start_at_0(self.clear_key)
                 m.d.sync += self.clear_done.eq(1)
@@ -308,24 +308,24 @@ class Acknowledger(Unit):
                 m.d.sync += self.clear_done.eq(0)
                 m.d.comb += self._picks.eq(self._found)
                 with m.If(self._found):
-                    steps.go("look")
-        with steps.during("look"):
-            steps.go("gather")  # memories are read
-        with steps.during("gather"):
+                    fsm.go("look")
+        with fsm.state("look"):
+            fsm.go("gather")  # memories are read
+        with fsm.state("gather"):
             m.d.comb += self._gathers.eq(1)
-            steps.go("compare")
-        with steps.during("compare"):
-            steps.go("measure")
-        with steps.during("measure"):
-            steps.go("serve")
-        with steps.during("serve"):
-            steps.go("pick")
+            fsm.go("compare")
+        with fsm.state("compare"):
+            fsm.go("measure")
+        with fsm.state("measure"):
+            fsm.go("serve")
+        with fsm.state("serve"):
+            fsm.go("pick")
             with m.If(case.from_input):
                 # A source with late packets comes to the one that is due by itself.
                 said = Mux(case.nacks, mine & inputs, 0)
                 m.d.comb += [targets.eq(said), kind.eq(NACK), number.eq(due)]
                 with m.If(case.late):
-                    steps.go("answer")
+                    fsm.go("answer")
             with m.Elif(case.kind == ACK):
                 news = moved & (self._left < self._lag)
                 m.d.comb += [
@@ -347,12 +347,12 @@ class Acknowledger(Unit):
                     kind.eq(NACK),
                     number.eq(case.number),
                 ]
-        with steps.during("answer"):
+        with fsm.state("answer"):
             m.d.comb += [targets.eq(mine & inputs), kind.eq(ACK), number.eq(due - self._lag)]
-            steps.go("ask")
-        with steps.during("ask"):
+            fsm.go("ask")
+        with fsm.state("ask"):
             m.d.comb += [targets.eq(Cat(lag != 0 for lag in lags)), kind.eq(ASK)]
-            steps.go("pick")
+            fsm.go("pick")
         self._reply(m, case, mine, targets, kind, number)
 
     def _reply(
@@ -367,13 +367,13 @@ class Acknowledger(Unit):
             m.d.comb += peer.eq(Mux((targets & mine).any(), case.peer, case.port))
         for k, reply in enumerate(self.reply):
             said = Cat(kind, case.phase, peer, number)
-            queue = place(m, f"replies_{k}", Fifo(width=len(said), depth=QUEUED))
+            queue = place(m, f"replies_{k}", Fifo(shape=len(said), depth=QUEUED))
             m.d.comb += [
-                queue.i_valid.eq(targets[k]),
-                queue.i_data.eq(said),
-                Cat(reply.kind, reply.phase, reply.peer, reply.sequence).eq(queue.o_data),
-                reply.valid.eq(queue.o_valid),
-                queue.o_ready.eq(self.reply_ready[k]),
+                queue.i.valid.eq(targets[k]),
+                queue.i.payload.eq(said),
+                Cat(reply.kind, reply.phase, reply.peer, reply.sequence).eq(queue.o.payload),
+                reply.valid.eq(queue.o.valid),
+                queue.o.ready.eq(self.reply_ready[k]),
             ]
 
 

@@ -8,8 +8,8 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.control.phase_entry import entry_bits, entry_fields
 from fred_hw.datapath.interconnect import Interconnect, latency_cycles
-from fred_hw.gates.select import any_of, in_turn, one_of, selected
-from fred_hw.gates.steps import Steps
+from fred_hw.gates.fsm import Fsm
+from fred_hw.gates.select import any_of, one_hot_mux, round_robin, selected
 from fred_hw.link.framer import framed_signature
 from fred_hw.link.header import flit_link_signature
 from fred_hw.link.packet_stream import packet_signature
@@ -376,7 +376,7 @@ class SwitchCore(Unit):
         waits_for_path, pool = Signal(ports), Signal(ports)
         first = wants & waits_for_path
         m.d.comb += pool.eq(Mux(first.any(), first, wants))
-        chosen = in_turn(m, "path", pool, recent)
+        chosen = round_robin(m, "path", pool, recent)
         looking, held, blocked = Signal(), Signal(), Signal()
         with m.If(blocked):
             m.d.sync += waits_for_path.eq(chosen)
@@ -386,7 +386,7 @@ class SwitchCore(Unit):
         with m.If(looking):
             m.d.sync += recent.eq(chosen)
         holders, target = Signal(ports), Signal(ports)
-        m.d.comb += target.eq(one_of(chosen, peers))
+        m.d.comb += target.eq(one_hot_mux(chosen, peers))
         for k, at in enumerate(reached):
             m.d.comb += [
                 holders[k].eq(router.connected[k] & (chosen[k] | (at & target).any())),
@@ -402,9 +402,9 @@ class SwitchCore(Unit):
             held.eq(holders.any()),
             router.request.eq(looking & ~held),
             router.source.eq(
-                one_of(chosen, [Const(k, router.source.shape()) for k in range(ports)])
+                one_hot_mux(chosen, [Const(k, router.source.shape()) for k in range(ports)])
             ),
-            router.destination.eq(one_of(chosen, [about.peer for about in abouts])),
+            router.destination.eq(one_hot_mux(chosen, [about.peer for about in abouts])),
             blocked.eq(router.request & ~router.granted),
         ]
 
@@ -463,21 +463,21 @@ class SwitchCore(Unit):
             scheduler.entry_gives.eq(Cat(flow.any() for flow in fields["outputs"])),
         ]
         names = ("idle", "check", "number", "write")
-        steps = Steps(m, *(name for name in names if unit is not None or name != "number"))
-        with steps.during("idle"), m.If(self.write):
+        fsm = Fsm(m, *(name for name in names if unit is not None or name != "number"))
+        with fsm.state("idle"), m.If(self.write):
             m.d.comb += check.start.eq(1)
-            steps.go("check")
-        with steps.during("check"):
+            fsm.go("check")
+        with fsm.state("check"):
             with m.If(check.done & ~check.right):
                 m.d.comb += self.done.eq(1)
-                steps.go("idle")
+                fsm.go("idle")
             with m.Elif(check.done):
-                steps.go("write" if unit is None else "number")
+                fsm.go("write" if unit is None else "number")
         if unit is not None:
-            number = steps.at("number")
+            number = fsm.ongoing("number")
             m.d.comb += [unit.clear_key.eq(self.number), unit.clear.eq(number)]
             with m.If(number & unit.clear_done):
-                steps.go("write")
-        with steps.during("write"):
+                fsm.go("write")
+        with fsm.state("write"):
             m.d.comb += [write.en.eq(1), self.done.eq(1), self.accepted.eq(1)]
-            steps.go("idle")
+            fsm.go("idle")

@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.gates.select import first_of, one_of
+from fred_hw.gates.select import first_of, one_hot_mux
 from fred_hw.link.descriptor import about_layout
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit
@@ -105,7 +105,7 @@ class FlowSequencer(Unit):
             self.longer.eq(Mux(self.ending & ~cut, members & ~stops, 0)),
             self.busy.eq(inside | self.start),
             self.goes_on.eq(self.busy & ~self.ending),
-            self.about.eq(one_of(first_of(members), list(self.abouts))),
+            self.about.eq(one_hot_mux(first_of(members), list(self.abouts))),
         ]
         m.d.sync += inside.eq(self.goes_on)
         return m

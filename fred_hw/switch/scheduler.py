@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.gates.select import in_turn, one_of
+from fred_hw.gates.select import one_hot_mux, round_robin
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, place
@@ -117,7 +117,7 @@ class Scheduler(Unit):
             with m.If(own.any()):
                 m.d.comb += pool.eq(own)
         recent = Signal(count)
-        chosen = in_turn(m, "turn", pool, recent)
+        chosen = round_robin(m, "turn", pool, recent)
         urgent, equal, done = Signal(), Signal(), Signal()
         for circuit in range(COUNT):
             above = [own.any() for own in urgency[:circuit]]
@@ -128,7 +128,7 @@ class Scheduler(Unit):
             self.load.eq(pool.any() & (~self.active | self.stands | (self.leaving & ~self.runs))),
             self.preempts.eq(self.load & self.leaving & urgent & ~self.stands),
             self.load_phase.eq(
-                one_of(
+                one_hot_mux(
                     chosen,
                     [Const(k if k < phases else 0, len(self.load_phase)) for k in range(count)],
                 )
@@ -140,9 +140,11 @@ class Scheduler(Unit):
             m.d.sync += [
                 self.active.eq(1),
                 self.online.eq(online),
-                self.circuit.eq(one_of(chosen, circuits)),
+                self.circuit.eq(one_hot_mux(chosen, circuits)),
                 self.phase.eq(
-                    one_of(chosen, [Const(min(k, phases), len(self.phase)) for k in range(count)])
+                    one_hot_mux(
+                        chosen, [Const(min(k, phases), len(self.phase)) for k in range(count)]
+                    )
                 ),
                 served.eq(chosen),
                 recent.eq(chosen),
@@ -203,12 +205,12 @@ class Scheduler(Unit):
         phases, ports = self.spec.protocol.phases, self.spec.ports
         looked, recent = Signal(phases), Signal(phases)
         m.d.comb += looked.eq(some & ~served[:phases])
-        chosen = in_turn(m, "probe", looked, recent)
+        chosen = round_robin(m, "probe", looked, recent)
         numbers = [Const(k, len(self.probe)) for k in range(phases)]
-        m.d.comb += self.probe.eq(one_of(chosen, numbers))
+        m.d.comb += self.probe.eq(one_hot_mux(chosen, numbers))
         m.d.sync += recent.eq(chosen)
         there, room, found = Signal(ports), Signal(ports), Signal()
-        m.d.comb += [there.eq(one_of(recent, theres)), room.eq(one_of(recent, rooms))]
+        m.d.comb += [there.eq(one_hot_mux(recent, theres)), room.eq(one_hot_mux(recent, rooms))]
         ready = []
         for flow in range(1, ports + 1):
             members = Cat(own == flow for own in self.probe_inputs)

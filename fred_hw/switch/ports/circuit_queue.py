@@ -96,13 +96,13 @@ class CircuitQueue(Unit):
         m = Module()
         spec, protocol = self.spec, self.spec.protocol
         layout = queued_layout(spec)
-        fifo = place(m, "flits", Fifo(width=layout.size, depth=protocol.buffer_flits))
+        fifo = place(m, "flits", Fifo(shape=layout.size, depth=protocol.buffer_flits))
         head = Signal(layout)
         m.d.comb += [
-            fifo.i_valid.eq(self.i_valid),
-            self.i_ready.eq(fifo.i_ready),
-            fifo.i_data.eq(self.i.as_value()),
-            head.as_value().eq(fifo.o_data),
+            fifo.i.valid.eq(self.i_valid),
+            self.i_ready.eq(fifo.i.ready),
+            fifo.i.payload.eq(self.i.as_value()),
+            head.as_value().eq(fifo.o.payload),
             self.about.eq(head.about),
             self.word.eq(head.data),
             self.last.eq(head.last),
@@ -114,7 +114,7 @@ class CircuitQueue(Unit):
         real = head.about.peer < spec.ports if spec.ports & (spec.ports - 1) else Const(1, 1)
         serves = Cat(self.serves, Const(1, 1))
         m.d.comb += [
-            first.eq(fifo.o_valid & head.first & ~inside & self.enable),
+            first.eq(fifo.o.valid & head.first & ~inside & self.enable),
             known.eq(selected(head.about.phase, list(serves)) & (~online | real)),
             self.unknown.eq(first & ~known),
         ]
@@ -122,17 +122,17 @@ class CircuitQueue(Unit):
             m.d.sync += inside.eq(0)
         with m.Elif(self.start):
             m.d.sync += inside.eq(1)
-        rest = fifo.o_valid & inside & ~head.first
+        rest = fifo.o.valid & inside & ~head.first
         m.d.comb += self.valid.eq(rest | self.waiting)
         useless = self.unknown
         if protocol.link:
             useless = self._judge(m, head, first, known, online)
-            m.d.comb += self.broken.eq(inside & Mux(fifo.o_valid, head.first, ~self.incoming))
+            m.d.comb += self.broken.eq(inside & Mux(fifo.o.valid, head.first, ~self.incoming))
         else:
             m.d.comb += self.waiting.eq(first & known)
         # Between packets, a flit that begins none is left over from one that has finished.
-        left_over = fifo.o_valid & ~inside & ~head.first
-        m.d.comb += fifo.o_ready.eq((self.take & self.valid) | useless | left_over)
+        left_over = fifo.o.valid & ~inside & ~head.first
+        m.d.comb += fifo.o.ready.eq((self.take & self.valid) | useless | left_over)
         return m
 
     def _judge(

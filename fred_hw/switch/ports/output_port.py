@@ -178,14 +178,14 @@ class OutputPort(Unit):
         names = ("phase", "peer")
         words = [self.data, frame.last, frame.circuit, *(frame.about[name] for name in names)]
         outs = [self.o.data, self.o.last, self.o.circuit, *(getattr(self.o, n) for n in names)]
-        queue = place(m, "queue", Fifo(width=len(Cat(words)), depth=depth))
+        queue = place(m, "queue", Fifo(shape=len(Cat(words)), depth=depth))
         m.d.comb += [
-            queue.i_valid.eq(expected),
-            queue.i_data.eq(Cat(words)),
-            queue.o_ready.eq(self.o.ready),
-            self.o.valid.eq(queue.o_valid),
-            Cat(outs).eq(queue.o_data),
-            gone.eq(queue.o_valid & self.o.ready),
+            queue.i.valid.eq(expected),
+            queue.i.payload.eq(Cat(words)),
+            queue.o.ready.eq(self.o.ready),
+            self.o.valid.eq(queue.o.valid),
+            Cat(outs).eq(queue.o.payload),
+            gone.eq(queue.o.valid & self.o.ready),
             self.given.eq(gone),
         ]
 
@@ -207,20 +207,20 @@ class OutputPort(Unit):
         # What was promised but did not come would never leave: it is sent as broken.
         m.d.sync += known.bad.eq(frame.bad | ~self.valid)
         width = spec.data_width + CRC.crc_width + frame_layout(spec).size
-        queue = place(m, "queue", Fifo(width=width, depth=depth))
+        queue = place(m, "queue", Fifo(shape=width, depth=depth))
         framer = place(m, "framer", Framer(spec=spec))
         offset = spec.data_width + CRC.crc_width
         m.d.comb += [
-            queue.i_valid.eq(valid),
-            queue.i_data[: spec.data_width].eq(flit),
-            queue.i_data[spec.data_width : offset].eq(check.crc),
-            queue.i_data[offset:].eq(known.as_value()),
-            framer.valid.eq(queue.o_valid),
-            framer.data.eq(queue.o_data[: spec.data_width]),
-            framer.crc.eq(queue.o_data[spec.data_width : offset]),
-            framer.frame.as_value().eq(queue.o_data[offset:]),
-            queue.o_ready.eq(framer.ready),
-            gone.eq(queue.o_valid & framer.ready),
+            queue.i.valid.eq(valid),
+            queue.i.payload[: spec.data_width].eq(flit),
+            queue.i.payload[spec.data_width : offset].eq(check.crc),
+            queue.i.payload[offset:].eq(known.as_value()),
+            framer.valid.eq(queue.o.valid),
+            framer.data.eq(queue.o.payload[: spec.data_width]),
+            framer.crc.eq(queue.o.payload[spec.data_width : offset]),
+            framer.frame.as_value().eq(queue.o.payload[offset:]),
+            queue.o.ready.eq(framer.ready),
+            gone.eq(queue.o.valid & framer.ready),
             self.given.eq(gone),
             framer.synced.eq(self.synced),
             framer.limit.eq(self.limit),

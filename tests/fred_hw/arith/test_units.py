@@ -1,6 +1,4 @@
 """Contracts of the arithmetic units: refusals, names, latency, throughput."""
-# Amaranth has no types.
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false
 
 from collections.abc import Callable
 

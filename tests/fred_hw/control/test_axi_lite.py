@@ -1,8 +1,5 @@
 """Contract of fred_hw.control.axi_lite, cycle by cycle, in Amaranth's simulator."""
 
-# Amaranth has no types.
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false
-
 from collections.abc import Awaitable, Callable
 from typing import Any
 

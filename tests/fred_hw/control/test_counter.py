@@ -1,15 +1,34 @@
 """Tests of fred_hw.control.counter, in Amaranth's simulator."""
 
-# Amaranth has no types.
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false
-
 import random
 from typing import Any
 
 import pytest
-from amaranth.sim import Simulator
 
 from fred_hw.control.counter import SaturatingCounter
+from tests.fred_hw.simulation import simulate, trace
+
+
+@pytest.mark.parametrize(
+    ("parameters", "kind", "text"),
+    [
+        ({"sources": 0, "width": 4}, ValueError, "sources must be 1 or more, not 0"),
+        ({"sources": True, "width": 4}, TypeError, "sources must be an integer, not True"),
+        ({"sources": 1, "width": 0}, ValueError, "width must be 1 or more, not 0"),
+        ({"sources": 5, "width": 2}, ValueError, "width must be 3 or more, not 2"),
+        ({"sources": 5, "width": None}, TypeError, "width must be an integer, not None"),
+    ],
+)
+def test_bad_parameters_are_refused(
+    parameters: dict[str, Any], kind: type[Exception], text: str
+) -> None:
+    with pytest.raises(kind, match=f"^SaturatingCounter {text}$"):
+        SaturatingCounter(**parameters)
+
+
+def test_latency_is_two_cycles_from_an_event_and_one_from_clear() -> None:
+    cycles = [{"events": 0b101}, {}, {}, {"clear": 1}, {}]
+    assert trace(SaturatingCounter(sources=3, width=4), cycles, ["count"]) == [0, 0, 2, 2, 0]
 
 
 @pytest.mark.parametrize(("sources", "width"), [(1, 1), (1, 4), (5, 4), (12, 9)])
@@ -30,8 +49,5 @@ def test_counts_every_source_up_to_the_largest_value(sources: int, width: int) -
             assert ctx.get(dut.count) == want
             most += want == (1 << width) - 1
 
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-9)
-    simulator.add_testbench(bench)
-    simulator.run()
+    simulate(dut, bench)
     assert most > 100

@@ -1,8 +1,5 @@
 """Every setting of every micro-switch does what its contract says, in Amaranth's simulator."""
 
-# Amaranth has no types.
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,8 +1,5 @@
 """Tests of fred_hw.switch.unicast_router, against a model that tries every path."""
 
-# Amaranth has no types.
-# pyright: reportAttributeAccessIssue=false, reportArgumentType=false
-
 import random
 import re
 from collections import deque

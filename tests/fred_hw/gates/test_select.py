@@ -1,0 +1,89 @@
+"""Tests of fred_hw.gates.select: every input of a few bits."""
+
+from collections.abc import Callable
+from itertools import product
+
+import pytest
+from amaranth.hdl import Const, Module, Value
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.gates.select import (
+    any_of,
+    first_of,
+    gated,
+    one_hot_mux,
+    round_robin,
+    selected,
+)
+from fred_hw.unit import Unit
+from tests.fred_hw.simulation import trace
+
+WIDTH = 5
+
+
+class Gates(Unit):
+    """Whatever a function makes of two inputs."""
+
+    unit_name, clocked = "gates", False
+
+    def __init__(self, function: Callable[[Module, Value, Value], Value]) -> None:
+        self.function = function
+        super().__init__({"a": In(WIDTH), "b": In(WIDTH), "o": Out(8)})
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        m.d.comb += self.o.eq(self.function(m, self.a, self.b))
+        return m
+
+
+def outputs(function: Callable[[Module, Value, Value], Value]) -> dict[tuple[int, int], int]:
+    """Return the output for every pair of inputs."""
+    pairs = list(product(range(1 << WIDTH), repeat=2))
+    seen = trace(Gates(function), [{"a": a, "b": b} for a, b in pairs], ["o"])
+    return dict(zip(pairs, seen, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("function", "want"),
+    [
+        (lambda m, a, b: any_of([a, b]), lambda a, b: a | b),
+        (lambda m, a, b: gated(a, b[0]), lambda a, b: a * (b & 1)),
+        (lambda m, a, b: gated(a[2], b[0]), lambda a, b: a >> 2 & b & 1),
+        (lambda m, a, b: first_of(a), lambda a, b: a & -a),
+        (
+            lambda m, a, b: selected(a, [b, Const(7), b[:2]]),
+            lambda a, b: [b, 7, b & 3][a] if a < 3 else 0,
+        ),
+    ],
+    ids=["any_of", "gated", "gated_bit", "first_of", "selected"],
+)
+def test_gates(
+    function: Callable[[Module, Value, Value], Value], want: Callable[[int, int], int]
+) -> None:
+    assert outputs(function) == {(a, b): want(a, b) for a, b in outputs(function)}
+
+
+def test_one_hot_mux_gives_the_value_of_the_set_bit() -> None:
+    got = outputs(lambda m, a, b: one_hot_mux(a, [Const(17 * n + 1) for n in range(WIDTH)]))
+    assert all(got[0, b] == 0 for b in range(1 << WIDTH))
+    assert all(got[1 << n, 0] == 17 * n + 1 for n in range(WIDTH))
+
+
+def test_round_robin_goes_on_behind_the_last_one() -> None:
+    got = outputs(lambda m, a, b: round_robin(m, "turn", a, b))
+    for choices in range(1 << WIDTH):
+        for last in range(WIDTH):
+            order = [(last + 1 + n) % WIDTH for n in range(WIDTH)]
+            want = next((1 << n for n in order if choices >> n & 1), 0)
+            assert got[choices, 1 << last] == want
+        assert got[choices, 0] == choices & -choices
+
+
+def test_round_robin_is_fair() -> None:
+    """A source that asks in every cycle is served once in as many turns as there are sources."""
+    got = outputs(lambda m, a, b: round_robin(m, "turn", a, b))
+    last, granted = 0, []
+    for _ in range(3 * WIDTH):
+        last = got[(1 << WIDTH) - 1, last]
+        granted.append(last)
+    assert granted == [1 << n for n in range(WIDTH)] * 3
