@@ -1,0 +1,147 @@
+"""Every command of the pages does what the page says; a new one is found by itself."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from fred_cli.main import cli, main
+
+from .pages import PAGES, ROOT, Shown, commands, inline
+
+PLACEHOLDERS = {"SPEC": "small-4", "PRESET": "small-4"}
+FLOWS = "- {inputs: [0, 1], outputs: [2, 3]}\n"
+ELSEWHERE = {"sim", "characterize", "section"}
+"""Only read here, as other tests run them to the end; `section` is reproduce with a section."""
+SMALLER = {
+    "compare": ["--topology", "fred-d", "--workload", "resnet-152"],
+    "estimate": [],
+    "report": [],
+    "reproduce": ["--section", "wafer"],
+    "strategies": ["--topology", "fred-d", "--least-npus", "20"],
+    "switch": ["--set", "lanes=1"],
+}
+"""Commands that take long, and what makes them smaller; `switch` is gen of a whole switch."""
+
+
+def arguments(command: str) -> list[str]:
+    words = [PLACEHOLDERS.get(word, word) for word in shlex.split(command)]
+    return [words[0].removeprefix(".venv/bin/"), *words[1:]]
+
+
+def kind(command: str) -> str:
+    """Return what `ELSEWHERE` and `SMALLER` call a command."""
+    words = arguments(command)
+    special = {("gen", "switch"): "switch", ("reproduce", "--section"): "section"}
+    return next((name for pair, name in special.items() if {*pair} <= {*words}), words[1])
+
+
+def shown() -> dict[Shown, str]:
+    """Return the commands of all pages, each once, with the page that shows it first."""
+    found: dict[tuple[str, ...], tuple[Shown, str]] = {}
+    for page in PAGES:
+        for one in commands(page):
+            found.setdefault(tuple(arguments(one.command)), (one, page))
+    return dict(found.values())
+
+
+def cases(program: str, run: bool = False) -> list[Any]:
+    """Return the commands of a program; of those to run, the long ones are marked slow."""
+    return [
+        pytest.param(
+            one,
+            id=f"{Path(page).stem}: {one.command}",
+            marks=[pytest.mark.slow] if run and kind(one.command) in SMALLER else [],
+        )
+        for one, page in shown().items()
+        if arguments(one.command)[0] == program and not (run and kind(one.command) in ELSEWHERE)
+    ]
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder to run in: examples to read, and nothing that a command could spoil."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (tmp_path / "FLOWS").write_text(FLOWS)
+    (tmp_path / "docs").mkdir()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_every_command_is_of_a_program_that_is_tested() -> None:
+    known = {"fred", "make", "python", "pytest", "fusesoc"}
+    assert {arguments(one.command)[0] for one in shown()} <= known
+    assert len(shown()) > 20
+
+
+@pytest.mark.parametrize("one", cases("fred"))
+def test_command_is_understood(one: Shown) -> None:
+    with cli.make_context("fred", arguments(one.command)[1:]) as context:
+        name, command, rest = cli.resolve_command(context, arguments(one.command)[1:])
+        assert name is not None and command is not None
+        command.make_context(name, rest, parent=context)
+
+
+@pytest.mark.parametrize("one", cases("fred", run=True))
+def test_command_does_what_is_shown(
+    one: Shown, place: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    smaller = SMALLER.get(kind(one.command), []) if one.output is None else []
+    monkeypatch.setattr(sys, "argv", [*arguments(one.command), *smaller])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    said = capfd.readouterr()
+    assert ended.value.code == one.status, said.err
+    assert one.output is None or said.out == one.output
+    for path in (place / "docs").iterdir():
+        assert path.read_text() == (ROOT / "docs" / path.name).read_text(), "committed and stale"
+
+
+@pytest.mark.parametrize("one", cases("python"))
+def test_module_runs(one: Shown, place: Path) -> None:
+    command = [sys.executable, *arguments(one.command)[1:]]
+    said = subprocess.run(
+        command, cwd=place, env={"PYTHONPATH": str(ROOT)}, capture_output=True, check=False
+    )
+    assert said.returncode == 0, said.stderr
+    assert said.stdout
+
+
+def test_files_of_tests_exist() -> None:
+    paths = [
+        word
+        for one in shown()
+        if arguments(one.command)[0] == "pytest"
+        for word in arguments(one.command)[1:]
+        if not word.startswith("-")
+    ]
+    assert paths and [path for path in paths if not (ROOT / path).exists()] == []
+
+
+def test_targets_of_make_exist() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+    named = {arguments(one.command)[1] for one in shown() if one.command.startswith("make ")}
+    assert named and named <= targets
+
+
+def test_names_of_commands_and_options_exist() -> None:
+    options = {
+        option
+        for command in cli.commands.values()
+        for parameter in command.params
+        if isinstance(parameter, click.Option)
+        for option in (*parameter.opts, *parameter.secondary_opts)
+    }
+    named = {text.split()[0] for page in PAGES for text in inline(page) if text.startswith("--")}
+    assert named and named - {"--help"} <= options
+    names = {found[1] for page in PAGES for text in inline(page) if (found := _NAME.match(text))}
+    assert names and names <= set(cli.commands)
+
+
+_NAME = re.compile(r"fred ([a-z]+)$")

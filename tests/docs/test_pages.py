@@ -1,0 +1,100 @@
+"""What the pages link to, name and show exists, and their Python prints what they say."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from pkgutil import resolve_name
+
+import pytest
+
+from perfmodel.workloads.workload import load_workload
+
+from .pages import PAGES, ROOT, blocks, inline, prose
+
+PACKAGES = ("fred_hw", "gen", "testbench", "perfmodel", "fred_cli")
+ROOMS = (*PACKAGES, "tests", "docs", "examples", "scripts")
+PYTHON = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))]
+RUN = [page for page in PAGES if blocks(page, "python")]
+
+
+def slug(heading: str) -> str:
+    """Return the anchor of a heading, as repository hosts make it."""
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page: str) -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)\s]+)\)", prose(page)):
+        path, _, anchor = target.partition("#")
+        meant = (ROOT / page).parent / path if path else ROOT / page
+        assert meant.exists(), target
+        if anchor:
+            headings = re.findall(r"^#+ (.*)$", meant.read_text(), re.MULTILINE)
+            assert anchor in map(slug, headings), target
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_paths_and_modules_exist(page: str) -> None:
+    for text in inline(page):
+        if re.match(rf"({'|'.join(ROOMS)})/[\w./*-]*$", text):
+            assert list(ROOT.glob(text.rstrip("/"))), text
+        elif found := re.match(rf"((?:{'|'.join(PACKAGES)})(?:\.\w+)+)\b", text):
+            assert exists(found[1]), text
+
+
+def exists(dotted: str) -> bool:
+    """Return whether there is such a module, or such a name in one."""
+    try:
+        resolve_name(dotted)
+    except (ImportError, AttributeError):
+        return False
+    return True
+
+
+def test_pages_named_in_code_exist() -> None:
+    named = {
+        name for path in PYTHON for name in re.findall(r"\bdocs/[\w./-]+\.md\b", path.read_text())
+    }
+    assert named and [name for name in sorted(named) if not (ROOT / name).exists()] == []
+
+
+def test_every_page_can_be_found_from_the_readme() -> None:
+    found, new = set[Path](), [ROOT / "README.md"]
+    while new:
+        page = new.pop()
+        found.add(page)
+        links = re.findall(r"\]\((?!https?:)([^)#\s]+\.md)", page.read_text())
+        new += [one for link in links if (one := (page.parent / link).resolve()) not in found]
+    decisions = {path for path in map(ROOT.joinpath, PAGES) if path.parent.name == "decisions"}
+    assert set(map(ROOT.joinpath, PAGES)) - found - decisions - {ROOT / "CHANGELOG.md"} == set()
+
+
+@pytest.mark.parametrize("page", RUN)
+def test_python_prints_what_the_page_says(page: str, tmp_path: Path) -> None:
+    """The blocks of a page are one program; what it prints follows each, as text or `prints`."""
+    program, said = [], []
+    for block in blocks(page, "python"):
+        program.append(block.text)
+        found = re.match(r"\n+prints `(.*?)`|\n+```text\n(.*?)```", block.after, re.DOTALL)
+        if found:
+            said.append(found[1] + "\n" if found[1] else found[2])
+    assert said
+    ran = subprocess.run(
+        [sys.executable, "-c", "\n".join(program)],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.stderr == ""
+    assert ran.stdout == "".join(said)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_yaml_is_a_workload(page: str, tmp_path: Path) -> None:
+    for number, block in enumerate(blocks(page, "yaml")):
+        path = tmp_path / f"block-{number}.yaml"
+        path.write_text(block.text)
+        assert load_workload(str(path)).samples_per_replica
