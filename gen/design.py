@@ -14,9 +14,10 @@ from fred_hw.compiler.configuration import layout, microswitch_counts
 from fred_hw.control.phase_entry import phase_fields, phases_that_fit
 from fred_hw.control.switch_map import switch_map
 from fred_hw.datapath.interconnect import Interconnect, latency_cycles
+from fred_hw.link.packet_stream import PACKET_FIELDS
 from fred_hw.protocol import CIRCUITS, HEADER_BITS, KINDS
 from fred_hw.spec import SwitchSpec
-from fred_hw.switch.switch import BARE_USER, Switch, added_cycles
+from fred_hw.switch.switch import Switch, added_cycles
 from fred_hw.unit import Unit
 
 from .companions import core_file, lint_waivers, timing_constraints
@@ -116,7 +117,7 @@ class Design:
         """Return what the manifest of a switch has beside: streams, entries and registers."""
         protocol = self.spec.protocol
         fields = protocol.fields(self.spec.ports)
-        used = fields if protocol.link else {name: fields[name] for name in BARE_USER}
+        used = fields if protocol.link else {name: fields[name] for name in PACKET_FIELDS}
         return {
             "streams": {
                 "slave": "s<k>_axis",

@@ -1,26 +1,24 @@
 """A neighbour's end of a link, with a flow out and a flow in on each data circuit."""
 
 from amaranth.hdl import Cat, Module, Signal
-from amaranth.lib import data
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Member, Out
 
 from fred_hw.gates.select import first_of, one_hot_mux
 from fred_hw.link.deframer import Deframer
-from fred_hw.link.flit import CRC
-from fred_hw.link.message import Message
-from fred_hw.protocol import DATA_CIRCUITS, HEADER_BITS
+from fred_hw.link.packet_stream import PayloadStream, payload_signature
+from fred_hw.link.sizes import check_spec, sized_name
+from fred_hw.protocol import CRC_BITS, DATA_CIRCUITS, HEADER_BITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, place
 
 from .flow_receiver import FlowReceiver
 from .flow_sender import FlowSender
-from .payload import PayloadStream, payload_signature
 from .transmitter import Transmitter
 
 __all__ = ["Endpoint"]
 
 COUNT = len(DATA_CIRCUITS)
-MESSAGE = ("kind", "phase", "peer", "sequence")
 
 
 class Endpoint(Unit):
@@ -37,14 +35,14 @@ class Endpoint(Unit):
 
     Members
     -------
-    s_axis_tdata, tvalid, tready, tlast, tuser : In, In(1), Out(1), In(1), In
+    s_axis_tdata, tvalid, tready, tlast, tuser : In(data_width), In(1), Out(1), In(1), In(80)
         Flits from the link, see docs/protocol.md. ``tready`` is always high, and ``tlast``, which
         the header says too, is not looked at.
-    m_axis_tdata, tvalid, tready, tlast, tuser : Out, Out(1), In(1), Out(1), Out
+    m_axis_tdata, tvalid, tready, tlast, tuser : Out(data_width), Out(1), In(1), Out(1), Out(80)
         Flits to the link.
-    send : In(payload stream).array(3)
+    send : In(payload_signature(spec)).array(3)
         Packets of each circuit to send.
-    send_phase, send_peer : In of 3 each
+    send_phase, send_peer : In(ArrayLayout(phase, 3)), In(ArrayLayout(peer, 3))
         Their flows: phase, and at the default index the destination. Constant while ``idle`` of
         the circuit is low.
     send_clear : In(3)
@@ -52,9 +50,9 @@ class Endpoint(Unit):
         with no flit offered, and not in the cycle in which the flow changes.
     idle : Out(3)
         Whether all packets taken are acknowledged.
-    receive : Out(payload stream).array(3)
+    receive : Out(payload_signature(spec)).array(3)
         Packets received on each circuit.
-    receive_phase, receive_peer : In of 3 each
+    receive_phase, receive_peer : In(ArrayLayout(phase, 3)), In(ArrayLayout(peer, 3))
         Their flows: phase, and at the default index the source. They change only when all that is
         wanted of the flow has come.
     receive_clear : In(3)
@@ -106,109 +104,89 @@ class Endpoint(Unit):
     overflow: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
-        if not spec.protocol.link:
-            raise ValueError("protocol.link must be True for Endpoint, not False")
-        self.spec = spec
-        self.unit_name = f"endpoint_w{spec.data_width}_p{spec.ports}_{spec.protocol.suffix}"
+        self.spec = check_spec("Endpoint", spec)
+        self.unit_name = sized_name("endpoint", spec)
         fields = spec.protocol.fields(spec.ports)
         phase, peer = (data.ArrayLayout(fields[name], COUNT) for name in ("phase", "peer"))
-        user = HEADER_BITS + CRC.crc_width
-        super().__init__(
-            {
-                "s_axis_tdata": In(spec.data_width),
-                "s_axis_tvalid": In(1),
-                "s_axis_tready": Out(1),
-                "s_axis_tlast": In(1),
-                "s_axis_tuser": In(user),
-                "m_axis_tdata": Out(spec.data_width),
-                "m_axis_tvalid": Out(1),
-                "m_axis_tready": In(1),
-                "m_axis_tlast": Out(1),
-                "m_axis_tuser": Out(user),
-                "send": In(payload_signature(spec)).array(COUNT),
-                "send_phase": In(phase),
-                "send_peer": In(peer),
-                "send_clear": In(COUNT),
-                "idle": Out(COUNT),
-                "receive": Out(payload_signature(spec)).array(COUNT),
-                "receive_phase": In(phase),
-                "receive_peer": In(peer),
-                "receive_clear": In(COUNT),
-                "gone_back": Out(COUNT),
-                "dropped": Out(1),
-                "unknown": Out(1),
-                "kind_error": Out(1),
-                "length_error": Out(1),
-                "overflow": Out(1),
+        members: dict[str, Member] = {}
+        for side, forth, back in (("s", In, Out), ("m", Out, In)):
+            members |= {
+                f"{side}_axis_tdata": forth(spec.data_width),
+                f"{side}_axis_tvalid": forth(1),
+                f"{side}_axis_tready": back(1),
+                f"{side}_axis_tlast": forth(1),
+                f"{side}_axis_tuser": forth(HEADER_BITS + CRC_BITS),
             }
-        )
+        for name, flow in (("send", In), ("receive", Out)):
+            members |= {
+                name: flow(payload_signature(spec)).array(COUNT),
+                f"{name}_phase": In(phase),
+                f"{name}_peer": In(peer),
+                f"{name}_clear": In(COUNT),
+            }
+        members |= {"idle": Out(COUNT), "gone_back": Out(COUNT)}
+        strobes = ("dropped", "unknown", "kind_error", "length_error", "overflow")
+        super().__init__(members | {name: Out(1) for name in strobes})
 
     def build(self, platform: object) -> Module:
         m = Module()
         deframer = place(m, "deframer", Deframer(spec=self.spec))
         transmitter = place(m, "transmitter", Transmitter(spec=self.spec))
+        wiring.connect(m, deframer.credit, transmitter.credit)
+        flit = transmitter.o.payload
         m.d.comb += [
             self.s_axis_tready.eq(1),
             deframer.i.valid.eq(self.s_axis_tvalid),
             deframer.i.data.eq(self.s_axis_tdata),
             Cat(deframer.i.header.as_value(), deframer.i.crc).eq(self.s_axis_tuser),
             self.m_axis_tvalid.eq(transmitter.o.valid),
-            self.m_axis_tdata.eq(transmitter.o.data),
-            self.m_axis_tlast.eq(transmitter.o.last),
-            self.m_axis_tuser.eq(Cat(transmitter.o.header.as_value(), transmitter.o.crc)),
+            self.m_axis_tdata.eq(flit.data),
+            self.m_axis_tlast.eq(flit.last),
+            self.m_axis_tuser.eq(Cat(flit.header.as_value(), flit.crc)),
             transmitter.o.ready.eq(self.m_axis_tready),
-            *(
-                getattr(transmitter, name).eq(getattr(deframer, name))
-                for name in ("granted", "granted_circuit", "granted_limit", "limit", "synced")
-            ),
-            *(
-                getattr(self, name).eq(getattr(deframer, name))
-                for name in ("dropped", "kind_error", "length_error", "overflow")
-            ),
+            self.dropped.eq(deframer.dropped),
+            self.kind_error.eq(deframer.kind_error),
+            self.length_error.eq(deframer.length_error),
+            self.overflow.eq(deframer.overflow),
         ]
-        self._senders(m, deframer, transmitter)
-        receivers = self._receivers(m, deframer)
-        self._reply(m, receivers, transmitter)
+        self._send(m, deframer, transmitter)
+        self._reply(m, self._receive(m, deframer), transmitter)
         return m
 
-    def _senders(self, m: Module, deframer: Deframer, transmitter: Transmitter) -> None:
+    def _send(self, m: Module, deframer: Deframer, transmitter: Transmitter) -> None:
+        """Place the source of each circuit's flow."""
         for k, name in enumerate(DATA_CIRCUITS):
             sender = place(m, f"send_{name}", FlowSender(spec=self.spec))
-            _connect(m, sender.i, self.send[k])
-            _tell(m, sender.message, deframer.message)
+            wiring.connect(m, wiring.flipped(self.send[k]), sender.i)
+            wiring.connect(m, deframer.message, sender.message)
+            wiring.connect(m, sender.o, transmitter.i[k])
             m.d.comb += [
                 sender.phase.eq(self.send_phase[k]),
                 sender.peer.eq(self.send_peer[k]),
                 sender.clear.eq(self.send_clear[k]),
-                sender.take.eq(transmitter.take[k]),
-                transmitter.waiting[k].eq(sender.waiting),
-                transmitter.ends[k].eq(sender.ends),
-                *(
-                    getattr(transmitter.flit[k], part).eq(getattr(sender.o, part))
-                    for part in ("data", "about", "index", "last")
-                ),
                 self.idle[k].eq(sender.idle),
-                self.gone_back[k].eq(sender.gone_back),
+                self.gone_back[k].eq(sender.retransmit),
             ]
 
-    def _receivers(self, m: Module, deframer: Deframer) -> list[FlowReceiver]:
+    def _receive(self, m: Module, deframer: Deframer) -> list[FlowReceiver]:
+        """Place the destination of each circuit's flow."""
         receivers: list[FlowReceiver] = []
         # A packet breaks when a flit is dropped, and no more flits may come of it from then on.
         dropped, incoming = Signal(), Signal(COUNT)
-        m.d.sync += [dropped.eq(deframer.dropped), incoming.eq(deframer.incoming)]
+        m.d.sync += [
+            dropped.eq(deframer.dropped),
+            incoming.eq(Cat(arrival.incoming for arrival in deframer.o)),
+        ]
         for k, name in enumerate(DATA_CIRCUITS):
             receiver = place(m, f"receive_{name}", FlowReceiver(spec=self.spec))
-            _connect(m, self.receive[k], receiver.o)
-            _tell(m, receiver.ask, deframer.message)
+            wiring.connect(m, deframer.o[k], receiver.i)
+            wiring.connect(m, deframer.message, receiver.ask)
+            wiring.connect(m, receiver.o, wiring.flipped(self.receive[k]))
             m.d.comb += [
                 receiver.phase.eq(self.receive_phase[k]),
                 receiver.peer.eq(self.receive_peer[k]),
                 receiver.clear.eq(self.receive_clear[k]),
-                receiver.valid.eq(deframer.valid[k]),
-                receiver.word.eq(deframer.word),
-                receiver.broken.eq(dropped & incoming[k] & ~deframer.incoming[k]),
-                deframer.ready[k].eq(receiver.ready),
-                deframer.used[k].eq(receiver.used),
+                receiver.broken.eq(dropped & incoming[k] & ~deframer.o[k].incoming),
             ]
             receivers.append(receiver)
         m.d.comb += self.unknown.eq(Cat(receiver.unknown for receiver in receivers).any())
@@ -218,33 +196,15 @@ class Endpoint(Unit):
         """Offer one message after the other, the most urgent circuit's first."""
         message, offers, taken = transmitter.message, Signal(COUNT), Signal(COUNT)
         valid, load = Signal(), Signal()
+        held = Signal(message.payload.shape(), reset_less=True)
         m.d.comb += [
             offers.eq(Cat(receiver.message.valid for receiver in receivers)),
-            load.eq(~valid | transmitter.message_ready),
+            load.eq(~valid | message.ready),
             taken.eq(first_of(offers) & load.replicate(COUNT)),
             message.valid.eq(valid),
+            message.payload.eq(held),
+            *(receiver.message_ready.eq(taken[k]) for k, receiver in enumerate(receivers)),
         ]
-        for k, receiver in enumerate(receivers):
-            m.d.comb += receiver.message_ready.eq(taken[k])
         with m.If(load):
-            m.d.sync += valid.eq(offers.any())
-        for name in MESSAGE:
-            held = Signal.like(getattr(message, name), reset_less=True)
-            m.d.comb += getattr(message, name).eq(held)
-            with m.If(load):
-                parts = [getattr(receiver.message, name) for receiver in receivers]
-                m.d.sync += held.eq(one_hot_mux(taken, parts))
-
-
-def _connect(m: Module, target: PayloadStream, source: PayloadStream) -> None:
-    m.d.comb += [
-        target.valid.eq(source.valid),
-        target.data.eq(source.data),
-        target.last.eq(source.last),
-        source.ready.eq(target.ready),
-    ]
-
-
-def _tell(m: Module, target: Message, source: Message) -> None:
-    for name in ("valid", *MESSAGE):
-        m.d.comb += getattr(target, name).eq(getattr(source, name))
+            said = [receiver.message.payload for receiver in receivers]
+            m.d.sync += [valid.eq(offers.any()), held.eq(one_hot_mux(taken, said))]

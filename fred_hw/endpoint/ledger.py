@@ -1,11 +1,12 @@
 """Numbers of flows that take turns on a circuit."""
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Module, Signal
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import selected
-from fred_hw.link.descriptor import key_bits
+from fred_hw.link.descriptor import flow_key, key_bits
+from fred_hw.link.sizes import check_spec
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit
 
@@ -22,7 +23,7 @@ class Ledger(Unit):
 
     Members
     -------
-    phase, peer : In
+    phase, peer : In(phase), In(peer)
         The flow that has its turn.
     changed : Out(1)
         It is another than in the cycle before.
@@ -32,8 +33,10 @@ class Ledger(Unit):
         Write the number of the flow of the cycle before.
     clear : In(1)
         Forget that.
-    other_phase, other_peer, other_stored, other_known : In, In, Out, Out(1)
-        Another flow, its number, and whether one was written.
+    other_phase, other_peer : In(phase), In(peer)
+        Another flow.
+    other_stored, other_known : Out(sequence), Out(1)
+        Its number, 0 if none was written, and whether one was.
 
     Timing
     ------
@@ -56,7 +59,7 @@ class Ledger(Unit):
     other_known: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = spec
+        self.spec = check_spec("Ledger", spec)
         self.unit_name = f"ledger_p{spec.ports}_{spec.protocol.suffix}"
         fields = spec.protocol.fields(spec.ports)
         flow = {"phase": In(fields["phase"]), "peer": In(fields["peer"])}
@@ -85,8 +88,8 @@ class Ledger(Unit):
         )
         known, mine = Signal(count), Signal(count)
         m.d.comb += [
-            key.eq(self._key(self.phase, self.peer)),
-            other.eq(self._key(self.other_phase, self.other_peer)),
+            key.eq(flow_key(self.spec, self.phase, self.peer)),
+            other.eq(flow_key(self.spec, self.other_phase, self.other_peer)),
             self.changed.eq(key != held),
             mine.eq(1 << held),
             write.addr.eq(held),
@@ -109,7 +112,3 @@ class Ledger(Unit):
                 stored.eq(read.data & there.replicate(len(stored))),
             ]
         return m
-
-    def _key(self, phase: Value, peer: Value) -> Value:
-        online = self.spec.protocol.online
-        return Mux(phase == online, online + peer, phase)

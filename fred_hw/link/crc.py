@@ -3,14 +3,24 @@
 from collections.abc import Sequence
 
 from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.lib.crc import Algorithm
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.protocol import HEADER_BITS
+from fred_hw.checks import check_int
+from fred_hw.protocol import CRC_BITS, CRC_POLYNOMIAL, HEADER_BITS
 from fred_hw.unit import Unit
 
-from .flit import CRC
+__all__ = ["CRC", "FlitCrc", "crc_masks"]
 
-__all__ = ["FlitCrc", "crc_masks"]
+CRC = Algorithm(
+    crc_width=CRC_BITS,
+    polynomial=CRC_POLYNOMIAL,
+    initial_crc=(1 << CRC_BITS) - 1,
+    reflect_input=True,
+    reflect_output=True,
+    xor_output=(1 << CRC_BITS) - 1,
+)
+"""The CRC of flits, as Amaranth describes it."""
 
 
 def crc_masks(width: int) -> tuple[Sequence[int], int]:
@@ -24,11 +34,11 @@ def crc_masks(width: int) -> tuple[Sequence[int], int]:
     width : int
         Bits of the word, a multiple of 8.
     """
-    reflected = int(f"{CRC.polynomial:0{CRC.crc_width}b}"[::-1], 2)
-    masks = [0] * CRC.crc_width
+    reflected = int(f"{CRC_POLYNOMIAL:0{CRC_BITS}b}"[::-1], 2)
+    masks = [0] * CRC_BITS
     state = reflected  # of a word with its last bit set alone
     for bit in reversed(range(width)):
-        for place in range(CRC.crc_width):
+        for place in range(CRC_BITS):
             masks[place] |= (state >> place & 1) << bit
         state = state >> 1 ^ (reflected if state & 1 else 0)
     zero = CRC(data_width=8).compute(bytes(width // 8))
@@ -55,10 +65,17 @@ class FlitCrc(Unit):
 
     Timing
     ------
-    Latency : 1 cycle.
+    Latency : 1 cycle, from ``word`` to ``crc``.
     Throughput : one flit per cycle.
     Paths : none.
     Reset : none; a CRC means something a cycle after its word.
+
+    Raises
+    ------
+    TypeError
+        ``data_width`` is no integer.
+    ValueError
+        ``data_width`` is no multiple of 8, or below 8.
     """
 
     word: Signal
@@ -67,15 +84,17 @@ class FlitCrc(Unit):
     resettable = False
 
     def __init__(self, *, data_width: int) -> None:
-        self.data_width = data_width
+        self.data_width = check_int("FlitCrc data_width", data_width, minimum=8)
+        if data_width % 8:
+            raise ValueError(f"FlitCrc data_width must be a multiple of 8, not {data_width}")
         self.unit_name = f"flit_crc_w{data_width}"
-        super().__init__({"word": In(HEADER_BITS + data_width), "crc": Out(CRC.crc_width)})
+        super().__init__({"word": In(HEADER_BITS + data_width), "crc": Out(CRC_BITS)})
 
     def build(self, platform: object) -> Module:
         m = Module()
         masks, zero = crc_masks(len(self.word))
         parities = Cat((self.word & Const(mask, len(self.word))).xor() for mask in masks)
-        register = Signal(CRC.crc_width, reset_less=True)
+        register = Signal(CRC_BITS, reset_less=True)
         m.d.sync += register.eq(parities ^ zero)
         m.d.comb += self.crc.eq(register)
         return m

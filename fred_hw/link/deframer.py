@@ -1,20 +1,24 @@
 """Receiving side of a port with the link layer: checked flits, credits, control messages."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import data
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import selected
-from fred_hw.protocol import CONTROL, DATA_CIRCUITS, KINDS
+from fred_hw.protocol import CONTROL, DATA_CIRCUITS, Kind
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, place
 
-from .crc import FlitCrc
-from .descriptor import queued_layout
-from .header import flit_link_signature, header_layout
-from .message import message_signature
+from .arrival import Arrival, arrival_signature
+from .credits import Credits, credit_signature
+from .flit import LinkFlit, link_flit_signature
+from .flit_check import FlitCheck
+from .message import Message, message_signature
+from .sizes import check_spec, sized_name
 
 __all__ = ["Deframer"]
+
+COUNT = len(DATA_CIRCUITS)
 
 
 class Deframer(Unit):
@@ -25,26 +29,18 @@ class Deframer(Unit):
     Parameters
     ----------
     spec : SwitchSpec
-        Sizes.
+        Sizes; with the link layer.
 
     Members
     -------
-    i : In(link flit)
+    i : In(link_flit_signature(spec))
         The link.
-    valid, ready, word : Out(3), In(3), Out(queued)
-        A flit for one of the data circuits; one that is not ready loses it.
-    incoming : Out(3)
-        Whether more flits may come of the packet of each circuit whose flit came last.
-    used : In(3 counts)
-        Flits in each queue.
-    message : Out(message)
+    o : Out(arrival_signature(spec)).array(3)
+        Flits of each data circuit; one whose queue is not ready is lost.
+    message : Out(message_signature(spec))
         Ack, nack or ask.
-    granted, granted_circuit, granted_limit : Out
-        High for a cycle when the neighbour tells the limit of a circuit.
-    limit : Out(3 tickets)
-        Limits to tell the neighbour.
-    synced : Out(3)
-        High for a cycle when the neighbour wants to know a limit.
+    credit : Out(credit_signature(spec))
+        What the neighbour grants, and what to tell it.
     dropped, came : Out(1)
         High for a cycle per flit with a wrong CRC, or that does not go on its packet; per other
         data flit.
@@ -54,87 +50,111 @@ class Deframer(Unit):
 
     Timing
     ------
-    Latency : 1 cycle.
+    Latency : 1 cycle from ``i`` to ``o``, ``message`` and ``credit.grant``, 2 to
+        ``credit.here.limit``.
     Throughput : one flit per cycle.
-    Paths : ``ready`` to ``dropped``.
+    Paths : ``o.ready`` to ``came`` and ``overflow``.
     Reset : forgets the packet that comes in and all tickets.
     """
 
+    i: LinkFlit
+    o: list[Arrival]
+    message: Message
+    credit: Credits
+    dropped: Signal
+    came: Signal
+    kind_error: Signal
+    length_error: Signal
+    overflow: Signal
+
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = spec
-        protocol, count = spec.protocol, len(DATA_CIRCUITS)
-        fields = protocol.fields(spec.ports)
-        self.unit_name = f"deframer_w{spec.data_width}_p{spec.ports}_{protocol.suffix}"
+        self.spec = check_spec("Deframer", spec)
+        self.unit_name = sized_name("deframer", spec)
+        names = ("dropped", "came", "kind_error", "length_error", "overflow")
         super().__init__(
             {
-                "i": In(flit_link_signature(spec)),
-                "valid": Out(count),
-                "ready": In(count),
-                "word": Out(queued_layout(spec)),
-                "incoming": Out(count),
-                "used": In(data.ArrayLayout((protocol.buffer_flits).bit_length(), count)),
+                "i": In(link_flit_signature(spec)),
+                "o": Out(arrival_signature(spec)).array(COUNT),
                 "message": Out(message_signature(spec)),
-                "granted": Out(1),
-                "granted_circuit": Out(2),
-                "granted_limit": Out(fields["ticket"]),
-                "limit": Out(data.ArrayLayout(fields["ticket"], count)),
-                "synced": Out(count),
-                "dropped": Out(1),
-                "came": Out(1),
-                "kind_error": Out(1),
-                "length_error": Out(1),
-                "overflow": Out(1),
+                "credit": Out(credit_signature(spec)),
+                **{name: Out(1) for name in names},
             }
         )
 
     def build(self, platform: object) -> Module:
         m = Module()
+        check = place(m, "check", FlitCheck(spec=self.spec))
+        wiring.connect(m, wiring.flipped(self.i), check.i)
+        wanted, sync = self._sort(m, check.good, check.header)
+        next_index = Signal.like(check.header.index)
+        begins = self._limits(m, check.header, wanted, sync, next_index)
+        misfit = self._join(m, check.header, wanted, begins, next_index)
+        m.d.comb += self.dropped.eq(check.bad | misfit)
+        for arrival in self.o:
+            word, header = arrival.word, check.header
+            m.d.comb += [
+                word.first.eq(header.index == 0),
+                word.last.eq(header.index == header.last),
+                word.descriptor.phase.eq(header.phase),
+                word.descriptor.peer.eq(header.peer),
+                word.descriptor.sequence.eq(header.sequence),
+                word.descriptor.length.eq(header.last),
+                word.data.eq(check.data),
+            ]
+        return m
+
+    def _sort(self, m: Module, good: Value, header: data.View) -> tuple[Value, Value]:
+        """Give messages and grants; return whether a data flit came, and whether a sync."""
         spec, protocol = self.spec, self.spec.protocol
-        header, good, bad = self._check(m)
-        kinds = {kind: good & (header.kind == number) for number, kind in enumerate(KINDS)}
-        wanted, index_first = Signal(), header.index == 0
+        kinds = {kind: good & (header.kind == kind) for kind in Kind}
         nowhere = header.circuit == CONTROL
         long = _above(header.last, protocol.packet_flits - 1) | (header.index > header.last)
-        says = kinds["ack"] | kinds["nack"] | kinds["ask"]
+        says = kinds[Kind.ACK] | kinds[Kind.NACK] | kinds[Kind.ASK]
         no_flow = _above(header.phase, protocol.online) | _above(header.peer, spec.ports - 1)
+        wanted = Signal()
         m.d.comb += [
             self.kind_error.eq(
-                (good & _above(header.kind, len(KINDS) - 1))
-                | ((kinds["data"] | kinds["sync"]) & nowhere)
+                (good & _above(header.kind, len(Kind) - 1))
+                | ((kinds[Kind.DATA] | kinds[Kind.SYNC]) & nowhere)
                 | (says & no_flow)
             ),
-            self.length_error.eq(kinds["data"] & ~nowhere & long),
-            wanted.eq(kinds["data"] & ~nowhere & ~long),
+            self.length_error.eq(kinds[Kind.DATA] & ~nowhere & long),
+            wanted.eq(kinds[Kind.DATA] & ~nowhere & ~long),
+            self.message.valid.eq(says & ~no_flow),
+            *(
+                self.message.payload[name].eq(header[name])
+                for name, _ in self.message.payload.shape()
+            ),
+            self.credit.grant.valid.eq(good & (header.credit_circuit != CONTROL)),
+            self.credit.grant.circuit.eq(header.credit_circuit),
+            self.credit.grant.limit.eq(header.credit_limit),
         ]
-        opened, next_index = Signal(), Signal.like(header.index)
-        circuit, ticket = Signal(2), Signal.like(header.ticket)
+        return wanted, kinds[Kind.SYNC]
+
+    def _join(
+        self, m: Module, header: data.View, wanted: Value, begins: Value, next_index: Signal
+    ) -> Value:
+        """Offer flits that begin a packet or go on one; return whether a flit does not."""
+        protocol = self.spec.protocol
+        opened, circuit, ticket = Signal(), Signal(2), Signal.like(header.ticket)
         patience = Signal(range(protocol.patience_cycles + 1))
-        same, goes_on, again = Signal(), Signal(), Signal()
-        begins = self._tell(m, header, wanted, kinds["sync"], next_index)
+        same, goes_on, again, fits, taken = (
+            Signal(name=name) for name in ("same", "goes_on", "again", "fits", "taken")
+        )
         m.d.comb += [
             same.eq(opened & (header.circuit == circuit) & (header.ticket == ticket)),
             goes_on.eq(same & (header.index == next_index)),
             # A flit that comes twice changes nothing.
             again.eq(wanted & same & (header.index < next_index)),
-        ]
-        fits, taken = Signal(), Signal()
-        m.d.comb += [
-            fits.eq(wanted & ((index_first & begins) | goes_on)),
-            taken.eq(fits & selected(header.circuit, list(self.ready))),
+            fits.eq(wanted & (((header.index == 0) & begins) | goes_on)),
+            taken.eq(fits & selected(header.circuit, [arrival.ready for arrival in self.o])),
             self.overflow.eq(fits & ~taken),
             self.came.eq(taken),
-            self.dropped.eq(bad | (wanted & ~fits)),
-            self.word.first.eq(index_first),
-            self.word.last.eq(header.index == header.last),
-            self.word.about.phase.eq(header.phase),
-            self.word.about.peer.eq(header.peer),
-            self.word.about.sequence.eq(header.sequence),
-            self.word.about.length.eq(header.last),
         ]
-        for number in range(len(DATA_CIRCUITS)):
+        for number, arrival in enumerate(self.o):
             m.d.comb += [
-                self.valid[number].eq(fits & (header.circuit == number)),
-                self.incoming[number].eq(opened & (circuit == number)),
+                arrival.valid.eq(fits & (header.circuit == number)),
+                arrival.incoming.eq(opened & (circuit == number)),
             ]
         with m.If(wanted & ~again):
             m.d.sync += [
@@ -148,52 +168,18 @@ class Deframer(Unit):
             m.d.sync += opened.eq(0)
         with m.Elif(opened):
             m.d.sync += patience.eq(patience + 1)
-        m.d.comb += [
-            self.message.valid.eq(says & ~no_flow),
-            *(
-                getattr(self.message, name).eq(getattr(header, name))
-                for name in ("kind", "phase", "peer", "sequence")
-            ),
-            self.granted.eq(good & (header.credit_circuit != CONTROL)),
-            self.granted_circuit.eq(header.credit_circuit),
-            self.granted_limit.eq(header.credit_limit),
-        ]
-        return m
+        return wanted & ~fits
 
-    def _check(self, m: Module) -> tuple[data.View, Value, Value]:
-        """Return the header of the flit that came, and whether its CRC is right or wrong."""
-        check = place(m, "check", FlitCrc(data_width=self.spec.data_width))
-        seen, header = Signal(), Signal(header_layout(self.spec), reset_less=True)
-        payload = Signal(self.spec.data_width, reset_less=True)
-        crc, equal = Signal.like(self.i.crc, reset_less=True), Signal()
-        m.d.comb += [
-            check.word.eq(Cat(self.i.header.as_value(), self.i.data)),
-            equal.eq(crc == check.crc),
-            self.word.data.eq(payload),
-        ]
-        m.d.sync += [
-            seen.eq(self.i.valid),
-            header.eq(self.i.header),
-            payload.eq(self.i.data),
-            crc.eq(self.i.crc),
-        ]
-        return header, seen & equal, seen & ~equal
-
-    def _tell(
-        self,
-        m: Module,
-        header: data.View,
-        wanted: Value,
-        sync: Value,
-        next_index: Value,
+    def _limits(
+        self, m: Module, header: data.View, wanted: Value, sync: Value, next_index: Value
     ) -> Value:
         """Keep the limits, from the tickets seen and the room in the queues.
 
         Return whether a packet that begins is one that had not begun before.
         """
-        protocol = self.spec.protocol
+        protocol, here = self.spec.protocol, self.credit.here
         news: list[Value] = []
-        for number in range(len(DATA_CIRCUITS)):
+        for number, arrival in enumerate(self.o):
             ticket = Signal.like(header.ticket, name=f"ticket_{number}")  # that comes next
             mine = header.circuit == number
             ahead = Signal.like(header.ticket, name=f"ahead_{number}")
@@ -207,9 +193,9 @@ class Deframer(Unit):
             kept = Signal(range(protocol.packet_flits + 1), name=f"kept_{number}")
             room = Signal(range(protocol.buffer_flits + 1), name=f"room_{number}")
             m.d.comb += [
-                kept.eq(Mux(self.incoming[number], protocol.packet_flits - next_index, 0)),
-                room.eq(protocol.buffer_flits - self.used[number] - kept),
-                self.synced[number].eq(sync & mine),
+                kept.eq(Mux(arrival.incoming, protocol.packet_flits - next_index, 0)),
+                room.eq(protocol.buffer_flits - arrival.used - kept),
+                here.synced[number].eq(sync & mine),
             ]
             packets = sum(
                 room >= count * protocol.packet_flits
@@ -217,7 +203,7 @@ class Deframer(Unit):
             )
             limit = Signal.like(header.ticket, name=f"limit_{number}", init=protocol.buffer_packets)
             m.d.sync += limit.eq(ticket + packets)
-            m.d.comb += self.limit[number].eq(limit)
+            m.d.comb += here.limit[number].eq(limit)
         return Cat(news).any()
 
 

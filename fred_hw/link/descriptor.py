@@ -1,13 +1,14 @@
-"""What stands in the queues of a switch: flits, and what is known of their packet."""
+"""What is known of a packet: its descriptor, and the key of its flow."""
 
+from amaranth.hdl import Mux, Value
 from amaranth.lib import data
 
 from fred_hw.spec import SwitchSpec
 
-__all__ = ["about_layout", "key_bits", "queued_layout"]
+__all__ = ["descriptor_layout", "flow_key", "key_bits", "same_flow"]
 
 
-def about_layout(spec: SwitchSpec) -> data.StructLayout:
+def descriptor_layout(spec: SwitchSpec) -> data.StructLayout:
     """Return what every flit knows of its packet.
 
     ``phase``, ``peer``, ``sequence`` and ``length`` (place of the packet's last flit) are those of
@@ -20,13 +21,19 @@ def about_layout(spec: SwitchSpec) -> data.StructLayout:
     return data.StructLayout({name: fields[field] for name, field in names.items()})
 
 
-def queued_layout(spec: SwitchSpec) -> data.StructLayout:
-    """Return a word of an input queue: a flit, whether it begins or ends its packet, and that."""
-    return data.StructLayout(
-        {"first": 1, "last": 1, "about": about_layout(spec), "data": spec.data_width}
-    )
-
-
 def key_bits(spec: SwitchSpec) -> int:
-    """Return the bits of a flow's key at a port: a phase, or the default index and a peer."""
+    """Return the bits of a flow's key at a port; see ``flow_key``."""
     return (spec.protocol.phases + spec.ports - 1).bit_length()
+
+
+def flow_key(spec: SwitchSpec, phase: Value, peer: Value) -> Value:
+    """Return the key of a flow at a port: its phase, or at the default index that and the peer."""
+    online = spec.protocol.online
+    return Mux(phase == online, online + peer, phase)
+
+
+def same_flow(
+    spec: SwitchSpec, phase: Value, peer: Value, other: Value, other_peer: Value
+) -> Value:
+    """Return whether a phase and peer name the same flow as others; see docs/protocol.md."""
+    return (phase == other) & ((phase != spec.protocol.online) | (peer == other_peer))

@@ -1,16 +1,50 @@
-"""The CRC of flits."""
+"""Flits as they cross a link."""
 
-from amaranth.lib.crc import Algorithm
-from amaranth.lib.crc.catalog import CRC32_ISCSI
+from amaranth.hdl import Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import Out
 
-__all__ = ["CRC"]
+from fred_hw.protocol import CRC_BITS
+from fred_hw.spec import SwitchSpec
 
-CRC: Algorithm = CRC32_ISCSI
-"""CRC-32C, polynomial 0x1EDC6F41 (Castagnoli, Braeuer and Herrmann, IEEE Transactions on
-Communications 41, 1993).
+from .header import header_layout
 
-Up to 5,243 bits of data its Hamming distance is 6 (Koopman, "32-bit cyclic redundancy codes for
-internet applications", DSN 2002): the largest flit, 48 + 4,096 bits, shows every error of up to
-five bits and every burst of up to 32, and misses others once in 2^32. (CRC-32 of Ethernet has a
-distance of 4 at this length.)
-"""
+__all__ = ["LinkFlit", "framed_signature", "link_flit_signature"]
+
+
+class LinkFlit(wiring.PureInterface):
+    """A flit that comes from a link."""
+
+    valid: Signal
+    header: data.View
+    data: Signal
+    crc: Signal
+
+
+def link_flit_signature(spec: SwitchSpec) -> wiring.Signature:
+    """Return the signature of one direction of a link, as its sender sees it.
+
+    Members
+    -------
+    valid : Out(1)
+        High for one cycle per flit; nothing can hold a flit back.
+    header : Out(48)
+        See ``header_layout``.
+    data : Out(data_width)
+        Payload; 0 in control flits.
+    crc : Out(32)
+        Of header, then payload.
+    """
+    return wiring.Signature({"valid": Out(1), **{k: Out(v) for k, v in _parts(spec).items()}})
+
+
+def framed_signature(spec: SwitchSpec) -> stream.Signature:
+    """Return the stream of flits to a link: ``header``, ``data`` and ``crc``, and ``last``.
+
+    ``last`` is high at the end of each packet and with each control flit.
+    """
+    return stream.Signature(data.StructLayout({**_parts(spec), "last": 1}))
+
+
+def _parts(spec: SwitchSpec) -> dict[str, object]:
+    return {"header": header_layout(spec), "data": spec.data_width, "crc": CRC_BITS}

@@ -1,28 +1,40 @@
 """Control messages: acks, nacks and asks."""
 
 from amaranth.hdl import Signal
-from amaranth.lib import wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import Out
 
 from fred_hw.spec import SwitchSpec
 
-__all__ = ["Message", "message_signature"]
+__all__ = ["Message", "message_layout", "message_signature", "message_stream"]
 
 
 class Message(wiring.PureInterface):
-    """A control message."""
+    """A control message that nothing can hold back."""
 
     valid: Signal
-    kind: Signal
-    phase: Signal
-    peer: Signal
-    sequence: Signal
+    payload: data.View
+
+
+def message_layout(spec: SwitchSpec) -> data.StructLayout:
+    """Return an ack, nack or ask as bits: some fields of the header; see docs/protocol.md."""
+    fields = spec.protocol.fields(spec.ports)
+    return data.StructLayout({name: fields[name] for name in ("kind", "phase", "peer", "sequence")})
 
 
 def message_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of control messages: an ack, nack or ask; see docs/protocol.md."""
-    fields = spec.protocol.fields(spec.ports)
-    return wiring.Signature(
-        {"valid": Out(1)}
-        | {name: Out(fields[name]) for name in ("kind", "phase", "peer", "sequence")}
-    )
+    """Return the signature of control messages that come from a link.
+
+    Members
+    -------
+    valid : Out(1)
+        High for one cycle per message.
+    payload : Out(message_layout(spec))
+        The message.
+    """
+    return wiring.Signature({"valid": Out(1), "payload": Out(message_layout(spec))})
+
+
+def message_stream(spec: SwitchSpec) -> stream.Signature:
+    """Return the stream of control messages to a link."""
+    return stream.Signature(message_layout(spec))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
-from amaranth.lib import data
+from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
@@ -12,14 +12,13 @@ from fred_hw.gates.fifo import Fifo
 from fred_hw.gates.fsm import Fsm
 from fred_hw.gates.select import first_of, one_hot_mux, round_robin
 from fred_hw.link.descriptor import key_bits
-from fred_hw.link.message import message_signature
-from fred_hw.protocol import KINDS
+from fred_hw.link.message import message_layout, message_signature, message_stream
+from fred_hw.protocol import Kind
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, place
 
 __all__ = ["Acknowledger"]
 
-ACK, NACK, ASK = (KINDS.index(kind) for kind in ("ack", "nack", "ask"))
 QUEUED = 4
 """Messages that each port keeps; one more is lost, which the protocol makes up for."""
 
@@ -43,7 +42,7 @@ class Acknowledger(Unit):
 
     Members
     -------
-    message : In(message).array(P)
+    message : In(message_signature(spec)).array(P)
         Messages from the neighbours.
     late, early, event_key, event_taken : In, In, In, Out(1) of P each
         Events of the input ports.
@@ -55,7 +54,7 @@ class Acknowledger(Unit):
         Flow that is looked up, and in the same cycle the numbers that are due at the ports.
     write, number : Out(P), Out
         Write the number that is due of flow ``key`` at ports; none may start in this cycle.
-    reply, reply_ready : Out(message).array(P), In(P)
+    reply : Out(message_stream(spec)).array(P)
         Messages to the neighbours.
     gone_back : Out(P)
         High for a cycle for each source that is sent back.
@@ -76,12 +75,11 @@ class Acknowledger(Unit):
         fields = protocol.fields(ports)
         sequence, key, flow = fields["sequence"], key_bits(spec), ports.bit_length()
         self.unit_name = f"acknowledger_p{ports}_{protocol.suffix}"
-        message = message_signature(spec)
         self._picks, self._found, self._gathers = Signal(), Signal(), Signal()
         self._lag, self._left = Signal(sequence, name="lag"), Signal(sequence, name="left")
         super().__init__(
             {
-                "message": In(message).array(ports),
+                "message": In(message_signature(spec)).array(ports),
                 "late": In(ports),
                 "early": In(ports),
                 "event_key": In(data.ArrayLayout(key, ports)),
@@ -97,8 +95,7 @@ class Acknowledger(Unit):
                 "write": Out(ports),
                 "number": Out(sequence),
                 "ready": Out(1),
-                "reply": Out(message).array(ports),
-                "reply_ready": In(ports),
+                "reply": Out(message_stream(spec)).array(ports),
                 "gone_back": Out(ports),
             }
         )
@@ -136,7 +133,7 @@ class Acknowledger(Unit):
             m.d.sync += lag.eq(Mux(outputs[k] & (behind <= window), behind, 0))
         ahead, moved = Signal(sequence), Signal()
         m.d.comb += ahead.eq(case.number - known)
-        m.d.sync += moved.eq((case.kind == ACK) & (ahead != 0) & (ahead <= window))
+        m.d.sync += moved.eq((case.kind == Kind.ACK) & (ahead != 0) & (ahead <= window))
         left = Signal(sequence)  # by how much the ack that came is behind
         m.d.comb += left.eq(due - case.number)
         m.d.sync += [
@@ -164,20 +161,16 @@ class Acknowledger(Unit):
         there: list[Value] = []
         taken = Signal(2 * ports)
         for k, message in enumerate(self.message):
-            names = ("kind", "phase", "peer", "sequence")
-            fields = Cat(getattr(message, name) for name in names)
-            queue = place(m, f"messages_{k}", Fifo(shape=len(fields), depth=QUEUED))
-            told = Signal(shape, name=f"told_{k}")
-            said = Signal(_said_layout(spec), name=f"said_{k}")
+            queue = place(m, f"messages_{k}", Fifo(shape=message_layout(spec), depth=QUEUED))
+            told, said = Signal(shape, name=f"told_{k}"), queue.o.payload
             m.d.comb += [
                 queue.i.valid.eq(message.valid),
-                queue.i.payload.eq(fields),
+                queue.i.payload.eq(message.payload),
                 queue.o.ready.eq(taken[k]),
-                said.as_value().eq(queue.o.payload),
                 told.kind.eq(said.kind),
-                told.from_input.eq(said.kind == ASK),
-                told.late.eq(said.kind == ASK),
-                told.nacks.eq(said.kind == ASK),
+                told.from_input.eq(said.kind == Kind.ASK),
+                told.late.eq(said.kind == Kind.ASK),
+                told.nacks.eq(said.kind == Kind.ASK),
                 told.online.eq(said.phase == spec.protocol.online),
                 told.phase.eq(said.phase),
                 told.peer.eq(said.peer),
@@ -191,7 +184,7 @@ class Acknowledger(Unit):
             online = Signal(name=f"event_{k}_online")
             m.d.comb += [
                 online.eq(key > spec.protocol.phases - 1),
-                told.kind.eq(ASK),
+                told.kind.eq(Kind.ASK),
                 told.from_input.eq(1),
                 told.late.eq(self.late[k]),
                 told.nacks.eq(self.early[k]),
@@ -267,7 +260,7 @@ class Acknowledger(Unit):
         """Go through the steps of a case, and say what follows from it."""
         spec, protocol, ports = self.spec, self.spec.protocol, self.spec.ports
         flows = protocol.phases + ports
-        kind, number = Signal(_said_layout(spec)["kind"].shape), Signal.like(self.number)
+        kind, number = Signal(message_layout(spec)["kind"].shape), Signal.like(self.number)
         targets, zero = Signal(ports), Signal()
         back, walk = Signal.like(self.number), Signal(range(flows))
         # All outputs may ask for the same packet: they are obeyed once.
@@ -323,15 +316,15 @@ class Acknowledger(Unit):
             with m.If(case.from_input):
                 # A source with late packets comes to the one that is due by itself.
                 said = Mux(case.nacks, mine & inputs, 0)
-                m.d.comb += [targets.eq(said), kind.eq(NACK), number.eq(due)]
+                m.d.comb += [targets.eq(said), kind.eq(Kind.NACK), number.eq(due)]
                 with m.If(case.late):
                     fsm.go("answer")
-            with m.Elif(case.kind == ACK):
+            with m.Elif(case.kind == Kind.ACK):
                 news = moved & (self._left < self._lag)
                 m.d.comb += [
                     write.en.eq(mine & moved.replicate(ports)),
                     targets.eq(inputs & news.replicate(ports)),
-                    kind.eq(ACK),
+                    kind.eq(Kind.ACK),
                     number.eq(due - self._left),
                 ]
             with m.Elif((back != 0) & (back <= self._lag) & ~again):
@@ -344,14 +337,14 @@ class Acknowledger(Unit):
                     self.write.eq(inputs),
                     self.gone_back.eq(inputs),
                     targets.eq(inputs),
-                    kind.eq(NACK),
+                    kind.eq(Kind.NACK),
                     number.eq(case.number),
                 ]
         with fsm.state("answer"):
-            m.d.comb += [targets.eq(mine & inputs), kind.eq(ACK), number.eq(due - self._lag)]
+            m.d.comb += [targets.eq(mine & inputs), kind.eq(Kind.ACK), number.eq(due - self._lag)]
             fsm.go("ask")
         with fsm.state("ask"):
-            m.d.comb += [targets.eq(Cat(lag != 0 for lag in lags)), kind.eq(ASK)]
+            m.d.comb += [targets.eq(Cat(lag != 0 for lag in lags)), kind.eq(Kind.ASK)]
             fsm.go("pick")
         self._reply(m, case, mine, targets, kind, number)
 
@@ -359,28 +352,21 @@ class Acknowledger(Unit):
         self, m: Module, case: data.View, mine: Value, targets: Value, kind: Value, number: Value
     ) -> None:
         """Queue a message for each of the ports that it is for."""
-        width = len(self.reply[0].peer)
-        peer = Signal(width)
+        peer = Signal.like(case.peer)
         # To a source goes the destination, to a destination the source: the other end of the flow.
         m.d.comb += peer.eq(0)
         with m.If(case.online):
             m.d.comb += peer.eq(Mux((targets & mine).any(), case.peer, case.port))
         for k, reply in enumerate(self.reply):
-            said = Cat(kind, case.phase, peer, number)
-            queue = place(m, f"replies_{k}", Fifo(shape=len(said), depth=QUEUED))
+            queue = place(m, f"replies_{k}", Fifo(shape=message_layout(self.spec), depth=QUEUED))
+            wiring.connect(m, queue.o, wiring.flipped(reply))
             m.d.comb += [
                 queue.i.valid.eq(targets[k]),
-                queue.i.payload.eq(said),
-                Cat(reply.kind, reply.phase, reply.peer, reply.sequence).eq(queue.o.payload),
-                reply.valid.eq(queue.o.valid),
-                queue.o.ready.eq(self.reply_ready[k]),
+                queue.i.payload.kind.eq(kind),
+                queue.i.payload.phase.eq(case.phase),
+                queue.i.payload.peer.eq(peer),
+                queue.i.payload.sequence.eq(number),
             ]
-
-
-def _said_layout(spec: SwitchSpec) -> data.StructLayout:
-    """Return a control message as it is queued."""
-    fields = spec.protocol.fields(spec.ports)
-    return data.StructLayout({n: fields[n] for n in ("kind", "phase", "peer", "sequence")})
 
 
 def _case_layout(spec: SwitchSpec) -> data.StructLayout:

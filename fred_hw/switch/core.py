@@ -3,6 +3,7 @@
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
@@ -10,8 +11,7 @@ from fred_hw.control.phase_entry import entry_bits, entry_fields
 from fred_hw.datapath.interconnect import Interconnect, latency_cycles
 from fred_hw.gates.fsm import Fsm
 from fred_hw.gates.select import any_of, one_hot_mux, round_robin, selected
-from fred_hw.link.framer import framed_signature
-from fred_hw.link.header import flit_link_signature
+from fred_hw.link.flit import framed_signature, link_flit_signature
 from fred_hw.link.packet_stream import packet_signature
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
@@ -84,7 +84,7 @@ class SwitchCore(Unit):
         self.spec = spec
         protocol, ports = spec.protocol, spec.ports
         self.unit_name = f"{spec.name}_core_{protocol.suffix}"
-        into = flit_link_signature(spec) if protocol.link else packet_signature(spec)
+        into = link_flit_signature(spec) if protocol.link else packet_signature(spec)
         out = framed_signature(spec) if protocol.link else packet_signature(spec)
         entry = entry_bits(spec)
         members: dict[str, Any] = {
@@ -135,19 +135,10 @@ class SwitchCore(Unit):
 
     def _outside(self, m: Module, ins: list[InputPort], outs: list[OutputPort]) -> None:
         """Connect the ports, and what they report."""
-        link = self.spec.protocol.link
-        about = ("phase", "circuit", "peer")
         for port, outside in zip(ins, self.i, strict=True):
-            names = ("header", "crc") if link else ("last", *about)
-            for name in ("valid", "data", *names):
-                m.d.comb += getattr(port.i, name).eq(getattr(outside, name))
-            if not link:
-                m.d.comb += outside.ready.eq(port.i.ready)
+            wiring.connect(m, wiring.flipped(outside), port.i)
         for port, outside in zip(outs, self.o, strict=True):
-            names = ("header", "crc") if link else about
-            for name in ("valid", "data", "last", *names):
-                m.d.comb += getattr(outside, name).eq(getattr(port.o, name))
-            m.d.comb += port.o.ready.eq(outside.ready)
+            wiring.connect(m, port.o, wiring.flipped(outside))
         m.d.comb += [
             self.came.eq(Cat(port.came for port in ins)),
             self.dropped.eq(Cat(port.dropped for port in ins)),
@@ -155,7 +146,7 @@ class SwitchCore(Unit):
             self.error_phase.eq(Cat(port.unknown for port in ins)),
             self.error_kind.eq(Cat(port.kind for port in ins)),
         ]
-        if link:
+        if self.spec.protocol.link:
             m.d.comb += [
                 self.error_overflow.eq(Cat(port.overflow for port in ins)),
                 self.error_stuck.eq(Cat(port.stuck for port in ins)),
@@ -173,7 +164,7 @@ class SwitchCore(Unit):
             ]
             for circuit in range(COUNT):
                 m.d.comb += [
-                    scheduler.heads[k][circuit].eq(port.about[circuit].phase),
+                    scheduler.heads[k][circuit].eq(port.descriptor[circuit].phase),
                     port.serves[circuit].eq(
                         Cat(
                             scheduler.used[p]
@@ -184,7 +175,7 @@ class SwitchCore(Unit):
                     ),
                 ]
                 rooms = [other.room[circuit] for other in outs]
-                peer = port.about[circuit].peer
+                peer = port.descriptor[circuit].peer
                 m.d.comb += scheduler.reaches[k][circuit].eq(selected(peer, rooms))
 
     def _serve(
@@ -229,11 +220,12 @@ class SwitchCore(Unit):
                 gives[k].eq(Mux(online, joined, fields["outputs"][k])),
             ]
         abouts = [
-            Signal(port.about.shape().elem_shape, name=f"head_{k}") for k, port in enumerate(ins)
+            Signal(port.descriptor.shape().elem_shape, name=f"head_{k}")
+            for k, port in enumerate(ins)
         ]
         here, room = Signal(ports), Signal(ports)
         for k, (port, about) in enumerate(zip(ins, abouts, strict=True)):
-            same = selected(circuit, [port.about[c] for c in range(COUNT)])
+            same = selected(circuit, [port.descriptor[c] for c in range(COUNT)])
             # The scheduler knows of room a cycle late; until then nobody else may take it.
             before = Signal(COUNT, name=f"room_before_{k}")
             m.d.sync += before.eq(outs[k].room)
@@ -304,18 +296,17 @@ class SwitchCore(Unit):
                 port.fire.eq(selected(gives[k], list(fire))),
                 port.last.eq(selected(gives[k], list(ending))),
                 port.circuit.eq(circuit),
-                port.about.as_value().eq(
+                port.descriptor.as_value().eq(
                     selected(gives[k], [Const(0, len(flows[0].about)), *(f.about for f in flows)])
                 ),
-                port.valid.eq(interconnect.o[k].valid),
-                port.data.eq(interconnect.o[k].data),
             ]
+            wiring.connect(m, interconnect.o[k], port.i)
             if protocol.link:
                 bad = [Const(0, 1), *(one.bad for one in flows)]
                 m.d.comb += port.bad.eq(selected(gives[k], bad))
             # Towards the destination the peer of a unicast is its source.
             with m.If(online):
-                m.d.comb += port.about.peer.eq(gives[k] - 1)
+                m.d.comb += port.descriptor.peer.eq(gives[k] - 1)
         self._route(m, scheduler, router, abouts, ins, room, busy, ending, here, may)
 
     def _route(
@@ -416,12 +407,8 @@ class SwitchCore(Unit):
         read = table.read_port()
         fields = entry_fields(self.spec, read.data)
         m.d.comb += [read.addr.eq(unit.phase), read.en.eq(1)]
-        names = ("valid", "kind", "phase", "peer", "sequence")
         for k, (port, out) in enumerate(zip(ins, outs, strict=True)):
             m.d.comb += [
-                *(getattr(unit.message[k], n).eq(getattr(port.message, n)) for n in names),
-                *(getattr(out.message, n).eq(getattr(unit.reply[k], n)) for n in names),
-                unit.reply_ready[k].eq(out.message_ready),
                 unit.late[k].eq(port.late),
                 unit.early[k].eq(port.early),
                 unit.event_key[k].eq(port.event_key),
@@ -432,12 +419,10 @@ class SwitchCore(Unit):
                 unit.due[k].eq(port.due),
                 port.write.eq(unit.write[k]),
                 port.number.eq(unit.number),
-                *(
-                    getattr(out, n).eq(getattr(port, n))
-                    for n in ("synced", "granted", "granted_circuit", "granted_limit")
-                ),
-                out.limit.eq(port.limit),
             ]
+            wiring.connect(m, port.message, unit.message[k])
+            wiring.connect(m, unit.reply[k], out.message)
+            wiring.connect(m, port.credit, out.credit)
         m.d.comb += self.gone_back.eq(unit.gone_back)
         return unit
 

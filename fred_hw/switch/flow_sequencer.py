@@ -5,7 +5,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import first_of, one_hot_mux
-from fred_hw.link.descriptor import about_layout
+from fred_hw.link.descriptor import descriptor_layout
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit
 
@@ -54,7 +54,7 @@ class FlowSequencer(Unit):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = spec
         ports, flow = spec.ports, spec.ports.bit_length()
-        about = about_layout(spec)
+        about = descriptor_layout(spec)
         kind = "link" if spec.protocol.link else "bare"
         self.unit_name = f"flow_sequencer_p{ports}_a{about.size}_{kind}"
         super().__init__(

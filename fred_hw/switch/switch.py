@@ -6,25 +6,22 @@ from amaranth.lib.wiring import In, Member, Out
 from fred_hw.control.axi_lite import PREFIX, axi_lite_members
 from fred_hw.control.switch_map import PORT_CAUSES, switch_map
 from fred_hw.control.unit import ControlUnit
-from fred_hw.link.flit import CRC
-from fred_hw.protocol import HEADER_BITS
+from fred_hw.link.packet_stream import PACKET_FIELDS
+from fred_hw.protocol import CRC_BITS, HEADER_BITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, place
 
 from .core import SwitchCore, errors
 
-__all__ = ["BARE_USER", "Switch", "added_cycles", "user_bits"]
-
-BARE_USER = ("phase", "circuit", "peer")
-"""Fields of ``tuser`` without the link layer, the lowest first."""
+__all__ = ["Switch", "added_cycles", "user_bits"]
 
 
 def user_bits(spec: SwitchSpec) -> int:
-    """Return the width of ``tuser``: header and CRC, or without the link layer ``BARE_USER``."""
+    """Return the width of ``tuser``: header and CRC, or ``PACKET_FIELDS`` without a link layer."""
     if spec.protocol.link:
-        return HEADER_BITS + CRC.crc_width
+        return HEADER_BITS + CRC_BITS
     fields = spec.protocol.fields(spec.ports)
-    return sum(fields[name] for name in BARE_USER)
+    return sum(fields[name] for name in PACKET_FIELDS)
 
 
 def added_cycles(spec: SwitchSpec) -> int:
@@ -121,24 +118,25 @@ class Switch(Unit):
         def wire(letter: str, name: str) -> Value:
             return getattr(self, f"{letter}{k}_axis_t{name}")
 
+        flit = o.payload if self.spec.protocol.link else o
         m.d.comb += [
             i.valid.eq(wire("s", "valid")),
             i.data.eq(wire("s", "data")),
             wire("m", "valid").eq(o.valid),
-            wire("m", "data").eq(o.data),
-            wire("m", "last").eq(o.last),
+            wire("m", "data").eq(flit.data),
+            wire("m", "last").eq(flit.last),
             o.ready.eq(wire("m", "ready")),
         ]
         if self.spec.protocol.link:
             m.d.comb += [
                 wire("s", "ready").eq(1),
                 Cat(i.header.as_value(), i.crc).eq(wire("s", "user")),
-                wire("m", "user").eq(Cat(o.header.as_value(), o.crc)),
+                wire("m", "user").eq(Cat(flit.header.as_value(), flit.crc)),
             ]
         else:
             m.d.comb += [
                 wire("s", "ready").eq(i.ready),
                 i.last.eq(wire("s", "last")),
-                Cat(getattr(i, name) for name in BARE_USER).eq(wire("s", "user")),
-                wire("m", "user").eq(Cat(getattr(o, name) for name in BARE_USER)),
+                Cat(getattr(i, name) for name in PACKET_FIELDS).eq(wire("s", "user")),
+                wire("m", "user").eq(Cat(getattr(o, name) for name in PACKET_FIELDS)),
             ]

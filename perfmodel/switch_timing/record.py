@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from fred_hw.errors import InputError
 from fred_hw.files import FileModel, validate
-from fred_hw.protocol import HEADER_BITS
+from fred_hw.protocol import CRC_BITS, HEADER_BITS
 from fred_hw.spec import SwitchSpec
 
 from .provenance import RecordUse
@@ -36,9 +36,6 @@ PROTOCOL_MODELS: tuple[ProtocolModel, ...] = ("measured", "ideal")
 
 IDEAL_PROTOCOL = "protocol ideal: headers, CRC, acks and link layer take neither time nor link rate"
 """Assumption behind every figure of the ideal protocol."""
-
-CRC_BITS = 32
-"""Bits of the CRC of a flit (docs/protocol.md)."""
 
 ROUNDING = 1e-3
 """Relative error that shares in a record may have."""

@@ -8,8 +8,7 @@ from typing import Any
 import cocotb
 
 from fred_hw.compiler.flows import Flow
-from fred_hw.link.flit import CRC
-from fred_hw.protocol import HEADER_BITS, KINDS
+from fred_hw.protocol import CRC_BITS, HEADER_BITS, KINDS
 from testbench.benches.agents.switch import Bench, Fault, Line
 from testbench.models.endpoint import Flit
 
@@ -38,7 +37,7 @@ Act = Callable[[random.Random, Flit], Sequence[Flit]]
 
 def flip(field: str) -> Act:
     """Return what flips a bit of a part of a flit."""
-    bits = {"header": HEADER_BITS, "data": SPEC.data_width, "crc": CRC.crc_width}[field]
+    bits = {"header": HEADER_BITS, "data": SPEC.data_width, "crc": CRC_BITS}[field]
 
     def act(rng: random.Random, flit: Flit) -> Sequence[Flit]:
         parts = {"header": flit.header, "data": flit.data, "crc": flit.crc}
@@ -143,7 +142,7 @@ async def packet_that_breaks_half_way_is_stomped_and_sent_again(dut: Any) -> Non
             bad = [beat.flit for beat in watch.beats if not bench.codec.is_good(beat.flit)]
             assert len(bad) == 1, f"{watch.prefix}: {len(bad)} flits with a wrong CRC"
             right = bench.codec.crc(bad[0].header, bad[0].data)
-            assert bad[0].crc == right ^ ((1 << CRC.crc_width) - 1)
+            assert bad[0].crc == right ^ ((1 << CRC_BITS) - 1)
             fields = bench.codec.unpack(bad[0])
             assert (fields["kind"], fields["index"], bad[0].last) == (DATA, broken, True)
     assert (await bench.access.errors()).raised == ()

@@ -7,8 +7,7 @@ from typing import Any
 import cocotb
 
 from fred_hw.compiler.flows import Flow
-from fred_hw.link.flit import CRC
-from fred_hw.protocol import HEADER_BITS, KINDS
+from fred_hw.protocol import CRC_BITS, HEADER_BITS, KINDS
 from testbench.benches.agents.switch import Bench, Fault
 from testbench.models.endpoint import Flit
 from testbench.volume.switch import recovery_cycles
@@ -27,7 +26,7 @@ from .tb_switch import (
 )
 
 MOST = PROTOCOL.packet_flits
-HEADER_AND_CRC = HEADER_BITS + CRC.crc_width if PROTOCOL.link else 0
+HEADER_AND_CRC = HEADER_BITS + CRC_BITS if PROTOCOL.link else 0
 PAYLOAD_BITS = 4096  # of the published flit, 512 bytes
 test = cocotb.test(timeout_time=20, timeout_unit="ms")
 link_test = cocotb.test(timeout_time=20, timeout_unit="ms", skip=not PROTOCOL.link)

@@ -5,13 +5,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from fred_hw.link.flit import CRC
-from fred_hw.protocol import CONTROL, DATA_CIRCUITS, HEADER_BITS, KINDS
+from fred_hw.protocol import (
+    CONTROL,
+    CRC_BITS,
+    CRC_POLYNOMIAL,
+    DATA_CIRCUITS,
+    HEADER_BITS,
+    KINDS,
+    Kind,
+)
 from fred_hw.spec import SwitchSpec
 
 __all__ = ["Endpoint", "Flit", "FlitCodec", "crc32c"]
 
-DATA, ACK, NACK, CREDIT, SYNC, ASK = range(len(KINDS))
+DATA, ACK, NACK, CREDIT, SYNC, ASK = Kind
 
 Flow = tuple[int, int]
 """Phase, and the other end at the default index, else 0."""
@@ -20,7 +27,7 @@ Flow = tuple[int, int]
 @cache
 def _table() -> tuple[int, ...]:
     """Return the CRC's remainder of each byte, low bit first."""
-    reflected = int(f"{CRC.polynomial:032b}"[::-1], 2)
+    reflected = int(f"{CRC_POLYNOMIAL:0{CRC_BITS}b}"[::-1], 2)
     remainders = []
     for byte in range(256):
         for _ in range(8):
@@ -31,10 +38,11 @@ def _table() -> tuple[int, ...]:
 
 def crc32c(content: bytes) -> int:
     """Return the CRC-32C of bytes."""
-    table, state = _table(), 0xFFFFFFFF
+    ones = (1 << CRC_BITS) - 1
+    table, state = _table(), ones
     for byte in content:
         state = state >> 8 ^ table[(state ^ byte) & 0xFF]
-    return state ^ 0xFFFFFFFF
+    return state ^ ones
 
 
 @dataclass(frozen=True)

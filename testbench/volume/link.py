@@ -14,8 +14,7 @@ from amaranth.hdl import Cat, Module
 from amaranth.lib.wiring import In, Member, Out
 
 from fred_hw.endpoint.endpoint import Endpoint
-from fred_hw.link.flit import CRC
-from fred_hw.protocol import DATA_CIRCUITS, HEADER_BITS
+from fred_hw.protocol import CRC_BITS, DATA_CIRCUITS, HEADER_BITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, place
 from testbench.sim.harness import build_harness
@@ -67,7 +66,7 @@ class EndpointPair(Unit):
         self.spec = spec
         self.unit_name = "endpoint_pair"
         fields = spec.protocol.fields(spec.ports)
-        widths = {"data": spec.data_width, "header": HEADER_BITS, "crc": CRC.crc_width}
+        widths = {"data": spec.data_width, "header": HEADER_BITS, "crc": CRC_BITS}
         members: dict[str, Member] = {
             "clear": In(1),
             "idle": Out(FLOWS),

@@ -17,8 +17,7 @@ from amaranth.lib.wiring import In, Member, Out
 from fred_hw.control.axi_lite import PREFIX, axi_lite_members
 from fred_hw.control.switch_map import switch_map
 from fred_hw.endpoint.endpoint import Endpoint
-from fred_hw.link.flit import CRC
-from fred_hw.protocol import DATA_CIRCUITS, HEADER_BITS
+from fred_hw.protocol import CRC_BITS, DATA_CIRCUITS, HEADER_BITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import Switch
 from fred_hw.unit import Unit, place
@@ -72,7 +71,7 @@ class Star(Unit):
         self.spec = spec
         self.unit_name = "star"
         fields = spec.protocol.fields(spec.ports)
-        widths = {"data": spec.data_width, "header": HEADER_BITS, "crc": CRC.crc_width}
+        widths = {"data": spec.data_width, "header": HEADER_BITS, "crc": CRC_BITS}
         members: dict[str, Member] = {
             **axi_lite_members(switch_map(spec).address_bits),
             "idle": Out(COUNT * spec.ports),

@@ -4,8 +4,7 @@ import sys
 import time
 from typing import Any
 
-from fred_hw.link.flit import CRC
-from fred_hw.protocol import HEADER_BITS
+from fred_hw.protocol import CRC_BITS, HEADER_BITS
 from fred_hw.spec import SwitchSpec
 from testbench.volume.link import ALL_FLOWS, build_link, run_link
 
@@ -17,7 +16,7 @@ def main() -> int:
     out = sys.stdout.write
     bad = 0
     program = build_link(SwitchSpec(ports=2, lanes=2))
-    payload = DATA_BITS / (DATA_BITS + HEADER_BITS + CRC.crc_width)
+    payload = DATA_BITS / (DATA_BITS + HEADER_BITS + CRC_BITS)
     for name, flows in {"one flow": (0,), "six flows, both directions": ALL_FLOWS}.items():
         found = run_link(program, flits=2_000_000, fixed=True, flows=flows)
         bad += not found["right"]

@@ -18,8 +18,7 @@ from typing import Any
 
 from fred_hw.compiler.flows import Flow
 from fred_hw.datapath.interconnect import latency_cycles
-from fred_hw.link.flit import CRC
-from fred_hw.protocol import HEADER_BITS, ProtocolSpec
+from fred_hw.protocol import CRC_BITS, HEADER_BITS, ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import added_cycles
 from testbench.stimulus.phases import Phase, make_turn, phase_table
@@ -36,7 +35,7 @@ from testbench.volume.switch import (
     run_switch,
 )
 
-PAYLOAD = 8 * 512 / (8 * 512 + HEADER_BITS + CRC.crc_width)
+PAYLOAD = 8 * 512 / (8 * 512 + HEADER_BITS + CRC_BITS)
 DELAY = 24
 
 

@@ -1,16 +1,20 @@
 """Input port: a queue for each data circuit, and the numbers of the packets that are due."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, Signal
-from amaranth.lib import data
+from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import selected
+from fred_hw.link.credits import Credits, credit_signature
 from fred_hw.link.deframer import Deframer
-from fred_hw.link.descriptor import about_layout, key_bits
-from fred_hw.link.header import flit_link_signature
-from fred_hw.link.message import message_signature
-from fred_hw.link.packet_stream import packet_signature
+from fred_hw.link.descriptor import descriptor_layout, key_bits
+from fred_hw.link.flit import LinkFlit, link_flit_signature
+from fred_hw.link.message import Message, message_signature
+from fred_hw.link.packet_stream import PacketStream, packet_signature
+from fred_hw.link.sizes import check_spec, sized_name
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, place
@@ -32,50 +36,83 @@ class InputPort(Unit):
 
     Members
     -------
-    i : In(link flit), or In(packet stream) without the link layer
+    i : In(link_flit_signature(spec)), or In(packet_signature(spec)) without the link layer
         Flits from outside.
     enable : In(1)
         Whether packets are looked at.
-    serves : In(3 x phases)
+    serves : In(ArrayLayout(phases, 3))
         For each circuit the phases that take packets from this port.
-    waiting, about : Out(3), Out(3)
+    waiting, descriptor : Out(3), Out(ArrayLayout(descriptor_layout(spec), 3))
         For each circuit whether a packet may start, and what is known of it.
     circuit : In(2)
         Circuit that is served.
     start, take, finish : In(1)
         Start its packet, take a flit of it, end it; see ``CircuitQueue``.
-    valid, broken, last, word : Out
-        The flit at its head.
-    limit, synced, granted, granted_circuit, granted_limit, message : Out
+    valid, broken, last, word : Out(1), Out(1), Out(1), Out(data_width)
+        The flit at its head; ``broken`` with the link layer.
+    credit, message : Out(credit_signature(spec)), Out(message_signature(spec))
         With the link layer: see ``Deframer``.
-    key, due : In, Out
-        With the link layer: the number that is due of a flow.
-    write, number : In
+    key, due : In(key_bits(spec)), Out(sequence)
+        With the link layer, as all that follows up to the next line: the number that is due of a
+        flow.
+    write, number : In(1), In(sequence)
         Write that number; no packet may start in this cycle.
-    late, early, event_key : Out
+    late, early, event_key, event_taken : Out(1), Out(1), Out(key_bits(spec)), In(1)
         High until ``event_taken``: a packet of a flow was thrown away that was due before, or is
         due later. One such event in ``patience_cycles``, and none so long after ``write``.
-    came, dropped, unknown, length, kind, overflow, stuck : Out(1)
-        High for a cycle per flit taken and dropped, and for errors, the last two with the link
-        layer.
+    came, dropped, unknown, length, kind : Out(1)
+        High for a cycle per flit taken and dropped, and for errors.
+    overflow, stuck : Out(1)
+        Likewise, for errors with the link layer.
 
     Timing
     ------
     Latency : 2 cycles with the link layer, else 1, from a flit to the head of its queue.
     Throughput : one flit per cycle.
-    Paths : ``circuit`` to what it selects; ``i.circuit`` to ``i.ready`` without the link layer.
+    Paths : ``circuit`` to what it selects, ``enable`` and ``serves`` to ``waiting``, ``key`` to
+        ``due``; ``i.circuit`` to ``i.ready`` without the link layer.
     Reset : forgets all packets.
     """
 
+    i: LinkFlit | PacketStream
+    enable: Signal
+    serves: data.View
+    waiting: Signal
+    descriptor: data.View
+    circuit: Signal
+    start: Signal
+    take: Signal
+    finish: Signal
+    valid: Signal
+    broken: Signal
+    last: Signal
+    word: Signal
+    credit: Credits
+    message: Message
+    key: Signal
+    due: Signal
+    write: Signal
+    number: Signal
+    late: Signal
+    early: Signal
+    event_key: Signal
+    event_taken: Signal
+    came: Signal
+    dropped: Signal
+    unknown: Signal
+    length: Signal
+    kind: Signal
+    overflow: Signal
+    stuck: Signal
+
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = spec
-        protocol = spec.protocol
-        self.unit_name = f"input_port_w{spec.data_width}_p{spec.ports}_{protocol.suffix}"
-        members = {
+        self.spec = check_spec("InputPort", spec, link=False)
+        self.unit_name = sized_name("input_port", spec)
+        members: dict[str, Any] = {
             "enable": In(1),
-            "serves": In(data.ArrayLayout(protocol.phases, COUNT)),
+            "serves": In(data.ArrayLayout(spec.protocol.phases, COUNT)),
             "waiting": Out(COUNT),
-            "about": Out(data.ArrayLayout(about_layout(spec), COUNT)),
+            "descriptor": Out(data.ArrayLayout(descriptor_layout(spec), COUNT)),
             "circuit": In(2),
             "start": In(1),
             "take": In(1),
@@ -83,34 +120,21 @@ class InputPort(Unit):
             "valid": Out(1),
             "last": Out(1),
             "word": Out(spec.data_width),
-            "came": Out(1),
-            "dropped": Out(1),
-            "unknown": Out(1),
-            "length": Out(1),
-            "kind": Out(1),
+            **{name: Out(1) for name in ("came", "dropped", "unknown", "length", "kind")},
         }
-        if protocol.link:
-            fields = protocol.fields(spec.ports)
-            ticket, sequence, key = fields["ticket"], fields["sequence"], key_bits(spec)
+        if spec.protocol.link:
+            sequence, key = spec.protocol.fields(spec.ports)["sequence"], key_bits(spec)
             members |= {
-                "i": In(flit_link_signature(spec)),
-                "limit": Out(data.ArrayLayout(ticket, COUNT)),
-                "synced": Out(COUNT),
-                "granted": Out(1),
-                "granted_circuit": Out(2),
-                "granted_limit": Out(ticket),
+                "i": In(link_flit_signature(spec)),
+                "credit": Out(credit_signature(spec)),
                 "message": Out(message_signature(spec)),
                 "key": In(key),
                 "due": Out(sequence),
                 "write": In(1),
                 "number": In(sequence),
-                "late": Out(1),
-                "early": Out(1),
                 "event_key": Out(key),
                 "event_taken": In(1),
-                "broken": Out(1),
-                "overflow": Out(1),
-                "stuck": Out(1),
+                **{name: Out(1) for name in ("late", "early", "broken", "overflow", "stuck")},
             }
         else:
             members["i"] = In(packet_signature(spec))
@@ -130,7 +154,7 @@ class InputPort(Unit):
                 queue.take.eq(self.take & mine),
                 queue.finish.eq(self.finish & mine),
                 self.waiting[number].eq(queue.waiting),
-                self.about[number].eq(queue.about),
+                self.descriptor[number].eq(queue.descriptor),
             ]
         for name in ("valid", "last", "word"):
             values = [getattr(queue, name) for queue in queues]
@@ -139,6 +163,7 @@ class InputPort(Unit):
         if self.spec.protocol.link:
             self._receive(m, queues)
             self._number(m, queues)
+            self._events(m, queues)
         else:
             self._accept(m, queues)
         return m
@@ -146,30 +171,15 @@ class InputPort(Unit):
     def _receive(self, m: Module, queues: list[CircuitQueue]) -> None:
         """Connect the link layer."""
         deframer = place(m, "deframer", Deframer(spec=self.spec))
-        for number, queue in enumerate(queues):
-            m.d.comb += [
-                queue.i_valid.eq(deframer.valid[number]),
-                queue.i.eq(deframer.word),
-                queue.incoming.eq(deframer.incoming[number]),
-                deframer.ready[number].eq(queue.i_ready),
-                deframer.used[number].eq(queue.used),
-            ]
+        wiring.connect(m, wiring.flipped(self.i), deframer.i)
+        wiring.connect(m, deframer.message, wiring.flipped(self.message))
+        wiring.connect(m, deframer.credit, wiring.flipped(self.credit))
+        for arrival, queue in zip(deframer.o, queues, strict=True):
+            wiring.connect(m, arrival, queue.i)
         m.d.comb += [
-            *(
-                getattr(deframer.i, name).eq(getattr(self.i, name))
-                for name in ("valid", "header", "data", "crc")
-            ),
-            *(
-                getattr(self.message, name).eq(getattr(deframer.message, name))
-                for name in ("valid", "kind", "phase", "peer", "sequence")
-            ),
-            *(
-                getattr(self, name).eq(getattr(deframer, name))
-                for name in (
-                    *("limit", "synced", "granted", "granted_circuit", "granted_limit"),
-                    *("came", "dropped", "overflow"),
-                )
-            ),
+            self.came.eq(deframer.came),
+            self.dropped.eq(deframer.dropped),
+            self.overflow.eq(deframer.overflow),
             self.kind.eq(deframer.kind_error),
             self.length.eq(deframer.length_error),
             self.stuck.eq(Cat(queue.stuck for queue in queues).any()),
@@ -177,11 +187,9 @@ class InputPort(Unit):
         ]
 
     def _number(self, m: Module, queues: list[CircuitQueue]) -> None:
-        """Keep the number that is due of each flow, and say where packets are not."""
-        spec, protocol = self.spec, self.spec.protocol
-        memory = m.submodules.due = Memory(
-            shape=len(self.due), depth=protocol.phases + spec.ports, init=[]
-        )
+        """Keep the number that is due of each flow."""
+        flows = self.spec.protocol.phases + self.spec.ports
+        memory = m.submodules.due = Memory(shape=len(self.due), depth=flows, init=[])
         write = memory.write_port()
         for queue in queues:
             read = memory.read_port(domain="comb")
@@ -190,20 +198,24 @@ class InputPort(Unit):
         m.d.comb += [read.addr.eq(self.key), self.due.eq(read.data), write.en.eq(self.start)]
         # A packet that starts makes the one behind it due.
         keys = [queue.key for queue in queues]
-        numbers = [queue.about.sequence for queue in queues]
+        numbers = [queue.descriptor.sequence for queue in queues]
         m.d.comb += [
             write.addr.eq(selected(self.circuit, keys)),
             write.data.eq(selected(self.circuit, numbers) + 1),
         ]
         with m.If(self.write):
             m.d.comb += [write.en.eq(1), write.addr.eq(self.key), write.data.eq(self.number)]
-        pause = Signal(range(protocol.patience_cycles + 1))
+
+    def _events(self, m: Module, queues: list[CircuitQueue]) -> None:
+        """Say where packets come that are not due."""
+        patience = self.spec.protocol.patience_cycles
+        pause, keys = Signal(range(patience + 1)), [queue.key for queue in queues]
         late = Cat(queue.late for queue in queues)
         early = Cat(queue.early for queue in queues)
         with m.If(pause != 0):
             m.d.sync += pause.eq(pause - 1)
         with m.Elif((late | early).any()):
-            m.d.sync += [pause.eq(protocol.patience_cycles), self.late.eq(late.any())]
+            m.d.sync += [pause.eq(patience), self.late.eq(late.any())]
             m.d.sync += self.early.eq(~late.any())
             for here, key in zip(late | Mux(late.any(), 0, early), keys, strict=True):
                 with m.If(here):
@@ -212,7 +224,7 @@ class InputPort(Unit):
             m.d.sync += [self.late.eq(0), self.early.eq(0)]
         with m.If(self.write):
             # The source is told at the same time; what is on its way is late or early all the same.
-            m.d.sync += [pause.eq(protocol.patience_cycles), self.late.eq(0), self.early.eq(0)]
+            m.d.sync += [pause.eq(patience), self.late.eq(0), self.early.eq(0)]
 
     def _accept(self, m: Module, queues: list[CircuitQueue]) -> None:
         """Give flits to the queue of their circuit, no more of a packet than fit."""
@@ -223,13 +235,13 @@ class InputPort(Unit):
         end = count == protocol.packet_flits - 1
         for number, queue in enumerate(queues):
             m.d.comb += [
-                queue.i_valid.eq(self.i.valid & (self.i.circuit == number) & ~too_long),
-                ready[number].eq(queue.i_ready | too_long),
-                queue.i.first.eq(~inside),
-                queue.i.last.eq(self.i.last | end),
-                queue.i.about.phase.eq(self.i.phase),
-                queue.i.about.peer.eq(self.i.peer),
-                queue.i.data.eq(self.i.data),
+                queue.i.valid.eq(self.i.valid & (self.i.circuit == number) & ~too_long),
+                ready[number].eq(queue.i.ready | too_long),
+                queue.i.word.first.eq(~inside),
+                queue.i.word.last.eq(self.i.last | end),
+                queue.i.word.descriptor.phase.eq(self.i.phase),
+                queue.i.word.descriptor.peer.eq(self.i.peer),
+                queue.i.word.data.eq(self.i.data),
             ]
         taken = Signal()
         m.d.comb += [

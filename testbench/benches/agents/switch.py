@@ -29,9 +29,10 @@ from cocotbext.axi import (
 from fred_hw.control.access import AsyncAccess
 from fred_hw.control.phase_entry import entry_word
 from fred_hw.control.switch_map import switch_map
+from fred_hw.link.packet_stream import PACKET_FIELDS
 from fred_hw.protocol import HEADER_BITS
 from fred_hw.spec import SwitchSpec
-from fred_hw.switch.switch import BARE_USER, user_bits
+from fred_hw.switch.switch import user_bits
 from testbench.models.endpoint import Endpoint, Flit, FlitCodec
 from testbench.stimulus.phases import Phase, Turn
 from testbench.stimulus.traffic import random_flit
@@ -261,7 +262,7 @@ class BarePort:
     def send(self, phase: int, circuit: int, packets: Packets, peer: int = 0) -> None:
         """Send packets of a flow, behind all others."""
         user = offset = 0
-        for name, value in zip(BARE_USER, (phase, circuit, peer), strict=True):
+        for name, value in zip(PACKET_FIELDS, (phase, circuit, peer), strict=True):
             user |= value << offset
             offset += self._bits[name]
         for packet in packets:
@@ -279,7 +280,7 @@ class BarePort:
         frame = self.sink.recv_nowait(compact=False)
         assert len(set(frame.tuser)) == 1, f"packet of {frame.tuser}"
         user, fields = frame.tuser[0], {}
-        for name in BARE_USER:
+        for name in PACKET_FIELDS:
             fields[name] = user & ((1 << self._bits[name]) - 1)
             user >>= self._bits[name]
         peer = fields["peer"] if fields["phase"] == self._spec.protocol.online else 0

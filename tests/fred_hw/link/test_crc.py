@@ -2,16 +2,15 @@
 
 import random
 from itertools import combinations
-from typing import Any
 
 import pytest
-from amaranth.sim import Simulator
+from amaranth.lib.crc.catalog import CRC32_ISCSI
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fred_hw.link.crc import FlitCrc, crc_masks
-from fred_hw.link.flit import CRC
-from fred_hw.protocol import HEADER_BITS
+from fred_hw.protocol import CRC_BITS, HEADER_BITS
+from tests.fred_hw.simulation import trace
 
 LARGEST = HEADER_BITS + 4096
 
@@ -30,7 +29,7 @@ def test_check_value_of_the_catalogue() -> None:
 @settings(max_examples=50, deadline=None)
 @given(st.binary(min_size=1, max_size=80))
 def test_masks_are_the_crc_of_the_catalogue(text: bytes) -> None:
-    expected = CRC(data_width=8).compute(text)
+    expected = CRC32_ISCSI(data_width=8).compute(text)
     assert crc(int.from_bytes(text, "little"), 8 * len(text)) == expected
 
 
@@ -40,7 +39,7 @@ def syndromes(width: int) -> list[int]:
     data = [
         sum((mask >> bit & 1) << place for place, mask in enumerate(masks)) for bit in range(width)
     ]
-    return [*data, *(1 << place for place in range(CRC.crc_width))]
+    return [*data, *(1 << place for place in range(CRC_BITS))]
 
 
 @pytest.mark.slow
@@ -71,18 +70,20 @@ def test_largest_flit_shows_bursts() -> None:
 @pytest.mark.parametrize("data_width", [8, 32, 512])
 def test_unit_computes_it_a_cycle_later(data_width: int) -> None:
     rng = random.Random(data_width)
-    unit = FlitCrc(data_width=data_width)
     words = [rng.getrandbits(HEADER_BITS + data_width) for _ in range(20)]
-    got: list[int] = []
+    inputs = [{"word": word} for word in [*words, 0]]
+    got = trace(FlitCrc(data_width=data_width), inputs, ["crc"])
+    assert got[1:] == [crc(word, HEADER_BITS + data_width) for word in words]
 
-    async def bench(ctx: Any) -> None:
-        for word in words:
-            ctx.set(unit.word, word)
-            await ctx.tick()
-            got.append(ctx.get(unit.crc))
 
-    simulator = Simulator(unit)
-    simulator.add_clock(1e-9)
-    simulator.add_testbench(bench)
-    simulator.run()
-    assert got == [crc(word, HEADER_BITS + data_width) for word in words]
+@pytest.mark.parametrize(
+    ("data_width", "message"),
+    [
+        (13, "FlitCrc data_width must be a multiple of 8, not 13"),
+        (0, "FlitCrc data_width must be 8 or more, not 0"),
+        (True, "FlitCrc data_width must be an integer, not True"),
+    ],
+)
+def test_wrong_width_is_refused(data_width: int, message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=f"^{message}$"):
+        FlitCrc(data_width=data_width)

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from fred_hw.errors import InputError
-from fred_hw.link.flit import CRC
-from perfmodel.switch_timing.record import CRC_BITS, RECORDS, ProtocolModel, load_record
+from perfmodel.switch_timing.record import RECORDS, ProtocolModel, load_record
 
 SHIPPED = {"l1-11": 11, "l1-12": 12, "l2-10": 10}
 
@@ -84,10 +83,6 @@ def test_interconnect_is_taken_where_it_alone_was_measured_or_is_asked_for(
 def test_use_without_latency_says_none(tmp_path: Path) -> None:
     use = load_record(write(tmp_path, content() | {"switch": WHOLE})).use("links", latency=False)
     assert (use.latency_cycles, use.latency_s, use.efficiency) == (None, None, 0.5)
-
-
-def test_payload_share_is_that_of_the_crc_of_the_hardware() -> None:
-    assert CRC.crc_width == CRC_BITS
 
 
 def test_payload_share_of_a_switch_without_a_link_layer_is_free(tmp_path: Path) -> None:

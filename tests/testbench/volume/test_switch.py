@@ -18,8 +18,8 @@ from amaranth.lib import data
 
 from fred_hw.compiler.flows import Flow
 from fred_hw.datapath.interconnect import latency_cycles
-from fred_hw.link.deframer import Deframer
-from fred_hw.link.framer import Framer, frame_layout
+from fred_hw.link.circuit_credits import CircuitCredits
+from fred_hw.link.flit_check import FlitCheck
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.acknowledger import Acknowledger
@@ -470,20 +470,20 @@ PAIR = SwitchSpec(
 class AnyNumber(CircuitQueue):
     """Takes a packet of any number as due."""
 
-    def _judge(
-        self, m: Module, head: data.View, first: Value, known: Value, online: Value
-    ) -> Value:
-        key = Mux(online, self.spec.protocol.online + head.about.peer, head.about.phase)
-        m.d.comb += [self.key.eq(key), self.waiting.eq(first & known)]
-        return self.unknown
+    def build(self, platform: object) -> Module:
+        self.due = self.descriptor.sequence
+        return super().build(platform)
 
 
-class NoCrc(Deframer):
+class NoCrc(FlitCheck):
     """Takes every flit as right."""
 
-    def _check(self, m: Module) -> tuple[data.View, Value, Value]:
-        header, good, bad = super()._check(m)
-        return header, good | bad, Const(0, 1)
+    def build(self, platform: object) -> Module:
+        m = super().build(platform)
+        came = Signal()
+        m.d.sync += came.eq(self.i.valid)
+        m.d.comb += [self.good.eq(came), self.bad.eq(0)]
+        return m
 
 
 class EagerAck(Acknowledger):
@@ -506,24 +506,21 @@ class EagerAck(Acknowledger):
         super()._serve(m, case, mine, inputs, lags, due, moved, write)
 
 
-class NoCredit(OutputPort):
+class NoCredit(CircuitCredits):
     """Starts packets without room for them in the next receiver."""
 
-    def _credits(self, m: Module, room: Value) -> Value:
-        ticket = super()._credits(m, room)
-        m.d.comb += self.room.eq(room.replicate(len(self.room)))
-        return ticket
+    def build(self, platform: object) -> Module:
+        m = super().build(platform)
+        m.d.comb += self.room.eq(1)
+        return m
 
 
-class KeepsCrc(Framer):
+class KeepsCrc(OutputPort):
     """Gives the end of a broken packet a right CRC."""
 
     def build(self, platform: object) -> Module:
-        given, self.frame = self.frame, Signal(frame_layout(self.spec))
-        m = super().build(platform)
-        m.d.comb += [self.frame.eq(given), self.frame.bad.eq(0)]
-        self.frame = given
-        return m
+        self.bad = Const(0, 1)
+        return super().build(platform)
 
 
 BROKEN = {
@@ -543,7 +540,7 @@ BROKEN = {
     ],
 )
 def test_broken_unit_is_noticed(kind: type[Any]) -> None:
-    latency = {"latency": latency_cycles(PAIR)} if kind is NoCredit else {}
+    latency = {"latency": latency_cycles(PAIR)} if kind is KeepsCrc else {}
     unit = kind(spec=PAIR, **latency)
     table = phase_table(random.Random(1), PAIR, 4)
     result = run_switch(

@@ -1,0 +1,53 @@
+"""Flits of a flow on their way to the link."""
+
+from amaranth.hdl import Signal
+from amaranth.lib import wiring
+from amaranth.lib.data import View
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.link.descriptor import descriptor_layout
+from fred_hw.spec import SwitchSpec
+
+__all__ = ["Departure", "departure_signature"]
+
+
+class Departure(wiring.PureInterface):
+    """What a flow has to send, and the flit that was taken of it."""
+
+    waiting: Signal
+    ends: Signal
+    take: Signal
+    data: Signal
+    descriptor: View
+    index: Signal
+    last: Signal
+
+
+def departure_signature(spec: SwitchSpec) -> wiring.Signature:
+    """Return the signature of what a ``FlowSender`` gives.
+
+    Members
+    -------
+    waiting, ends : Out(1)
+        A flit may be taken; it ends its packet. From the first to the last flit of a packet
+        ``waiting`` stays high.
+    take : In(1)
+        Take it.
+    data : Out(data_width)
+        Lanes of the flit taken in the cycle before.
+    descriptor : Out(descriptor_layout(spec))
+        What its header says of its packet.
+    index, last : Out(index), Out(1)
+        Its place in the packet, and whether that is the last.
+    """
+    return wiring.Signature(
+        {
+            "waiting": Out(1),
+            "ends": Out(1),
+            "take": In(1),
+            "data": Out(spec.data_width),
+            "descriptor": Out(descriptor_layout(spec)),
+            "index": Out(spec.protocol.fields(spec.ports)["index"]),
+            "last": Out(1),
+        }
+    )

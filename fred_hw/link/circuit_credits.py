@@ -1,0 +1,80 @@
+"""Credits of a circuit at its sender."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.spec import SwitchSpec
+from fred_hw.unit import Unit
+
+from .credits import ticket_bits
+from .sizes import check_spec
+
+__all__ = ["CircuitCredits"]
+
+
+class CircuitCredits(Unit):
+    """Give packets of a circuit their tickets, as far as the neighbour has room.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        Sizes; with the link layer.
+
+    Members
+    -------
+    grant, limit : In(1), In(ticket)
+        The neighbour tells its limit.
+    start : In(1)
+        A packet takes its ticket; only while ``room``.
+    room : Out(1)
+        Whether the neighbour has room for a packet.
+    owed : Out(1)
+        Whether some of its room is not granted.
+    ticket : Out(ticket)
+        Of the next packet.
+
+    Timing
+    ------
+    Latency : 1 cycle from ``grant`` or ``start`` to the outputs.
+    Throughput : one packet and one limit per cycle.
+    Paths : none.
+    Reset : all room is granted, and the next ticket is 0.
+    """
+
+    grant: Signal
+    limit: Signal
+    start: Signal
+    room: Signal
+    owed: Signal
+    ticket: Signal
+
+    def __init__(self, *, spec: SwitchSpec) -> None:
+        self.spec = check_spec("CircuitCredits", spec)
+        self.unit_name = f"circuit_credits_b{spec.protocol.buffer_packets}"
+        super().__init__(
+            {
+                "grant": In(1),
+                "limit": In(ticket_bits(spec)),
+                "start": In(1),
+                "room": Out(1),
+                "owed": Out(1),
+                "ticket": Out(ticket_bits(spec)),
+            }
+        )
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        most = self.spec.protocol.buffer_packets
+        ticket, credits = Signal.like(self.ticket), Signal.like(self.ticket)
+        limit = Signal.like(self.ticket, init=most)
+        m.d.comb += [
+            self.ticket.eq(ticket),
+            credits.eq(limit - ticket),
+            self.room.eq((credits != 0) & (credits <= most)),
+            self.owed.eq(credits != most),
+        ]
+        with m.If(self.grant):
+            m.d.sync += limit.eq(self.limit)
+        with m.If(self.start):
+            m.d.sync += ticket.eq(ticket + 1)
+        return m

@@ -1,0 +1,72 @@
+"""Credits: from what comes in on a link to what goes out on it."""
+
+from amaranth.hdl import Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import Out
+
+from fred_hw.protocol import CONTROL, DATA_CIRCUITS
+from fred_hw.spec import SwitchSpec
+
+__all__ = ["Credits", "Grant", "Limits", "credit_signature", "limit_signature", "ticket_bits"]
+
+
+class Grant(wiring.PureInterface):
+    """What the neighbour has room for on a circuit."""
+
+    valid: Signal
+    circuit: Signal
+    limit: Signal
+
+
+class Limits(wiring.PureInterface):
+    """What this end has room for."""
+
+    limit: data.View
+    synced: Signal
+
+
+class Credits(wiring.PureInterface):
+    """Both."""
+
+    grant: Grant
+    here: Limits
+
+
+def ticket_bits(spec: SwitchSpec) -> int:
+    """Return the bits of a ticket; a limit is the first ticket that there is no room for."""
+    return spec.protocol.fields(spec.ports)["ticket"]
+
+
+def limit_signature(spec: SwitchSpec) -> wiring.Signature:
+    """Return the signature of the limits to tell the neighbour.
+
+    Members
+    -------
+    limit : Out(ArrayLayout(ticket_bits(spec), 3))
+        That of each data circuit.
+    synced : Out(3)
+        High for a cycle when the neighbour wants to know that of a circuit, changed or not.
+    """
+    count = len(DATA_CIRCUITS)
+    limits = data.ArrayLayout(ticket_bits(spec), count)
+    return wiring.Signature({"limit": Out(limits), "synced": Out(count)})
+
+
+def credit_signature(spec: SwitchSpec) -> wiring.Signature:
+    """Return the signature of what a ``Deframer`` tells the ``Sender`` of the other direction.
+
+    Members
+    -------
+    grant : Out(Signature)
+        ``valid`` is high for a cycle when the neighbour tells its ``limit`` of ``circuit``.
+    here : Out(limit_signature(spec))
+        Limits to tell the neighbour.
+    """
+    grant = wiring.Signature(
+        {
+            "valid": Out(1),
+            "circuit": Out(CONTROL.bit_length()),
+            "limit": Out(ticket_bits(spec)),
+        }
+    )
+    return wiring.Signature({"grant": Out(grant), "here": Out(limit_signature(spec))})

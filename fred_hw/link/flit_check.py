@@ -1,0 +1,86 @@
+"""Check of flits as they come from a link."""
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.spec import SwitchSpec
+from fred_hw.unit import Unit, place
+
+from .crc import FlitCrc
+from .flit import LinkFlit, link_flit_signature
+from .header import header_layout
+from .sizes import check_spec, sized_name
+
+__all__ = ["FlitCheck"]
+
+
+class FlitCheck(Unit):
+    """Say of each flit whether its CRC is right.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        Sizes; with the link layer.
+
+    Members
+    -------
+    i : In(link_flit_signature(spec))
+        The link.
+    good, bad : Out(1)
+        High for a cycle per flit with a right, with a wrong CRC.
+    header, data : Out(header_layout(spec)), Out(data_width)
+        The flit.
+
+    Timing
+    ------
+    Latency : 1 cycle, from ``i`` to ``good`` or ``bad``.
+    Throughput : one flit per cycle.
+    Paths : none.
+    Reset : forgets the flit.
+    """
+
+    i: LinkFlit
+    good: Signal
+    bad: Signal
+    header: data.View
+    data: Signal
+
+    def __init__(self, *, spec: SwitchSpec) -> None:
+        self.spec = check_spec("FlitCheck", spec)
+        self.unit_name = sized_name("flit_check", spec)
+        super().__init__(
+            {
+                "i": In(link_flit_signature(spec)),
+                "good": Out(1),
+                "bad": Out(1),
+                "header": Out(header_layout(spec)),
+                "data": Out(spec.data_width),
+            }
+        )
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        check = place(m, "check", FlitCrc(data_width=self.spec.data_width))
+        seen = Signal()
+        flit = link_flit_signature(self.spec).members
+        header, payload, crc = (
+            Signal(flit[name].shape, name=f"seen_{name}", reset_less=True)
+            for name in ("header", "data", "crc")
+        )
+        equal = Signal()
+        m.d.comb += [
+            check.word.eq(Cat(self.i.header.as_value(), self.i.data)),
+            equal.eq(crc == check.crc),
+            self.good.eq(seen & equal),
+            self.bad.eq(seen & ~equal),
+            self.header.eq(header),
+            self.data.eq(payload),
+        ]
+        m.d.sync += [
+            seen.eq(self.i.valid),
+            header.eq(self.i.header),
+            payload.eq(self.i.data),
+            crc.eq(self.i.crc),
+        ]
+        return m

@@ -1,0 +1,151 @@
+"""Sending side of a link: tickets, CRC, a queue, and the framer."""
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.checks import check_int
+from fred_hw.gates.fifo import Fifo
+from fred_hw.gates.select import one_hot_mux
+from fred_hw.protocol import DATA_CIRCUITS, HEADER_BITS
+from fred_hw.spec import SwitchSpec
+from fred_hw.unit import Unit, place
+
+from .circuit_credits import CircuitCredits
+from .crc import FlitCrc
+from .credits import Credits, credit_signature, ticket_bits
+from .flit import framed_signature
+from .frame import FramedData, checked_layout, frame_layout, frame_signature
+from .framer import Framer
+from .message import message_stream
+from .sizes import check_spec, sized_name
+
+__all__ = ["Sender"]
+
+COUNT = len(DATA_CIRCUITS)
+
+
+class Sender(Unit):
+    """Send flits of packets that the neighbour has room for, control messages and credits.
+
+    A packet takes its ticket when it starts; its flits may come later, packet after packet in the
+    order of their starts. There are never more than ``depth`` flits inside: who sends counts them.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        Sizes; with the link layer.
+    depth : int
+        Flits that fit, 2 or more.
+
+    Members
+    -------
+    credit : In(credit_signature(spec))
+        From the ``Deframer`` of the other direction.
+    room : Out(3)
+        For each circuit whether the neighbour has room for a packet.
+    start : In(3)
+        A packet of the circuit starts; one at most, only while there is ``room``.
+    ticket : Out(ticket_bits(spec))
+        Of the packet that starts, or of the one that did last.
+    wanted : In(3)
+        Circuits that a packet waits to start on: while there is room, missing credits of theirs
+        need not be asked for.
+    i : In(frame_signature(spec))
+        Flits.
+    gone : Out(1)
+        High for a cycle per flit of these that leaves.
+    message : In(message_stream(spec))
+        Control messages.
+    o : Out(framed_signature(spec))
+        The link.
+
+    Timing
+    ------
+    Latency : 2 cycles from a flit on ``i`` to the same flit on ``o``, none from ``message``.
+    Throughput : one flit per cycle, packet after packet without a gap while ``o.ready`` is high.
+    Paths : ``start`` to ``ticket``, ``message`` to ``o``, ``o.ready`` to ``message.ready`` and
+        ``gone``.
+    Reset : forgets what is inside, tickets and limits; the neighbour must be reset with it.
+    """
+
+    credit: Credits
+    room: Signal
+    start: Signal
+    ticket: Signal
+    wanted: Signal
+    i: FramedData
+    gone: Signal
+    message: stream.Interface
+    o: stream.Interface
+
+    def __init__(self, *, spec: SwitchSpec, depth: int) -> None:
+        self.spec = check_spec("Sender", spec)
+        self.depth = check_int("Sender depth", depth, minimum=2)
+        self.unit_name = f"{sized_name('sender', spec)}_d{depth}"
+        super().__init__(
+            {
+                "credit": In(credit_signature(spec)),
+                "room": Out(COUNT),
+                "start": In(COUNT),
+                "ticket": Out(ticket_bits(spec)),
+                "wanted": In(COUNT),
+                "i": In(frame_signature(spec)),
+                "gone": Out(1),
+                "message": In(message_stream(spec)),
+                "o": Out(framed_signature(spec)),
+            }
+        )
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        framer = place(m, "framer", Framer(spec=self.spec))
+        queue = place(m, "queue", Fifo(shape=checked_layout(self.spec), depth=self.depth))
+        self._check(m, queue)
+        wiring.connect(m, queue.o, framer.i)
+        wiring.connect(m, wiring.flipped(self.credit.here), framer.here)
+        wiring.connect(m, wiring.flipped(self.message), framer.message)
+        wiring.connect(m, framer.o, wiring.flipped(self.o))
+        m.d.comb += self.gone.eq(queue.o.valid & queue.o.ready)
+        ends = self.gone & queue.o.payload.frame.last
+        held = Signal.like(self.ticket)
+        for number, name in enumerate(DATA_CIRCUITS):
+            credits = place(m, f"credits_{name}", CircuitCredits(spec=self.spec))
+            grant, ended = self.credit.grant, queue.o.payload.frame.circuit == number
+            inside = self._packets_inside(m, name, self.start[number], ends & ended)
+            m.d.comb += [
+                credits.grant.eq(grant.valid & (grant.circuit == number)),
+                credits.limit.eq(grant.limit),
+                credits.start.eq(self.start[number]),
+                self.room[number].eq(credits.room),
+                framer.ticket[number].eq(credits.ticket),
+                # A circuit with a packet that is about to start or on its way need not ask.
+                framer.lacks[number].eq(
+                    credits.owed & ~inside & ~(self.wanted[number] & credits.room)
+                ),
+            ]
+        m.d.comb += self.ticket.eq(
+            Mux(self.start.any(), one_hot_mux(self.start, list(framer.ticket)), held)
+        )
+        m.d.sync += held.eq(self.ticket)
+        return m
+
+    def _check(self, m: Module, queue: Fifo) -> None:
+        """Compute the CRCs of flits while they go into the queue."""
+        check = place(m, "check", FlitCrc(data_width=self.spec.data_width))
+        valid, payload = Signal(), Signal(self.spec.data_width, reset_less=True)
+        frame = Signal(frame_layout(self.spec), reset_less=True)
+        m.d.sync += [valid.eq(self.i.valid), payload.eq(self.i.data), frame.eq(self.i.frame)]
+        m.d.comb += [
+            check.word[HEADER_BITS:].eq(self.i.data),
+            queue.i.valid.eq(valid),
+            queue.i.payload.data.eq(payload),
+            queue.i.payload.crc.eq(check.crc),
+            queue.i.payload.frame.eq(frame),
+        ]
+
+    def _packets_inside(self, m: Module, name: str, start: Value, end: Value) -> Value:
+        """Return whether packets of a circuit have started that have not left."""
+        inside = Signal(range(self.depth + 1), name=f"inside_{name}")
+        m.d.sync += inside.eq(inside + start - end)
+        return inside != 0
