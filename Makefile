@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.ready
 
-.PHONY: help demo check test test-fast bench mutation fidelity golden records lock setup clean
+.PHONY: help demo check test test-fast bench mutation fidelity docs golden records lock setup clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -41,6 +41,10 @@ mutation: $(STAMP) ## change a line at a time and see whether a test fails; SEED
 
 fidelity: $(STAMP) ## print the experiments of docs/fidelity.md (2 minutes)
 	$(BIN)/python docs/experiments/sweeps.py
+
+docs: $(STAMP) ## rewrite the pages and figures of docs that come from code
+	$(BIN)/python -m docs.generate
+	$(BIN)/python -m gen.registers >docs/registers.md
 
 golden: $(STAMP) ## rewrite the golden Verilog; review the difference
 	$(BIN)/python tests/gen/golden/rewrite.py

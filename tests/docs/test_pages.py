@@ -76,7 +76,9 @@ def test_python_prints_what_the_page_says(page: str, tmp_path: Path) -> None:
     program, said = [], []
     for block in blocks(page, "python"):
         program.append(block.text)
-        found = re.match(r"\n+prints `(.*?)`|\n+```text\n(.*?)```", block.after, re.DOTALL)
+        found = re.match(
+            r"\n+prints `(.*?)`|\n+(?:It prints\n+)?```text\n(.*?)```", block.after, re.DOTALL
+        )
         if found:
             said.append(found[1] + "\n" if found[1] else found[2])
     assert said

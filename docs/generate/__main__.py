@@ -1,0 +1,32 @@
+"""Write every page and figure of docs that comes from code: `python -m docs.generate`."""
+
+import json
+import sys
+from pathlib import Path
+
+from .blocks import draw_blocks, read_blocks
+from .catalogue import catalogue
+from .figures import draw_wave
+from .waves import WAVES
+
+__all__ = ["documents"]
+
+DOCS = Path(__file__).parents[1]
+
+
+def documents() -> dict[Path, str]:
+    """Return the text of each file that is written here; diagrams in YAML are read."""
+    figures = DOCS / "figures"
+    diagrams = {path.stem: read_blocks(path) for path in sorted(figures.glob("*.yaml"))}
+    found = {figures / f"{name}.svg": draw_blocks(blocks) for name, blocks in diagrams.items()}
+    for name, make in WAVES.items():
+        wave = make()
+        found[figures / f"{name}.json"] = json.dumps(wave, indent=1) + "\n"
+        found[figures / f"{name}.svg"] = draw_wave(wave)
+    return {**found, DOCS / "units.md": catalogue(diagrams)}
+
+
+if __name__ == "__main__":
+    for path, text in documents().items():
+        path.write_text(text, encoding="utf-8")
+        sys.stdout.write(f"{path.relative_to(DOCS.parent)}\n")

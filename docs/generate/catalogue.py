@@ -1,0 +1,75 @@
+"""The page of all hardware units, from their docstrings."""
+
+import inspect
+import re
+from importlib import import_module
+from pathlib import Path
+from pkgutil import walk_packages
+
+import fred_hw
+from fred_hw.unit import Unit
+
+from .blocks import Blocks
+
+__all__ = ["catalogue", "units"]
+
+ROOT = Path(__file__).parents[2]
+HEAD = """# Units
+
+<!-- Written by: python -m docs.generate -->
+
+Every hardware unit, by room. A unit is a class, and one module of the Verilog, however often it
+is used. Its docstring has parameters, members and timing in full, and tests hold each number of it.
+"""
+
+
+def units() -> list[type[Unit]]:
+    """Return the public units of all rooms, by module, without those that are only bases."""
+    found = {
+        f"{info.name}.{name}": value
+        for info in walk_packages(fred_hw.__path__, "fred_hw.")
+        for name, value in vars(import_module(info.name)).items()
+        if isinstance(value, type) and issubclass(value, Unit) and value is not Unit
+        if value.__module__ == info.name and not name.startswith("_")
+    }
+    bases = {base for value in found.values() for base in value.__mro__[1:]}
+    return [value for _, value in sorted(found.items()) if value not in bases]
+
+
+def entry(unit: type[Unit], name: str) -> str:
+    """Return an entry of the section Timing of a unit's docstring, in one line."""
+    text = inspect.getdoc(unit) or ""
+    found = re.search(rf"^{name} : (.*(?:\n    .*)*)", text, re.MULTILINE)
+    return " ".join(found[1].split()) if found else ""
+
+
+def row(unit: type[Unit], drawn: dict[str, str]) -> str:
+    """Return the table row of a unit."""
+    summary = " ".join((inspect.getdoc(unit) or "").split("\n\n")[0].split()).replace("``", "`")
+    path = Path(inspect.getfile(unit)).relative_to(ROOT)
+    latency = entry(unit, "Latency").replace("``", "`")
+    figure = f"[{drawn[unit.__name__]}](#{drawn[unit.__name__]})" if unit.__name__ in drawn else ""
+    return f"| [{unit.__name__}](../{path}) | {summary} | {latency} | {figure} |"
+
+
+def catalogue(figures: dict[str, Blocks]) -> str:
+    """Return the page.
+
+    Parameters
+    ----------
+    figures : dict of str to Blocks
+        Block diagrams by the name of their file.
+    """
+    drawn = {unit: name for name, blocks in figures.items() for unit in blocks.units()}
+    rooms: dict[str, list[str]] = {}
+    for unit in units():
+        rooms.setdefault(unit.__module__.split(".")[1], []).append(row(unit, drawn))
+    lines = [HEAD]
+    for room, rows in rooms.items():
+        doc = inspect.getdoc(import_module(f"fred_hw.{room}")) or ""
+        lines += [f"## {room}\n", f"{doc}\n", "| unit | does | latency | drawn in |"]
+        lines += ["| --- | --- | --- | --- |", *rows, ""]
+    lines += ["## Figures\n", "Blue boxes are units. The text of each figure stands beside it.\n"]
+    for name, blocks in figures.items():
+        lines += [f"### {name}\n", f"![{blocks.title}](figures/{name}.svg)\n"]
+    return "\n".join(lines)

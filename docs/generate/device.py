@@ -1,0 +1,159 @@
+"""A switch in Amaranth's simulator: read, written, and sent packets to as a device would be."""
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from amaranth.sim import Simulator
+
+from fred_hw.control.switch_map import switch_map
+from fred_hw.spec import SwitchSpec
+from fred_hw.switch.switch import Switch
+
+__all__ = ["SHAKE", "Recorder", "Rows", "SimulatedSwitch", "Value", "Watch"]
+
+SHAKE = ("valid", "ready")
+
+Value = int | str | None
+"""A bit, a label, nothing, or "" where the label before stays; "3|" colours the label behind it."""
+
+Watch = dict[str, dict[str, Callable[[], Value]]]
+"""By group and name of a row: what to sample."""
+
+Rows = dict[str, dict[str, list[Value]]]
+"""By group and name of a row: what was sampled in each cycle."""
+
+
+class Recorder:
+    """Runs a bench on a design, and samples rows at the end of each cycle while told to."""
+
+    def __init__(self, design: Any) -> None:
+        self.design = design
+        self.recording = False
+        self.ctx: Any = None
+        self.watch: Watch = {}
+        self.rows: Rows = {}
+
+    def run(self, bench: Callable[[], Coroutine[Any, Any, None]]) -> Rows:
+        """Run until the bench ends, and return what was recorded."""
+
+        async def process(ctx: Any) -> None:
+            self.ctx = ctx
+            await bench()
+
+        simulator = Simulator(self.design)
+        simulator.add_clock(1e-9)
+        simulator.add_testbench(process)
+        simulator.run()
+        return self.rows
+
+    async def tick(self) -> None:
+        if self.recording:
+            for group, rows in self.watch.items():
+                for name, sample in rows.items():
+                    self.rows.setdefault(group, {}).setdefault(name, []).append(sample())
+        await self.ctx.tick()
+
+    def set(self, signal: Any, value: int) -> None:
+        self.ctx.set(signal, value)
+
+    def get(self, signal: Any) -> int:
+        return self.ctx.get(signal)
+
+    def bit(self, signal: Any) -> Callable[[], Value]:
+        return lambda: self.get(signal)
+
+    def word(self, valid: Any, label: Callable[[], str]) -> Callable[[], Value]:
+        """Return a sampler of a label that means something while ``valid`` is high."""
+        return lambda: label() if self.get(valid) else None
+
+
+class SimulatedSwitch:
+    """A whole switch without the link layer, in the simulator.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        The switch; small, as a thousand cycles take a second.
+    """
+
+    def __init__(self, spec: SwitchSpec) -> None:
+        self.spec = spec
+        self.dut: Any = Switch(spec=spec)
+        self.registers = switch_map(spec)
+        self.recorder = Recorder(self.dut)
+
+    def axil(self, name: str) -> Any:
+        """Return a signal of the registers' slave."""
+        return getattr(self.dut, f"s_axil_{name}")
+
+    def axis(self, port: str, name: str) -> Any:
+        """Return a signal of a stream: ``port`` is s0, m0, ..."""
+        return getattr(self.dut, f"{port}_axis_t{name}")
+
+    def simulate(self, program: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Run a program that reads, writes and sends, with every output taken at once."""
+
+        async def bench() -> None:
+            for port in range(self.spec.ports):
+                self.recorder.set(self.axis(f"m{port}", "ready"), 1)
+            await program()
+
+        self.recorder.run(bench)
+
+    async def read(self, address: int) -> int:
+        """Read a word."""
+        self.recorder.set(self.axil("araddr"), address)
+        await self._shake("ar")
+        return await self._shake("r")
+
+    async def write(self, address: int, value: int) -> None:
+        """Write a word: address and data at once, the answer taken when it comes."""
+        for name, one in (("awaddr", address), ("wdata", value), ("wstrb", 15)):
+            self.recorder.set(self.axil(name), one)
+        await self._shake("aw", "w")
+        await self._shake("b")
+
+    async def exchange(
+        self, packets: dict[int, list[int]], phase: int, circuit: int = 0, cycles: int = 60
+    ) -> dict[int, list[int]]:
+        """Send a packet into some ports, and return what came out of each in so many cycles."""
+        r, left = self.recorder, {port: list(words) for port, words in packets.items()}
+        user = phase | circuit << self.spec.protocol.fields(self.spec.ports)["phase"]
+        came: dict[int, list[int]] = {}
+        for _ in range(cycles):
+            for port, words in left.items():
+                r.set(self.axis(f"s{port}", "valid"), bool(words))
+                r.set(self.axis(f"s{port}", "data"), words[0] if words else 0)
+                r.set(self.axis(f"s{port}", "last"), len(words) == 1)
+                r.set(self.axis(f"s{port}", "user"), user)
+            for port in range(self.spec.ports):
+                if r.get(self.axis(f"m{port}", "valid")):
+                    came.setdefault(port, []).append(r.get(self.axis(f"m{port}", "data")))
+            taken = [p for p, words in left.items() if words and r.get(self.axis(f"s{p}", "ready"))]
+            await r.tick()
+            for port in taken:
+                left[port].pop(0)
+        return came
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether ``irq`` is high."""
+        return bool(self.recorder.get(self.dut.irq))
+
+    async def _shake(self, *channels: str) -> int:
+        """Bring the handshakes of channels about, and return `rdata` of that moment."""
+        r, left, found = self.recorder, list(channels), 0
+        while left:
+            for name in left:
+                r.set(self._mine(name), 1)
+            done = [n for n in left if r.get(self.axil(f"{n}valid") & self.axil(f"{n}ready"))]
+            found = r.get(self.axil("rdata"))
+            await r.tick()
+            for name in done:
+                left.remove(name)
+                r.set(self._mine(name), 0)
+        return found
+
+    def _mine(self, channel: str) -> Any:
+        """Return the signal of a handshake that the master drives."""
+        return self.axil(f"{channel}{'ready' if channel in 'br' else 'valid'}")
