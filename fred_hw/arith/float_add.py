@@ -17,11 +17,11 @@ __all__ = ["FloatAdd"]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is known of the sum before it is computed; a special one is no finite number."""
+    """What is known of the sum before it is computed; NaNs count as infinite too."""
 
     sign: Value
     nan: Value
-    special: Value
+    infinite: Value
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ class FloatAdd(LaneUnit):
         else:
             nan = special = wire(m, "nan", larger.all())
         sign = wire(m, "sign", Mux(swap, sign1, sign0) & ~cancels)
-        return Ordered(larger, smaller, subtract, Verdict(sign=sign, nan=nan, special=special))
+        return Ordered(larger, smaller, subtract, Verdict(sign=sign, nan=nan, infinite=special))
 
     def _align(self, m: Module, ordered: Ordered) -> Aligned:
         """Shift the smaller significand right until both have the exponent of the larger."""
@@ -240,10 +240,10 @@ class FloatAdd(LaneUnit):
         up = wire(m, "up", normalized.half & (normalized.sticky | magnitude[0]))
         rounded = wire(m, "rounded", magnitude + up, width=len(magnitude))
         if not form.has_infinity:
-            nan = wire(m, "no_number", verdict.special | (rounded > form.largest))
+            nan = wire(m, "no_number", verdict.infinite | (rounded > form.largest))
             return Mux(nan, form.canonical_nan, Cat(rounded[:-1], verdict.sign))
         overflow = magnitude[form.fraction_bits :].all()
-        special = wire(m, "no_number", verdict.special | overflow)
+        special = wire(m, "no_number", verdict.infinite | overflow)
         fraction = Mux(special, 0, rounded[: form.fraction_bits])
         quiet = fraction[-1] | verdict.nan
         exponent = rounded[form.fraction_bits :] | special.replicate(form.exponent_bits)
