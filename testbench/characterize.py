@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fred_hw.spec import SwitchSpec
-from gen.companions import CLOCK_HZ, CLOCK_SOURCE
+from gen.clock import CLOCK_HZ, CLOCK_SOURCE
 from gen.design import Design, generate
 from testbench.cosimulation.interconnect import cosimulate
 from testbench.cosimulation.switch import cosimulate_switch

@@ -11,7 +11,7 @@ from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.unicast_router import UnicastRouter
 from fred_hw.unit import Unit
-from gen.companions import lint_waivers
+from gen.companions.vlt import lint_waivers
 from gen.emitter import VerilogEmitter
 from testbench.sim.tools import icarus_bin, verilator_bin
 

@@ -19,7 +19,7 @@ from fred_hw.load import load_spec
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit
-from gen.companions import lint_waivers
+from gen.companions.vlt import lint_waivers
 from gen.emitter import VerilogEmitter
 from testbench.cosimulation.control import cosimulate_control
 from testbench.sim.tools import icarus_bin, verilator_bin

@@ -1,0 +1,7 @@
+"""The Verilog itself."""
+
+from .companion import COMPANIONS, Companion
+
+__all__: list[str] = []
+
+COMPANIONS.add("Verilog", Companion(".v", lambda design: design.verilog), rank=3)

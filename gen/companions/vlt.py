@@ -1,0 +1,23 @@
+"""Lint waivers of Verilator."""
+
+from .companion import COMPANIONS, Companion
+
+__all__ = ["lint_waivers"]
+
+_WAIVERS = (
+    ("DECLFILENAME", "all modules of a switch stand in one file, named after the top one"),
+    ("UNUSEDSIGNAL", "the carry out of an adder is written down though nothing needs it"),
+    ("WIDTHEXPAND", "leading zeros of operands are left out; Verilog extends them by itself"),
+    ("WIDTHTRUNC", "likewise for the result of a difference that is known to fit"),
+)
+
+
+def lint_waivers(name: str) -> str:
+    """Return a Verilator control file with the few rules waived in ``name``.v, and why."""
+    lines = ["`verilator_config"]
+    for rule, reason in _WAIVERS:
+        lines += [f"// {reason}", f'lint_off -rule {rule} -file "*{name}.v"']
+    return "\n".join(lines) + "\n"
+
+
+COMPANIONS.add("lint waivers", Companion(".vlt", lambda design: lint_waivers(design.name)), rank=7)
