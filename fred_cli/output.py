@@ -6,42 +6,31 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
-from typing import Any, TypeVar
-
-import click
+from typing import Any
 
 from fred_hw.errors import InputError
 
 __all__ = [
     "as_csv",
-    "as_json_option",
     "check_folder",
     "checked",
     "option_names",
     "plain",
     "progress",
+    "say_above_peak",
     "say_json",
+    "say_provenance",
     "table",
-    "write_csv",
     "write_json",
     "write_text",
 ]
 
 _QUIET_S = 2.0
 _FILE_WIDTH = 180  # columns of a table that goes to a file or a pipe
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def as_json_option(command: F) -> F:
-    """Add ``--json`` to a command."""
-    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")(
-        command
-    )
 
 
 def plain(value: Any) -> Any:
@@ -98,17 +87,6 @@ def write_text(text: str, path: Path) -> None:
     if path.is_dir():
         raise InputError(str(path), "", "must be a file, not a directory")
     write_files({path.name: text}, path.parent)
-
-
-def write_csv(columns: Sequence[str], rows: Sequence[Sequence[object]], path: Path) -> None:
-    """Write a table as CSV to ``path``, all of it or nothing; None is an empty cell.
-
-    Raises
-    ------
-    InputError
-        The file cannot be written.
-    """
-    write_text(as_csv(columns, rows), path)
 
 
 def as_csv(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
@@ -190,3 +168,29 @@ def option_names(*names: str) -> Iterator[None]:
                 message = error.message.removeprefix(f"{name} ")
                 raise InputError(f"--{name}", "", message) from None
         raise
+
+
+def say_provenance(provenance: Any) -> None:
+    """Print where the figures come from."""
+    for use in provenance.records:
+        latency = (
+            ""
+            if use.latency_cycles is None
+            else f"{use.latency_cycles} cycles ({use.latency_s * 1e9:.1f} ns), "
+        )
+        print(
+            f"  {use.switches}: {latency}{use.efficiency:.1%} payload, "
+            f"record {use.record} of the {use.measured}, {use.measured_by}"
+        )
+    for assumption in provenance.assumptions:
+        print(f"  assumed: {assumption}")
+
+
+def say_above_peak(estimates: Iterable[Any]) -> None:
+    """Say which workloads compute faster than any such NPU can, as calibrated ones do."""
+    shares: dict[str, float] = {}
+    for e in estimates:
+        shares[e.workload] = max(e.peak_share, shares.get(e.workload, 1.0))
+    above = ", ".join(f"{name} {share:.3g}" for name, share in shares.items() if share > 1)
+    if above:
+        print(f"compute above the peak of the NPU, times: {above}")

@@ -1,5 +1,6 @@
 """The command line run in this process, in an empty folder that holds some input files."""
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 
 from fred_cli import output
 from fred_cli.main import main
+from perfmodel.switch_timing import record as timing
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -74,3 +76,25 @@ def refused(fred: Run, place: Path) -> Callable[..., str]:
         return err.rstrip("\n")
 
     return run
+
+
+@pytest.fixture
+def half_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make up whole switches that leave half of the link rate for payload, at no latency."""
+    folder = tmp_path / "records"
+    folder.mkdir()
+    for name in ("l1-11", "l1-12", "l2-10"):
+        record = json.loads((timing.RECORDS / f"{name}.json").read_text(encoding="utf-8"))
+        record["switch"] = {
+            "latency_cycles": 0,
+            "stages": {"all": 0},
+            "data_flits_per_cycle": 0.5 * (4096 + 48 + 32) / 4096,
+            "ack_share": 0.01,
+            "control_share": 0.02,
+            "payload_share": 0.5,
+            "reconfiguration_cycles": 0,
+            "preemption_cycles": 0,
+            "recovery_cycles": {"to_switch": 200, "from_switch": 300},
+        }
+        (folder / f"{name}.json").write_text(json.dumps(record), encoding="utf-8")
+    monkeypatch.setattr(timing, "RECORDS", folder)

@@ -1,76 +1,21 @@
-"""Commands of the switch: presets, gen, route."""
+"""`fred route`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from fred_cli.options import as_json_option, read_spec, set_option, spec_argument
+from fred_cli.output import checked, plain, say_json
 from fred_hw.errors import InputError
-
-from .arguments import level_option, read_spec, set_option, spec_argument
-from .output import as_json_option, checked, plain, say_json, table
 
 if TYPE_CHECKING:
     from fred_hw.spec import SwitchSpec
 
-__all__ = ["COMMANDS"]
+__all__ = ["command"]
 
 
-@click.command()
-@as_json_option
-def presets(as_json: bool) -> None:
-    """List the specifications that come with the package."""
-    from fred_hw.load import PRESETS, load_spec, preset_summary
-
-    rows = [(name, load_spec(name).name, preset_summary(name)) for name in PRESETS]
-    if as_json:
-        say_json({"presets": [dict(zip(("preset", "name", "for"), r, strict=True)) for r in rows]})
-        return
-    table("Presets", ("preset", "name", "for"), rows)
-
-
-@click.command()
-@spec_argument
-@set_option
-@click.option("-o", "--output", "folder", required=True, type=Path, help="Folder to write to.")
-@level_option
-@as_json_option
-def gen(
-    spec_source: str, changes: tuple[str, ...], folder: Path, level: str, as_json: bool
-) -> None:
-    """Write Verilog, manifest, FuseSoC core, timing constraints and lint waivers of SPEC.
-
-    SPEC is a YAML file or a preset. A whole switch comes with a C header and a page of its
-    registers.
-    """
-    from gen.design import generate
-    from gen.write import write_files
-
-    design = generate(read_spec(spec_source, changes), level=level)
-    paths = write_files(design.files(), folder)
-    report = {
-        "name": design.name,
-        "level": level,
-        "files": [str(path) for path in paths],
-        "modules": design.modules,
-        "verilog_bytes": design.manifest["verilog_bytes"],
-        "latency_cycles": design.latency_cycles,
-        "microswitches": design.microswitches,
-    }
-    if as_json:
-        say_json(report)
-        return
-    print(
-        f"{design.name}: {len(design.modules)} modules, {report['verilog_bytes']:,} bytes, "
-        f"latency {design.latency_cycles} cycles"
-    )
-    kinds = {"R", "D", "RD", *(kind for kind, n in design.microswitches.items() if n)}
-    print("; ".join(f"{n} {kind}" for kind, n in design.microswitches.items() if kind in kinds))
-    for path in paths:
-        print(f"  {path}")
-
-
-@click.command()
+@click.command("route")
 @spec_argument
 @click.argument("flows_file", metavar="[FLOWS]", required=False, type=Path)
 @set_option
@@ -78,7 +23,7 @@ def gen(
 @click.option("--effort", type=int, help="Bound on the exact search, in solver conflicts.")
 @click.option("--draw", "picture", type=Path, metavar="FILE", help="Draw routed FLOWS as SVG.")
 @as_json_option
-def route(
+def command(
     spec_source: str,
     flows_file: Path | None,
     changes: tuple[str, ...],
@@ -135,9 +80,8 @@ def route(
 
 def _draw(result: Any, path: Path) -> None:
     """Write the routed flows as SVG; a conflict draws nothing."""
+    from fred_cli.drawings.interconnect import draw_interconnect
     from gen.write import write_files
-
-    from .drawing import draw_interconnect
 
     if path.is_dir():
         raise InputError(str(path), "", "must be a file, not a directory")
@@ -182,6 +126,3 @@ def _routing_text(report: dict[str, Any]) -> str:
     )
     kind = "smallest" if report["conflict_is_smallest"] else "irreducible"
     return f"conflict; {kind} set that clashes: {flows}"
-
-
-COMMANDS = (presets, gen, route)

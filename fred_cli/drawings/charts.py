@@ -8,31 +8,13 @@ import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 from plotly.subplots import make_subplots
 
+from fred_cli.columns.parts import PARTS
 from perfmodel.studies.compare import Row
 from perfmodel.studies.reproduce import ReproduceRow
 from perfmodel.studies.strategies import StrategyRow
-from perfmodel.training.estimate import Estimate
-
-from .output import plain
 
 __all__ = ["bandwidth_chart", "iteration_chart", "page", "strategy_chart"]
 
-PART_COLOURS = {
-    "compute": "#9aa3ae",
-    "mp": "#0072b2",
-    "dp": "#d55e00",
-    "pp": "#009e73",
-    "weight_streaming": "#cc79a7",
-    "input_load": "#e69f00",
-}
-_WORDS = {
-    "compute": "compute",
-    "mp": "exposed MP",
-    "dp": "exposed DP",
-    "pp": "exposed PP",
-    "weight_streaming": "exposed weight streaming",
-    "input_load": "exposed input load",
-}
 _LAYOUT: dict[str, Any] = {
     "template": "plotly_white",
     "font": {"family": "system-ui, sans-serif", "size": 14},
@@ -96,10 +78,10 @@ def iteration_chart(rows: Sequence[Row], name: str) -> str:
         shown = [row.estimate for row in rows if row.estimate.workload == workload]
         names = [one.topology.replace(":5x4", "") for one in shown]
         whole = shown[0].iteration_time_s
-        for part, colour in PART_COLOURS.items():
-            values = [parts(one)[part] / whole for one in shown]
+        for part in PARTS:
+            values = [part.seconds(one) / whole for one in shown]
             bar = go.Bar(
-                name=_WORDS[part], x=names, y=values, marker_color=colour, showlegend=column == 1
+                name=part.words, x=names, y=values, marker_color=part.colour, showlegend=column == 1
             )
             figure.add_trace(bar, row=1, col=column)
     figure.update_layout(**_LAYOUT, barmode="stack", height=420)
@@ -118,13 +100,13 @@ def strategy_chart(rows: Sequence[StrategyRow], name: str = "chart-strategies") 
     )
     for index, fabric in enumerate(fabrics, start=1):
         shown = {one.strategy: one for one in estimates if one.topology == fabric}
-        for part, colour in PART_COLOURS.items():
+        for part in PARTS:
             values = [
-                parts(shown[key])[part] / shown[key].minibatch * 1e3 if key in shown else None
+                part.seconds(shown[key]) / shown[key].minibatch * 1e3 if key in shown else None
                 for key in order
             ]
             bar = go.Bar(
-                name=_WORDS[part], x=order, y=values, marker_color=colour, showlegend=index == 1
+                name=part.words, x=order, y=values, marker_color=part.colour, showlegend=index == 1
             )
             figure.add_trace(bar, row=index, col=1)
     layout = {**_LAYOUT, "legend": {**_LAYOUT["legend"], "y": 1.06}}
@@ -134,8 +116,3 @@ def strategy_chart(rows: Sequence[StrategyRow], name: str = "chart-strategies") 
         figure.update_yaxes(matches="y", row=index, col=1)
     figure.update_xaxes(tickangle=-60)
     return chart(figure, name)
-
-
-def parts(one: Estimate) -> dict[str, float]:
-    """Return compute and exposed communication of an iteration [s]."""
-    return {"compute": one.compute_s, **plain(one.exposed_s)}

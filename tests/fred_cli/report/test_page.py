@@ -1,4 +1,4 @@
-"""Tests of fred_cli.report: what it refuses, what it writes, and the page in a browser."""
+"""Tests of fred_cli.report.page: what it refuses, what it writes, and the page in a browser."""
 
 import csv
 import json
@@ -18,7 +18,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from fred_cli.drawing import COLOURS
+from fred_cli.drawings.interconnect import COLOURS
 from fred_cli.main import main
 
 Run = Callable[..., tuple[int, str, str]]
@@ -62,20 +62,6 @@ NO_RESULTS: dict[str, tuple[Any, str]] = {
         {**RESULTS, "runs": [RUN, {**RUN, "tests": [{**TEST, "name": "another"}]}]},
         r"runs: must be runs of the same tests",
     ),
-}
-
-REFUSED = {
-    "report": r"fred report: Missing option '-o' / '--output'\.",
-    "report -o out --results": r"fred(?: report)?: Option '--results' requires an argument\.",
-    "report -o out --nope": r"fred report: No such option '--nope'\..*",
-    "report -o out --results missing.json": r"missing\.json: must be an existing file, .*",
-    "report -o out --results empty.yaml": r"empty\.yaml: .* \(the file is empty\)",
-    "report -o out --results binary.yaml": r"binary\.yaml: must be a text file in UTF-8, .*",
-    "report -o out --results small.yaml": r"small\.yaml: runs: must be what `fred sim --json` .*",
-    "report -o out --spec missing.yaml": r"missing\.yaml: must be an existing file, .*",
-    "report -o out --spec one-port.yaml": r"one-port\.yaml: ports: .* from 2 to 64, not 1",
-    "report -o a-file": r"a-file: must be a folder, not a file",
-    "report -o a-file/out": r"a-file/out: must be a folder, not a file",
 }
 
 
@@ -170,12 +156,6 @@ def opened(page: Path, profile: Path) -> tuple[str, list[str]]:
         timeout=120,
     )
     return said.stdout, [line for line in said.stderr.splitlines() if "CONSOLE" in line]
-
-
-@pytest.mark.parametrize(("line", "message"), REFUSED.items(), ids=REFUSED)
-def test_bad_input_is_one_line(refused: Callable[..., str], line: str, message: str) -> None:
-    said = refused(*line.split())
-    assert re.fullmatch(f"error: {message}", said), said
 
 
 @pytest.mark.parametrize("case", NO_RESULTS)

@@ -1,4 +1,4 @@
-"""Tests of fred_cli.drawing."""
+"""Tests of fred_cli.drawings.interconnect."""
 
 import xml.etree.ElementTree as ET
 from collections import Counter
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from fred_cli.drawing import COLOURS, draw_interconnect
+from fred_cli.drawings.interconnect import COLOURS, draw_interconnect
 from fred_hw.compiler.configuration import Configuration, split_count
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.placement import Strategy, phases

@@ -1,4 +1,4 @@
-"""Tests of fred_cli.schedule_drawing."""
+"""Tests of fred_cli.drawings.schedule."""
 
 import re
 import xml.etree.ElementTree as ET
@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from fred_cli.schedule_drawing import MAX_DRAWN, draw_schedule
+from fred_cli.drawings.schedule import MAX_DRAWN, draw_schedule
 from fred_hw.errors import InputError
 from perfmodel.collectives.schedule import Schedule
 from perfmodel.collectives.select import build_schedule

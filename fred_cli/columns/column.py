@@ -1,0 +1,103 @@
+"""A column of a table, declared once for all places that the table goes to."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fred_cli.output import as_csv, plain, table, write_text
+
+__all__ = ["Column", "Columns", "figure", "milliseconds"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column; the order of declaration is that of the CSV.
+
+    Parameters
+    ----------
+    value : Callable
+        From a row to the cell of the CSV and the value in JSON.
+    csv : str
+        Heading in the CSV; empty if it is not there.
+    title : str
+        Heading in the terminal; empty if it is not there.
+    text : Callable
+        From a row to what the terminal shows; the value by default.
+    json : str
+        Key in JSON beside what the row's figures have anyway; empty if there is none.
+    page : str
+        Heading on the page of the report if it is not that of the terminal.
+    last : bool
+        Whether it stands behind the others in the terminal and on the page.
+    number : bool
+        Whether it stands to the right on the page.
+    """
+
+    value: Callable[[Any], object]
+    csv: str = ""
+    title: str = ""
+    text: Callable[[Any], str] | None = None
+    json: str = ""
+    page: str = ""
+    last: bool = False
+    number: bool = True
+
+    def shown(self, row: object) -> str:
+        """Return what the terminal and the page show."""
+        return str(self.value(row)) if self.text is None else self.text(row)
+
+
+class Columns:
+    """The columns of one table.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        All of them.
+    """
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self.all = tuple(columns)
+        titled = sorted((one for one in columns if one.title), key=lambda one: one.last)
+        self.titled = tuple(titled)
+        self.written = tuple(one for one in columns if one.csv)
+
+    def without(self, csv: str) -> "Columns":
+        """Return the columns but for the one of that heading in the CSV."""
+        return Columns([one for one in self.all if one.csv != csv])
+
+    def print(self, title: str, rows: Sequence[object]) -> None:
+        """Print the table."""
+        cells = [[one.shown(row) for one in self.titled] for row in rows]
+        table(title, [one.title for one in self.titled], cells)
+
+    def csv(self, rows: Sequence[object]) -> str:
+        """Return the table as CSV text."""
+        cells = [[one.value(row) for one in self.written] for row in rows]
+        return as_csv([one.csv for one in self.written], cells)
+
+    def write(self, rows: Sequence[object], path: Path | None) -> None:
+        """Write the table as CSV if there is a path; all of it or nothing.
+
+        Raises
+        ------
+        InputError
+            The file cannot be written.
+        """
+        if path is not None:
+            write_text(self.csv(rows), path)
+
+    def json(self, figures: object, row: object) -> dict[str, Any]:
+        """Return the figures of a row with what the columns have beside them."""
+        return {**plain(figures), **{one.json: one.value(row) for one in self.all if one.json}}
+
+
+def milliseconds(seconds: float, over: int = 1) -> str:
+    """Return a time, or its share of ``over``, as the tables have it: [ms] without the unit."""
+    return f"{seconds * 1e3 / over:,.3f}"
+
+
+def figure(value: float | str) -> str:
+    """Return a figure of any size, or a word that stands for one."""
+    return value if isinstance(value, str) else f"{value:,.4g}"

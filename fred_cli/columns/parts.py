@@ -1,0 +1,60 @@
+"""Parts of an iteration: what tables and charts take it apart into."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from .column import Column, milliseconds
+
+__all__ = ["PARTS", "Part", "part_columns"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Compute, or communication that is exposed for one reason.
+
+    Parameters
+    ----------
+    name : str
+        Name in tables, and of the field of the estimate's ``exposed_s``.
+    words, heading : str
+        In the legend of a chart, and over a column of the report.
+    colour : str
+        In charts.
+    """
+
+    name: str
+    words: str
+    heading: str
+    colour: str
+
+    def seconds(self, estimate: Any) -> float:
+        """Return its time in an iteration [s]."""
+        return (
+            estimate.compute_s if self.name == "compute" else getattr(estimate.exposed_s, self.name)
+        )
+
+
+PARTS = (
+    Part("compute", "compute", "compute", "#9aa3ae"),
+    Part("mp", "exposed MP", "MP", "#0072b2"),
+    Part("dp", "exposed DP", "DP", "#d55e00"),
+    Part("pp", "exposed PP", "PP", "#009e73"),
+    Part("weight_streaming", "exposed weight streaming", "streaming", "#cc79a7"),
+    Part("input_load", "exposed input load", "input", "#e69f00"),
+)
+
+
+def part_columns(over: Callable[[Any], int] = lambda estimate: 1) -> list[Column]:
+    """Return the columns of the parts; the terminal shows their time per so many samples."""
+
+    def column(part: Part) -> Column:
+        return Column(
+            value=lambda row: part.seconds(row.estimate),
+            csv=f"{part.name} [s]",
+            title=part.name,
+            text=lambda row: milliseconds(part.seconds(row.estimate), over(row.estimate)),
+            page=part.heading,
+        )
+
+    return [column(part) for part in PARTS]

@@ -1,0 +1,92 @@
+"""`fred collective`."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fred_cli.options import as_json_option, protocol_option, size_option, topology_option
+from fred_cli.output import option_names, plain, say_json, say_provenance, table, write_text
+from fred_cli.values import parse_group, parse_size
+
+__all__ = ["command"]
+
+_OPTIONS = ("topology", "pattern", "size", "group", "chunks", "algorithm")
+
+
+@click.command("collective")
+@topology_option
+@click.option("--pattern", default="all_reduce", show_default=True, help="Collective pattern.")
+@size_option
+@click.option("--group", metavar="LIST", help="NPUs that take part, like 0,1,4-7; all by default.")
+@click.option("--chunks", type=int, help="Pieces that the vector is cut into.")
+@click.option(
+    "--algorithm",
+    default="auto",
+    show_default=True,
+    help="auto, ring, bidirectional_ring, halving_doubling, direct, double_binary_tree, "
+    "hierarchical_2d, two_level_ring, in_network or multicast.",
+)
+@protocol_option
+@click.option("--check", is_flag=True, help="Replay the schedule symbolically.")
+@click.option("--draw", type=Path, metavar="FILE.svg", help="Draw the schedule of one chunk.")
+@as_json_option
+def command(
+    topology: str,
+    pattern: str,
+    size: str,
+    group: str | None,
+    chunks: int | None,
+    algorithm: str,
+    protocol: Any,
+    check: bool,
+    draw: Path | None,
+    as_json: bool,
+) -> None:
+    """Simulate one collective on the links of a wafer."""
+    from perfmodel.collectives.run import run_collective
+    from perfmodel.topology.parse import parse_topology
+
+    with option_names(*_OPTIONS):
+        fabric = parse_topology(topology, protocol)
+        members = parse_group(group)
+        result = run_collective(fabric, pattern, parse_size(size), members, chunks, algorithm)
+        if check or draw:
+            _schedule(fabric, result, algorithm, check, draw)
+    checked = {"checked": True} if check else {}
+    if as_json:
+        say_json(
+            {
+                **plain(result),
+                **checked,
+                "npu_bandwidth": result.npu_bandwidth_bytes_per_s,
+                "bottleneck": plain(result.bottleneck),
+            }
+        )
+        return
+    rows = [
+        ("time", f"{result.time_s * 1e6:,.2f} us"),
+        ("effective NPU bandwidth", f"{result.npu_bandwidth_bytes_per_s / 1e12:.3f} TB/s"),
+        ("sent per NPU", f"{result.bytes_per_npu / 2**20:,.1f} MiB"),
+        ("busiest link", f"{result.bottleneck.link}, {result.bottleneck.utilisation:.1%} busy"),
+        ("algorithm", result.algorithm),
+        ("chunks", result.chunks),
+        *([("symbolic check", "every NPU ends with what it should")] if check else []),
+    ]
+    table(f"{result.pattern} of {size} on {result.topology}", ("what", "value"), rows)
+    say_provenance(result.provenance)
+
+
+def _schedule(fabric: Any, result: Any, algorithm: str, check: bool, draw: Path | None) -> None:
+    """Check and draw the schedule of one chunk."""
+    from perfmodel.collectives.replay import replay
+    from perfmodel.collectives.select import build_schedule
+
+    chunk_bytes = result.size_bytes / result.chunks
+    schedule = build_schedule(fabric, result.pattern, result.groups, chunk_bytes, algorithm)
+    if check:
+        replay(schedule)
+    if draw:
+        from fred_cli.drawings.schedule import draw_schedule
+
+        write_text(draw_schedule(schedule, result.topology), draw)

@@ -1,0 +1,54 @@
+"""`fred compare`."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fred_cli.columns.compare import COLUMNS
+from fred_cli.options import (
+    TRAINING_OPTIONS,
+    as_json_option,
+    compute_option,
+    csv_option,
+    protocol_option,
+)
+from fred_cli.output import option_names, progress, say_above_peak, say_json
+from fred_cli.values import compute_model
+
+__all__ = ["command"]
+
+
+@click.command("compare")
+@click.option("--topology", "topologies", multiple=True, help="Repeat; all five by default.")
+@click.option("--workload", "workloads", multiple=True, help="Repeat; all four by default.")
+@compute_option
+@protocol_option
+@csv_option
+@as_json_option
+def command(
+    topologies: tuple[str, ...],
+    workloads: tuple[str, ...],
+    compute: str,
+    protocol: Any,
+    csv_file: Path | None,
+    as_json: bool,
+) -> None:
+    """Estimate all workloads on all fabrics; speed-ups are over the first fabric."""
+    from perfmodel.studies.compare import compare as run
+    from perfmodel.topology.parse import FABRICS
+    from perfmodel.workloads.workload import WORKLOADS
+
+    with option_names(*TRAINING_OPTIONS), progress("estimating workloads on fabrics"):
+        rows = run(
+            topologies or FABRICS,
+            workloads or WORKLOADS,
+            compute=compute_model(compute),
+            protocol=protocol,
+        )
+    COLUMNS.write(rows, csv_file)
+    if as_json:
+        say_json({"rows": [COLUMNS.json(row.estimate, row) for row in rows]})
+        return
+    COLUMNS.print(f"Training iterations [ms], compute: {compute}", rows)
+    say_above_peak(row.estimate for row in rows)

@@ -1,0 +1,101 @@
+"""`fred estimate`."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fred_cli.options import (
+    TRAINING_OPTIONS,
+    algorithm_option,
+    as_json_option,
+    compute_option,
+    mode_option,
+    placement_option,
+    protocol_option,
+    workload_option,
+)
+from fred_cli.output import option_names, plain, say_json, say_provenance, table, write_json
+from fred_cli.values import changed_workload, compute_model
+
+__all__ = ["command"]
+
+
+@click.command("estimate")
+@click.option("--topology", required=True, metavar="NAME|FILE", help="mesh:5x4, fred-d, or YAML.")
+@workload_option
+@click.option("--strategy", help="Like MP2-DP5-PP2; that of the workload by default.")
+@compute_option
+@placement_option
+@algorithm_option
+@protocol_option
+@mode_option
+@click.option("--schedule", type=click.Choice(["1f1b", "gpipe"]), help="Of the pipeline.")
+@click.option(
+    "--overlap/--no-overlap", default=None, help="Reduce gradients while others are computed."
+)
+@click.option("--microbatches", type=int, help="Pieces of a replica's samples.")
+@click.option("--samples", type=int, help="Samples per replica and iteration.")
+@click.option(
+    "--timeline", type=Path, metavar="FILE.json", help="Write a timeline for ui.perfetto.dev."
+)
+@as_json_option
+def command(
+    topology: str,
+    workload: str,
+    strategy: str | None,
+    compute: str,
+    placement: str,
+    algorithm: str,
+    protocol: Any,
+    timeline: Path | None,
+    as_json: bool,
+    **changes: Any,
+) -> None:
+    """Estimate one training iteration: where its time goes."""
+    from perfmodel.topology.parse import parse_topology
+    from perfmodel.training.estimate import simulate, summarize
+    from perfmodel.training.trace import chrome_trace
+
+    with option_names(*TRAINING_OPTIONS):
+        fabric = parse_topology(topology, protocol)
+        job = changed_workload(workload, **changes)
+        found = simulate(fabric, job, strategy, None, compute_model(compute), placement, algorithm)
+        result = summarize(fabric, job, *found)
+    if timeline:
+        title = f"{result.workload}, {result.strategy}, on {result.topology}"
+        write_json(chrome_trace(found[0], title), timeline)
+    if as_json:
+        say_json(result)
+        return
+    rows = [
+        ("iteration", _milliseconds(result.iteration_time_s)),
+        ("compute", _milliseconds(result.compute_s)),
+        *(
+            (f"exposed {name.replace('_', ' ')}", _milliseconds(seconds))
+            for name, seconds in plain(result.exposed_s).items()
+        ),
+        ("per sample", _milliseconds(result.time_per_sample_s)),
+        ("compute of the busiest NPU", _milliseconds(result.busy_s)),
+        ("rate of compute", f"{result.peak_share:.3g} times the peak of the NPU"),
+        (
+            "memory",
+            (
+                f"{result.memory.total_bytes / 1e9:,.1f} GB, with recomputation "
+                f"{result.memory.least_bytes / 1e9:,.1f} GB, of "
+                f"{result.memory.available_bytes / 1e9:g} GB: {result.memory_verdict}"
+            ),
+        ),
+        ("placement", result.placement),
+    ]
+    table(
+        f"{result.workload}, {result.strategy}, {result.mode}, minibatch {result.minibatch}, "
+        f"on {result.topology}; compute: {result.compute_model}",
+        ("part", "time"),
+        rows,
+    )
+    say_provenance(result.provenance)
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{seconds * 1e3:,.3f} ms"

@@ -1,0 +1,51 @@
+"""`fred gen`."""
+
+from pathlib import Path
+
+import click
+
+from fred_cli.options import as_json_option, level_option, read_spec, set_option, spec_argument
+from fred_cli.output import say_json
+
+__all__ = ["command"]
+
+
+@click.command("gen")
+@spec_argument
+@set_option
+@click.option("-o", "--output", "folder", required=True, type=Path, help="Folder to write to.")
+@level_option
+@as_json_option
+def command(
+    spec_source: str, changes: tuple[str, ...], folder: Path, level: str, as_json: bool
+) -> None:
+    """Write Verilog, manifest, FuseSoC core, timing constraints and lint waivers of SPEC.
+
+    SPEC is a YAML file or a preset. A whole switch comes with a C header and a page of its
+    registers.
+    """
+    from gen.design import generate
+    from gen.write import write_files
+
+    design = generate(read_spec(spec_source, changes), level=level)
+    paths = write_files(design.files(), folder)
+    report = {
+        "name": design.name,
+        "level": level,
+        "files": [str(path) for path in paths],
+        "modules": design.modules,
+        "verilog_bytes": design.manifest["verilog_bytes"],
+        "latency_cycles": design.latency_cycles,
+        "microswitches": design.microswitches,
+    }
+    if as_json:
+        say_json(report)
+        return
+    print(
+        f"{design.name}: {len(design.modules)} modules, {report['verilog_bytes']:,} bytes, "
+        f"latency {design.latency_cycles} cycles"
+    )
+    kinds = {"R", "D", "RD", *(kind for kind, n in design.microswitches.items() if n)}
+    print("; ".join(f"{n} {kind}" for kind, n in design.microswitches.items() if kind in kinds))
+    for path in paths:
+        print(f"  {path}")

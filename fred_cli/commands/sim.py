@@ -1,0 +1,101 @@
+"""`fred sim`."""
+
+from pathlib import Path
+
+import click
+
+from fred_cli.cosimulation import check_tests, load_testbench, simulating
+from fred_cli.options import (
+    as_json_option,
+    level_option,
+    read_spec,
+    seed_option,
+    set_option,
+    spec_argument,
+)
+from fred_cli.output import check_folder, checked, progress, say_json, table
+
+__all__ = ["command"]
+
+_LATENCY = {"interconnect": "latency_cycles", "switch": "switch_latency_cycles"}
+
+
+@click.command("sim")
+@spec_argument
+@set_option
+@click.option(
+    "--sim",
+    "simulator",
+    type=click.Choice(["verilator", "icarus", "both"]),
+    default="verilator",
+    show_default=True,
+)
+@seed_option
+@level_option
+@click.option("--waves", is_flag=True, help="Record waves: FST with Icarus, VCD with Verilator.")
+@click.option("--test", "tests", multiple=True, metavar="NAME", help="Run only this test.")
+@click.option("-o", "--output", "folder", type=Path, help="Folder for logs and results.")
+@as_json_option
+def command(
+    spec_source: str,
+    changes: tuple[str, ...],
+    simulator: str,
+    seed: int | None,
+    level: str,
+    waves: bool,
+    tests: tuple[str, ...],
+    folder: Path | None,
+    as_json: bool,
+) -> int:
+    """Co-simulate SPEC against the golden model; exit status 1 if a test fails."""
+    spec = read_spec(spec_source, changes)
+    check_tests(tests, level)
+    if folder is not None:
+        check_folder(folder)
+    cosimulation, runner = load_testbench()
+    chosen: int = cosimulation.fresh_seed() if seed is None else seed
+    cosimulate = cosimulation.cosimulate
+    work = folder or Path("build") / "sim-results" / spec.name
+    if level == "switch":
+        from testbench.cosimulation.switch import cosimulate_switch as cosimulate
+
+        work = folder or work / "switch"
+    names = runner.SIMULATORS if simulator == "both" else (simulator,)
+    results = []
+    for name in names:
+        with simulating(), checked("--seed"), progress(f"{spec.name} in {name}, seed {chosen}"):
+            results.append(
+                cosimulate(spec, work / name, simulator=name, seed=chosen, waves=waves, tests=tests)
+            )
+    failures = sum(len(result.failures) for result in results)
+    if as_json:
+        first = results[0]
+        say_json(
+            {
+                "name": spec.name,
+                "level": level,
+                "simulator": simulator,
+                "tests": len(first.tests),
+                "failures": failures,
+                "latency_cycles": first.measurements.get(_LATENCY[level]),
+                "throughput_flits_per_cycle": first.measurements.get("throughput_flits_per_cycle"),
+                "seed": chosen,
+                "runs": [result.to_dict() for result in results],
+            }
+        )
+        return int(failures > 0)
+    for result in results:
+        rows = [
+            (
+                test.name,
+                "passed" if test.passed else f"FAILED: {test.message}",
+                f"{test.wall_s:.2f}",
+            )
+            for test in result.tests
+        ]
+        table(f"{result.simulator} {result.version}, seed {chosen}", ("test", "outcome", "s"), rows)
+        for key, value in result.measurements.items():
+            print(f"  {key}: {value}")
+        print(f"  results: {result.results_xml}" + (f"\n  waves: {result.waves}" if waves else ""))
+    print(f"{failures} failures" if failures else "all tests passed")
+    return int(failures > 0)

@@ -1,0 +1,91 @@
+"""`fred strategies`."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fred_cli.columns.strategies import COLUMNS
+from fred_cli.options import (
+    TRAINING_OPTIONS,
+    algorithm_option,
+    as_json_option,
+    compute_option,
+    csv_option,
+    mode_option,
+    placement_option,
+    protocol_option,
+    workload_option,
+)
+from fred_cli.output import option_names, progress, say_above_peak, say_json, write_text
+from fred_cli.values import changed_workload, compute_model
+from fred_hw.errors import InputError
+
+__all__ = ["command"]
+
+
+@click.command("strategies")
+@workload_option
+@click.option(
+    "--topology", "topologies", multiple=True, help="Repeat; mesh:5x4 and fred-d by default."
+)
+@compute_option
+@placement_option
+@algorithm_option
+@protocol_option
+@mode_option
+@click.option("--samples", default=40, show_default=True, help="Per replica and iteration.")
+@click.option("--least-npus", type=int, help="NPUs in use; 90 % of the wafer by default.")
+@click.option("--chart", type=Path, metavar="FILE.html", help="Stacked bars of all strategies.")
+@csv_option
+@as_json_option
+def command(
+    workload: str,
+    topologies: tuple[str, ...],
+    compute: str,
+    placement: str,
+    algorithm: str,
+    protocol: Any,
+    mode: str | None,
+    samples: int,
+    least_npus: int | None,
+    chart: Path | None,
+    csv_file: Path | None,
+    as_json: bool,
+) -> None:
+    """Estimate all (MP, DP, PP) of a workload, fastest per sample first."""
+    from perfmodel.studies.strategies import feasible, sweep
+    from perfmodel.topology.parse import parse_topology
+
+    if samples < 1:
+        raise InputError("--samples", "", f"must be 1 or more, not {samples}")
+    if chart:
+        _need_plotly()
+    with option_names(*TRAINING_OPTIONS), progress("estimating strategies"):
+        names = topologies or ("mesh:5x4", "fred-d")
+        fabrics = [parse_topology(name, protocol) for name in names]
+        job = changed_workload(workload, mode=mode)
+        choices = feasible(job, min(fabric.npus for fabric in fabrics), least_npus)
+        rows = sweep(fabrics, job, choices, samples, compute_model(compute), placement, algorithm)
+    COLUMNS.write(rows, csv_file)
+    if chart:
+        from fred_cli.drawings.charts import page, strategy_chart
+
+        write_text(page(f"Strategies of {job.name}", strategy_chart(rows)), chart)
+    if as_json:
+        say_json({"rows": [COLUMNS.json(row.estimate, row) for row in rows]})
+        return
+    COLUMNS.print(
+        f"Strategies of {job.name} [ms per sample], {samples} samples per replica, "
+        f"compute: {compute}",
+        rows,
+    )
+    say_above_peak(row.estimate for row in rows)
+
+
+def _need_plotly() -> None:
+    try:
+        import plotly  # noqa: F401  # pyright: ignore[reportUnusedImport]
+    except ImportError as error:
+        message = f"must be installed for charts: pip install 'fred-hw[report]' ({error})"
+        raise InputError("plotly", "", message) from None

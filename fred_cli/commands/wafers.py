@@ -1,0 +1,40 @@
+"""`fred wafers`."""
+
+from typing import Any
+
+import click
+
+from fred_cli.options import as_json_option, protocol_option, size_option, topology_option
+from fred_cli.output import option_names, say_json, say_provenance, table
+from fred_cli.values import parse_size
+
+__all__ = ["command"]
+
+
+@click.command("wafers")
+@topology_option
+@click.option("--wafers", "count", default=16, show_default=True, type=int, help="1 to 1024.")
+@click.option("--join", default="fred", show_default=True, help="fred or switch.")
+@size_option
+@protocol_option
+@as_json_option
+def command(topology: str, count: int, join: str, size: str, protocol: Any, as_json: bool) -> None:
+    """Simulate an all-reduce over all NPUs of several wafers, joined by their I/O controllers."""
+    from perfmodel.topology.parse import parse_topology
+    from perfmodel.wafers import run_wafers
+
+    with option_names("topology", "wafers", "join", "size"):
+        fabric = parse_topology(topology, protocol)
+        result = run_wafers(fabric, count, parse_size(size), join)
+    if as_json:
+        say_json(result)
+        return
+    rows = [
+        ("time", f"{result.time_s * 1e6:,.2f} us"),
+        ("effective NPU bandwidth", f"{result.npu_bandwidth_bytes_per_s / 1e12:.3f} TB/s"),
+        ("only inside the wafers", f"{result.inside_s * 1e6:,.2f} us"),
+        ("only between the wafers", f"{result.between_s * 1e6:,.2f} us"),
+        ("NPUs", result.npus),
+    ]
+    table(f"all_reduce of {size} on {count} x {result.topology}", ("what", "value"), rows)
+    say_provenance(result.provenance)

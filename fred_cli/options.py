@@ -1,0 +1,100 @@
+"""Options and arguments that commands share."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+__all__ = [
+    "TRAINING_OPTIONS",
+    "algorithm_option",
+    "as_json_option",
+    "compute_option",
+    "csv_option",
+    "level_option",
+    "mode_option",
+    "placement_option",
+    "protocol_option",
+    "read_spec",
+    "seed_option",
+    "set_option",
+    "size_option",
+    "spec_argument",
+    "topology_option",
+    "workload_option",
+]
+
+spec_argument = click.argument("spec_source", metavar="SPEC")
+set_option = click.option(
+    "--set", "changes", multiple=True, metavar="KEY=VALUE", help="Change a field of SPEC."
+)
+seed_option = click.option("--seed", type=int, help="Seed of all stimulus; random by default.")
+
+level_option = click.option(
+    "--level",
+    type=click.Choice(["interconnect", "switch"]),
+    default="interconnect",
+    show_default=True,
+    help="The interconnect alone, or the whole switch around it.",
+)
+
+as_json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object instead."
+)
+csv_option = click.option(
+    "--csv", "csv_file", type=Path, metavar="FILE", help="Write the table as CSV too."
+)
+topology_option = click.option(
+    "--topology", required=True, metavar="NAME|FILE", help="mesh:5x4, fred-a to fred-d, or YAML."
+)
+protocol_option = click.option(
+    "--protocol",
+    type=click.Choice(["measured", "ideal"]),
+    help="What headers, CRC, acks and link layer cost: as co-simulated, or nothing. "
+    "[default: measured, or as the file says]",
+)
+size_option = click.option(
+    "--size", default="1GiB", show_default=True, help="Vector, like 64MB or 1GiB."
+)
+compute_option = click.option(
+    "--compute",
+    default="first-principles",
+    show_default=True,
+    metavar="MODEL",
+    help="first-principles, or calibrated on the published speed-up of FRED-C.",
+)
+placement_option = click.option(
+    "--placement",
+    default="auto",
+    show_default=True,
+    help="On a mesh: auto (best of all policies), anneal, linear, snake, columns, ...",
+)
+algorithm_option = click.option(
+    "--algorithm", default="auto", show_default=True, help="Of all-reduces, see fred collective."
+)
+workload_option = click.option(
+    "--workload", required=True, metavar="NAME|FILE", help="resnet-152, gpt-3, ..., or YAML."
+)
+mode_option = click.option(
+    "--mode", type=click.Choice(["stationary", "streaming"]), help="Where the weights are."
+)
+
+TRAINING_OPTIONS = (
+    "topology",
+    "workload",
+    "strategy",
+    "compute",
+    "placement",
+    "algorithm",
+    "microbatches",
+    "samples",
+    "least-npus",
+)
+"""Names in errors of the rooms below that are those of options."""
+
+
+def read_spec(source: str, changes: tuple[str, ...]) -> Any:
+    """Return the specification named on the command line, with its ``--set`` changes."""
+    from fred_hw.load import load_spec, parse_change
+
+    return load_spec(source, dict(parse_change(change) for change in changes))

@@ -1,0 +1,71 @@
+"""What a report says of the co-simulation: read from a file, or simulated."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from fred_cli.cosimulation import load_testbench
+from fred_hw.errors import InputError
+from fred_hw.files import FileModel, read_yaml, validate
+from fred_hw.spec import SwitchSpec
+
+__all__ = ["simulation_results"]
+
+
+class _Part(FileModel, extra="ignore"):
+    """What the page shows of the results; they hold more."""
+
+
+class _Test(_Part):
+    name: str
+    passed: bool
+    message: str
+
+
+class _Measurements(_Part):
+    """None where the test that measures it failed or did not run."""
+
+    latency_cycles: int | None = None
+    throughput_flits_per_cycle: float | None = None
+    reconfiguration_cycles: int | None = None
+    flits_checked: int | None = None
+
+
+class _Run(_Part):
+    simulator: str
+    version: str
+    tests: Annotated[list[_Test], Field(min_length=1)]
+    measurements: _Measurements
+
+
+class _Results(_Part):
+    name: str
+    seed: int
+    runs: list[_Run]
+
+
+def simulation_results(spec: SwitchSpec, results: Path | None) -> dict[str, Any]:
+    """Return the co-simulation results to show."""
+    if results is not None:
+        return _read_results(spec, results)
+    cosimulation, runner = load_testbench()
+    try:
+        run = cosimulation.cosimulate(spec, Path("build") / "sim-results" / spec.name / "icarus")
+    except runner.SimulatorError as error:
+        raise InputError("--results", "", str(error)) from None
+    return {"failures": len(run.failures), "seed": run.seed, "runs": [run.to_dict()]}
+
+
+def _read_results(spec: SwitchSpec, path: Path) -> dict[str, Any]:
+    """Return what `fred sim --json` printed, if it is that and of this switch."""
+    data = read_yaml(path)
+    if not isinstance(data, dict) or not isinstance(data.get("runs"), list) or not data["runs"]:
+        raise InputError(str(path), "runs", "must be what `fred sim --json` prints")
+    results = validate(_Results, data, str(path))
+    if results.name != spec.name:
+        raise InputError(str(path), "name", f"must be {spec.name}, not {results.name}")
+    names = [[test.name for test in run.tests] for run in results.runs]
+    if any(one != names[0] for one in names):
+        raise InputError(str(path), "runs", "must be runs of the same tests")
+    return data

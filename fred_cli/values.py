@@ -1,0 +1,86 @@
+"""What the values of options mean."""
+
+import re
+from dataclasses import replace
+from typing import Any
+
+from fred_hw.errors import InputError
+
+__all__ = ["changed_workload", "compute_model", "parse_group", "parse_size"]
+
+_UNITS = {
+    "": 1,
+    **{f"{prefix}B": 1000**n for n, prefix in enumerate(("", "k", "M", "G", "T"))},
+    **{f"{prefix}iB": 1024 ** (n + 1) for n, prefix in enumerate(("K", "M", "G", "T"))},
+}
+
+
+def parse_size(text: str) -> float:
+    """Return the bytes that text like ``1GiB`` or ``64MB`` means.
+
+    Raises
+    ------
+    InputError
+        The number or the unit is not understood.
+    """
+    found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([a-zA-Z]*)\s*", text)
+    units = {unit.lower(): factor for unit, factor in _UNITS.items()}
+    if found is None or found[2].lower() not in units:
+        known = ", ".join(unit for unit in _UNITS if unit)
+        raise InputError("--size", "", f"must be a number with one of {known}, not {text!r}")
+    return float(found[1]) * units[found[2].lower()]
+
+
+def parse_group(text: str | None) -> list[int] | None:
+    """Return the NPUs that text like ``0,1,4-7`` means.
+
+    Raises
+    ------
+    InputError
+        It is not of that form.
+    """
+    if text is None:
+        return None
+    members: list[int] = []
+    for part in text.split(","):
+        found = re.fullmatch(r"\s*(\d{1,9})(?:-(\d{1,9}))?\s*", part)
+        if found is None or (found[2] and not 0 <= int(found[2]) - int(found[1]) <= 1_000_000):
+            raise InputError("--group", "", f"must be NPU numbers like 0,1,4-7, not {text!r}")
+        first = int(found[1])
+        members += range(first, int(found[2] or first) + 1)
+    return members
+
+
+def compute_model(compute: str) -> Any:
+    """Return the model of compute of that name.
+
+    Raises
+    ------
+    InputError
+        There is none.
+    """
+    from perfmodel.training.estimate import COMPUTE_MODELS
+
+    if compute not in COMPUTE_MODELS:
+        allowed = ", ".join(COMPUTE_MODELS)
+        raise InputError("--compute", "", f"must be one of {allowed}, not {compute!r}")
+    return compute
+
+
+def changed_workload(
+    name: str, *, samples: int | None = None, microbatches: int | None = None, **changes: Any
+) -> Any:
+    """Return a workload with what the options change."""
+    from perfmodel.training.estimate import with_batch
+    from perfmodel.workloads.workload import load_workload
+
+    workload = load_workload(name)
+    for option, value in (("samples", samples), ("microbatches", microbatches)):
+        if value is not None and value < 1:
+            raise InputError(f"--{option}", "", f"must be 1 or more, not {value}")
+    workload = with_batch(
+        workload,
+        samples or workload.samples_per_replica,
+        microbatches or workload.microbatches,
+    )
+    return replace(workload, **{key: value for key, value in changes.items() if value is not None})

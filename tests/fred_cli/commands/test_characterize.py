@@ -1,0 +1,48 @@
+"""Tests of `fred characterize`."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fred_hw.spec import SwitchSpec
+from gen.design import Design
+from testbench.faults.interconnect import broken_design
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+def same_record(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Compare records; another process may commit or edit sources in between."""
+    return {**one, "source": None} == {**other, "source": None}
+
+
+@pytest.mark.sim
+@pytest.mark.slow
+def test_characterize_prints_the_record_that_it_writes(fred: Run) -> None:
+    status, out, err = fred("characterize", "small.yaml", "-o", "new/record.json", "--json")
+    assert status == 0, err
+    record = json.loads(out)
+    assert json.loads(Path("new/record.json").read_text()) == record
+    assert record["schema"] == "fred-timing/2" and record["name"] == "fred_m3_p4_int8x1"
+    assert record["latency_cycles"] == 7 and record["throughput_flits_per_cycle"] == 1.0
+    assert record["clock"]["hz"] > 0 and record["clock"]["source"]
+    status, out, err = fred("characterize", "small.yaml", "-o", "again.json")
+    assert status == 0, err
+    assert out.startswith("fred_m3_p4_int8x1: latency 7 cycles, 1.0 flits per cycle and port, ")
+    assert same_record(json.loads(Path("again.json").read_text()), record)
+
+
+@pytest.mark.sim
+def test_broken_hardware_gets_no_record(fred: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def generate(spec: SwitchSpec, level: str = "interconnect") -> Design:
+        return broken_design(spec, "adder_operand_dropped")
+
+    monkeypatch.setattr("testbench.characterize.generate", generate)
+    status, out, err = fred("characterize", "small.yaml", "-o", "record.json")
+    assert (status, out) == (2, "")
+    assert re.search(r"^error: --sim: icarus: no record, as these tests failed: \w+", err, re.M)
+    assert not Path("record.json").exists()

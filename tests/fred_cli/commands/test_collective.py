@@ -1,0 +1,66 @@
+"""Tests of `fred collective`."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.mark.parametrize(
+    ("topology", "published"),
+    [
+        ("mesh:5x4", 1.5e12),
+        ("fred-a", 1.85e12),
+        ("fred-b", 2.85e12),
+        ("fred-c", 3.0e12),
+        ("fred-d", 5.7e12),
+    ],
+)
+def test_all_reduce_runs_at_the_published_bandwidth(
+    fred: Run, topology: str, published: float
+) -> None:
+    arguments = ("--topology", topology, "--size", "1GiB", "--protocol", "ideal")
+    status, out, err = fred("collective", *arguments, "--json")
+    assert (status, err) == (0, "")
+    said = json.loads(out)
+    assert said["npu_bandwidth"] == pytest.approx(published, rel=0.05)
+    assert said["time_s"] == pytest.approx(2 * 19 / 20 * 2**30 / said["npu_bandwidth"])
+    assert said["bytes_per_npu"] > 0
+    assert set(said["bottleneck"]) == {"link", "carried_bytes", "utilisation"}
+    assert 0 < said["bottleneck"]["utilisation"] <= 1
+
+
+def test_collective_takes_group_pattern_and_chunks(fred: Run) -> None:
+    arguments = ("--group", "0,1,4-7", "--pattern", "broadcast", "--chunks", "3", "--size", "1MB")
+    status, out, err = fred("collective", "--topology", "fred-c", *arguments, "--json")
+    assert (status, err) == (0, "")
+    said = json.loads(out)
+    assert said["groups"] == [[0, 1, 4, 5, 6, 7]]
+    assert (said["pattern"], said["chunks"], said["size_bytes"]) == ("broadcast", 3, 1e6)
+
+
+def test_collective_says_the_same_to_a_reader(fred: Run) -> None:
+    arguments = ("collective", "--topology", "fred-d", "--size", "64MB")
+    said = json.loads(fred(*arguments, "--json")[1])
+    status, out, err = fred(*arguments)
+    assert (status, err) == (0, "")
+    assert out.startswith("all_reduce of 64MB on fred-d")
+    assert f"{said['time_s'] * 1e6:,.2f} us" in out
+    assert f"{said['npu_bandwidth'] / 1e12:.3f} TB/s" in out
+    assert "record l1-12" in out and "assumed: " in out
+
+
+def test_collective_checks_and_draws_its_schedule(fred: Run, place: Path) -> None:
+    arguments = ("--group", "0-5", "--algorithm", "halving_doubling", "--draw", "drawn.svg")
+    said = json.loads(
+        fred("collective", "--topology", "fred-c", *arguments, "--check", "--json")[1]
+    )
+    assert said["checked"] is True and said["algorithm"] == "halving-doubling"
+    root = ElementTree.parse(place / "drawn.svg").getroot()
+    arrows = [one for one in root.iter() if one.get("marker-end")]
+    # Two lend to the core of four and get back; the core halves and doubles in two steps each.
+    assert len(arrows) == 2 + 4 * 2 + 4 * 2 + 2

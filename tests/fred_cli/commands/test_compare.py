@@ -1,0 +1,43 @@
+"""Tests of `fred compare`."""
+
+import csv
+import json
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from perfmodel.studies.compare import compare
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+def test_compare_has_a_row_for_each_pair(
+    fred: Run, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("perfmodel.studies.compare.compare", cache(compare))
+    status, out, err = fred("compare", "--json", "--csv", "compare.csv")
+    assert (status, err) == (0, "")
+    rows = json.loads(out)["rows"]
+    assert len({(row["workload"], row["topology"]) for row in rows}) == len(rows) == 20
+    with (place / "compare.csv").open() as file:
+        table = list(csv.DictReader(file))
+    assert [float(row["iteration [s]"]) for row in table] == [
+        row["iteration_time_s"] for row in rows
+    ]
+    status, out, err = fred("compare")
+    assert (status, err) == (0, "")
+    for row in rows:
+        line = rf"^\s*{row['workload']}\s+{row['strategy']}\s+{row['topology']}\s+[\d,.]+"
+        assert re.search(line, out, re.MULTILINE)
+
+
+def test_compare_takes_fabrics_and_workloads(fred: Run) -> None:
+    arguments = ("--topology", "mesh:2x2", "--topology", "mesh:4x1", "--workload", "own.yaml")
+    rows = json.loads(fred("compare", *arguments, "--json")[1])["rows"]
+    assert [(row["topology"], row["strategy"]) for row in rows] == [
+        ("mesh:2x2", "MP2-DP2-PP1"),
+        ("mesh:4x1", "MP2-DP2-PP1"),
+    ]

@@ -1,0 +1,49 @@
+"""Tests of `fred gen`."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from fred_hw.compiler.configuration import microswitch_counts
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+def test_gen_writes_the_files_that_it_lists(fred: Run, place: Path) -> None:
+    status, out, err = fred("gen", "small.yaml", "-o", "out/rtl", "--json")
+    assert (status, err) == (0, "")
+    said = json.loads(out)
+    files = [Path(name) for name in said["files"]]
+    assert sorted(files) == sorted(Path("out/rtl").iterdir())
+    assert {file.suffix for file in files} >= {".v", ".json", ".core"}
+    (verilog,) = [file for file in files if file.suffix == ".v"]
+    (manifest,) = [json.loads(file.read_text()) for file in files if file.suffix == ".json"]
+    assert said["name"] == "fred_m3_p4_int8x1"
+    assert said["verilog_bytes"] == verilog.stat().st_size
+    assert said["latency_cycles"] == manifest["latency_cycles"] == 7
+    assert said["microswitches"] == microswitch_counts(4, 3)
+    assert said["modules"] and len(set(said["modules"])) == len(said["modules"])
+
+
+def test_gen_says_the_same_to_a_reader(fred: Run) -> None:
+    status, out, err = fred("gen", "small.yaml", "-o", "out")
+    assert (status, err) == (0, "")
+    first, second, *files = out.splitlines()
+    assert re.fullmatch(r"fred_m3_p4_int8x1: \d+ modules, [\d,]+ bytes, latency 7 cycles", first)
+    assert second == "2 R; 2 D; 3 RD"
+    assert sorted(map(str.strip, files)) == sorted(map(str, Path("out").iterdir()))
+
+
+def test_gen_twice_gives_identical_bytes(fred: Run) -> None:
+    for folder in ("one", "two"):
+        assert fred("gen", "odd-5", "-o", folder)[0] == 0
+    one = {path.name: path.read_bytes() for path in Path("one").iterdir()}
+    assert len(one) >= 4
+    assert one == {path.name: path.read_bytes() for path in Path("two").iterdir()}
+
+
+def test_set_changes_the_specification(fred: Run) -> None:
+    changes = ("--set", "ports=2", "--set", "format=bf16")
+    said = json.loads(fred("gen", "small.yaml", *changes, "-o", "out", "--json")[1])
+    assert said["name"] == "fred_m3_p2_bf16x1"

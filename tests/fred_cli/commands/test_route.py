@@ -1,0 +1,96 @@
+"""Tests of `fred route`."""
+
+import json
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
+
+from fred_hw.compiler.configuration import Configuration
+
+Run = Callable[..., tuple[int, str, str]]
+
+UNDECIDED = """
+- {inputs: [2, 5], outputs: [10, 11]}
+- {inputs: [0, 8], outputs: [4, 5]}
+- {inputs: [3, 4], outputs: [9]}
+- {inputs: [1], outputs: [2, 3]}
+- {inputs: [9], outputs: [1, 8]}
+"""
+"""Clash on FRED_2(12), which only the exact search can tell."""
+
+
+def test_conflict_ends_in_3_and_names_the_flows(fred: Run, place: Path) -> None:
+    with (place / "circular.yaml").open("a") as file:
+        file.write("- {inputs: [7], outputs: [7]}\n")
+    arguments = ("route", "demo-8", "circular.yaml", "--set", "middle=2")
+    status, out, err = fred(*arguments, "--json")
+    assert (status, err) == (3, "")
+    said = json.loads(out)
+    assert not said["routed"] and said["status"] == "conflict" and said["configuration"] is None
+    assert said["conflict_is_smallest"]
+    assert said["conflict"] == [
+        {"index": 0, "inputs": [0], "outputs": [0]},
+        {"index": 1, "inputs": [1, 2], "outputs": [2]},
+        {"index": 2, "inputs": [3], "outputs": [1, 3]},
+    ]
+    status, out, err = fred(*arguments)
+    assert (status, err) == (3, "")
+    assert out == (
+        "flows: conflict; smallest set that clashes: "
+        "0: [0] -> [0]; 1: [1, 2] -> [2]; 2: [3] -> [1, 3]\n"
+    )
+
+
+def test_third_subswitch_routes_what_two_cannot(fred: Run) -> None:
+    status, out, err = fred("route", "demo-8", "circular.yaml", "--set", "middle=3", "--json")
+    assert (status, err) == (0, "")
+    said = json.loads(out)
+    assert said["routed"] and said["conflict"] == [] and said["conflict_is_smallest"] is None
+    configuration = said["configuration"]
+    word = int(configuration.pop("word"), 16)
+    assert Configuration.unpack(word, 8, 3) == Configuration.from_dict(configuration)
+    entries = {name: int(entry, 16) for name, entry in said["entries"].items()}
+    assert entries["pp"] - entries["mp"] == entries["dp"] - entries["pp"] == 1 << 180
+    assert all(entry & ((1 << 116) - 1) == word for entry in entries.values())
+    status, out, err = fred("route", "demo-8", "circular.yaml")
+    assert (status, err) == (0, "")
+    assert out == f"flows: routed, 3 flows, word {word:#x}\n"
+
+
+def test_effort_that_ends_too_early_ends_in_4(fred: Run, place: Path) -> None:
+    (place / "undecided.yaml").write_text(UNDECIDED)
+    arguments = ("route", "l1-12", "undecided.yaml", "--set", "middle=2")
+    status, out, err = fred(*arguments, "--effort", "0")
+    assert (status, err) == (4, "")
+    assert out == "flows: unknown: the effort ended before a routing or a conflict was found\n"
+    said = json.loads(fred(*arguments, "--effort", "0", "--json")[1])
+    assert not said["routed"] and said["status"] == "unknown" and said["conflict"] == []
+    assert fred(*arguments)[0] == 3
+
+
+def test_strategy_routes_all_its_phases(fred: Run) -> None:
+    status, out, err = fred("route", "demo-8", "--strategy", "MP2-DP2-PP2", "--json")
+    assert (status, err) == (0, "")
+    said = json.loads(out)
+    names = ["mp_all_reduce", "dp_all_reduce", "pp_forward", "pp_backward"]
+    assert said["routed"] and list(said["phases"]) == names
+    assert all(phase["routed"] for phase in said["phases"].values())
+    status, out, err = fred("route", "demo-8", "--strategy", "MP2-DP2-PP2")
+    assert [line.partition(":")[0] for line in out.splitlines()] == names
+
+
+def test_strategy_of_one_worker_has_nothing_to_route(fred: Run) -> None:
+    status, out, err = fred("route", "demo-8", "--strategy", "MP1-DP1-PP1", "--json")
+    assert (status, err) == (0, "")
+    said = json.loads(out)
+    assert said["routed"] and said["conflict"] == [] and said["phases"] == {}
+    status, out, err = fred("route", "demo-8", "--strategy", "MP1-DP1-PP1")
+    assert (status, out) == (0, "nothing to route: the strategy has one worker\n")
+
+
+def test_route_draws_what_it_routed_and_no_conflict(fred: Run) -> None:
+    assert fred("route", "demo-8", "circular.yaml", "--draw", "pictures/routed.svg")[0] == 0
+    assert ET.parse("pictures/routed.svg").getroot().tag == "{http://www.w3.org/2000/svg}svg"
+    arguments = ("--set", "middle=2", "--draw", "conflict.svg")
+    assert fred("route", "demo-8", "circular.yaml", *arguments)[0] == 3
+    assert not Path("conflict.svg").exists()

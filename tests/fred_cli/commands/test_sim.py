@@ -1,0 +1,89 @@
+"""Tests of `fred sim`."""
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fred_cli import output
+from fred_hw.spec import SwitchSpec
+from gen.design import Design
+from testbench.faults.interconnect import broken_design
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.mark.sim
+@pytest.mark.slow
+def test_sim_counts_what_the_manifest_states(fred: Run, place: Path) -> None:
+    status, out, err = fred("sim", "small-4", "--sim", "icarus", "--seed", "5", "--json")
+    assert status == 0, err
+    said = json.loads(out)
+    manifest = json.loads(fred("gen", "small-4", "-o", "rtl", "--json")[1])
+    assert said["latency_cycles"] == manifest["latency_cycles"] == 7
+    assert said["throughput_flits_per_cycle"] == 1.0
+    assert (said["simulator"], said["seed"], said["failures"]) == ("icarus", 5, 0)
+    assert said["name"] == manifest["name"]
+    (run,) = said["runs"]
+    assert said["tests"] == len(run["tests"]) > 10
+    results = place / "build" / "sim-results" / said["name"] / "icarus" / "results.xml"
+    assert Path(run["results_xml"]) == results
+    assert len(list(ET.parse(results).getroot().iter("testcase"))) == said["tests"]
+
+
+@pytest.mark.sim
+def test_sim_shows_a_table_and_runs_only_the_tests_named(fred: Run) -> None:
+    test = "every_path_has_the_same_latency"
+    arguments = ("--sim", "icarus", "--seed", "7", "--test", test, "-o", "here")
+    status, out, err = fred("sim", "small.yaml", *arguments)
+    assert status == 0, err
+    assert re.search(r"^icarus \S+, seed 7\s*$", out, re.MULTILINE)
+    assert re.findall(r"^\s*(\w+)\s+passed", out, re.MULTILINE) == [test]
+    assert "  latency_cycles: 7\n" in out
+    assert out.endswith("\nall tests passed\n")
+    assert Path("here/icarus/results.xml").exists()
+
+
+@pytest.mark.sim
+def test_progress_is_shown_on_standard_error_alone(
+    fred: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(output, "_QUIET_S", 0.0)
+    test = ("--test", "every_path_has_the_same_latency")
+    status, out, err = fred("sim", "tiny-2", "--sim", "icarus", "--seed", "3", *test, "--json")
+    assert status == 0
+    assert isinstance(json.loads(out), dict)
+    lines = err.splitlines()
+    assert lines[0] == "fred_m3_p2_int8x1_a1 in icarus, seed 3 ..."
+    assert re.fullmatch(r"fred_m3_p2_int8x1_a1 in icarus, seed 3: \d+ s", lines[1])
+    assert len(lines) == 2
+
+
+@pytest.fixture
+def broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the co-simulation get hardware whose reducers drop an operand."""
+
+    def generate(spec: SwitchSpec) -> Design:
+        return broken_design(spec, "adder_operand_dropped")
+
+    monkeypatch.setattr("testbench.cosimulation.interconnect.generate", generate)
+
+
+@pytest.mark.sim
+@pytest.mark.slow
+@pytest.mark.usefixtures("broken")
+def test_sim_of_broken_hardware_ends_in_1(fred: Run) -> None:
+    test = ("--test", "random_flow_sets_deliver")
+    arguments = ("sim", "small.yaml", "--sim", "icarus", "--seed", "5", *test)
+    status, out, err = fred(*arguments, "--json")
+    assert status == 1, err
+    said = json.loads(out)
+    assert said["failures"] == 1 and said["tests"] == 1
+    assert not said["runs"][0]["tests"][0]["passed"]
+    assert said["runs"][0]["tests"][0]["message"]
+    status, out, err = fred(*arguments)
+    assert status == 1
+    assert "FAILED: " in out and out.endswith("\n1 failures\n")

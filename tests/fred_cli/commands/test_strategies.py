@@ -1,0 +1,36 @@
+"""Tests of `fred strategies`, and what it shares with `fred compare`."""
+
+import csv
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+def test_strategies_are_listed_written_and_drawn(fred: Run, place: Path) -> None:
+    arguments = ("strategies", "--workload", "own.yaml", "--topology", "mesh:2x2", "--samples", "4")
+    files = ("--csv", "all.csv", "--chart", "all.html")
+    said = json.loads(fred(*arguments, *files, "--json")[1])["rows"]
+    times = [row["time_per_sample_s"] for row in said]
+    assert times == sorted(times)
+    with (place / "all.csv").open() as file:
+        assert [row["strategy"] for row in csv.DictReader(file)] == [r["strategy"] for r in said]
+    page = (place / "all.html").read_text(encoding="utf-8")
+    assert "chart-strategies" in page and "https://cdn" not in page.split("</script>")[-1]
+    status, out, err = fred(*arguments)
+    assert (status, err) == (0, "")
+    assert [line.split()[0] for line in out.splitlines() if "MP" in line.split("mesh")[0]] == [
+        row["strategy"] for row in said
+    ]
+
+
+@pytest.mark.parametrize("command", ["compare", "strategies"])
+def test_tables_say_which_compute_is_above_the_peak(fred: Run, command: str) -> None:
+    arguments = (command, "--topology", "fred-d", "--workload", "resnet-152")
+    assert "above the peak" not in fred(*arguments)[1]
+    out = fred(*arguments, "--compute", "calibrated")[1]
+    assert re.search(r"^compute above the peak of the NPU, times: resnet-152 \d", out, re.MULTILINE)

@@ -1,0 +1,197 @@
+"""Bad input ends in one line that says what is allowed, whatever the command."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fred_hw.load import PRESETS
+
+KEYS = (
+    "ports, middle, format, operation, overflow, lanes, stage_registers, adder_registers, protocol"
+)
+
+UNITS = "B, kB, MB, GB, TB, KiB, MiB, GiB, TiB"
+FRED_D = "collective --topology fred-d"
+
+REFUSED = {
+    # files
+    "gen unknown-key.yaml -o out": rf"unknown-key\.yaml: bogus: unknown key; allowed are {KEYS}",
+    "gen one-port.yaml -o out": r"one-port\.yaml: ports: must be an integer from 2 to 64, not 1",
+    "gen missing.yaml -o out": r"missing\.yaml: must be an existing file, not a missing one",
+    "gen missing -o out": rf"missing: must be .* one of the presets {', '.join(PRESETS)}",
+    "gen empty.yaml -o out": r"empty\.yaml: must hold a specification, not nothing .*",
+    "gen not-yaml.yaml -o out": r"not-yaml\.yaml: must be YAML, not text with an error at line 2.*",
+    "gen a-list.yaml -o out": r"a-list\.yaml: must be a mapping of keys to values, not \[1, 2\]",
+    "gen folder.yaml -o out": r"folder\.yaml: must be a file, not a directory",
+    "gen binary.yaml -o out": r"binary\.yaml: must be a text file in UTF-8, not binary data",
+    # fields
+    "gen demo-8 --set middle=1 -o out": r"demo-8: middle: must be an integer from 2 to 8, not 1",
+    "gen demo-8 --set lanes=0 -o out": r"demo-8: lanes: must be an integer from 1 to 256, not 0",
+    "gen demo-8 --set ports=true -o out": r"demo-8: ports: must be an integer .*, not True",
+    "gen demo-8 --set format=fp8 -o out": r"demo-8: format: must be one of fp16, .*, not 'fp8'",
+    "gen demo-8 --set lane=2 -o out": rf"demo-8: lane: unknown key; allowed are {KEYS}",
+    "gen demo-8 --set lanes -o out": r"--set: must be key=value, not 'lanes'",
+    "gen demo-8 --set =2 -o out": r"--set: must be key=value, not '=2'",
+    "gen demo-8 --set lanes=[ -o out": r"--set: lanes: must be a YAML value, not '\['",
+    # the whole switch
+    "gen demo-8 --level wafer -o out": r"fred gen: Invalid value for '--level': 'wafer' .*",
+    "gen demo-8 --set protocol=3 -o out": r"demo-8: protocol: must be a mapping .*, not 3",
+    "gen demo-8 --set protocol.link=1 -o out": r"demo-8: protocol\.link: must be true or .*, not 1",
+    "gen demo-8 --set protocol.phase=1 -o out": r"demo-8: protocol\.phase: unknown key; .*",
+    "gen demo-8 --set protocol.buffer_packets=3 -o out": r"demo-8: protocol\.buffer_packets: must "
+    r"be 6 or more to cover round_trip_cycles, which are 47, not 3",
+    "gen demo-8 --set protocol.window_packets=16 -o out": r"demo-8: protocol\.window_packets: must "
+    r"be 29 or more to send on until the ack of 16, not 16",
+    "gen wide.yaml -o out": r"wide\.yaml: protocol: must have a header of 48 bits .*, not 57: .*",
+    # outputs
+    "gen tiny-2": r"fred gen: Missing option '-o' / '--output'\.",
+    "gen": r"fred gen: Missing argument 'SPEC'\.",
+    "gen tiny-2 -o a-file": r"a-file: must be a folder, not a file",
+    "gen tiny-2 -o a-file/out": r"a-file/out: must be a folder, not a file",
+    # flows
+    "route small.yaml overlap.yaml": r"overlap\.yaml: 1\.inputs: must be disjoint from .* port 1",
+    "route small.yaml out-of-range.yaml": r"out-of-range\.yaml: 0\.outputs: .* 0 to 3, not 4",
+    "route small.yaml missing.yaml": r"missing\.yaml: must be an existing file, not a missing one",
+    "route small.yaml": r"route: FLOWS: must be a file, or --strategy given, but not both",
+    "route small.yaml circular.yaml --strategy MP1-DP2-PP1": r"route: FLOWS: .* but not both",
+    "route small.yaml --strategy MP2": r"--strategy: .* of the form MP2-DP5-PP2, not 'MP2'",
+    "route small.yaml --strategy MP0-DP1-PP1": r"--strategy: .* mp must be 1 or more, not 0",
+    "route small.yaml --strategy MP2-DP3-PP1": r"--strategy: .* MP2-DP3-PP1 must have .*, not 6",
+    "route small.yaml one-flow.yaml --effort -1": r"--effort: effort must be 0 or more, not -1",
+    "route small.yaml one-flow.yaml --draw folder.yaml": r"folder\.yaml: must be a file, not .*",
+    "route small.yaml one-flow.yaml --draw a-file/x.svg": r"a-file: must be a folder, not a file",
+    "route small.yaml --strategy MP2-DP2-PP1 --draw x.svg": r"route: --draw: must be given with .*",
+    # simulation
+    "sim small.yaml --sim ghdl": r"fred sim: Invalid value for '--sim': 'ghdl' .* 'both'\.",
+    "sim small.yaml --sim icarus --seed 0": r"--seed: seed must be 1 or more, not 0",
+    "sim small.yaml --sim icarus --seed x": r"fred sim: Invalid value for '--seed': 'x' .*",
+    "sim small.yaml --sim icarus --test nope": r"--test: must be one of .*_deliver, .*, not 'nope'",
+    "sim small.yaml --sim icarus --test a(": r"--test: must be one of .*, not 'a\('",
+    "sim small.yaml --sim icarus --test started": r"--test: must be one of .*, not 'started'",
+    "sim small.yaml --sim icarus -o a-file": r"a-file: must be a folder, not a file",
+    "sim small.yaml --sim icarus -o a-file/x": r"a-file/x: must be a folder, not a file",
+    "characterize small.yaml -o folder.yaml": r"folder\.yaml: must be a file, not a directory",
+    "characterize small.yaml -o a-file/x.json": r"a-file: must be a folder, not a file",
+    "characterize small.yaml --lanes 0": r"--lanes: lanes: must be an integer from 1 to 256, not 0",
+    "characterize small.yaml --seed 0": r"--seed: seed must be 1 or more, not 0",
+    # wafers
+    "collective": r"fred collective: Missing option '--topology'\.",
+    "collective --topology torus": r"--topology: must be mesh:.*, fred-d or a path .*, not 'torus'",
+    "collective --topology mesh:0x4": r"topology mesh:0x4: columns: .* from 1 to 64, not 0",
+    "collective --topology mesh:1x1": r"mesh:1x1: must have 2 or more NPUs, not 1",
+    "collective --topology missing.yaml": r"missing\.yaml: must be an existing file, .*",
+    "collective --topology empty.yaml": r"empty\.yaml: .* not nothing \(the file is empty\)",
+    "collective --topology one-port.yaml": r"one-port\.yaml: kind: .*",
+    f"{FRED_D} --size 1XB": rf"--size: must be a number with one of {UNITS}, not '1XB'",
+    f"{FRED_D} --size GiB": rf"--size: must be a number with one of {UNITS}, not 'GiB'",
+    f"{FRED_D} --size -1": rf"--size: must be a number with one of {UNITS}, not '-1'",
+    f"{FRED_D} --size 0": r"--size: must be above 0 bytes, not 0\.0",
+    f"{FRED_D} --group 0-x": r"--group: must be NPU numbers like 0,1,4-7, not '0-x'",
+    f"{FRED_D} --group 0,1,5-3": r"--group: must be NPU numbers like 0,1,4-7, not '0,1,5-3'",
+    f"{FRED_D} --group 0,3,0": r"--group: must hold each NPU once, not 0 twice",
+    f"{FRED_D} --group 0,20": r"--group: must hold NPUs 0 to 19 of fred-d, not 20",
+    f"{FRED_D} --group 7": r"--group: must have 2 or more NPUs, not 1",
+    f"{FRED_D} --pattern gossip": r"--pattern: must be one of all_reduce, .*, not 'gossip'",
+    f"{FRED_D} --chunks 0": r"--chunks: must be 1 to 16384, not 0",
+    f"{FRED_D} --chunks x": r"fred collective: Invalid value for '--chunks': 'x' .*",
+    "estimate --topology fred-d": r"fred estimate: Missing option '--workload'\.",
+    "estimate --topology fred-d --workload x": r"--workload: must be resnet-152, .*, not 'x'",
+    "estimate --topology fred-d --workload x.yaml": r"x\.yaml: must be an existing file, .*",
+    "estimate --topology fred-d --workload one-port.yaml": r"one-port\.yaml: kind: .*",
+    "estimate --topology fred-d --workload gpt-3 --strategy MP5-DP5-PP1": (
+        r"--strategy: must fit the 20 NPUs of fred-d, not need 25 as MP5-DP5-PP1"
+    ),
+    "estimate --topology mesh:2x2 --workload gpt-3": (
+        r"--strategy: must fit the 4 NPUs of mesh:2x2, not need 20 as MP2-DP5-PP2"
+    ),
+    "estimate --topology fred-d --workload gpt-3 --strategy x": (
+        r"--strategy: must be like MP2-DP5-PP2, not 'x'"
+    ),
+    "estimate --topology fred-d --workload gpt-3 --compute guessed": (
+        r"--compute: must be one of first-principles, calibrated, not 'guessed'"
+    ),
+    "estimate --topology fred-d --workload gpt-3 --mode stationary": (
+        r"gpt-3: mode: must be streaming where weights .* 80 GB as MP2-DP5-PP2"
+    ),
+    "estimate --topology fred-d --workload gpt-3 --microbatches 3": (
+        r"gpt-3: microbatches: must divide 16 samples per replica, not be 3"
+    ),
+    "estimate --topology fred-d --workload gpt-3 --samples 0": (
+        r"--samples: must be 1 or more, not 0"
+    ),
+    "estimate --topology fred-d --workload gpt-3 --placement snake": (
+        r"--placement: must be linear for fred-d, not 'snake'"
+    ),
+    "estimate --topology fred-d --workload gpt-3 --algorithm gossip": (
+        r"--algorithm: must be one of auto, ring, .*, not 'gossip'"
+    ),
+    "estimate --topology fred-d --workload gpt-3 --timeline folder.yaml": (
+        r"folder\.yaml: must be a file, not a directory"
+    ),
+    f"{FRED_D} --algorithm gossip": r"--algorithm: must be one of auto, .*, not 'gossip'",
+    f"{FRED_D} --algorithm two_level_ring --group 0-4": (
+        r"--algorithm: must have a group .*, not two_level_ring for 5 NPUs of fred-d"
+    ),
+    "collective --topology mesh:9x9 --draw x.svg": r"--draw: must show at most 64 NPUs, not 81",
+    f"{FRED_D} --draw folder.yaml": r"folder\.yaml: must be a file, not a directory",
+    "collective --topology slow.yaml": r"slow\.yaml: link_bytes_per_s: must be .* above 0, not 0",
+    "wafers --topology fred-d --wafers 0": r"--wafers: must be 1 to 1024, not 0",
+    "wafers --topology fred-d --join rope": r"--join: must be one of switch, fred, not 'rope'",
+    "wafers --topology fred-d --size 0": r"--size: must be above 0 bytes, not 0\.0",
+    "strategies": r"fred strategies: Missing option '--workload'\.",
+    "strategies --workload gpt-3 --samples 0": r"--samples: must be 1 or more, not 0",
+    "strategies --workload gpt-3 --least-npus 21": r"--least-npus: must be 1 to 20, not 21",
+    "strategies --workload gpt-3 --compute x": r"--compute: must be one of .*, not 'x'",
+    "reproduce --section all": r"--section: must be one of bandwidth, .*, not 'all'",
+    "compare --workload bert": r"--workload: must be resnet-152, .*, not 'bert'",
+    f"{FRED_D} --protocol free": (
+        r"fred collective: Invalid value for '--protocol': 'free' is not one of .*"
+    ),
+    "reproduce --protocol free": r"fred reproduce: Invalid value for '--protocol': 'free' .*",
+    "collective --topology no-protocol.yaml": (
+        r"no-protocol\.yaml: protocol: must be one of measured, ideal, not 'free'"
+    ),
+    "compare --topology ideal.yaml --topology fred-d --compute calibrated": (
+        r"--compute: must be first-principles for fabrics some of whose protocols are ideal"
+    ),
+    "compare extra": r"fred compare: Got unexpected extra argument \(extra\)",
+    # the report
+    "report": r"fred report: Missing option '-o' / '--output'\.",
+    "report -o out --results": r"fred(?: report)?: Option '--results' requires an argument\.",
+    "report -o out --nope": r"fred report: No such option '--nope'\..*",
+    "report -o out --results missing.json": r"missing\.json: must be an existing file, .*",
+    "report -o out --results empty.yaml": r"empty\.yaml: .* \(the file is empty\)",
+    "report -o out --results binary.yaml": r"binary\.yaml: must be a text file in UTF-8, .*",
+    "report -o out --results small.yaml": r"small\.yaml: runs: must be what `fred sim --json` .*",
+    "report -o out --spec missing.yaml": r"missing\.yaml: must be an existing file, .*",
+    "report -o out --spec one-port.yaml": r"one-port\.yaml: ports: .* from 2 to 64, not 1",
+    "report -o a-file": r"a-file: must be a folder, not a file",
+    "report -o a-file/out": r"a-file/out: must be a folder, not a file",
+}
+
+
+@pytest.mark.parametrize(("line", "message"), REFUSED.items(), ids=REFUSED)
+def test_bad_input_is_one_line(
+    refused: Callable[..., str], place: Path, line: str, message: str
+) -> None:
+    mesh = "kind: mesh\ncolumns: 5\nrows: 4\nprotocol: "
+    (place / "ideal.yaml").write_text(f"{mesh}ideal\n")
+    (place / "no-protocol.yaml").write_text(f"{mesh}free\n")
+    said = refused(*line.split())
+    assert re.fullmatch(f"error: {message}", said), said
+
+
+@pytest.mark.parametrize(("name", "package"), [("icarus", "iverilog"), ("verilator", "verilator")])
+@pytest.mark.parametrize("command", ["sim", "characterize"])
+def test_simulator_that_is_missing_is_named(
+    refused: Callable[..., str],
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    name: str,
+    package: str,
+) -> None:
+    monkeypatch.setattr(f"testbench.sim.runner.{name}_bin", lambda: None)
+    said = refused(command, "small.yaml", "--sim", name)
+    assert re.fullmatch(rf"error: --sim: {name} is not installed; .*package {package} has it", said)
