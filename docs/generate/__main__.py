@@ -9,21 +9,21 @@ from .catalogue import catalogue
 from .figures import draw_wave
 from .waves import WAVES
 
-__all__ = ["documents"]
+__all__ = ["DIAGRAMS", "FIGURES", "documents"]
 
 DOCS = Path(__file__).parents[1]
+FIGURES = DOCS / "figures"
+DIAGRAMS = {path.stem: read_blocks(path) for path in sorted(FIGURES.glob("*.yaml"))}
 
 
 def documents() -> dict[Path, str]:
-    """Return the text of each file that is written here; diagrams in YAML are read."""
-    figures = DOCS / "figures"
-    diagrams = {path.stem: read_blocks(path) for path in sorted(figures.glob("*.yaml"))}
-    found = {figures / f"{name}.svg": draw_blocks(blocks) for name, blocks in diagrams.items()}
+    """Return the text of each file that is written here."""
+    found = {FIGURES / f"{name}.svg": draw_blocks(blocks) for name, blocks in DIAGRAMS.items()}
     for name, make in WAVES.items():
         wave = make()
-        found[figures / f"{name}.json"] = json.dumps(wave, indent=1) + "\n"
-        found[figures / f"{name}.svg"] = draw_wave(wave)
-    return {**found, DOCS / "units.md": catalogue(diagrams)}
+        found[FIGURES / f"{name}.json"] = json.dumps(wave, indent=1) + "\n"
+        found[FIGURES / f"{name}.svg"] = draw_wave(wave)
+    return {**found, DOCS / "units.md": catalogue(DIAGRAMS)}
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import yaml
 
 __all__ = ["Blocks", "draw_blocks", "read_blocks"]
 
-CELL_WIDTH, CELL_HEIGHT, BOX_WIDTH, BOX_HEIGHT, MARGIN = 180, 72, 132, 40, 24
+CELL_WIDTH, CELL_HEIGHT, BOX_WIDTH, BOX_HEIGHT, MARGIN = 204, 72, 136, 40, 24
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,10 @@ class Box:
 
 @dataclass(frozen=True)
 class Blocks:
-    """A diagram: the unit whose inside it shows, a title, boxes by name, arrows with labels."""
+    """A diagram: a title, the units whose inside it shows, boxes by name, arrows with labels."""
 
-    unit: str
     title: str
+    inside: tuple[str, ...]
     boxes: dict[str, Box]
     arrows: list[tuple[str, str, str]] = field(default_factory=list)
 
@@ -54,7 +54,7 @@ def read_blocks(path: Path) -> Blocks:
         for text in [rest[0] if rest else None]
     }
     arrows = [(one, other, label[0] if label else "") for one, other, *label in given["arrows"]]
-    return Blocks(given["unit"], given["title"], boxes, arrows)
+    return Blocks(given["title"], tuple(given["units"]), boxes, arrows)
 
 
 def draw_blocks(blocks: Blocks) -> str:

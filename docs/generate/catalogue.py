@@ -21,6 +21,11 @@ HEAD = """# Units
 Every hardware unit, by room. A unit is a class, and one module of the Verilog, however often it
 is used. Its docstring has parameters, members and timing in full, and tests hold each number of it.
 """
+FIGURES = """## Figures
+
+Blue boxes are units; a test holds them against the hardware.
+A figure is drawn from the YAML beside it.
+"""
 
 
 def units() -> list[type[Unit]]:
@@ -43,13 +48,13 @@ def entry(unit: type[Unit], name: str) -> str:
     return " ".join(found[1].split()) if found else ""
 
 
-def row(unit: type[Unit], drawn: dict[str, str]) -> str:
+def row(unit: type[Unit], drawn: dict[str, list[str]]) -> str:
     """Return the table row of a unit."""
     summary = " ".join((inspect.getdoc(unit) or "").split("\n\n")[0].split()).replace("``", "`")
     path = Path(inspect.getfile(unit)).relative_to(ROOT)
     latency = entry(unit, "Latency").replace("``", "`")
-    figure = f"[{drawn[unit.__name__]}](#{drawn[unit.__name__]})" if unit.__name__ in drawn else ""
-    return f"| [{unit.__name__}](../{path}) | {summary} | {latency} | {figure} |"
+    links = ", ".join(f"[{name}](#{name}-blocks)" for name in drawn[unit.__name__])
+    return f"| [{unit.__name__}](../{path}) | {summary} | {latency} | {links} |"
 
 
 def catalogue(figures: dict[str, Blocks]) -> str:
@@ -60,7 +65,10 @@ def catalogue(figures: dict[str, Blocks]) -> str:
     figures : dict of str to Blocks
         Block diagrams by the name of their file.
     """
-    drawn = {unit: name for name, blocks in figures.items() for unit in blocks.units()}
+    drawn: dict[str, list[str]] = {}
+    for name, blocks in figures.items():
+        for unit in sorted({*blocks.units(), *blocks.inside}):
+            drawn.setdefault(unit, []).append(name.removesuffix("-blocks"))
     rooms: dict[str, list[str]] = {}
     for unit in units():
         rooms.setdefault(unit.__module__.split(".")[1], []).append(row(unit, drawn))
@@ -69,7 +77,7 @@ def catalogue(figures: dict[str, Blocks]) -> str:
         doc = inspect.getdoc(import_module(f"fred_hw.{room}")) or ""
         lines += [f"## {room}\n", f"{doc}\n", "| unit | does | latency | drawn in |"]
         lines += ["| --- | --- | --- | --- |", *rows, ""]
-    lines += ["## Figures\n", "Blue boxes are units. The text of each figure stands beside it.\n"]
+    lines += [FIGURES]
     for name, blocks in figures.items():
         lines += [f"### {name}\n", f"![{blocks.title}](figures/{name}.svg)\n"]
     return "\n".join(lines)

@@ -1,20 +1,54 @@
 """Tests of docs.generate: what is committed is what the hardware and its docstrings give."""
 
-from pathlib import Path
+import inspect
 
 import pytest
 
-from docs.generate.__main__ import documents
+from docs.generate.__main__ import DIAGRAMS, FIGURES, documents
+from docs.generate.catalogue import units
+from fred_hw.protocol import ProtocolSpec
+from fred_hw.spec import SwitchSpec
+from fred_hw.unit import Unit
 
-DOCUMENTS = documents()
+UNITS = {unit.__name__: unit for unit in units()}
+LINKED, BARE = ProtocolSpec(phases=2), ProtocolSpec(phases=2, link=False)
+SPECS = [
+    SwitchSpec(ports=3, lanes=1, format=numbers, operation=operation, protocol=protocol)
+    for numbers in ("fp16", "int8")
+    for operation, protocol in (("sum", LINKED), ("max", BARE))
+]
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
-def test_committed_page_or_figure_is_fresh(path: Path) -> None:
-    assert path.read_text(encoding="utf-8") == DOCUMENTS[path], "make docs writes it"
+def test_committed_pages_and_figures_are_fresh() -> None:
+    found = documents()
+    stale = [path.name for path, text in found.items() if path.read_text("utf-8") != text]
+    assert stale == [], "make docs writes them"
+    assert {path for path in FIGURES.iterdir() if path.suffix == ".svg"} <= found.keys()
 
 
-def test_every_figure_is_generated() -> None:
-    folder = next(iter(DOCUMENTS)).parent
-    assert folder.name == "figures"
-    assert {path for path in folder.iterdir() if path.suffix == ".svg"} <= set(DOCUMENTS)
+def parts(unit: type[Unit], spec: SwitchSpec) -> set[str]:
+    """Return the classes of the public units that are submodules of a unit."""
+    sizes = {"spec": spec, "latency": 8, "depth": 4}
+    taken = {name: sizes[name] for name in inspect.signature(unit).parameters}
+    inside = vars(unit(**taken).build(None))["_named_submodules"].values()
+    return {type(one).__name__ for one, *_ in inside if isinstance(one, Unit)} & UNITS.keys()
+
+
+@pytest.mark.parametrize("name", DIAGRAMS)
+def test_boxes_are_the_units_inside(name: str) -> None:
+    blocks = DIAGRAMS[name]
+    found: set[str] = set()
+    for spec in SPECS:
+        for unit in blocks.inside:
+            if spec.protocol.link or unit not in WITH_LINK:
+                found |= parts(UNITS[unit], spec)
+    assert found - set(blocks.inside) == blocks.units() - set(blocks.inside)
+
+
+WITH_LINK = {"Acknowledger", "CircuitCredits", "Deframer", "FlitCheck", "Sender", "Transmitter"}
+WITH_LINK |= {"Endpoint", "FlowReceiver", "FlowSender"}
+
+
+def test_every_unit_is_drawn() -> None:
+    drawn = {unit for blocks in DIAGRAMS.values() for unit in (*blocks.units(), *blocks.inside)}
+    assert drawn == set(UNITS)
