@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
@@ -16,6 +16,7 @@ __all__ = [
     "int_range",
     "name_in",
     "one_of",
+    "read_kind",
     "read_yaml",
     "validate",
     "yes_or_no",
@@ -140,6 +141,21 @@ def validate(model: type[M], data: object, source: str) -> M:
         return model.model_validate(dict(data))
     except ValidationError as error:
         raise InputError(source, *describe(error, model)) from None
+
+
+def read_kind(data: object, kinds: Collection[str], source: str) -> str:
+    """Return the ``kind`` that ``data`` names, which decides what else it may hold.
+
+    Raises
+    ------
+    InputError
+        It names none, or none of ``kinds``.
+    """
+
+    class Kind(FileModel, extra="ignore"):
+        kind: Annotated[str, one_of(*kinds)]
+
+    return validate(Kind, data, source).kind
 
 
 def read_yaml(path: Path) -> Any:

@@ -1,12 +1,14 @@
 """Published constants of the wafer (Rashidi et al., arXiv 2406.19580 v2), in SI base units."""
 
 __all__ = [
+    "FRED_VARIANTS",
     "HBM_BYTES",
     "HBM_BYTES_PER_S",
     "IO_BYTES_PER_S",
     "LINK_LATENCY_S",
     "MESH_LINK_BYTES_PER_S",
     "NPU_L1_BYTES_PER_S",
+    "NUMBER_BYTES",
 ]
 
 LINK_LATENCY_S = 20e-9
@@ -26,3 +28,14 @@ HBM_BYTES_PER_S = 3e12
 
 HBM_BYTES = 80e9
 """Memory of an NPU [B]: five stacks of 16 GB, as on the H100 that the published NPU is like."""
+
+FRED_VARIANTS = {
+    "fred-a": (1.5e12, False),
+    "fred-b": (1.5e12, True),
+    "fred-c": (12e12, False),
+    "fred-d": (12e12, True),
+}
+"""Bandwidth between an L1 and the L2 [B/s], and whether switches reduce and multicast."""
+
+NUMBER_BYTES = 2
+"""Bytes of an FP16 weight, gradient or activation [B]."""

@@ -15,7 +15,7 @@ from perfmodel.collectives.schedule import as_flows
 from perfmodel.collectives.select import chunk_count
 from perfmodel.collectives.streaming import build_stream
 from perfmodel.collectives.transfer import Transfer
-from perfmodel.fluid.flow import Flow
+from perfmodel.fluid.flow import FluidFlow
 from perfmodel.fluid.pipeline import run_pipeline
 from perfmodel.switch_timing.provenance import Provenance, RecordUse
 from perfmodel.switch_timing.record import ProtocolModel, load_record
@@ -212,7 +212,7 @@ class _Build:
     def __init__(self, topology: Topology, chunk_bytes: float) -> None:
         self.topology = topology
         self.chunk_bytes = chunk_bytes
-        self.flows: list[Flow] = []
+        self.flows: list[FluidFlow] = []
         self.kinds: list[str] = []
         self.assumptions: dict[str, None] = {}
         self._ending: dict[tuple[int, int], list[int]] = {}  # flows that end at wafer and I/O
@@ -264,7 +264,7 @@ class _Build:
             for wafer in wafers:
                 self._ending[wafer, node] = [len(self.flows) - 1]
 
-    def only(self, kind: str) -> list[Flow]:
+    def only(self, kind: str) -> list[FluidFlow]:
         """Return the flows inside the wafers, or those between them, with what they wait for."""
         place = {
             old: new for new, old in enumerate(i for i, k in enumerate(self.kinds) if k == kind)
@@ -282,7 +282,7 @@ class _Build:
         after: Sequence[int],
         kind: str,
     ) -> None:
-        self.flows.append(Flow(loads, payload_bytes, latency_s, tuple(sorted(set(after)))))
+        self.flows.append(FluidFlow(loads, payload_bytes, latency_s, tuple(sorted(set(after)))))
         self.kinds.append(kind)
 
     @staticmethod

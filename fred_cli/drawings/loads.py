@@ -4,9 +4,7 @@ import itertools
 from collections.abc import Mapping
 from html import escape
 
-from perfmodel.topology.fred import FredTopology
 from perfmodel.topology.graph import Topology
-from perfmodel.topology.mesh import MeshTopology
 
 __all__ = ["colour_key", "draw_loads"]
 
@@ -21,18 +19,18 @@ Point = tuple[float, float]
 
 
 def draw_loads(topology: Topology, utilisation: Mapping[int, float], title: str) -> str:
-    """Return an SVG of a mesh or a FRED fabric with its links coloured by their load.
+    """Return an SVG of a wafer with its links coloured by their load.
 
     Parameters
     ----------
     topology : Topology
-        A mesh or FRED.
+        The wafer, drawn by its own layout.
     utilisation : mapping
         Share of the time that a link is occupied, by link index; others are idle.
     title : str
         For people.
     """
-    place = _mesh(topology) if isinstance(topology, MeshTopology) else _fred(topology)
+    place = topology.layout()
     width = max(x for x, _ in place.values()) + 50
     height = max(y for _, y in place.values()) + 40
     lines: list[str] = []
@@ -59,48 +57,6 @@ def draw_loads(topology: Topology, utilisation: Mapping[int, float], title: str)
 def colour_key() -> list[tuple[str, str]]:
     """Return the colours of some loads, with what they mean."""
     return [(f"{share:.0%}", _colour(share)) for share, _ in _STOPS]
-
-
-def _mesh(mesh: MeshTopology) -> dict[int, Point]:
-    """Return where NPUs are, and I/O controllers outside of them."""
-    place: dict[int, Point] = {
-        npu: (110.0 + 120 * (npu % mesh.columns), 90.0 + 90 * (npu // mesh.columns))
-        for npu in range(mesh.npus)
-    }
-    for link in mesh.links:
-        if link.source in place or mesh.nodes[link.source].kind != "io":
-            continue
-        npu = link.target
-        x, y = place[npu]
-        column, row = npu % mesh.columns, npu // mesh.columns
-        across = mesh.sends_along_row(link.source)
-        if across:
-            right = column == mesh.columns - 1 and (x + 70, y) not in place.values()
-            place[link.source] = (x + 70, y) if right else (x - 70, y)
-        else:
-            below = row == mesh.rows - 1 and (x, y + 60) not in place.values()
-            place[link.source] = (x, y + 60) if below else (x, y - 60)
-    return place
-
-
-def _fred(topology: Topology) -> dict[int, Point]:
-    """Return the L2 above, L1 switches under it, and NPUs and I/O controllers at the bottom."""
-    assert isinstance(topology, FredTopology)
-    place: dict[int, Point] = {}
-    x = 40.0
-    for switch in topology.l1_nodes:
-        ends = [
-            link.target
-            for link in topology.links
-            if link.source == switch and link.target != topology.l2_node
-        ]
-        for number, end in enumerate(ends):
-            place[end] = (x + 34 * number, 300.0 + (34 if number % 2 else 0))
-        place[switch] = (x + 17 * (len(ends) - 1), 160.0)
-        x += 34 * len(ends) + 24
-    middle = sum(place[switch][0] for switch in topology.l1_nodes) / len(topology.l1_nodes)
-    place[topology.l2_node] = (middle, 40.0)
-    return place
 
 
 def _shifted(start: Point, end: Point) -> tuple[Point, Point]:

@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 
 from fred_hw.checks import check_int
 from fred_hw.errors import InputError
-from perfmodel.fluid.flow import Flow
+from perfmodel.fluid.flow import FluidFlow
 from perfmodel.fluid.pipeline import Shortcuts, run_pipeline
 from perfmodel.fluid.symmetry import Classes, flow_classes
 from perfmodel.fluid.tasks import Profile
@@ -89,7 +89,7 @@ class _Prepared:
     """Flows of a schedule of one byte, and which of them behave alike; sizes only scale them."""
 
     schedule: Schedule
-    flows: tuple[Flow, ...]
+    flows: tuple[FluidFlow, ...]
     classes: Classes | None
     carried: tuple[tuple[int, float], ...]
 
@@ -125,7 +125,7 @@ def run_collective(
     chunks : int or None
         Pieces to cut the vector into; ``select.chunk_count`` decides if None.
     algorithm : str
-        ``auto`` or one of ``select.ALGORITHMS``.
+        ``auto`` or one of ``algorithm.ALGORITHMS``.
     shortcuts : Shortcuts
         What the simulation may leave out because it repeats.
 

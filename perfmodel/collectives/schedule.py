@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from perfmodel.fluid.flow import Flow
+from perfmodel.fluid.flow import FluidFlow
 from perfmodel.topology.graph import Hops, Topology
 
 from .transfer import RingPass, Transfer
@@ -74,7 +74,7 @@ class Schedule:
         return transfers
 
 
-def as_flows(topology: Topology, schedule: Schedule) -> tuple[Flow, ...]:
+def as_flows(topology: Topology, schedule: Schedule) -> tuple[FluidFlow, ...]:
     """Return what each message, or pass around a ring, asks of the links."""
     latencies: dict[Hops, float] = {}
 
@@ -83,12 +83,12 @@ def as_flows(topology: Topology, schedule: Schedule) -> tuple[Flow, ...]:
             latencies[hops] = topology.latency_s(hops)
         return latencies[hops]
 
-    flows: list[Flow] = []
+    flows: list[FluidFlow] = []
     for item in schedule.messages:
         if isinstance(item, Transfer):
             loads = tuple((link, 1.0) for link, _ in item.hops)
             late_s = latency_s(item.hops)
-            flows.append(Flow(loads, item.payload_bytes, late_s, item.after, item.sources))
+            flows.append(FluidFlow(loads, item.payload_bytes, late_s, item.after, item.sources))
             continue
         carried: dict[int, float] = {}
         for hops in item.edges:
@@ -98,7 +98,7 @@ def as_flows(topology: Topology, schedule: Schedule) -> tuple[Flow, ...]:
         edges_s = [latency_s(hops) for hops in item.edges]
         late_s = sum(edges_s) - min(edges_s)
         flows.append(
-            Flow(tuple(carried.items()), item.payload_bytes, late_s, item.after, item.members)
+            FluidFlow(tuple(carried.items()), item.payload_bytes, late_s, item.after, item.members)
         )
     return tuple(flows)
 

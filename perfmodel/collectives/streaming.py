@@ -2,10 +2,8 @@
 
 from collections.abc import Sequence
 
-from perfmodel.collectives.algorithms.two_level import by_switch, two_level_ring
-from perfmodel.topology.fred import FredTopology
+from perfmodel.collectives.algorithms.two_level import equal_clusters, two_level_ring
 from perfmodel.topology.graph import Topology
-from perfmodel.topology.mesh import MeshTopology
 
 from .schedule import Part, Schedule, ScheduleBuilder
 
@@ -16,17 +14,15 @@ STREAMS = ("stream_in", "stream_out")
 
 _NOTHING = 1e-12  # shares below this are rounding
 
-_MESH_IN = (
-    "an I/O controller of the mesh broadcasts straight inwards along its row or column and from "
-    "there across; routers copy at the forks"
-)
-_MESH_OUT = "gradients take the broadcast tree backwards; NPUs of the mesh add and pass on"
-_RINGS_IN = (
-    "I/O controllers hand out shares, on their own L1 if they can, and NPUs pass them on in rings"
-)
-_RINGS_OUT = (
-    "NPUs reduce in rings and hand shares to I/O controllers, on their own L1 where they can"
-)
+_RINGS = {
+    "stream_in": (
+        "I/O controllers hand out shares, on their own L1 if they can, and NPUs pass them on in "
+        "rings"
+    ),
+    "stream_out": (
+        "NPUs reduce in rings and hand shares to I/O controllers, on their own L1 where they can"
+    ),
+}
 
 
 def build_stream(
@@ -35,8 +31,8 @@ def build_stream(
     """Return the schedule of streams between all I/O controllers and groups of NPUs.
 
     Each I/O controller has an equal share of the data of each group. Inwards, each member of a
-    group gets all of it; outwards, the contributions of all members are added up. A mesh uses
-    trees, FRED with in-network collectives its switches, and otherwise rings of the NPUs.
+    group gets all of it; outwards, the contributions of all members are added up. Where
+    messages fork on their way, this uses trees or the switches, and otherwise rings of the NPUs.
 
     Parameters
     ----------
@@ -59,7 +55,7 @@ def build_stream(
         raise ValueError(f"{topology.name} must have I/O controllers for streaming, not none")
     builder = ScheduleBuilder(topology, lockstep=True)
     parts: list[Part] = []
-    trees = topology.in_network or isinstance(topology, MeshTopology)
+    trees = bool(topology.multicast)
     for group in groups:
         share = bytes_each / len(ios)
         if trees:
@@ -77,13 +73,11 @@ def build_stream(
             _rings(builder, topology, group, bytes_each, "reduce_scatter")
             _hand_in(builder, topology, group, bytes_each)
         parts.append(builder.end_part(group))
-    inwards = pattern == "stream_in"
-    if isinstance(topology, MeshTopology):
-        name, assumption = "trees", _MESH_IN if inwards else _MESH_OUT
-    elif trees:
-        name, assumption = "in-network", ""
+    if not trees:
+        name, assumption = "rings", _RINGS[pattern]
     else:
-        name, assumption = "rings", _RINGS_IN if inwards else _RINGS_OUT
+        name = "in-network" if topology.in_network else "trees"
+        assumption = topology.stream_assumptions.get(pattern, "")
     assumptions = (assumption,) if assumption else ()
     return Schedule(pattern, name, tuple(parts), tuple(builder.messages), assumptions)
 
@@ -97,22 +91,21 @@ def _shares(topology: Topology, group: Sequence[int]) -> dict[tuple[int, int], f
     supply = dict.fromkeys(topology.io_nodes, 1 / len(topology.io_nodes))
     demand = dict.fromkeys(group, 1 / len(group))
     shares: dict[tuple[int, int], float] = {}
-    if isinstance(topology, FredTopology):
-        for switch in topology.l1_nodes:
-            ios = [io for io in supply if topology.l1_of(io) == switch]
-            members = [member for member in group if topology.l1_of(member) == switch]
-            if not ios or not members:
-                continue
-            offered, wanted = (
-                sum(part[node] for node in nodes)
-                for part, nodes in ((supply, ios), (demand, members))
-            )
-            each = min(offered, wanted) / len(ios) / len(members)
-            for io in ios:
-                supply[io] -= each * len(members)
-                shares.update({(io, member): each for member in members})
-            for member in members:
-                demand[member] -= each * len(ios)
+    switch_of = topology.switch_of
+    for switch in dict.fromkeys(switch_of.values()):
+        ios = [io for io in supply if switch_of.get(io) == switch]
+        members = [member for member in group if switch_of.get(member) == switch]
+        if not ios or not members:
+            continue
+        offered, wanted = (
+            sum(part[node] for node in nodes) for part, nodes in ((supply, ios), (demand, members))
+        )
+        each = min(offered, wanted) / len(ios) / len(members)
+        for io in ios:
+            supply[io] -= each * len(members)
+            shares.update({(io, member): each for member in members})
+        for member in members:
+            demand[member] -= each * len(ios)
     lacking = {member: part for member, part in demand.items() if part > _NOTHING}
     total = sum(lacking.values())
     for io, part in supply.items():
@@ -147,9 +140,7 @@ def _rings(
 ) -> None:
     if len(group) < 2:
         return
-    switches = by_switch(topology, group) if isinstance(topology, FredTopology) else [group]
-    sizes = {len(members) for members in switches}
-    if len(switches) > 1 and len(sizes) == 1 and sizes != {1}:
-        two_level_ring(builder, switches, group_bytes, pattern)
+    if equal_clusters(topology, group):
+        two_level_ring(builder, group, group_bytes, pattern)
     else:
         builder.pass_around(group, (len(group) - 1) / len(group) * group_bytes)

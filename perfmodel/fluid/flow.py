@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-__all__ = ["Flow"]
+__all__ = ["FluidFlow"]
 
 
 @dataclass(frozen=True, slots=True)
-class Flow:
+class FluidFlow:
     """A stream of bytes that crosses all of its links at one rate.
 
     A message through a chain or a tree of links is one flow: it cuts through. So is one pass

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from math import ceil
 
-from .flow import Flow
+from .flow import FluidFlow
 from .maxmin import Demand, max_min_rates
 from .symmetry import Classes, flow_classes, separate_classes
 
@@ -69,7 +69,7 @@ class PipelineResult:
 
 
 def run_pipeline(
-    flows: Sequence[Flow],
+    flows: Sequence[FluidFlow],
     capacities: Sequence[float],
     chunks: int,
     shortcuts: Shortcuts = Shortcuts(),
@@ -79,7 +79,7 @@ def run_pipeline(
 
     Parameters
     ----------
-    flows : sequence of Flow
+    flows : sequence of FluidFlow
         Those of one chunk; ``after`` points to earlier ones.
     capacities : sequence of float
         Payload bandwidth of each link [B/s].
@@ -102,7 +102,7 @@ def run_pipeline(
     return PipelineResult(time_s, events, len(classes.representative))
 
 
-def _independent(flows: Sequence[Flow], classes: Classes) -> list[list[int]]:
+def _independent(flows: Sequence[FluidFlow], classes: Classes) -> list[list[int]]:
     """Return the classes of flows in sets that share no link and do not wait for each other."""
     root = list(range(len(classes.representative)))
 
@@ -128,7 +128,7 @@ class _Pipeline:
     """State of the classes of one independent part."""
 
     def __init__(
-        self, flows: Sequence[Flow], classes: Classes, part: Sequence[int], chunks: int
+        self, flows: Sequence[FluidFlow], classes: Classes, part: Sequence[int], chunks: int
     ) -> None:
         place = {number: i for i, number in enumerate(part)}
         members = [flows[classes.representative[number]] for number in part]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .flow import Flow
+from .flow import FluidFlow
 
 __all__ = ["Classes", "flow_classes", "separate_classes"]
 
@@ -47,12 +47,12 @@ class Classes:
     seconds_per_byte: tuple[float, ...]
 
 
-def flow_classes(flows: Sequence[Flow], capacities: Sequence[float]) -> Classes:
+def flow_classes(flows: Sequence[FluidFlow], capacities: Sequence[float]) -> Classes:
     """Return the classes of flows that behave alike.
 
     Parameters
     ----------
-    flows : sequence of Flow
+    flows : sequence of FluidFlow
         Flows of one chunk.
     capacities : sequence of float
         Bandwidth of each link [B/s].
@@ -117,7 +117,7 @@ def flow_classes(flows: Sequence[Flow], capacities: Sequence[float]) -> Classes:
     )
 
 
-def separate_classes(flows: Sequence[Flow], capacities: Sequence[float]) -> Classes:
+def separate_classes(flows: Sequence[FluidFlow], capacities: Sequence[float]) -> Classes:
     """Return each flow and each link as a class of its own: no use of symmetry."""
     return Classes(
         flow_class=tuple(range(len(flows))),
@@ -128,7 +128,7 @@ def separate_classes(flows: Sequence[Flow], capacities: Sequence[float]) -> Clas
     )
 
 
-def _seconds_per_byte(flow: Flow, capacities: Sequence[float]) -> float:
+def _seconds_per_byte(flow: FluidFlow, capacities: Sequence[float]) -> float:
     return max((load / capacities[link] for link, load in flow.loads), default=0.0)
 
 

@@ -1,15 +1,25 @@
 """The FRED fabric: NPUs and I/O controllers on L1 switches, L1 switches on one logical L2."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
 
+from pydantic import Field
+
+from fred_hw.errors import InputError
+from fred_hw.files import FileModel, int_range, one_of
+from perfmodel import constants
 from perfmodel.switch_timing.provenance import Provenance, RecordUse
-from perfmodel.switch_timing.record import IDEAL_PROTOCOL, SwitchTiming
+from perfmodel.switch_timing.record import IDEAL_PROTOCOL, SwitchTiming, load_record
 
 from . import cuts
+from .files import KINDS, Kind, Protocol, Rate, Time, TopologyFile
 from .graph import Hops, Link, Node, Topology
 
-__all__ = ["L1", "FredTopology"]
+__all__ = ["L1", "FredFile", "FredTopology", "L1Entry"]
+
+MAX_NPUS = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +77,9 @@ class FredTopology(Topology):
         self.l1_nodes = tuple(range(count, count + len(l1)))
         self.l2_node = count + len(l1)
         self._in_network = in_network
-        self._switch_of: dict[int, int] = {}
+        self.multicast = "in-network multicast" if in_network else ""
+        switch_of: dict[int, int] = {}
+        self.switch_of = switch_of
         nodes = [Node(f"npu_{i}", "npu") for i in range(count)]
         nodes += [Node(f"l1_{i}", "switch", l1[i].timing.latency_s) for i in range(len(l1))]
         nodes += [Node("l2", "switch", l2_timing.latency_s)]
@@ -83,11 +95,11 @@ class FredTopology(Topology):
             passed = switch.timing.efficiency
             for _ in range(switch.npus):
                 connect(npu, node, npu_l1_bytes_per_s, passed)
-                self._switch_of[npu] = node
+                switch_of[npu] = node
                 npu += 1
             for _ in range(switch.io_controllers):
                 connect(io, node, io_bytes_per_s, passed)
-                self._switch_of[io] = node
+                switch_of[io] = node
                 io += 1
             both = min(passed, l2_timing.efficiency)
             connect(node, self.l2_node, switch.l2_bytes_per_s, both)
@@ -100,9 +112,23 @@ class FredTopology(Topology):
         """Whether the switches reduce and multicast."""
         return self._in_network
 
-    def l1_of(self, node: int) -> int:
-        """Return the node of the L1 switch that an NPU or I/O controller hangs on."""
-        return self._switch_of[node]
+    def layout(self) -> dict[int, tuple[float, float]]:
+        """Return the L2 above, L1s under it, and NPUs and I/O controllers below, in pixels."""
+        place: dict[int, tuple[float, float]] = {}
+        x = 40.0
+        for switch in self.l1_nodes:
+            ends = [
+                link.target
+                for link in self.links
+                if link.source == switch and link.target != self.l2_node
+            ]
+            for number, end in enumerate(ends):
+                place[end] = (x + 34 * number, 300.0 + (34 if number % 2 else 0))
+            place[switch] = (x + 17 * (len(ends) - 1), 160.0)
+            x += 34 * len(ends) + 24
+        middle = sum(place[switch][0] for switch in self.l1_nodes) / len(self.l1_nodes)
+        place[self.l2_node] = (middle, 40.0)
+        return place
 
     def hops(self, sources: Sequence[int], targets: Sequence[int]) -> Hops:
         """Return the links of a flow: reduce over ``sources``, distribute to ``targets``.
@@ -126,9 +152,9 @@ class FredTopology(Topology):
 
         local: dict[int, tuple[int, ...]] = {}
         for source in sources:
-            switch = self._switch_of[source]
+            switch = self.switch_of[source]
             local[switch] = (*local.get(switch, ()), add(source, switch, ()))
-        ends = dict.fromkeys(self._switch_of[target] for target in targets)
+        ends = dict.fromkeys(self.switch_of[target] for target in targets)
         rise = {
             switch: add(switch, self.l2_node, joined)
             for switch, joined in local.items()
@@ -142,7 +168,7 @@ class FredTopology(Topology):
             fall = (add(self.l2_node, switch, remote),) if remote else ()
             ready[switch] = own + fall
         for target in targets:
-            switch = self._switch_of[target]
+            switch = self.switch_of[target]
             add(switch, target, ready[switch])
         return tuple(hops)
 
@@ -189,3 +215,67 @@ def _assumptions(timings: Sequence[SwitchTiming], in_network: bool) -> tuple[str
             f"urgent flows go before others at once, which was measured as after {most} cycle(s)"
         )
     return tuple(found)
+
+
+class L1Entry(FileModel):
+    """One or ``count`` equal L1 switches: what hangs on each, and the record of its chiplet."""
+
+    count: Annotated[int, int_range(1, 64)] = 1
+    npus: Annotated[int, int_range(1, 64)]
+    io_controllers: Annotated[int, int_range(0, 64)]
+    record: str
+
+
+class FredFile(TopologyFile):
+    """``kind: fred``; bandwidths [B/s] per direction; ``l1_l2_bytes_per_s`` is that of one L1."""
+
+    kind: Annotated[str, one_of("fred")]
+    l1: Annotated[list[L1Entry], Field(min_length=1)]
+    l2_record: str
+    l1_l2_bytes_per_s: Rate
+    in_network: bool
+    npu_l1_bytes_per_s: Rate = constants.NPU_L1_BYTES_PER_S
+    io_bytes_per_s: Rate = constants.IO_BYTES_PER_S
+    link_latency_s: Time = constants.LINK_LATENCY_S
+    protocol: Protocol = "measured"
+
+    def build(self, name: str, base: Path | None = None) -> FredTopology:
+        npus = sum(entry.count * entry.npus for entry in self.l1)
+        if not 2 <= npus <= MAX_NPUS:
+            raise InputError(name, "l1", f"must have 2 to {MAX_NPUS} NPUs in all, not {npus}")
+        switches: list[L1] = []
+        for entry in self.l1:
+            timing = load_record(entry.record, base, self.protocol)
+            one = L1(entry.npus, entry.io_controllers, self.l1_l2_bytes_per_s, timing)
+            switches += [one] * entry.count
+        return FredTopology(
+            name=name,
+            l1=switches,
+            l2_timing=load_record(self.l2_record, base, self.protocol),
+            npu_l1_bytes_per_s=self.npu_l1_bytes_per_s,
+            io_bytes_per_s=self.io_bytes_per_s,
+            link_latency_s=self.link_latency_s,
+            in_network=self.in_network,
+        )
+
+
+def _read_name(name: str) -> Mapping[str, object] | None:
+    """Return a variant of the paper: 20 NPUs and 18 I/O controllers on five L1 switches.
+
+    Three L1s have 4 I/O controllers and two have 3: so the published chiplet areas add up.
+    """
+    if name not in constants.FRED_VARIANTS:
+        return None
+    l1_l2_bytes_per_s, in_network = constants.FRED_VARIANTS[name]
+    return {
+        "l1": [
+            {"count": 3, "npus": 4, "io_controllers": 4, "record": "l1-12"},
+            {"count": 2, "npus": 4, "io_controllers": 3, "record": "l1-11"},
+        ],
+        "l2_record": "l2-10",
+        "l1_l2_bytes_per_s": l1_l2_bytes_per_s,
+        "in_network": in_network,
+    }
+
+
+KINDS.add("fred", Kind(FredFile, tuple(constants.FRED_VARIANTS), _read_name), rank=1)

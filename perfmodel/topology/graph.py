@@ -1,9 +1,10 @@
 """The graph of a wafer: NPUs, switches, I/O controllers and the directed links between them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import Literal
 
 from perfmodel.switch_timing.provenance import Provenance
@@ -109,6 +110,28 @@ class Topology(ABC):
         ValueError
             The topology cannot carry such a transfer.
         """
+
+    multicast: str = ""
+    """How messages fork on their way to several targets, in words; empty if they cannot."""
+
+    fork_assumptions: tuple[str, ...] = ()
+    """What a multicast takes for granted."""
+
+    stream_assumptions: Mapping[str, str] = MappingProxyType({})
+    """What trees between I/O controllers and NPUs take for granted, by ``streaming.STREAMS``."""
+
+    grid: tuple[int, int] | None = None
+    """NPUs in a row and in a column, numbered row by row, where neighbours are linked."""
+
+    switch_of: Mapping[int, int] = MappingProxyType({})
+    """Switch that an NPU or an I/O controller hangs on, where it hangs on one."""
+
+    neighbours_matter: bool = False
+    """Whether it matters for the time who is next to whom, so that placements are searched."""
+
+    @abstractmethod
+    def layout(self) -> dict[int, tuple[float, float]]:
+        """Return where to draw each node, in pixels from the left and from above."""
 
     def reduction_hops(self, sources: Sequence[int], io: int) -> Hops:
         """Return the links from NPUs, joined, to an I/O controller.

@@ -1,17 +1,31 @@
 """The baseline: a two-dimensional mesh of NPUs with X-Y routing."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated
 
+from fred_hw.errors import InputError
+from fred_hw.files import int_range, one_of
+from perfmodel import constants
 from perfmodel.switch_timing.provenance import Provenance
-from perfmodel.switch_timing.record import IDEAL_PROTOCOL, SwitchTiming
+from perfmodel.switch_timing.record import IDEAL_PROTOCOL, SwitchTiming, load_record
 
 from . import cuts
+from .files import KINDS, Kind, Protocol, Rate, Time, TopologyFile
 from .graph import Hops, Link, Node, Topology
 
-__all__ = ["MeshTopology"]
+__all__ = ["MeshFile", "MeshTopology"]
 
 _ROUTER = "mesh router latency 0: no router has been characterized; this favours the mesh"
+_FORKS = "mesh routers copy a multicast at the forks of its X-Y tree"
+_IN = (
+    "an I/O controller of the mesh broadcasts straight inwards along its row or column and from "
+    "there across; routers copy at the forks"
+)
+_OUT = "gradients take the broadcast tree backwards; NPUs of the mesh add and pass on"
 
 
 class MeshTopology(Topology):
@@ -36,6 +50,11 @@ class MeshTopology(Topology):
         ideal.
     """
 
+    multicast = "X-Y multicast tree"
+    fork_assumptions = (_FORKS,)
+    stream_assumptions = MappingProxyType({"stream_in": _IN, "stream_out": _OUT})
+    neighbours_matter = True
+
     def __init__(
         self,
         *,
@@ -49,6 +68,7 @@ class MeshTopology(Topology):
     ) -> None:
         self.columns = columns
         self.rows = rows
+        self.grid = (columns, rows)
         whole = link_timing.switch if link_timing else None
         efficiency = whole.payload_share if whole else 1.0
         count = columns * rows
@@ -99,9 +119,23 @@ class MeshTopology(Topology):
             raise ValueError("a mesh transfer must end at NPUs; reduction_hops leads to an I/O")
         return self._tree(source, targets)
 
-    def sends_along_row(self, io: int) -> bool:
-        """Return whether an I/O controller is at the left or right edge and not above or below."""
-        return self._along_row[io]
+    def layout(self) -> dict[int, tuple[float, float]]:
+        """Return where NPUs are, and I/O controllers outside of them, in pixels."""
+        place = {
+            npu: (110.0 + 120 * (npu % self.columns), 90.0 + 90 * (npu // self.columns))
+            for npu in range(self.npus)
+        }
+        for io in self.io_nodes:
+            npu = next(link.target for link in self.links if link.source == io)
+            x, y = place[npu]
+            if self._along_row[io]:
+                right = npu % self.columns == self.columns - 1 and (x + 70, y) not in place.values()
+                place[io] = (x + 70, y) if right else (x - 70, y)
+            else:
+                below = npu // self.columns == self.rows - 1
+                below = below and (x, y + 60) not in place.values()
+                place[io] = (x, y + 60) if below else (x, y - 60)
+        return place
 
     def reduction_hops(self, sources: Sequence[int], io: int) -> Hops:
         """Return the tree from NPUs to an I/O controller: that of its broadcast, reversed.
@@ -198,3 +232,40 @@ def _provenance(timing: SwitchTiming | None) -> Provenance:
         f"payload is {timing.efficiency:.4g} of their rate"
     )
     return Provenance((timing.use("mesh links", latency=False),), (_ROUTER, text))
+
+
+class MeshFile(TopologyFile):
+    """``kind: mesh``; bandwidths [B/s] per direction and latency [s] default to the published.
+
+    Links carry the flits of the switch of ``link_record``, at the share of payload measured there.
+    """
+
+    kind: Annotated[str, one_of("mesh")]
+    columns: Annotated[int, int_range(1, 64)]
+    rows: Annotated[int, int_range(1, 64)]
+    link_bytes_per_s: Rate = constants.MESH_LINK_BYTES_PER_S
+    io_bytes_per_s: Rate = constants.IO_BYTES_PER_S
+    link_latency_s: Time = constants.LINK_LATENCY_S
+    link_record: str = "l1-12"
+    protocol: Protocol = "measured"
+
+    def build(self, name: str, base: Path | None = None) -> MeshTopology:
+        if self.columns * self.rows < 2:
+            raise InputError(name, "", "must have 2 or more NPUs, not 1")
+        return MeshTopology(
+            name=name,
+            columns=self.columns,
+            rows=self.rows,
+            link_bytes_per_s=self.link_bytes_per_s,
+            io_bytes_per_s=self.io_bytes_per_s,
+            link_latency_s=self.link_latency_s,
+            link_timing=load_record(self.link_record, base, self.protocol),
+        )
+
+
+def _read_name(text: str) -> Mapping[str, object] | None:
+    size = re.fullmatch(r"mesh:([0-9]{1,9})x([0-9]{1,9})", text)
+    return {"columns": int(size[1]), "rows": int(size[2])} if size else None
+
+
+KINDS.add("mesh", Kind(MeshFile, ("mesh:COLUMNSxROWS",), _read_name), rank=0)

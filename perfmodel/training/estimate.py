@@ -140,7 +140,7 @@ def estimate(
     placement : str
         ``auto``, ``anneal`` or one of ``training.placement.POLICIES``.
     algorithm : str
-        Of all-reduces, ``auto`` or one of ``collectives.select.ALGORITHMS``.
+        Of all-reduces, ``auto`` or one of ``collectives.algorithm.ALGORITHMS``.
 
     Raises
     ------

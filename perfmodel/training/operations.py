@@ -27,7 +27,7 @@ class Operations:
     placement : Placement
         Who takes part.
     algorithm : str
-        Of all-reduces, ``auto`` or one of ``collectives.select.ALGORITHMS``.
+        Of all-reduces, ``auto`` or one of ``collectives.algorithm.ALGORITHMS``.
     """
 
     def __init__(self, topology: Topology, placement: Placement, algorithm: str = "auto") -> None:

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from perfmodel.collectives import run
 from perfmodel.collectives.run import CollectiveResult, run_collective
-from perfmodel.topology.files import FredFile, L1Entry
+from perfmodel.topology.fred import FredFile, L1Entry
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import FABRICS, parse_topology
 from perfmodel.training.calibration import calibrate

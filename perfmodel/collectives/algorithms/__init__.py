@@ -1,1 +1,1 @@
-"""Algorithms of collectives, a file each."""
+"""Collective algorithms: each module adds its own to the registry."""

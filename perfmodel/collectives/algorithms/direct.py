@@ -2,9 +2,13 @@
 
 from collections.abc import Sequence
 
+from fred_hw.errors import InputError
+from perfmodel.collectives.algorithm import ALGORITHMS, Algorithm
 from perfmodel.collectives.schedule import ScheduleBuilder
 
 __all__ = ["direct"]
+
+_LARGEST = 256
 
 
 def direct(
@@ -14,7 +18,15 @@ def direct(
 
     An all-reduce is a reduce-scatter, in which each member gets its shard from all others, and an
     all-gather.
+
+    Raises
+    ------
+    InputError
+        The group is so large that its messages, one for each pair, would be too many.
     """
+    if len(members) > _LARGEST:
+        given = f"{len(members)}, as each sends to every other"
+        raise InputError("algorithm", "", f"direct must have at most {_LARGEST} NPUs, not {given}")
     if pattern in ("broadcast", "reduce"):
         shard = builder.add_shard(members[0], chunk_bytes)
         for other in members[1:]:
@@ -39,3 +51,6 @@ def direct(
     if pattern != "reduce_scatter":
         for source, target in pairs:
             builder.send((source,), (target,), (shard_of[source],), "copy")
+
+
+ALGORITHMS.add("direct", Algorithm("direct", direct, preference={"all_to_all": 5}), rank=3)

@@ -9,6 +9,7 @@ Parallel and Distributed Systems 8, 1997, which takes any number of members.
 
 from collections.abc import Sequence
 
+from perfmodel.collectives.algorithm import ALGORITHMS, Algorithm
 from perfmodel.collectives.schedule import ScheduleBuilder
 
 __all__ = ["halving_doubling"]
@@ -132,3 +133,6 @@ def _block(owned: Sequence[Sequence[int]], i: int, distance: int) -> list[int]:
     """Return the shards of the aligned block of ``distance`` members around member i."""
     first = i // distance * distance
     return [one for group in owned[first : first + distance] for one in group]
+
+
+ALGORITHMS.add("halving_doubling", Algorithm("halving-doubling", halving_doubling), rank=2)

@@ -1,8 +1,12 @@
-"""Collectives inside the switches: the algorithm of FRED-B and FRED-D."""
+"""Collectives inside the switches, the algorithm of FRED-B and FRED-D, and multicast trees."""
 
 from collections.abc import Sequence
 
-from perfmodel.collectives.schedule import ScheduleBuilder
+from perfmodel.collectives.algorithm import ALGORITHMS, Algorithm
+from perfmodel.collectives.schedule import PATTERNS, ScheduleBuilder
+from perfmodel.topology.graph import Topology
+
+from .direct import direct
 
 __all__ = ["in_network", "multicast"]
 
@@ -10,13 +14,17 @@ __all__ = ["in_network", "multicast"]
 def in_network(
     builder: ScheduleBuilder, members: Sequence[int], chunk_bytes: float, pattern: str
 ) -> None:
-    """Add an all-reduce, reduce, reduce-scatter or all-gather by flows of the switches.
+    """Add any collective by flows of the switches.
 
     An all-reduce is one flow: each L1 reduces its members, the L2 reduces the L1s, and the result
     is distributed on the way back; a group inside one L1 never leaves it. A reduce ends at the
     first member. Reduce-scatter and all-gather are one flow for each member (FRED paper, arXiv
-    2406.19580, collectives as flows).
+    2406.19580, collectives as flows). A broadcast is a multicast; an all-to-all is direct.
     """
+    if pattern in ("broadcast", "all_to_all"):
+        add = multicast if pattern == "broadcast" else direct
+        add(builder, members, chunk_bytes, pattern)
+        return
     if pattern in ("all_reduce", "reduce"):
         shard = builder.add_shard(members[0], chunk_bytes)
         ends = members if pattern == "all_reduce" else members[:1]
@@ -32,7 +40,55 @@ def in_network(
             builder.send((member,), others, (shard,), "copy")
 
 
-def multicast(builder: ScheduleBuilder, members: Sequence[int], chunk_bytes: float) -> None:
+def multicast(
+    builder: ScheduleBuilder, members: Sequence[int], chunk_bytes: float, _pattern: str
+) -> None:
     """Add a broadcast from the first member, forked on the way to all others."""
     shard = builder.add_shard(members[0], chunk_bytes)
     builder.send(members[:1], members[1:], (shard,), "copy")
+
+
+def _reduces(topology: Topology, _group: Sequence[int]) -> bool:
+    return topology.in_network
+
+
+def _forks(topology: Topology, _group: Sequence[int]) -> bool:
+    return bool(topology.multicast)
+
+
+def _in_network(topology: Topology, pattern: str) -> str:
+    return topology.multicast if pattern == "broadcast" else "in-network"
+
+
+def _multicast(topology: Topology, _pattern: str) -> str:
+    return topology.multicast
+
+
+def _where_it_forks(topology: Topology) -> tuple[str, ...]:
+    return topology.fork_assumptions
+
+
+ALGORITHMS.add(
+    "in_network",
+    Algorithm(
+        _in_network,
+        in_network,
+        needs="switches with in-network collectives",
+        fits=_reduces,
+        preference={pattern: 4 for pattern in PATTERNS if pattern != "all_to_all"},
+    ),
+    rank=7,
+)
+ALGORITHMS.add(
+    "multicast",
+    Algorithm(
+        _multicast,
+        multicast,
+        ("broadcast",),
+        needs="a mesh or switches with in-network collectives",
+        fits=_forks,
+        preference={"broadcast": 5},
+        assumptions=_where_it_forks,
+    ),
+    rank=8,
+)

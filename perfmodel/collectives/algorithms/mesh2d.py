@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
+from perfmodel.collectives.algorithm import ALGORITHMS, SCATTERED, Algorithm
 from perfmodel.collectives.schedule import ScheduleBuilder
-from perfmodel.topology.mesh import MeshTopology
+from perfmodel.topology.graph import Topology
 
 from .ring import all_gather_ring, reduce_scatter_ring
 
@@ -34,37 +35,41 @@ def rows_first_share(columns: int, rows: int) -> float:
     return min(1.0, max(0.0, share))
 
 
-def mesh2d(builder: ScheduleBuilder, mesh: MeshTopology, chunk_bytes: float, pattern: str) -> None:
-    """Add an all-reduce, reduce-scatter or all-gather over all NPUs of a mesh.
+def mesh2d(
+    builder: ScheduleBuilder, members: Sequence[int], chunk_bytes: float, pattern: str
+) -> None:
+    """Add an all-reduce, reduce-scatter or all-gather over all NPUs of a mesh, in any order.
 
     Two parts run at once in opposite order of the dimensions. On each line there is a logical
     ring whose last message goes back across the whole line, so each direction of each link
     carries one message in every step.
     """
-    share = rows_first_share(mesh.columns, mesh.rows)
+    grid = builder.topology.grid
+    assert grid and len(members) == grid[0] * grid[1]
+    share = rows_first_share(*grid)
     first = builder.lane
     for along_rows, part in ((True, share), (False, 1 - share)):
         if part > 0:
             builder.lane = first + int(along_rows)
-            _one_order(builder, mesh, chunk_bytes * part, pattern, along_rows)
+            _one_order(builder, grid, chunk_bytes * part, pattern, along_rows)
     builder.lane = first
 
 
 def _one_order(
     builder: ScheduleBuilder,
-    mesh: MeshTopology,
+    grid: tuple[int, int],
     part_bytes: float,
     pattern: str,
     rows_first: bool,
 ) -> None:
-    columns, rows = range(mesh.columns), range(mesh.rows)
+    columns, rows = range(grid[0]), range(grid[1])
     inner, outer = (columns, rows) if rows_first else (rows, columns)
 
     def npu(first: int, second: int) -> int:
         x, y = (first, second) if rows_first else (second, first)
-        return x + mesh.columns * y
+        return x + grid[0] * y
 
-    share = part_bytes / mesh.npus
+    share = part_bytes / (grid[0] * grid[1])
     shard = {(i, j): builder.add_shard(npu(i, j), share) for i in inner for j in outer}
     first: Lines = [
         ([npu(i, j) for i in inner], [tuple(shard[i, k] for k in outer) for i in inner])
@@ -85,3 +90,21 @@ def _on_lines(
     for lines in dimensions:
         for members, parts in lines:
             step(builder, members, parts)
+
+
+def _whole_grid(topology: Topology, group: Sequence[int]) -> bool:
+    return topology.grid is not None and len(group) == topology.npus
+
+
+ALGORITHMS.add(
+    "hierarchical_2d",
+    Algorithm(
+        "hierarchical 2D",
+        mesh2d,
+        SCATTERED,
+        needs="all NPUs of a mesh",
+        fits=_whole_grid,
+        preference=dict.fromkeys(SCATTERED, 3),
+    ),
+    rank=5,
+)

@@ -4,9 +4,13 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Literal
 
-from perfmodel.collectives.schedule import ScheduleBuilder
+from perfmodel.collectives.algorithm import ALGORITHMS, Algorithm
+from perfmodel.collectives.schedule import PATTERNS, ScheduleBuilder
+from perfmodel.topology.graph import Topology
 
 __all__ = ["all_gather_ring", "bidirectional_ring", "chain", "reduce_scatter_ring", "ring"]
+
+_CHAINED = ("broadcast", "reduce")
 
 
 def reduce_scatter_ring(
@@ -60,7 +64,7 @@ def ring(
     A broadcast or a reduce goes along the chain of members, from or to the first. In an
     all-to-all each member passes on what is for those behind it.
     """
-    if pattern in ("broadcast", "reduce"):
+    if pattern in _CHAINED:
         chain(builder, members, chunk_bytes, pattern)
         return
     share = chunk_bytes / len(members)
@@ -77,7 +81,14 @@ def ring(
 def bidirectional_ring(
     builder: ScheduleBuilder, members: Sequence[int], chunk_bytes: float, pattern: str
 ) -> None:
-    """Add a collective around two rings of opposite direction, half of the data in each."""
+    """Add a collective around two rings of opposite direction, half of the data in each.
+
+    A broadcast or a reduce goes along two chains, which leave the root in both directions.
+    """
+    if pattern in _CHAINED:
+        chain(builder, members, chunk_bytes / 2, pattern)
+        chain(builder, [members[0], *reversed(members[1:])], chunk_bytes / 2, pattern)
+        return
     first = builder.lane
     for lane, order in enumerate((list(members), list(reversed(members)))):
         builder.lane = first + lane
@@ -115,3 +126,15 @@ def chain(
         return
     for here, there in pairwise(members):
         builder.send((here,), (there,), (shard,), "copy")
+
+
+def _one(_topology: Topology, pattern: str) -> str:
+    return "chain" if pattern in _CHAINED else "ring"
+
+
+def _two(_topology: Topology, pattern: str) -> str:
+    return "two chains" if pattern in _CHAINED else "bidirectional ring"
+
+
+ALGORITHMS.add("ring", Algorithm(_one, ring, preference=dict.fromkeys(PATTERNS, 1)), rank=0)
+ALGORITHMS.add("bidirectional_ring", Algorithm(_two, bidirectional_ring), rank=1)

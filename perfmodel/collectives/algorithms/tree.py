@@ -6,6 +6,7 @@ Parallel Computing 35, 2009.
 
 from collections.abc import Sequence
 
+from perfmodel.collectives.algorithm import ALGORITHMS, Algorithm
 from perfmodel.collectives.schedule import ScheduleBuilder
 
 __all__ = ["binary_tree", "double_binary_tree"]
@@ -123,3 +124,6 @@ def _edges(
         edges += found
         level = [child for _, child in found]
     return edges
+
+
+ALGORITHMS.add("double_binary_tree", Algorithm("double binary tree", double_binary_tree), rank=4)

@@ -2,24 +2,29 @@
 
 from collections.abc import Sequence
 
+from perfmodel.collectives.algorithm import ALGORITHMS, SCATTERED, Algorithm
 from perfmodel.collectives.schedule import ScheduleBuilder
-from perfmodel.topology.fred import FredTopology
+from perfmodel.topology.graph import Topology
 
 from .ring import all_gather_ring, reduce_scatter_ring
 
-__all__ = ["by_switch", "two_level_ring"]
+__all__ = ["equal_clusters", "two_level_ring"]
 
 
-def by_switch(fred: FredTopology, members: Sequence[int]) -> list[list[int]]:
-    """Return the members on each L1 switch, in the order in which they were given."""
-    switches: dict[int, list[int]] = {}
+def equal_clusters(topology: Topology, members: Sequence[int]) -> list[list[int]]:
+    """Return the members on each switch, in the order given, or nothing if two levels do not fit.
+
+    They fit equally many members, two or more, on each of several switches.
+    """
+    clusters: dict[int, list[int]] = {}
     for member in members:
-        switches.setdefault(fred.l1_of(member), []).append(member)
-    return list(switches.values())
+        clusters.setdefault(topology.switch_of.get(member, -1), []).append(member)
+    sizes = {len(found) for found in clusters.values()}
+    return list(clusters.values()) if len(clusters) > 1 and len(sizes) == 1 and sizes != {1} else []
 
 
 def two_level_ring(
-    builder: ScheduleBuilder, switches: Sequence[Sequence[int]], chunk_bytes: float, pattern: str
+    builder: ScheduleBuilder, members: Sequence[int], chunk_bytes: float, pattern: str
 ) -> None:
     """Add an all-reduce, reduce-scatter or all-gather on two levels of rings.
 
@@ -30,13 +35,14 @@ def two_level_ring(
     ----------
     builder : ScheduleBuilder
         Takes the transfers.
-    switches : sequence of sequence of int
-        Members on each L1 switch, equally many.
+    members : sequence of int
+        NPUs, equally many on each L1 switch.
     chunk_bytes : float
         Data that each member holds [B].
     pattern : str
         ``all_reduce``, ``reduce_scatter`` or ``all_gather``.
     """
+    switches = equal_clusters(builder.topology, members)
     places = range(len(switches[0]))
     levels = range(len(switches))
     share = chunk_bytes / (len(places) * len(levels))
@@ -46,12 +52,30 @@ def two_level_ring(
         ([switch[i] for switch in switches], [(shard[i, j],) for j in levels]) for i in places
     ]
     if pattern != "all_gather":
-        for members in switches:
-            reduce_scatter_ring(builder, members, local)
-        for members, parts in across:
-            reduce_scatter_ring(builder, members, parts)
+        for switch in switches:
+            reduce_scatter_ring(builder, switch, local)
+        for ring, parts in across:
+            reduce_scatter_ring(builder, ring, parts)
     if pattern != "reduce_scatter":
-        for members, parts in across:
-            all_gather_ring(builder, members, parts)
-        for members in switches:
-            all_gather_ring(builder, members, local)
+        for ring, parts in across:
+            all_gather_ring(builder, ring, parts)
+        for switch in switches:
+            all_gather_ring(builder, switch, local)
+
+
+def _on_several_switches(topology: Topology, group: Sequence[int]) -> bool:
+    return bool(equal_clusters(topology, group))
+
+
+ALGORITHMS.add(
+    "two_level_ring",
+    Algorithm(
+        "two-level ring",
+        two_level_ring,
+        SCATTERED,
+        needs="a group with 2 or more NPUs, equally many, on each of several L1 switches",
+        fits=_on_several_switches,
+        preference=dict.fromkeys(SCATTERED, 2),
+    ),
+    rank=6,
+)

@@ -5,9 +5,9 @@ import re
 import pytest
 
 from fred_hw.errors import InputError
+from perfmodel.collectives.algorithm import ALGORITHMS
 from perfmodel.collectives.schedule import PATTERNS
 from perfmodel.collectives.select import (
-    ALGORITHMS,
     CHUNK_BYTES,
     MAX_CHUNKS,
     build_schedule,

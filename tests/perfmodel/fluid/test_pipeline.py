@@ -6,7 +6,7 @@ from perfmodel.collectives.run import run_collectives
 from perfmodel.collectives.schedule import PATTERNS, as_flows
 from perfmodel.collectives.select import build_schedule
 from perfmodel.collectives.transfer import Batch
-from perfmodel.fluid.flow import Flow
+from perfmodel.fluid.flow import FluidFlow
 from perfmodel.fluid.pipeline import WINDOW, Shortcuts, run_pipeline
 from perfmodel.topology.parse import FABRICS, parse_topology
 from tests.perfmodel.reference.engine import simulate
@@ -21,8 +21,8 @@ GROUPS = {
 }
 
 
-def flow(link: int, size: float, latency_s: float = 0.0, after: tuple[int, ...] = ()) -> Flow:
-    return Flow(((link, 1.0),), size, latency_s, after)
+def flow(link: int, size: float, latency_s: float = 0.0, after: tuple[int, ...] = ()) -> FluidFlow:
+    return FluidFlow(((link, 1.0),), size, latency_s, after)
 
 
 @pytest.mark.parametrize("chunks", [1, 2, 100, 5000])

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from perfmodel.collectives.algorithm import ALGORITHMS
 from perfmodel.collectives.run import run_collectives
 from perfmodel.collectives.schedule import PATTERNS
-from perfmodel.collectives.select import ALGORITHMS
-from perfmodel.fluid.flow import Flow
+from perfmodel.fluid.flow import FluidFlow
 from perfmodel.fluid.pipeline import Shortcuts, run_pipeline
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import FABRICS, parse_topology
@@ -36,7 +36,7 @@ def groups_of(wafer: Topology, seed: int) -> list[list[int]]:
     topology=st.sampled_from([*FABRICS, "mesh:4x4"]),
     kind=st.sampled_from(
         [("auto", pattern) for pattern in PATTERNS]
-        + [(name, pattern) for name in ANYWHERE for pattern in ALGORITHMS[name]]
+        + [(name, pattern) for name in ANYWHERE for pattern in ALGORITHMS[name].patterns]
     ),
     seed=st.integers(0, 2**32),
     chunks=st.sampled_from([1, 5, 40]),
@@ -56,16 +56,16 @@ def test_they_change_no_time_of_concurrent_groups_and_links_keep_their_bounds(
         assert 0 < load.utilisation <= 1 + 1e-9
 
 
-def random_flows(seed: int) -> tuple[list[Flow], list[float]]:
+def random_flows(seed: int) -> tuple[list[FluidFlow], list[float]]:
     rng = random.Random(seed)
     capacities = [rng.choice([1.0, 1.0, 2.0]) for _ in range(rng.randint(1, 6))]
-    flows: list[Flow] = []
+    flows: list[FluidFlow] = []
     for number in range(rng.randint(1, 9)):
         links = rng.sample(range(len(capacities)), rng.randint(1, min(2, len(capacities))))
         before = rng.sample(range(number), min(number, rng.choice([0, 0, 1, 2])))
         loads = tuple((link, 1.0) for link in links)
         late_s = rng.choice([0.0, 0.5, 9.0])
-        flows.append(Flow(loads, rng.choice([1.0, 3.0]), late_s, tuple(sorted(before))))
+        flows.append(FluidFlow(loads, rng.choice([1.0, 3.0]), late_s, tuple(sorted(before))))
     return flows, capacities
 
 
@@ -103,9 +103,9 @@ def test_symmetry_changes_no_time_where_equal_flows_have_different_followers() -
     # Twice the same three flows on links of their own; the first has a fourth behind it.
     three = [((0, 1), 2.0, 0.0, ()), ((0,), 1.0, 0.0, ()), ((1,), 1.0, 0.5, (0,))]
 
-    def part(first_link: int, first_flow: int) -> list[Flow]:
+    def part(first_link: int, first_flow: int) -> list[FluidFlow]:
         return [
-            Flow(
+            FluidFlow(
                 tuple((first_link + link, 1.0) for link in links),
                 size,
                 late_s,
@@ -114,7 +114,7 @@ def test_symmetry_changes_no_time_where_equal_flows_have_different_followers() -
             for links, size, late_s, after in three
         ]
 
-    flows = [*part(0, 0), Flow(((2, 1.0),), 2.0, 0.0, (2,)), *part(3, 4)]
+    flows = [*part(0, 0), FluidFlow(((2, 1.0),), 2.0, 0.0, (2,)), *part(3, 4)]
     capacities = [1.0, 1.0, 3.0, 1.0, 1.0]
     quick, plain = (
         run_pipeline(flows, capacities, 40, shortcuts).time_s

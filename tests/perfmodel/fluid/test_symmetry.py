@@ -4,7 +4,7 @@ import pytest
 
 from perfmodel.collectives.schedule import as_flows
 from perfmodel.collectives.select import build_schedule
-from perfmodel.fluid.flow import Flow
+from perfmodel.fluid.flow import FluidFlow
 from perfmodel.fluid.symmetry import Classes, flow_classes, separate_classes
 from perfmodel.topology.parse import parse_topology
 
@@ -18,10 +18,10 @@ def classes_of(topology: str, pattern: str, algorithm: str = "auto") -> tuple[in
     return len(flows), flow_classes(flows, wafer.capacities)
 
 
-def around(*, payload_bytes: float = 1.0, after: tuple[int, ...] = ()) -> list[Flow]:
+def around(*, payload_bytes: float = 1.0, after: tuple[int, ...] = ()) -> list[FluidFlow]:
     """Return four flows on a circle of four links, each on two; the last one may differ."""
-    flows = [Flow(((i, 1.0), ((i + 1) % 4, 1.0)), 1.0, 0.0) for i in range(3)]
-    return [*flows, Flow(((3, 1.0), (0, 1.0)), payload_bytes, 0.0, after)]
+    flows = [FluidFlow(((i, 1.0), ((i + 1) % 4, 1.0)), 1.0, 0.0) for i in range(3)]
+    return [*flows, FluidFlow(((3, 1.0), (0, 1.0)), payload_bytes, 0.0, after)]
 
 
 def test_flows_on_a_circle_are_one_class() -> None:
@@ -54,7 +54,7 @@ def test_one_other_link_splits_by_distance_from_it() -> None:
     ids=["bytes", "waits for the opposite", "waits for a neighbour"],
 )
 def test_one_other_flow_splits_by_distance_from_it(
-    flows: list[Flow], flow_class: tuple[int, ...]
+    flows: list[FluidFlow], flow_class: tuple[int, ...]
 ) -> None:
     assert flow_classes(flows, [5.0] * 4).flow_class == flow_class
 
@@ -62,21 +62,21 @@ def test_one_other_flow_splits_by_distance_from_it(
 @pytest.mark.parametrize(
     "other",
     [
-        Flow(((1, 1.0),), 2.0, 0.0),
-        Flow(((1, 1.0),), 1.0, 1.0),
-        Flow(((1, 2.0),), 1.0, 0.0),
-        Flow(((1, 1.0), (2, 1.0)), 1.0, 0.0),
-        Flow(((1, 1.0),), 1.0, 0.0, (0,)),
+        FluidFlow(((1, 1.0),), 2.0, 0.0),
+        FluidFlow(((1, 1.0),), 1.0, 1.0),
+        FluidFlow(((1, 2.0),), 1.0, 0.0),
+        FluidFlow(((1, 1.0), (2, 1.0)), 1.0, 0.0),
+        FluidFlow(((1, 1.0),), 1.0, 0.0, (0,)),
     ],
     ids=["bytes", "latency", "load", "links", "waits"],
 )
-def test_flow_that_differs_is_a_class_of_its_own(other: Flow) -> None:
-    first = Flow(((0, 1.0),), 1.0, 0.0)
+def test_flow_that_differs_is_a_class_of_its_own(other: FluidFlow) -> None:
+    first = FluidFlow(((0, 1.0),), 1.0, 0.0)
     assert flow_classes([first, other], [5.0] * 3).flow_class == (0, 1)
 
 
 def test_load_of_a_class_is_that_of_all_its_flows() -> None:
-    flows = [Flow(((0, 1.0), (i + 1, 1.0)), 1.0, 0.0) for i in range(3)]
+    flows = [FluidFlow(((0, 1.0), (i + 1, 1.0)), 1.0, 0.0) for i in range(3)]
     found = flow_classes(flows, [9.0, 1.0, 1.0, 1.0])
     assert found.flow_class == (0, 0, 0)
     assert dict(zip(found.capacities, (load for _, load in found.loads[0]), strict=True)) == {
@@ -102,7 +102,7 @@ def test_separate_classes_are_the_flows_and_links_themselves() -> None:
 
 def test_flow_is_alone_at_the_rate_of_its_own_load() -> None:
     # Two flows of a class share the first link; alone, each has all of it.
-    flows = [Flow(((0, 2.0), (i + 1, 1.0)), 1.0, 0.0) for i in range(2)]
+    flows = [FluidFlow(((0, 2.0), (i + 1, 1.0)), 1.0, 0.0) for i in range(2)]
     found = flow_classes(flows, [8.0, 5.0, 5.0])
     assert found.flow_class == (0, 0)
     assert found.seconds_per_byte == (0.25,)
@@ -136,5 +136,5 @@ def test_flow_between_two_npus_splits_the_classes_of_an_all_reduce() -> None:
     flows = as_flows(wafer, schedule)
     alone = flow_classes(flows, wafer.capacities)
     links = tuple((link, 1.0) for link, _ in wafer.hops((0,), (1,)))
-    disturbed = flow_classes([*flows, Flow(links, 1.0, 0.0)], wafer.capacities)
+    disturbed = flow_classes([*flows, FluidFlow(links, 1.0, 0.0)], wafer.capacities)
     assert len(disturbed.representative) > len(alone.representative) + 1

@@ -46,7 +46,7 @@ def test_published_variant(variant: str, uplink: float, bisection: float, in_net
 
 def test_npus_are_numbered_switch_by_switch() -> None:
     wafer = fred("d")
-    assert [wafer.nodes[wafer.l1_of(npu)].name for npu in (0, 3, 4, 19)] == [
+    assert [wafer.nodes[wafer.switch_of[npu]].name for npu in (0, 3, 4, 19)] == [
         "l1_0",
         "l1_0",
         "l1_1",

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from perfmodel.collectives.algorithm import ALGORITHMS
 from perfmodel.collectives.algorithms.tree import binary_tree
 from perfmodel.collectives.replay import replay
 from perfmodel.collectives.run import run_collective
-from perfmodel.collectives.select import ALGORITHMS, build_schedule
+from perfmodel.collectives.select import build_schedule
 from perfmodel.topology.parse import parse_topology
 
 FITTING = {
@@ -20,7 +21,7 @@ FITTING = {
 }
 """Where algorithms run that do not run everywhere."""
 
-OFFERED = [(name, pattern) for name, patterns in ALGORITHMS.items() for pattern in patterns]
+OFFERED = [(name, pattern) for name, one in ALGORITHMS.items() for pattern in one.patterns]
 RATE = 3e12
 HOP_S = 2 * 20e-9 + 15 / (600e9 / 512)
 

@@ -1,0 +1,65 @@
+"""What a collective algorithm is, and all that there are."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from fred_hw.registry import Registry
+from perfmodel.topology.graph import Topology
+
+from .schedule import PATTERNS, ScheduleBuilder
+
+__all__ = ["ALGORITHMS", "SCATTERED", "Algorithm"]
+
+SCATTERED = ("all_reduce", "reduce_scatter", "all_gather")
+"""Patterns of algorithms that scatter the data over the members and gather it again."""
+
+Add = Callable[[ScheduleBuilder, Sequence[int], float, str], None]
+
+
+def _anywhere(_topology: Topology, _group: Sequence[int]) -> bool:
+    return True
+
+
+def _nothing(_topology: Topology) -> tuple[str, ...]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Algorithm:
+    """A way to run collectives.
+
+    Parameters
+    ----------
+    words : str or callable
+        How it is done, in words; may depend on the topology and the pattern.
+    add : callable
+        Adds the collective of one group to a ScheduleBuilder, given the members, the bytes of the
+        whole vector [B] and the pattern. A broadcast or a reduce has its root first.
+    patterns : tuple of str
+        Those of ``schedule.PATTERNS`` that it has.
+    needs : str
+        What topology and group must have, for the refusal of others; empty if nothing.
+    fits : callable
+        Whether a topology and a group have that.
+    preference : mapping
+        By pattern: of the algorithms that fit, ``auto`` takes the one with the highest number.
+        It never takes one without a number.
+    assumptions : callable
+        What it takes for granted on a topology.
+    """
+
+    words: str | Callable[[Topology, str], str]
+    add: Add
+    patterns: tuple[str, ...] = PATTERNS
+    needs: str = ""
+    fits: Callable[[Topology, Sequence[int]], bool] = _anywhere
+    preference: Mapping[str, int] = field(default_factory=dict[str, int])
+    assumptions: Callable[[Topology], tuple[str, ...]] = _nothing
+
+    def described(self, topology: Topology, pattern: str) -> str:
+        """Return how a pattern is done on a topology, in words."""
+        return self.words if isinstance(self.words, str) else self.words(topology, pattern)
+
+
+ALGORITHMS: Registry[Algorithm] = Registry("perfmodel.collectives.algorithms", "algorithm")
+"""Collective algorithms by name; each is a module of ``collectives/algorithms``."""
