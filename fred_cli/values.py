@@ -59,7 +59,7 @@ def compute_model(compute: str) -> Any:
     InputError
         There is none.
     """
-    from perfmodel.training.estimate import COMPUTE_MODELS
+    from perfmodel.training.compute_model import COMPUTE_MODELS
 
     if compute not in COMPUTE_MODELS:
         allowed = ", ".join(COMPUTE_MODELS)

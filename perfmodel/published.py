@@ -6,12 +6,30 @@ __all__ = [
     "ALL_REDUCE_BANDWIDTH",
     "BISECTION",
     "CHIPLET_AREA_MM2",
+    "CHIPLET_PORT",
+    "COMPUTE_AREA",
+    "DENSE_IO_AREA",
+    "IO_AREA_MM2",
+    "IO_GB_PER_S_PER_MM",
+    "LINE_RATE",
+    "NPU_AREA_MM2",
     "PAPER",
+    "PARAMETERS",
+    "RESNET_COMPUTE_US",
+    "RESNET_DP_MB",
+    "RESNET_DP_US",
     "SPEEDUP_C",
     "SPEEDUP_D",
     "STRATEGY_BANDWIDTH",
     "SWEEPS",
+    "SWITCH_AREA",
+    "SWITCH_POWER",
+    "SWITCH_POWER_W",
+    "TRAFFIC_SAVED",
+    "TRAFFIC_SHARE",
     "WAFER_BANDWIDTH",
+    "WAFER_POWER_W",
+    "WORST_LINK",
     "Published",
     "Sweep",
 ]
@@ -26,7 +44,7 @@ class Published:
     Parameters
     ----------
     value : float
-        The figure, in SI base units.
+        The figure, in SI base units or in the unit that is named where it stands.
     source : str
         Where it stands, and what was done to it if it is derived.
     """
@@ -112,8 +130,77 @@ BISECTION: dict[str, Published] = {
 }
 """Bisection bandwidth, one direction [B/s]."""
 
+TRAFFIC_SHARE = Published(0.5, f"{PAPER}: about half the traffic")
+"""Bytes that an NPU sends in a wafer-wide in-network all-reduce, endpoint algorithm = 1."""
+
+TRAFFIC_SAVED = Published(37.5, _LESS)
+"""Traffic that in-network collectives save in the DP all-reduce of MP2-DP5-PP2 [%]."""
+
+WORST_LINK = Published(1152, f"{PAPER}: 9 x 128 GB/s")
+"""Rate that the worst link of the 5 x 4 mesh would have to carry [GB/s]."""
+
+_LINE_RATE = f"{PAPER}: 9 x 128 = 1152 GB/s against 750 GB/s; FRED at line rate"
+
+LINE_RATE: dict[str, Published] = {
+    "mesh:5x4": Published(0.65, _LINE_RATE),
+    "fred-d": Published(1.0, _LINE_RATE),
+    "fred-c": Published(1.0, _LINE_RATE),
+}
+"""Share of their line rate at which all I/O controllers broadcast."""
+
 CHIPLET_AREA_MM2 = {12: 685.0, 11: 678.0, 10: 814.0}
 """Area of a switch chiplet by its ports [mm2] (FRED, arXiv 2406.19580)."""
+
+CHIPLET_PORT = 600e9
+"""Bandwidth of a port of a switch chiplet, each direction [B/s] (FRED, arXiv 2406.19580)."""
+
+NPU_AREA_MM2, IO_AREA_MM2 = 1314, 20
+"""Area of an NPU and of an I/O controller [mm2] (FRED, arXiv 2406.19580)."""
+
+IO_GB_PER_S_PER_MM = (107.4, 250)
+"""Bandwidth along the edge of a chiplet, and what a later technology has [GB/s/mm] (likewise)."""
+
+SWITCH_POWER_W, WAFER_POWER_W = 179.35, 15000
+"""Power of all switches, and that of the wafer [W] (likewise)."""
+
+_AREA = f"{PAPER}: switch area"
+
+SWITCH_AREA = Published(25195, _AREA)
+"""Area of all switch chiplets [mm2]."""
+
+COMPUTE_AREA = Published(26640, f"{PAPER}: 20 NPUs and 18 controllers")
+"""Area of NPUs and I/O controllers [mm2]."""
+
+DENSE_IO_AREA = Published(18.4, _AREA)
+"""Area of the switches at the later density, of that at the first [%]."""
+
+SWITCH_POWER = Published(1.2, f"{PAPER}: power overhead")
+"""Power of the switches, of that of the wafer [%]."""
+
+_RESNET = f"derived from {PAPER}: 228 MB per NPU of endpoint traffic at the published rates"
+
+RESNET_DP_US: dict[str, Published] = {
+    "mesh:5x4": Published(152.0, _RESNET),
+    "fred-c": Published(76.0, _RESNET),
+    "fred-d": Published(40.0, _RESNET),
+}
+"""Gradient all-reduce of ResNet-152 [us]."""
+
+RESNET_DP_MB = Published(
+    228.0, f"derived from {PAPER}: 60 M parameters, 2 (N - 1) / N times their bytes"
+)
+"""Endpoint traffic of the gradients of ResNet-152 per NPU [MB]."""
+
+RESNET_COMPUTE_US = Published(109.0, f"derived from {PAPER}: solved from 152 us, 76 us and 1.41")
+"""Compute of ResNet-152 that the published speed-up of FRED-C implies [us]."""
+
+PARAMETERS: dict[str, Published] = {
+    "resnet-152": Published(60.2e6, "torchvision, resnet152; He et al. give operations only"),
+    "transformer-17b": Published(17.2e9, "Microsoft Research blog, Turing-NLG, 2020-02-10"),
+    "gpt-3": Published(175e9, "Brown et al., arXiv 2005.14165, table 2.1"),
+    "transformer-1t": Published(1008e9, "Narayanan et al., arXiv 2104.04473, table 1"),
+}
+"""Trained numbers of the networks."""
 
 
 @dataclass(frozen=True, slots=True)

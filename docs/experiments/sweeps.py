@@ -11,12 +11,12 @@ from fred_hw.compiler.placement import Strategy
 from perfmodel.published import SWEEPS
 from perfmodel.studies.strategies import feasible
 from perfmodel.topology.parse import parse_topology
-from perfmodel.training.calibration import calibrate
 from perfmodel.training.compute import Npu
+from perfmodel.training.compute_models.calibrated import calibrate
 from perfmodel.training.estimate import with_batch
 from perfmodel.training.iteration import Iteration, simulate_iteration
 from perfmodel.training.operations import Operations
-from perfmodel.training.search import default_placement
+from perfmodel.training.placement.search import default_placement
 from perfmodel.workloads.workload import load_workload
 
 NPUS = 20

@@ -10,7 +10,7 @@ from plotly.subplots import make_subplots
 
 from fred_cli.columns.parts import PARTS
 from perfmodel.studies.compare import Row
-from perfmodel.studies.reproduce import ReproduceRow
+from perfmodel.studies.section import ReproduceRow
 from perfmodel.studies.strategies import StrategyRow
 
 __all__ = ["bandwidth_chart", "iteration_chart", "page", "strategy_chart"]

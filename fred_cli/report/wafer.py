@@ -15,11 +15,12 @@ from fred_hw.compiler.placement import Strategy
 from perfmodel.collectives.run import CollectiveResult, profile, run_collective
 from perfmodel.published import SWEEPS
 from perfmodel.studies.compare import Row, compare
-from perfmodel.studies.reproduce import MovedRow, reproduce_both, swept
+from perfmodel.studies.reproduce import MovedRow, reproduce_both
+from perfmodel.studies.sections.sweeps import swept
 from perfmodel.studies.strategies import StrategyRow
 from perfmodel.topology.parse import FABRICS, parse_topology
-from perfmodel.training.calibration import calibrate
-from perfmodel.training.placement import place
+from perfmodel.training.compute_models.calibrated import calibrate
+from perfmodel.training.placement.place import place
 from perfmodel.workloads.workload import WORKLOADS
 
 __all__ = ["Wafer", "gather"]

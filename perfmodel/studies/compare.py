@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from perfmodel.switch_timing.record import ProtocolModel
 from perfmodel.topology.parse import FABRICS, parse_topology
-from perfmodel.training.calibration import check_protocols
 from perfmodel.training.compute import Npu
-from perfmodel.training.estimate import ComputeModel, Estimate, estimate
+from perfmodel.training.compute_model import compute_model
+from perfmodel.training.estimate import Estimate, estimate
 from perfmodel.workloads.workload import WORKLOADS, load_workload
 
 __all__ = ["Row", "compare"]
@@ -33,7 +33,7 @@ def compare(
     topologies: Sequence[str] = FABRICS,
     workloads: Sequence[str] = WORKLOADS,
     npu: Npu | None = None,
-    compute: ComputeModel = "first-principles",
+    compute: str = "first-principles",
     protocol: ProtocolModel | None = None,
 ) -> tuple[Row, ...]:
     """Estimate every workload on every fabric, each with the strategy of the workload.
@@ -47,7 +47,7 @@ def compare(
     npu : Npu or None
         The roofline; an H100-like NPU if None.
     compute : str
-        One of ``estimate.COMPUTE_MODELS``.
+        One of ``compute_model.COMPUTE_MODELS``.
     protocol : str or None
         Of the fabrics, as for ``topology.parse.parse_topology``.
 
@@ -58,8 +58,7 @@ def compare(
         fabrics differ in their protocols.
     """
     fabrics = [parse_topology(name, protocol) for name in topologies]
-    if compute == "calibrated":
-        check_protocols(fabrics)
+    compute_model(compute).check(fabrics)
     rows: list[Row] = []
     for workload in map(load_workload, workloads):
         results = [estimate(fabric, workload, npu=npu, compute=compute) for fabric in fabrics]

@@ -8,18 +8,12 @@ from fred_hw.compiler.placement import Strategy, strategies
 from fred_hw.errors import InputError
 from perfmodel.published import SWEEPS
 from perfmodel.topology.graph import Topology
-from perfmodel.training.calibration import calibrate, check_protocols
 from perfmodel.training.compute import Npu
-from perfmodel.training.estimate import (
-    COMPUTE_MODELS,
-    ComputeModel,
-    Estimate,
-    summarize,
-    with_batch,
-)
+from perfmodel.training.compute_model import compute_model
+from perfmodel.training.estimate import Estimate, summarize, with_batch
 from perfmodel.training.iteration import check_strategy, simulate_iteration
 from perfmodel.training.operations import Operations
-from perfmodel.training.search import default_placement
+from perfmodel.training.placement.search import default_placement
 from perfmodel.workloads.workload import Workload
 
 __all__ = ["StrategyRow", "feasible", "microbatch_rule", "sweep"]
@@ -93,7 +87,7 @@ def sweep(
     workload: Workload,
     choices: Sequence[Strategy],
     samples: int = 40,
-    compute: ComputeModel = "first-principles",
+    compute: str = "first-principles",
     placement: str = "auto",
     algorithm: str = "auto",
 ) -> tuple[StrategyRow, ...]:
@@ -120,14 +114,9 @@ def sweep(
         A strategy does not fit, an option is not one of those allowed, or compute is calibrated
         and the fabrics differ in their protocols.
     """
-    if compute not in COMPUTE_MODELS:
-        allowed = ", ".join(COMPUTE_MODELS)
-        raise InputError("", "compute", f"must be one of {allowed}, not {compute!r}")
-    npu = Npu()
-    scale = 1.0
-    if compute == "calibrated":
-        check_protocols(topologies)
-        scale = calibrate(workload.name, topologies[0].protocol).scale
+    npu, model = Npu(), compute_model(compute)
+    model.check(topologies)
+    scale = model.scale(workload.name, topologies[0], npu)
     rule = microbatch_rule(workload, samples)
     rows: list[StrategyRow] = []
     for strategy in choices:
@@ -138,7 +127,7 @@ def sweep(
             operations = Operations(topology, placed, algorithm)
             iteration = simulate_iteration(topology, batch, placed, npu, scale, operations)
             need = iteration.memory
-            found = summarize(topology, batch, iteration, npu, scale)
+            found = summarize(topology, batch, iteration, npu, scale, compute)
             rows.append(StrategyRow(found, need.state_bytes <= need.available_bytes))
     rows.sort(key=lambda row: (not row.feasible, row.estimate.time_per_sample_s))
     return tuple(rows)

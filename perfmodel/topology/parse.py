@@ -10,10 +10,13 @@ from perfmodel.switch_timing.record import PROTOCOL_MODELS, ProtocolModel
 from .files import KINDS, load_topology
 from .graph import Topology
 
-__all__ = ["FABRICS", "parse_topology", "topology_names"]
+__all__ = ["BASELINE", "FABRICS", "parse_topology", "topology_names"]
 
 FABRICS = tuple(WAFER_BANDWIDTH)
 """The topologies compared in the paper, the baseline first."""
+
+BASELINE = FABRICS[0]
+"""The mesh that the others are compared with."""
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 

@@ -4,16 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from perfmodel.constants import HBM_BYTES, HBM_BYTES_PER_S
+from perfmodel.constants import HBM_BYTES, HBM_BYTES_PER_S, NUMBER_BYTES
 from perfmodel.workloads.layers import KINDS, Layer
 
-__all__ = ["EFFICIENCY", "NUMBER_BYTES", "PEAK_FLOPS", "LayerTime", "Npu", "layer_time"]
+__all__ = ["EFFICIENCY", "PEAK_FLOPS", "LayerTime", "Npu", "layer_time"]
 
 PEAK_FLOPS = 989.4e12
 """Dense FP16 tensor peak of an H100 SXM [FLOP/s]: NVIDIA H100 data sheet, without sparsity."""
-
-NUMBER_BYTES = 2
-"""Bytes of an FP16 weight, gradient or activation [B]."""
 
 EFFICIENCY: Mapping[str, float] = MappingProxyType(
     {

@@ -1,7 +1,6 @@
 """Time of one training iteration: compute and simulated communication, taken apart."""
 
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from fred_hw.checks import check_int
 from fred_hw.compiler.placement import Strategy
@@ -10,17 +9,15 @@ from perfmodel.switch_timing.provenance import Provenance
 from perfmodel.topology.graph import Topology
 from perfmodel.workloads.workload import Workload, parse_strategy
 
-from .calibration import calibrate, check_npu
 from .compute import Npu
+from .compute_model import COMPUTE_MODELS, compute_model
 from .iteration import Iteration, simulate_iteration
 from .memory import Memory
 from .operations import Operations
-from .placement import Placement
-from .search import default_placement
+from .placement.place import Placement
+from .placement.search import default_placement
 
 __all__ = [
-    "COMPUTE_MODELS",
-    "ComputeModel",
     "Estimate",
     "Exposed",
     "estimate",
@@ -28,11 +25,6 @@ __all__ = [
     "summarize",
     "with_batch",
 ]
-
-ComputeModel = Literal["first-principles", "calibrated"]
-
-COMPUTE_MODELS: tuple[ComputeModel, ...] = ("first-principles", "calibrated")
-"""Roofline alone, or scaled until FRED-C has its published speed-up; never mixed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +73,7 @@ class Estimate:
     communication_s : dict
         All communication of each kind, hidden or not, on the stage that has most of it [s].
     compute_model : str
-        One of ``COMPUTE_MODELS``.
+        One of ``compute_model.COMPUTE_MODELS``.
     compute_scale : float
         What the compute times of the roofline were multiplied by; 1 from first principles.
     memory : Memory
@@ -118,7 +110,7 @@ def estimate(
     workload: Workload,
     strategy: Strategy | str | None = None,
     npu: Npu | None = None,
-    compute: ComputeModel = "first-principles",
+    compute: str = "first-principles",
     placement: str = "auto",
     algorithm: str = "auto",
 ) -> Estimate:
@@ -131,14 +123,15 @@ def estimate(
     workload : Workload
         What to train.
     strategy : Strategy or str or None
-        How to train in parallel, such as ``MP2-DP5-PP2``; that of the workload if None.
+        How to train in parallel, such as ``MP2-DP5-PP2`` (MP is tensor parallelism, by the
+        paper's name); that of the workload if None.
     npu : Npu or None
         The roofline; an H100-like NPU if None.
     compute : str
-        One of ``COMPUTE_MODELS``; calibration only knows the published workloads, and the
-        compute rates of the default NPU.
+        One of ``compute_model.COMPUTE_MODELS``; calibration only knows the published workloads,
+        and the compute rates of the default NPU.
     placement : str
-        ``auto``, ``anneal`` or one of ``training.placement.POLICIES``.
+        ``auto``, ``anneal`` or one of ``training.placement.policy.POLICIES``.
     algorithm : str
         Of all-reduces, ``auto`` or one of ``collectives.algorithm.ALGORITHMS``.
 
@@ -161,22 +154,17 @@ def simulate(
     workload: Workload,
     strategy: Strategy | str | None = None,
     npu: Npu | None = None,
-    compute: ComputeModel = "first-principles",
+    compute: str = "first-principles",
     placement: str = "auto",
     algorithm: str = "auto",
-) -> tuple[Iteration, Npu, float]:
-    """Simulate the iteration that :func:`estimate` sums up; return it, the NPU and the scale."""
+) -> tuple[Iteration, Npu, float, str]:
+    """Simulate what :func:`estimate` sums up; return it, the NPU, the scale and ``compute``."""
     if isinstance(strategy, str):
         strategy = parse_strategy(strategy)
     strategy = strategy or workload.strategy
-    if compute not in COMPUTE_MODELS:
-        allowed = ", ".join(COMPUTE_MODELS)
-        raise InputError("", "compute", f"must be one of {allowed}, not {compute!r}")
+    model = compute_model(compute)
     npu = npu or Npu()
-    scale = 1.0
-    if compute == "calibrated":
-        check_npu(npu)
-        scale = calibrate(workload.name, topology.protocol).scale
+    scale = model.scale(workload.name, topology, npu)
 
     def iteration_s(placed: Placement) -> float:
         return simulate_iteration(topology, workload, placed, npu, scale).time_s
@@ -185,11 +173,16 @@ def simulate(
     operations = Operations(topology, placed, algorithm)
     iteration = simulate_iteration(topology, workload, placed, npu, scale, operations)
     _check_memory(workload, strategy, iteration.memory)
-    return iteration, npu, scale
+    return iteration, npu, scale, compute
 
 
 def summarize(
-    topology: Topology, workload: Workload, iteration: Iteration, npu: Npu, scale: float
+    topology: Topology,
+    workload: Workload,
+    iteration: Iteration,
+    npu: Npu,
+    scale: float,
+    compute: str,
 ) -> Estimate:
     """Return the figures of a simulated iteration."""
     strategy = iteration.placement.strategy
@@ -200,16 +193,12 @@ def summarize(
     # A backward pass has twice the operations of the forward pass.
     flops = 3 * workload.network.forward_flops * minibatch / strategy.workers
     peak_share = flops / iteration.busy_s / npu.peak_flops
-    assumptions = (*npu.assumptions, *iteration.assumptions, *_assumptions(workload, strategy))
-    if scale != 1.0:
-        assumptions = (
-            (
-                f"compute is calibrated: all times of the roofline times {scale:.6g}, solved from "
-                "the published speed-up of FRED-C over the mesh alone; NPUs then compute at "
-                f"{peak_share:.3g} times their peak of {npu.peak_flops:g} FLOP/s"
-            ),
-            *assumptions,
-        )
+    assumptions = (
+        *COMPUTE_MODELS[compute].assumptions(scale, peak_share, npu),
+        *npu.assumptions,
+        *iteration.assumptions,
+        *_assumptions(workload, strategy),
+    )
     return Estimate(
         topology=topology.name,
         workload=workload.name,
@@ -225,7 +214,7 @@ def summarize(
         peak_share=peak_share,
         exposed_s=exposed,
         communication_s=iteration.communication_s,
-        compute_model="first-principles" if scale == 1.0 else "calibrated",
+        compute_model=compute,
         compute_scale=scale,
         memory=iteration.memory,
         memory_verdict=iteration.memory.verdict,

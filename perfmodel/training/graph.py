@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 from perfmodel.fluid.tasks import Profile, Task
 from perfmodel.workloads.layers import Layer
+from perfmodel.workloads.pipeline_schedule import SCHEDULES
 
 from .operations import PRIORITIES, Operations
-from .schedule import stage_order
 
 __all__ = ["Job", "Stage", "stationary_tasks", "streaming_tasks"]
 
@@ -119,7 +119,7 @@ def stationary_tasks(stages: Sequence[Stage], mp: int, job: Job) -> list[Task]:
     graph = _Graph(job)
     graph.load_input()
     count = len(stages)
-    orders = [stage_order(job.schedule, s, count, job.microbatches) for s in range(count)]
+    orders = [SCHEDULES[job.schedule](s, count, job.microbatches) for s in range(count)]
     position = [0] * count
     last: list[int | None] = [None] * count
     reduced: list[int | None] = [None] * count

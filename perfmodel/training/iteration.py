@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
+from perfmodel.constants import NUMBER_BYTES
 from perfmodel.fluid.tasks import Run, Task, run_tasks
 from perfmodel.topology.graph import Topology
 from perfmodel.workloads.layers import Layer
@@ -13,8 +14,8 @@ from perfmodel.workloads.workload import Workload
 from .compute import Npu, layer_time
 from .graph import Job, Stage, stationary_tasks, streaming_tasks
 from .memory import Memory, memory
-from .operations import NUMBER_BYTES, Operations
-from .placement import Placement
+from .operations import Operations
+from .placement.place import Placement
 from .stages import balanced_stages
 
 __all__ = ["PARTS", "Iteration", "check_strategy", "simulate_iteration"]

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fred_hw.compiler.placement import Strategy
+from perfmodel.constants import NUMBER_BYTES
 from perfmodel.workloads.layers import Layer
+from perfmodel.workloads.pipeline_schedule import microbatches_held
 from perfmodel.workloads.workload import Workload
 
 from .graph import PREFETCH
-from .operations import NUMBER_BYTES
-from .schedule import microbatches_held
 
 __all__ = ["Memory", "memory"]
 

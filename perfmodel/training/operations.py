@@ -3,15 +3,13 @@
 from collections.abc import Sequence
 
 from perfmodel.collectives.run import profile
+from perfmodel.constants import NUMBER_BYTES
 from perfmodel.fluid.tasks import Profile
 from perfmodel.topology.graph import Topology
 
-from .placement import Placement
+from .placement.place import Placement
 
-__all__ = ["NUMBER_BYTES", "PRIORITIES", "Operations"]
-
-NUMBER_BYTES = 2
-"""Bytes of an FP16 weight, gradient or activation [B]."""
+__all__ = ["PRIORITIES", "Operations"]
 
 PRIORITIES = {"mp": 0, "pp": 1, "dp": 2, "weight_streaming": 3, "input_load": 4}
 """Order of service: MP before PP before DP as in the switch (FRED, arXiv 2406.19580), then I/O."""

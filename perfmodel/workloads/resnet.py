@@ -1,10 +1,17 @@
 """Residual networks, layer by layer."""
 
 from collections.abc import Sequence
+from typing import Annotated
 
+from pydantic import Field
+
+from fred_hw.errors import InputError
+from fred_hw.files import int_range
+
+from .file import KINDS, Count, WorkloadFile
 from .layers import Layer, Network, Operator
 
-__all__ = ["resnet"]
+__all__ = ["ResNetFile", "resnet"]
 
 
 def resnet(blocks: Sequence[int], image: int, classes: int) -> Network:
@@ -74,3 +81,19 @@ def _convolution(
         Operator(f"{name} norm", "normalization", 4 * output, 2 * channels_out, 2 * output),
         Operator(f"{name} ReLU", "elementwise", output, 0, 2 * output),
     ]
+
+
+class ResNetFile(WorkloadFile):
+    """``kind: resnet``."""
+
+    blocks: Annotated[list[Annotated[int, int_range(1, 1000)]], Field(min_length=4, max_length=4)]
+    image: Annotated[int, int_range(32, 1 << 16)]
+    classes: Count
+
+    def network(self, source: str) -> Network:
+        if self.image % 32:
+            raise InputError(source, "image", f"must be a multiple of 32, not {self.image}")
+        return resnet(self.blocks, self.image, self.classes)
+
+
+KINDS.add("resnet", ResNetFile)

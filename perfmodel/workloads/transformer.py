@@ -1,8 +1,11 @@
 """Decoder-only transformers, layer by layer."""
 
+from fred_hw.errors import InputError
+
+from .file import KINDS, Count, WorkloadFile
 from .layers import Layer, Network, Operator
 
-__all__ = ["transformer"]
+__all__ = ["TransformerFile", "transformer"]
 
 TOKEN_BYTES = 4
 
@@ -64,3 +67,22 @@ def _block(h: int, a: int, s: int) -> Layer:
     )
     stored = s * h * (34 + 5 * a * s / h) / 2
     return Layer("layer", operators, s * h, stored, 2, s * h, True)
+
+
+class TransformerFile(WorkloadFile):
+    """``kind: transformer``."""
+
+    layers: Count
+    hidden: Count
+    heads: Count
+    sequence: Count
+    vocabulary: Count
+
+    def network(self, source: str) -> Network:
+        if self.hidden % self.heads:
+            message = f"must divide hidden, not {self.heads} divide {self.hidden}"
+            raise InputError(source, "heads", message)
+        return transformer(self.layers, self.hidden, self.heads, self.sequence, self.vocabulary)
+
+
+KINDS.add("transformer", TransformerFile)

@@ -2,31 +2,30 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
-
-from pydantic import Field
+from typing import Any
 
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
-from fred_hw.files import FileModel, int_range, one_of, read_yaml, validate
-from perfmodel.training.schedule import SCHEDULES
+from fred_hw.files import read_kind, read_yaml, validate
+from perfmodel.published import SPEEDUP_C
 
+from .file import KINDS
 from .layers import Network
-from .resnet import resnet
-from .transformer import transformer
 
-__all__ = ["MODES", "WORKLOADS", "Workload", "load_workload", "parse_strategy"]
-
-MODES = ("stationary", "streaming")
-"""Whether the model stays on the wafer or its layers are streamed in (FRED, arXiv 2406.19580)."""
-
-WORKLOADS = ("resnet-152", "transformer-17b", "gpt-3", "transformer-1t")
-"""The shipped workloads, in the order of the paper."""
+__all__ = ["WORKLOADS", "Workload", "load_workload", "parse_strategy"]
 
 _FOLDER = Path(__file__).parent
-_LARGEST = 1 << 30
 
-Count = Annotated[int, int_range(1, _LARGEST)]
+
+def _shipped() -> tuple[str, ...]:
+    """Return the names of the files beside this one, in the order of the paper, others after."""
+    order = list(SPEEDUP_C)
+    names = sorted(path.stem for path in _FOLDER.glob("*.yaml"))
+    return tuple(sorted(names, key=lambda name: order.index(name) if name in order else len(order)))
+
+
+WORKLOADS = _shipped()
+"""The shipped workloads, those of the paper first and in its order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +41,13 @@ class Workload:
     strategy : Strategy
         The published one, used when no other is asked for.
     mode : str
-        One of ``MODES``.
+        One of ``file.MODES``.
     microbatches : int
         Pieces that the samples of a replica go through the pipeline in.
     samples_per_replica : int
         Samples in an iteration for each data-parallel replica.
     schedule : str
-        One of ``training.schedule.SCHEDULES``; only matters in stationary mode.
+        One of ``pipeline_schedule.SCHEDULES``; only matters in stationary mode.
     overlap : bool
         Whether gradients are reduced while the backward pass goes on, in stationary mode.
     """
@@ -59,42 +58,8 @@ class Workload:
     mode: str
     microbatches: int
     samples_per_replica: int
-    schedule: str = SCHEDULES[0]
+    schedule: str = "1f1b"
     overlap: bool = False
-
-
-class _Training(FileModel):
-    kind: Annotated[str, one_of("resnet", "transformer")]
-    strategy: str
-    mode: Annotated[str, one_of(*MODES)]
-    microbatches: Count
-    samples_per_replica: Count
-    schedule: Annotated[str, one_of(*SCHEDULES)] = SCHEDULES[0]
-    overlap: bool = False
-
-
-class _ResNetFile(_Training):
-    blocks: Annotated[list[Annotated[int, int_range(1, 1000)]], Field(min_length=4, max_length=4)]
-    image: Annotated[int, int_range(32, 1 << 16)]
-    classes: Count
-
-    def network(self) -> Network:
-        return resnet(self.blocks, self.image, self.classes)
-
-
-class _TransformerFile(_Training):
-    layers: Count
-    hidden: Count
-    heads: Count
-    sequence: Count
-    vocabulary: Count
-
-    def network(self) -> Network:
-        return transformer(self.layers, self.hidden, self.heads, self.sequence, self.vocabulary)
-
-
-class _Kind(FileModel, extra="ignore"):
-    kind: Annotated[str, one_of("resnet", "transformer")]
 
 
 def load_workload(name_or_path: str) -> Workload:
@@ -136,13 +101,9 @@ def parse_strategy(text: str, source: str = "") -> Strategy:
 
 
 def _build(name: str, data: Any, source: str) -> Workload:
-    kind = validate(_Kind, data, source).kind
-    file = validate(_ResNetFile if kind == "resnet" else _TransformerFile, data, source)
-    if isinstance(file, _ResNetFile) and file.image % 32:
-        raise InputError(source, "image", f"must be a multiple of 32, not {file.image}")
-    if isinstance(file, _TransformerFile) and file.hidden % file.heads:
-        message = f"must divide hidden, not {file.heads} divide {file.hidden}"
-        raise InputError(source, "heads", message)
+    kind = KINDS[read_kind(data, KINDS, source)]
+    file = validate(kind, data, source)
+    network = file.network(source)
     if file.samples_per_replica % file.microbatches:
         message = (
             f"must divide samples_per_replica, not {file.microbatches} "
@@ -151,7 +112,7 @@ def _build(name: str, data: Any, source: str) -> Workload:
         raise InputError(source, "microbatches", message)
     return Workload(
         name=name,
-        network=file.network(),
+        network=network,
         strategy=parse_strategy(file.strategy, source),
         mode=file.mode,
         microbatches=file.microbatches,

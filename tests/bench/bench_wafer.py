@@ -13,7 +13,7 @@ from perfmodel.collectives.run import CollectiveResult, run_collective
 from perfmodel.topology.fred import FredFile, L1Entry
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import FABRICS, parse_topology
-from perfmodel.training.calibration import calibrate
+from perfmodel.training.compute_models.calibrated import calibrate
 from perfmodel.training.estimate import estimate
 from perfmodel.wafers import run_wafers
 from perfmodel.workloads.workload import WORKLOADS, load_workload

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from perfmodel.published import BISECTION, SWEEPS, WAFER_BANDWIDTH, Published
-from perfmodel.studies.reproduce import SECTIONS, ReproduceRow, reproduce, reproduce_both
+from perfmodel.studies.reproduce import reproduce, reproduce_both
+from perfmodel.studies.section import SECTIONS, ReproduceRow
 
 
 @pytest.mark.parametrize("section", ["bandwidth", "wafer", "speedups"])
@@ -50,7 +51,7 @@ def test_misses_of_the_sweeps_stay_visible() -> None:
 
 
 def test_sections_are_all_there() -> None:
-    assert SECTIONS == ("bandwidth", "wafer", "speedups", "sweeps")
+    assert tuple(SECTIONS) == ("bandwidth", "wafer", "speedups", "sweeps")
 
 
 def test_ids_are_unique_and_begin_with_their_subject() -> None:

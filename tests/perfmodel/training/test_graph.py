@@ -13,9 +13,9 @@ from perfmodel.fluid.tasks import Run, Task, run_tasks
 from perfmodel.topology.parse import parse_topology
 from perfmodel.training.graph import PREFETCH, Job, Stage, stationary_tasks, streaming_tasks
 from perfmodel.training.operations import PRIORITIES, Operations
-from perfmodel.training.placement import place
-from perfmodel.training.schedule import SCHEDULES, stage_order
+from perfmodel.training.placement.place import place
 from perfmodel.workloads.layers import Layer, Operator
+from perfmodel.workloads.pipeline_schedule import SCHEDULES
 
 FABRIC = parse_topology("fred-d", "ideal")
 FORWARD_S, BACKWARD_S = 1.0, 2.0
@@ -86,14 +86,14 @@ def test_two_stages_and_two_microbatches_of_gpipe_worked_by_hand() -> None:
 
 
 @settings(max_examples=30)
-@given(st.sampled_from(SCHEDULES), st.integers(1, 6), st.integers(1, 7))
+@given(st.sampled_from(list(SCHEDULES)), st.integers(1, 6), st.integers(1, 7))
 def test_every_stage_computes_in_the_order_of_its_schedule(
     schedule: str, stages: int, microbatches: int
 ) -> None:
     tasks = stationary([layer()] * stages, job(Strategy(1, 1, stages), microbatches, schedule))
     for stage in range(stages):
         found = names([task for task in tasks if task.place == stage], "compute")
-        order = stage_order(schedule, stage, stages, microbatches)
+        order = SCHEDULES[schedule](stage, stages, microbatches)
         assert found == [f"{way} {number}" for way, number in order]
     assert len(names(tasks, "pp")) == 2 * (stages - 1) * microbatches
     assert all(before < i for i, task in enumerate(tasks) for before in task.after)

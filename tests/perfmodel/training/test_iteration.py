@@ -13,8 +13,8 @@ from perfmodel.topology.parse import FABRICS, parse_topology
 from perfmodel.training.compute import Npu
 from perfmodel.training.iteration import PARTS, Iteration, simulate_iteration
 from perfmodel.training.operations import Operations
-from perfmodel.training.placement import place
-from perfmodel.training.search import default_placement
+from perfmodel.training.placement.place import place
+from perfmodel.training.placement.search import default_placement
 from perfmodel.workloads.workload import WORKLOADS, Workload, load_workload
 
 

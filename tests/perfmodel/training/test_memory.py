@@ -13,7 +13,7 @@ from perfmodel.topology.parse import parse_topology
 from perfmodel.training.compute import Npu
 from perfmodel.training.iteration import simulate_iteration
 from perfmodel.training.memory import Memory, memory
-from perfmodel.training.placement import place
+from perfmodel.training.placement.place import place
 from perfmodel.workloads.layers import Layer, Operator
 from perfmodel.workloads.workload import Workload, load_workload
 

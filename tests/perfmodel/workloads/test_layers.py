@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfmodel.training.compute import NUMBER_BYTES
+from perfmodel.constants import NUMBER_BYTES
 from perfmodel.workloads.layers import KINDS, Kind, Layer, Network, Operator
 from perfmodel.workloads.resnet import resnet
 from perfmodel.workloads.transformer import transformer

@@ -1,4 +1,4 @@
-"""Tests of perfmodel.training.calibration."""
+"""Tests of perfmodel.training.compute_models.calibrated."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,17 +13,17 @@ from perfmodel.studies.compare import compare
 from perfmodel.studies.strategies import sweep
 from perfmodel.switch_timing.record import PROTOCOL_MODELS, ProtocolModel
 from perfmodel.topology.graph import Topology
-from perfmodel.topology.parse import parse_topology
-from perfmodel.training import calibration
-from perfmodel.training.calibration import BASELINE, FABRIC, calibrate, solve
+from perfmodel.topology.parse import BASELINE, parse_topology
 from perfmodel.training.compute import EFFICIENCY, Npu
+from perfmodel.training.compute_models import calibrated
+from perfmodel.training.compute_models.calibrated import FABRIC, calibrate, solve
 from perfmodel.training.estimate import estimate
 from perfmodel.workloads.workload import WORKLOADS, load_workload
 
 Give = Callable[[float, dict[str, int]], None]
 
 
-def fresh(name: str) -> calibration.Calibration:
+def fresh(name: str) -> calibrated.Calibration:
     """Solve it again, whatever was solved before."""
     return solve(name, "ideal")
 
@@ -64,7 +64,7 @@ def test_scale_depends_neither_on_fred_d_nor_on_its_speedup(
         asked.append(name)
         return parse_topology(name, protocol)
 
-    monkeypatch.setattr(calibration, "parse_topology", parse)
+    monkeypatch.setattr(calibrated, "parse_topology", parse)
     monkeypatch.setattr(published, "SPEEDUP_D", {})
     for name in WORKLOADS:
         monkeypatch.setitem(SPEEDUP_D, name, Published(100.0, "made up"))

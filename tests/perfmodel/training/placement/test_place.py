@@ -1,4 +1,4 @@
-"""Tests of perfmodel.training.placement."""
+"""Tests of perfmodel.training.placement.place and of the policies."""
 
 import re
 
@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
 from perfmodel.topology.parse import parse_topology
-from perfmodel.training.placement import POLICIES, place
+from perfmodel.training.placement.place import place
+from perfmodel.training.placement.policy import POLICIES
 
 GPT = Strategy(2, 5, 2)
 COLUMNS = 12
@@ -72,7 +73,7 @@ def test_impossible_placement_is_refused(
         place(parse_topology(topology), strategy, policy)
 
 
-@given(st.integers(1, 5), st.integers(1, 5), st.integers(1, 5), st.sampled_from(POLICIES))
+@given(st.integers(1, 5), st.integers(1, 5), st.integers(1, 5), st.sampled_from(list(POLICIES)))
 def test_groups_of_any_strategy_cover_its_workers_once(
     mp: int, dp: int, pp: int, policy: str
 ) -> None:

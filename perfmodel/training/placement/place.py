@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from fred_hw.compiler.placement import Strategy, dp_groups, mp_groups
 from fred_hw.errors import InputError
 from perfmodel.topology.graph import Topology
-from perfmodel.topology.mesh import MeshTopology
 
-__all__ = ["POLICIES", "Placement", "place"]
+from .policy import POLICIES, fitting
 
-POLICIES = ("linear", "snake", "columns", "column_snake", "blocks")
-"""Ways to walk over the NPUs while placing workers one after the other."""
+__all__ = ["Placement", "place"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,7 @@ class Placement:
     policy: str
 
     def mp_groups(self, stage: int) -> tuple[tuple[int, ...], ...]:
-        """Return the NPUs of each model-parallel group of a stage, in order of DP."""
+        """Return the NPUs of each tensor-parallel (MP) group of a stage, in order of DP."""
         groups = mp_groups(self.strategy)[stage :: self.strategy.pp]
         return tuple(self._on_npus(group) for group in groups)
 
@@ -55,9 +53,8 @@ class Placement:
 def place(topology: Topology, strategy: Strategy, policy: str = "linear") -> Placement:
     """Place workers one after the other: an MP group together, then PP, then DP.
 
-    This is the placement of the FRED paper (arXiv 2406.19580). ``linear`` walks over the NPUs in
-    order of their numbers, on a mesh row by row; ``columns`` walks column by column; ``snake`` and
-    ``column_snake`` turn at each end; ``blocks`` walks over squares of 2 x 2.
+    This is the placement of the FRED paper (arXiv 2406.19580). The policy is one of
+    ``policy.POLICIES`` and says in which order the NPUs are taken.
 
     Raises
     ------
@@ -71,32 +68,8 @@ def place(topology: Topology, strategy: Strategy, policy: str = "linear") -> Pla
     if policy not in POLICIES:
         allowed = ", ".join(("auto", "anneal", *POLICIES))
         raise InputError("", "placement", f"must be one of {allowed}, not {policy!r}")
-    order = list(range(topology.npus))
-    if policy != "linear":
-        if not isinstance(topology, MeshTopology):
-            raise InputError("", "placement", f"must be linear for {topology.name}, not {policy!r}")
-        order = _walk(topology, policy)
+    order = POLICIES[policy](topology)
+    if order is None:
+        allowed = ", ".join(fitting(topology))
+        raise InputError("", "placement", f"must be {allowed} for {topology.name}, not {policy!r}")
     return Placement(strategy, tuple(order[: strategy.workers]), policy)
-
-
-def _walk(mesh: MeshTopology, policy: str) -> list[int]:
-    columns, rows = mesh.columns, mesh.rows
-    if policy in ("columns", "column_snake"):
-        turn = policy == "column_snake"
-        return [
-            x + columns * (rows - 1 - y if turn and x % 2 else y)
-            for x in range(columns)
-            for y in range(rows)
-        ]
-    if policy == "snake":
-        return [
-            (x if y % 2 == 0 else columns - 1 - x) + columns * y
-            for y in range(rows)
-            for x in range(columns)
-        ]
-    order: list[int] = []
-    for top in range(0, rows, 2):
-        for left in range(0, columns, 2):
-            square = ((left, top), (left + 1, top), (left + 1, top + 1), (left, top + 1))
-            order += [x + columns * y for x, y in square if x < columns and y < rows]
-    return order

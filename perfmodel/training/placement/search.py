@@ -11,11 +11,11 @@ from dataclasses import replace
 
 from fred_hw.compiler.placement import Strategy
 from perfmodel.topology.graph import Topology
-from perfmodel.topology.mesh import MeshTopology
+from perfmodel.training.operations import Operations
 from perfmodel.workloads.workload import Workload
 
-from .operations import Operations
-from .placement import POLICIES, Placement, place
+from .place import Placement, place
+from .policy import fitting
 
 __all__ = ["anneal", "communication_s", "default_placement"]
 
@@ -76,7 +76,7 @@ def default_placement(
     strategy : Strategy
         What to place.
     policy : str
-        ``auto``, ``anneal`` or one of ``placement.POLICIES``.
+        ``auto``, ``anneal`` or one of ``policy.POLICIES``.
     judge : callable or None
         Time of an iteration with a placement [s]: what ``anneal`` finds must be better by it too.
 
@@ -87,9 +87,9 @@ def default_placement(
     """
     if policy not in ("auto", "anneal"):
         return place(topology, strategy, policy)
-    if not isinstance(topology, MeshTopology):
+    if not topology.neighbours_matter:
         return place(topology, strategy)
-    choices = [place(topology, strategy, name) for name in POLICIES]
+    choices = [place(topology, strategy, name) for name in fitting(topology)]
     best = min(choices, key=lambda one: communication_s(Operations(topology, one), workload))
     if policy == "auto":
         return best

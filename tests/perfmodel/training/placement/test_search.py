@@ -1,4 +1,4 @@
-"""Tests of perfmodel.training.search."""
+"""Tests of perfmodel.training.placement.search."""
 
 from dataclasses import replace
 
@@ -7,10 +7,11 @@ import pytest
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
 from perfmodel.topology.parse import FABRICS, parse_topology
-from perfmodel.training import search
 from perfmodel.training.operations import Operations
-from perfmodel.training.placement import POLICIES, Placement, place
-from perfmodel.training.search import anneal, communication_s, default_placement
+from perfmodel.training.placement import search
+from perfmodel.training.placement.place import Placement, place
+from perfmodel.training.placement.policy import POLICIES
+from perfmodel.training.placement.search import anneal, communication_s, default_placement
 from perfmodel.workloads.workload import load_workload
 
 GPT = Strategy(2, 5, 2)

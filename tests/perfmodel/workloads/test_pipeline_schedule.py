@@ -1,14 +1,14 @@
-"""Tests of perfmodel.training.schedule."""
+"""Tests of perfmodel.workloads.pipeline_schedule and of the schedules."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfmodel.training.schedule import SCHEDULES, microbatches_held, stage_order
+from perfmodel.workloads.pipeline_schedule import SCHEDULES, microbatches_held
 
 
 def words(schedule: str, stage: int, stages: int, microbatches: int) -> str:
-    order = stage_order(schedule, stage, stages, microbatches)
+    order = SCHEDULES[schedule](stage, stages, microbatches)
     return " ".join(f"{way[0]}{number}" for way, number in order)
 
 
@@ -27,12 +27,12 @@ def test_order_of_two_stages_and_three_microbatches(
     assert words(schedule, stage, 2, 3) == expected
 
 
-@given(st.sampled_from(SCHEDULES), st.integers(1, 8), st.integers(1, 12), st.data())
+@given(st.sampled_from(list(SCHEDULES)), st.integers(1, 8), st.integers(1, 12), st.data())
 def test_every_pass_comes_once_and_backward_after_forward(
     schedule: str, stages: int, microbatches: int, data: st.DataObject
 ) -> None:
     stage = data.draw(st.integers(0, stages - 1))
-    order = stage_order(schedule, stage, stages, microbatches)
+    order = SCHEDULES[schedule](stage, stages, microbatches)
     assert sorted(order) == sorted(
         (way, number) for way in ("forward", "backward") for number in range(microbatches)
     )
@@ -73,11 +73,11 @@ def test_first_stage_holds_so_many_microbatches(
     assert microbatches_held(schedule, stages, microbatches) == expected
 
 
-@given(st.sampled_from(SCHEDULES), st.integers(1, 8), st.integers(1, 12))
+@given(st.sampled_from(list(SCHEDULES)), st.integers(1, 8), st.integers(1, 12))
 def test_stages_in_these_orders_never_wait_for_each_other_in_a_circle(
     schedule: str, stages: int, microbatches: int
 ) -> None:
-    left = [stage_order(schedule, stage, stages, microbatches) for stage in range(stages)]
+    left = [list(SCHEDULES[schedule](stage, stages, microbatches)) for stage in range(stages)]
     done: set[tuple[str, int, int]] = set()
     moved = True
     while moved:

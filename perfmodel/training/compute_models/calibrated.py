@@ -15,17 +15,18 @@ from fred_hw.errors import InputError
 from perfmodel.published import SPEEDUP_C
 from perfmodel.switch_timing.record import ProtocolModel
 from perfmodel.topology.graph import Topology
-from perfmodel.topology.parse import parse_topology
+from perfmodel.topology.parse import BASELINE, parse_topology
+from perfmodel.training.compute import Npu
+from perfmodel.training.compute_model import COMPUTE_MODELS, ComputeModel
+from perfmodel.training.iteration import simulate_iteration
+from perfmodel.training.operations import Operations
+from perfmodel.training.placement.search import default_placement
 from perfmodel.workloads.workload import Workload, load_workload
 
-from .compute import Npu
-from .iteration import simulate_iteration
-from .operations import Operations
-from .search import default_placement
+__all__ = ["FABRIC", "Calibration", "calibrate", "solve"]
 
-__all__ = ["Calibration", "calibrate", "check_npu", "check_protocols", "solve"]
-
-BASELINE, FABRIC = "mesh:5x4", "fred-c"
+FABRIC = "fred-c"
+"""Whose published speed-up over the baseline the scales are solved from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ def solve(name: str, protocol: ProtocolModel) -> Calibration:
     name : str
         The workload.
     protocol : str
-        One of ``timing.PROTOCOL_MODELS``, of the fabrics that it is solved with.
+        One of ``record.PROTOCOL_MODELS``, of the fabrics that it is solved with.
 
     Raises
     ------
@@ -115,7 +116,7 @@ def solve(name: str, protocol: ProtocolModel) -> Calibration:
 _solved = lru_cache(maxsize=16)(solve)
 
 
-def check_protocols(topologies: Iterable[Topology]) -> None:
+def _check_protocols(topologies: Iterable[Topology]) -> None:
     """Refuse fabrics of both protocols: calibration would give each another NPU.
 
     Raises
@@ -128,7 +129,7 @@ def check_protocols(topologies: Iterable[Topology]) -> None:
         raise InputError("", "compute", message)
 
 
-def check_npu(npu: Npu) -> None:
+def _check_npu(npu: Npu) -> None:
     """Refuse an NPU with compute rates other than those that the scales are solved with.
 
     Raises
@@ -151,3 +152,20 @@ def _rates(npu: Npu) -> dict[str, float]:
 def _prepare(fabric: str, protocol: ProtocolModel, workload: Workload) -> Operations:
     topology = parse_topology(fabric, protocol)
     return Operations(topology, default_placement(topology, workload, workload.strategy))
+
+
+def _scale(workload: str, topology: Topology, npu: Npu) -> float:
+    _check_npu(npu)
+    return calibrate(workload, topology.protocol).scale
+
+
+def _assumptions(scale: float, peak_share: float, npu: Npu) -> tuple[str, ...]:
+    text = (
+        f"compute is calibrated: all times of the roofline times {scale:.6g}, solved from "
+        "the published speed-up of FRED-C over the mesh alone; NPUs then compute at "
+        f"{peak_share:.3g} times their peak of {npu.peak_flops:g} FLOP/s"
+    )
+    return (text,)
+
+
+COMPUTE_MODELS.add("calibrated", ComputeModel(_check_protocols, _scale, _assumptions), rank=1)

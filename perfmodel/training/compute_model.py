@@ -1,0 +1,53 @@
+"""Compute models: where the compute times of an iteration come from."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from fred_hw.errors import InputError
+from fred_hw.registry import Registry
+from perfmodel.topology.graph import Topology
+
+from .compute import Npu
+
+__all__ = ["COMPUTE_MODELS", "ComputeModel", "compute_model"]
+
+
+@dataclass(frozen=True, slots=True)
+class ComputeModel:
+    """A compute model; models are never mixed.
+
+    Parameters
+    ----------
+    check : callable
+        Refuses fabrics that a workload cannot be compared on with this model.
+    scale : callable
+        Returns what the compute times of the roofline are multiplied by, given the name of the
+        workload, the topology and the NPU; refuses what the model does not know.
+    assumptions : callable
+        Returns what the model takes for granted, given the scale, the share of the peak that
+        compute then reaches, and the NPU.
+    """
+
+    check: Callable[[Sequence[Topology]], None]
+    scale: Callable[[str, Topology, Npu], float]
+    assumptions: Callable[[float, float, Npu], tuple[str, ...]]
+
+
+COMPUTE_MODELS: Registry[ComputeModel] = Registry(
+    "perfmodel.training.compute_models", "compute model"
+)
+"""Compute models by name; each is a module of ``training/compute_models``."""
+
+
+def compute_model(name: str) -> ComputeModel:
+    """Return the compute model of a name.
+
+    Raises
+    ------
+    InputError
+        There is none.
+    """
+    if name not in COMPUTE_MODELS:
+        allowed = ", ".join(COMPUTE_MODELS)
+        raise InputError("", "compute", f"must be one of {allowed}, not {name!r}")
+    return COMPUTE_MODELS[name]

@@ -1,0 +1,1 @@
+"""Compute models: each module adds its own to the registry."""

@@ -1,0 +1,1 @@
+"""Placement policies: each module adds its own to the registry."""

@@ -1,0 +1,14 @@
+"""NPUs in the order of their numbers."""
+
+from perfmodel.topology.graph import Topology
+from perfmodel.training.placement.policy import POLICIES
+
+__all__ = ["linear"]
+
+
+def linear(topology: Topology) -> range:
+    """Return the NPUs in the order of their numbers, on a mesh row by row."""
+    return range(topology.npus)
+
+
+POLICIES.add("linear", linear, rank=0)

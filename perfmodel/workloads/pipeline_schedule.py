@@ -1,0 +1,33 @@
+"""Pipeline schedules: the order in which a stage works on its microbatches."""
+
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+from typing import Literal
+
+from fred_hw.registry import Registry
+
+__all__ = ["SCHEDULES", "Pass", "microbatches_held", "passes"]
+
+Pass = tuple[Literal["forward", "backward"], int]
+"""A pass, and the number of the microbatch."""
+
+SCHEDULES: Registry[Callable[[int, int, int], Sequence[Pass]]] = Registry(
+    "perfmodel.workloads.pipeline_schedules", "pipeline schedule"
+)
+"""By name: passes of a stage in order, given its number from 0, the stages and the microbatches."""
+
+
+def passes(ahead: int, microbatches: int) -> list[Pass]:
+    """Return so many forward passes, then a backward and a forward pass in turn."""
+    order: list[Pass] = [("forward", number) for number in range(ahead)]
+    for number in range(microbatches):
+        order.append(("backward", number))
+        if ahead + number < microbatches:
+            order.append(("forward", ahead + number))
+    return order
+
+
+def microbatches_held(schedule: str, stages: int, microbatches: int) -> int:
+    """Return how many microbatches the first stage holds activations of at once, at most."""
+    order = SCHEDULES[schedule](0, stages, microbatches)
+    return max(accumulate(1 if way == "forward" else -1 for way, _ in order))

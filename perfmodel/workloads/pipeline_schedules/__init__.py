@@ -1,0 +1,1 @@
+"""Pipeline schedules: each module adds its own to the registry."""

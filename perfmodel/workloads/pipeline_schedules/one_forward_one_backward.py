@@ -1,0 +1,13 @@
+"""One forward, one backward (Narayanan et al., arXiv 2104.04473)."""
+
+from perfmodel.workloads.pipeline_schedule import SCHEDULES, Pass, passes
+
+__all__ = ["one_forward_one_backward"]
+
+
+def one_forward_one_backward(stage: int, stages: int, microbatches: int) -> list[Pass]:
+    """Return as many forward passes as stages from this one to the end, then both in turn."""
+    return passes(min(microbatches, stages - stage), microbatches)
+
+
+SCHEDULES.add("1f1b", one_forward_one_backward, rank=0)
