@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from fred_hw.compiler.placement import Strategy, dp_groups, mp_groups
 from fred_hw.errors import InputError
@@ -32,22 +33,30 @@ class Placement:
 
     def mp_groups(self, stage: int) -> tuple[tuple[int, ...], ...]:
         """Return the NPUs of each tensor-parallel (MP) group of a stage, in order of DP."""
-        groups = mp_groups(self.strategy)[stage :: self.strategy.pp]
-        return tuple(self._on_npus(group) for group in groups)
+        return self._mp_groups[stage]
 
     def dp_groups(self, stage: int) -> tuple[tuple[int, ...], ...]:
         """Return the NPUs of each data-parallel group of a stage, in order of MP."""
         mp = self.strategy.mp
-        groups = dp_groups(self.strategy)[stage * mp : (stage + 1) * mp]
-        return tuple(self._on_npus(group) for group in groups)
+        return self._dp_groups[stage * mp : (stage + 1) * mp]
 
     def multicasts(self, stage: int, to_stage: int) -> tuple[tuple[int, ...], ...]:
         """Return per replica one NPU of a stage, then all NPUs of another that it sends to."""
         senders, receivers = self.mp_groups(stage), self.mp_groups(to_stage)
         return tuple((a[0], *b) for a, b in zip(senders, receivers, strict=True))
 
-    def _on_npus(self, ports: Sequence[int]) -> tuple[int, ...]:
-        return tuple(self.npus[port] for port in ports)
+    @cached_property
+    def _mp_groups(self) -> tuple[tuple[tuple[int, ...], ...], ...]:
+        """Those of every stage: an iteration asks for them for every layer and microbatch."""
+        groups = self._on_npus(mp_groups(self.strategy))
+        return tuple(groups[stage :: self.strategy.pp] for stage in range(self.strategy.pp))
+
+    @cached_property
+    def _dp_groups(self) -> tuple[tuple[int, ...], ...]:
+        return self._on_npus(dp_groups(self.strategy))
+
+    def _on_npus(self, groups: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
+        return tuple(tuple(self.npus[port] for port in group) for group in groups)
 
 
 def place(topology: Topology, strategy: Strategy, policy: str = "linear") -> Placement:
