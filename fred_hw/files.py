@@ -153,7 +153,7 @@ def read_kind(data: object, kinds: Collection[str], source: str) -> str:
     """
 
     class Kind(FileModel, extra="ignore"):
-        kind: Annotated[str, one_of(*kinds)]
+        kind: Annotated[str, name_in(kinds)]
 
     return validate(Kind, data, source).kind
 

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from typing import Annotated
 
-from fred_hw.files import FileModel, int_range, one_of
+from fred_hw.files import FileModel, int_range, name_in, one_of
 from fred_hw.registry import Registry
 
 from .layers import Network
@@ -37,7 +37,7 @@ class WorkloadFile(FileModel):
     mode: Annotated[str, one_of(*MODES)]
     microbatches: Count
     samples_per_replica: Count
-    schedule: Annotated[str, one_of(*SCHEDULES)] = "1f1b"
+    schedule: Annotated[str, name_in(SCHEDULES)] = "1f1b"
     overlap: bool = False
 
     @abstractmethod

@@ -12,19 +12,19 @@ from perfmodel.published import SPEEDUP_C
 from .file import KINDS
 from .layers import Network
 
-__all__ = ["WORKLOADS", "Workload", "load_workload", "parse_strategy"]
+__all__ = ["WORKLOADS", "Workload", "load_workload", "parse_strategy", "shipped"]
 
 _FOLDER = Path(__file__).parent
 
 
-def _shipped() -> tuple[str, ...]:
+def shipped() -> tuple[str, ...]:
     """Return the names of the files beside this one, in the order of the paper, others after."""
     order = list(SPEEDUP_C)
     names = sorted(path.stem for path in _FOLDER.glob("*.yaml"))
     return tuple(sorted(names, key=lambda name: order.index(name) if name in order else len(order)))
 
 
-WORKLOADS = _shipped()
+WORKLOADS = shipped()
 """The shipped workloads, those of the paper first and in its order."""
 
 

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,15 @@ from perfmodel.studies.reproduce import reproduce, reproduce_both
 from perfmodel.studies.section import SECTIONS, ReproduceRow
 
 
+@cache
+def ideal(section: str) -> tuple[ReproduceRow, ...]:
+    """Return the rows of a section, found once."""
+    return tuple(reproduce([section], "ideal"))
+
+
 @pytest.mark.parametrize("section", ["bandwidth", "wafer", "speedups"])
 def test_all_figures_of_a_section_are_within_tolerance(section: str) -> None:
-    rows = list(reproduce([section], "ideal"))
+    rows = ideal(section)
     assert [row.id for row in rows if not row.ok] == []
     assert len({row.id for row in rows}) == len(rows) >= 12
     for row in rows:
@@ -24,14 +31,14 @@ def test_all_figures_of_a_section_are_within_tolerance(section: str) -> None:
 
 
 def test_every_fabric_has_every_bandwidth() -> None:
-    found = {row.id for row in reproduce(["bandwidth"])}
+    found = {row.id for row in ideal("bandwidth")}
     for kind in ("wafer", "mp", "dp", "pp"):
         for fabric in ("mesh:5x4", "fred-a", "fred-b", "fred-c", "fred-d"):
             assert f"bandwidth/{kind}/{fabric}" in found
 
 
 def test_only_fred_c_is_calibrated() -> None:
-    for row in reproduce(["speedups"]):
+    for row in ideal("speedups"):
         if row.id.startswith("speedup/"):
             assert ("calibrated on this figure" in row.how) == row.id.endswith("fred-c")
             assert ("predicted" in row.how) == row.id.endswith("fred-d")
@@ -55,19 +62,15 @@ def test_sections_are_all_there() -> None:
 
 
 def test_ids_are_unique_and_begin_with_their_subject() -> None:
-    ids = [row.id for row in reproduce(["bandwidth", "wafer", "speedups"])]
+    ids = [row.id for section in ("bandwidth", "wafer", "speedups") for row in ideal(section)]
     assert len(set(ids)) == len(ids)
     assert all(re.fullmatch(r"[a-z0-9:/-]+", name) for name in ids)
 
 
 def test_sections_are_given_in_their_own_order_and_others_left_out() -> None:
-    wafer, bandwidth = (list(reproduce([name])) for name in ("wafer", "bandwidth"))
-    assert list(reproduce(["wafer", "bandwidth"])) == bandwidth + wafer
+    found = tuple(reproduce(["wafer", "bandwidth"], "ideal"))
+    assert found == ideal("bandwidth") + ideal("wafer")
     assert list(reproduce([])) == []
-
-
-def bandwidth_row(name: str) -> ReproduceRow:
-    return next(row for row in reproduce(["bandwidth"], "ideal") if row.id == name)
 
 
 @pytest.mark.parametrize(
@@ -78,17 +81,17 @@ def test_ratio_outside_the_tolerance_is_not_ok(
     monkeypatch: pytest.MonkeyPatch, ratio: float, ok: bool
 ) -> None:
     name = "bandwidth/wafer/fred-d"
-    model = bandwidth_row(name).model
+    model = next(row for row in ideal("bandwidth") if row.id == name).model
     assert isinstance(model, float)
     figure = Published(model * 1e12 / ratio, "made up")
     monkeypatch.setitem(WAFER_BANDWIDTH, "fred-d", figure)
-    row = bandwidth_row(name)
+    row = next(row for row in reproduce(["bandwidth"], "ideal") if row.id == name)
     assert row.ratio == pytest.approx(ratio) and row.tolerance == 0.05
     assert (row.ok, row.source, row.model) == (ok, "made up", model)
 
 
 def test_miss_stays_in_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = [row.id for row in reproduce(["wafer"], "ideal")]
+    before = [row.id for row in ideal("wafer")]
     monkeypatch.setitem(BISECTION, "fred-c", Published(1.0, "made up"))
     rows = list(reproduce(["wafer"], "ideal"))
     assert [row.id for row in rows] == before
@@ -124,12 +127,12 @@ def test_protocol_moves_what_takes_time_and_nothing_else(
 
 def test_rows_of_both_are_those_of_each() -> None:
     both = reproduce_both(["bandwidth"])
-    for row, measured, ideal in zip(
-        both, reproduce(["bandwidth"]), reproduce(["bandwidth"], "ideal"), strict=True
+    for row, measured, without in zip(
+        both, reproduce(["bandwidth"]), ideal("bandwidth"), strict=True
     ):
         for name in ("id", "what", "published", "model", "ratio", "tolerance", "ok", "how"):
             assert getattr(row, name) == getattr(measured, name)
-        assert row.ideal == ideal.model
-        assert isinstance(row.model, float) and isinstance(ideal.model, float)
-        assert row.moved_percent == 100 * (row.model / ideal.model - 1)
+        assert row.ideal == without.model
+        assert isinstance(row.model, float) and isinstance(without.model, float)
+        assert row.moved_percent == 100 * (row.model / without.model - 1)
     assert reproduce_both([]) == ()

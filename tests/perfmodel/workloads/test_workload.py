@@ -7,6 +7,7 @@ import pytest
 
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
+from perfmodel.workloads import workload
 from perfmodel.workloads.transformer import transformer
 from perfmodel.workloads.workload import WORKLOADS, load_workload, parse_strategy
 
@@ -50,15 +51,20 @@ def write(folder: Path, text: str) -> str:
     ],
 )
 def test_published_set_up(name: str, strategy: Strategy, mode: str, microbatches: int) -> None:
-    workload = load_workload(name)
-    assert workload.strategy == strategy
-    assert (workload.mode, workload.microbatches) == (mode, microbatches)
-    assert workload.samples_per_replica == 16
+    found = load_workload(name)
+    assert found.strategy == strategy
+    assert (found.mode, found.microbatches) == (mode, microbatches)
+    assert found.samples_per_replica == 16
 
 
-def test_every_shipped_workload_is_listed() -> None:
-    folder = Path(__file__).parents[3] / "perfmodel" / "workloads"
-    assert {path.stem for path in folder.glob("*.yaml")} == set(WORKLOADS)
+def test_shipped_workloads_are_those_of_the_paper_and_then_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert WORKLOADS == ("resnet-152", "transformer-17b", "gpt-3", "transformer-1t")
+    monkeypatch.setattr(workload, "_FOLDER", tmp_path)
+    for name in ("mine", "gpt-3", "bert", "resnet-152"):
+        (tmp_path / f"{name}.yaml").touch()
+    assert workload.shipped() == ("resnet-152", "gpt-3", "bert", "mine")
 
 
 def test_file_is_read(tmp_path: Path) -> None:
