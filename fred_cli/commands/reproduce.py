@@ -22,8 +22,8 @@ __all__ = ["command"]
 @as_json_option
 def command(sections: tuple[str, ...], protocol: Any, csv_file: Path | None, as_json: bool) -> None:
     """Put every published figure beside ours, and say how far the protocol moved it."""
-    from perfmodel.studies.reproduce import reproduce_both
     from perfmodel.studies.reproduce import reproduce as run
+    from perfmodel.studies.reproduce import reproduce_both
     from perfmodel.studies.section import SECTIONS
 
     for name in sections:

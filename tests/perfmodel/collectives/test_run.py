@@ -89,6 +89,16 @@ def test_uncongested_ring_takes_its_closed_form() -> None:
     assert result.time_s == pytest.approx(6 * step_s, rel=1e-6)
 
 
+def test_ring_all_to_all_takes_its_closed_form() -> None:
+    # Step by step a member sends on 3, 2 and then 1 shard of a quarter of the data.
+    size = 1e6
+    hop_s = 2 * WIRE_S + switch_s("fred-c", "l1_0")
+    ring = {"group": [0, 1, 2, 3], "chunks": 1, "algorithm": "ring"}
+    result = run("fred-c", "all_to_all", size, **ring)
+    assert result.bytes_per_npu == pytest.approx((3 + 2 + 1) / 4 * size)
+    assert result.time_s == pytest.approx((3 + 2 + 1) / 4 * size / 3e12 + 3 * hop_s, rel=1e-6)
+
+
 def test_ring_across_switches_takes_its_closed_form() -> None:
     size = 1e6
     path_s = 4 * WIRE_S

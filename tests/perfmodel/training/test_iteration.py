@@ -187,3 +187,13 @@ def test_strategy_that_does_not_go_with_the_layers_is_refused(
 ) -> None:
     with pytest.raises(InputError, match=f"^strategy: {message}$"):
         run("mesh:10x10", workload, strategy)
+
+
+@pytest.mark.parametrize("fabric", ["mesh:5x4", "fred-d"])
+def test_input_of_all_samples_of_all_replicas_is_loaded_once(fabric: str) -> None:
+    topology, job = parse_topology(fabric), load_workload("resnet-152")
+    found = simulate_iteration(topology, job, place(topology, Strategy(1, 20, 1)), Npu())
+    (load,) = (task.profile for task in found.tasks if task.kind == "input_load")
+    ios = topology.io_nodes
+    sent = sum(carried for link, carried in load.loads if topology.links[link].source in ios)
+    assert sent == pytest.approx(20 * 16 * 2 * 3 * 224**2)
