@@ -5,7 +5,9 @@ from typing import Protocol, TypeVar, runtime_checkable
 from amaranth.hdl import Module, Value
 from amaranth.lib import wiring
 
-__all__ = ["Emitter", "Unit", "place"]
+from .spec import SwitchSpec
+
+__all__ = ["Emitter", "Unit", "check_spec", "place"]
 
 
 @runtime_checkable
@@ -62,3 +64,20 @@ def place(m: Module, name: str, unit: U) -> U:
     for path, _, signal in unit.signature.flatten(unit):
         Value.cast(signal).name = "_".join([name, *(str(part) for part in path)])
     return unit
+
+
+def check_spec(unit: str, spec: object, *, link: bool = False) -> SwitchSpec:
+    """Return ``spec`` if ``unit`` can be made for it, with the link layer if it needs one.
+
+    Raises
+    ------
+    TypeError
+        ``spec`` is no specification.
+    ValueError
+        It has no link layer, which the unit needs.
+    """
+    if not isinstance(spec, SwitchSpec):
+        raise TypeError(f"{unit} spec must be a SwitchSpec, not {spec!r}")
+    if link and not spec.protocol.link:
+        raise ValueError(f"protocol.link must be True for {unit}, not False")
+    return spec

@@ -10,7 +10,7 @@ from fred_hw.unit import Unit
 
 from .registers import WORD_BITS, WORD_BYTES, Field, Register, RegisterMap, Word
 
-__all__ = ["OKAY", "PREFIX", "SLVERR", "AxiLiteRegisters", "axi_lite_members"]
+__all__ = ["OKAY", "PREFIX", "SLVERR", "AxiLiteRegisters", "axi_lite_members", "pass_axi_lite"]
 
 OKAY, SLVERR = 0b00, 0b10
 """Responses of AXI (AMBA AXI and ACE, ARM IHI 0022E, A3.4.4)."""
@@ -46,6 +46,15 @@ def axi_lite_members(address_bits: int) -> dict[str, Member]:
             "rready": In(1),
         }.items()
     }
+
+
+def pass_axi_lite(m: Module, outer: Unit, inner: Unit) -> None:
+    """Connect the slave of a unit to that of a unit inside it."""
+    for path, member, value in inner.signature.flatten(inner):
+        name = str(path[0])
+        if name.startswith(PREFIX):
+            own = getattr(outer, name)
+            m.d.comb += value.eq(own) if member.flow == In else own.eq(value)
 
 
 class AxiLiteRegisters(Unit):

@@ -1,7 +1,6 @@
 """Entries of the configuration memory: what the switch does in a phase."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 from fred_hw.compiler.configuration import Configuration, configuration_width
 from fred_hw.compiler.flows import Flow
@@ -9,13 +8,9 @@ from fred_hw.compiler.tracing import arriving
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 
-if TYPE_CHECKING:
-    from amaranth.hdl import Value
-
 __all__ = [
     "CONFIGURATION_BYTES",
     "entry_bits",
-    "entry_fields",
     "entry_word",
     "phase_fields",
     "phases_that_fit",
@@ -108,16 +103,3 @@ def entry_word(
         word |= values[name] << offset
         offset += bits
     return word
-
-
-def entry_fields(spec: SwitchSpec, entry: "Value") -> dict[str, Any]:
-    """Return the fields of an entry; ``inputs`` and ``outputs`` as the flow of each port."""
-    found: dict[str, Any] = {}
-    offset = 0
-    for name, width in phase_fields(spec).items():
-        found[name] = entry[offset : offset + width]
-        offset += width
-    flow = spec.ports.bit_length()
-    for name in ("inputs", "outputs"):
-        found[name] = [found[name].word_select(k, flow) for k in range(spec.ports)]
-    return found

@@ -2,28 +2,22 @@
 
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Member, Out
 
 from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, place
+from fred_hw.unit import Unit, check_spec, place
 
-from .axi_lite import PREFIX, AxiLiteRegisters, axi_lite_members
+from .axi_lite import AxiLiteRegisters, axi_lite_members, pass_axi_lite
 from .counter import SaturatingCounter
-from .phase_entry import entry_bits
-from .switch_map import CAUSES, COMMANDS, PORT_CAUSES, PORT_COUNTERS, switch_map
+from .entry_port import EntryPort, entry_port_signature
+from .events import count_signature, error_signature
+from .switch_map import CAUSES, COMMANDS, COUNTERS, PORT_CAUSES, PORT_COUNTERS, switch_map
 
 __all__ = ["ControlUnit"]
 
 _COUNT_BITS = 32
-
-# What adds one to each counter of the switch in a cycle; None for every cycle.
-_EVENTS = {
-    "cycles": None,
-    "phase_starts": "starts",
-    "preemptions": "preempts",
-    "reconfiguration_cycles": "reconfigures",
-}
 
 
 class ControlUnit(Unit):
@@ -42,86 +36,52 @@ class ControlUnit(Unit):
         AXI4-Lite slave, see ``axi_lite_members``.
     irq : Out(1)
         High while a bit of ERROR is set that IRQ_ENABLE has too.
-    entry, number : Out, Out(phase bits)
-        Entry to write, see ``phase_fields``, and phase to write or to read.
-    write : Out(1)
-        High until and with ``done``; ``entry`` and ``number`` stay meanwhile.
-    done, accepted : In(1)
-        High for one cycle when the entry was dealt with, in the first cycle of ``write`` at the
-        earliest; whether it was taken, in that cycle.
-    stored : In
-        Entry of phase ``number``, 2 cycles after ``number`` has changed.
-    error_phase, error_length, error_kind, error_overflow, error_stuck : In(P)
-        High for a cycle for each error of a port; see ``CAUSES``.
-    active, active_phase : In(1), In
+    table : Out(entry_port_signature(spec))
+        To the configuration memory.
+    errors : In(error_signature(spec))
+        Errors of ports.
+    active, active_phase : In(1), In(bits of phases)
         Whether a phase is active, and which; the number of phases stands for online routing.
-    starts, preempts, reconfigures : In(1)
-        High in each cycle that PHASE_STARTS, PREEMPTIONS and RECONFIGURATION_CYCLES count.
-    flits_in, flits_out, dropped, gone_back : In(P)
-        High for a cycle for each event of a port that the counter of the same name counts.
+    counts : In(count_signature(spec))
+        What the performance counters count.
 
     Timing
     ------
-    Latency : ``write`` rises with ``bvalid`` of the write of COMMAND, and falls, and ``busy`` with
-        it, 1 cycle after ``done``; a load takes 3 cycles from ``bvalid``; 1 cycle from an event to
-        its counter, and from an error to ERROR and ERROR_FIRST, 2 to ERROR_COUNT and ``irq``.
+    Latency : ``table.write`` rises with ``bvalid`` of the write of COMMAND, and falls, and
+        ``busy`` with it, 1 cycle after ``table.done``; a load takes 3 cycles from ``bvalid``;
+        1 cycle from an event to its counter, and from an error to ERROR and ERROR_FIRST, 2 to
+        ERROR_COUNT and ``irq``.
     Throughput : an event per cycle of each input, also of all ports at once.
     Paths : none.
     Reset : clears all registers and gives up a command that is under way.
     """
 
     irq: Signal
-    entry: Signal
-    number: Signal
-    write: Signal
-    done: Signal
-    accepted: Signal
-    stored: Signal
-    error_phase: Signal
-    error_length: Signal
-    error_kind: Signal
-    error_overflow: Signal
-    error_stuck: Signal
+    table: EntryPort
+    errors: wiring.PureInterface
+    counts: wiring.PureInterface
     active: Signal
     active_phase: Signal
-    starts: Signal
-    preempts: Signal
-    reconfigures: Signal
-    flits_in: Signal
-    flits_out: Signal
-    dropped: Signal
-    gone_back: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = spec
+        self.spec = check_spec("ControlUnit", spec)
         self.registers = switch_map(spec)
         self.unit_name = f"control_unit_{self.registers.name}"
-        bits, phases = entry_bits(spec), spec.protocol.phases
         members: dict[str, Member] = axi_lite_members(self.registers.address_bits)
         members |= {
             "irq": Out(1),
-            "entry": Out(bits),
-            "number": Out(max(1, (phases - 1).bit_length())),
-            "write": Out(1),
-            "done": In(1),
-            "accepted": In(1),
-            "stored": In(bits),
+            "table": Out(entry_port_signature(spec)),
+            "errors": In(error_signature(spec)),
             "active": In(1),
-            "active_phase": In(phases.bit_length()),
+            "active_phase": In(spec.protocol.phases.bit_length()),
+            "counts": In(count_signature(spec)),
         }
-        members |= {f"error_{cause}": In(spec.ports) for cause in PORT_CAUSES}
-        members |= {event: In(1) for event in _EVENTS.values() if event}
-        members |= {counter: In(spec.ports) for counter in PORT_COUNTERS}
         super().__init__(members)
 
     def build(self, platform: object) -> Module:
         m = Module()
         registers = place(m, "registers", AxiLiteRegisters(registers=self.registers))
-        for path, member, value in registers.signature.flatten(registers):
-            name = str(path[0])
-            if name.startswith(PREFIX):
-                mine = getattr(self, name)
-                m.d.comb += value.eq(mine) if member.flow == In else mine.eq(value)
+        pass_axi_lite(m, self, registers)
         m.d.comb += [
             registers.status_active.eq(self.active),
             registers.status_phase.eq(self.active_phase),
@@ -137,16 +97,17 @@ class ControlUnit(Unit):
         refused, sticky, start = Signal(), Signal(), Signal()
         command, phase = registers.command_command, registers.phase_number
         inside = Signal()
+        table, entry = self.table, self.table.entry.as_value()
         m.d.comb += [
             inside.eq(phase < self.spec.protocol.phases),
             start.eq(command != 0),
-            busy.eq(self.write | loads.any()),
-            refused.eq((start & ~inside) | (self.write & self.done & ~self.accepted)),
+            busy.eq(table.write | loads.any()),
+            refused.eq((start & ~inside) | (table.write & table.done & ~table.accepted)),
             registers.lock.eq(busy),
             registers.command_status_busy.eq(busy),
             registers.command_status_refused.eq(sticky),
-            self.entry.eq(registers.entry_value & (~erases).replicate(len(self.entry))),
-            registers.entry_value_next.eq(self.stored),
+            entry.eq(registers.entry_value & (~erases).replicate(len(entry))),
+            registers.entry_value_next.eq(table.stored.as_value()),
             # The number changes in the cycle of the lowest bit; the entry is there 2 cycles later.
             registers.entry_value_load.eq(loads[2]),
         ]
@@ -155,20 +116,20 @@ class ControlUnit(Unit):
             m.d.sync += sticky.eq(0)
             with m.If(inside):
                 m.d.sync += [
-                    self.number.eq(phase),
+                    table.number.eq(phase),
                     erases.eq(command == COMMANDS.index("erase")),
-                    self.write.eq(command != COMMANDS.index("load")),
+                    table.write.eq(command != COMMANDS.index("load")),
                     loads[0].eq(command == COMMANDS.index("load")),
                 ]
-        with m.If(self.write & self.done):
-            m.d.sync += self.write.eq(0)
+        with m.If(table.write & table.done):
+            m.d.sync += table.write.eq(0)
         with m.If(refused):
             m.d.sync += sticky.eq(1)
         return refused
 
     def _errors(self, m: Module, registers: AxiLiteRegisters, refused: Signal) -> None:
         """Keep errors, the first one, and how many there were of each cause."""
-        events: dict[str, Any] = {cause: getattr(self, f"error_{cause}") for cause in PORT_CAUSES}
+        events: dict[str, Any] = {cause: getattr(self.errors, cause) for cause in PORT_CAUSES}
         events |= {
             "configuration": Cat(refused, registers.bad_lock),
             "address": registers.bad_address,
@@ -214,15 +175,10 @@ class ControlUnit(Unit):
 
     def _counters(self, m: Module, registers: AxiLiteRegisters) -> None:
         """Count what the switch and each port do."""
-        events: dict[str, list[Value]] = {
-            counter: [Const(1, 1) if event is None else getattr(self, event)]
-            for counter, event in _EVENTS.items()
-        }
-        events |= {counter: list(getattr(self, counter)) for counter in PORT_COUNTERS}
         clear, runs = registers.control_clear, ~registers.control_freeze
-        for counter, sources in events.items():
+        for counter in (*COUNTERS, *PORT_COUNTERS):
             counts = []
-            for index, source in enumerate(sources):
+            for index, source in enumerate(getattr(self.counts, counter)):
                 count = Signal(_COUNT_BITS, name=f"{counter}_{index}")
                 with m.If(clear):
                     m.d.sync += count.eq(0)

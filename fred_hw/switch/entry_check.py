@@ -1,13 +1,14 @@
 """Check of an entry before it is used: each output gets the inputs of its flow, and no others."""
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.control.phase_entry import entry_bits, entry_fields
+from fred_hw.control.entry_port import entry_layout
 from fred_hw.datapath.interconnect import Interconnect, latency_cycles
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, place
+from fred_hw.unit import Unit, check_spec, place
 
 __all__ = ["EntryCheck"]
 
@@ -26,8 +27,8 @@ class EntryCheck(Unit):
 
     Members
     -------
-    entry : In
-        See ``table.phase_fields``; it stays from ``start`` to ``done``.
+    entry : In(entry_layout(spec))
+        It stays from ``start`` to ``done``.
     start, done, right : In(1), Out(1), Out(1)
         Check it; the check is over and the entry can be used.
 
@@ -37,18 +38,23 @@ class EntryCheck(Unit):
     Throughput : one entry in that time.
     Paths : none.
     Reset : forgets the entry.
+
+    Raises
+    ------
+    TypeError
+        ``spec`` is no specification.
     """
 
-    entry: Signal
+    entry: data.View
     start: Signal
     done: Signal
     right: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = spec
+        self.spec = check_spec("EntryCheck", spec)
         self.unit_name = f"entry_check_m{spec.middle}_p{spec.ports}"
         super().__init__(
-            {"entry": In(entry_bits(spec)), "start": In(1), "done": Out(1), "right": Out(1)}
+            {"entry": In(entry_layout(spec)), "start": In(1), "done": Out(1), "right": Out(1)}
         )
 
     def build(self, platform: object) -> Module:
@@ -63,9 +69,8 @@ class EntryCheck(Unit):
             adder_registers=0,
         )
         network = place(m, "interconnect", Interconnect(spec=probe))
-        fields = entry_fields(self.spec, self.entry)
-        inputs, outputs = fields["inputs"], fields["outputs"]
-        m.d.comb += network.configuration.eq(fields["configuration"])
+        inputs, outputs = self.entry.inputs, self.entry.outputs
+        m.d.comb += network.configuration.eq(self.entry.configuration)
         rights: list[Value] = []
         for k, flow in enumerate(inputs):
             m.d.comb += [
@@ -80,9 +85,9 @@ class EntryCheck(Unit):
             got = network.o[k].valid == (flow != 0)
             rights.append(got & (~network.o[k].valid | (network.o[k].data == wanted)))
         numbers = Cat(flow > ports for flow in (*inputs, *outputs))
-        idle = ~fields["used"].any()
+        idle = ~self.entry.used
         m.d.sync += self.right.eq(
-            idle | (Cat(rights).all() & ~numbers.any() & (fields["circuit"] < len(DATA_CIRCUITS)))
+            idle | (Cat(rights).all() & ~numbers.any() & (self.entry.circuit < len(DATA_CIRCUITS)))
         )
         cycles = latency_cycles(probe) + 1
         timer = Signal(range(cycles + 1))

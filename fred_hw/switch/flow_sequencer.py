@@ -1,15 +1,58 @@
 """One flow of the phase that is served: when it starts, goes on, and ends a packet."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
-from amaranth.lib import data
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import first_of, one_hot_mux
 from fred_hw.link.descriptor import descriptor_layout
 from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit
+from fred_hw.unit import Unit, check_spec
 
-__all__ = ["FlowSequencer"]
+__all__ = ["FlowSequencer", "PortStates", "port_states_signature"]
+
+
+class PortStates(wiring.PureInterface):
+    """Which flow each port is in, and what it has."""
+
+    takes: data.View
+    gives: data.View
+    may: Signal
+    here: Signal
+    room: Signal
+    valid: Signal
+    broken: Signal
+    last: Signal
+    descriptors: data.View
+
+
+def port_states_signature(spec: SwitchSpec) -> wiring.Signature:
+    """Return the signature of what all flows know of the ports.
+
+    Members
+    -------
+    takes, gives : Out(ArrayLayout(bits of P, P))
+        Flow that each input and output port is in, 0 for none; the same while a packet goes on.
+    may : Out(1)
+        Whether packets may start.
+    here, room : Out(P)
+        Inputs with a packet that is due, outputs with room for one.
+    valid, broken, last : Out(P)
+        Inputs with a flit, without the rest of their packet, with its last flit.
+    descriptors : Out(ArrayLayout(descriptor_layout(spec), P))
+        What is known of the packets.
+    """
+    ports = spec.ports
+    flows = data.ArrayLayout(ports.bit_length(), ports)
+    return wiring.Signature(
+        {
+            "takes": Out(flows),
+            "gives": Out(flows),
+            "may": Out(1),
+            **dict.fromkeys(("here", "room", "valid", "broken", "last"), Out(ports)),
+            "descriptors": Out(data.ArrayLayout(descriptor_layout(spec), ports)),
+        }
+    )
 
 
 class FlowSequencer(Unit):
@@ -22,90 +65,85 @@ class FlowSequencer(Unit):
 
     Members
     -------
-    number : In
+    number : In(bits of P)
         Of the flow, from 1; constant.
-    takes, gives : In(P numbers)
-        Flow that each input and output port is in, 0 for none; the same while a packet goes on.
-    may : In(1)
-        Whether packets may start.
-    here, room : In(P)
-        Inputs with a packet that is due, outputs with room for one.
-    valid, broken, last : In(P)
-        Inputs with a flit, without the rest of their packet, with its last flit.
-    abouts : In(P)
-        What is known of the packets.
+    ports : In(port_states_signature(spec))
+        What it knows of the ports.
     start, fire, ending, bad : Out(1)
         A packet starts; a flit goes in; it ends the packet; the packet must not be used.
     busy, goes_on : Out(1)
         Whether a packet is under way in this cycle, in the next.
-    about : Out
+    descriptor : Out(descriptor_layout(spec))
         What is known of the packet that starts.
     longer : Out(P)
         Inputs whose packet has more flits than the one that ends.
 
     Timing
     ------
-    Latency : none.
-    Throughput : a flit per cycle.
+    Latency : none, a packet starts in the cycle in which all is there.
+    Throughput : a flit per cycle, and packet behind packet without a gap.
     Paths : all inputs to the outputs.
     Reset : forgets the packet.
+
+    Raises
+    ------
+    TypeError
+        ``spec`` is no specification.
     """
 
+    number: Signal
+    ports: PortStates
+    start: Signal
+    fire: Signal
+    ending: Signal
+    bad: Signal
+    busy: Signal
+    goes_on: Signal
+    descriptor: data.View
+    longer: Signal
+
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = spec
-        ports, flow = spec.ports, spec.ports.bit_length()
-        about = descriptor_layout(spec)
+        self.spec = check_spec("FlowSequencer", spec)
+        descriptor = descriptor_layout(spec)
         kind = "link" if spec.protocol.link else "bare"
-        self.unit_name = f"flow_sequencer_p{ports}_a{about.size}_{kind}"
+        self.unit_name = f"flow_sequencer_p{spec.ports}_a{descriptor.size}_{kind}"
+        strobes = ("start", "fire", "ending", "bad", "busy", "goes_on")
         super().__init__(
             {
-                "number": In(flow),
-                "takes": In(data.ArrayLayout(flow, ports)),
-                "gives": In(data.ArrayLayout(flow, ports)),
-                "may": In(1),
-                "here": In(ports),
-                "room": In(ports),
-                "valid": In(ports),
-                "broken": In(ports),
-                "last": In(ports),
-                "abouts": In(data.ArrayLayout(about.size, ports)),
-                "start": Out(1),
-                "fire": Out(1),
-                "ending": Out(1),
-                "bad": Out(1),
-                "busy": Out(1),
-                "goes_on": Out(1),
-                "about": Out(about.size),
-                "longer": Out(ports),
+                "number": In(spec.ports.bit_length()),
+                "ports": In(port_states_signature(spec)),
+                **dict.fromkeys(strobes, Out(1)),
+                "descriptor": Out(descriptor),
+                "longer": Out(spec.ports),
             }
         )
 
     def build(self, platform: object) -> Module:
         m = Module()
-        ports = self.spec.ports
+        of, ports = self.ports, self.spec.ports
         members, ends, stops = (Signal(ports, name=name) for name in ("members", "ends", "stops"))
         inside, cut = Signal(), Signal()
         m.d.comb += [
-            members.eq(Cat(one == self.number for one in self.takes)),
-            ends.eq(Cat(one == self.number for one in self.gives)),
+            members.eq(Cat(one == self.number for one in of.takes)),
+            ends.eq(Cat(one == self.number for one in of.gives)),
             self.start.eq(
-                self.may
+                of.may
                 & ~inside
                 & members.any()
-                & (self.here | ~members).all()
-                & (self.room | ~ends).all()
+                & (of.here | ~members).all()
+                & (of.room | ~ends).all()
             ),
-            self.fire.eq(self.start | (inside & (self.valid | self.broken | ~members).all())),
-            stops.eq(members & (self.last | self.broken)),
+            self.fire.eq(self.start | (inside & (of.valid | of.broken | ~members).all())),
+            stops.eq(members & (of.last | of.broken)),
             self.ending.eq(self.fire & stops.any()),
-            cut.eq((members & self.broken).any()),
+            cut.eq((members & of.broken).any()),
             # All inputs end together, or their packets are of unequal length.
             self.bad.eq(self.ending & (cut | (stops != members))),
             # One that a broken packet of another port has cut is not too long.
             self.longer.eq(Mux(self.ending & ~cut, members & ~stops, 0)),
             self.busy.eq(inside | self.start),
             self.goes_on.eq(self.busy & ~self.ending),
-            self.about.eq(one_hot_mux(first_of(members), list(self.abouts))),
+            self.descriptor.eq(one_hot_mux(first_of(members), list(of.descriptors))),
         ]
         m.d.sync += inside.eq(self.goes_on)
         return m

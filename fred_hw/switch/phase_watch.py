@@ -7,7 +7,9 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.gates.select import selected
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit
+from fred_hw.unit import Unit, check_spec
+
+from .scheduling import PhaseUpdate, phase_update_signature
 
 __all__ = ["PhaseWatch"]
 
@@ -24,41 +26,58 @@ class PhaseWatch(Unit):
 
     Members
     -------
-    number : In
+    number : In(phase)
         Of the phase; constant.
-    write, entry_used, entry_circuit, entry_takes, entry_gives : In
-        Change what is known of it.
-    waiting, heads, room : In
-        See ``Scheduler``.
-    used, circuit, takes : Out
+    update : In(phase_update_signature(spec))
+        Changes of phases, of which it takes those with its number.
+    waiting, room : In(ArrayLayout(3, P)), In(ArrayLayout(3, P))
+        Ports and circuits with a packet, and with room for one.
+    heads : In(ArrayLayout(ArrayLayout(phase, 3), P))
+        Phases of those packets.
+    used, circuit, takes : Out(1), Out(2), Out(P)
         Whether there is such a phase, its circuit, and the ports that it takes packets from.
-    there, free : Out(P)
+    there, free : Out(P), Out(P)
         Ports with a packet of it at the head of its circuit; ports with room for one.
-    complete, some : Out(1)
+    complete, some : Out(1), Out(1)
         Whether all of its inputs and outputs are such ports; whether one of its inputs is. A
         cycle old.
 
     Timing
     ------
-    Latency : 1 cycle to ``complete`` and ``some``.
+    Latency : 1 cycle to ``complete`` and ``some``, and from ``update`` to ``used``, ``circuit`` and
+        ``takes``.
     Throughput : every cycle.
     Paths : ``waiting`` and ``heads`` to ``there``, ``room`` to ``free``.
     Reset : forgets the phase.
+
+    Raises
+    ------
+    TypeError
+        ``spec`` is no specification.
     """
 
+    number: Signal
+    update: PhaseUpdate
+    waiting: data.View
+    room: data.View
+    heads: data.View
+    used: Signal
+    circuit: Signal
+    takes: Signal
+    there: Signal
+    free: Signal
+    complete: Signal
+    some: Signal
+
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = spec
+        self.spec = check_spec("PhaseWatch", spec)
         protocol, ports = spec.protocol, spec.ports
         phase = protocol.fields(ports)["phase"]
         self.unit_name = f"phase_watch_p{ports}_f{protocol.phases}"
         super().__init__(
             {
                 "number": In(phase),
-                "write": In(1),
-                "entry_used": In(1),
-                "entry_circuit": In(2),
-                "entry_takes": In(ports),
-                "entry_gives": In(ports),
+                "update": In(phase_update_signature(spec)),
                 "waiting": In(data.ArrayLayout(COUNT, ports)),
                 "room": In(data.ArrayLayout(COUNT, ports)),
                 "heads": In(data.ArrayLayout(data.ArrayLayout(phase, COUNT), ports)),
@@ -74,14 +93,14 @@ class PhaseWatch(Unit):
 
     def build(self, platform: object) -> Module:
         m = Module()
-        ports = self.spec.ports
+        ports, update = self.spec.ports, self.update
         gives = Signal(ports)
-        with m.If(self.write):
+        with m.If(update.write & (update.number == self.number)):
             m.d.sync += [
-                self.used.eq(self.entry_used),
-                self.circuit.eq(self.entry_circuit),
-                self.takes.eq(self.entry_takes),
-                gives.eq(self.entry_gives),
+                self.used.eq(update.used),
+                self.circuit.eq(update.circuit),
+                self.takes.eq(update.takes),
+                gives.eq(update.gives),
             ]
         for k in range(ports):
             waits = [self.waiting[k][c] & (self.heads[k][c] == self.number) for c in range(COUNT)]

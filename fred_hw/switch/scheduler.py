@@ -1,15 +1,26 @@
 """Scheduler: which phase the interconnect serves."""
 
+from collections.abc import Sequence
+
 from amaranth.hdl import Cat, Const, Module, Signal, Value
-from amaranth.lib import data
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from fred_hw.control.entry_port import entry_layout, number_bits
 from fred_hw.gates.select import one_hot_mux, round_robin
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, place
+from fred_hw.unit import Unit, check_spec, place
 
 from .phase_watch import PhaseWatch
+from .scheduling import (
+    PhaseUpdate,
+    PortHints,
+    Service,
+    phase_update_signature,
+    port_hints_signature,
+    service_signature,
+)
 
 __all__ = ["Scheduler"]
 
@@ -17,7 +28,7 @@ COUNT = len(DATA_CIRCUITS)
 
 
 class Scheduler(Unit):
-    """Choose the phase to serve: one that is ready, by urgency, those of a circuit in turns.
+    """Choose the phase to serve: one that is ready, by urgency, those of a circuit round robin.
 
     A flow is ready when every input in it has a packet at the head of the phase's circuit and
     every output has room for one, and a phase when a flow in it is. One in which all flows are is
@@ -34,25 +45,16 @@ class Scheduler(Unit):
 
     Members
     -------
-    waiting, room, reaches : In(3).array(P)
-        For each port and circuit: a packet waits; its output has room; the output that it is for
-        has, if it is of the default index.
-    heads : In(3 phases).array(P)
-        Phases of the packets that wait.
-    write, number, entry_used, entry_circuit, entry_takes, entry_gives : In
-        Change what is known of a phase.
-    used, circuits, takes : Out
-        For each phase whether there is one, its circuit, and the ports that it takes from.
-    probe, probe_inputs, probe_outputs : Out, In, In
-        Phase that is looked at, and a cycle later the flow of each port in it.
-    runs, stands, ran : In(1)
-        A packet goes on in the next cycle; none is under way or starts; one starts.
-    leaving : Out(1)
-        No packet may start.
-    load, load_phase : Out
+    ports : In(port_hints_signature(spec)).array(P)
+        What waits at each port, and what has room.
+    update : In(phase_update_signature(spec))
+        Changes of phases.
+    probe, probed : Out(number_bits(spec)), In(entry_layout(spec))
+        Phase that is looked at, and a cycle later its entry.
+    service : Out(service_signature(spec))
+        What is served, and how it goes.
+    load, load_phase : Out(1), Out(number_bits(spec))
         Read the entry of that phase, which is served from the next cycle on.
-    active, online, phase, circuit : Out
-        What is served.
     preempts : Out(1)
         High with ``load`` for a more urgent phase than one whose packets end in this cycle.
 
@@ -60,44 +62,37 @@ class Scheduler(Unit):
     ------
     Latency : 2 cycles from a packet that waits to its phase being served.
     Throughput : a phase per cycle.
-    Paths : ``runs`` and ``stands`` to ``load``.
+    Paths : ``service.runs`` and ``service.stands`` to ``load`` and ``preempts``.
     Reset : forgets all phases.
+
+    Raises
+    ------
+    TypeError
+        ``spec`` is no specification.
     """
 
+    ports: list[PortHints]
+    update: PhaseUpdate
+    probe: Signal
+    probed: data.View
+    service: Service
+    load: Signal
+    load_phase: Signal
+    preempts: Signal
+
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = spec
-        protocol, ports = spec.protocol, spec.ports
-        fields = protocol.fields(ports)
-        number, flow = max(1, (protocol.phases - 1).bit_length()), ports.bit_length()
-        self.unit_name = f"scheduler_p{ports}_f{protocol.phases}"
+        self.spec = check_spec("Scheduler", spec)
+        self.unit_name = f"scheduler_p{spec.ports}_f{spec.protocol.phases}"
+        number = number_bits(spec)
         super().__init__(
             {
-                "waiting": In(COUNT).array(ports),
-                "room": In(COUNT).array(ports),
-                "reaches": In(COUNT).array(ports),
-                "heads": In(data.ArrayLayout(fields["phase"], COUNT)).array(ports),
-                "write": In(1),
-                "number": In(number),
-                "entry_used": In(1),
-                "entry_circuit": In(2),
-                "entry_takes": In(ports),
-                "entry_gives": In(ports),
-                "used": Out(protocol.phases),
-                "circuits": Out(data.ArrayLayout(2, protocol.phases)),
-                "takes": Out(data.ArrayLayout(ports, protocol.phases)),
+                "ports": In(port_hints_signature(spec)).array(spec.ports),
+                "update": In(phase_update_signature(spec)),
                 "probe": Out(number),
-                "probe_inputs": In(data.ArrayLayout(flow, ports)),
-                "probe_outputs": In(data.ArrayLayout(flow, ports)),
-                "runs": In(1),
-                "stands": In(1),
-                "ran": In(1),
-                "leaving": Out(1),
+                "probed": In(entry_layout(spec)),
+                "service": Out(service_signature(spec)),
                 "load": Out(1),
                 "load_phase": Out(number),
-                "active": Out(1),
-                "online": Out(1),
-                "phase": Out(fields["phase"]),
-                "circuit": Out(2),
                 "preempts": Out(1),
             }
         )
@@ -107,7 +102,10 @@ class Scheduler(Unit):
         phases = self.spec.protocol.phases
         count = phases + COUNT  # and the default index once for each circuit
         served = Signal(count)  # one-hot
-        ready, circuits = self._candidates(m, served)
+        watches = self._watches(m)
+        partly = self._probe(m, watches, served)
+        ready = Cat(Cat(watch.complete for watch in watches) | partly, self._unicasts(m))
+        circuits = [*(watch.circuit for watch in watches), *(Const(c, 2) for c in range(COUNT))]
         urgency = [Signal(count, name=f"ready_{name}") for name in DATA_CIRCUITS]
         for circuit, own in enumerate(urgency):
             mine = Cat(other == circuit for other in circuits)
@@ -118,103 +116,91 @@ class Scheduler(Unit):
                 m.d.comb += pool.eq(own)
         recent = Signal(count)
         chosen = round_robin(m, "turn", pool, recent)
-        urgent, equal, done = Signal(), Signal(), Signal()
-        for circuit in range(COUNT):
-            above = [own.any() for own in urgency[:circuit]]
-            with m.If(self.circuit == circuit):
-                m.d.comb += [urgent.eq(Cat(above).any()), equal.eq(urgency[circuit].any())]
-        m.d.comb += [
-            self.leaving.eq(self.active & (urgent | (equal & done))),
-            self.load.eq(pool.any() & (~self.active | self.stands | (self.leaving & ~self.runs))),
-            self.preempts.eq(self.load & self.leaving & urgent & ~self.stands),
-            self.load_phase.eq(
-                one_hot_mux(
-                    chosen,
-                    [Const(k if k < phases else 0, len(self.load_phase)) for k in range(count)],
-                )
-            ),
-        ]
-        m.d.sync += done.eq(done | self.ran)
-        online = chosen[phases:].any()
+        self._leave(m, urgency, pool)
+        m.d.comb += self.load_phase.eq(
+            one_hot_mux(chosen, [Const(k if k < phases else 0) for k in range(count)])
+        )
+        service, update = self.service, self.update
         with m.If(self.load):
             m.d.sync += [
-                self.active.eq(1),
-                self.online.eq(online),
-                self.circuit.eq(one_hot_mux(chosen, circuits)),
-                self.phase.eq(
-                    one_hot_mux(
-                        chosen, [Const(min(k, phases), len(self.phase)) for k in range(count)]
-                    )
+                service.active.eq(1),
+                service.online.eq(chosen[phases:].any()),
+                service.circuit.eq(one_hot_mux(chosen, circuits)),
+                service.phase.eq(
+                    one_hot_mux(chosen, [Const(min(k, phases)) for k in range(count)])
                 ),
                 served.eq(chosen),
                 recent.eq(chosen),
-                done.eq(0),
             ]
-        with m.Elif(self.write & (self.number == self.phase) & ~self.online):
+        with m.Elif(update.write & (update.number == service.phase) & ~service.online):
             # What is served was read before it changed.
-            m.d.sync += [self.active.eq(0), served.eq(0)]
+            m.d.sync += [service.active.eq(0), served.eq(0)]
         return m
 
-    def _candidates(self, m: Module, served: Value) -> tuple[Value, list[Value]]:
-        """Return what is ready, a cycle old, and the circuits."""
+    def _leave(self, m: Module, urgency: Sequence[Value], pool: Value) -> None:
+        """Say when what is served gives way, and when another phase takes its place."""
+        service = self.service
+        urgent, equal, done = Signal(), Signal(), Signal()
+        for circuit, own in enumerate(urgency):
+            above = [other.any() for other in urgency[:circuit]]
+            with m.If(service.circuit == circuit):
+                m.d.comb += [urgent.eq(Cat(above).any()), equal.eq(own.any())]
+        m.d.comb += [
+            service.leaving.eq(service.active & (urgent | (equal & done))),
+            self.load.eq(
+                pool.any() & (~service.active | service.stands | (service.leaving & ~service.runs))
+            ),
+            self.preempts.eq(self.load & service.leaving & urgent & ~service.stands),
+        ]
+        m.d.sync += done.eq((done | service.ran) & ~self.load)
+
+    def _watches(self, m: Module) -> list[PhaseWatch]:
+        """Watch each phase, and tell ports which ones take packets from them."""
         phases = self.spec.protocol.phases
-        complete, some = Signal(phases), Signal(phases)
-        circuits: list[Value] = []
-        theres, rooms = [], []
-        for phase in range(phases):
-            watch = place(m, f"phase_{phase}", PhaseWatch(spec=self.spec))
+        watches = [place(m, f"phase_{n}", PhaseWatch(spec=self.spec)) for n in range(phases)]
+        for number, watch in enumerate(watches):
+            wiring.connect(m, wiring.flipped(self.update), watch.update)
             m.d.comb += [
-                watch.number.eq(phase),
-                watch.write.eq(self.write & (self.number == phase)),
-                *(
-                    getattr(watch, f"entry_{name}").eq(getattr(self, f"entry_{name}"))
-                    for name in ("used", "circuit", "takes", "gives")
-                ),
-                watch.waiting.eq(Cat(self.waiting)),
-                watch.room.eq(Cat(self.room)),
-                watch.heads.eq(Cat(head.as_value() for head in self.heads)),
-                self.used[phase].eq(watch.used),
-                self.circuits[phase].eq(watch.circuit),
-                self.takes[phase].eq(watch.takes),
-                complete[phase].eq(watch.complete),
-                some[phase].eq(watch.some),
+                watch.number.eq(number),
+                watch.waiting.eq(Cat(port.waiting for port in self.ports)),
+                watch.room.eq(Cat(port.room for port in self.ports)),
+                watch.heads.eq(Cat(port.phases for port in self.ports)),
             ]
-            circuits.append(watch.circuit)
-            theres.append(watch.there)
-            rooms.append(watch.free)
-        online = Signal(COUNT)
+        for k, port in enumerate(self.ports):
+            for circuit in range(COUNT):
+                m.d.comb += port.serves[circuit].eq(
+                    Cat(w.used & w.takes[k] & (w.circuit == circuit) for w in watches)
+                )
+        return watches
+
+    def _unicasts(self, m: Module) -> Signal:
+        """Return for each circuit whether a packet of the default index is ready, a cycle old."""
+        ready = Signal(COUNT, name="online_ready")
         for c in range(COUNT):
             packets = Cat(
-                w[c] & (head[c] == phases) & reaches[c]
-                for w, head, reaches in zip(self.waiting, self.heads, self.reaches, strict=True)
+                port.waiting[c] & (port.phases[c] == self.spec.protocol.online) & port.reaches[c]
+                for port in self.ports
             )
-            m.d.sync += online[c].eq(packets.any())
-            circuits.append(Const(c, 2))
-        partly = self._probe(m, some, served, theres, rooms)
-        return Cat(complete | partly, online), circuits
+            m.d.sync += ready[c].eq(packets.any())
+        return ready
 
-    def _probe(
-        self,
-        m: Module,
-        some: Value,
-        served: Value,
-        theres: list[Value],
-        rooms: list[Value],
-    ) -> Signal:
+    def _probe(self, m: Module, watches: Sequence[PhaseWatch], served: Value) -> Signal:
         """Look at phases that have some packet; return which were seen to have a ready flow."""
         phases, ports = self.spec.protocol.phases, self.spec.ports
         looked, recent = Signal(phases), Signal(phases)
-        m.d.comb += looked.eq(some & ~served[:phases])
+        m.d.comb += looked.eq(Cat(watch.some for watch in watches) & ~served[:phases])
         chosen = round_robin(m, "probe", looked, recent)
-        numbers = [Const(k, len(self.probe)) for k in range(phases)]
-        m.d.comb += self.probe.eq(one_hot_mux(chosen, numbers))
+        m.d.comb += self.probe.eq(one_hot_mux(chosen, [Const(k) for k in range(phases)]))
         m.d.sync += recent.eq(chosen)
         there, room, found = Signal(ports), Signal(ports), Signal()
-        m.d.comb += [there.eq(one_hot_mux(recent, theres)), room.eq(one_hot_mux(recent, rooms))]
+        m.d.comb += [
+            there.eq(one_hot_mux(recent, [watch.there for watch in watches])),
+            room.eq(one_hot_mux(recent, [watch.free for watch in watches])),
+        ]
         ready = []
         for flow in range(1, ports + 1):
-            members = Cat(own == flow for own in self.probe_inputs)
-            ends = Cat(own == flow for own in self.probe_outputs)
+            members = Cat(own == flow for own in self.probed.inputs)
+            ends = Cat(own == flow for own in self.probed.outputs)
             ready.append(members.any() & (there | ~members).all() & (room | ~ends).all())
         m.d.comb += found.eq(Cat(ready).any())
         partly = Signal(phases)

@@ -1,17 +1,18 @@
 """The whole switch: a core with AXI4-Stream ports and registers on AXI4-Lite."""
 
 from amaranth.hdl import Cat, Module, Value
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Member, Out
 
-from fred_hw.control.axi_lite import PREFIX, axi_lite_members
-from fred_hw.control.switch_map import PORT_CAUSES, switch_map
+from fred_hw.control.axi_lite import axi_lite_members, pass_axi_lite
+from fred_hw.control.switch_map import switch_map
 from fred_hw.control.unit import ControlUnit
 from fred_hw.link.packet_stream import PACKET_FIELDS
 from fred_hw.protocol import CRC_BITS, HEADER_BITS
 from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, place
+from fred_hw.unit import Unit, check_spec, place
 
-from .core import SwitchCore, errors
+from .core import SwitchCore
 
 __all__ = ["Switch", "added_cycles", "user_bits"]
 
@@ -59,7 +60,7 @@ class Switch(Unit):
     """
 
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = spec
+        self.spec = check_spec("Switch", spec)
         self.unit_name = f"{spec.name}_switch_{spec.protocol.suffix}"
         members: dict[str, Member] = {}
         for k in range(spec.ports):
@@ -80,35 +81,15 @@ class Switch(Unit):
         control = place(m, "control", ControlUnit(spec=self.spec))
         for k in range(self.spec.ports):
             self._connect(m, core, k)
-        for path, member, value in control.signature.flatten(control):
-            name = str(path[0])
-            if name.startswith(PREFIX):
-                mine = getattr(self, name)
-                m.d.comb += value.eq(mine) if member.flow == In else mine.eq(value)
+        pass_axi_lite(m, self, control)
+        wiring.connect(m, control.table, core.table)
+        wiring.connect(m, core.counts, control.counts)
+        wiring.connect(m, core.errors, control.errors)
         m.d.comb += [
             self.irq.eq(control.irq),
-            *(
-                getattr(core, name).eq(getattr(control, name))
-                for name in ("write", "number", "entry")
-            ),
-            *(
-                getattr(control, name).eq(getattr(core, name))
-                for name in (
-                    *("done", "accepted", "stored", "active"),
-                    *("starts", "preempts", "reconfigures", "dropped"),
-                )
-            ),
-            *(
-                getattr(control, f"error_{cause}").eq(getattr(core, f"error_{cause}"))
-                for cause in PORT_CAUSES
-                if cause in errors(self.spec)
-            ),
+            control.active.eq(core.active),
             control.active_phase.eq(core.phase),
-            control.flits_in.eq(core.came),
-            control.flits_out.eq(core.given),
         ]
-        if self.spec.protocol.link:
-            m.d.comb += control.gone_back.eq(core.gone_back)
         return m
 
     def _connect(self, m: Module, core: SwitchCore, k: int) -> None:

@@ -13,13 +13,11 @@ from fred_hw.control.registers import Word
 from fred_hw.control.switch_map import (
     CAUSES,
     COMMANDS,
-    COUNTERS,
     PORT_CAUSES,
-    PORT_COUNTERS,
     switch_map,
 )
 from fred_hw.spec import SwitchSpec
-from testbench.benches.agents.control import ERRORS, STROBES, Bench, Events
+from testbench.benches.agents.control import COUNTED, ERRORS, Bench, Events
 
 SPEC = SwitchSpec.model_validate_json(os.environ["FRED_SPEC"])
 REGISTERS = switch_map(SPEC)
@@ -271,7 +269,7 @@ async def errors_of_all_ports_are_counted(dut: Any, share: float) -> None:
         events = Events(bench)
         await events.give(50, ERRORS, share)
         for cause in PORT_CAUSES:
-            bench.errors[cause] = sum(events.counts[f"error_{cause}"])
+            bench.errors[cause] = sum(events.counts[f"errors__{cause}"])
         await bench.check_errors()
         found = await bench.access.errors()
         assert found.first == (FirstError(*events.first) if events.first else None)
@@ -289,9 +287,9 @@ async def each_error_has_its_bit_and_its_interrupt(dut: Any) -> None:
             await bench.access.write("IRQ_ENABLE", enabled)
             assert int(dut.irq.value) == 0
             port = bench.rng.randrange(PORTS)
-            dut[f"error_{cause}"].value = 1 << port
+            dut[f"errors__{cause}"].value = 1 << port
             await RisingEdge(dut.clk)
-            dut[f"error_{cause}"].value = 0
+            dut[f"errors__{cause}"].value = 0
             await bench.cycles(3)
             assert int(dut.irq.value) == (enabled == 1 << place)
             assert await bench.access.read("ERROR") == 1 << place
@@ -310,7 +308,7 @@ async def each_error_has_its_bit_and_its_interrupt(dut: Any) -> None:
 @cocotb.parametrize(share=[0.1, 1.0])
 async def counters_count_unless_frozen(dut: Any, share: float) -> None:
     bench = await started(dut, 0.2)
-    names = (*STROBES, *PORT_COUNTERS)
+    names = COUNTED
     want = {name: [0] * len(dut[name]) for name in names}
     for frozen in (False, True, False):
         await bench.access.freeze_counters(frozen)
@@ -321,7 +319,7 @@ async def counters_count_unless_frozen(dut: Any, share: float) -> None:
                 pairs = zip(want[name], events.counts[name], strict=True)
                 want[name] = [one + other for one, other in pairs]
         await check_counters(bench, want)
-    assert max(want["flits_in"]) > 10
+    assert max(want["counts__flits_in"]) > 10
     await bench.access.clear_counters()
     await check_counters(bench, {name: [0] * len(dut[name]) for name in names})
     await bench.check_errors()
@@ -330,10 +328,9 @@ async def counters_count_unless_frozen(dut: Any, share: float) -> None:
 async def check_counters(bench: Bench, want: dict[str, list[int]]) -> None:
     """Compare all counters but CYCLES."""
     found = await bench.access.counters()
-    single = dict(zip(list(COUNTERS)[1:], STROBES, strict=True))
     for name, counts in found.items():
         if name != "cycles":
-            assert list(counts) == want[single.get(name, name)], name
+            assert list(counts) == want[f"counts__{name}"], name
 
 
 @test
@@ -372,9 +369,9 @@ async def reset_forgets_what_is_under_way(dut: Any) -> None:
     await bench.access.write("PHASE", 0)
     await bench.access.write("COMMAND", 1)
     await bench.cycles(2)
-    assert int(dut.irq.value) == 1 and int(dut.write.value) == 1
+    assert int(dut.irq.value) == 1 and int(dut.table__write.value) == 1
     dut.rst.value = 1
     await bench.cycles(2)
     await FallingEdge(dut.clk)
-    assert int(dut.irq.value) == 0 and int(dut.write.value) == 0
+    assert int(dut.irq.value) == 0 and int(dut.table__write.value) == 0
     assert int(dut.s_axil_bvalid.value) == 0 and int(dut.s_axil_rvalid.value) == 0

@@ -52,7 +52,7 @@ class Bench:
         dut = self.dut
         dut.rst.value = 1
         for name in ("write", "number", "entry"):
-            dut[name].value = 0
+            dut[f"table__{name}"].value = 0
         for port in range(SPEC.ports):
             for name in ("valid", "data", "last", "phase", "circuit", "peer"):
                 dut[f"i__{port}__{name}"].value = 0
@@ -71,13 +71,13 @@ class Bench:
 
     async def write_word(self, number: int, word: int) -> bool:
         """Write an entry; return whether it was accepted."""
-        self.dut.write.value = 1
-        self.dut.number.value = number
-        self.dut.entry.value = word
+        self.dut.table__write.value = 1
+        self.dut.table__number.value = number
+        self.dut.table__entry.value = word
         for _ in range(10 * LATENCY + 100):
             await self.step()
             if self.written is not None:
-                self.dut.write.value = 0
+                self.dut.table__write.value = 0
                 return self.written
         raise AssertionError("the entry was not dealt with")
 
@@ -117,7 +117,7 @@ class Bench:
             sink = port not in self.held_sinks and self.rng.random() >= self.stall
             dut[f"o__{port}__ready"].value = int(sink)
         await FallingEdge(dut.clk)
-        self.written = bool(dut.accepted.value) if int(dut.done.value) else None
+        self.written = bool(dut.table__accepted.value) if int(dut.table__done.value) else None
         taken = [
             port
             for port in range(SPEC.ports)
@@ -395,7 +395,7 @@ async def refused(bench: Bench, error: str, flits: Sequence[tuple[int, ...]]) ->
     told = 0
     for _ in range(4 * len(flits) + 20):
         await bench.step()
-        told += int(dut[f"error_{error}"].value) & 1
+        told += int(dut[f"errors__{error}"].value) & 1
     assert told == 1 and not bench.queues[0], f"{error} was told {told} times"
     for phase in table[:3]:
         await bench.write(phase)

@@ -52,7 +52,7 @@ async def lone_flit_takes_the_latency_that_is_stated(dut: Any) -> None:
     for phase in phases:
         source, target = phase.flows[0].inputs[-1], phase.flows[0].outputs[0]
         bench.probe(
-            head=dut.core[f"input_{source}"].waiting,
+            head=dut.core[f"input_{source}"].head__waiting,
             load=dut.core.scheduler.load,
             enters=into(bench, source),
             leaves=dut.core["interconnect"][f"o__{target}__valid"],
@@ -160,7 +160,7 @@ async def urgent_packet_waits_for_the_end_of_one_packet_at_most(dut: Any) -> Non
     bench, rng = await started(dut, 0.0, [patient, urgent])
     found: dict[int, tuple[int, int]] = {}
     for wait in range(4 * MOST):
-        waiting = dut.core[f"input_{PORTS - 1}"].waiting
+        waiting = dut.core[f"input_{PORTS - 1}"].head__waiting
         bench.probe(head=waiting, patient=into(bench, 0), urgent=into(bench, PORTS - 1))
         bench.play(turns_of(rng, patient, 5, MOST))
         await bench.cycles(4 + wait)

@@ -10,7 +10,6 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.gates.select import selected
 from fred_hw.link.credits import Credits, credit_signature
 from fred_hw.link.deframer import Deframer
-from fred_hw.link.descriptor import descriptor_layout, key_bits
 from fred_hw.link.flit import LinkFlit, link_flit_signature
 from fred_hw.link.message import Message, message_signature
 from fred_hw.link.packet_stream import PacketStream, packet_signature
@@ -20,6 +19,7 @@ from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, place
 
 from .circuit_queue import CircuitQueue
+from .signatures import Due, Event, Head, due_signature, event_signature, head_signature
 
 __all__ = ["InputPort"]
 
@@ -42,24 +42,15 @@ class InputPort(Unit):
         Whether packets are looked at.
     serves : In(ArrayLayout(phases, 3))
         For each circuit the phases that take packets from this port.
-    waiting, descriptor : Out(3), Out(ArrayLayout(descriptor_layout(spec), 3))
-        For each circuit whether a packet may start, and what is known of it.
-    circuit : In(2)
-        Circuit that is served.
-    start, take, finish : In(1)
-        Start its packet, take a flit of it, end it; see ``CircuitQueue``.
-    valid, broken, last, word : Out(1), Out(1), Out(1), Out(data_width)
-        The flit at its head; ``broken`` with the link layer.
+    head : Out(head_signature(spec))
+        Packets that may start, and what becomes of one.
     credit, message : Out(credit_signature(spec)), Out(message_signature(spec))
         With the link layer: see ``Deframer``.
-    key, due : In(key_bits(spec)), Out(sequence)
-        With the link layer, as all that follows up to the next line: the number that is due of a
-        flow.
-    write, number : In(1), In(sequence)
-        Write that number; no packet may start in this cycle.
-    late, early, event_key, event_taken : Out(1), Out(1), Out(key_bits(spec)), In(1)
-        High until ``event_taken``: a packet of a flow was thrown away that was due before, or is
-        due later. One such event in ``patience_cycles``, and none so long after ``write``.
+    due : Out(due_signature(spec))
+        With the link layer: numbers of the packets that are due.
+    event : Out(event_signature(spec))
+        With the link layer: a packet of a flow was thrown away that was due before, or is due
+        later. One such event in ``patience_cycles``, and none so long after ``due.write``.
     came, dropped, unknown, length, kind : Out(1)
         High for a cycle per flit taken and dropped, and for errors.
     overflow, stuck : Out(1)
@@ -77,26 +68,11 @@ class InputPort(Unit):
     i: LinkFlit | PacketStream
     enable: Signal
     serves: data.View
-    waiting: Signal
-    descriptor: data.View
-    circuit: Signal
-    start: Signal
-    take: Signal
-    finish: Signal
-    valid: Signal
-    broken: Signal
-    last: Signal
-    word: Signal
+    head: Head
     credit: Credits
     message: Message
-    key: Signal
-    due: Signal
-    write: Signal
-    number: Signal
-    late: Signal
-    early: Signal
-    event_key: Signal
-    event_taken: Signal
+    due: Due
+    event: Event
     came: Signal
     dropped: Signal
     unknown: Signal
@@ -111,30 +87,17 @@ class InputPort(Unit):
         members: dict[str, Any] = {
             "enable": In(1),
             "serves": In(data.ArrayLayout(spec.protocol.phases, COUNT)),
-            "waiting": Out(COUNT),
-            "descriptor": Out(data.ArrayLayout(descriptor_layout(spec), COUNT)),
-            "circuit": In(2),
-            "start": In(1),
-            "take": In(1),
-            "finish": In(1),
-            "valid": Out(1),
-            "last": Out(1),
-            "word": Out(spec.data_width),
+            "head": Out(head_signature(spec)),
             **{name: Out(1) for name in ("came", "dropped", "unknown", "length", "kind")},
         }
         if spec.protocol.link:
-            sequence, key = spec.protocol.fields(spec.ports)["sequence"], key_bits(spec)
             members |= {
                 "i": In(link_flit_signature(spec)),
                 "credit": Out(credit_signature(spec)),
                 "message": Out(message_signature(spec)),
-                "key": In(key),
-                "due": Out(sequence),
-                "write": In(1),
-                "number": In(sequence),
-                "event_key": Out(key),
-                "event_taken": In(1),
-                **{name: Out(1) for name in ("late", "early", "broken", "overflow", "stuck")},
+                "due": Out(due_signature(spec)),
+                "event": Out(event_signature(spec)),
+                **{name: Out(1) for name in ("overflow", "stuck")},
             }
         else:
             members["i"] = In(packet_signature(spec))
@@ -146,19 +109,19 @@ class InputPort(Unit):
             place(m, f"circuit_{name}", CircuitQueue(spec=self.spec)) for name in DATA_CIRCUITS
         ]
         for number, queue in enumerate(queues):
-            mine = self.circuit == number
+            mine = self.head.circuit == number
             m.d.comb += [
                 queue.enable.eq(self.enable),
                 queue.serves.eq(self.serves[number]),
-                queue.start.eq(self.start & mine),
-                queue.take.eq(self.take & mine),
-                queue.finish.eq(self.finish & mine),
-                self.waiting[number].eq(queue.waiting),
-                self.descriptor[number].eq(queue.descriptor),
+                queue.start.eq(self.head.start & mine),
+                queue.take.eq(self.head.take & mine),
+                queue.finish.eq(self.head.finish & mine),
+                self.head.waiting[number].eq(queue.waiting),
+                self.head.descriptor[number].eq(queue.descriptor),
             ]
         for name in ("valid", "last", "word"):
             values = [getattr(queue, name) for queue in queues]
-            m.d.comb += getattr(self, name).eq(selected(self.circuit, values))
+            m.d.comb += getattr(self.head, name).eq(selected(self.head.circuit, values))
         m.d.comb += self.unknown.eq(Cat(queue.unknown for queue in queues).any())
         if self.spec.protocol.link:
             self._receive(m, queues)
@@ -183,48 +146,49 @@ class InputPort(Unit):
             self.kind.eq(deframer.kind_error),
             self.length.eq(deframer.length_error),
             self.stuck.eq(Cat(queue.stuck for queue in queues).any()),
-            self.broken.eq(selected(self.circuit, [queue.broken for queue in queues])),
+            self.head.broken.eq(selected(self.head.circuit, [queue.broken for queue in queues])),
         ]
 
     def _number(self, m: Module, queues: list[CircuitQueue]) -> None:
         """Keep the number that is due of each flow."""
-        flows = self.spec.protocol.phases + self.spec.ports
-        memory = m.submodules.due = Memory(shape=len(self.due), depth=flows, init=[])
+        due, flows = self.due, self.spec.protocol.phases + self.spec.ports
+        memory = m.submodules.due = Memory(shape=len(due.due), depth=flows, init=[])
         write = memory.write_port()
         for queue in queues:
             read = memory.read_port(domain="comb")
             m.d.comb += [read.addr.eq(queue.key), queue.due.eq(read.data)]
         read = memory.read_port(domain="comb")
-        m.d.comb += [read.addr.eq(self.key), self.due.eq(read.data), write.en.eq(self.start)]
+        m.d.comb += [read.addr.eq(due.key), due.due.eq(read.data), write.en.eq(self.head.start)]
         # A packet that starts makes the one behind it due.
         keys = [queue.key for queue in queues]
         numbers = [queue.descriptor.sequence for queue in queues]
         m.d.comb += [
-            write.addr.eq(selected(self.circuit, keys)),
-            write.data.eq(selected(self.circuit, numbers) + 1),
+            write.addr.eq(selected(self.head.circuit, keys)),
+            write.data.eq(selected(self.head.circuit, numbers) + 1),
         ]
-        with m.If(self.write):
-            m.d.comb += [write.en.eq(1), write.addr.eq(self.key), write.data.eq(self.number)]
+        with m.If(due.write):
+            m.d.comb += [write.en.eq(1), write.addr.eq(due.key), write.data.eq(due.number)]
 
     def _events(self, m: Module, queues: list[CircuitQueue]) -> None:
         """Say where packets come that are not due."""
         patience = self.spec.protocol.patience_cycles
         pause, keys = Signal(range(patience + 1)), [queue.key for queue in queues]
+        event = self.event
         late = Cat(queue.late for queue in queues)
         early = Cat(queue.early for queue in queues)
         with m.If(pause != 0):
             m.d.sync += pause.eq(pause - 1)
         with m.Elif((late | early).any()):
-            m.d.sync += [pause.eq(patience), self.late.eq(late.any())]
-            m.d.sync += self.early.eq(~late.any())
+            m.d.sync += [pause.eq(patience), event.late.eq(late.any())]
+            m.d.sync += event.early.eq(~late.any())
             for here, key in zip(late | Mux(late.any(), 0, early), keys, strict=True):
                 with m.If(here):
-                    m.d.sync += self.event_key.eq(key)
-        with m.If(self.event_taken):
-            m.d.sync += [self.late.eq(0), self.early.eq(0)]
-        with m.If(self.write):
+                    m.d.sync += event.key.eq(key)
+        with m.If(event.taken):
+            m.d.sync += [event.late.eq(0), event.early.eq(0)]
+        with m.If(self.due.write):
             # The source is told at the same time; what is on its way is late or early all the same.
-            m.d.sync += [pause.eq(patience), self.late.eq(0), self.early.eq(0)]
+            m.d.sync += [pause.eq(patience), event.late.eq(0), event.early.eq(0)]
 
     def _accept(self, m: Module, queues: list[CircuitQueue]) -> None:
         """Give flits to the queue of their circuit, no more of a packet than fit."""

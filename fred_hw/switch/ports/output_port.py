@@ -21,6 +21,8 @@ from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, place
 
+from .signatures import Injection, injection_signature
+
 __all__ = ["OutputPort"]
 
 COUNT = len(DATA_CIRCUITS)
@@ -38,19 +40,11 @@ class OutputPort(Unit):
 
     Members
     -------
-    room : Out(3)
-        For each circuit whether a largest packet may start: there is room here beside all that
-        was promised and, with the link layer, in the next receiver.
-    start : In(1)
-        Promise that to a packet; high for one cycle, with its first flit or before it.
-    fire, last : In(1)
-        A flit for this port enters the interconnect; it ends its packet.
-    bad : In(1)
-        With the link layer: the packet that ends must not be used.
-    circuit, descriptor : In(2), In(descriptor_layout(spec))
-        What the packet is, with ``start``; the circuit stays until it ends.
+    injection : In(injection_signature(spec))
+        What goes into the interconnect for this port. There is ``room`` for a packet if there is
+        room here beside all that was promised and, with the link layer, in the next receiver.
     i : In(flit_signature(data_width))
-        What the interconnect gives this port, ``latency`` cycles after ``fire``.
+        What the interconnect gives this port, ``latency`` cycles after ``injection.fire``.
     o : Out(framed_signature(spec)), or Out(packet_signature(spec)) without the link layer
         Flits to outside.
     message : In(message_stream(spec))
@@ -69,13 +63,7 @@ class OutputPort(Unit):
     Reset : forgets all packets and promises.
     """
 
-    room: Signal
-    start: Signal
-    fire: Signal
-    last: Signal
-    bad: Signal
-    circuit: Signal
-    descriptor: data.View
+    injection: Injection
     i: Flit
     o: stream.Interface | PacketStream
     message: stream.Interface
@@ -89,18 +77,12 @@ class OutputPort(Unit):
             f"output_port_w{spec.data_width}_p{spec.ports}_l{latency}_{spec.protocol.suffix}"
         )
         members: dict[str, Any] = {
-            "room": Out(COUNT),
-            "start": In(1),
-            "fire": In(1),
-            "last": In(1),
-            "circuit": In(2),
-            "descriptor": In(descriptor_layout(spec)),
+            "injection": In(injection_signature(spec)),
             "i": In(flit_signature(spec.data_width)),
             "given": Out(1),
         }
         if spec.protocol.link:
             members |= {
-                "bad": In(1),
                 "o": Out(framed_signature(spec)),
                 "message": In(message_stream(spec)),
                 "credit": In(credit_signature(spec)),
@@ -121,17 +103,17 @@ class OutputPort(Unit):
         frame = Signal(frame_layout(self.spec))
         descriptor = Signal(descriptor_layout(self.spec), reset_less=True)
         m.d.comb += [
-            frame.last.eq(self.last),
-            frame.circuit.eq(self.circuit),
-            frame.descriptor.eq(Mux(self.start, self.descriptor, descriptor)),
+            frame.last.eq(self.injection.last),
+            frame.circuit.eq(self.injection.circuit),
+            frame.descriptor.eq(Mux(self.injection.start, self.injection.descriptor, descriptor)),
         ]
-        with m.If(self.start):
-            m.d.sync += descriptor.eq(self.descriptor)
+        with m.If(self.injection.start):
+            m.d.sync += descriptor.eq(self.injection.descriptor)
         if self.spec.protocol.link:
-            m.d.comb += [frame.bad.eq(self.bad), frame.index.eq(index)]
+            m.d.comb += [frame.bad.eq(self.injection.bad), frame.index.eq(index)]
             self._send(m, room, frame)
         else:
-            m.d.comb += self.room.eq(room.replicate(COUNT))
+            m.d.comb += self.injection.room.eq(room.replicate(COUNT))
             self._queue(m, *self._carried(m, frame))
         return m
 
@@ -141,19 +123,19 @@ class OutputPort(Unit):
         promised, room = Signal(range(self.depth + 1)), Signal()
         spare = Signal(range(largest + 1))
         m.d.comb += room.eq(promised <= self.depth - largest)
-        with m.If(self.fire):
+        with m.If(self.injection.fire):
             m.d.sync += index.eq(index + 1)
-            with m.If(self.last):
+            with m.If(self.injection.last):
                 # A short packet gives back the room that it did not take.
                 m.d.sync += index.eq(0)
                 m.d.comb += spare.eq(largest - 1 - index)
-        taken = self.start.replicate(len(promised)) & largest
+        taken = self.injection.start.replicate(len(promised)) & largest
         m.d.sync += promised.eq(promised + taken - spare - self.given)
         return room
 
     def _carried(self, m: Module, frame: Any) -> tuple[Value, Any]:
         """Return whether a flit leaves the interconnect, and what was known when it entered."""
-        fire: Value = self.fire
+        fire: Value = self.injection.fire
         for cycle in range(self.latency):
             valid = Signal(name=f"expected_q{cycle + 1}")
             register = Signal(frame_layout(self.spec), name=f"frame_q{cycle + 1}", reset_less=True)
@@ -181,8 +163,13 @@ class OutputPort(Unit):
         sender = place(m, "sender", Sender(spec=self.spec, depth=self.depth))
         m.d.comb += [
             frame.ticket.eq(sender.ticket),
-            self.room.eq(sender.room & room.replicate(COUNT)),
-            sender.start.eq(Cat(self.start & (self.circuit == number) for number in range(COUNT))),
+            self.injection.room.eq(sender.room & room.replicate(COUNT)),
+            sender.start.eq(
+                Cat(
+                    self.injection.start & (self.injection.circuit == number)
+                    for number in range(COUNT)
+                )
+            ),
             self.given.eq(sender.gone),
         ]
         expected, known = self._carried(m, frame)

@@ -12,17 +12,16 @@ from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
 
 from fred_hw.control.access import AsyncAccess
 from fred_hw.control.phase_entry import entry_bits
-from fred_hw.control.switch_map import CAUSES, PORT_CAUSES, PORT_COUNTERS, switch_map
+from fred_hw.control.switch_map import CAUSES, COUNTERS, PORT_CAUSES, PORT_COUNTERS, switch_map
 from fred_hw.spec import SwitchSpec
 
-__all__ = ["ERRORS", "STROBES", "Bench", "Core", "Events"]
+__all__ = ["COUNTED", "ERRORS", "Bench", "Core", "Events"]
 
 # cocotbext-axi 0.1.28 calls what cocotb 2 deprecates; the bench's own warnings stay errors.
 warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"cocotbext\.axi\.")
 
-ERRORS = tuple(f"error_{cause}" for cause in PORT_CAUSES)
-STROBES = ("starts", "preempts", "reconfigures")
-_INPUTS = (*ERRORS, *STROBES, *PORT_COUNTERS)
+ERRORS = tuple(f"errors__{cause}" for cause in PORT_CAUSES)
+COUNTED = tuple(f"counts__{name}" for name in (*COUNTERS, *PORT_COUNTERS) if name != "cycles")
 
 
 class Core:
@@ -44,12 +43,12 @@ class Core:
         done = False
         while True:
             await FallingEdge(dut.clk)
-            number, ended = int(dut.number.value), done
+            number, ended = int(dut.table__number.value), done
             done = False
             if ended or int(dut.rst.value):
                 held = None
-            elif int(dut.write.value):
-                now = number, int(dut.entry.value)
+            elif int(dut.table__write.value):
+                now = number, int(dut.table__entry.value)
                 if held is None:
                     held, wait = now, rng.choice((0, 1, 7, 40))
                 assert now == held, f"entry or number changed from {held} to {now}"
@@ -58,14 +57,14 @@ class Core:
             else:
                 assert held is None, "write ended before done"
             await RisingEdge(dut.clk)
-            dut.done.value, dut.accepted.value = int(done), rng.getrandbits(1)
+            dut.table__done.value, dut.table__accepted.value = int(done), rng.getrandbits(1)
             if done and held is not None:
                 self.writes.append(held)
-                dut.accepted.value = int(self.accepts)
+                dut.table__accepted.value = int(self.accepts)
                 if self.accepts:
                     self.entries[held[0]] = held[1]
             steady = number == before
-            dut.stored.value = self.entries[number] if steady else rng.getrandbits(self.bits)
+            dut.table__stored.value = self.entries[number] if steady else rng.getrandbits(self.bits)
             before = number
 
 
@@ -84,8 +83,10 @@ class Bench:
     async def start(self) -> None:
         """Reset, then let pauses, checks and the core run."""
         dut = self.dut
-        for name in (*_INPUTS, "done", "accepted", "active", "active_phase", "stored"):
+        table = tuple(f"table__{name}" for name in ("done", "accepted", "stored"))
+        for name in (*ERRORS, *COUNTED, *table, "active", "active_phase"):
             dut[name].value = 0
+        dut.counts__cycles.value = 1
         dut.rst.value = 1
         cocotb.start_soon(Clock(dut.clk, 10, unit="ns").start())
         await self.cycles(2)
@@ -188,7 +189,7 @@ class Events:
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
-        self.counts = {name: [0] * len(bench.dut[name]) for name in _INPUTS}
+        self.counts = {name: [0] * len(bench.dut[name]) for name in (*ERRORS, *COUNTED)}
         self.first: tuple[str, int] | None = None
 
     async def give(self, cycles: int, names: tuple[str, ...], share: float) -> None:
@@ -208,4 +209,4 @@ class Events:
         for place, bit in enumerate(bits):
             self.counts[name][place] += bit
         if self.first is None and any(bits):
-            self.first = name.removeprefix("error_"), bits.index(1)
+            self.first = name.removeprefix("errors__"), bits.index(1)

@@ -4,12 +4,12 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from amaranth.sim import Simulator
 
 from fred_hw.control.switch_map import CAUSES, COMMANDS
 from fred_hw.control.unit import ControlUnit
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
+from tests.fred_hw.simulation import port, simulate
 
 SPEC = SwitchSpec(ports=3, lanes=1, protocol=ProtocolSpec(phases=5))
 
@@ -22,10 +22,7 @@ class Bench:
         self.registers = self.dut.registers
 
     def run(self, test: Callable[[Any], Awaitable[None]]) -> None:
-        simulator = Simulator(self.dut)
-        simulator.add_clock(1e-9)
-        simulator.add_testbench(test)
-        simulator.run()
+        simulate(self.dut, test)
 
     async def write(self, ctx: Any, name: str, value: int, index: int = 0) -> int:
         """Write a register; this ends in the first cycle of ``bvalid``, which is taken."""
@@ -71,15 +68,19 @@ def test_write_is_high_until_and_with_done(wait: int, accepted: int) -> None:
         await ctx.tick()
         await bench.command(ctx, "commit", 4)
         for _ in range(wait):
-            assert (ctx.get(dut.write), ctx.get(dut.number)) == (1, 4)
-            assert ctx.get(dut.entry) == 0xABCD
+            assert (ctx.get(dut.table.write), ctx.get(dut.table.number)) == (1, 4)
+            assert ctx.get(dut.table.entry.as_value()) == 0xABCD
             await ctx.tick()
-        assert (ctx.get(dut.write), ctx.get(dut.number), ctx.get(dut.entry)) == (1, 4, 0xABCD)
-        ctx.set(dut.done, 1)
-        ctx.set(dut.accepted, accepted)
+        assert (
+            ctx.get(dut.table.write),
+            ctx.get(dut.table.number),
+            ctx.get(dut.table.entry.as_value()),
+        ) == (1, 4, 0xABCD)
+        ctx.set(dut.table.done, 1)
+        ctx.set(dut.table.accepted, accepted)
         await ctx.tick()
-        ctx.set(dut.done, 0)
-        assert ctx.get(dut.write) == 0
+        ctx.set(dut.table.done, 0)
+        assert ctx.get(dut.table.write) == 0
         assert await bench.read(ctx, "COMMAND_STATUS") == (0 if accepted else 2)
 
     bench.run(test)
@@ -92,9 +93,9 @@ def test_erase_writes_zeros_and_leaves_staging() -> None:
         await bench.write(ctx, "ENTRY", 0xFFFF)
         await ctx.tick()
         await bench.command(ctx, "erase", 2)
-        assert (ctx.get(bench.dut.write), ctx.get(bench.dut.entry)) == (1, 0)
-        ctx.set(bench.dut.done, 1)
-        ctx.set(bench.dut.accepted, 1)
+        assert (ctx.get(bench.dut.table.write), ctx.get(bench.dut.table.entry.as_value())) == (1, 0)
+        ctx.set(bench.dut.table.done, 1)
+        ctx.set(bench.dut.table.accepted, 1)
         await ctx.tick()
         assert await bench.read(ctx, "ENTRY") == 0xFFFF
 
@@ -108,16 +109,16 @@ def test_load_takes_the_entry_two_cycles_after_the_number_has_changed() -> None:
         dut = bench.dut
         await bench.write(ctx, "PHASE", 3)
         await ctx.tick()
-        assert ctx.get(dut.number) == 0
+        assert ctx.get(dut.table.number) == 0
         await bench.write(ctx, "COMMAND", COMMANDS.index("load"))
         # With the answer the number changes: cycle 0. Each cycle shows another entry.
         for cycle in range(5):
-            assert ctx.get(dut.number) == 3
-            assert ctx.get(dut.write) == 0
-            ctx.set(dut.stored, 0x100 + cycle)
+            assert ctx.get(dut.table.number) == 3
+            assert ctx.get(dut.table.write) == 0
+            ctx.set(dut.table.stored.as_value(), 0x100 + cycle)
             await ctx.tick()
             want = 0x102 if cycle >= 2 else 0
-            assert ctx.get(dut.entry) == want
+            assert ctx.get(dut.table.entry.as_value()) == want
 
     bench.run(test)
 
@@ -129,15 +130,25 @@ def test_phase_out_of_range_changes_nothing(command: str, phase: int) -> None:
 
     async def test(ctx: Any) -> None:
         dut = bench.dut
-        ctx.set(dut.stored, 0x55)
+        ctx.set(dut.table.stored.as_value(), 0x55)
         await bench.command(ctx, command, phase)
         for _ in range(6):
-            assert (ctx.get(dut.write), ctx.get(dut.number), ctx.get(dut.entry)) == (0, 0, 0)
+            assert (
+                ctx.get(dut.table.write),
+                ctx.get(dut.table.number),
+                ctx.get(dut.table.entry.as_value()),
+            ) == (0, 0, 0)
             await ctx.tick()
         assert await bench.read(ctx, "COMMAND_STATUS") == 2
         assert await bench.read(ctx, "ERROR") == 1 << list(CAUSES).index("configuration")
 
     bench.run(test)
+
+
+def shown(ctx: Any, dut: Any) -> tuple[int, int, int]:
+    """Return what is to be written."""
+    table = dut.table
+    return ctx.get(table.write), ctx.get(table.number), ctx.get(table.entry.as_value())
 
 
 async def sampled(
@@ -147,7 +158,7 @@ async def sampled(
     dut, found = bench.dut, 0
     for now in range(-1, cycle + 2):
         for member, value in events.items():
-            ctx.set(getattr(dut, member), value * (now == 0))
+            ctx.set(port(dut, member), value * (now == 0))
         ctx.set(dut.s_axil_araddr, bench.registers.register(name).address + 4 * index)
         ctx.set(dut.s_axil_arvalid, now == cycle - 1)
         ctx.set(dut.s_axil_rready, 1)
@@ -163,14 +174,14 @@ KIND = list(CAUSES).index("kind")
 @pytest.mark.parametrize(
     ("events", "name", "index", "latency", "want"),
     [
-        ({"error_kind": 0b110}, "ERROR", 0, 1, 1 << KIND),
-        ({"error_kind": 0b110}, "ERROR_FIRST", 0, 1, 1 | KIND << 8 | 1 << 16),
-        ({"error_kind": 0b110}, "ERROR_COUNT", KIND, 2, 2),
-        ({"starts": 1}, "PHASE_STARTS", 0, 1, 1),
-        ({"preempts": 1}, "PREEMPTIONS", 0, 1, 1),
-        ({"reconfigures": 1}, "RECONFIGURATION_CYCLES", 0, 1, 1),
-        ({"flits_in": 0b110}, "FLITS_IN", 2, 1, 1),
-        ({"gone_back": 0b010}, "GONE_BACK", 1, 1, 1),
+        ({"errors.kind": 0b110}, "ERROR", 0, 1, 1 << KIND),
+        ({"errors.kind": 0b110}, "ERROR_FIRST", 0, 1, 1 | KIND << 8 | 1 << 16),
+        ({"errors.kind": 0b110}, "ERROR_COUNT", KIND, 2, 2),
+        ({"counts.phase_starts": 1}, "PHASE_STARTS", 0, 1, 1),
+        ({"counts.preemptions": 1}, "PREEMPTIONS", 0, 1, 1),
+        ({"counts.reconfiguration_cycles": 1}, "RECONFIGURATION_CYCLES", 0, 1, 1),
+        ({"counts.flits_in": 0b110}, "FLITS_IN", 2, 1, 1),
+        ({"counts.gone_back": 0b010}, "GONE_BACK", 1, 1, 1),
     ],
 )
 def test_events_show_after_the_stated_cycles(
@@ -195,15 +206,15 @@ def test_interrupt_rises_two_cycles_after_an_error_that_is_enabled() -> None:
         dut = bench.dut
         await bench.write(ctx, "IRQ_ENABLE", 1 << KIND)
         await ctx.tick()
-        ctx.set(dut.error_length, 1)
+        ctx.set(dut.errors.length, 1)
         await ctx.tick()
-        ctx.set(dut.error_length, 0)
+        ctx.set(dut.errors.length, 0)
         for _ in range(3):
             assert ctx.get(dut.irq) == 0
             await ctx.tick()
-        ctx.set(dut.error_kind, 1)
+        ctx.set(dut.errors.kind, 1)
         await ctx.tick()
-        ctx.set(dut.error_kind, 0)
+        ctx.set(dut.errors.kind, 0)
         assert ctx.get(dut.irq) == 0
         await ctx.tick()
         assert ctx.get(dut.irq) == 1
@@ -214,9 +225,9 @@ def test_interrupt_rises_two_cycles_after_an_error_that_is_enabled() -> None:
 @pytest.mark.parametrize(
     ("events", "cause", "port"),
     [
-        ({"error_phase": 0b100, "error_stuck": 0b001}, "phase", 2),
-        ({"error_stuck": 0b110, "error_overflow": 0b100}, "overflow", 2),
-        ({"error_length": 0b111, "error_kind": 0b111}, "length", 0),
+        ({"errors.phase": 0b100, "errors.stuck": 0b001}, "phase", 2),
+        ({"errors.stuck": 0b110, "errors.overflow": 0b100}, "overflow", 2),
+        ({"errors.length": 0b111, "errors.kind": 0b111}, "length", 0),
     ],
 )
 def test_first_error_is_that_of_the_lowest_cause_and_port(
@@ -228,7 +239,7 @@ def test_first_error_is_that_of_the_lowest_cause_and_port(
         want = 1 | list(CAUSES).index(cause) << 8 | port << 16
         assert await sampled(bench, ctx, "ERROR_FIRST", 0, 2, events) == want
         # Others do not replace it.
-        assert await sampled(bench, ctx, "ERROR_FIRST", 0, 2, {"error_phase": 0b010}) == want
+        assert await sampled(bench, ctx, "ERROR_FIRST", 0, 2, {"errors.phase": 0b010}) == want
 
     bench.run(test)
 
@@ -239,7 +250,7 @@ def test_error_in_the_cycle_of_clearing_is_the_first_one(by_control: bool) -> No
 
     async def test(ctx: Any) -> None:
         dut = bench.dut
-        await sampled(bench, ctx, "ERROR_FIRST", 0, 1, {"error_phase": 0b001})
+        await sampled(bench, ctx, "ERROR_FIRST", 0, 1, {"errors.phase": 0b001})
         name, value = ("CONTROL", 4) if by_control else ("ERROR_FIRST", 1)
         ctx.set(dut.s_axil_awaddr, bench.registers.register(name).address)
         ctx.set(dut.s_axil_wdata, value)
@@ -248,7 +259,7 @@ def test_error_in_the_cycle_of_clearing_is_the_first_one(by_control: bool) -> No
         for cycle in range(3):
             ctx.set(dut.s_axil_awvalid, cycle == 0)
             ctx.set(dut.s_axil_wvalid, cycle == 0)
-            ctx.set(dut.error_stuck, 0b100 * (cycle == 1))
+            ctx.set(dut.errors.stuck, 0b100 * (cycle == 1))
             await ctx.tick()
         stuck = list(CAUSES).index("stuck")
         assert await bench.read(ctx, "ERROR_FIRST") == 1 | stuck << 8 | 2 << 16
@@ -261,7 +272,11 @@ def test_error_in_the_cycle_of_clearing_is_the_first_one(by_control: bool) -> No
 
 def test_each_spec_has_ports_of_its_size() -> None:
     wide = ControlUnit(spec=SwitchSpec(ports=12, protocol=ProtocolSpec(phases=64)))
-    assert (len(wide.number), len(wide.active_phase), len(wide.error_kind)) == (6, 7, 12)
+    assert (len(wide.table.number), len(wide.active_phase), len(wide.errors.kind)) == (6, 7, 12)
     single = ControlUnit(spec=SwitchSpec(ports=2, protocol=ProtocolSpec(phases=1)))
-    assert (len(single.number), len(single.active_phase), len(single.dropped)) == (1, 1, 2)
-    assert len(single.entry) == len(single.stored) == 15
+    assert (len(single.table.number), len(single.active_phase), len(single.counts.dropped)) == (
+        1,
+        1,
+        2,
+    )
+    assert len(single.table.entry.as_value()) == len(single.table.stored.as_value()) == 15

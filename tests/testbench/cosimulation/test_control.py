@@ -141,8 +141,8 @@ class GivesUp(ControlUnit):
 
     def _commands(self, m: Module, registers: AxiLiteRegisters) -> Signal:
         refused = super()._commands(m, registers)
-        with m.If(self.write):
-            m.d.sync += self.write.eq(0)
+        with m.If(self.table.write):
+            m.d.sync += self.table.write.eq(0)
         return refused
 
 

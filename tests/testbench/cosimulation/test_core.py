@@ -65,7 +65,7 @@ class Stubborn(Scheduler):
 
     def build(self, platform: object) -> Module:
         m = super().build(platform)
-        m.d.comb += self.leaving.eq(0)
+        m.d.comb += self.service.leaving.eq(0)
         return m
 
 
@@ -74,7 +74,7 @@ class Hasty(InputPort):
 
     def build(self, platform: object) -> Module:
         m = super().build(platform)
-        m.d.comb += self.valid.eq(1)
+        m.d.comb += self.head.valid.eq(1)
         return m
 
 
@@ -83,7 +83,7 @@ class AlwaysRoom(OutputPort):
 
     def build(self, platform: object) -> Module:
         m = super().build(platform)
-        m.d.comb += self.room.eq(7)
+        m.d.comb += self.injection.room.eq(7)
         return m
 
 

@@ -119,7 +119,7 @@ class Stubborn(Scheduler):
 
     def build(self, platform: object) -> Module:
         m = super().build(platform)
-        m.d.comb += self.leaving.eq(0)
+        m.d.comb += self.service.leaving.eq(0)
         return m
 
 
@@ -128,7 +128,7 @@ class AlwaysRoom(OutputPort):
 
     def build(self, platform: object) -> Module:
         m = super().build(platform)
-        m.d.comb += self.room.eq(7)
+        m.d.comb += self.injection.room.eq(7)
         return m
 
 
@@ -136,7 +136,7 @@ class NeverStomps(OutputPort):
     """Ends broken packets with a CRC that is right."""
 
     def build(self, platform: object) -> Module:
-        self.bad = Const(0, 1)
+        self.injection.bad = Const(0, 1)
         return super().build(platform)
 
 

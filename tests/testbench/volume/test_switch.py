@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Const, Module, Mux, Signal, Value
-from amaranth.lib import data
 
 from fred_hw.compiler.flows import Flow
 from fred_hw.datapath.interconnect import latency_cycles
@@ -489,21 +488,12 @@ class NoCrc(FlitCheck):
 class EagerAck(Acknowledger):
     """Hands on an ack as soon as one output has sent it."""
 
-    def _serve(
-        self,
-        m: Module,
-        case: data.View,
-        mine: Value,
-        inputs: Value,
-        lags: list[Signal],
-        due: Value,
-        moved: Value,
-        write: Any,
-    ) -> None:
-        left = (due - case.number)[: len(due)]
+    def _measure(self, m: Module, case: Any, mine: Value, flow: Any, acked: Any) -> Any:
+        behind = super()._measure(m, case, mine, flow, acked)
+        left = (flow.due - case.number)[: len(flow.due)]
         window = self.spec.protocol.window_packets
-        m.d.sync += self._left.eq(Mux(left <= window, left, 0))
-        super()._serve(m, case, mine, inputs, lags, due, moved, write)
+        m.d.sync += behind.after.eq(Mux(left <= window, left, 0))
+        return behind
 
 
 class NoCredit(CircuitCredits):

@@ -1,0 +1,61 @@
+"""Entries of the configuration memory as hardware has them, and the wires that write them."""
+
+from amaranth.hdl import Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.spec import SwitchSpec
+
+from .phase_entry import phase_fields
+
+__all__ = ["EntryPort", "entry_layout", "entry_port_signature", "number_bits"]
+
+
+class EntryPort(wiring.PureInterface):
+    """Writes and reads entries."""
+
+    write: Signal
+    number: Signal
+    entry: data.View
+    done: Signal
+    accepted: Signal
+    stored: data.View
+
+
+def entry_layout(spec: SwitchSpec) -> data.StructLayout:
+    """Return the fields of ``phase_fields``; ``inputs`` and ``outputs`` by port."""
+    by_port = data.ArrayLayout(spec.ports.bit_length(), spec.ports)
+    return data.StructLayout({**phase_fields(spec), "inputs": by_port, "outputs": by_port})
+
+
+def number_bits(spec: SwitchSpec) -> int:
+    """Return the bits of the number of a phase, without the default index."""
+    return max(1, (spec.protocol.phases - 1).bit_length())
+
+
+def entry_port_signature(spec: SwitchSpec) -> wiring.Signature:
+    """Return the signature of what writes and reads entries.
+
+    Members
+    -------
+    entry, number : Out(entry_layout(spec)), Out(number_bits(spec))
+        Entry to write, and phase to write or to read.
+    write : Out(1)
+        High until and with ``done``; ``entry`` and ``number`` stay meanwhile.
+    done, accepted : In(1), In(1)
+        High for one cycle when the entry was dealt with, in the first cycle of ``write`` at the
+        earliest; whether it was taken, in that cycle.
+    stored : In(entry_layout(spec))
+        Entry of phase ``number``, at the latest 2 cycles after ``number`` has changed.
+    """
+    entry = entry_layout(spec)
+    return wiring.Signature(
+        {
+            "write": Out(1),
+            "number": Out(number_bits(spec)),
+            "entry": Out(entry),
+            "done": In(1),
+            "accepted": In(1),
+            "stored": In(entry),
+        }
+    )

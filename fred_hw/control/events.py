@@ -1,0 +1,39 @@
+"""Signals of what a switch counts and reports, one for each name in ``switch_map``."""
+
+from amaranth.lib import wiring
+from amaranth.lib.wiring import Out
+
+from fred_hw.spec import SwitchSpec
+
+from .switch_map import COUNTERS, PORT_CAUSES, PORT_COUNTERS
+
+__all__ = ["count_signature", "error_signature"]
+
+
+def count_signature(spec: SwitchSpec) -> wiring.Signature:
+    """Return the signature of what counters count, as its source sees it.
+
+    Members
+    -------
+    <counter of the switch> : Out(1)
+        For each of ``COUNTERS``: high in each cycle that it counts.
+    <counter of each port> : Out(P)
+        For each of ``PORT_COUNTERS``: high for a cycle for each event of a port.
+    """
+    return wiring.Signature(
+        {
+            **dict.fromkeys(COUNTERS, Out(1)),
+            **dict.fromkeys(PORT_COUNTERS, Out(spec.ports)),
+        }
+    )
+
+
+def error_signature(spec: SwitchSpec) -> wiring.Signature:
+    """Return the signature of the errors of ports, as their source sees it.
+
+    Members
+    -------
+    <cause> : Out(P)
+        For each of ``PORT_CAUSES``: high for a cycle for each error of a port.
+    """
+    return wiring.Signature(dict.fromkeys(PORT_CAUSES, Out(spec.ports)))

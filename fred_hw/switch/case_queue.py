@@ -1,0 +1,155 @@
+"""Messages from the neighbours and events of the input ports, one at a time."""
+
+from collections.abc import Iterator
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.gates.fifo import Fifo
+from fred_hw.gates.select import one_hot_mux, round_robin
+from fred_hw.link.message import Message, message_layout, message_signature
+from fred_hw.protocol import Kind
+from fred_hw.spec import SwitchSpec
+from fred_hw.unit import Unit, check_spec, place
+
+from .ports.signatures import Event, event_signature
+
+__all__ = ["QUEUED", "CaseQueue", "case_layout"]
+
+QUEUED = 4
+"""Messages that each port keeps; one more is lost, which the protocol makes up for."""
+
+
+def case_layout(spec: SwitchSpec) -> data.StructLayout:
+    """Return a message or event of a port, about a flow.
+
+    ``from_input``: of an input of the flow, else of an output; ``late``: the smallest ack is asked
+    for; ``nacks``: the number that is due is asked for; ``online``: the flow is a unicast of the
+    default index with ``peer``.
+    """
+    fields = spec.protocol.fields(spec.ports)
+    return data.StructLayout(
+        {
+            "kind": fields["kind"],
+            "from_input": 1,
+            "late": 1,
+            "nacks": 1,
+            "online": 1,
+            "phase": fields["phase"],
+            "peer": fields["peer"],
+            "number": fields["sequence"],
+            "port": fields["peer"],
+        }
+    )
+
+
+class CaseQueue(Unit):
+    """Keep messages, and give the next message or event; ports take turns, round robin.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        Sizes; with the link layer.
+
+    Members
+    -------
+    message : In(message_signature(spec)).array(P)
+        Messages from the neighbours, of which each port keeps ``QUEUED``.
+    event : In(event_signature(spec)).array(P)
+        Events of the input ports, which come behind the messages in each round.
+    found, pick : Out(1), In(1)
+        There is one; take it.
+    case : Out(case_layout(spec))
+        What was taken, from the next cycle on.
+
+    Timing
+    ------
+    Latency : 1 cycle from a message to ``found``, none from an event; 1 cycle from ``pick``.
+    Throughput : one per cycle.
+    Paths : ``event`` to ``found``, ``pick`` and ``event`` to ``event.taken``.
+    Reset : forgets all messages.
+
+    Raises
+    ------
+    TypeError, ValueError
+        ``spec`` is no specification, or has no link layer.
+    """
+
+    message: list[Message]
+    event: list[Event]
+    found: Signal
+    pick: Signal
+    case: data.View
+
+    def __init__(self, *, spec: SwitchSpec) -> None:
+        self.spec = check_spec("CaseQueue", spec, link=True)
+        self.unit_name = f"case_queue_p{spec.ports}_{spec.protocol.suffix}"
+        super().__init__(
+            {
+                "message": In(message_signature(spec)).array(spec.ports),
+                "event": In(event_signature(spec)).array(spec.ports),
+                "found": Out(1),
+                "pick": In(1),
+                "case": Out(case_layout(spec)),
+            }
+        )
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        ports = self.spec.ports
+        taken, waiting, recent = Signal(2 * ports), Signal(2 * ports), Signal(2 * ports)
+        there, offers = zip(
+            *self._messages(m, taken[:ports]), *self._events(m, taken[ports:]), strict=True
+        )
+        chosen = round_robin(m, "turn", waiting, recent)
+        m.d.comb += [waiting.eq(Cat(there)), self.found.eq(waiting.any())]
+        with m.If(self.pick):
+            m.d.comb += taken.eq(chosen)
+            m.d.sync += [
+                recent.eq(chosen),
+                self.case.as_value().eq(one_hot_mux(chosen, list(offers))),
+            ]
+        return m
+
+    def _messages(self, m: Module, taken: Value) -> Iterator[tuple[Value, data.View]]:
+        """Queue messages; yield for each port whether there is one, and the case."""
+        for k, message in enumerate(self.message):
+            queue = place(m, f"messages_{k}", Fifo(shape=message_layout(self.spec), depth=QUEUED))
+            case, said = Signal(case_layout(self.spec), name=f"told_{k}"), queue.o.payload
+            asks = said.kind == Kind.ASK
+            m.d.comb += [
+                queue.i.valid.eq(message.valid),
+                queue.i.payload.eq(message.payload),
+                queue.o.ready.eq(taken[k]),
+                case.kind.eq(said.kind),
+                case.from_input.eq(asks),
+                case.late.eq(asks),
+                case.nacks.eq(asks),
+                case.online.eq(said.phase == self.spec.protocol.online),
+                case.phase.eq(said.phase),
+                case.peer.eq(said.peer),
+                case.number.eq(said.sequence),
+                case.port.eq(k),
+            ]
+            yield queue.o.valid, case
+
+    def _events(self, m: Module, taken: Value) -> Iterator[tuple[Value, data.View]]:
+        """Yield for each port whether there is an event, and the case."""
+        protocol = self.spec.protocol
+        for k, event in enumerate(self.event):
+            case = Signal(case_layout(self.spec), name=f"event_{k}")
+            online = Signal(name=f"event_{k}_online")
+            m.d.comb += [
+                online.eq(event.key > protocol.phases - 1),
+                case.kind.eq(Kind.ASK),
+                case.from_input.eq(1),
+                case.late.eq(event.late),
+                case.nacks.eq(event.early),
+                case.online.eq(online),
+                case.phase.eq(Mux(online, protocol.online, event.key)),
+                case.peer.eq(event.key - protocol.online),
+                case.port.eq(k),
+                event.taken.eq(taken[k]),
+            ]
+            yield event.late | event.early, case

@@ -1,0 +1,157 @@
+"""The configuration memory: entries of phases, checked before they are written."""
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.checks import check_int
+from fred_hw.control.entry_port import (
+    EntryPort,
+    entry_layout,
+    entry_port_signature,
+    number_bits,
+)
+from fred_hw.gates.fsm import Fsm
+from fred_hw.link.descriptor import key_bits
+from fred_hw.spec import SwitchSpec
+from fred_hw.unit import Unit, check_spec, place
+
+from .entry_check import EntryCheck
+from .scheduling import PhaseUpdate, phase_update_signature
+
+__all__ = ["PhaseTable", "TableRead", "table_read_signature"]
+
+
+class TableRead(wiring.PureInterface):
+    """A read of the configuration memory."""
+
+    enable: Signal
+    number: Signal
+    entry: data.View
+
+
+def table_read_signature(spec: SwitchSpec) -> wiring.Signature:
+    """Return the signature of a read of the configuration memory, as its reader sees it.
+
+    Members
+    -------
+    enable, number : Out(1), Out(number_bits(spec))
+        Read the entry of a phase.
+    entry : In(entry_layout(spec))
+        What was read, from the next cycle on.
+    """
+    members = {"enable": Out(1), "number": Out(number_bits(spec)), "entry": In(entry_layout(spec))}
+    return wiring.Signature(members)
+
+
+class PhaseTable(Unit):
+    """Keep the entry of each phase, and take another one only if it keeps flows apart.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        The switch.
+    readers : int
+        Read ports, 1 or more.
+
+    Members
+    -------
+    control : In(entry_port_signature(spec))
+        Writes and reads of software.
+    reads : In(table_read_signature(spec)).array(readers)
+        Reads of the hardware.
+    update : Out(phase_update_signature(spec))
+        What is written, for the scheduler.
+    restart : Out(stream.Signature(key_bits(spec)))
+        With the link layer: flows whose numbers must start at 0 before their entry is written.
+
+    Timing
+    ------
+    Latency : 1 cycle from ``number`` to ``entry`` and ``stored``; from the first cycle of
+        ``control.write`` to ``done`` 4 cycles and those of the check's interconnect, and with the
+        link layer those that ``restart`` takes; 1 less if the entry is refused.
+    Throughput : one entry in that time, and one cycle more.
+    Paths : ``control.number`` and ``control.entry`` to ``update`` and ``restart``.
+    Reset : forgets what is under way; entries stay.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A parameter is none of these.
+    """
+
+    control: EntryPort
+    reads: list[TableRead]
+    update: PhaseUpdate
+    restart: stream.Interface
+
+    def __init__(self, *, spec: SwitchSpec, readers: int) -> None:
+        self.spec = check_spec("PhaseTable", spec)
+        self.readers = check_int("PhaseTable readers", readers, minimum=1)
+        self.unit_name = f"phase_table_{spec.name}_n{readers}_{spec.protocol.suffix}"
+        members = {
+            "control": In(entry_port_signature(spec)),
+            "reads": In(table_read_signature(spec)).array(readers),
+            "update": Out(phase_update_signature(spec)),
+        }
+        if spec.protocol.link:
+            members["restart"] = Out(stream.Signature(key_bits(spec)))
+        super().__init__(members)
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        control, update = self.control, self.update
+        memory = m.submodules.memory = Memory(
+            shape=entry_layout(self.spec), depth=self.spec.protocol.phases, init=[]
+        )
+        write, stored = memory.write_port(), memory.read_port()
+        for reader in self.reads:
+            read = memory.read_port()
+            m.d.comb += [
+                read.addr.eq(reader.number),
+                read.en.eq(reader.enable),
+                reader.entry.eq(read.data),
+            ]
+        m.d.comb += [
+            stored.addr.eq(control.number),
+            stored.en.eq(1),
+            control.stored.eq(stored.data),
+            write.addr.eq(control.number),
+            write.data.eq(control.entry),
+            update.write.eq(write.en),
+            update.number.eq(control.number),
+            update.used.eq(control.entry.used),
+            update.circuit.eq(control.entry.circuit),
+            update.takes.eq(Cat(flow.any() for flow in control.entry.inputs)),
+            update.gives.eq(Cat(flow.any() for flow in control.entry.outputs)),
+        ]
+        self._write(m, write.en)
+        return m
+
+    def _write(self, m: Module, enable: Signal) -> None:
+        """Check an entry, start the numbers of its flows at 0, and write it."""
+        link, control = self.spec.protocol.link, self.control
+        check = place(m, "check", EntryCheck(spec=self.spec))
+        m.d.comb += check.entry.eq(control.entry)
+        fsm = Fsm(m, "idle", "check", *(("number",) if link else ()), "write")
+        with fsm.state("idle"), m.If(control.write):
+            m.d.comb += check.start.eq(1)
+            fsm.go("check")
+        with fsm.state("check"):
+            with m.If(check.done & ~check.right):
+                m.d.comb += control.done.eq(1)
+                fsm.go("idle")
+            with m.Elif(check.done):
+                fsm.go("number" if link else "write")
+        if link:
+            restart = self.restart
+            m.d.comb += [
+                restart.payload.eq(control.number),
+                restart.valid.eq(fsm.ongoing("number")),
+            ]
+            with m.If(restart.valid & restart.ready):
+                fsm.go("write")
+        with fsm.state("write"):
+            m.d.comb += [enable.eq(1), control.done.eq(1), control.accepted.eq(1)]
+            fsm.go("idle")

@@ -1,0 +1,168 @@
+"""Signatures between the ports of a switch and what moves and acknowledges packets."""
+
+from amaranth.hdl import Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.link.descriptor import descriptor_layout, key_bits
+from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.spec import SwitchSpec
+
+__all__ = [
+    "Due",
+    "Event",
+    "Head",
+    "Injection",
+    "due_signature",
+    "event_signature",
+    "head_signature",
+    "injection_signature",
+]
+
+COUNT = len(DATA_CIRCUITS)
+
+
+class Head(wiring.PureInterface):
+    """Packets at the heads of an input port's queues, and what becomes of one."""
+
+    waiting: Signal
+    descriptor: data.View
+    circuit: Signal
+    start: Signal
+    take: Signal
+    finish: Signal
+    valid: Signal
+    broken: Signal
+    last: Signal
+    word: Signal
+
+
+class Injection(wiring.PureInterface):
+    """What goes into the interconnect for an output port."""
+
+    room: Signal
+    start: Signal
+    fire: Signal
+    last: Signal
+    bad: Signal
+    circuit: Signal
+    descriptor: data.View
+
+
+class Due(wiring.PureInterface):
+    """Numbers of the packets that are due at an input port."""
+
+    key: Signal
+    due: Signal
+    write: Signal
+    number: Signal
+
+
+class Event(wiring.PureInterface):
+    """A packet that was thrown away."""
+
+    late: Signal
+    early: Signal
+    key: Signal
+    taken: Signal
+
+
+def head_signature(spec: SwitchSpec) -> wiring.Signature:
+    """Return the signature of the packets at an input port.
+
+    Members
+    -------
+    waiting, descriptor : Out(3), Out(ArrayLayout(descriptor_layout(spec), 3))
+        For each circuit whether a packet may start, and what is known of it.
+    circuit : In(2)
+        Circuit that is served.
+    start, take, finish : In(1)
+        Start its packet, take a flit of it, end it; see ``CircuitQueue``.
+    valid, last, word : Out(1), Out(1), Out(data_width)
+        The flit at its head.
+    broken : Out(1)
+        With the link layer: the rest of the packet is not there and will not come.
+    """
+    broken = {"broken": Out(1)} if spec.protocol.link else {}
+    return wiring.Signature(
+        {
+            "waiting": Out(COUNT),
+            "descriptor": Out(data.ArrayLayout(descriptor_layout(spec), COUNT)),
+            "circuit": In(2),
+            "start": In(1),
+            "take": In(1),
+            "finish": In(1),
+            "valid": Out(1),
+            "last": Out(1),
+            "word": Out(spec.data_width),
+            **broken,
+        }
+    )
+
+
+def injection_signature(spec: SwitchSpec) -> wiring.Signature:
+    """Return the signature of what goes into the interconnect for an output port.
+
+    Members
+    -------
+    room : In(3)
+        For each circuit whether a largest packet may start.
+    start : Out(1)
+        Promise that to a packet; high for one cycle, with its first flit or before it.
+    fire, last : Out(1)
+        A flit for this port enters the interconnect; it ends its packet.
+    bad : Out(1)
+        With the link layer: the packet that ends must not be used.
+    circuit, descriptor : Out(2), Out(descriptor_layout(spec))
+        What the packet is, with ``start``; the circuit stays until it ends.
+    """
+    bad = {"bad": Out(1)} if spec.protocol.link else {}
+    return wiring.Signature(
+        {
+            "room": In(COUNT),
+            "start": Out(1),
+            "fire": Out(1),
+            "last": Out(1),
+            "circuit": Out(2),
+            "descriptor": Out(descriptor_layout(spec)),
+            **bad,
+        }
+    )
+
+
+def due_signature(spec: SwitchSpec) -> wiring.Signature:
+    """Return the signature of the numbers that are due at an input port.
+
+    Members
+    -------
+    key, due : In(key_bits(spec)), Out(sequence)
+        A flow, and the number that is due of it in the same cycle.
+    write, number : In(1), In(sequence)
+        Write that number; no packet may start in this cycle.
+    """
+    sequence = spec.protocol.fields(spec.ports)["sequence"]
+    return wiring.Signature(
+        {
+            "key": In(key_bits(spec)),
+            "due": Out(sequence),
+            "write": In(1),
+            "number": In(sequence),
+        }
+    )
+
+
+def event_signature(spec: SwitchSpec) -> wiring.Signature:
+    """Return the signature of packets that were thrown away as another was due.
+
+    Members
+    -------
+    late, early : Out(1)
+        It was due before; it is due later. High until ``taken``, or until numbers are written.
+    key : Out(key_bits(spec))
+        Its flow.
+    taken : In(1)
+        It is known.
+    """
+    return wiring.Signature(
+        {"late": Out(1), "early": Out(1), "key": Out(key_bits(spec)), "taken": In(1)}
+    )

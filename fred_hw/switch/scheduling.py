@@ -1,0 +1,129 @@
+"""What tells the scheduler of ports and phases, and what it tells of the phase that is served."""
+
+from amaranth.hdl import Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.control.entry_port import number_bits
+from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.spec import SwitchSpec
+
+__all__ = [
+    "PhaseUpdate",
+    "PortHints",
+    "Service",
+    "phase_update_signature",
+    "port_hints_signature",
+    "service_signature",
+]
+
+COUNT = len(DATA_CIRCUITS)
+
+
+class PortHints(wiring.PureInterface):
+    """What waits at a port, and what has room."""
+
+    waiting: Signal
+    room: Signal
+    reaches: Signal
+    phases: data.View
+    serves: data.View
+
+
+class PhaseUpdate(wiring.PureInterface):
+    """What an entry says of its phase."""
+
+    write: Signal
+    number: Signal
+    used: Signal
+    circuit: Signal
+    takes: Signal
+    gives: Signal
+
+
+class Service(wiring.PureInterface):
+    """What is served, and how it goes."""
+
+    active: Signal
+    online: Signal
+    phase: Signal
+    circuit: Signal
+    leaving: Signal
+    runs: Signal
+    stands: Signal
+    ran: Signal
+
+
+def port_hints_signature(spec: SwitchSpec) -> wiring.Signature:
+    """Return the signature of what a port tells the scheduler, and is told.
+
+    Members
+    -------
+    waiting, room, reaches : Out(3)
+        For each circuit: a packet waits; the output has room; the output that the packet is for
+        has, if it is of the default index.
+    phases : Out(ArrayLayout(phase, 3))
+        Phases of the packets that wait.
+    serves : In(ArrayLayout(phases, 3))
+        For each circuit the phases that take packets from this port.
+    """
+    phase = spec.protocol.fields(spec.ports)["phase"]
+    return wiring.Signature(
+        {
+            "waiting": Out(COUNT),
+            "room": Out(COUNT),
+            "reaches": Out(COUNT),
+            "phases": Out(data.ArrayLayout(phase, COUNT)),
+            "serves": In(data.ArrayLayout(spec.protocol.phases, COUNT)),
+        }
+    )
+
+
+def phase_update_signature(spec: SwitchSpec) -> wiring.Signature:
+    """Return the signature of what changes what is known of a phase.
+
+    Members
+    -------
+    write, number : Out(1), Out(number_bits(spec))
+        Change what is known of a phase, which.
+    used, circuit : Out(1), Out(2)
+        Whether there is such a phase, and its circuit.
+    takes, gives : Out(P), Out(P)
+        Ports that it takes packets from, and gives them to.
+    """
+    return wiring.Signature(
+        {
+            "write": Out(1),
+            "number": Out(number_bits(spec)),
+            "used": Out(1),
+            "circuit": Out(2),
+            "takes": Out(spec.ports),
+            "gives": Out(spec.ports),
+        }
+    )
+
+
+def service_signature(spec: SwitchSpec) -> wiring.Signature:
+    """Return the signature of what is served, as the scheduler sees it.
+
+    Members
+    -------
+    active, online, phase, circuit : Out(1), Out(1), Out(phase), Out(2)
+        Whether something is served, whether that is the default index, its phase and circuit.
+    leaving : Out(1)
+        No packet may start.
+    runs, stands, ran : In(1)
+        A packet goes on in the next cycle; none is under way or starts; one starts.
+    """
+    return wiring.Signature(
+        {
+            "active": Out(1),
+            "online": Out(1),
+            "phase": Out(spec.protocol.fields(spec.ports)["phase"]),
+            "circuit": Out(2),
+            "leaving": Out(1),
+            "runs": In(1),
+            "stands": In(1),
+            "ran": In(1),
+        }
+    )
