@@ -50,8 +50,8 @@ class Deframer(Unit):
 
     Timing
     ------
-    Latency : 1 cycle from ``i`` to ``o``, ``message`` and ``credit.grant``, 2 to
-        ``credit.here.limit``.
+    Latency : 1 cycle from ``i`` to ``o``, ``message`` and ``credit.grant``, 3 to
+        ``credit.here.limit``, which follows ``o.used`` after 1.
     Throughput : one flit per cycle.
     Paths : ``o.ready`` to ``came`` and ``overflow``.
     Reset : forgets the packet that comes in and all tickets.

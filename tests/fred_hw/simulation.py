@@ -4,7 +4,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from amaranth.hdl import Value
+from amaranth.hdl import ResetInserter, Signal, Value
 from amaranth.sim import Simulator
 
 from fred_hw.unit import Unit
@@ -40,19 +40,20 @@ def trace(
         What to simulate, from its reset on.
     inputs : sequence of Mapping
         For each cycle the inputs that are set in it, by path; in other cycles they are as in
-        ``rest``, else 0.
+        ``rest``, else 0. ``rst`` resets the unit.
     watch : sequence of str
         Paths of the ports to return, one value if it is one, else a tuple.
     **rest : int
         Inputs that have another value than 0 when nothing is said of them; they are top members.
     """
+    again = Signal()
     driven = {name: rest.get(name, 0) for cycle in inputs for name in cycle} | rest
     seen: list[Any] = []
 
     async def bench(ctx: Any) -> None:
         for cycle in inputs:
             for name, value in (driven | dict(cycle)).items():
-                ctx.set(port(unit, name), value)
+                ctx.set(again if name == "rst" else port(unit, name), value)
             values = tuple(ctx.get(port(unit, name)) for name in watch)
             seen.append(values[0] if len(watch) == 1 else values)
             if unit.clocked:
@@ -60,5 +61,5 @@ def trace(
             else:
                 await ctx.delay(1e-9)
 
-    simulate(unit, bench)
+    simulate(ResetInserter(again)(unit) if "rst" in driven else unit, bench)
     return seen

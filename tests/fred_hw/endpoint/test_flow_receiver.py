@@ -1,0 +1,173 @@
+"""Contract of fred_hw.endpoint.flow_receiver, cycle by cycle."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from fred_hw.endpoint.flow_receiver import FlowReceiver
+from fred_hw.protocol import Kind
+from tests.fred_hw.simulation import trace
+from tests.fred_hw.specs import LINK
+
+PROTOCOL = LINK.protocol
+IDLE, PATIENCE, INTERVAL = PROTOCOL.idle_cycles, PROTOCOL.patience_cycles, PROTOCOL.ack_interval
+REST = {"o.ready": 1, "message_ready": 1, "phase": 1}
+Inputs = list[dict[str, int]]
+
+
+def packet(number: int, length: int = 1, data: int = 0, phase: int = 1, peer: int = 0) -> Inputs:
+    known = {"phase": phase, "peer": peer, "sequence": number, "length": length - 1}
+    return [
+        {
+            "i.valid": 1,
+            "i.word.first": int(k == 0),
+            "i.word.last": int(k == length - 1),
+            "i.word.data": data + k,
+            **{f"i.word.descriptor.{name}": value for name, value in known.items()},
+        }
+        for k in range(length)
+    ]
+
+
+def ask(phase: int = 1) -> dict[str, int]:
+    return {"ask.valid": 1, "ask.payload.kind": Kind.ASK, "ask.payload.phase": phase}
+
+
+def run(inputs: Sequence[Mapping[str, int]], watch: Sequence[str]) -> list[Any]:
+    return trace(FlowReceiver(spec=LINK), inputs, watch, **REST)
+
+
+def messages(inputs: Sequence[Mapping[str, int]]) -> list[tuple[int, ...]]:
+    """Return cycle, kind, phase and number of the messages."""
+    names = [f"message.payload.{name}" for name in ("kind", "phase", "sequence")]
+    # The flow is another than in the cycle before the first.
+    seen = run([{}, *inputs], ["message.valid", *names])[1:]
+    return [(cycle, *word[1:]) for cycle, word in enumerate(seen) if word[0]]
+
+
+def nacks(inputs: Sequence[Mapping[str, int]]) -> list[int]:
+    """Return the cycles of the nacks."""
+    return [word[0] for word in messages(inputs) if word[1] == Kind.NACK]
+
+
+def test_flits_are_given_a_cycle_later_one_per_cycle() -> None:
+    inputs = [{}, *packet(0, 3, 10), *packet(1, 2, 20), {}]
+    seen = run(inputs, ["o.valid", "o.data", "o.last", "i.ready"])
+    assert [word[0] for word in seen] == [0, 0, 1, 1, 1, 1, 1]
+    assert [word[1:3] for word in seen[2:]] == [(10, 0), (11, 0), (12, 1), (20, 0), (21, 1)]
+    assert {word[3] for word in seen} == {1}
+
+
+def test_an_ack_comes_a_cycle_after_the_packet_that_fills_the_interval() -> None:
+    inputs = [one for k in range(2 * INTERVAL) for one in packet(k)]
+    found = messages([*inputs, {}, {}])
+    assert found == [(INTERVAL, Kind.ACK, 1, INTERVAL), (2 * INTERVAL, Kind.ACK, 1, 2 * INTERVAL)]
+
+
+def test_an_ack_comes_once_no_flit_has_come_for_a_while() -> None:
+    found = messages([*packet(0), *[{}] * (2 * IDLE)])
+    assert found == [(IDLE + 1, Kind.ACK, 1, 1)]
+
+
+def test_an_ask_is_answered_a_cycle_later_and_with_a_nack_if_it_is_quiet() -> None:
+    inputs = [*packet(0), ask(), *[{}] * (IDLE + 2), ask(), {}, {}, {}]
+    quiet = IDLE + 4
+    assert messages(inputs) == [
+        (2, Kind.ACK, 1, 1),
+        (quiet + 1, Kind.ACK, 1, 1),
+        (quiet + 2, Kind.NACK, 1, 1),
+    ]
+
+
+def test_a_packet_that_is_ahead_is_nacked_a_cycle_later() -> None:
+    assert messages([*packet(1), *[{}] * 3]) == [(1, Kind.NACK, 1, 0)]
+
+
+def test_one_nack_in_patience_cycles() -> None:
+    inputs = [one for k in range(1, 2 * PATIENCE + 3) for one in packet(k % 8 + 1)]
+    assert nacks(inputs) == [1, PATIENCE + 2]
+    # What comes makes the next loss worth a nack at once.
+    assert nacks([*packet(1), *packet(0), *packet(2), {}]) == [1, 3]
+
+
+def test_a_packet_that_breaks_is_nacked() -> None:
+    assert nacks([packet(0, 3)[0], {"broken": 1}, *[{}] * 3]) == [2]
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        packet(0, 3),
+        [*packet(0), packet(0, 3)[0]],
+        [packet(0, 3, phase=2)[0]],
+        [packet(0, 3)[0], packet(0, 3, phase=2)[0]],
+        [],
+    ],
+    ids=["whole", "had before", "of another flow", "of another flow behind it", "none"],
+)
+def test_a_packet_that_breaks_is_not_nacked_if_nothing_is_lost(before: Inputs) -> None:
+    assert nacks([*before, {"broken": 1}, *[{}] * IDLE]) == []
+
+
+def test_packets_in_order_are_never_nacked() -> None:
+    whole = [one for k in range(8) for one in packet(k, k % 4 + 1)]
+    assert nacks([*whole, *[{}] * (IDLE + 3)]) == []
+
+
+def test_packets_that_come_again_are_acknowledged_and_not_given() -> None:
+    inputs = [*packet(0), *packet(1), {}, *packet(0, 2, 5), *packet(1), {}, {}]
+    assert messages(inputs) == [(2, Kind.ACK, 1, 2), (6, Kind.ACK, 1, 2)]
+    assert sum(run([{}, *inputs], ["o.valid"])) == 2
+
+
+def test_what_came_of_a_packet_before_is_passed_over() -> None:
+    inputs = [{}, *packet(0, 3, 5)[:2], {"broken": 1}, *packet(0, 3, 5), {}]
+    seen = run(inputs, ["o.valid", "o.data"])
+    assert [data for valid, data in seen if valid] == [5, 6, 7]
+    assert nacks(inputs[1:] + [{}] * 3) == [3]
+
+
+def test_a_flow_that_is_not_known_is_told_in_the_same_cycle() -> None:
+    assert run([{}, *packet(0, phase=2), {}], ["unknown", "o.valid"]) == [(0, 0), (1, 0), (0, 0)]
+
+
+def test_a_flow_that_had_its_turn_is_answered_a_cycle_later() -> None:
+    turn = [*packet(0), {"phase": 2}, *[{"phase": 2}] * 3]
+    late = [one | {"phase": 2} for one in [*packet(0), {}, ask(), {}, {}, {}]]
+    # The ack that waited goes when the flow changes.
+    assert messages([*turn, *late]) == [
+        (2, Kind.ACK, 1, 1),
+        (6, Kind.ACK, 1, 1),
+        (8, Kind.ACK, 1, 1),
+        (9, Kind.NACK, 1, 1),
+    ]
+    assert set(run([{}, *turn, *late], ["unknown"])) == {0}
+
+
+def test_a_message_waits_until_it_is_taken() -> None:
+    wait = {"message_ready": 0}
+    found = messages([packet(1)[0] | wait, *[wait] * 3, {}, {}])
+    assert found == [(cycle, Kind.NACK, 1, 0) for cycle in range(1, 5)]
+
+
+def test_flits_wait_until_they_are_taken() -> None:
+    size = PROTOCOL.buffer_flits
+    numbers = [k // 4 for k in range(size)]
+    inputs = [one | {"o.ready": 0} for n in range(size // 4) for one in packet(n, 4)]
+    assert len(inputs) == len(numbers)
+    seen = run([{"o.ready": 0}, *inputs, *packet(3), {}], ["i.ready", "i.used"])
+    assert seen[-2:] == [(0, size), (1, size - 1)]
+
+
+def test_clear_starts_the_number_at_0() -> None:
+    for forgets in ({"clear": 1}, {"rst": 1}):
+        inputs = [{}, *packet(0), {}, forgets, {}, *packet(0, data=9), {}]
+        seen = run(inputs, ["o.valid", "o.data"])
+        assert [data for valid, data in seen if valid] == [0, 9]
+
+
+def test_reset_forgets_all_packets_and_messages() -> None:
+    inputs = [one | {"o.ready": 0, "message_ready": 0} for one in [{}, *packet(0), *packet(2), {}]]
+    seen = run([*inputs, {"rst": 1, "o.ready": 0}, {}], ["o.valid", "message.valid"])
+    assert seen[3] == (1, 1) and seen[-1] == (0, 0)

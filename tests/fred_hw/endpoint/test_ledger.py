@@ -1,0 +1,42 @@
+"""Contract of fred_hw.endpoint.ledger, cycle by cycle."""
+
+from fred_hw.endpoint.ledger import Ledger
+from tests.fred_hw.simulation import trace
+from tests.fred_hw.specs import LINK
+
+ONLINE = LINK.protocol.online
+
+
+def test_a_number_is_there_a_cycle_after_it_was_written() -> None:
+    inputs = [{"write": 1, "number": 5}, {}, {"phase": 1}, {}]
+    seen = trace(Ledger(spec=LINK), inputs, ["stored", "changed"])
+    assert seen == [(0, 0), (5, 0), (0, 1), (5, 1)]
+
+
+def test_a_number_a_cycle_is_kept_each_for_the_flow_of_the_cycle_before() -> None:
+    flows = [{"phase": phase} for phase in range(ONLINE)]
+    flows += [{"phase": ONLINE, "peer": peer} for peer in range(LINK.ports)]
+    writes = [{}, *({"write": 1, "number": k + 1} for k in range(len(flows)))]
+    inputs = [a | b for a, b in zip([*flows, {}], writes, strict=True)]
+    seen = trace(Ledger(spec=LINK), [*inputs, *flows], ["stored"])
+    assert seen[len(inputs) :] == [k + 1 for k in range(len(flows))]
+
+
+def test_another_flow_is_looked_up_in_the_same_cycle() -> None:
+    other = {"other_phase": ONLINE, "other_peer": 2}
+    inputs = [{"phase": ONLINE, "peer": 2}, {"write": 1, "number": 7}, {}, other]
+    seen = trace(Ledger(spec=LINK), inputs, ["other_stored", "other_known"])
+    assert seen == [(0, 0), (0, 0), (0, 0), (7, 1)]
+
+
+def test_clear_and_reset_forget() -> None:
+    write = {"write": 1, "number": 3}
+    for forgets in ({"clear": 1}, {"rst": 1}):
+        inputs = [{}, write, {}, forgets, {}]
+        assert trace(Ledger(spec=LINK), inputs, ["stored"]) == [0, 0, 3, 3, 0]
+
+
+def test_clear_forgets_that_flow_alone() -> None:
+    write = {"write": 1, "number": 3}
+    inputs = [write, {"phase": 1}, write | {"phase": 1}, {"phase": 1, "clear": 1}, {"phase": 1}, {}]
+    assert trace(Ledger(spec=LINK), inputs, ["stored"])[-2:] == [0, 3]

@@ -1,0 +1,41 @@
+"""Contract of fred_hw.link.circuit_credits, cycle by cycle."""
+
+from fred_hw.link.circuit_credits import CircuitCredits
+from fred_hw.link.credits import ticket_bits
+from tests.fred_hw.simulation import trace
+from tests.fred_hw.specs import LINK
+
+MOST = LINK.protocol.buffer_packets
+WATCH = ["room", "owed", "ticket"]
+
+
+def test_a_packet_per_cycle_starts_until_the_room_is_used() -> None:
+    inputs = [{"start": int(cycle < MOST)} for cycle in range(MOST + 2)]
+    seen = trace(CircuitCredits(spec=LINK), inputs, WATCH)
+    assert seen == [(1, 0, 0), *((1, 1, k) for k in range(1, MOST)), *[(0, 1, MOST)] * 2]
+
+
+def test_a_limit_counts_from_the_next_cycle_on() -> None:
+    used = [{"start": 1}] * MOST
+    inputs = [*used, {"grant": 1, "limit": MOST + 1}, {"limit": 2 * MOST}, {}]
+    seen = trace(CircuitCredits(spec=LINK), inputs, ["room"])
+    assert seen[MOST:] == [0, 1, 1]
+
+
+def test_tickets_wrap() -> None:
+    count = 1 << ticket_bits(LINK)
+    inputs = [{"start": 1, "grant": 1, "limit": (k + 1 + MOST) % count} for k in range(count + 2)]
+    seen = trace(CircuitCredits(spec=LINK), inputs, WATCH)
+    assert [word[2] for word in seen] == [k % count for k in range(count + 2)]
+    assert {word[:2] for word in seen} == {(1, 0)}
+
+
+def test_a_limit_behind_the_next_ticket_is_no_room() -> None:
+    used = [{"start": 1}] * MOST
+    inputs = [*used, {"grant": 1, "limit": MOST - 1}, {}]
+    assert trace(CircuitCredits(spec=LINK), inputs, ["room", "owed"])[-1] == (0, 1)
+
+
+def test_reset_grants_all_room() -> None:
+    inputs = [*[{"start": 1}] * MOST, {"rst": 1}, {}]
+    assert trace(CircuitCredits(spec=LINK), inputs, WATCH)[-2:] == [(0, 1, MOST), (1, 0, 0)]

@@ -1,0 +1,151 @@
+"""Contract of fred_hw.link.deframer, cycle by cycle."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from fred_hw.link.deframer import Deframer
+from fred_hw.protocol import CONTROL, Kind
+from testbench.models.endpoint import Flit
+from tests.fred_hw.simulation import trace
+from tests.fred_hw.specs import CODEC, LINK, link_flit
+
+MP, PP, DP = range(3)
+READY = {f"o[{k}].ready": 1 for k in range(3)}
+VALID = [f"o[{k}].valid" for k in range(3)]
+SIZE, MOST = LINK.protocol.packet_flits, LINK.protocol.buffer_packets
+
+
+def packet(length: int = SIZE, circuit: int = MP, ticket: int = 0, **fields: int) -> list[Flit]:
+    return [
+        CODEC.pack(k + 1, circuit=circuit, ticket=ticket, index=k, last=length - 1, **fields)
+        for k in range(length)
+    ]
+
+
+def run(
+    flits: Sequence[Flit | None], watch: Sequence[str], more: Mapping[int, Any] | None = None
+) -> list[Any]:
+    """Return what is seen in each cycle; ``more`` are other inputs by cycle."""
+    cycles = [{} if flit is None else link_flit(flit) for flit in flits]
+    inputs = [one | (more or {}).get(cycle, {}) for cycle, one in enumerate(cycles)]
+    return trace(Deframer(spec=LINK), inputs, watch, **READY)
+
+
+@pytest.mark.parametrize("circuit", [MP, PP, DP])
+def test_packets_go_to_their_circuit_a_cycle_later_a_flit_per_cycle(circuit: int) -> None:
+    fields = {"phase": 2, "peer": 1, "sequence": 9}
+    flits = [*packet(4, circuit, 0, **fields), *packet(2, circuit, 1, **fields)]
+    word = [f"o[{circuit}].word.{name}" for name in ("first", "last", "data")]
+    known = [f"o[{circuit}].word.descriptor.{name}" for name in (*fields, "length")]
+    seen = run([*flits, None], [*VALID, "came", "dropped", *word, *known])
+    assert seen[0][:5] == (0, 0, 0, 0, 0)
+    mine = tuple(int(k == circuit) for k in range(3))
+    places = [(k, 4) for k in range(4)] + [(k, 2) for k in range(2)]
+    assert seen[1:] == [
+        (*mine, 1, 0, int(k == 0), int(k == n - 1), k + 1, *fields.values(), n - 1)
+        for k, n in places
+    ]
+
+
+def test_messages_are_told_a_cycle_later() -> None:
+    said = [("kind", int(kind)) for kind in (Kind.ACK, Kind.NACK, Kind.ASK)]
+    flits = [
+        CODEC.pack(kind=kind, circuit=CONTROL, phase=1, peer=2, sequence=k)
+        for k, (_, kind) in enumerate(said)
+    ]
+    names = [f"message.payload.{name}" for name in ("kind", "phase", "peer", "sequence")]
+    seen = run([*flits, None, None], ["message.valid", *names])
+    assert [word[0] for word in seen] == [0, 1, 1, 1, 0]
+    assert [word[1:] for word in seen[1:4]] == [(kind, 1, 2, k) for k, (_, kind) in enumerate(said)]
+
+
+def test_grants_are_told_a_cycle_later() -> None:
+    flit = CODEC.pack(kind=Kind.CREDIT, circuit=CONTROL, credit_circuit=PP, credit_limit=5)
+    names = [f"credit.grant.{name}" for name in ("valid", "circuit", "limit")]
+    seen = run([flit, packet(1)[0], None], names)
+    assert (seen[0][0], seen[1], seen[2][0]) == (0, (1, PP, 5), 0)
+
+
+def test_limits_follow_tickets_after_three_cycles_and_room_after_one() -> None:
+    watch = [f"credit.here.limit[{k}]" for k in range(3)]
+    seen = run([packet(1, PP)[0], None, None, None, None], watch)
+    assert [word[PP] for word in seen] == [MOST, MOST, MOST, MOST + 1, MOST + 1]
+    assert {word[MP] for word in seen} == {MOST}
+    full = run([None] * 4, watch, {1: {"o[1].used": SIZE + 1}, 2: {"o[1].used": 1}})
+    assert [word[PP] for word in full] == [MOST, MOST, MOST - 2, MOST - 1]
+
+
+def test_a_sync_sets_the_ticket_that_comes_next() -> None:
+    sync = CODEC.pack(kind=Kind.SYNC, circuit=DP, ticket=4)
+    seen = run([sync, None, None, None], ["credit.here.synced", "credit.here.limit[2]"])
+    assert seen == [(0, MOST), (1 << DP, MOST), (0, MOST), (0, 4 + MOST)]
+
+
+def test_behind_a_missing_flit_all_of_the_packet_are_dropped() -> None:
+    flits = packet()
+    seen = run([flits[0], flits[2], flits[3], *packet(1, ticket=1), None], [*VALID[:1], "dropped"])
+    assert seen == [(0, 0), (1, 0), (0, 1), (0, 1), (1, 0)]
+
+
+def test_a_flit_that_comes_twice_changes_nothing() -> None:
+    flits = packet()
+    seen = run([*flits[:2], flits[1], *flits[2:], None], ["came", "dropped"])
+    assert seen[1:] == [(1, 0), (1, 0), (0, 1), (1, 0), (1, 0)]
+
+
+def test_a_packet_that_begins_again_is_dropped() -> None:
+    seen = run([*packet(1), *packet(1), None], ["came", "dropped"])
+    assert seen[1:] == [(1, 0), (0, 1)]
+
+
+def test_a_wrong_crc_is_dropped_and_tells_nothing() -> None:
+    flits = [*packet(1), CODEC.pack(kind=Kind.ACK, circuit=CONTROL, credit_circuit=PP)]
+    wrong = [replace(flit, crc=flit.crc ^ 2) for flit in flits]
+    watch = ["came", "dropped", "message.valid", "credit.grant.valid"]
+    assert run([*wrong, None], watch)[1:] == [(0, 1, 0, 0)] * 2
+
+
+def test_a_queue_that_is_not_ready_loses_the_flit_in_the_same_cycle() -> None:
+    watch = ["o[0].valid", "came", "overflow"]
+    flits = packet()
+    seen = run([*flits, None], watch, {2: {"o[0].ready": 0}})
+    assert seen[1:] == [(1, 1, 0), (1, 0, 1), (0, 0, 0), (0, 0, 0)]
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"kind": 7}, "kind_error"),
+        ({"kind": Kind.DATA, "circuit": CONTROL}, "kind_error"),
+        ({"kind": Kind.SYNC, "circuit": CONTROL}, "kind_error"),
+        ({"kind": Kind.ACK, "circuit": CONTROL, "phase": 5}, "kind_error"),
+        ({"kind": Kind.DATA, "index": 2, "last": 1}, "length_error"),
+    ],
+    ids=["kind", "data", "sync", "phase", "length"],
+)
+def test_wrong_headers_are_refused_by_name(fields: dict[str, int], error: str) -> None:
+    watch = ["kind_error", "length_error", "came", "message.valid"]
+    seen = run([CODEC.pack(1, **fields), None], watch)
+    assert seen[1] == (error == "kind_error", error == "length_error", 0, 0)
+
+
+def test_more_is_incoming_until_the_end_or_until_patience_ends() -> None:
+    assert run([*packet(2), None, None], ["o[0].incoming"]) == [0, 0, 1, 0]
+    patience = LINK.protocol.patience_cycles
+    seen = run([packet(2)[0], *[None] * (patience + 4)], ["o[0].incoming"])
+    assert seen == [0, 0, *[1] * (patience + 1), 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("after", "seen_after"), [(packet(2)[1], (0, 1)), (packet(1)[0], (1, 0))], ids=["rest", "new"]
+)
+def test_reset_forgets_the_packet_and_all_tickets(after: Flit, seen_after: tuple[int, int]) -> None:
+    flits = [packet(2)[0], None, None, None, after, None]
+    watch = ["o[0].incoming", "credit.here.limit[0]", "came", "dropped"]
+    seen = run(flits, watch, {3: {"rst": 1}})
+    assert seen[3][:2] == (1, MOST)
+    assert seen[4] == (0, MOST, 0, 0)
+    assert seen[5][2:] == seen_after

@@ -1,0 +1,124 @@
+"""Contract of fred_hw.link.framer, cycle by cycle."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fred_hw.link.framer import Framer
+from fred_hw.protocol import CONTROL, Kind
+from testbench.models.endpoint import Flit
+from tests.fred_hw.simulation import trace
+from tests.fred_hw.specs import CODEC, FRAMED, LINK, STOMP, framed_flit
+
+MP, PP, DP = range(3)
+MOST, TIMEOUT = LINK.protocol.buffer_packets, LINK.protocol.timeout_cycles
+FIELDS = {"circuit": PP, "phase": 3, "peer": 1, "sequence": 7, "index": 1, "last": 2, "ticket": 4}
+LIMITS = {f"here.limit[{k}]": MOST for k in range(3)}
+
+
+def offered(data: int, **fields: int) -> dict[str, int]:
+    """Return a data flit as inputs, with the CRC of a header of zeros and its data."""
+    given = FIELDS | fields
+    frame = {name: given[name] for name in ("circuit", "index", "ticket")}
+    frame |= {"last": given["index"] == given["last"], "bad": fields.get("bad", 0)}
+    known = {name: given[name] for name in ("phase", "peer", "sequence")}
+    known |= {"length": given["last"]}
+    return {
+        "i.valid": 1,
+        "i.payload.data": data,
+        "i.payload.crc": CODEC.crc(0, data),
+        **{f"i.payload.frame.{name}": int(value) for name, value in frame.items()},
+        **{f"i.payload.frame.descriptor.{name}": value for name, value in known.items()},
+    }
+
+
+def message(kind: Kind, sequence: int) -> dict[str, int]:
+    said = {"kind": int(kind), "phase": 1, "peer": 0, "sequence": sequence}
+    return {"message.valid": 1, **{f"message.payload.{k}": v for k, v in said.items()}}
+
+
+def run(inputs: Sequence[Mapping[str, int]]) -> tuple[list[Any], list[Flit | None]]:
+    """Return ``i.ready`` and ``message.ready``, and the flit on the link, of each cycle."""
+    rest = {"o.ready": 1, **LIMITS}
+    watch = ["i.ready", "message.ready", "o.valid", *FRAMED]
+    seen = trace(Framer(spec=LINK), inputs, watch, **rest)
+    flits = [framed_flit(word[3:]) if word[2] else None for word in seen]
+    return [word[:2] for word in seen], flits
+
+
+def test_data_flits_leave_in_the_same_cycle_one_per_cycle() -> None:
+    readies, flits = run([offered(9), offered(8, index=2), {}])
+    want = [CODEC.pack(9, **FIELDS), CODEC.pack(8, **FIELDS | {"index": 2}), None]
+    assert flits == want
+    assert readies == [(1, 0), (1, 0), (0, 0)]
+
+
+def test_a_message_leaves_in_the_same_cycle_before_data() -> None:
+    said = {"kind": Kind.NACK, "circuit": CONTROL, "phase": 1, "sequence": 6}
+    readies, flits = run([offered(9) | message(Kind.NACK, 6), offered(9)])
+    assert flits == [CODEC.pack(**said), CODEC.pack(9, **FIELDS)]
+    assert readies == [(0, 1), (1, 0)]
+
+
+def test_what_is_offered_stays_until_it_is_taken() -> None:
+    held = [offered(9) | {"o.ready": 0}, offered(9) | message(Kind.ACK, 1) | {"o.ready": 0}]
+    readies, flits = run([*held, offered(9) | message(Kind.ACK, 1), message(Kind.ACK, 1)])
+    assert flits[:3] == [CODEC.pack(9, **FIELDS)] * 3
+    assert readies == [(0, 0), (0, 0), (1, 0), (0, 1)]
+    assert flits[3] is not None and CODEC.unpack(flits[3])["kind"] == Kind.ACK
+
+
+def test_the_end_of_a_bad_packet_has_its_crc_inverted() -> None:
+    _, flits = run([offered(9, index=2, bad=1)])
+    right = CODEC.pack(9, **FIELDS | {"index": 2})
+    assert flits == [Flit(right.header, right.data, right.crc ^ STOMP)]
+
+
+def test_a_limit_that_changed_is_told_a_cycle_later() -> None:
+    _, flits = run([{"here.limit[1]": 5}] * 4)
+    told = CODEC.pack(kind=Kind.CREDIT, circuit=CONTROL, credit_circuit=PP, credit_limit=5)
+    assert flits == [None, told, None, None]
+
+
+def test_data_takes_a_limit_along() -> None:
+    _, flits = run([{"here.limit[2]": 6}, offered(9) | {"here.limit[2]": 6}, {"here.limit[2]": 6}])
+    assert flits == [None, CODEC.pack(9, **FIELDS, credit_circuit=DP, credit_limit=6), None]
+
+
+def test_limits_are_told_one_after_the_other() -> None:
+    changed = {f"here.limit[{k}]": 4 for k in range(3)}
+    _, flits = run([changed] * 6)
+    told = [flit and CODEC.unpack(flit)["credit_circuit"] for flit in flits]
+    assert told == [None, MP, PP, DP, None, None]
+
+
+def test_a_limit_that_is_asked_for_is_told_though_it_has_not_changed() -> None:
+    _, flits = run([{"here.synced": 1 << PP}, {}, {}, {}])
+    told = CODEC.pack(kind=Kind.CREDIT, circuit=CONTROL, credit_circuit=PP, credit_limit=MOST)
+    assert flits == [None, None, told, None]
+
+
+def test_credits_that_stay_away_are_asked_for_after_a_timeout() -> None:
+    lacking = {"lacks": 1 << DP, "ticket[2]": 5}
+    _, flits = run([lacking] * (2 * TIMEOUT + 3))
+    sync = CODEC.pack(kind=Kind.SYNC, circuit=DP, ticket=5)
+    assert [cycle for cycle, flit in enumerate(flits) if flit] == [TIMEOUT, 2 * TIMEOUT + 1]
+    assert {flit for flit in flits if flit} == {sync}
+
+
+def test_credits_that_come_are_not_asked_for() -> None:
+    inputs = [{"lacks": int(cycle != TIMEOUT)} for cycle in range(2 * TIMEOUT)]
+    assert not any(run(inputs)[1])
+
+
+def test_a_question_goes_behind_a_message_and_before_data() -> None:
+    inputs = [{"lacks": 1}] * TIMEOUT
+    inputs += [{"lacks": 1} | offered(9) | message(Kind.ACK, 1), {"lacks": 1} | offered(9)]
+    _, flits = run([*inputs, offered(9)])
+    kinds = [flit and CODEC.unpack(flit)["kind"] for flit in flits[TIMEOUT:]]
+    assert kinds == [Kind.ACK, Kind.SYNC, Kind.DATA]
+
+
+def test_reset_forgets_what_was_told() -> None:
+    limit = {"here.limit[0]": 5}
+    _, flits = run([limit, limit, limit, limit | {"rst": 1}, limit, limit, limit])
+    assert [flit is not None for flit in flits] == [False, True, False, False, False, True, False]

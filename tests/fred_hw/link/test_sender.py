@@ -1,0 +1,107 @@
+"""Contract of fred_hw.link.sender, cycle by cycle."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from fred_hw.link.sender import Sender
+from fred_hw.protocol import Kind
+from tests.fred_hw.simulation import trace
+from tests.fred_hw.specs import CODEC, FRAMED, LINK, STOMP, framed_flit
+
+MP, PP, DP = range(3)
+MOST, TIMEOUT = LINK.protocol.buffer_packets, LINK.protocol.timeout_cycles
+REST = {"o.ready": 1, **{f"credit.here.limit[{k}]": MOST for k in range(3)}}
+
+
+def flit(data: int, index: int = 0, last: int = 0, **fields: int) -> dict[str, int]:
+    frame = {"last": index == last, "index": index, "descriptor.length": last, **fields}
+    values = {f"i.frame.{name}": int(value) for name, value in frame.items()}
+    return {"i.valid": 1, "i.data": data, **values}
+
+
+def start(circuit: int) -> dict[str, int]:
+    return {"start": 1 << circuit}
+
+
+def grant(circuit: int, limit: int) -> dict[str, int]:
+    return {"credit.grant.valid": 1, "credit.grant.circuit": circuit, "credit.grant.limit": limit}
+
+
+def run(inputs: Sequence[Mapping[str, int]], watch: Sequence[str]) -> list[Any]:
+    return trace(Sender(spec=LINK, depth=8), inputs, watch, **REST)
+
+
+def link(inputs: Sequence[Mapping[str, int]]) -> list[dict[str, int]]:
+    """Return cycle and fields of the flits that are taken."""
+    found = []
+    for cycle, word in enumerate(run(inputs, ["o.valid", "o.ready", *FRAMED])):
+        if all(word[:2]):
+            sent = framed_flit(word[2:])
+            assert CODEC.is_good(sent)
+            found.append({"cycle": cycle, "data": sent.data, **CODEC.unpack(sent)})
+    return found
+
+
+def test_flits_leave_after_two_cycles_one_per_cycle_with_a_right_crc() -> None:
+    packet = [flit(k + 5, k, 3, circuit=PP, ticket=1) for k in range(4)]
+    sent = link([start(PP) | packet[0], *packet[1:], start(PP) | packet[0], *packet[1:], *[{}] * 3])
+    assert [word["cycle"] for word in sent] == list(range(2, 10))
+    assert [word["data"] for word in sent] == [5, 6, 7, 8] * 2
+    assert {(word["kind"], word["circuit"], word["ticket"]) for word in sent} == {(0, PP, 1)}
+
+
+def test_gone_is_high_in_the_cycle_in_which_a_flit_leaves() -> None:
+    inputs = [flit(1), flit(2), {"o.ready": 0}, {}, {}, {}]
+    assert run(inputs, ["gone"]) == [0, 0, 0, 1, 1, 0]
+
+
+def test_a_message_leaves_at_once_and_takes_the_place_of_a_flit() -> None:
+    message = {"message.valid": 1, "message.payload.kind": Kind.ACK}
+    watch = ["o.valid", "message.ready", "gone"]
+    seen = run([message, flit(1), {}, message, {}, {}], watch)
+    assert seen == [(1, 1, 0), (0, 0, 0), (0, 0, 0), (1, 1, 0), (1, 0, 1), (0, 0, 0)]
+
+
+def test_a_packet_takes_its_ticket_in_the_cycle_in_which_it_starts() -> None:
+    inputs = [start(MP), start(PP), {}, start(MP), start(DP), start(MP), {}]
+    assert run(inputs, ["ticket"]) == [0, 0, 0, 1, 0, 2, 2]
+
+
+def test_there_is_room_for_as_many_packets_as_granted() -> None:
+    inputs = [*[start(PP)] * MOST, {}, grant(PP, MOST + 1), {}, grant(DP, MOST), {}]
+    seen = run(inputs, ["room"])
+    assert seen == [*[7] * MOST, 7 & ~(1 << PP), 7 & ~(1 << PP), 7, 7, 7]
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_missing_credits_are_asked_for_once_the_circuit_is_quiet(waits: bool) -> None:
+    rest = [{"wanted": int(waits)}] * (TIMEOUT + 3)
+    sent = link([start(MP), {}, {}, flit(1), *rest])
+    # Quiet from the cycle after the flit has left, if no packet waits for its turn.
+    syncs = [word["cycle"] for word in sent if word["kind"] == Kind.SYNC]
+    assert syncs == ([] if waits else [3 + 2 + 1 + TIMEOUT])
+
+
+def test_a_packet_that_waits_without_room_has_its_credits_asked_for() -> None:
+    packets = [start(MP) | flit(1, ticket=k) for k in range(MOST)]
+    sent = link([*packets, *[{"wanted": 1}] * (TIMEOUT + 4)])
+    syncs = [word for word in sent if word["kind"] == Kind.SYNC]
+    assert [(word["cycle"], word["ticket"]) for word in syncs] == [(MOST + 2 + TIMEOUT, MOST)]
+
+
+def test_limits_of_this_end_are_told() -> None:
+    sent = link([{"credit.here.limit[2]": 5}] * 4)
+    assert [(w["cycle"], w["credit_circuit"], w["credit_limit"]) for w in sent] == [(1, DP, 5)]
+
+
+def test_a_bad_flit_is_sent_with_its_crc_inverted() -> None:
+    word = run([start(MP), flit(3, bad=1), {}, {}], ["o.valid", *FRAMED])[3]
+    assert word[0] and word[3] == CODEC.crc(word[1], word[2]) ^ STOMP
+
+
+def test_reset_forgets_flits_tickets_and_limits() -> None:
+    used = [start(MP) | flit(k) for k in range(MOST)]
+    seen = run([*used, {"rst": 1, "o.ready": 0}, *[{}] * 3], ["o.valid", "room", "ticket"])
+    assert seen[MOST + 1 :] == [(0, 7, 0)] * 3

@@ -1,0 +1,42 @@
+"""Small specifications, and flits of theirs, shared by the tests of fred_hw."""
+
+from collections.abc import Sequence
+
+from fred_hw.protocol import CRC_BITS, ProtocolSpec
+from fred_hw.spec import SwitchSpec
+from testbench.models.endpoint import Flit, FlitCodec
+
+__all__ = ["BARE", "CODEC", "FRAMED", "LINK", "STOMP", "framed_flit", "link_flit"]
+
+STOMP = (1 << CRC_BITS) - 1
+"""What inverts a CRC."""
+
+_PROTOCOL = ProtocolSpec(
+    phases=4,
+    packet_flits=4,
+    buffer_packets=3,
+    round_trip_cycles=8,
+    ack_interval=2,
+    window_packets=8,
+    timeout_cycles=16,
+    idle_cycles=5,
+    patience_cycles=6,
+    stuck_cycles=256,
+)
+LINK = SwitchSpec(ports=4, lanes=1, format="int16", protocol=_PROTOCOL)
+BARE = LINK.with_changes(protocol={**_PROTOCOL.model_dump(), "link": False})
+CODEC = FlitCodec(LINK)
+
+FRAMED = [f"o.payload.{name}" for name in ("header", "data", "crc", "last")]
+"""Ports of a flit to a link."""
+
+
+def link_flit(flit: Flit) -> dict[str, int]:
+    """Return a flit as inputs of a port ``i`` that is a link."""
+    return {"i.valid": 1, "i.header": flit.header, "i.data": flit.data, "i.crc": flit.crc}
+
+
+def framed_flit(word: Sequence[int]) -> Flit:
+    """Return the flit that is seen at the ports ``FRAMED``."""
+    header, data, crc, last = word
+    return Flit(header, data, crc, bool(last))

@@ -1,0 +1,124 @@
+"""Contract of fred_hw.switch.ports.circuit_queue, cycle by cycle."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from fred_hw.spec import SwitchSpec
+from fred_hw.switch.ports.circuit_queue import CircuitQueue
+from tests.fred_hw.simulation import trace
+from tests.fred_hw.specs import BARE, LINK
+
+REST = {"enable": 1, "serves": 0b1111}
+BOTH = pytest.mark.parametrize("spec", [LINK, BARE], ids=["link", "bare"])
+
+
+def flits(length: int, sequence: int = 0, data: int = 0, **known: int) -> list[dict[str, int]]:
+    """Return the flits of a packet as inputs."""
+    about = {f"i.word.descriptor.{name}": value for name, value in known.items()}
+    if sequence:
+        about["i.word.descriptor.sequence"] = sequence
+    return [
+        {
+            "i.valid": 1,
+            "i.word.first": int(k == 0),
+            "i.word.last": int(k == length - 1),
+            "i.word.data": data + k,
+            **about,
+        }
+        for k in range(length)
+    ]
+
+
+def run(
+    inputs: Sequence[Mapping[str, int]], watch: Sequence[str], spec: SwitchSpec = LINK
+) -> list[Any]:
+    return trace(CircuitQueue(spec=spec), inputs, watch, **REST)
+
+
+@BOTH
+def test_a_flit_is_at_the_head_a_cycle_later(spec: SwitchSpec) -> None:
+    seen = run([*flits(1, phase=2, peer=1, data=7), {}], ["waiting", "valid", "last", "word"], spec)
+    assert (seen[0][:2], seen[1]) == ((0, 0), (1, 1, 1, 7))
+
+
+@BOTH
+def test_packets_leave_without_a_gap_a_flit_per_cycle(spec: SwitchSpec) -> None:
+    inputs = [*flits(3, data=10), *flits(2, data=20), *[{}] * 2]
+    moves = [{"take": 1, "start": int(k in {1, 4}), "finish": int(k in {3, 5})} for k in range(7)]
+    seen = run(
+        [one | move for one, move in zip(inputs, moves, strict=True)], ["valid", "word"], spec
+    )
+    assert [word for valid, word in seen if valid] == [10, 11, 12, 20, 21]
+    assert [valid for valid, _ in seen] == [0, 1, 1, 1, 1, 1, 0]
+
+
+def test_only_the_packet_that_is_due_waits() -> None:
+    # What is due goes to `waiting` in the same cycle.
+    inputs = [*flits(1, 3), {"enable": 0}, {"due": 3}]
+    assert run(inputs, ["waiting", "late", "early"]) == [(0, 0, 0), (0, 0, 0), (1, 0, 0)]
+
+
+@pytest.mark.parametrize(("due", "what"), [(4, "late"), (2, "early")])
+def test_a_packet_that_is_not_due_is_thrown_away(due: int, what: str) -> None:
+    inputs = [one | {"due": due} for one in [*flits(2, 3), *[{}] * 3]]
+    seen = run(inputs, ["waiting", "late", "early", "i.used"])
+    assert seen[1] == (0, int(what == "late"), int(what == "early"), 1)
+    assert [word[:3] for word in seen[2:]] == [(0, 0, 0)] * 3
+    assert [word[3] for word in seen] == [0, 1, 1, 0, 0]
+
+
+@BOTH
+def test_a_phase_that_takes_none_from_here_is_unknown(spec: SwitchSpec) -> None:
+    inputs = [one | {"serves": 0b0111} for one in [*flits(1, phase=3), {}, {}]]
+    assert run(inputs, ["waiting", "unknown"], spec) == [(0, 0), (0, 1), (0, 0)]
+
+
+@BOTH
+def test_the_default_index_is_always_served(spec: SwitchSpec) -> None:
+    inputs = [one | {"serves": 0} for one in [*flits(1, phase=4, peer=3), {}]]
+    assert run(inputs, ["waiting", "unknown"], spec)[1] == (1, 0)
+
+
+def test_the_key_tells_phases_and_peers() -> None:
+    assert run([*flits(1, phase=3, peer=2), {}], ["key"])[1] == 3
+    assert run([*flits(1, phase=4, peer=2), {}], ["key"])[1] == 4 + 2
+
+
+def test_a_packet_that_is_not_coming_is_broken_in_the_same_cycle() -> None:
+    begun = [flits(3)[0], {"start": 1, "take": 1, "i.incoming": 1}]
+    inputs = [*begun, {"i.incoming": 1}, {}, {"finish": 1}, {}]
+    assert run(inputs, ["valid", "broken"])[1:] == [(1, 0), (0, 0), (0, 1), (0, 1), (0, 0)]
+
+
+def test_a_packet_that_the_next_one_cuts_is_broken() -> None:
+    inputs = [flits(3)[0], *flits(1, 1), {}]
+    moves = [{}, {"start": 1, "take": 1}, {}]
+    seen = run([one | move for one, move in zip(inputs, moves, strict=True)], ["valid", "broken"])
+    assert seen == [(0, 0), (1, 0), (0, 1)]
+
+
+def test_what_is_left_of_a_packet_that_has_finished_is_thrown_away() -> None:
+    inputs = [flits(3, data=5)[0], *flits(3)[1:], *flits(1, 1, data=9), *[{}] * 2]
+    moves = [{}, {"start": 1, "take": 1, "finish": 1}, {}, {}, {}, {}]
+    rest = [{"due": int(k > 1)} for k in range(6)]
+    both = [a | b | c for a, b, c in zip(inputs, moves, rest, strict=True)]
+    seen = run(both, ["valid", "word"])
+    assert [word if valid else None for valid, word in seen] == [None, 5, None, None, 9, 9]
+
+
+def test_a_packet_that_is_not_started_is_stuck_in_the_end() -> None:
+    limit = LINK.protocol.stuck_cycles
+    seen = run([*flits(1), *[{}] * (limit + 3)], ["waiting", "stuck"])
+    assert [cycle for cycle, word in enumerate(seen) if word[1]] == [limit + 1]
+    assert [cycle for cycle, word in enumerate(seen) if word[0]] == list(range(1, limit + 1))
+
+
+@BOTH
+def test_reset_forgets_all_packets(spec: SwitchSpec) -> None:
+    inputs = [*flits(2), {"start": 1, "take": 1}, {"rst": 1}, {}]
+    seen = run(inputs, ["i.used", "valid"], spec)
+    assert seen[2][1] == 1 and seen[4] == (0, 0)
+    again = run([*inputs, *flits(1), {}], ["waiting"], spec)
+    assert again[-1] == 1

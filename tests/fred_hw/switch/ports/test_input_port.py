@@ -1,0 +1,169 @@
+"""Contract of fred_hw.switch.ports.input_port, cycle by cycle."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from fred_hw.protocol import CONTROL, Kind
+from fred_hw.spec import SwitchSpec
+from fred_hw.switch.ports.input_port import InputPort
+from tests.fred_hw.simulation import trace
+from tests.fred_hw.specs import BARE, CODEC, LINK, link_flit
+
+MP, PP, DP = range(3)
+SIZE, PATIENCE = LINK.protocol.packet_flits, LINK.protocol.patience_cycles
+BOTH = pytest.mark.parametrize("spec", [LINK, BARE], ids=["link", "bare"])
+ADDED = {True: 2, False: 1}
+REST = {"enable": 1, "serves[0]": 15, "serves[1]": 15, "serves[2]": 15}
+
+Inputs = list[dict[str, int]]
+
+
+def run(
+    inputs: Sequence[Mapping[str, int]], watch: Sequence[str], spec: SwitchSpec = LINK
+) -> list[Any]:
+    return trace(InputPort(spec=spec), inputs, watch, **REST)
+
+
+def packet(
+    length: int,
+    spec: SwitchSpec = LINK,
+    *,
+    circuit: int = MP,
+    phase: int = 0,
+    peer: int = 0,
+    number: int = 0,
+    ticket: int | None = None,
+) -> Inputs:
+    """Return the flits of a packet as inputs."""
+    if spec is BARE:
+        known = {"i.valid": 1, "i.circuit": circuit, "i.phase": phase, "i.peer": peer}
+        return [known | {"i.data": k + 1, "i.last": int(k == length - 1)} for k in range(length)]
+    return [
+        link_flit(
+            CODEC.pack(
+                k + 1,
+                circuit=circuit,
+                phase=phase,
+                peer=peer,
+                sequence=number,
+                index=k,
+                last=length - 1,
+                ticket=number if ticket is None else ticket,
+            )
+        )
+        for k in range(length)
+    ]
+
+
+def zero(*keys: int) -> Inputs:
+    """Return inputs that make 0 the number that is due of flows."""
+    return [{"write": 1, "key": key} for key in keys]
+
+
+@BOTH
+@pytest.mark.parametrize("circuit", [MP, PP, DP])
+def test_flits_come_to_the_head_of_their_circuit(spec: SwitchSpec, circuit: int) -> None:
+    ready = zero(2) if spec is LINK else []
+    inputs = [*ready, *packet(2, spec, circuit=circuit, phase=2, peer=1), *[{}] * 3]
+    names = [f"descriptor[{circuit}].phase", f"descriptor[{circuit}].peer"]
+    seen = run([one | {"circuit": circuit} for one in inputs], ["waiting", *names], spec)
+    first = len(ready) + ADDED[spec is LINK]
+    assert [word[0] for word in seen[:first]] == [0] * first
+    assert seen[first] == (1 << circuit, 2, 1)
+
+
+@BOTH
+def test_a_flit_per_cycle_passes(spec: SwitchSpec) -> None:
+    ready = zero(0) if spec is LINK else []
+    inputs = [*ready, *packet(4, spec), *packet(3, spec, number=1), *[{}] * 3]
+    first = len(ready) + ADDED[spec is LINK]
+    starts, ends = {first, first + 4}, {first + 3, first + 6}
+    for cycle, one in enumerate(inputs):
+        one.update({"take": 1, "start": int(cycle in starts), "finish": int(cycle in ends)})
+    seen = run(inputs, ["valid", "word", "last"], spec)
+    assert [word[1:] for word in seen if word[0]] == [
+        (k + 1, int(k == length - 1)) for length in (4, 3) for k in range(length)
+    ]
+    assert [word[0] for word in seen[first : first + 7]] == [1] * 7
+
+
+def test_the_circuit_selects_in_the_same_cycle() -> None:
+    inputs = [*zero(0, 1), *packet(1), *packet(1, circuit=PP, phase=1, ticket=0), {}, {}]
+    inputs += [{"circuit": circuit} for circuit in (MP, PP, DP)]
+    assert run(inputs, ["valid"])[-3:] == [1, 1, 0]
+
+
+@BOTH
+def test_what_came_and_was_dropped_is_told(spec: SwitchSpec) -> None:
+    wrong = packet(1, spec, circuit=CONTROL)
+    seen = run([*packet(1, spec), *wrong, {}], ["came", "kind", "dropped"], spec)
+    later = int(spec is LINK)
+    # A control flit of no packet is dropped by the link layer as another kind of error.
+    assert seen[later] == (1, 0, 0)
+    assert seen[later + 1][:2] == (0, 1)
+
+
+def test_without_a_link_layer_a_port_takes_no_more_of_a_packet_than_fits() -> None:
+    inputs = packet(SIZE + 2, BARE) + packet(1, BARE) + [{}]
+    seen = run(inputs, ["came", "dropped", "length"], BARE)
+    assert seen[:SIZE] == [(1, 0, int(k == SIZE - 1)) for k in range(SIZE)]
+    assert seen[SIZE:] == [(0, 1, 0), (0, 1, 0), (1, 0, 0), (0, 0, 0)]
+
+
+def test_without_a_link_layer_the_circuit_is_ready_in_the_same_cycle() -> None:
+    room = BARE.protocol.buffer_flits
+    fill = [one for _ in range(room // SIZE) for one in packet(SIZE, BARE)]
+    inputs = [*fill, *packet(1, BARE), *packet(1, BARE, circuit=DP)]
+    assert run(inputs, ["i.ready"], BARE) == [*[1] * room, 0, 1]
+
+
+def test_numbers_are_written_and_read_by_key() -> None:
+    inputs = [{"write": 1, "key": k, "number": k + 3} for k in range(8)]
+    seen = run([*inputs, *({"key": k} for k in range(8))], ["due"])
+    assert seen[8:] == [k + 3 for k in range(8)]
+
+
+def test_a_packet_that_starts_makes_the_next_one_due() -> None:
+    inputs = [*zero(0), *packet(1), {}, {"start": 1, "take": 1, "finish": 1}, {}]
+    assert run(inputs, ["waiting", "due"])[2:] == [(0, 0), (1, 0), (0, 1)]
+
+
+@pytest.mark.parametrize(("number", "what"), [(2, "early"), (31, "late")])
+def test_a_packet_that_is_not_due_is_told_once_in_a_while(number: int, what: str) -> None:
+    zeros = [*zero(4 + 1), *[{}] * (PATIENCE + 1)]
+    first = len(zeros) + 2
+    again = [packet(1, phase=4, peer=1, number=number, ticket=k) for k in range(3)]
+    inputs = [*zeros, *again[0], *again[1], {}, {"event_taken": 1}, *[{}] * PATIENCE, *again[2]]
+    watch = ["late", "early", "event_key", "dropped"]
+    seen = run([*inputs, *[{}] * 4], watch)
+    told = (int(what == "late"), int(what == "early"))
+    cycles = [cycle for cycle, word in enumerate(seen) if word[:2] == told]
+    after = len(inputs) + 2
+    # The second one comes too soon after the first.
+    assert cycles == [first + 1, after, after + 1]
+    assert all(seen[cycle][2] == 4 + 1 for cycle in cycles)
+    assert not any(word[:2] == told[::-1] for word in seen)
+
+
+def test_nothing_is_told_soon_after_a_number_was_written() -> None:
+    inputs = [*zero(0), *packet(1, number=2, ticket=0), *[{}] * (PATIENCE + 6)]
+    assert set(run(inputs, ["late", "early"])) == {(0, 0)}
+
+
+def test_messages_and_credits_come_through() -> None:
+    ack = CODEC.pack(
+        kind=Kind.ACK, circuit=CONTROL, phase=1, sequence=6, credit_circuit=DP, credit_limit=5
+    )
+    watch = ["message.valid", "message.payload.sequence", "credit.grant.valid"]
+    watch += ["credit.grant.circuit", "credit.grant.limit"]
+    assert run([link_flit(ack), {}], watch)[1] == (1, 6, 1, DP, 5)
+
+
+@BOTH
+def test_reset_forgets_all_packets(spec: SwitchSpec) -> None:
+    ready = zero(0) if spec is LINK else []
+    inputs = [*ready, *packet(1, spec), *[{}] * 2, {"rst": 1}, {}]
+    seen = run(inputs, ["waiting"], spec)
+    assert seen[-3:] == [1, 1, 0]

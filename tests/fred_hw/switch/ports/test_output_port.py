@@ -1,0 +1,116 @@
+"""Contract of fred_hw.switch.ports.output_port, cycle by cycle."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from fred_hw.protocol import Kind
+from fred_hw.spec import SwitchSpec
+from fred_hw.switch.ports.output_port import OutputPort
+from tests.fred_hw.simulation import trace
+from tests.fred_hw.specs import BARE, CODEC, FRAMED, LINK, STOMP, framed_flit
+
+LATENCY = 2
+MP, PP, DP = range(3)
+MOST, SIZE = LINK.protocol.buffer_packets, LINK.protocol.packet_flits
+BOTH = pytest.mark.parametrize("spec", [LINK, BARE], ids=["link", "bare"])
+ADDED = {True: 2, False: 1}
+
+
+def run(
+    inputs: Sequence[Mapping[str, int]], watch: Sequence[str], spec: SwitchSpec = LINK
+) -> list[Any]:
+    limits = {f"credit.here.limit[{k}]": MOST for k in range(3)} if spec is LINK else {}
+    return trace(OutputPort(spec=spec, latency=LATENCY), inputs, watch, **{"o.ready": 1}, **limits)
+
+
+def packets(*lengths: int, circuit: int = MP, **more: int) -> list[dict[str, int]]:
+    """Return inputs of packets without a gap, and of the interconnect that carries them."""
+    entries: list[dict[str, int]] = []
+    for length in lengths:
+        entries += [
+            {"fire": 1, "start": int(k == 0), "last": int(k == length - 1), "circuit": circuit}
+            | (more if k == 0 else {})
+            for k in range(length)
+        ]
+    flits = [{}] * LATENCY + [{"i.valid": 1, "i.data": k + 1} for k in range(len(entries))]
+    entries += [{"circuit": circuit}] * (LATENCY + 4)
+    flits += [{}] * (len(entries) - len(flits))
+    return [entry | flit for entry, flit in zip(entries, flits, strict=True)]
+
+
+@BOTH
+def test_packets_leave_in_time_without_a_gap(spec: SwitchSpec) -> None:
+    link = spec is LINK
+    data = "o.payload.data" if link else "o.data"
+    seen = run(packets(4, 2, 1), ["o.valid", "given", data], spec)
+    first = LATENCY + ADDED[link]
+    assert [cycle for cycle, word in enumerate(seen) if word[0]] == list(range(first, first + 7))
+    assert [word[1] for word in seen] == [word[0] for word in seen]
+    assert [word[2] for word in seen if word[0]] == list(range(1, 8))
+
+
+def test_headers_say_what_was_known_at_the_start() -> None:
+    known = {"phase": 3, "peer": 2, "sequence": 9, "length": 1}
+    inputs = packets(2, 2, circuit=DP, **{f"descriptor.{k}": v for k, v in known.items()})
+    words = [word[1:] for word in run(inputs, ["o.valid", *FRAMED]) if word[0]]
+    flits = [framed_flit(word) for word in words]
+    fields = {"circuit": DP, "phase": 3, "peer": 2, "sequence": 9, "last": 1}
+    places = [(index, ticket) for ticket in range(2) for index in range(2)]
+    assert flits == [
+        CODEC.pack(k + 1, **fields, index=index, ticket=ticket)
+        for k, (index, ticket) in enumerate(places)
+    ]
+
+
+def test_without_a_link_layer_flits_say_what_was_known_at_the_start() -> None:
+    inputs = packets(2, circuit=PP, **{"descriptor.phase": 3, "descriptor.peer": 2})
+    watch = ["o.valid", "o.last", "o.phase", "o.circuit", "o.peer"]
+    words = [word[1:] for word in run(inputs, watch, BARE) if word[0]]
+    assert words == [(0, 3, PP, 2), (1, 3, PP, 2)]
+
+
+@BOTH
+def test_room_is_promised_for_whole_packets(spec: SwitchSpec) -> None:
+    # Two largest packets, and what is on the way, fit while nothing leaves.
+    depth = LATENCY + 4 + 2 * SIZE
+    inputs = [{"start": int(k < depth // SIZE), "circuit": k % 3} for k in range(depth // SIZE + 2)]
+    seen = run([one | {"o.ready": 0} for one in inputs], ["room"], spec)
+    assert [room == 7 for room in seen] == [*[True] * (depth // SIZE), False, False]
+
+
+@BOTH
+def test_a_short_packet_gives_back_the_room_that_it_did_not_take(spec: SwitchSpec) -> None:
+    short = {"start": 1, "fire": 1, "last": 1, "o.ready": 0}
+    count = 3 * SIZE // 2  # more than largest packets fit
+    seen = run([short | {"circuit": k % 3} for k in range(count)], ["room"], spec)
+    assert all(seen[:7])
+
+
+def test_room_is_that_of_the_next_receiver_too() -> None:
+    seen = run(packets(*[1] * MOST), ["room"])
+    assert seen[: MOST + 1] == [*[7] * MOST, 0b110]
+
+
+@pytest.mark.parametrize(("bad", "valid"), [(1, 1), (0, 0)], ids=["bad", "missing"])
+def test_what_must_not_be_used_leaves_with_a_crc_inverted(bad: int, valid: int) -> None:
+    inputs = packets(1)
+    inputs[0] |= {"bad": bad}
+    inputs[LATENCY] |= {"i.valid": valid}
+    word = run(inputs, ["o.valid", *FRAMED])[LATENCY + 2]
+    assert word[0] and word[3] == CODEC.crc(word[1], word[2]) ^ STOMP
+
+
+def test_a_message_leaves_in_the_same_cycle() -> None:
+    message = {"message.valid": 1, "message.payload.kind": Kind.ASK}
+    assert run([message, {}], ["o.valid", "message.ready", "given"]) == [(1, 1, 0), (0, 0, 0)]
+
+
+@BOTH
+def test_reset_forgets_all_packets_and_promises(spec: SwitchSpec) -> None:
+    begun = [{"start": 1, "circuit": k} | {"o.ready": 0} for k in range(3)]
+    fired = [{"fire": 1, "o.ready": 0}] * 3
+    seen = run([*begun, *fired, {"rst": 1, "o.ready": 0}, *[{}] * 6], ["room", "o.valid"], spec)
+    assert seen[6][0] != 7
+    assert seen[7:] == [(7, 0)] * 6
