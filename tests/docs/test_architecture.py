@@ -1,0 +1,46 @@
+"""What docs/architecture.md says of imports is so."""
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from .pages import ROOT
+
+PACKAGES = ("fred_hw", "gen", "testbench", "perfmodel", "fred_cli")
+ROW = re.compile(r"^\| `(\w+)` \|.*\| ([^|]*) \|$", re.MULTILINE)
+SAID = {
+    name: sorted(re.findall(r"`(\w+)`", imports))
+    for name, imports in ROW.findall((ROOT / "docs/architecture.md").read_text())
+}
+ROOMS = [path.parent.name for path in sorted((ROOT / "fred_hw").glob("*/__init__.py"))]
+
+
+def modules(folder: Path) -> Iterator[str]:
+    """Yield what the files of a folder import, at the top and inside functions."""
+    for path in folder.rglob("*.py"):
+        package = path.relative_to(ROOT).parts[:-1]
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                yield from (name.name for name in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                above = package[: len(package) - node.level + 1] if node.level else ()
+                base = ".".join((*above, *([node.module] if node.module else [])))
+                yield base
+                yield from (f"{base}.{name.name}" for name in node.names)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_package_imports_what_the_page_says(package: str) -> None:
+    found = {module.split(".")[0] for module in modules(ROOT / package)}
+    assert SAID[package] == sorted(found - {package} - sys.stdlib_module_names)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_room_imports_what_the_page_says(room: str) -> None:
+    parts = [module.split(".") for module in modules(ROOT / "fred_hw" / room)]
+    found = {part[1] for part in parts if part[0] == "fred_hw" and len(part) > 1}
+    assert SAID[room] == sorted(found & set(ROOMS) - {room})
