@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from fred_hw.load import PRESETS
+from gen.design import generate
 
 KEYS = (
     "ports, middle, format, operation, overflow, lanes, stage_registers, adder_registers, protocol"
@@ -14,6 +16,8 @@ KEYS = (
 
 UNITS = "B, kB, MB, GB, TB, KiB, MiB, GiB, TiB"
 FRED_D = "collective --topology fred-d"
+
+GENERATE = cache(generate)
 
 REFUSED = {
     # files
@@ -170,6 +174,12 @@ REFUSED = {
     "report -o a-file": r"a-file: must be a folder, not a file",
     "report -o a-file/out": r"a-file/out: must be a folder, not a file",
 }
+
+
+@pytest.fixture(autouse=True)
+def kept_designs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Generate hardware once that several refused co-simulations ask for."""
+    monkeypatch.setattr("testbench.characterize.generate", GENERATE)
 
 
 @pytest.mark.parametrize(("line", "message"), REFUSED.items(), ids=REFUSED)

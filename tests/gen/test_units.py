@@ -2,6 +2,7 @@
 
 import subprocess
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -29,19 +30,31 @@ UNITS: dict[str, Callable[[], Unit]] = {
 }
 
 
-def written(build: Callable[[], Unit], folder: Path) -> tuple[Path, str]:
-    unit, emitter = build(), VerilogEmitter()
+each = pytest.mark.parametrize(
+    "name", [pytest.param("endpoint", marks=pytest.mark.slow), *list(UNITS)[1:]]
+)
+
+
+@cache
+def text_of(name: str) -> tuple[str, str]:
+    """Return the name of the top module and the Verilog of a unit."""
+    unit, emitter = UNITS[name](), VerilogEmitter()
     emitter.add(unit)
-    path = folder / f"{unit.unit_name}.v"
-    path.write_text(emitter.verilog())
-    (folder / "waivers.vlt").write_text(lint_waivers(unit.unit_name))
-    return path, unit.unit_name
+    return unit.unit_name, emitter.verilog()
+
+
+def written(name: str, folder: Path) -> tuple[Path, str]:
+    top, text = text_of(name)
+    path = folder / f"{top}.v"
+    path.write_text(text)
+    (folder / "waivers.vlt").write_text(lint_waivers(top))
+    return path, top
 
 
 @pytest.mark.sim
-@pytest.mark.parametrize("build", UNITS.values(), ids=UNITS.keys())
-def test_verilator_finds_nothing(build: Callable[[], Unit], tmp_path: Path) -> None:
-    path, top = written(build, tmp_path)
+@each
+def test_verilator_finds_nothing(name: str, tmp_path: Path) -> None:
+    path, top = written(name, tmp_path)
     folder = verilator_bin()
     assert folder is not None
     waivers = str(tmp_path / "waivers.vlt")
@@ -64,9 +77,9 @@ def test_verilator_finds_nothing(build: Callable[[], Unit], tmp_path: Path) -> N
 
 @pytest.mark.sim
 @pytest.mark.skipif(icarus_bin() is None, reason="Icarus is not installed")
-@pytest.mark.parametrize("build", UNITS.values(), ids=UNITS.keys())
-def test_icarus_reads_it(build: Callable[[], Unit], tmp_path: Path) -> None:
-    path, _ = written(build, tmp_path)
+@each
+def test_icarus_reads_it(name: str, tmp_path: Path) -> None:
+    path, _ = written(name, tmp_path)
     folder = icarus_bin()
     assert folder is not None
     said = subprocess.run(

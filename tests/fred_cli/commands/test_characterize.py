@@ -37,6 +37,7 @@ def test_characterize_prints_the_record_that_it_writes(fred: Run) -> None:
 
 
 @pytest.mark.sim
+@pytest.mark.slow
 def test_broken_hardware_gets_no_record(fred: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def generate(spec: SwitchSpec, level: str = "interconnect") -> Design:
         return broken_design(spec, "adder_operand_dropped")

@@ -35,31 +35,21 @@ def test_sim_counts_what_the_manifest_states(fred: Run, place: Path) -> None:
 
 
 @pytest.mark.sim
-def test_sim_shows_a_table_and_runs_only_the_tests_named(fred: Run) -> None:
+def test_sim_shows_progress_and_a_table_and_runs_only_the_tests_named(
+    fred: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(output, "_QUIET_S", 0.0)
     test = "every_path_has_the_same_latency"
     arguments = ("--sim", "icarus", "--seed", "7", "--test", test, "-o", "here")
     status, out, err = fred("sim", "small.yaml", *arguments)
     assert status == 0, err
+    what = "fred_m3_p4_int8x1 in icarus, seed 7"
+    assert re.fullmatch(rf"{what} \.\.\.\n{what}: \d+ s\n", err), err
     assert re.search(r"^icarus \S+, seed 7\s*$", out, re.MULTILINE)
     assert re.findall(r"^\s*(\w+)\s+passed", out, re.MULTILINE) == [test]
     assert "  latency_cycles: 7\n" in out
     assert out.endswith("\nall tests passed\n")
     assert Path("here/icarus/results.xml").exists()
-
-
-@pytest.mark.sim
-def test_progress_is_shown_on_standard_error_alone(
-    fred: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(output, "_QUIET_S", 0.0)
-    test = ("--test", "every_path_has_the_same_latency")
-    status, out, err = fred("sim", "tiny-2", "--sim", "icarus", "--seed", "3", *test, "--json")
-    assert status == 0
-    assert isinstance(json.loads(out), dict)
-    lines = err.splitlines()
-    assert lines[0] == "fred_m3_p2_int8x1_a1 in icarus, seed 3 ..."
-    assert re.fullmatch(r"fred_m3_p2_int8x1_a1 in icarus, seed 3: \d+ s", lines[1])
-    assert len(lines) == 2
 
 
 @pytest.fixture

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from fred_cli import output
+
 Run = Callable[..., tuple[int, str, str]]
 
 
@@ -34,3 +36,14 @@ def test_tables_say_which_compute_is_above_the_peak(fred: Run, command: str) -> 
     assert "above the peak" not in fred(*arguments)[1]
     out = fred(*arguments, "--compute", "calibrated")[1]
     assert re.search(r"^compute above the peak of the NPU, times: resnet-152 \d", out, re.MULTILINE)
+
+
+def test_progress_is_shown_on_standard_error_alone(
+    fred: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(output, "_QUIET_S", 0.0)
+    arguments = ("--workload", "own.yaml", "--topology", "mesh:2x2", "--samples", "4", "--json")
+    status, out, err = fred("strategies", *arguments)
+    assert status == 0
+    assert isinstance(json.loads(out), dict)
+    assert re.fullmatch(r"estimating strategies \.\.\.\nestimating strategies: \d+ s\n", err), err

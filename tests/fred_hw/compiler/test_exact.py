@@ -2,14 +2,17 @@
 
 import random
 from collections.abc import Sequence
+from functools import cache
 from itertools import combinations, product
 
 import pytest
 
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.routing import route
+from fred_hw.compiler.tracing import arriving
 
 
+@cache
 def shared_level(a: Flow, b: Flow, levels: int) -> int | None:
     for level in range(1, levels + 1):
         for ours, theirs in ((a.inputs, b.inputs), (a.outputs, b.outputs)):
@@ -26,8 +29,8 @@ def routable(flows: Sequence[Flow], levels: int, middle: int) -> bool:
     def place(rest: Sequence[Flow]) -> bool:
         if not rest:
             return True
+        levels_shared = [(shared_level(rest[0], flow, levels), other) for flow, other in placed]
         for path in every:
-            levels_shared = [(shared_level(rest[0], flow, levels), other) for flow, other in placed]
             if all(
                 level is None or path[:level] != other[:level] for level, other in levels_shared
             ):
@@ -40,13 +43,15 @@ def routable(flows: Sequence[Flow], levels: int, middle: int) -> bool:
     return place(list(flows))
 
 
-def random_flows(rng: random.Random, ports: int) -> list[Flow]:
+def random_flows(
+    rng: random.Random, ports: int, sizes: Sequence[int] = (1, 1, 2, 2, 3)
+) -> list[Flow]:
     inputs, outputs = (rng.sample(range(ports), ports) for _ in range(2))
     flows = []
     while inputs and outputs:
         sides = []
         for free in (inputs, outputs):
-            size = min(len(free), rng.choice((1, 1, 2, 2, 3)))
+            size = min(len(free), rng.choice(sizes))
             sides.append([free.pop() for _ in range(size)])
         flows.append(Flow(*sides))
     return flows
@@ -128,3 +133,25 @@ def test_conflicts_across_levels_are_smallest_too() -> None:
             smaller = combinations(flows, len(result.conflict) - 1)
             assert all(routable(part, 3, 2) for part in smaller)
     assert deep > 50
+
+
+@pytest.mark.parametrize(
+    ("ports", "sizes", "seed"),
+    [
+        (24, (1, 2, 3), 43),  # one flow comes off before the solver is asked
+        (32, (1, 2, 3), 4),
+        (48, (2, 2), 0),
+        (48, (1, 2, 3), 24),
+        (64, (1, 2, 3), 19),
+    ],
+)
+def test_dense_flows_that_only_the_solver_routes_arrive(
+    ports: int, sizes: tuple[int, ...], seed: int
+) -> None:
+    flows = random_flows(random.Random(seed), ports, sizes)
+    assert route(flows, ports, 3, effort=0).status == "unknown"  # the quick searches are stuck
+    result = route(flows, ports, 3)
+    assert result.configuration is not None
+    want = {port: frozenset(flow.inputs) for flow in flows for port in flow.outputs}
+    found = arriving(result.configuration, range(ports))
+    assert found == [want.get(port, frozenset()) for port in range(ports)]

@@ -46,9 +46,20 @@ def test_mp_neighbours_are_side_by_side_then_pp_then_dp() -> None:
         assert sorted(port for group in groups for port in group) == list(range(20))
 
 
-def test_worker_outside_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^worker pp must be 0 to 1, not 2$"):
-        Strategy(2, 5, 2).port(0, 0, 2)
+@pytest.mark.parametrize(
+    ("worker", "message"),
+    [
+        ((2, 0, 0), "worker mp must be 0 to 1, not 2"),
+        ((-1, 0, 0), "worker mp must be 0 to 1, not -1"),
+        ((0, 5, 0), "worker dp must be 0 to 4, not 5"),
+        ((0, -1, 0), "worker dp must be 0 to 4, not -1"),
+        ((0, 0, 2), "worker pp must be 0 to 1, not 2"),
+        ((0, 0, -1), "worker pp must be 0 to 1, not -1"),
+    ],
+)
+def test_worker_outside_is_refused(worker: tuple[int, int, int], message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        Strategy(2, 5, 2).port(*worker)
 
 
 def test_phases_of_a_small_strategy() -> None:
