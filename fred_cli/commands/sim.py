@@ -1,6 +1,7 @@
 """`fred sim`."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -85,17 +86,22 @@ def command(
         )
         return int(failures > 0)
     for result in results:
-        rows = [
-            (
-                test.name,
-                "passed" if test.passed else f"FAILED: {test.message}",
-                f"{test.wall_s:.2f}",
-            )
-            for test in result.tests
-        ]
-        table(f"{result.simulator} {result.version}, seed {chosen}", ("test", "outcome", "s"), rows)
-        for key, value in result.measurements.items():
-            print(f"  {key}: {value}")
-        print(f"  results: {result.results_xml}" + (f"\n  waves: {result.waves}" if waves else ""))
+        _print(result, chosen, waves)
     print(f"{failures} failures" if failures else "all tests passed")
     return int(failures > 0)
+
+
+def _print(result: Any, seed: int, waves: bool) -> None:
+    """Print what became of the tests in one simulator, and what they measured."""
+    rows = [
+        (
+            test.name,
+            "passed" if test.passed else f"FAILED: {test.message}",
+            f"{test.wall_s:.2f}",
+        )
+        for test in result.tests
+    ]
+    table(f"{result.simulator} {result.version}, seed {seed}", ("test", "outcome", "s"), rows)
+    for key, value in result.measurements.items():
+        print(f"  {key}: {value}")
+    print(f"  results: {result.results_xml}" + (f"\n  waves: {result.waves}" if waves else ""))

@@ -1,5 +1,6 @@
 """A schedule as an SVG: NPUs from top to bottom, steps to the right, an arrow per transfer."""
 
+from collections.abc import Mapping, Sequence
 from html import escape
 
 from fred_hw.errors import InputError
@@ -42,25 +43,7 @@ def draw_schedule(schedule: Schedule, topology: str) -> str:
     # Few steps fill the picture, many are at most so close that arrows stay apart.
     column = max(34.0, min(1100.0, max(450.0, 90.0 * count)) / count)
     width, height = max(_WIDTH, _LEFT + column * count + 24), _TOP + _ROW * len(row) + 16
-    arrows: list[str] = []
-    placed: dict[int, int] = {}
-    total = {step: steps.count(step) for step in set(steps)}
-    for step, transfer in zip(steps, schedule.transfers, strict=True):
-        # Arrows of one step start one after the other, so that they can be told apart.
-        place = placed[step] = placed.get(step, -1) + 1
-        start = _LEFT + column * (step + 0.08 + 0.32 * place / total[step])
-        end = start + 0.5 * column
-        joins = len(transfer.sources) > 1 or transfer.action == "reduce"
-        colour = _REDUCE if joins else _COPY
-        middle = (start + end) / 2
-        across = [row[npu] for npu in transfer.sources if npu in row]
-        onward = [row[npu] for npu in transfer.targets if npu in row]
-        if len(across) == 1:
-            arrows += [_arrow(start, across[0], end, y, colour) for y in onward]
-            continue
-        hub = (min(across) + max(across)) / 2
-        arrows += [_line(start, y, middle, hub, colour) for y in across]
-        arrows += [_arrow(middle, hub, end, y, _COPY) for y in onward]
+    arrows = _arrows(schedule, steps, row, column)
     lines = [
         f'<line x1="{_LEFT - 6}" y1="{y:.1f}" x2="{width - 12:.1f}" y2="{y:.1f}" stroke="#e1e5ea"/>'
         f'<text x="{_LEFT - 14}" y="{y + 4:.1f}" text-anchor="end">NPU {npu}</text>'
@@ -83,6 +66,31 @@ def draw_schedule(schedule: Schedule, topology: str) -> str:
         + "\n".join([*lines, *ticks, *arrows])
         + "\n</svg>\n"
     )
+
+
+def _arrows(
+    schedule: Schedule, steps: Sequence[int], row: Mapping[int, float], column: float
+) -> list[str]:
+    """Return the arrows of all transfers; those of one step start one after the other."""
+    arrows: list[str] = []
+    placed: dict[int, int] = {}
+    total = {step: steps.count(step) for step in set(steps)}
+    for step, transfer in zip(steps, schedule.transfers, strict=True):
+        place = placed[step] = placed.get(step, -1) + 1
+        start = _LEFT + column * (step + 0.08 + 0.32 * place / total[step])
+        end = start + 0.5 * column
+        joins = len(transfer.sources) > 1 or transfer.action == "reduce"
+        colour = _REDUCE if joins else _COPY
+        middle = (start + end) / 2
+        across = [row[npu] for npu in transfer.sources if npu in row]
+        onward = [row[npu] for npu in transfer.targets if npu in row]
+        if len(across) == 1:
+            arrows += [_arrow(start, across[0], end, y, colour) for y in onward]
+            continue
+        hub = (min(across) + max(across)) / 2
+        arrows += [_line(start, y, middle, hub, colour) for y in across]
+        arrows += [_arrow(middle, hub, end, y, _COPY) for y in onward]
+    return arrows
 
 
 def _head(name: str, colour: str) -> str:

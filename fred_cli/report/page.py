@@ -55,14 +55,7 @@ def build(spec_source: str, folder: Path, results: Path | None) -> list[Path]:
             spec_source, "middle", f"must route {strategy}, which {spec.middle} do not"
         )
     wafer = gather()
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("fred_cli.report", "templates"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    html = environment.get_template("report.html.j2").render(
+    html = _template().render(
         design=design,
         spec=spec,
         simulation=simulation,
@@ -91,6 +84,17 @@ def build(spec_source: str, folder: Path, results: Path | None) -> list[Path]:
     }
     files = {"index.html": html, "report.json": json.dumps(numbers, indent=1) + "\n"}
     return write_files(files, folder)
+
+
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("fred_cli.report", "templates"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    return environment.get_template("report.html.j2")
 
 
 def _shown_flows(spec: SwitchSpec) -> tuple[Strategy, tuple[Flow, ...]]:
