@@ -1,5 +1,6 @@
 """Options and arguments that commands share."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import click
 
 __all__ = [
     "TRAINING_OPTIONS",
+    "ListingOption",
     "algorithm_option",
     "as_json_option",
     "compute_option",
@@ -23,6 +25,25 @@ __all__ = [
     "topology_option",
     "workload_option",
 ]
+
+
+class ListingOption(click.Option):
+    """An option whose help lists names that are looked up when it is shown, not before.
+
+    Parameters
+    ----------
+    listing : Callable
+        Returns the help.
+    """
+
+    def __init__(self, *args: Any, listing: Callable[[], str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._listing = listing
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        self.help = self._listing()
+        return super().get_help_record(ctx)
+
 
 spec_argument = click.argument("spec_source", metavar="SPEC")
 set_option = click.option(

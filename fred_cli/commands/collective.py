@@ -5,13 +5,26 @@ from typing import Any
 
 import click
 
-from fred_cli.options import as_json_option, protocol_option, size_option, topology_option
+from fred_cli.options import (
+    ListingOption,
+    as_json_option,
+    protocol_option,
+    size_option,
+    topology_option,
+)
 from fred_cli.output import option_names, plain, say_json, say_provenance, table, write_text
 from fred_cli.values import parse_group, parse_size
 
 __all__ = ["command"]
 
 _OPTIONS = ("topology", "pattern", "size", "group", "chunks", "algorithm")
+
+
+def _algorithms() -> str:
+    from perfmodel.collectives.algorithm import ALGORITHMS
+
+    *names, last = ("auto", *ALGORITHMS)
+    return f"{', '.join(names)} or {last}."
 
 
 @click.command("collective")
@@ -24,8 +37,8 @@ _OPTIONS = ("topology", "pattern", "size", "group", "chunks", "algorithm")
     "--algorithm",
     default="auto",
     show_default=True,
-    help="auto, ring, bidirectional_ring, halving_doubling, direct, double_binary_tree, "
-    "hierarchical_2d, two_level_ring, in_network or multicast.",
+    cls=ListingOption,
+    listing=_algorithms,
 )
 @protocol_option
 @click.option("--check", is_flag=True, help="Replay the schedule symbolically.")

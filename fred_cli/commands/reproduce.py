@@ -6,17 +6,21 @@ from typing import Any
 import click
 
 from fred_cli.columns.reproduce import columns_of
-from fred_cli.options import as_json_option, csv_option, protocol_option
+from fred_cli.options import ListingOption, as_json_option, csv_option, protocol_option
 from fred_cli.output import progress, say_json
 from fred_hw.errors import InputError
 
 __all__ = ["command"]
 
 
+def _sections() -> str:
+    from perfmodel.studies.reproduce import SECTIONS
+
+    return f"{', '.join(SECTIONS)}; all if none."
+
+
 @click.command("reproduce")
-@click.option(
-    "--section", "sections", multiple=True, help="bandwidth, wafer, speedups, sweeps; all if none."
-)
+@click.option("--section", "sections", multiple=True, cls=ListingOption, listing=_sections)
 @protocol_option
 @csv_option
 @as_json_option

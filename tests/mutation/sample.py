@@ -30,7 +30,19 @@ __all__ = ["Mutant", "draw", "main", "places", "stages"]
 
 ROOT = Path(__file__).resolve().parents[2]
 
-_HARDWARE = ("arith", "control", "datapath", "endpoint", "gates", "link", "switch")
+_HARDWARE = (
+    *(
+        "arith",
+        "formats",
+        "operations",
+        "gates",
+        "datapath",
+        "link",
+        "switch",
+        "control",
+        "endpoint",
+    ),
+)
 
 AREAS = {
     "hardware": tuple(f"fred_hw/{folder}" for folder in _HARDWARE),

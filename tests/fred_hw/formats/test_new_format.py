@@ -1,9 +1,10 @@
 """A number format is one file: all pairs of 8-bit formats, with infinities and without.
 
-This is also the exhaustive test of the floating-point units that the edit loop can afford.
+This is also the exhaustive test of all arithmetic units that the edit loop can afford.
 """
 
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import ml_dtypes
@@ -11,8 +12,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from fred_hw.arith.lane_unit import LaneUnit
 from fred_hw.arith.reduction import reduction_unit
-from fred_hw.formats.number_format import FORMATS, FloatFormat
+from fred_hw.formats.integers import INT8
+from fred_hw.formats.number_format import FORMATS, OVERFLOWS, FloatFormat
 from fred_hw.operations.operation import OPERATIONS
 from fred_hw.spec import SwitchSpec
 from gen.emitter import VerilogEmitter
@@ -67,12 +70,9 @@ def one_nan(words: Bytes, form: FloatFormat) -> Bytes:
     return np.where(words == form.canonical_nan, np.uint8(0x7F), words)
 
 
-@pytest.mark.sim
-@pytest.mark.skipif(icarus_bin() is None, reason="Icarus is not installed")
-@pytest.mark.parametrize("form", [E4M3, E5M2], ids=lambda form: form.name)
-def test_every_pair_is_right_in_hardware(form: FloatFormat, tmp_path: Path) -> None:
+def in_hardware(units: Mapping[str, LaneUnit], folder: Path) -> dict[str, Bytes]:
+    """Return what Icarus has for all pairs of bytes, by name of the unit."""
     emitter = VerilogEmitter()
-    units = {name: reduction_unit(form, name, "saturate", 0) for name in OPERATIONS}
     for unit in units.values():
         emitter.add(unit)
     bench = BENCH.format(
@@ -83,15 +83,46 @@ def test_every_pair_is_right_in_hardware(form: FloatFormat, tmp_path: Path) -> N
         formats=" ".join("%d" for _ in units),
         results=", ".join(f"o_{name}" for name in units),
     )
-    (tmp_path / "bench.v").write_text(emitter.verilog() + bench)
-    folder = icarus_bin()
-    assert folder is not None
+    (folder / "bench.v").write_text(emitter.verilog() + bench)
+    tools = icarus_bin()
+    assert tools is not None
     for command in (["iverilog", "-g2005", "-o", "bench", "bench.v"], ["vvp", "bench"]):
-        subprocess.run([folder / command[0], *command[1:]], cwd=tmp_path, check=True)
-    results = np.loadtxt(tmp_path / "results", dtype=np.uint8)
+        subprocess.run([tools / command[0], *command[1:]], cwd=folder, check=True)
+    results = np.loadtxt(folder / "results", dtype=np.uint8)
     assert results.shape == (1 << 16, len(units))
-    for name, got in zip(units, results.T, strict=True):
+    return dict(zip(units, results.T, strict=True))
+
+
+needs_icarus = pytest.mark.skipif(icarus_bin() is None, reason="Icarus is not installed")
+
+
+@pytest.mark.sim
+@needs_icarus
+@pytest.mark.parametrize("form", [E4M3, E5M2], ids=lambda form: form.name)
+def test_every_pair_is_right_in_hardware(form: FloatFormat, tmp_path: Path) -> None:
+    units = {name: reduction_unit(form, name, "saturate", 0) for name in OPERATIONS}
+    for name, got in in_hardware(units, tmp_path).items():
         np.testing.assert_array_equal(one_nan(got, form), reference(form, name), name)
+
+
+@pytest.mark.sim
+@needs_icarus
+def test_every_pair_of_int8_is_right_in_hardware(tmp_path: Path) -> None:
+    a, b = (words.view(np.int8).astype(int) for words in all_pairs())
+    wanted = {
+        "saturate": np.clip(a + b, -128, 127),
+        "wrap": (a + b + 128) % 256 - 128,
+        "max": np.maximum(a, b),
+        "min": np.minimum(a, b),
+    }
+    units = {
+        name: reduction_unit(INT8, *(("sum", name) if name in OVERFLOWS else (name, "wrap")), 0)
+        for name in wanted
+    }
+    for name, got in in_hardware(units, tmp_path).items():
+        np.testing.assert_array_equal(got.view(np.int8), wanted[name], name)
+        golden = combine(*all_pairs(), INT8, *(("sum", name) if name in OVERFLOWS else (name,)))
+        np.testing.assert_array_equal(golden, got, name)
 
 
 @pytest.mark.parametrize("operation", ["sum", "max", "min"])
