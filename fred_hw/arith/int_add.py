@@ -16,6 +16,8 @@ __all__ = ["IntAdd"]
 class IntAdd(LaneUnit):
     """Add two two's complement integers, saturating or wrapping beyond the range.
 
+    Saturating sums of several numbers depend on the order of addition; wrapping ones do not.
+
     Parameters
     ----------
     number_format : IntFormat

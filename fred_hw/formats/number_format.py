@@ -2,12 +2,15 @@
 
 from dataclasses import dataclass
 
+from fred_hw.checks import check_int
 from fred_hw.registry import Registry
 
 __all__ = ["FORMATS", "OVERFLOWS", "FloatFormat", "IntFormat", "NumberFormat"]
 
 OVERFLOWS = ("saturate", "wrap")
 """What sums of integers do beyond the range; saturating ones depend on the order of addition."""
+
+_WIDTHS = (8, 16, 32)
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,8 @@ class FloatFormat:
     name : str
         Name in specifications.
     exponent_bits, fraction_bits : int
-        Widths of the two fields; the significand has one more bit than the fraction.
+        Widths of the two fields, at least 2 and 1; with the sign 8, 16 or 32 bits. The significand
+        has one more bit than the fraction.
     numpy_type : str
         Name of the type of numpy or ml_dtypes that golden arithmetic computes with.
     has_infinity : bool
@@ -38,6 +42,11 @@ class FloatFormat:
     fraction_bits: int
     numpy_type: str
     has_infinity: bool = True
+
+    def __post_init__(self) -> None:
+        check_int("FloatFormat exponent_bits", self.exponent_bits, minimum=2)
+        check_int("FloatFormat fraction_bits", self.fraction_bits, minimum=1)
+        _check_width("FloatFormat", self.width)
 
     @property
     def width(self) -> int:
@@ -82,11 +91,20 @@ class IntFormat:
     name : str
         Name in specifications.
     width : int
-        Bits of a number.
+        Bits of a number: 8, 16 or 32.
     """
 
     name: str
     width: int
+
+    def __post_init__(self) -> None:
+        _check_width("IntFormat", self.width)
+
+
+def _check_width(what: str, width: object) -> None:
+    """Refuse what benches and golden arithmetic, which hold numbers in whole words, cannot take."""
+    if check_int(f"{what} width", width, minimum=1) not in _WIDTHS:
+        raise ValueError(f"{what} width must be one of {_WIDTHS}, not {width}")
 
 
 NumberFormat = FloatFormat | IntFormat
