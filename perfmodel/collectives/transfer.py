@@ -1,11 +1,11 @@
-"""Transfers: what the engine moves over the links."""
+"""Transfers: what a schedule moves over the links."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 from perfmodel.topology.graph import Hops
 
-__all__ = ["Batch", "RingPass", "Transfer"]
+__all__ = ["RingPass", "Transfer"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,25 +63,3 @@ class RingPass:
     edges: tuple[Hops, ...]
     payload_bytes: float
     after: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Transfers that start together, repeated for each chunk of the data.
-
-    Parameters
-    ----------
-    transfers : tuple of Transfer
-        Those of one chunk; ``after`` counts in this list. Chunks do not wait for each other.
-    chunks : int
-        Copies, 1 or more.
-    priority : int
-        Of all its messages; a lower number goes first.
-    start_s : float
-        Time at which transfers without ``after`` may start [s].
-    """
-
-    transfers: tuple[Transfer, ...]
-    chunks: int = 1
-    priority: int = 0
-    start_s: float = 0.0

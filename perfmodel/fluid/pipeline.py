@@ -18,6 +18,7 @@ from heapq import heappop, heappush
 from math import ceil
 
 from .flow import FluidFlow
+from .independent import independent_parts
 from .maxmin import Demand, max_min_rates
 from .symmetry import Classes, flow_classes, separate_classes
 
@@ -94,34 +95,12 @@ def run_pipeline(
         find = flow_classes if shortcuts.symmetry else separate_classes
         classes = find(flows, capacities)
     time_s, events = 0.0, 0
-    for part in _independent(flows, classes):
+    for part in independent_parts(flows, classes):
         state = _Pipeline(flows, classes, part, chunks)
         state.run(shortcuts.steady_state)
         time_s = max(time_s, state.now)
         events += state.events
     return PipelineResult(time_s, events, len(classes.representative))
-
-
-def _independent(flows: Sequence[FluidFlow], classes: Classes) -> list[list[int]]:
-    """Return the classes of flows in sets that share no link and do not wait for each other."""
-    root = list(range(len(classes.representative)))
-
-    def find(i: int) -> int:
-        while root[i] != i:
-            root[i] = root[root[i]]
-            i = root[i]
-        return i
-
-    owner: dict[int, int] = {}
-    for i, loads in enumerate(classes.loads):
-        for link, _ in loads:
-            root[find(i)] = find(owner.setdefault(link, i))
-        for other in flows[classes.representative[i]].after:
-            root[find(i)] = find(classes.flow_class[other])
-    parts: dict[int, list[int]] = {}
-    for i in range(len(root)):
-        parts.setdefault(find(i), []).append(i)
-    return list(parts.values())
 
 
 class _Pipeline:

@@ -5,11 +5,11 @@ import pytest
 from perfmodel.collectives.run import run_collectives
 from perfmodel.collectives.schedule import PATTERNS, as_flows
 from perfmodel.collectives.select import build_schedule
-from perfmodel.collectives.transfer import Batch
 from perfmodel.fluid.flow import FluidFlow
 from perfmodel.fluid.pipeline import WINDOW, Shortcuts, run_pipeline
 from perfmodel.topology.parse import FABRICS, parse_topology
 from tests.perfmodel.reference.engine import simulate
+from tests.perfmodel.reference.plan import Batch
 
 SIZE = 64e6
 NONE = Shortcuts(symmetry=False, steady_state=False)

@@ -21,10 +21,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
-from perfmodel.collectives.transfer import Batch
 from perfmodel.topology.graph import Topology
 
-from .plan import FEMTO, Plan, build_plan
+from .plan import FEMTO, Batch, Plan, build_plan
 
 __all__ = ["EngineResult", "simulate"]
 

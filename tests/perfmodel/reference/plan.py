@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from perfmodel.collectives.transfer import Batch, Transfer
+from perfmodel.collectives.transfer import Transfer
 from perfmodel.topology.graph import Topology
 
-__all__ = ["FEMTO", "Plan", "build_plan"]
+__all__ = ["FEMTO", "Batch", "Plan", "build_plan"]
 
 FEMTO = 10**15
 """Femtoseconds in a second, the engine's unit of time."""
@@ -17,6 +17,28 @@ Follower = tuple[int, int, int]
 The second is the delay of the head [fs], or -1 if the other waits for the tail, as a transfer does
 for those before it. The third is the delay of the tail [fs].
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Transfers that start together, repeated for each chunk of the data.
+
+    Parameters
+    ----------
+    transfers : tuple of Transfer
+        Those of one chunk; ``after`` counts in this list. Chunks do not wait for each other.
+    chunks : int
+        Copies, 1 or more.
+    priority : int
+        Of all its messages; a lower number goes first.
+    start_s : float
+        Time at which transfers without ``after`` may start [s].
+    """
+
+    transfers: tuple[Transfer, ...]
+    chunks: int = 1
+    priority: int = 0
+    start_s: float = 0.0
 
 
 @dataclass(frozen=True)

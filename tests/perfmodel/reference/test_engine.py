@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perfmodel.collectives.transfer import Batch, Transfer
+from perfmodel.collectives.transfer import Transfer
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.mesh import MeshTopology
 from perfmodel.topology.parse import parse_topology
 from tests.perfmodel.reference.engine import simulate
+from tests.perfmodel.reference.plan import Batch
 
 RATE, WIRE_S = 1e9, 1e-6
 MEGA, MILLI = 1e6, 1e-3
