@@ -4,6 +4,7 @@ import itertools
 import json
 import math
 from collections import defaultdict
+from functools import cache
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ CASES = [
 ALL = pytest.mark.parametrize(("topology", "workload", "strategy"), CASES)
 
 
+@cache
 def iteration(topology: str, workload: str, strategy: str, scale: float = 1.0) -> Iteration:
     fabric, job = parse_topology(topology), load_workload(workload)
     placed = default_placement(fabric, job, Strategy.parse(strategy))
@@ -39,9 +41,15 @@ def events_of(found: Iteration) -> list[dict[str, Any]]:
     return trace["traceEvents"]
 
 
+@cache
+def events(topology: str, workload: str, strategy: str) -> list[dict[str, Any]]:
+    """Return the events of an iteration, which no test changes."""
+    return events_of(iteration(topology, workload, strategy))
+
+
 @ALL
 def test_events_have_the_fields_of_their_phase(topology: str, workload: str, strategy: str) -> None:
-    for event in events_of(iteration(topology, workload, strategy)):
+    for event in events(topology, workload, strategy):
         assert isinstance(event["name"], str) and isinstance(event["pid"], int)
         if event["ph"] == "X":
             assert event["tid"] % len(PARTS) == PARTS.index(event["cat"])
@@ -59,11 +67,11 @@ def test_every_npu_has_a_name_threads_and_compute(
     topology: str, workload: str, strategy: str
 ) -> None:
     found = iteration(topology, workload, strategy)
-    events = events_of(found)
+    said = events(topology, workload, strategy)
     npus = set(found.placement.npus)
-    assert {event["pid"] for event in events} == npus
+    assert {event["pid"] for event in said} == npus
     for npu in npus:
-        own = [event for event in events if event["pid"] == npu]
+        own = [event for event in said if event["pid"] == npu]
         labels = {e["tid"]: e["args"]["name"] for e in own if e["name"] == "thread_name"}
         parts = [part.replace("_", " ") for part in PARTS]
         assert [labels[i] for i in range(len(PARTS))] == parts
@@ -81,7 +89,7 @@ def test_compute_of_the_busiest_npu_is_what_is_reported(
 ) -> None:
     found = iteration(topology, workload, strategy)
     busy: dict[int, float] = defaultdict(float)
-    for event in events_of(found):
+    for event in events(topology, workload, strategy):
         if event.get("cat") == "compute":
             busy[event["pid"]] += event["dur"] / 1e6
     assert max(busy.values()) == pytest.approx(found.busy_s, rel=1e-9)
@@ -101,7 +109,7 @@ def test_timeline_ends_with_the_iteration_and_repeats_every_task_per_npu(
     topology: str, workload: str, strategy: str
 ) -> None:
     found = iteration(topology, workload, strategy)
-    tasks = [event for event in events_of(found) if event["ph"] == "X"]
+    tasks = [event for event in events(topology, workload, strategy) if event["ph"] == "X"]
     last = max(event["ts"] + event["dur"] for event in tasks)
     assert last / 1e6 == pytest.approx(found.time_s, rel=1e-9)
     placed = found.placement.strategy
@@ -133,19 +141,19 @@ def test_events_of_a_thread_are_apart_or_nested(
     topology: str, workload: str, strategy: str
 ) -> None:
     # "Trace Event Format": complete events of a thread must nest; Perfetto shows others wrongly.
-    assert crossings(events_of(iteration(topology, workload, strategy))) == []
+    assert crossings(events(topology, workload, strategy)) == []
 
 
 def test_messages_that_overlap_are_on_threads_of_their_own() -> None:
     # Multicasts take longer than the compute between them, so two and more are under way.
     found = iteration("fred-d", "gpt-3", "MP2-DP5-PP2", scale=0.04)
-    events = events_of(found)
-    assert crossings(events) == []
-    labels = {event["args"]["name"] for event in events if event["name"] == "thread_name"}
+    said = events_of(found)
+    assert crossings(said) == []
+    labels = {event["args"]["name"] for event in said if event["name"] == "thread_name"}
     assert {"pp", "pp 2", "weight streaming", "weight streaming 2"} <= labels
     assert "compute 2" not in labels
-    named = {(e["pid"], e["tid"]) for e in events if e["name"] == "thread_name"}
-    assert {(e["pid"], e["tid"]) for e in events if e["ph"] == "X"} <= named
+    named = {(e["pid"], e["tid"]) for e in said if e["name"] == "thread_name"}
+    assert {(e["pid"], e["tid"]) for e in said if e["ph"] == "X"} <= named
 
 
 @ALL
