@@ -139,6 +139,7 @@ class _Pipeline:
         self.ready = [0] * count  # chunks for which the flows before have completed
         self.arrived: list[dict[int, int]] = [{} for _ in part]  # completed flows before, by chunk
         self.complete = [0] * count  # chunks of which the last byte has arrived
+        self.ended: dict[int, int] = {}  # sinks in which a chunk is complete, by chunk
         self.finished = 0  # chunks that are complete in all sinks
         self.moment = 0.0  # times that differ by less are the same [s]
         self.due: list[tuple[float, int]] = []  # arrivals of last bytes
@@ -245,9 +246,10 @@ class _Pipeline:
                 self.ready[follower] += 1
                 self._start(follower)
         if i in self.sinks:
-            finished = min(self.complete[sink] for sink in self.sinks)
-            if finished > self.finished:
-                self.finished = finished
+            self.ended[chunk] = self.ended.get(chunk, 0) + 1
+            if self.ended[chunk] == len(self.sinks):
+                del self.ended[chunk]
+                self.finished = finished = chunk + 1
                 self.moment = self.moment or self.now * _SAME
                 for first in self.roots:
                     self.ready[first] = min(finished + self.window, self.chunks)
@@ -281,5 +283,6 @@ class _Pipeline:
         self.arrived = [
             {chunk + chunks: count for chunk, count in arrived.items()} for arrived in self.arrived
         ]
+        self.ended = {chunk + chunks: count for chunk, count in self.ended.items()}
         self.due = [(due + seconds, i) for due, i in self.due]
         return True
