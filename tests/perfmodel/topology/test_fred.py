@@ -144,3 +144,17 @@ def test_flow_joins_and_forks_where_it_can(
 def test_flow_of_several_is_refused_without_in_network_collectives() -> None:
     with pytest.raises(ValueError, match=r"^fred-a has no in-network collectives$"):
         fred("a").hops((0, 1), (2,))
+
+
+def test_layout_puts_switches_above_what_hangs_on_them() -> None:
+    wafer = fred("d")
+    place = wafer.layout()
+    assert len(set(place.values())) == len(place) == len(wafer.nodes)
+    assert place[wafer.l2_node][1] < place[wafer.l1_nodes[0]][1] == 160.0
+    for switch in wafer.l1_nodes:
+        ends = [place[node] for node, own in wafer.switch_of.items() if own == switch]
+        assert {y for _, y in ends} == {300.0, 334.0}
+        across = [x for x, _ in ends]
+        assert place[switch] == ((min(across) + max(across)) / 2, 160.0)
+    middle = sum(place[switch][0] for switch in wafer.l1_nodes) / 5
+    assert place[wafer.l2_node] == (middle, 40.0)

@@ -114,3 +114,26 @@ def test_networkx_view_has_nodes_and_links() -> None:
     graph = mesh(5, 4).graph()
     assert graph.number_of_nodes() == 38
     assert graph.edges["npu_0", "npu_1"]["bytes_per_s"] == 750e9
+
+
+def test_layout_has_npus_in_a_grid_and_io_controllers_outside_of_it() -> None:
+    wafer = mesh(3, 2)
+    place = wafer.layout()
+    assert [place[npu] for npu in range(6)] == [
+        *((110, 90), (230, 90), (350, 90)),
+        *((110, 180), (230, 180), (350, 180)),
+    ]
+    assert {place[io] for io in wafer.io_nodes} == {
+        *((40, 90), (40, 180), (420, 90), (420, 180)),
+        *((110, 30), (230, 30), (350, 30), (110, 240), (230, 240), (350, 240)),
+    }
+
+
+def test_layout_of_a_line_puts_two_io_controllers_on_opposite_sides() -> None:
+    wafer = mesh(1, 2)
+    place = wafer.layout()
+    sides = {npu: set[tuple[float, float]]() for npu in range(2)}
+    for io in wafer.io_nodes:
+        npu = next(link.target for link in wafer.links if link.source == io)
+        sides[npu].add((place[io][0] - place[npu][0], place[io][1] - place[npu][1]))
+    assert sides == {0: {(70, 0), (-70, 0), (0, -60)}, 1: {(70, 0), (-70, 0), (0, 60)}}

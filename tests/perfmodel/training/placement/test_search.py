@@ -34,6 +34,17 @@ def test_auto_is_the_best_of_the_policies(strategy: Strategy) -> None:
         assert auto <= communication_s(Operations(MESH, placed), job)
 
 
+def test_pipelines_cost_the_slowest_send_to_a_next_stage() -> None:
+    # From NPU 0 to 1 over one link, from there to 5 over four; from 0 to 5 would be five.
+    line, job = parse_topology("mesh:6x1"), load_workload("transformer-17b")
+    operations = Operations(line, Placement(Strategy(1, 1, 3), (0, 1, 5), "by hand"))
+    numbers = job.network.layers[40].output_numbers * 2  # 16 samples in 8 microbatches
+    sends = [operations.pp_multicast(stage, stage + 1, numbers) for stage in (0, 1)]
+    assert sends[0] and sends[1] and sends[0].time_s < sends[1].time_s
+    expected_s = 2 * 8 * sends[1].time_s
+    assert communication_s(operations, job) == pytest.approx(expected_s, rel=1e-9)
+
+
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("workload", ["gpt-3", "transformer-17b"])
 def test_annealing_is_never_worse_than_auto(workload: str, seed: int) -> None:
