@@ -59,7 +59,7 @@ def packet(
 
 def zero(*keys: int) -> Inputs:
     """Return inputs that make 0 the number that is due of flows."""
-    return [{"write": 1, "key": key} for key in keys]
+    return [{"due.write": 1, "due.key": key} for key in keys]
 
 
 @BOTH
@@ -67,8 +67,8 @@ def zero(*keys: int) -> Inputs:
 def test_flits_come_to_the_head_of_their_circuit(spec: SwitchSpec, circuit: int) -> None:
     ready = zero(2) if spec is LINK else []
     inputs = [*ready, *packet(2, spec, circuit=circuit, phase=2, peer=1), *[{}] * 3]
-    names = [f"descriptor[{circuit}].phase", f"descriptor[{circuit}].peer"]
-    seen = run([one | {"circuit": circuit} for one in inputs], ["waiting", *names], spec)
+    names = [f"head.descriptor[{circuit}].phase", f"head.descriptor[{circuit}].peer"]
+    seen = run([one | {"head.circuit": circuit} for one in inputs], ["head.waiting", *names], spec)
     first = len(ready) + ADDED[spec is LINK]
     assert [word[0] for word in seen[:first]] == [0] * first
     assert seen[first] == (1 << circuit, 2, 1)
@@ -81,8 +81,10 @@ def test_a_flit_per_cycle_passes(spec: SwitchSpec) -> None:
     first = len(ready) + ADDED[spec is LINK]
     starts, ends = {first, first + 4}, {first + 3, first + 6}
     for cycle, one in enumerate(inputs):
-        one.update({"take": 1, "start": int(cycle in starts), "finish": int(cycle in ends)})
-    seen = run(inputs, ["valid", "word", "last"], spec)
+        one.update(
+            {"head.take": 1, "head.start": int(cycle in starts), "head.finish": int(cycle in ends)}
+        )
+    seen = run(inputs, ["head.valid", "head.word", "head.last"], spec)
     assert [word[1:] for word in seen if word[0]] == [
         (k + 1, int(k == length - 1)) for length in (4, 3) for k in range(length)
     ]
@@ -91,8 +93,8 @@ def test_a_flit_per_cycle_passes(spec: SwitchSpec) -> None:
 
 def test_the_circuit_selects_in_the_same_cycle() -> None:
     inputs = [*zero(0, 1), *packet(1), *packet(1, circuit=PP, phase=1, ticket=0), {}, {}]
-    inputs += [{"circuit": circuit} for circuit in (MP, PP, DP)]
-    assert run(inputs, ["valid"])[-3:] == [1, 1, 0]
+    inputs += [{"head.circuit": circuit} for circuit in (MP, PP, DP)]
+    assert run(inputs, ["head.valid"])[-3:] == [1, 1, 0]
 
 
 @BOTH
@@ -120,14 +122,14 @@ def test_without_a_link_layer_the_circuit_is_ready_in_the_same_cycle() -> None:
 
 
 def test_numbers_are_written_and_read_by_key() -> None:
-    inputs = [{"write": 1, "key": k, "number": k + 3} for k in range(8)]
-    seen = run([*inputs, *({"key": k} for k in range(8))], ["due"])
+    inputs = [{"due.write": 1, "due.key": k, "due.number": k + 3} for k in range(8)]
+    seen = run([*inputs, *({"due.key": k} for k in range(8))], ["due.due"])
     assert seen[8:] == [k + 3 for k in range(8)]
 
 
 def test_a_packet_that_starts_makes_the_next_one_due() -> None:
-    inputs = [*zero(0), *packet(1), {}, {"start": 1, "take": 1, "finish": 1}, {}]
-    assert run(inputs, ["waiting", "due"])[2:] == [(0, 0), (1, 0), (0, 1)]
+    inputs = [*zero(0), *packet(1), {}, {"head.start": 1, "head.take": 1, "head.finish": 1}, {}]
+    assert run(inputs, ["head.waiting", "due.due"])[2:] == [(0, 0), (1, 0), (0, 1)]
 
 
 @pytest.mark.parametrize(("number", "what"), [(2, "early"), (31, "late")])
@@ -135,8 +137,8 @@ def test_a_packet_that_is_not_due_is_told_once_in_a_while(number: int, what: str
     zeros = [*zero(4 + 1), *[{}] * (PATIENCE + 1)]
     first = len(zeros) + 2
     again = [packet(1, phase=4, peer=1, number=number, ticket=k) for k in range(3)]
-    inputs = [*zeros, *again[0], *again[1], {}, {"event_taken": 1}, *[{}] * PATIENCE, *again[2]]
-    watch = ["late", "early", "event_key", "dropped"]
+    inputs = [*zeros, *again[0], *again[1], {}, {"event.taken": 1}, *[{}] * PATIENCE, *again[2]]
+    watch = ["event.late", "event.early", "event.key", "dropped"]
     seen = run([*inputs, *[{}] * 4], watch)
     told = (int(what == "late"), int(what == "early"))
     cycles = [cycle for cycle, word in enumerate(seen) if word[:2] == told]
@@ -149,7 +151,7 @@ def test_a_packet_that_is_not_due_is_told_once_in_a_while(number: int, what: str
 
 def test_nothing_is_told_soon_after_a_number_was_written() -> None:
     inputs = [*zero(0), *packet(1, number=2, ticket=0), *[{}] * (PATIENCE + 6)]
-    assert set(run(inputs, ["late", "early"])) == {(0, 0)}
+    assert set(run(inputs, ["event.late", "event.early"])) == {(0, 0)}
 
 
 def test_messages_and_credits_come_through() -> None:
@@ -165,5 +167,5 @@ def test_messages_and_credits_come_through() -> None:
 def test_reset_forgets_all_packets(spec: SwitchSpec) -> None:
     ready = zero(0) if spec is LINK else []
     inputs = [*ready, *packet(1, spec), *[{}] * 2, {"rst": 1}, {}]
-    seen = run(inputs, ["waiting"], spec)
+    seen = run(inputs, ["head.waiting"], spec)
     assert seen[-3:] == [1, 1, 0]

@@ -30,12 +30,17 @@ def packets(*lengths: int, circuit: int = MP, **more: int) -> list[dict[str, int
     entries: list[dict[str, int]] = []
     for length in lengths:
         entries += [
-            {"fire": 1, "start": int(k == 0), "last": int(k == length - 1), "circuit": circuit}
+            {
+                "injection.fire": 1,
+                "injection.start": int(k == 0),
+                "injection.last": int(k == length - 1),
+                "injection.circuit": circuit,
+            }
             | (more if k == 0 else {})
             for k in range(length)
         ]
     flits = [{}] * LATENCY + [{"i.valid": 1, "i.data": k + 1} for k in range(len(entries))]
-    entries += [{"circuit": circuit}] * (LATENCY + 4)
+    entries += [{"injection.circuit": circuit}] * (LATENCY + 4)
     flits += [{}] * (len(entries) - len(flits))
     return [entry | flit for entry, flit in zip(entries, flits, strict=True)]
 
@@ -53,7 +58,7 @@ def test_packets_leave_in_time_without_a_gap(spec: SwitchSpec) -> None:
 
 def test_headers_say_what_was_known_at_the_start() -> None:
     known = {"phase": 3, "peer": 2, "sequence": 9, "length": 1}
-    inputs = packets(2, 2, circuit=DP, **{f"descriptor.{k}": v for k, v in known.items()})
+    inputs = packets(2, 2, circuit=DP, **{f"injection.descriptor.{k}": v for k, v in known.items()})
     words = [word[1:] for word in run(inputs, ["o.valid", *FRAMED]) if word[0]]
     flits = [framed_flit(word) for word in words]
     fields = {"circuit": DP, "phase": 3, "peer": 2, "sequence": 9, "last": 1}
@@ -65,7 +70,9 @@ def test_headers_say_what_was_known_at_the_start() -> None:
 
 
 def test_without_a_link_layer_flits_say_what_was_known_at_the_start() -> None:
-    inputs = packets(2, circuit=PP, **{"descriptor.phase": 3, "descriptor.peer": 2})
+    inputs = packets(
+        2, circuit=PP, **{"injection.descriptor.phase": 3, "injection.descriptor.peer": 2}
+    )
     watch = ["o.valid", "o.last", "o.phase", "o.circuit", "o.peer"]
     words = [word[1:] for word in run(inputs, watch, BARE) if word[0]]
     assert words == [(0, 3, PP, 2), (1, 3, PP, 2)]
@@ -75,28 +82,33 @@ def test_without_a_link_layer_flits_say_what_was_known_at_the_start() -> None:
 def test_room_is_promised_for_whole_packets(spec: SwitchSpec) -> None:
     # Two largest packets, and what is on the way, fit while nothing leaves.
     depth = LATENCY + 4 + 2 * SIZE
-    inputs = [{"start": int(k < depth // SIZE), "circuit": k % 3} for k in range(depth // SIZE + 2)]
-    seen = run([one | {"o.ready": 0} for one in inputs], ["room"], spec)
+    inputs = [
+        {"injection.start": int(k < depth // SIZE), "injection.circuit": k % 3}
+        for k in range(depth // SIZE + 2)
+    ]
+    seen = run([one | {"o.ready": 0} for one in inputs], ["injection.room"], spec)
     assert [room == 7 for room in seen] == [*[True] * (depth // SIZE), False, False]
 
 
 @BOTH
 def test_a_short_packet_gives_back_the_room_that_it_did_not_take(spec: SwitchSpec) -> None:
-    short = {"start": 1, "fire": 1, "last": 1, "o.ready": 0}
+    short = {"injection.start": 1, "injection.fire": 1, "injection.last": 1, "o.ready": 0}
     count = 3 * SIZE // 2  # more than largest packets fit
-    seen = run([short | {"circuit": k % 3} for k in range(count)], ["room"], spec)
+    seen = run(
+        [short | {"injection.circuit": k % 3} for k in range(count)], ["injection.room"], spec
+    )
     assert all(seen[:7])
 
 
 def test_room_is_that_of_the_next_receiver_too() -> None:
-    seen = run(packets(*[1] * MOST), ["room"])
+    seen = run(packets(*[1] * MOST), ["injection.room"])
     assert seen[: MOST + 1] == [*[7] * MOST, 0b110]
 
 
 @pytest.mark.parametrize(("bad", "valid"), [(1, 1), (0, 0)], ids=["bad", "missing"])
 def test_what_must_not_be_used_leaves_with_a_crc_inverted(bad: int, valid: int) -> None:
     inputs = packets(1)
-    inputs[0] |= {"bad": bad}
+    inputs[0] |= {"injection.bad": bad}
     inputs[LATENCY] |= {"i.valid": valid}
     word = run(inputs, ["o.valid", *FRAMED])[LATENCY + 2]
     assert word[0] and word[3] == CODEC.crc(word[1], word[2]) ^ STOMP
@@ -109,8 +121,10 @@ def test_a_message_leaves_in_the_same_cycle() -> None:
 
 @BOTH
 def test_reset_forgets_all_packets_and_promises(spec: SwitchSpec) -> None:
-    begun = [{"start": 1, "circuit": k} | {"o.ready": 0} for k in range(3)]
-    fired = [{"fire": 1, "o.ready": 0}] * 3
-    seen = run([*begun, *fired, {"rst": 1, "o.ready": 0}, *[{}] * 6], ["room", "o.valid"], spec)
+    begun = [{"injection.start": 1, "injection.circuit": k} | {"o.ready": 0} for k in range(3)]
+    fired = [{"injection.fire": 1, "o.ready": 0}] * 3
+    seen = run(
+        [*begun, *fired, {"rst": 1, "o.ready": 0}, *[{}] * 6], ["injection.room", "o.valid"], spec
+    )
     assert seen[6][0] != 7
     assert seen[7:] == [(7, 0)] * 6
