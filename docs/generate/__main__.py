@@ -7,6 +7,7 @@ from pathlib import Path
 from .blocks import draw_blocks, read_blocks
 from .catalogue import catalogue
 from .figures import draw_wave
+from .names import names
 from .waves import WAVES
 
 __all__ = ["DIAGRAMS", "FIGURES", "documents"]
@@ -23,7 +24,7 @@ def documents() -> dict[Path, str]:
         wave = make()
         found[FIGURES / f"{name}.json"] = json.dumps(wave, indent=1) + "\n"
         found[FIGURES / f"{name}.svg"] = draw_wave(wave)
-    return {**found, DOCS / "units.md": catalogue(DIAGRAMS)}
+    return {**found, DOCS / "units.md": catalogue(DIAGRAMS), DOCS / "names.md": names()}
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ def row(unit: type[Unit], drawn: dict[str, list[str]]) -> str:
     summary = " ".join((inspect.getdoc(unit) or "").split("\n\n")[0].split()).replace("``", "`")
     path = Path(inspect.getfile(unit)).relative_to(ROOT)
     latency = entry(unit, "Latency").replace("``", "`")
-    links = ", ".join(f"[{name}](#{name}-blocks)" for name in drawn[unit.__name__])
+    links = ", ".join(f"[{name}](#{name}-blocks)" for name in drawn.get(unit.__name__, []))
     return f"| [{unit.__name__}](../{path}) | {summary} | {latency} | {links} |"
 
 
