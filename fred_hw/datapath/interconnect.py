@@ -5,7 +5,7 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.compiler.configuration import code_width, configuration_width
 from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, place
+from fred_hw.unit import Unit, check_spec, place
 
 from .flit import Flit, delayed, flit_signature
 from .microswitch import DMicroswitch, RDMicroswitch, RMicroswitch
@@ -59,7 +59,7 @@ class Interconnect(Unit):
     configuration: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = spec
+        self.spec = check_spec("Interconnect", spec)
         self.unit_name = spec.name
         self.latency = latency_cycles(spec)
         flit = flit_signature(spec.data_width)

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.compiler.configuration import code_width
 from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit
+from fred_hw.unit import Unit, check_spec
 
 from .flit import Flit, delayed, flit_signature
 from .reducer import Reducer
@@ -99,7 +99,7 @@ class RMicroswitch(_Reducing):
     """
 
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = spec
+        self.spec = check_spec("RMicroswitch", spec)
         self.unit_name = f"r_microswitch_m{spec.middle}_{spec.suffix()}"
         flit = flit_signature(spec.data_width)
         super().__init__(
@@ -149,7 +149,7 @@ class RDMicroswitch(_Reducing):
     """
 
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = spec
+        self.spec = check_spec("RDMicroswitch", spec)
         self.unit_name = f"rd_microswitch_{spec.suffix()}"
         flit = flit_signature(spec.data_width)
         members = {"i": In(flit).array(2), "o": Out(flit).array(2), "configuration": In(4)}
@@ -195,7 +195,7 @@ class DMicroswitch(Unit):
     configuration: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = spec
+        self.spec = check_spec("DMicroswitch", spec)
         self.unit_name = f"d_microswitch_m{spec.middle}_{spec.suffix(reduces=False)}"
         flit = flit_signature(spec.data_width)
         super().__init__(

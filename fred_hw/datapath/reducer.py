@@ -5,7 +5,7 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.arith.reduction import reduction_unit
 from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit
+from fred_hw.unit import Unit, check_spec
 
 __all__ = ["Reducer"]
 
@@ -34,7 +34,7 @@ class Reducer(Unit):
     """
 
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = spec
+        self.spec = check_spec("Reducer", spec)
         self.unit_name = f"reducer_{spec.suffix(crosses=False)}"
         self.clocked, self.resettable = spec.adder_registers > 0, False
         width = spec.data_width

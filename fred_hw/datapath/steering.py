@@ -5,7 +5,7 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.compiler.configuration import code_width
 from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit
+from fred_hw.unit import Unit, check_spec
 
 from .flit import Flit, delayed, flit_signature
 from .microswitch import drive, gate, select
@@ -43,7 +43,7 @@ class Demultiplexer(Unit):
     configuration: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = spec
+        self.spec = check_spec("Demultiplexer", spec)
         self.unit_name = f"demultiplexer_m{spec.middle}_{spec.suffix()}"
         flit = flit_signature(spec.data_width)
         super().__init__(
@@ -97,7 +97,7 @@ class Multiplexer(Unit):
     configuration: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = spec
+        self.spec = check_spec("Multiplexer", spec)
         self.unit_name = f"multiplexer_m{spec.middle}_{spec.suffix(reduces=False)}"
         flit = flit_signature(spec.data_width)
         super().__init__(

@@ -92,7 +92,7 @@ class Acknowledger(Unit):
 
     Timing
     ------
-    Latency : 8 cycles from a message to the first that it causes.
+    Latency : 7 cycles from a message to the first that it causes.
     Throughput : one message in 6 cycles, one that is answered in 8.
     Paths : none.
     Reset : starts all flows' numbers at 0, which takes a cycle for each.

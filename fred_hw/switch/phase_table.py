@@ -69,7 +69,7 @@ class PhaseTable(Unit):
     Timing
     ------
     Latency : 1 cycle from ``number`` to ``entry`` and ``stored``; from the first cycle of
-        ``control.write`` to ``done`` 4 cycles and those of the check's interconnect, and with the
+        ``control.write`` to ``done`` 3 cycles and those of the check's interconnect, and with the
         link layer those that ``restart`` takes; 1 less if the entry is refused.
     Throughput : one entry in that time, and one cycle more.
     Paths : ``control.number`` and ``control.entry`` to ``update`` and ``restart``.

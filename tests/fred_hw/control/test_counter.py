@@ -51,3 +51,9 @@ def test_counts_every_source_up_to_the_largest_value(sources: int, width: int) -
 
     simulate(dut, bench)
     assert most > 100
+
+
+def test_throughput_is_an_event_of_each_source_per_cycle_and_reset_clears_the_count() -> None:
+    cycles = [*[{"events": 0b111}] * 3, {"rst": 1}, {}, {}]
+    seen = trace(SaturatingCounter(sources=3, width=6), cycles, ["count"])
+    assert seen == [0, 0, 3, 6, 0, 0]

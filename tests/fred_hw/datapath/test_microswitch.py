@@ -11,6 +11,7 @@ from fred_hw.datapath.interconnect import Interconnect, latency_cycles
 from fred_hw.datapath.microswitch import DMicroswitch, RDMicroswitch, RMicroswitch
 from fred_hw.datapath.steering import Demultiplexer, Multiplexer
 from fred_hw.spec import SwitchSpec
+from tests.fred_hw.datapath.flits import check_latency, check_reset, check_throughput
 
 SPEC = SwitchSpec(ports=4, middle=2, format="int8", lanes=1, adder_registers=1)
 
@@ -37,6 +38,32 @@ def outputs(unit: Any, word: int, inputs: Sequence[int | None], latency: int) ->
     idle: list[int | None] = [None] * len(ends)
     assert seen[:latency] == [idle] * latency and seen[latency + 1 :] == [idle] * 2
     return seen[latency]
+
+
+UNITS = pytest.mark.parametrize(
+    ("kind", "latency"), [(RMicroswitch, 2), (RDMicroswitch, 2), (DMicroswitch, 1)]
+)
+
+
+@UNITS
+def test_latency(kind: Any, latency: int) -> None:
+    check_latency(kind(spec=SPEC), 1, "i[0]", "o[0]", latency)
+
+
+@UNITS
+def test_throughput_is_a_flit_per_cycle(kind: Any, latency: int) -> None:
+    check_throughput(kind(spec=SPEC), 1, "i[0]", "o[0]", latency)
+
+
+@UNITS
+def test_reset_loses_the_flits_inside(kind: Any, latency: int) -> None:
+    check_reset(kind(spec=SPEC), 1, "i[0]", "o[0]", latency)
+
+
+@UNITS
+def test_what_is_no_specification_is_refused(kind: Any, latency: int) -> None:
+    with pytest.raises(TypeError, match=f"^{kind.__name__} spec must be a SwitchSpec, not 3$"):
+        kind(spec=3)
 
 
 @pytest.mark.parametrize("to0", range(4))

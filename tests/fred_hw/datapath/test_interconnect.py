@@ -1,0 +1,40 @@
+"""Timing of fred_hw.datapath.interconnect, cycle by cycle; testbench has the values."""
+
+import pytest
+
+from fred_hw.compiler.flows import Flow
+from fred_hw.compiler.routing import route
+from fred_hw.datapath.interconnect import Interconnect, latency_cycles
+from fred_hw.spec import SwitchSpec
+from tests.fred_hw.datapath.flits import check_latency, check_reset, check_throughput
+
+SPECS = pytest.mark.parametrize("ports", [2, 3, 5])
+
+
+def made(ports: int) -> tuple[Interconnect, int, str, str, int]:
+    """Return an interconnect, a path from its first to its last port, and the cycles it takes."""
+    spec = SwitchSpec(ports=ports, middle=2, format="int8", lanes=1, adder_registers=1)
+    configuration = route((Flow([0], [ports - 1]),), ports, 2).configuration
+    assert configuration is not None
+    unit = Interconnect(spec=spec)
+    return unit, configuration.pack(), "i[0]", f"o[{ports - 1}]", latency_cycles(spec)
+
+
+@SPECS
+def test_latency_is_that_of_all_stages(ports: int) -> None:
+    check_latency(*made(ports))
+
+
+@SPECS
+def test_throughput_is_a_flit_per_cycle_whatever_the_configuration_was(ports: int) -> None:
+    check_throughput(*made(ports))
+
+
+@SPECS
+def test_reset_loses_the_flits_inside(ports: int) -> None:
+    check_reset(*made(ports))
+
+
+def test_what_is_no_specification_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"^Interconnect spec must be a SwitchSpec, not 3$"):
+        Interconnect(spec=3)

@@ -1,0 +1,66 @@
+"""Contract of fred_hw.switch.case_queue, cycle by cycle."""
+
+import re
+
+import pytest
+
+from fred_hw.protocol import Kind
+from fred_hw.switch.case_queue import QUEUED, CaseQueue
+from tests.fred_hw.simulation import trace
+from tests.fred_hw.specs import BARE, LINK
+
+ONLINE = LINK.protocol.online
+FIELDS = ("kind", "from_input", "late", "nacks", "online", "phase", "peer", "number", "port")
+CASE = [f"case.{name}" for name in FIELDS]
+
+
+def message(port: int, kind: Kind, phase: int = 1, peer: int = 0, sequence: int = 0) -> dict:
+    path = f"message[{port}]"
+    values = {"kind": int(kind), "phase": phase, "peer": peer, "sequence": sequence}
+    return {f"{path}.valid": 1} | {f"{path}.payload.{name}": v for name, v in values.items()}
+
+
+def seen(cycles: list[dict[str, int]], watch: list[str]) -> list:
+    return trace(CaseQueue(spec=LINK), cycles, watch)
+
+
+def test_latency_is_one_cycle_to_found_and_one_from_pick() -> None:
+    cycles = [message(2, Kind.ACK, 1, 0, 7), {}, {"pick": 1}, {}]
+    found = seen(cycles, ["found", *CASE])
+    assert [one for one, *_ in found] == [0, 1, 1, 0]
+    assert found[3][1:] == (Kind.ACK, 0, 0, 0, 0, 1, 0, 7, 2)
+
+
+def test_an_ask_comes_from_an_input_and_wants_both_answers() -> None:
+    found = seen([message(1, Kind.ASK, ONLINE, 3), {"pick": 1}, {}], CASE)
+    assert found[2] == (Kind.ASK, 1, 1, 1, 1, ONLINE, 3, 0, 1)
+
+
+@pytest.mark.parametrize("late", [0, 1])
+def test_an_event_is_found_in_the_same_cycle_and_taken_with_pick(late: int) -> None:
+    event = {"event[3].late": late, "event[3].early": 1 - late, "event[3].key": ONLINE + 2}
+    found = seen([event, event | {"pick": 1}, {}], ["found", "event[3].taken", *CASE])
+    assert [one[:2] for one in found] == [(1, 0), (1, 1), (0, 0)]
+    assert found[2][2:] == (Kind.ASK, 1, late, 1 - late, 1, ONLINE, 2, 0, 3)
+
+
+def test_throughput_is_one_per_cycle_and_ports_take_turns() -> None:
+    everybody = message(0, Kind.ACK) | message(2, Kind.ACK) | message(3, Kind.ACK)
+    event = {"event[1].late": 1}
+    cycles = [everybody, everybody, *[{"pick": 1} | event] * 7]
+    assert seen(cycles, ["case.port"])[3:] == [0, 2, 3, 1, 0, 2]
+
+
+def test_a_message_too_many_is_lost() -> None:
+    cycles = [message(0, Kind.ACK)] * (QUEUED + 1) + [{"pick": 1}] * (QUEUED + 1)
+    assert seen(cycles, ["found"])[QUEUED + 1 :] == [1] * QUEUED + [0]
+
+
+def test_reset_forgets_all_messages() -> None:
+    assert seen([message(0, Kind.ACK), {"rst": 1}, {}], ["found"]) == [0, 1, 0]
+
+
+def test_without_the_link_layer_there_are_no_messages() -> None:
+    text = "protocol.link must be True for CaseQueue, not False"
+    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
+        CaseQueue(spec=BARE)

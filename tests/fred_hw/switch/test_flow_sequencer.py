@@ -1,0 +1,88 @@
+"""Contract of fred_hw.switch.flow_sequencer, cycle by cycle."""
+
+import pytest
+
+from fred_hw.protocol import ProtocolSpec
+from fred_hw.spec import SwitchSpec
+from fred_hw.switch.flow_sequencer import FlowSequencer
+from tests.fred_hw.simulation import trace
+
+SPEC = SwitchSpec(ports=3, lanes=1, protocol=ProtocolSpec(phases=2))
+
+# Flow 1 takes from ports 0 and 2 and gives to port 1; flow 2 takes from port 1 and gives to 0.
+FLOWS = {
+    "number": 1,
+    "ports.takes[0]": 1,
+    "ports.takes[1]": 2,
+    "ports.takes[2]": 1,
+    "ports.gives[0]": 2,
+    "ports.gives[1]": 1,
+}
+READY = {"ports.may": 1, "ports.here": 0b101, "ports.room": 0b010, "ports.valid": 0b101}
+STATE = ["start", "fire", "ending", "busy", "goes_on"]
+
+
+def states(cycles: list[dict[str, int]], watch: list[str]) -> list[tuple[int, ...]]:
+    return trace(FlowSequencer(spec=SPEC), [FLOWS | cycle for cycle in cycles], watch)
+
+
+def test_without_latency_a_packet_starts_when_all_is_there() -> None:
+    lacking = [{**READY, name: 0} for name in ("ports.may", "ports.room")]
+    lacking += [{**READY, "ports.here": here} for here in (0b001, 0b100, 0b010)]
+    assert states([*lacking, READY], STATE) == [(0, 0, 0, 0, 0)] * 5 + [(1, 1, 0, 1, 1)]
+
+
+def test_throughput_is_a_flit_per_cycle_without_a_gap_between_packets() -> None:
+    last = {**READY, "ports.last": 0b101}
+    seen = states([READY, READY, last, READY, last, last], STATE)
+    assert seen == [
+        (1, 1, 0, 1, 1),
+        (0, 1, 0, 1, 1),
+        (0, 1, 1, 1, 0),
+        (1, 1, 0, 1, 1),
+        (0, 1, 1, 1, 0),
+        (1, 1, 1, 1, 0),
+    ]
+
+
+def test_a_missing_flit_stops_all_inputs_but_not_for_ever() -> None:
+    waits = {**READY, "ports.valid": 0b100}
+    assert states([READY, waits, waits, READY], ["fire", "busy"]) == [
+        (1, 1),
+        (0, 1),
+        (0, 1),
+        (1, 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("end", "bad", "longer"),
+    [
+        ({"ports.last": 0b101}, 0, 0),
+        ({"ports.last": 0b001}, 1, 0b100),
+        ({"ports.last": 0b110}, 1, 0b001),
+        ({"ports.valid": 0b001, "ports.broken": 0b100}, 1, 0),
+        ({"ports.last": 0b001, "ports.broken": 0b100, "ports.valid": 0b001}, 1, 0),
+        ({"ports.last": 0b111, "ports.broken": 0b010}, 0, 0),
+    ],
+    ids=["equal", "longer 2", "longer 0", "broken", "broken at the end", "other flow"],
+)
+def test_the_end_is_bad_unless_all_inputs_end_together(
+    end: dict[str, int], bad: int, longer: int
+) -> None:
+    seen = states([READY, READY | end, {}], ["ending", "bad", "longer"])
+    assert seen == [(0, 0, 0), (1, bad, longer), (0, 0, 0)]
+
+
+def test_the_descriptor_is_that_of_the_first_input() -> None:
+    cycle = {f"ports.descriptors[{k}]": 5 + k for k in range(3)}
+    assert states([cycle, cycle | {"number": 2}], ["descriptor"]) == [5, 6]
+
+
+def test_reset_forgets_the_packet() -> None:
+    assert states([READY, {"rst": 1}, {}], ["busy"]) == [1, 1, 0]
+
+
+def test_what_is_no_specification_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"^FlowSequencer spec must be a SwitchSpec, not 3$"):
+        FlowSequencer(spec=3)
