@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import pytest
@@ -66,10 +67,24 @@ class Run:
         return [fields for _, fields in self.sent if fields["kind"] in kinds]
 
 
+@cache
+def simulation() -> tuple[Any, Simulator, dict[str, Any]]:
+    """Return an endpoint, its simulator, and under "bench" what the next run of it does."""
+    dut, what = Endpoint(spec=SPEC), {}
+
+    async def bench(ctx: Any) -> None:
+        await what["bench"](ctx)
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-9)
+    simulator.add_testbench(bench)
+    return dut, simulator, what
+
+
 def run(**options: Any) -> Run:
-    """Carry out a run in Amaranth's simulator."""
+    """Carry out a run in Amaranth's simulator, from the state after power-up."""
     one = Run(**options)
-    dut: Any = Endpoint(spec=SPEC)
+    dut, simulator, what = simulation()
     queues = {
         circuit: [
             (flit, k == len(packet) - 1) for packet in packets for k, flit in enumerate(packet)
@@ -127,9 +142,9 @@ def run(**options: Any) -> Run:
             if ctx.get(getattr(dut, name)):
                 one.watch.setdefault(name, []).append(cycle)
 
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-9)
-    simulator.add_testbench(bench)
+    if what:
+        simulator.reset()
+    what["bench"] = bench
     simulator.run()
     return one
 
