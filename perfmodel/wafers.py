@@ -106,17 +106,7 @@ def run_wafers(
     InputError
         A value is not allowed.
     """
-    _check_count("wafers", wafers, MAX_WAFERS)
-    _check_count("shown", shown)
-    if join not in JOINS:
-        raise InputError("join", "", f"must be one of {', '.join(JOINS)}, not {join!r}")
-    if not 0 < size_bytes < float("inf"):
-        raise InputError("size", "", f"must be above 0 bytes, not {size_bytes!r}")
-    if not 0 <= link_latency_s < float("inf"):
-        message = f"must be 0 or more seconds and finite, not {link_latency_s!r}"
-        raise InputError("link_latency_s", "", message)
-    if not topology.io_nodes:
-        raise InputError("topology", "", f"must have I/O controllers, as {topology.name} has none")
+    _check(topology, wafers, size_bytes, join, link_latency_s, shown)
     chunks = chunk_count(size_bytes)
     shown = min(shown, wafers)
     between = _between(wafers, join, link_latency_s, topology.protocol)
@@ -155,6 +145,27 @@ def run_wafers(
             *build.assumptions,
         ),
     )
+
+
+def _check(
+    topology: Topology,
+    wafers: int,
+    size_bytes: float,
+    join: str,
+    link_latency_s: float,
+    shown: int,
+) -> None:
+    _check_count("wafers", wafers, MAX_WAFERS)
+    _check_count("shown", shown)
+    if join not in JOINS:
+        raise InputError("join", "", f"must be one of {', '.join(JOINS)}, not {join!r}")
+    if not 0 < size_bytes < float("inf"):
+        raise InputError("size", "", f"must be above 0 bytes, not {size_bytes!r}")
+    if not 0 <= link_latency_s < float("inf"):
+        message = f"must be 0 or more seconds and finite, not {link_latency_s!r}"
+        raise InputError("link_latency_s", "", message)
+    if not topology.io_nodes:
+        raise InputError("topology", "", f"must have I/O controllers, as {topology.name} has none")
 
 
 def _check_count(name: str, value: int, maximum: int | None = None) -> None:

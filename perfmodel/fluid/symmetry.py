@@ -67,10 +67,7 @@ def flow_classes(flows: Sequence[FluidFlow], capacities: Sequence[float]) -> Cla
     load_kind = _ranks([load for _, load in pairs])
     flow_colour = _ranks([(flow.payload_bytes, flow.latency_s, len(flow.loads)) for flow in flows])
     link_colour = _ranks([capacities[int(link)] for link in used])
-    followers: list[list[int]] = [[] for _ in flows]
-    for i, flow in enumerate(flows):
-        for before in flow.after:
-            followers[before].append(i)
+    followers = _followers(flows)
     flow_first = np.concatenate(([0], np.cumsum(sizes)))
     by_link = np.argsort(link_of, kind="stable")
     link_first = np.searchsorted(link_of[by_link], np.arange(len(used) + 1))
@@ -103,18 +100,47 @@ def flow_classes(flows: Sequence[FluidFlow], capacities: Sequence[float]) -> Cla
             break
     first_flow = _firsts(flow_colour)
     first_link = _firsts(link_colour)
-    loads: list[dict[int, float]] = [{} for _ in first_flow]
-    for colour, link in enumerate(first_link):
-        for entry in by_link[link_first[link] : link_first[link + 1]]:
-            mine = loads[int(flow_colour[flow_of[entry]])]
-            mine[colour] = mine.get(colour, 0.0) + pairs[int(entry)][1]
+    entries = [by_link[link_first[i] : link_first[i + 1]] for i in range(len(used))]
     return Classes(
         flow_class=tuple(int(colour) for colour in flow_colour),
         representative=tuple(first_flow),
         capacities=tuple(float(capacities[int(used[link])]) for link in first_link),
-        loads=tuple(tuple(mine.items()) for mine in loads),
+        loads=_loads(first_link, entries, flow_colour[flow_of], [load for _, load in pairs]),
         seconds_per_byte=tuple(_seconds_per_byte(flows[i], capacities) for i in first_flow),
     )
+
+
+def _followers(flows: Sequence[FluidFlow]) -> list[list[int]]:
+    """Return the flows that wait for each flow."""
+    followers: list[list[int]] = [[] for _ in flows]
+    for i, flow in enumerate(flows):
+        for before in flow.after:
+            followers[before].append(i)
+    return followers
+
+
+def _loads(
+    firsts: Sequence[int], entries: Sequence[Ints], flow_class: Ints, load: Sequence[float]
+) -> tuple[tuple[tuple[int, float], ...], ...]:
+    """Return for each class of flows the load of all its flows on one link of each class.
+
+    Parameters
+    ----------
+    firsts : sequence of int
+        The first link of each class.
+    entries : sequence of array
+        Pairs of a flow and a link that stand for each link.
+    flow_class : array
+        Class of the flow of each pair.
+    load : sequence of float
+        Load of each pair.
+    """
+    loads: list[dict[int, float]] = [{} for _ in range(int(flow_class.max()) + 1)]
+    for colour, link in enumerate(firsts):
+        for entry in entries[link]:
+            mine = loads[int(flow_class[entry])]
+            mine[colour] = mine.get(colour, 0.0) + load[int(entry)]
+    return tuple(tuple(mine.items()) for mine in loads)
 
 
 def separate_classes(flows: Sequence[FluidFlow], capacities: Sequence[float]) -> Classes:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from fred_hw.registry import Registry
+from perfmodel.published import Published
 from perfmodel.switch_timing.record import ProtocolModel
 
 __all__ = ["GIB", "SECTIONS", "ReproduceRow", "number", "word"]
@@ -57,17 +58,18 @@ SECTIONS: Registry[Callable[[ProtocolModel], Iterator[ReproduceRow]]] = Registry
 def number(
     name: str,
     what: str,
-    published: float,
+    figure: Published,
     model: float,
     how: str,
-    source: str,
     tolerance: float = TOLERANCE,
+    unit: float | None = None,
 ) -> ReproduceRow:
-    """Return the row of a number."""
+    """Return the row of a number, shown in a unit where the figure is in SI base units."""
+    published = figure.value if unit is None else figure.value / unit
     ratio = model / published
     # Half a unit of the last digit of a rounded ratio does not decide.
     ok = abs(ratio - 1) <= tolerance + 1e-9
-    return ReproduceRow(name, what, published, model, ratio, tolerance, ok, how, source)
+    return ReproduceRow(name, what, published, model, ratio, tolerance, ok, how, figure.source)
 
 
 def word(name: str, what: str, published: str, model: str, how: str, source: str) -> ReproduceRow:

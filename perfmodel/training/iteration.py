@@ -118,14 +118,7 @@ def simulate_iteration(
         workload.overlap,
         input_bytes / NUMBER_BYTES,
     )
-    if workload.mode == "streaming":
-        stages = [network.layers[s :: strategy.pp] for s in range(strategy.pp)]
-        tasks = streaming_tasks(network.layers, strategy.pp, strategy.mp, job)
-    else:
-        costs = [sum(seconds[layer]) for layer in network.layers]
-        cuts = balanced_stages(costs, strategy.pp)
-        stages = [network.layers[cut.start : cut.stop] for cut in cuts]
-        tasks = stationary_tasks([Stage(layers) for layers in stages], strategy.mp, job)
+    stages, tasks = _stages_and_tasks(workload, strategy, job)
     run = run_tasks(tasks, topology.capacities)
     return Iteration(
         parts_s=_critical_path(tasks, run),
@@ -137,6 +130,19 @@ def simulate_iteration(
         placement=placement,
         assumptions=tuple(operations.assumptions),
     )
+
+
+def _stages_and_tasks(
+    workload: Workload, strategy: Strategy, job: Job
+) -> tuple[list[tuple[Layer, ...]], list[Task]]:
+    """Return the layers of each stage, and what is to be done."""
+    layers = workload.network.layers
+    if workload.mode == "streaming":
+        stages = [layers[s :: strategy.pp] for s in range(strategy.pp)]
+        return stages, streaming_tasks(layers, strategy.pp, strategy.mp, job)
+    cuts = balanced_stages([sum(job.seconds(layer)) for layer in layers], strategy.pp)
+    stages = [layers[cut.start : cut.stop] for cut in cuts]
+    return stages, stationary_tasks([Stage(one) for one in stages], strategy.mp, job)
 
 
 def check_strategy(workload: Workload, strategy: Strategy) -> None:

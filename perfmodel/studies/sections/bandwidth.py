@@ -24,20 +24,19 @@ def bandwidth(protocol: ProtocolModel) -> Iterator[ReproduceRow]:
         yield number(
             f"bandwidth/wafer/{name}",
             f"wafer-wide all-reduce on {name} [TB/s]",
-            WAFER_BANDWIDTH[name].value / 1e12,
+            WAFER_BANDWIDTH[name],
             sent / result.time_s / 1e12,
             "simulated",
-            WAFER_BANDWIDTH[name].source,
+            unit=1e12,
         )
         if fabric.in_network:
             endpoint = 2 * (fabric.npus - 1) / fabric.npus * result.size_bytes
             yield number(
                 f"traffic/wafer/{name}",
                 f"bytes that an NPU sends on {name}, endpoint algorithm = 1",
-                TRAFFIC_SHARE.value,
+                TRAFFIC_SHARE,
                 result.bytes_per_npu / endpoint,
                 "simulated",
-                TRAFFIC_SHARE.source,
                 _ABOUT,
             )
     for kind in STRATEGY_BANDWIDTH:
@@ -67,19 +66,18 @@ def _of_strategy(kind: str, name: str, protocol: ProtocolModel) -> Iterator[Repr
     yield number(
         f"bandwidth/{kind}/{name}",
         f"{words} of {strategy} on {name} [GB/s]",
-        figure.value / 1e9,
+        figure,
         sent * result.size_bytes / result.time_s / 1e9,
         "simulated",
-        figure.source,
+        unit=1e9,
     )
     if kind == "dp" and fabric.in_network:
         yield number(
             f"traffic/dp/{name}",
             f"traffic saved by the DP all-reduce of {strategy} on {name} [%]",
-            TRAFFIC_SAVED.value,
+            TRAFFIC_SAVED,
             100 * (1 - result.bytes_per_npu / (endpoint * result.size_bytes)),
             "simulated",
-            TRAFFIC_SAVED.source,
         )
 
 

@@ -34,19 +34,17 @@ def speedups(protocol: ProtocolModel) -> Iterator[ReproduceRow]:
         yield number(
             f"speedup/{name}/fred-c",
             f"speed-up of {name} on FRED-C",
-            SPEEDUP_C[name].value,
+            SPEEDUP_C[name],
             times[BASELINE] / times[FABRIC],
             f"calibrated on this figure: compute of the roofline times {scale:.4g}, "
             f"{share:.3g} times the peak of the NPU",
-            SPEEDUP_C[name].source,
         )
         yield number(
             f"speedup/{name}/fred-d",
             f"speed-up of {name} on FRED-D",
-            SPEEDUP_D[name].value,
+            SPEEDUP_D[name],
             times[BASELINE] / times["fred-d"],
             "calibrated on FRED-C, predicted",
-            SPEEDUP_D[name].source,
         )
     yield from _resnet(protocol)
 
@@ -59,10 +57,9 @@ def _resnet(protocol: ProtocolModel) -> Iterator[ReproduceRow]:
         yield number(
             f"time/resnet-152/dp/{fabric}",
             f"gradient all-reduce of ResNet-152 on {fabric} [us]",
-            figure.value,
+            figure,
             found.exposed_s.dp * 1e6,
             "simulated",
-            figure.source,
         )
         if fabric == FABRIC:
             size = NUMBER_BYTES * resnet.network.parameters
@@ -72,18 +69,16 @@ def _resnet(protocol: ProtocolModel) -> Iterator[ReproduceRow]:
             yield number(
                 "traffic/resnet-152/dp",
                 "endpoint traffic of the gradients of ResNet-152 per NPU [MB]",
-                RESNET_DP_MB.value,
+                RESNET_DP_MB,
                 sent / 1e6,
                 "simulated",
-                RESNET_DP_MB.source,
             )
             yield number(
                 "time/resnet-152/compute",
                 "compute of ResNet-152 that the published speed-up of FRED-C implies [us]",
-                RESNET_COMPUTE_US.value,
+                RESNET_COMPUTE_US,
                 found.compute_s * 1e6,
                 "calibrated on FRED-C",
-                RESNET_COMPUTE_US.source,
             )
 
 

@@ -38,18 +38,16 @@ def sweeps(protocol: ProtocolModel) -> Iterator[ReproduceRow]:
         yield number(
             f"sweep/{name}/exposed",
             f"exposed communication of {name}, mesh over FRED-D, all strategies",
-            figures.exposed.value,
+            figures.exposed,
             sum(exposed) / len(exposed),
             how,
-            figures.exposed.source,
         )
         yield number(
             f"sweep/{name}/speedup",
             f"speed-up of {name}, FRED-D over the mesh, all strategies",
-            figures.speedup.value,
+            figures.speedup,
             sum(speedups) / len(speedups),
             how,
-            figures.speedup.source,
         )
         predicted = "calibrated on FRED-C, predicted"
         best = min(fred, key=lambda key: fred[key].time_per_sample_s)

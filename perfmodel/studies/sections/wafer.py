@@ -16,6 +16,7 @@ from perfmodel.published import (
     PAPER,
     SWITCH_POWER_W,
     WAFER_POWER_W,
+    Published,
 )
 from perfmodel.studies.section import GIB, SECTIONS, ReproduceRow, number
 from perfmodel.switch_timing.record import ProtocolModel
@@ -34,19 +35,17 @@ def wafer(protocol: ProtocolModel) -> Iterator[ReproduceRow]:
         yield number(
             f"hot-spot/{n}x{n}",
             f"load of the worst link of a {n} x {n} mesh, one channel = 1",
-            2 * n - 1,
+            Published(2 * n - 1, f"{PAPER}: (2N - 1) times the rate of one channel"),
             _worst_load(mesh),
             "simulated",
-            f"{PAPER}: (2N - 1) times the rate of one channel",
         )
     mesh = parse_topology(BASELINE, protocol)
     yield number(
         "hot-spot/5x4",
         "rate that the worst link of the 5 x 4 mesh would have to carry [GB/s]",
-        published.WORST_LINK.value,
+        published.WORST_LINK,
         _worst_load(mesh) * IO_BYTES_PER_S / 1e9,
         "simulated",
-        published.WORST_LINK.source,
     )
     for name, figure in LINE_RATE.items():
         fabric = parse_topology(name, protocol)
@@ -55,19 +54,18 @@ def wafer(protocol: ProtocolModel) -> Iterator[ReproduceRow]:
         yield number(
             f"line-rate/{name}",
             f"share of their line rate at which all I/O controllers broadcast on {name}",
-            figure.value,
+            figure,
             line_s / streamed.time_s,
             "simulated",
-            figure.source,
         )
     for name in FABRICS:
         yield number(
             f"bisection/{name}",
             f"bisection bandwidth of {name} [TB/s]",
-            BISECTION[name].value / 1e12,
+            BISECTION[name],
             parse_topology(name, protocol).bisection_bytes_per_s() / 1e12,
             "derived: least cut of the graph",
-            BISECTION[name].source,
+            unit=1e12,
         )
     yield from _areas(protocol)
 
@@ -90,38 +88,34 @@ def _areas(protocol: ProtocolModel) -> Iterator[ReproduceRow]:
     yield number(
         "area/switches",
         f"area of all switch chiplets, {decomposed} [mm2]",
-        published.SWITCH_AREA.value,
+        published.SWITCH_AREA,
         area,
         "derived: chiplets from link rates over 600 GB/s ports, published area of each",
-        published.SWITCH_AREA.source,
         _EXACT,
     )
     yield number(
         "area/compute",
         "area of NPUs and I/O controllers [mm2]",
-        published.COMPUTE_AREA.value,
+        published.COMPUTE_AREA,
         fabric.npus * NPU_AREA_MM2 + fabric.io_controllers * IO_AREA_MM2,
         f"derived: {NPU_AREA_MM2} mm2 and {IO_AREA_MM2} mm2 each",
-        published.COMPUTE_AREA.source,
         _EXACT,
     )
     usual, dense = IO_GB_PER_S_PER_MM
     yield number(
         "area/dense-io",
         f"area of the switches at {dense} GB/s/mm, at {usual} GB/s/mm = 100 [%]",
-        published.DENSE_IO_AREA.value,
+        published.DENSE_IO_AREA,
         100 * (usual / dense) ** 2,
         "derived: the perimeter sets both sides of a chiplet",
-        published.DENSE_IO_AREA.source,
         _ROUNDED,
     )
     yield number(
         "power/share",
         "power of the switches, of 15 kW [%]",
-        published.SWITCH_POWER.value,
+        published.SWITCH_POWER,
         100 * SWITCH_POWER_W / WAFER_POWER_W,
         f"derived from {SWITCH_POWER_W} W",
-        published.SWITCH_POWER.source,
         _ROUNDED,
     )
 

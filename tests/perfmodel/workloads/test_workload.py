@@ -87,6 +87,7 @@ def test_file_is_read(tmp_path: Path) -> None:
         (GOOD + "schedule: x\n", "schedule: must be one of 1f1b, gpipe, not 'x'"),
         (GOOD + "overlap: 1\n", "overlap: must be a valid boolean, not 1"),
         (GOOD + "width: 1\n", "width: unknown key; allowed are .*"),
+        (RESNET.replace("64", "65568"), "image: must be an integer from 32 to 65536, not 65568"),
         (RESNET.replace("64", "65"), "image: must be a multiple of 32, not 65"),
         (RESNET.replace("1, 1, 1, 1", "1, 1, 1"), r"blocks: .* at least 4 items .*"),
     ],
