@@ -36,7 +36,7 @@ class Operations:
         self._known: dict[tuple[str, int, int, float], Profile | None] = {}
 
     def mp_all_reduce(self, stage: int, numbers: float) -> Profile | None:
-        """Return the all-reduce of activations in all MP groups of a stage; None if MP is 1."""
+        """Return the all-reduce in all tensor-parallel (MP) groups of a stage; None if MP is 1."""
         groups = self.placement.mp_groups(stage)
         return self._profile("all_reduce", stage, 0, numbers, groups)
 

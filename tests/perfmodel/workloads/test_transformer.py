@@ -43,3 +43,21 @@ def test_layers_split_with_two_all_reduces_of_their_output() -> None:
 def test_operations_are_about_twice_the_parameters_per_token() -> None:
     network = load_workload("gpt-3").network
     assert network.forward_flops / 2048 == pytest.approx(2 * network.parameters, rel=0.05)
+
+
+def test_operators_of_a_layer_worked_by_hand() -> None:
+    # h = 2, s = 3: s h = 6 activations, weights of 4 h h = 16 per feed-forward matrix.
+    layer = transformer(layers=1, hidden=2, heads=1, sequence=3, vocabulary=5).layers[1]
+    found = {one.name: (one.flops, one.parameters, one.moved_numbers) for one in layer.operators}
+    assert found == {
+        "attention norm": (30, 4, 12),
+        "query, key, value": (2 * 3 * 12, 12 + 6, 6 + 18),
+        "attention": (2 * 2 * 3 * 3 * 2, 0, 18 + 6),
+        "attention output": (2 * 3 * 4, 4 + 2, 6 + 6),
+        "attention residual": (12, 0, 6 + 6 + 6),
+        "feed-forward norm": (30, 4, 12),
+        "feed-forward in": (2 * 3 * 16, 16 + 8, 6 + 24),
+        "GELU": (8 * 24, 0, 24 + 24),
+        "feed-forward out": (2 * 3 * 16, 16 + 2, 24 + 6),
+        "feed-forward residual": (12, 0, 6 + 6 + 6),
+    }
