@@ -1,6 +1,6 @@
 """Reduction of two flits, lane by lane."""
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.arith.reduction import reduction_unit
@@ -32,6 +32,10 @@ class Reducer(Unit):
     Paths : ``i0`` and ``i1`` to ``o`` if there are no registers, else none.
     Reset : nothing is cleared; results of operands from before a reset still come out.
     """
+
+    i0: Signal
+    i1: Signal
+    o: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("Reducer", spec)

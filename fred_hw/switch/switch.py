@@ -1,6 +1,6 @@
 """The whole switch: a core with AXI4-Stream ports and registers on AXI4-Lite."""
 
-from amaranth.hdl import Cat, Module, Value
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Member, Out
 
@@ -58,6 +58,8 @@ class Switch(Unit):
     Paths : ``tuser`` to ``tready`` of the same port without the link layer.
     Reset : forgets all packets and phases; neighbours must be reset with it.
     """
+
+    irq: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("Switch", spec)

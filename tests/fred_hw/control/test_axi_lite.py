@@ -8,6 +8,7 @@ from amaranth.sim import Simulator
 
 from fred_hw.control.axi_lite import OKAY, SLVERR, AxiLiteRegisters
 from fred_hw.control.registers import Field, Register, RegisterMap
+from tests.fred_hw.simulation import trace
 
 KEPT, PULSE, BITS, SHOWN, STAGED, FIXED = 0, 4, 8, 12, 16, 32
 MAP = RegisterMap(
@@ -349,3 +350,11 @@ def test_read_gives_the_value_of_the_cycle_before() -> None:
         assert (ctx.get(dut.s_axil_rvalid), ctx.get(dut.s_axil_rdata)) == (1, 2 << 8)
 
     bench.run(test)
+
+
+def test_reset_gives_fields_their_values_and_forgets_answers() -> None:
+    write = {"s_axil_awaddr": KEPT, "s_axil_wdata": 10, "s_axil_wstrb": 15}
+    write |= {"s_axil_awvalid": 1, "s_axil_wvalid": 1}
+    cycles = [write, {}, {}, {"rst": 1}, {}]
+    seen = trace(AxiLiteRegisters(registers=MAP), cycles, ["kept_low", "s_axil_bvalid"])
+    assert seen == [(5, 0), (5, 0), (10, 1), (10, 1), (5, 0)]

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from fred_hw.control.switch_map import CAUSES, COMMANDS
+from fred_hw.control.switch_map import CAUSES, COMMANDS, switch_map
 from fred_hw.control.unit import ControlUnit
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
-from tests.fred_hw.simulation import port, simulate
+from tests.fred_hw.simulation import port, simulate, trace
 
 SPEC = SwitchSpec(ports=3, lanes=1, protocol=ProtocolSpec(phases=5))
 
@@ -280,3 +280,31 @@ def test_each_spec_has_ports_of_its_size() -> None:
         2,
     )
     assert len(single.table.entry.as_value()) == len(single.table.stored.as_value()) == 15
+
+
+def test_throughput_is_an_event_of_every_port_per_cycle() -> None:
+    bench = Bench()
+
+    async def test(ctx: Any) -> None:
+        for cycle in range(4):
+            ctx.set(bench.dut.counts.flits_in, 0b111 if cycle < 3 else 0)
+            ctx.set(bench.dut.errors.kind, 0b111 if cycle < 3 else 0)
+            await ctx.tick()
+        assert [await bench.read(ctx, "FLITS_IN", port) for port in range(3)] == [3, 3, 3]
+        assert await bench.read(ctx, "ERROR_COUNT", KIND) == 9
+
+    bench.run(test)
+
+
+def test_reset_gives_up_a_command() -> None:
+    registers = switch_map(SPEC)
+    command = {"s_axil_awaddr": registers.register("COMMAND").address, "s_axil_wdata": 1}
+    command |= {"s_axil_wstrb": 15, "s_axil_awvalid": 1, "s_axil_wvalid": 1}
+    cycles = [command, {}, {}, {}, {"rst": 1}, {}]
+    seen = trace(ControlUnit(spec=SPEC), cycles, ["table.write", "s_axil_bvalid"])
+    assert seen == [(0, 0), (0, 0), (1, 1), (1, 1), (1, 1), (0, 0)]
+
+
+def test_what_is_no_specification_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"^ControlUnit spec must be a SwitchSpec, not 4$"):
+        ControlUnit(spec=4)

@@ -17,6 +17,7 @@ from fred_hw.compiler.flows import Flow
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.unicast_router import UnicastRouter
 from testbench.models.golden import deliver
+from tests.fred_hw.simulation import trace
 
 Path = tuple[int, ...]
 Connections = dict[int, tuple[int, Path]]
@@ -279,3 +280,16 @@ def test_every_step_from_every_reachable_state(ports: int, middle: int) -> None:
 def test_wrong_sizes_are_refused(ports: int, middle: int, message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=f"^{re.escape(message)}$"):
         UnicastRouter(ports=ports, middle=middle)
+
+
+def test_throughput_is_a_request_per_cycle_and_any_number_of_releases() -> None:
+    requests = [{"request": 1, "source": k, "destination": 3 - k} for k in range(4)]
+    cycles = [*requests, {"leave": 0b0101}, {}]
+    seen = trace(UnicastRouter(ports=4, middle=3), cycles, ["granted", "connected"])
+    assert seen == [(1, 0), (1, 1), (1, 3), (1, 7), (0, 15), (0, 10)]
+
+
+def test_reset_ends_all_connections() -> None:
+    cycles = [{"request": 1, "source": 1, "destination": 2}, {"rst": 1}, {}]
+    seen = trace(UnicastRouter(ports=4, middle=3), cycles, ["connected", "taken"])
+    assert seen == [(0, 0), (2, 4), (0, 0)]

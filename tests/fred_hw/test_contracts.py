@@ -1,0 +1,116 @@
+"""Every public unit of fred_hw has a contract, and tests of it.
+
+- The docstring has the sections Parameters, Members and Timing; Timing says Latency, Throughput,
+  Paths and Reset.
+- Members names each member of the signature, with and without the link layer, and each is
+  annotated on the class. Those of AXI and of registers are told as a group.
+- ``tests/fred_hw/<folder>/test_<module>.py`` makes the unit, and for each of Latency, Throughput
+  and Reset that is not "none" there is a test whose name holds one of ``WORDS``.
+"""
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from docs.generate.catalogue import entry, units
+from fred_hw.control.switch_map import switch_map
+from fred_hw.unit import Unit
+from tests.fred_hw.specs import BARE, LINK
+
+HERE = Path(__file__).parent
+WORDS = {
+    "Latency": ("latency", "cycle", "later", "in_time"),
+    "Throughput": ("throughput", "per_cycle", "every_second", "without_a_gap", "full_rate"),
+    "Reset": ("reset",),
+}
+GROUPS = r"s_axil_|[sm]\d*_axis_|[sm]\d*_(mp|pp|dp)_axis_|link_|[sm]_"
+"""Members that Members tells together."""
+
+OTHERWISE = {
+    ("Endpoint", "Throughput"),
+    ("Endpoint", "Reset"),
+    ("Ledger", "Throughput"),
+    ("Transmitter", "Throughput"),
+    ("FlitCrc", "Throughput"),
+    ("FlitCheck", "Throughput"),
+    *(
+        (unit, name)
+        for unit in ("FloatExtremum", "IntExtremum", "FloatAdd", "IntAdd")
+        for name in ("Throughput", "Reset")
+    ),
+}
+"""What tests with other names show; one that has such a name must not be here."""
+
+UNITS = units()
+EACH = pytest.mark.parametrize("unit", UNITS, ids=[unit.__name__ for unit in UNITS])
+
+
+def section(unit: type[Unit], name: str) -> str:
+    """Return a section of a docstring, "" if there is none."""
+    text = inspect.getdoc(unit) or ""
+    found = re.search(rf"^{name}\n-+\n(.*?)(?=^\w+\n-+\n|\Z)", text, re.MULTILINE | re.DOTALL)
+    return found.group(1) if found else ""
+
+
+@EACH
+def test_docstring_has_the_sections_of_a_contract(unit: type[Unit]) -> None:
+    assert section(unit, "Parameters") and section(unit, "Members")
+    for name in ("Latency", "Throughput", "Paths", "Reset"):
+        assert entry(unit, name), f"Timing of {unit.__name__} does not say {name}"
+
+
+def made(unit: type[Unit]) -> Iterator[Unit]:
+    """Yield the unit for both kinds of switch, or for the one that it can be made for."""
+    for spec in (LINK, BARE):
+        sizes: dict[str, Any] = {"spec": spec, "latency": 2, "depth": 4, "readers": 2, "shape": 8}
+        sizes |= {"ports": 4, "middle": 3, "sources": 2, "width": 4, "data_width": 16}
+        sizes |= {"registers": switch_map(spec)} if unit.__name__ == "AxiLiteRegisters" else {}
+        names = inspect.signature(unit).parameters
+        if names.keys() <= sizes.keys():
+            try:
+                yield unit(**{name: sizes[name] for name in names})
+            except ValueError:
+                if spec.protocol.link:
+                    raise
+
+
+def told(unit: type[Unit]) -> set[str]:
+    """Return the names that Members tells, those such as "a, b : In(1)"."""
+    lines = re.findall(r"^(\w[\w<>, .]*?) :", section(unit, "Members"), re.MULTILINE)
+    return {name.strip() for line in lines for name in line.split(",")}
+
+
+@EACH
+def test_members_are_told_and_annotated(unit: type[Unit]) -> None:
+    annotated = {name for one in unit.__mro__ for name in inspect.get_annotations(one)}
+    for one in made(unit):
+        names = {name for name in one.signature.members if not re.match(GROUPS, name)}
+        if unit.__name__ == "AxiLiteRegisters":
+            names &= annotated
+        assert names - told(unit) == set(), f"Members of {unit.__name__}"
+        assert names - annotated == set(), f"annotations of {unit.__name__}"
+
+
+@EACH
+def test_timing_has_tests(unit: type[Unit]) -> None:
+    parts = unit.__module__.split(".")[1:]
+    path = HERE.joinpath(*parts[:-1], f"test_{parts[-1]}.py")
+    if unit.__module__.startswith("fred_hw.arith."):
+        path = HERE / "arith" / "test_units.py"
+    assert path.exists(), f"{unit.__name__} has no {path.relative_to(HERE)}"
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    assert unit.__name__ in names, f"{path.relative_to(HERE)} does not make {unit.__name__}"
+    tests = [node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    missing = {
+        (unit.__name__, name)
+        for name, words in WORDS.items()
+        if not entry(unit, name).startswith("none")
+        and not any(test.startswith("test_") and word in test for test in tests for word in words)
+    }
+    assert missing == {one for one in OTHERWISE if one[0] == unit.__name__}, path
