@@ -12,6 +12,8 @@ from perfmodel.published import BISECTION, SWEEPS, WAFER_BANDWIDTH, Published
 from perfmodel.studies.reproduce import reproduce, reproduce_both
 from perfmodel.studies.section import SECTIONS, ReproduceRow
 
+SECTIONS_IN_TOLERANCE = ["bandwidth", "wafer", pytest.param("speedups", marks=pytest.mark.slow)]
+
 
 @cache
 def ideal(section: str) -> tuple[ReproduceRow, ...]:
@@ -19,7 +21,7 @@ def ideal(section: str) -> tuple[ReproduceRow, ...]:
     return tuple(reproduce([section], "ideal"))
 
 
-@pytest.mark.parametrize("section", ["bandwidth", "wafer", "speedups"])
+@pytest.mark.parametrize("section", SECTIONS_IN_TOLERANCE)
 def test_all_figures_of_a_section_are_within_tolerance(section: str) -> None:
     rows = ideal(section)
     assert [row.id for row in rows if not row.ok] == []
@@ -37,6 +39,7 @@ def test_every_fabric_has_every_bandwidth() -> None:
             assert f"bandwidth/{kind}/{fabric}" in found
 
 
+@pytest.mark.slow
 def test_only_fred_c_is_calibrated() -> None:
     for row in ideal("speedups"):
         if row.id.startswith("speedup/"):
@@ -61,6 +64,7 @@ def test_sections_are_all_there() -> None:
     assert tuple(SECTIONS) == ("bandwidth", "wafer", "speedups", "sweeps")
 
 
+@pytest.mark.slow
 def test_ids_are_unique_and_begin_with_their_subject() -> None:
     ids = [row.id for section in ("bandwidth", "wafer", "speedups") for row in ideal(section)]
     assert len(set(ids)) == len(ids)
