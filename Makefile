@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.ready
 
-.PHONY: help demo check test test-fast bench mutation fidelity docs golden records lock setup clean
+.PHONY: help demo check test test-fast bench-tests bench mutation fidelity docs golden records lock setup clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -21,10 +21,13 @@ check: $(STAMP) ## format, lint, types
 	$(BIN)/pyright
 
 test: $(STAMP) ## all tests
-	$(BIN)/pytest -n 2 --dist worksteal
+	$(BIN)/pytest -n 2 --dist loadgroup
 
 test-fast: $(STAMP) ## the tests of the edit loop
-	$(BIN)/pytest -n 2 -m "not slow"
+	$(BIN)/pytest -n 2 --dist loadgroup -m "not slow"
+
+bench-tests: $(STAMP) ## all tests; print the slowest twenty, and simulator builds apart
+	$(BIN)/pytest -n 2 --dist loadgroup --timings
 
 demo: $(STAMP) ## from a specification to a wafer, into build/demo
 	@bash scripts/demo.sh

@@ -62,7 +62,7 @@ def load_testbench() -> tuple[Any, Any]:
 @contextmanager
 def simulating() -> Iterator[None]:
     """Turn a simulator that is missing or fails into an error line."""
-    from testbench.sim.runner import SimulatorError
+    from testbench.sim.tools import SimulatorError
 
     try:
         yield

@@ -1,6 +1,6 @@
 """Verilog text of a hierarchy of units, each distinct module written once."""
 
-from collections.abc import Mapping
+from collections.abc import Callable
 
 from amaranth._toolchain.yosys import find_yosys
 from amaranth.back import rtlil
@@ -23,13 +23,13 @@ class VerilogEmitter:
 
     Parameters
     ----------
-    replacements : mapping of str to Unit, optional
-        Units to emit in place of those of the given names, under the names of the replaced ones;
-        benches put faults into the hardware with it.
+    substitute : callable, optional
+        Gives the unit to emit in place of one, under its name and with its ports; benches put
+        faults into the hardware with it.
     """
 
-    def __init__(self, replacements: Mapping[str, Unit] | None = None) -> None:
-        self._replacements = dict(replacements or {})
+    def __init__(self, substitute: Callable[[Unit], Unit] | None = None) -> None:
+        self._substitute = substitute
         self._rtlil: dict[str, str] = {}
         self.instances: dict[str, dict[str, int]] = {}
         self._open: list[str] = []
@@ -51,8 +51,8 @@ class VerilogEmitter:
             if self._domain is not None:
                 module.domains += self._domain
             return module
-        self.add(unit)
         name = unit.unit_name
+        self.add(unit)
         if self._open:
             count = self.instances[self._open[-1]]
             count[name] = count.get(name, 0) + 1
@@ -72,7 +72,7 @@ class VerilogEmitter:
             return
         self.instances[name] = {}
         self._open.append(name)
-        source = self._replacements.get(name, unit)
+        source = self._substitute(unit) if self._substitute else unit
         outer = self._converting, self._domain
         self._converting, self._domain = source, None
         ports: dict[str, tuple[Value | None, None]] = {

@@ -11,7 +11,8 @@ from gen.clock import CLOCK_HZ, CLOCK_SOURCE
 from gen.design import Design, generate
 from testbench.cosimulation.interconnect import cosimulate
 from testbench.cosimulation.switch import cosimulate_switch
-from testbench.sim.runner import SimulationResult, SimulatorError
+from testbench.sim.runner import SimulationResult
+from testbench.sim.tools import SimulatorError
 
 __all__ = ["MEASURED_LANES", "RECORD_SCHEMA", "characterize"]
 

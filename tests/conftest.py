@@ -1,17 +1,79 @@
 """What all tests share."""
 
-import pytest
+import os
+from typing import Any
 
+import pytest
+from hypothesis import settings
+
+from testbench.sim.cache import BUILDS, cpu_s
 from testbench.sim.tools import icarus_bin
 
 WITHOUT_ICARUS = ("test_vectors.py",)
 
+# How long an example takes says more about the machine than about the example.
+settings.register_profile("busy machine")
+settings.load_profile("busy machine")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--timings", action="store_true", help="list the slowest tests, builds apart")
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip, and say so, what needs Icarus where it is missing; Verilator is always there."""
-    if icarus_bin() is not None:
-        return
+    """Keep tests of one model on one worker, begin with long ones, skip what lacks Icarus."""
     skip = pytest.mark.skip(reason="Debian's package iverilog is not installed")
     for item in items:
-        if item.get_closest_marker("sim") and item.path.name not in WITHOUT_ICARUS:
+        if not item.get_closest_marker("sim"):
+            continue
+        item.add_marker(pytest.mark.xdist_group(_model(item)))
+        if icarus_bin() is None and item.path.name not in WITHOUT_ICARUS:
             item.add_marker(skip)
+    items.sort(key=lambda item: not item.get_closest_marker("slow"))
+
+
+def _model(item: pytest.Item) -> str:
+    """Return a name for what a test simulates: its file and its specification."""
+    parameters: dict[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
+    spec = [str(parameters[name]) for name in ("spec", "fields", "ports") if name in parameters]
+    return "-".join([str(item.path), *spec])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Any:
+    item.stash[_BEGUN] = cpu_s()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Any:
+    """Add the processor time of a phase of a test, and what was built in it."""
+    report = yield
+    now = cpu_s()
+    builds = [(built.name, built.cpu_s) for built in BUILDS]
+    used = now - item.stash[_BEGUN] - sum(seconds for _, seconds in builds)
+    report.user_properties = [("cpu_s", used), ("builds", builds)]
+    BUILDS.clear()
+    item.stash[_BEGUN] = now
+    return report
+
+
+_BEGUN = pytest.StashKey[float]()
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    if not config.getoption("--timings"):
+        return
+    tests: dict[str, float] = {}
+    builds: list[tuple[str, float]] = []
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            properties = dict(getattr(report, "user_properties", ()))
+            builds += properties.get("builds", ())
+            if "cpu_s" in properties:
+                tests[report.nodeid] = tests.get(report.nodeid, 0) + properties["cpu_s"]
+    for title, rows in (("slowest tests", list(tests.items())), ("builds", builds)):
+        total = sum(seconds for _, seconds in rows)
+        terminalreporter.section(f"{title}: {len(rows)}, {total:.0f} s of processor time in all")
+        for name, seconds in sorted(rows, key=lambda row: -row[1])[:20]:
+            terminalreporter.write_line(f"{seconds:8.1f} s  {os.fsdecode(name)}")

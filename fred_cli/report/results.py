@@ -49,10 +49,12 @@ def simulation_results(spec: SwitchSpec, results: Path | None) -> dict[str, Any]
     """Return the co-simulation results to show."""
     if results is not None:
         return _read_results(spec, results)
-    cosimulation, runner = load_testbench()
+    cosimulation, _ = load_testbench()
+    from testbench.sim.tools import SimulatorError
+
     try:
         run = cosimulation.cosimulate(spec, Path("build") / "sim-results" / spec.name / "icarus")
-    except runner.SimulatorError as error:
+    except SimulatorError as error:
         raise InputError("--results", "", str(error)) from None
     return {"failures": len(run.failures), "seed": run.seed, "runs": [run.to_dict()]}
 

@@ -17,7 +17,7 @@ from fred_hw.control.switch_map import (
     switch_map,
 )
 from fred_hw.spec import SwitchSpec
-from testbench.benches.agents.control import COUNTED, ERRORS, Bench, Events
+from testbench.benches.agents.control import COUNTED, ERRORS, ControlBench, Events
 
 SPEC = SwitchSpec.model_validate_json(os.environ["FRED_SPEC"])
 REGISTERS = switch_map(SPEC)
@@ -28,8 +28,8 @@ test = cocotb.test(timeout_time=20, timeout_unit="ms")
 stalls = cocotb.parametrize(stall=[0.0, 0.3, 0.8])
 
 
-async def started(dut: Any, stall: float) -> Bench:
-    bench = Bench(dut, SPEC, stall)
+async def started(dut: Any, stall: float) -> ControlBench:
+    bench = ControlBench(dut, SPEC, stall)
     await bench.start()
     return bench
 
@@ -188,7 +188,7 @@ async def entries_are_written_read_and_erased(dut: Any, stall: float) -> None:
     await bench.nothing_left()
 
 
-async def refused(bench: Bench, command: Any) -> None:
+async def refused(bench: ControlBench, command: Any) -> None:
     """Check that a command is refused, and counted."""
     bench.errors["configuration"] += 1
     try:
@@ -325,7 +325,7 @@ async def counters_count_unless_frozen(dut: Any, share: float) -> None:
     await bench.check_errors()
 
 
-async def check_counters(bench: Bench, want: dict[str, list[int]]) -> None:
+async def check_counters(bench: ControlBench, want: dict[str, list[int]]) -> None:
     """Compare all counters but CYCLES."""
     found = await bench.access.counters()
     for name, counts in found.items():

@@ -13,7 +13,7 @@ from fred_hw.compiler.collectives import COLLECTIVES
 from fred_hw.compiler.configuration import Configuration
 from fred_hw.compiler.flows import Flow
 from fred_hw.spec import SwitchSpec
-from testbench.benches.agents.interconnect import Bench, Stimulus
+from testbench.benches.agents.interconnect import InterconnectBench, Stimulus
 from testbench.stimulus.traffic import (
     collective_runs,
     flits_for,
@@ -32,9 +32,9 @@ Kind: Any = Enum("Kind", {name: name for name in COLLECTIVES})  # its names stan
 test = cocotb.test(timeout_time=10, timeout_unit="ms")
 
 
-async def started(dut: Any) -> tuple[Bench, random.Random]:
+async def started(dut: Any) -> tuple[InterconnectBench, random.Random]:
     """Return a bench after reset, and the random generator of the test."""
-    bench = Bench(dut, SPEC)
+    bench = InterconnectBench(dut, SPEC)
     await bench.start()
     return bench, random.Random(cocotb.RANDOM_SEED)
 
@@ -98,7 +98,7 @@ async def configuration_changes_between_two_flits(dut: Any) -> None:
     record(flits=bench.board.matched, reconfiguration_cycles=await reconfiguration_gap(bench, rng))
 
 
-async def reconfiguration_gap(bench: Bench, rng: random.Random) -> int:
+async def reconfiguration_gap(bench: InterconnectBench, rng: random.Random) -> int:
     """Return the cycles without a flit between those of two configurations, counted on the wires.
 
     All ports send in every cycle while a shift by one and a shift by two take turns; every flit of

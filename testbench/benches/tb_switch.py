@@ -15,7 +15,7 @@ from fred_hw.control.access import FirstError, RefusedError
 from fred_hw.control.phase_entry import entry_word, phase_fields
 from fred_hw.control.switch_map import CAUSES
 from fred_hw.spec import SwitchSpec
-from testbench.benches.agents.switch import Bench
+from testbench.benches.agents.switch import SwitchBench
 from testbench.stimulus.phases import Phase, Turn, make_turn, phase_table
 from testbench.stimulus.traffic import routed
 
@@ -34,8 +34,8 @@ one_phase_each = cocotb.test(timeout_time=20, timeout_unit="ms", skip=PROTOCOL.p
 
 async def started(
     dut: Any, stall: float = 0.0, phases: Sequence[Phase] = ()
-) -> tuple[Bench, random.Random]:
-    bench = Bench(dut, SPEC, stall)
+) -> tuple[SwitchBench, random.Random]:
+    bench = SwitchBench(dut, SPEC, stall)
     await bench.start(phases)
     return bench, bench.rng
 
@@ -68,7 +68,7 @@ def turns_of(
     ]
 
 
-def finish(bench: Bench) -> None:
+def finish(bench: SwitchBench) -> None:
     """Check at the end of a test that something came, and keep how much."""
     bench.check()
     flits = sum(len(packet) for wanted in bench.wanted for own in wanted.values() for packet in own)
@@ -76,7 +76,7 @@ def finish(bench: Bench) -> None:
     record(flits=flits)
 
 
-async def expect_error(bench: Bench, cause: str, port: int) -> None:
+async def expect_error(bench: SwitchBench, cause: str, port: int) -> None:
     """See an error, the only kind there is, in all registers and on ``irq``; then clear it."""
     found = await bench.access.errors()
     assert found.raised == (cause,), f"{found}, not {cause}"
@@ -267,8 +267,8 @@ async def default_index_shares_ports_with_phases(dut: Any) -> None:
 
 
 async def while_others_run(
-    dut: Any, act: Callable[[Bench], Awaitable[None]], cause: str, port: int = 0
-) -> Bench:
+    dut: Any, act: Callable[[SwitchBench], Awaitable[None]], cause: str, port: int = 0
+) -> SwitchBench:
     """Do something wrong while all ports send unicasts, and see it told and nothing lost."""
     bench, rng = await started(dut)
     others = list(range(1, PORTS))
@@ -288,7 +288,7 @@ async def while_others_run(
 async def packet_of_a_phase_without_a_configuration_is_told(dut: Any) -> None:
     phase = phase_of(0, 0, Flow((0,), (0,)))
 
-    async def act(bench: Bench) -> None:
+    async def act(bench: SwitchBench) -> None:
         turns = turns_of(bench.rng, phase, 1)
         bench.offer(turns)
         while not await bench.access.read("ERROR"):
@@ -305,7 +305,7 @@ async def packet_of_a_phase_without_a_configuration_is_told(dut: Any) -> None:
 async def packet_that_is_too_long_is_told(dut: Any) -> None:
     phase, most = phase_of(0, 0, Flow((0,), (0,))), PROTOCOL.packet_flits
 
-    async def act(bench: Bench) -> None:
+    async def act(bench: SwitchBench) -> None:
         await bench.write(phase)
         if not PROTOCOL.link:
             bench.ports[0].send(0, 0, [tuple(range(most + 1))])
@@ -325,7 +325,7 @@ async def packets_of_unequal_length_in_a_flow_are_told(dut: Any) -> None:
         return
     phase = phase_of(0, 0, Flow((0, 1), (0, 1)))
 
-    async def act(bench: Bench) -> None:
+    async def act(bench: SwitchBench) -> None:
         await bench.write(phase)
         (turn,) = turns_of(bench.rng, phase, 1, 2)
         if not PROTOCOL.link:
@@ -355,7 +355,7 @@ async def packets_of_unequal_length_in_a_flow_are_told(dut: Any) -> None:
 
 @test
 async def header_of_unknown_kind_is_told(dut: Any) -> None:
-    async def act(bench: Bench) -> None:
+    async def act(bench: SwitchBench) -> None:
         if PROTOCOL.link:
             bench.ports[0].to_switch.put(bench.codec.pack(7, kind=6))
         else:
@@ -369,7 +369,7 @@ async def header_of_unknown_kind_is_told(dut: Any) -> None:
 async def entry_that_joins_two_flows_is_refused(dut: Any) -> None:
     phase, joined = phase_of(0, 1, *(Flow((k,), (k,)) for k in range(PORTS))), everyone()
 
-    async def act(bench: Bench) -> None:
+    async def act(bench: SwitchBench) -> None:
         await bench.write(phase)
         good = entry_word(SPEC, phase.configuration, phase.flows, phase.circuit)
         wrong = entry_word(SPEC, joined.configuration, joined.flows, joined.circuit)
@@ -389,7 +389,7 @@ async def entry_that_joins_two_flows_is_refused(dut: Any) -> None:
 
 @test
 async def access_to_no_register_is_told(dut: Any) -> None:
-    async def act(bench: Bench) -> None:
+    async def act(bench: SwitchBench) -> None:
         registers = bench.registers
         top = 1 << bench.access.registers.address_bits
         assert await registers.read_raw(top - 4) == (0, AxiResp.SLVERR)
@@ -401,7 +401,7 @@ async def access_to_no_register_is_told(dut: Any) -> None:
 
 @test
 async def write_of_a_part_of_a_register_is_told(dut: Any) -> None:
-    async def act(bench: Bench) -> None:
+    async def act(bench: SwitchBench) -> None:
         address = bench.access.registers.register("IRQ_ENABLE").address
         assert await bench.registers.write_raw(address, 0xFF, 3) == AxiResp.SLVERR
         assert await bench.access.read("IRQ_ENABLE") == 0

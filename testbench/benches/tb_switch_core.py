@@ -29,7 +29,7 @@ TURNS = int(os.environ.get("FRED_TURNS", "60"))
 test = cocotb.test(timeout_time=20, timeout_unit="ms")
 
 
-class Bench:
+class CoreBench:
     """Sources and sinks on all ports; each source sends its packets in the order given."""
 
     def __init__(self, dut: Any, rng: random.Random, stall: float) -> None:
@@ -185,9 +185,9 @@ def lengths(rng: random.Random, phase: Phase, full: bool = False) -> list[int]:
     return [most if full else rng.randint(1, most) for _ in phase.flows]
 
 
-async def started(dut: Any, stall: float) -> tuple[Bench, random.Random, list[Phase]]:
+async def started(dut: Any, stall: float) -> tuple[CoreBench, random.Random, list[Phase]]:
     rng = random.Random(cocotb.RANDOM_SEED)
-    bench, table = Bench(dut, rng, stall), phase_table(rng, SPEC, CORE.phases)
+    bench, table = CoreBench(dut, rng, stall), phase_table(rng, SPEC, CORE.phases)
     await bench.start(table)
     return bench, rng, table
 
@@ -388,7 +388,7 @@ async def entry_is_rewritten_while_other_phases_run(dut: Any) -> None:
     record(flits=bench.flits)
 
 
-async def refused(bench: Bench, error: str, flits: Sequence[tuple[int, ...]]) -> None:
+async def refused(bench: CoreBench, error: str, flits: Sequence[tuple[int, ...]]) -> None:
     """Send flits to port 0; see that they vanish, are told of, and that all else goes on."""
     dut, rng, table = bench.dut, bench.rng, phase_table(bench.rng, SPEC, CORE.phases)
     bench.queues[0] += flits

@@ -9,7 +9,7 @@ import cocotb
 
 from fred_hw.compiler.flows import Flow
 from fred_hw.protocol import CRC_BITS, HEADER_BITS, KINDS
-from testbench.benches.agents.switch import Bench, Fault, Line
+from testbench.benches.agents.switch import Fault, Line, SwitchBench
 from testbench.models.endpoint import Flit
 
 from .tb_switch import (
@@ -58,7 +58,7 @@ FaultKind: Any = Enum("FaultKind", {name: name for name in ACTS})
 Direction: Any = Enum("Direction", {"to_switch": "to_switch", "from_switch": "from_switch"})
 
 
-def line_of(bench: Bench, port: int, direction: Any) -> Line:
+def line_of(bench: SwitchBench, port: int, direction: Any) -> Line:
     return getattr(bench.ports[port], direction.value)
 
 
@@ -152,7 +152,7 @@ async def packet_that_breaks_half_way_is_stomped_and_sent_again(dut: Any) -> Non
 @test
 @cocotb.parametrize(share=[0.002, 0.02], delay=[0, 3])
 async def flows_go_on_on_faulty_links(dut: Any, share: float, delay: int) -> None:
-    bench = Bench(dut, SPEC, 0.1, delay)
+    bench = SwitchBench(dut, SPEC, 0.1, delay)
     table = several(bench.rng)
     await bench.start(table)
     rng, acts = bench.rng, list(ACTS.values())

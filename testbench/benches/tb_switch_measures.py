@@ -8,7 +8,7 @@ import cocotb
 
 from fred_hw.compiler.flows import Flow
 from fred_hw.protocol import CRC_BITS, HEADER_BITS, KINDS
-from testbench.benches.agents.switch import Bench, Fault
+from testbench.benches.agents.switch import Fault, SwitchBench
 from testbench.models.endpoint import Flit
 from testbench.volume.switch import recovery_cycles
 
@@ -33,7 +33,7 @@ link_test = cocotb.test(timeout_time=20, timeout_unit="ms", skip=not PROTOCOL.li
 phases_test = cocotb.test(timeout_time=20, timeout_unit="ms", skip=PROTOCOL.phases < 2)
 
 
-def into(bench: Bench, port: int) -> Any:
+def into(bench: SwitchBench, port: int) -> Any:
     """Return whether a flit of a port enters the interconnect."""
     return bench.dut.core["interconnect"][f"i__{port}__valid"]
 
@@ -185,7 +185,7 @@ async def urgent_packet_waits_for_the_end_of_one_packet_at_most(dut: Any) -> Non
     finish(bench)
 
 
-async def arrivals(bench: Bench, count: int) -> dict[str, list[int]]:
+async def arrivals(bench: SwitchBench, count: int) -> dict[str, list[int]]:
     """Send packets of all ports at half of the full rate; return when each has come, by port."""
     phase, start = everyone(), bench.cycle
     turns = turns_of(bench.rng, phase, count, MOST)

@@ -1,11 +1,11 @@
 """Co-simulation of the control unit."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from fred_hw.control.unit import ControlUnit
 from fred_hw.spec import SwitchSpec
-from gen.emitter import VerilogEmitter
+from testbench.faults.fault import Fault, FaultyEmitter
 from testbench.sim.runner import SimulationResult, run_bench
 
 __all__ = ["cosimulate_control"]
@@ -18,7 +18,8 @@ def cosimulate_control(
     simulator: str = "icarus",
     seed: int = 1,
     tests: Sequence[str] = (),
-    emitter: VerilogEmitter | None = None,
+    faults: Collection[type[Fault]] = (),
+    fault: type[Fault] | None = None,
 ) -> SimulationResult:
     """Run the control unit's regression, with a model of the switch core behind it.
 
@@ -34,15 +35,15 @@ def cosimulate_control(
         Seed of all stimulus.
     tests : sequence of str
         Names of tests; all if empty.
-    emitter : VerilogEmitter, optional
-        One with broken units.
+    faults, fault : collection of type, type, optional
+        Faults that the design holds, and the one that it has.
 
     Raises
     ------
     SimulatorError
         The simulator is not installed or failed.
     """
-    emitter = emitter or VerilogEmitter()
+    emitter = FaultyEmitter(faults)
     top = ControlUnit(spec=spec)
     emitter.add(top)
     return run_bench(
@@ -53,5 +54,6 @@ def cosimulate_control(
         simulator=simulator,
         seed=seed,
         tests=tests,
+        plusargs=emitter.plusargs(fault),
         environment={"FRED_SPEC": spec.model_dump_json()},
     )

@@ -1,13 +1,13 @@
 """Co-simulation of a switch core."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.core import SwitchCore
 from fred_hw.switch.switch import added_cycles
-from gen.emitter import VerilogEmitter
+from testbench.faults.fault import Fault, FaultyEmitter
 from testbench.sim.runner import SimulationResult, run_bench
 
 __all__ = ["cosimulate_core"]
@@ -21,7 +21,8 @@ def cosimulate_core(
     seed: int = 1,
     turns: int = 60,
     tests: Sequence[str] = (),
-    emitter: VerilogEmitter | None = None,
+    faults: Collection[type[Fault]] = (),
+    fault: type[Fault] | None = None,
 ) -> SimulationResult:
     """Run the core's regression against the golden model.
 
@@ -39,15 +40,15 @@ def cosimulate_core(
         Packets of each flow in the longer tests.
     tests : sequence of str
         Names of tests; all if empty.
-    emitter : VerilogEmitter, optional
-        One with broken units.
+    faults, fault : collection of type, type, optional
+        Faults that the design holds, and the one that it has.
 
     Raises
     ------
     SimulatorError
         The simulator is not installed or failed.
     """
-    emitter = emitter or VerilogEmitter()
+    emitter = FaultyEmitter(faults)
     top = SwitchCore(spec=spec)
     emitter.add(top)
     return run_bench(
@@ -58,6 +59,7 @@ def cosimulate_core(
         simulator=simulator,
         seed=seed,
         tests=tests,
+        plusargs=emitter.plusargs(fault),
         environment={
             "FRED_SPEC": spec.model_dump_json(),
             "FRED_TURNS": str(turns),

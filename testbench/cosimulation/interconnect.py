@@ -1,12 +1,13 @@
 """Co-simulation of an interconnect: generate it, run its benches, report."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from fred_hw.checks import check_int
 from fred_hw.spec import SwitchSpec
 from gen.design import Design, generate
+from testbench.faults.fault import Fault, FaultyEmitter
 from testbench.sim.runner import SimulationResult, run_bench
 
 __all__ = ["BENCH", "cosimulate", "fresh_seed"]
@@ -29,6 +30,8 @@ def cosimulate(
     waves: bool = False,
     flits: int = 20,
     configurations: int = 40,
+    faults: Collection[type[Fault]] = (),
+    fault: type[Fault] | None = None,
     design: Design | None = None,
 ) -> SimulationResult:
     """Run the interconnect's regression against the golden model.
@@ -49,8 +52,10 @@ def cosimulate(
         Record waves.
     flits, configurations : int
         Flits per configuration and configurations per random test.
+    faults, fault : collection of type, type, optional
+        Faults that the design holds, and the one that it has.
     design : Design, optional
-        Hardware to simulate instead of that generated from ``spec``, a broken one for example.
+        The sound hardware, if it is generated already.
 
     Raises
     ------
@@ -58,7 +63,8 @@ def cosimulate(
         The simulator is not installed or failed.
     """
     check_int("seed", seed, minimum=1)
-    design = design or generate(spec)
+    emitter = FaultyEmitter(faults)
+    design = design or generate(spec, emitter)
     return run_bench(
         design.verilog,
         design.name,
@@ -67,6 +73,7 @@ def cosimulate(
         simulator=simulator,
         seed=seed,
         tests=tests,
+        plusargs=emitter.plusargs(fault),
         waves=waves,
         environment={
             "FRED_SPEC": spec.model_dump_json(),

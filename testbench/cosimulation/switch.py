@@ -1,12 +1,12 @@
 """Co-simulation of a whole switch: generate it, run its benches, report."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from fred_hw.checks import check_int
 from fred_hw.spec import SwitchSpec
 from gen.design import Design, generate
-from gen.emitter import VerilogEmitter
+from testbench.faults.fault import Fault, FaultyEmitter
 from testbench.sim.runner import SimulationResult, run_bench
 
 __all__ = ["BENCHES", "cosimulate_switch"]
@@ -23,7 +23,8 @@ def cosimulate_switch(
     waves: bool = False,
     tests: Sequence[str] = (),
     packets: int = 6,
-    emitter: VerilogEmitter | None = None,
+    faults: Collection[type[Fault]] = (),
+    fault: type[Fault] | None = None,
     design: Design | None = None,
 ) -> SimulationResult:
     """Run the whole switch's regression against the golden model.
@@ -44,10 +45,10 @@ def cosimulate_switch(
         Names of tests; all if empty.
     packets : int
         Packets of each flow in the longer tests, 1 or more.
-    emitter : VerilogEmitter, optional
-        One with broken units.
+    faults, fault : collection of type, type, optional
+        Faults that the design holds, and the one that it has.
     design : Design, optional
-        Hardware to simulate instead of that generated from ``spec``.
+        The sound hardware, if it is generated already.
 
     Raises
     ------
@@ -56,6 +57,7 @@ def cosimulate_switch(
     """
     check_int("seed", seed, minimum=1)
     check_int("packets", packets, minimum=1)
+    emitter = FaultyEmitter(faults)
     design = design or generate(spec, emitter, level="switch")
     return run_bench(
         design.verilog,
@@ -65,6 +67,7 @@ def cosimulate_switch(
         simulator=simulator,
         seed=seed,
         tests=tests,
+        plusargs=emitter.plusargs(fault),
         waves=waves,
         environment={
             "FRED_SPEC": spec.model_dump_json(),

@@ -1,10 +1,7 @@
 """Co-simulation runs: build once per content, run the benches, read the results."""
 
-import hashlib
 import json
 import os
-import shutil
-import tempfile
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,15 +9,21 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cocotb_tools import config
 from cocotb_tools.runner import get_runner
 
 from fred_hw.checks import check_choice
 
-from .tools import icarus_bin, icarus_version, verilator_bin, verilator_version
+from .cache import built
+from .tools import SimulatorError, icarus_bin, icarus_version, verilator_bin, verilator_version
+from .verilate import verilate
 
-__all__ = ["SIMULATORS", "SimulationResult", "SimulatorError", "TestOutcome", "run_bench"]
+__all__ = ["SIMULATORS", "SimulationResult", "TestOutcome", "run_bench"]
 
 SIMULATORS = ("verilator", "icarus")
+
+_TIMESCALE = ("1ns", "1ps")
+_VPI_LIBRARY = "-lcocotbvpi_verilator"
 
 _ICARUS_WAVES = """
 module waves;
@@ -30,10 +33,6 @@ module waves;
   end
 endmodule
 """
-
-
-class SimulatorError(Exception):
-    """A simulator is not installed, could not build, or ended without results."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ def run_bench(
     environment: Mapping[str, str] | None = None,
     tests: Sequence[str] = (),
     waves: bool = False,
-    cache: Path | None = None,
+    plusargs: Sequence[str] = (),
 ) -> SimulationResult:
     """Simulate ``verilog`` under the cocotb module ``bench`` and return the outcome of its tests.
 
@@ -131,8 +130,8 @@ def run_bench(
         Names of the tests to run; all if empty.
     waves : bool
         Record a wave file: FST with Icarus, VCD with Verilator.
-    cache : Path, optional
-        Folder of built models, one per content; ``build/sim`` below the current one by default.
+    plusargs : sequence of str
+        Arguments that the design itself reads, each with its "+".
 
     Raises
     ------
@@ -154,7 +153,7 @@ def run_bench(
     }
     with _environment(path):
         runner = get_runner(simulator)
-        model = _build(verilog, top, simulator, version, waves, cache or Path("build/sim"))
+        model = _build(verilog, top, simulator, version, waves)
         runner.build_dir, runner.waves = model, waves  # as if this runner had built it
         trace = ["--trace-file", "waves.vcd"] if waves and simulator == "verilator" else []
         try:
@@ -170,7 +169,8 @@ def run_bench(
                 build_dir=model,
                 test_dir=work,
                 results_xml=str(results_xml),
-                timescale=("1ns", "1ps"),
+                timescale=_TIMESCALE,
+                plusargs=plusargs,
                 log_file=work / "simulation.log",
             )
         except (RuntimeError, SystemExit) as error:
@@ -201,8 +201,6 @@ def _simulator(name: str) -> tuple[str, Path]:
     path = find()
     if path is None:
         raise SimulatorError(f"{name} is not installed; {package} has it")
-    if name == "verilator" and (shutil.which("g++") is None or shutil.which("make") is None):
-        raise SimulatorError("verilator needs g++ and make, which are not installed")
     return version() or "unknown", path
 
 
@@ -211,10 +209,7 @@ def _environment(path: Path) -> Iterator[None]:
     """Put the simulator first on PATH, and hide pytest, which cocotb would let name the results."""
     before = dict(os.environ)
     os.environ["PATH"] = os.pathsep.join([str(path), before.get("PATH", "")])
-    # The precompiled header that Verilator's makefile would use does not link in larger models.
-    os.environ["MAKEFLAGS"] = "CFG_CXXFLAGS_PCH_I=-include"
-    for name in ("PYTEST_CURRENT_TEST", "MAKELEVEL", "MFLAGS"):
-        os.environ.pop(name, None)
+    os.environ.pop("PYTEST_CURRENT_TEST", None)
     try:
         yield
     finally:
@@ -222,45 +217,41 @@ def _environment(path: Path) -> Iterator[None]:
         os.environ.update(before)
 
 
-def _build(verilog: str, top: str, simulator: str, version: str, waves: bool, cache: Path) -> Path:
+def _build(verilog: str, top: str, simulator: str, version: str, waves: bool) -> Path:
     """Return the folder of the built model, building it unless the cache has it."""
-    text, arguments = verilog, ["-Wno-fatal", "--no-assert", "-O3"]
-    if simulator == "icarus":
-        # The wave file's path is relative to where the simulation runs, which is not known here.
-        text += _ICARUS_WAVES.format(top=top) if waves else ""
-        arguments = ["-s", "waves"] if waves else []
-    content = [text, top, simulator, version, str(waves), *arguments]
-    key = hashlib.sha256("\0".join(content).encode())
-    cache.mkdir(parents=True, exist_ok=True)
-    model = (cache / f"{top}-{simulator}-{key.hexdigest()[:16]}").resolve()
-    if model.exists():
-        return model
-    # Built aside and moved into place, so that a build cut short is never taken for a model.
-    with tempfile.TemporaryDirectory(dir=cache, prefix="building-") as folder:
-        aside = Path(folder).resolve() / "model"
-        aside.mkdir()
-        source = aside / f"{top}.v"
+    if simulator == "verilator":
+        return verilate(
+            verilog,
+            top,
+            {"main.cpp": (config.share_dir / "lib" / "verilator" / "verilator.cpp").read_text()},
+            prefix="Vtop",
+            options=["--no-assert", "--vpi", "--public-flat-rw", "--timescale", "1ns/1ps"],
+            libraries=[f"-Wl,-rpath,{config.libs_dir}", f"-L{config.libs_dir}", _VPI_LIBRARY],
+            vpi=True,
+            waves=waves,
+        ).parent
+    # The wave file's path is relative to where the simulation runs, which is not known here.
+    text = verilog + (_ICARUS_WAVES.format(top=top) if waves else "")
+    arguments = ["-s", "waves"] if waves else []
+
+    def build(folder: Path) -> None:
+        source = folder / f"{top}.v"
         source.write_text(text)
         try:
             get_runner(simulator).build(
                 sources=[source],
                 hdl_toplevel=top,
-                build_dir=aside,
+                build_dir=folder,
                 build_args=arguments,
-                timescale=("1ns", "1ps"),
-                waves=waves and simulator != "icarus",
+                timescale=_TIMESCALE,
                 always=True,
-                log_file=aside / "build.log",
+                log_file=folder / "build.log",
             )
         except (RuntimeError, SystemExit) as error:
-            tail = (aside / "build.log").read_text()[-2000:]
+            tail = (folder / "build.log").read_text()[-2000:]
             raise SimulatorError(f"{simulator} could not build {top}: {error}\n{tail}") from None
-        try:
-            aside.rename(model)
-        except OSError:  # another process was first
-            if not model.exists():
-                raise
-    return model
+
+    return built(f"{top[:60]}-{simulator}", [text, top, version, *arguments], build)
 
 
 def _filter(tests: Sequence[str]) -> str:

@@ -8,9 +8,19 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-__all__ = ["icarus_bin", "icarus_version", "verilator_bin", "verilator_version"]
+__all__ = [
+    "SimulatorError",
+    "icarus_bin",
+    "icarus_version",
+    "verilator_bin",
+    "verilator_version",
+]
 
 _OLDEST_VERILATOR = (5, 36)
+
+
+class SimulatorError(Exception):
+    """A simulator is not installed, could not build, or ended without results."""
 
 
 def verilator_bin() -> Path | None:

@@ -1,11 +1,16 @@
 // Two endpoints over a link that loses and changes flits: drives six flows, and checks all of it.
 //
-// usage: V<top> NAME=VALUE ...; see run_link in testbench/volume/link.py, which puts the sizes, and
-// flit.cpp, before this.
+// See run_link in testbench/volume/link.py.
 //
 // Flow f goes from end f / 3 to the other one, on data circuit f % 3. Packets of pseudo-random data
 // go in with random pauses and must come out the same, in order, each once, with their ends where
 // they were; what each end puts on the link must keep docs/protocol.md. Prints counts as JSON.
+
+#include <cstdio>
+#include <deque>
+#include <string>
+
+#include "flit.hpp"
 
 namespace {
 
@@ -17,29 +22,6 @@ struct Options {
     unsigned stall_percent = 0, link_stall_percent = 0, packet_flits = 1, flows = 0, rounds = 1;
     bool fixed = false;
 };
-
-bool parse(int count, char** values, Options& to) {
-    for (int k = 1; k < count; ++k) {
-        const std::string text = values[k];
-        const size_t middle = text.find('=');
-        if (middle == std::string::npos) return false;
-        const std::string name = text.substr(0, middle), value = text.substr(middle + 1);
-        const uint64_t number = std::strtoull(value.c_str(), nullptr, 10);
-        if (name == "seed") to.seed = number;
-        else if (name == "flits") to.flits = number;
-        else if (name == "delay") to.delay = number;
-        else if (name == "faults_per_million") to.faults_per_million = std::atof(value.c_str());
-        else if (name == "stall_percent") to.stall_percent = number;
-        else if (name == "link_stall_percent") to.link_stall_percent = number;
-        else if (name == "packet_flits") to.packet_flits = number;
-        else if (name == "flows") to.flows = number;
-        else if (name == "rounds") to.rounds = number;
-        else if (name == "idle_limit") to.idle_limit = number;
-        else if (name == "fixed") to.fixed = number;
-        else return false;
-    }
-    return to.packet_flits >= 1 && to.packet_flits <= PACKET_FLITS && to.rounds >= 1;
-}
 
 // The payload ports of a flow, and the link ports of an end.
 struct FlowPorts {
@@ -137,7 +119,7 @@ public:
     }
 };
 
-class Bench {
+class LinkBench {
     const Options& options_;
     VerilatedContext context_;
     Top top_{&context_};
@@ -257,13 +239,15 @@ class Bench {
     }
 
 public:
-    explicit Bench(const Options& options)
+    LinkBench(const Program& program, const Options& options)
         : options_(options), rng_(options.seed),
           channels_{Channel{options.delay, options.faults_per_million * 1e-6, 2 * options.seed},
                     Channel{options.delay, options.faults_per_million * 1e-6,
-                            2 * options.seed + 1}} {}
+                            2 * options.seed + 1}} {
+        context_.commandArgs(program.count, program.arguments);
+    }
 
-    int run() {
+    bool run() {
         unsigned active = 0, finished = 0;
         for (unsigned bits = options_.flows; bits; bits &= bits - 1) ++active;
         uint64_t parts = 0;
@@ -291,7 +275,7 @@ public:
         return print(finished == options_.rounds);
     }
 
-    int print(bool finished) {
+    bool print(bool finished) {
         uint64_t wanted = 0, matched = 0, left = 0;
         for (const Flow& flow : flows_) {
             wanted += flow.wanted;
@@ -300,33 +284,43 @@ public:
         }
         const bool right = finished && matched == wanted && !report_.wrong && !left &&
                            !report_.violations && wanted > 0 && !errors_;
-        std::printf("{\"right\": %s, \"flits\": %" PRIu64 ", \"matched\": %" PRIu64
-                    ", \"wrong\": %" PRIu64 ", \"violations\": %" PRIu64 ", \"messages\": [",
-                    right ? "true" : "false", wanted, matched, report_.wrong, report_.violations);
-        for (size_t k = 0; k < report_.first.size(); ++k)
-            std::printf("%s\"%s\"", k ? ", " : "", report_.first[k].c_str());
-        std::printf("], \"cycles\": %" PRIu64 ", \"span_cycles\": %" PRIu64
-                    ", \"gone_back\": %" PRIu64 ", \"dropped\": %" PRIu64 ", \"errors\": %" PRIu64,
-                    now_, last_ - first_ + 1, gone_back_, dropped_, errors_);
-        for (unsigned end = 0; end < 2; ++end) {
-            const auto& kinds = watches_[end].kinds;
-            std::printf(", \"from_%u\": {\"data\": %" PRIu64 ", \"ack\": %" PRIu64
-                        ", \"nack\": %" PRIu64 ", \"credit\": %" PRIu64 ", \"sync\": %" PRIu64
-                        "}", end, kinds[DATA], kinds[ACK], kinds[NACK], kinds[CREDIT], kinds[SYNC]);
-        }
-        std::printf(", \"faults\": {");
-        for (unsigned k = 0; k < FAULTS; ++k)
-            std::printf("%s\"%s\": %" PRIu64, k ? ", " : "", FAULT_NAMES[k],
-                        channels_[0].counts[k] + channels_[1].counts[k]);
-        std::printf("}}\n");
-        return right ? 0 : 1;
+        Json json;
+        json.add("right", right);
+        json.add("flits", wanted);
+        json.add("matched", matched);
+        json.add("wrong", report_.wrong);
+        json.add("violations", report_.violations);
+        json.add_list("messages", report_.first);
+        json.add("cycles", now_);
+        json.add("span_cycles", last_ - first_ + 1);
+        json.add("gone_back", gone_back_);
+        json.add("dropped", dropped_);
+        json.add("errors", errors_);
+        add_kinds(json, "from_0", watches_[0].kinds);
+        add_kinds(json, "from_1", watches_[1].kinds);
+        add_faults(json, "faults", channels_);
+        json.print();
+        return right;
     }
 };
 
 }  // namespace
 
-int main(int argc, char** argv) {
+bool run(Program& program) {
     Options options;
-    if (!parse(argc, argv, options)) return 2;
-    return Bench{options}.run();
+    program.read("seed", options.seed);
+    program.read("flits", options.flits);
+    program.read("delay", options.delay);
+    program.read("faults_per_million", options.faults_per_million);
+    program.read("stall_percent", options.stall_percent);
+    program.read("link_stall_percent", options.link_stall_percent);
+    program.read("packet_flits", options.packet_flits);
+    program.read("flows", options.flows);
+    program.read("rounds", options.rounds);
+    program.read("idle_limit", options.idle_limit);
+    program.read("fixed", options.fixed);
+    program.finish();
+    if (options.packet_flits < 1 || options.packet_flits > PACKET_FLITS || options.rounds < 1)
+        refuse("an option is out of range");
+    return LinkBench{program, options}.run();
 }

@@ -3,10 +3,7 @@
 # Amaranth has no types.
 # pyright: reportAttributeAccessIssue=false, reportReturnType=false, reportArgumentType=false
 
-import json
-import subprocess
-import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +14,13 @@ from fred_hw.endpoint.endpoint import Endpoint
 from fred_hw.protocol import CRC_BITS, DATA_CIRCUITS, HEADER_BITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, place
+from gen.emitter import VerilogEmitter
 from testbench.sim.harness import build_harness
 
-__all__ = ["ALL_FLOWS", "EndpointPair", "build_link", "harness_text", "run_link"]
+from .program import harness_sources, run_program
 
-_FOLDER = Path(__file__).parent
+__all__ = ["ALL_FLOWS", "EndpointPair", "build_link", "check_width", "run_link"]
+
 COUNT = len(DATA_CIRCUITS)
 FLOWS = 2 * COUNT
 ALL_FLOWS = tuple(range(FLOWS))
@@ -134,66 +133,21 @@ class EndpointPair(Unit):
             ]
 
 
-def harness_text(spec: SwitchSpec, top: str, lines: Sequence[str], parts: Sequence[str]) -> str:
-    """Return a harness as one C++ program: the sizes, what is given, then its parts.
-
-    Parameters
-    ----------
-    spec : SwitchSpec
-        Sizes; flits of 32 to 64 bits.
-    top : str
-        The Verilated module.
-    lines : sequence of str
-        More definitions.
-    parts : sequence of str
-        Names of files beside this one.
-
-    Raises
-    ------
-    ValueError
-        The flits have another width.
-    """
+def check_width(spec: SwitchSpec) -> None:
+    """Refuse flits of widths that a harness with separate wires cannot drive."""
     if not 32 <= spec.data_width <= 64:
         raise ValueError(f"data_width must be 32 to 64 for the harness, not {spec.data_width}")
-    protocol = spec.protocol
-    sizes = {
-        "DATA_BITS": spec.data_width,
-        "PHASES": protocol.phases,
-        "PACKET_FLITS": protocol.packet_flits,
-        "BUFFER_PACKETS": protocol.buffer_packets,
-        "IDLE_CYCLES": protocol.idle_cycles,
-        "PATIENCE_CYCLES": protocol.patience_cycles,
-        **{f"{name.upper()}_BITS": bits for name, bits in protocol.fields(spec.ports).items()},
-    }
-    return "\n".join(
-        [
-            "#include <deque>",
-            f'#include "V{top}.h"',
-            '#include "verilated.h"',
-            f"using Top = V{top};",
-            f"using Data = {'IData' if spec.data_width == 32 else 'QData'};",
-            *(f"constexpr unsigned {name} = {value};" for name, value in sizes.items()),
-            *lines,
-            *(f'#line 1 "{name}"\n{(_FOLDER / name).read_text()}' for name in parts),
-        ]
-    )
 
 
-def build_link(
-    spec: SwitchSpec,
-    cache: Path | None = None,
-    replacements: Mapping[str, Unit] | None = None,
-) -> Path:
+def build_link(spec: SwitchSpec, emitter: VerilogEmitter | None = None) -> Path:
     """Verilate both ends with the harness and return the program, from the cache if it is there.
 
     Parameters
     ----------
     spec : SwitchSpec
         Sizes; flits of 32 to 64 bits.
-    cache : Path, optional
-        Folder of built programs.
-    replacements : mapping of str to Unit, optional
-        Broken units in place of those of the given names.
+    emitter : VerilogEmitter, optional
+        One that puts broken units into the design.
 
     Raises
     ------
@@ -213,10 +167,9 @@ def build_link(
         f"#define EACH_FLOW(DO) {', '.join(f'DO({k})' for k in ALL_FLOWS)}",
         "#define EACH_END(DO) DO(0), DO(1)",
     ]
-    with tempfile.TemporaryDirectory() as folder:
-        harness = Path(folder) / "harness.cpp"
-        harness.write_text(harness_text(spec, pair.unit_name, lines, ("flit.cpp", "link.cpp")))
-        return build_harness(pair, harness, cache, replacements)
+    check_width(spec)
+    sources = harness_sources("link.cpp", pair.unit_name, spec, lines)
+    return build_harness(pair, sources, emitter)
 
 
 def run_link(
@@ -233,6 +186,7 @@ def run_link(
     flows: tuple[int, ...] = ALL_FLOWS,
     rounds: int = 1,
     idle_limit: int = 200_000,
+    plusargs: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Send packets between two endpoints and return what the harness counted.
 
@@ -262,6 +216,8 @@ def run_link(
         among the rounds.
     idle_limit : int
         Give up after so many cycles in which no payload moves.
+    plusargs : sequence of str
+        Arguments of the model: the fault that it has.
 
     Returns
     -------
@@ -294,12 +250,4 @@ def run_link(
         "rounds": rounds,
         "idle_limit": idle_limit,
     }
-    said = subprocess.run(
-        [str(program), *(f"{name}={value}" for name, value in options.items())],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if said.returncode not in (0, 1):
-        raise RuntimeError(f"the harness ended with {said.returncode}: {said.stderr}")
-    return json.loads(said.stdout)
+    return run_program(program, options, plusargs=plusargs)

@@ -1,9 +1,8 @@
-// Drives all ports of a switch with NPUs over channels that damage flits, and checks all of it.
+// Drives all ports of a switch with endpoints over channels that damage flits, and checks all of it.
 //
-// usage: PROGRAM SCENARIO [NAME=VALUE ...]; see testbench/volume/switch.py, which writes the scenario, puts
-// the sizes of the switch and the other parts of the harness before this file, and builds it with
-// Verilator, or with hub.cpp in place of the hardware. Prints one JSON object; exits with 0 if all
-// packets came right, 1 if not, 2 if it could not start.
+// See run_switch in testbench/volume/switch.py, which writes the scenario.
+
+#include "verilated_switch.hpp"
 
 namespace {
 
@@ -113,12 +112,12 @@ public:
     }
 };
 
-class Bench {
-    Options& options_;
+class SwitchBench {
+    const Options& options_;
     Report report_;
     std::deque<End> ends_;
     Scenario scenario_;
-    Device device_;
+    VerilatedSwitch device_;
     std::deque<Channel> to_, from_;
     std::vector<Watch> watches_;
     std::vector<Count> in_, out_;
@@ -208,55 +207,29 @@ class Bench {
         return std::all_of(ends_.begin(), ends_.end(), [](const End& end) { return end.done(); });
     }
 
-    void add_list(std::string& text, const char* name, const std::vector<Count>& counts) const {
-        char part[160];
-        text += std::string(", \"") + name + "\": [";
-        for (unsigned k = 0; k < PORTS; ++k) {
-            std::snprintf(part, sizeof part,
-                          "%s{\"flits\": %" PRIu64 ", \"data\": %" PRIu64 ", \"first\": %" PRIu64
-                          ", \"last\": %" PRIu64 ", \"rate\": %.6f}", k ? ", " : "",
-                          counts[k].flits, counts[k].data, counts[k].first, counts[k].last,
-                          counts[k].rate());
-            text += part;
+    void add_ports(Json& json, const char* name, const std::vector<Count>& counts) const {
+        json.open(name, '[');
+        for (const Count& count : counts) {
+            json.open(nullptr, '{');
+            json.add("flits", count.flits);
+            json.add("data", count.data);
+            json.add("first", count.first);
+            json.add("last", count.last);
+            json.add("rate", count.rate());
+            json.close('}');
         }
-        text += "]";
+        json.close(']');
     }
 
-    static void add_kinds(std::string& text, const char* name, const std::array<uint64_t, 6>& sums) {
-        constexpr const char* kinds[] = {"data", "ack", "nack", "credit", "sync", "ask"};
-        text += std::string(", \"") + name + "\": {";
-        for (unsigned kind = 0; kind < 6; ++kind)
-            text += std::string(kind ? ", \"" : "\"") + kinds[kind] + "\": " +
-                    std::to_string(sums[kind]);
-        text += "}";
-    }
-
-    void add_faults(std::string& text, const char* name, const std::deque<Channel>& channels) const {
-        text += std::string(", \"") + name + "\": {";
-        for (unsigned kind = 0; kind < FAULTS; ++kind) {
-            uint64_t sum = 0;
-            for (const Channel& channel : channels) sum += channel.counts[kind];
-            text += std::string(kind ? ", \"" : "\"") + FAULT_NAMES[kind] + "\": " +
-                    std::to_string(sum);
-        }
-        text += "}";
-    }
-
-    void add_arrivals(std::string& text) const {
-        text += ", \"arrivals\": {";
-        bool first = true;
+    void add_arrivals(Json& json) const {
+        json.open("arrivals", '{');
         for (unsigned k = 0; k < PORTS; ++k)
             for (size_t place = 0; place < ends_[k].incoming.size(); ++place) {
                 const Receiving& flow = ends_[k].incoming[place];
-                if (flow.arrivals.empty()) continue;
-                text += std::string(first ? "\"" : ", \"") + std::to_string(k) + "/" +
-                        std::to_string(place) + "\": [";
-                for (size_t n = 0; n < flow.arrivals.size(); ++n)
-                    text += (n ? ", " : "") + std::to_string(flow.arrivals[n]);
-                text += "]";
-                first = false;
+                const std::string name = std::to_string(k) + "/" + std::to_string(place);
+                if (!flow.arrivals.empty()) json.add_list(name.c_str(), flow.arrivals);
             }
-        text += "}";
+        json.close('}');
     }
 
     int64_t latency() const {
@@ -269,10 +242,11 @@ class Bench {
     }
 
 public:
-    Bench(const char* path, Options& options, const std::array<Planned, 2>& planned, unsigned port)
-        : options_(options), ends_(make_ends(options, report_)), scenario_(path, ends_),
-          device_(scenario_.phases, options.seed), watches_(PORTS), in_(PORTS), out_(PORTS),
-          ready_(PORTS), given_(PORTS) {
+    SwitchBench(const Program& program, const Options& options,
+                const std::array<Planned, 2>& planned, unsigned port)
+        : options_(options), ends_(make_ends(options, report_)),
+          scenario_(program.scenario, ends_), device_(program), watches_(PORTS), in_(PORTS),
+          out_(PORTS), ready_(PORTS), given_(PORTS) {
         for (unsigned k = 0; k < PORTS; ++k) {
             to_.emplace_back(options.delay, options.faults, options.seed * 2000 + 2 * k);
             from_.emplace_back(options.delay, options.faults, options.seed * 2000 + 2 * k + 1);
@@ -287,7 +261,6 @@ public:
         while (!(complete_ = done()) && now_ - report_.progress < options_.idle_limit) cycle();
         if (!complete_)
             for (const End& end : ends_) end.dump(stderr);
-        if (!complete_) device_.dump(stderr);
         const uint64_t finished = now_;
         // What still goes about must change nothing.
         for (uint64_t k = 2 * options_.delay + TIMEOUT_CYCLES + 200; k && complete_; --k) cycle();
@@ -297,78 +270,62 @@ public:
             fault_cycle = std::max({fault_cycle, to_[k].fault_cycle, from_[k].fault_cycle});
         }
         const bool right = complete_ && !report_.wrong && !report_.violations;
-        std::string text = "{\"right\": ";
-        text += right ? "true" : "false";
-        const std::pair<const char*, uint64_t> numbers[] = {
-            {"flits", report_.delivered}, {"packets", report_.packets},
-            {"wanted_packets", wanted},   {"wrong", report_.wrong},
-            {"violations", report_.violations}, {"cycles", finished},
-            {"resent", report_.resent},   {"timeouts", report_.timeouts},
-            {"stomped", report_.stomped}, {"preemptions", overtakings_},
-            {"source_preemptions", report_.preemptions}, {"late_flits", late_},
-            {"fault_cycle", fault_cycle},
-        };
-        for (const auto& [name, value] : numbers)
-            text += std::string(", \"") + name + "\": " + std::to_string(value);
-        text += ", \"latency_cycles\": " + std::to_string(latency());
-        add_kinds(text, "to_switch", report_.to_switch);
-        add_kinds(text, "from_switch", report_.from_switch);
-        add_faults(text, "faults_to_switch", to_);
-        add_faults(text, "faults_from_switch", from_);
-        add_list(text, "in", in_);
-        add_list(text, "out", out_);
-        if (options_.trace) add_arrivals(text);
-        text += ", \"messages\": [";
-        for (size_t k = 0; k < report_.first.size(); ++k)
-            text += (k ? ", \"" : "\"") + report_.first[k] + "\"";
-        std::printf("%s]}\n", text.c_str());
+        Json json;
+        json.add("right", right);
+        json.add("flits", report_.delivered);
+        json.add("packets", report_.packets);
+        json.add("wanted_packets", wanted);
+        json.add("wrong", report_.wrong);
+        json.add("violations", report_.violations);
+        json.add("cycles", finished);
+        json.add("resent", report_.resent);
+        json.add("timeouts", report_.timeouts);
+        json.add("stomped", report_.stomped);
+        json.add("preemptions", overtakings_);
+        json.add("source_preemptions", report_.preemptions);
+        json.add("late_flits", late_);
+        json.add("fault_cycle", fault_cycle);
+        json.add("latency_cycles", latency());
+        add_kinds(json, "to_switch", report_.to_switch);
+        add_kinds(json, "from_switch", report_.from_switch);
+        add_faults(json, "faults_to_switch", to_);
+        add_faults(json, "faults_from_switch", from_);
+        add_ports(json, "in", in_);
+        add_ports(json, "out", out_);
+        if (options_.trace) add_arrivals(json);
+        json.add_list("messages", report_.first);
+        json.print();
         return right;
     }
 };
 
 }  // namespace
 
-int main(int argc, char** argv) {
-    if (argc < 2) refuse("usage: PROGRAM SCENARIO [NAME=VALUE ...]");
+bool run(Program& program) {
     Options options;
-    std::array<Planned, 2> planned;
-    double kind = 0, at = -1, direction = 0, port = 0, seed = 1, delay = 1, faults = 0, stall = 0,
-           spread = 0, gap = 0, interval = 0, trace = 0, idle_limit = 500000, stop_port = 0,
-           stop_at = 0, stop_cycles = 0;
-    const std::pair<const char*, double*> names[] = {
-        {"seed", &seed},           {"delay", &delay},         {"faults_per_million", &faults},
-        {"stall_percent", &stall}, {"start_spread", &spread}, {"gap_cycles", &gap},
-        {"interval_cycles", &interval}, {"trace", &trace},    {"idle_limit", &idle_limit},
-        {"fault_kind", &kind},     {"fault_at", &at},         {"fault_direction", &direction},
-        {"fault_port", &port},     {"stop_port", &stop_port},
-        {"stop_at", &stop_at},     {"stop_cycles", &stop_cycles},
-    };
-    for (int k = 2; k < argc; ++k) {
-        const char* sign = std::strchr(argv[k], '=');
-        const auto found = std::find_if(std::begin(names), std::end(names), [&](const auto& one) {
-            return sign && std::string(argv[k], sign - argv[k]) == one.first;
-        });
-        if (found == std::end(names)) refuse(std::string("unknown option ") + argv[k]);
-        *found->second = std::atof(sign + 1);
-    }
-    options.seed = seed;
-    options.delay = delay;
-    options.faults = faults * 1e-6;
-    options.stall = stall;
-    options.spread = spread;
-    options.gap = gap;
-    options.interval = interval;
-    options.trace = trace != 0;
-    options.idle_limit = idle_limit;
-    options.stop_port = stop_port;
-    options.stop_at = stop_at;
-    options.stop_cycles = stop_cycles;
-    if (delay < 1 || stall < 0 || stall > 95 || port < 0 || port >= PORTS || kind < 0 ||
-        kind >= FAULTS)
+    unsigned kind = 0, direction = 0, port = 0;
+    int64_t at = -1;
+    program.read("seed", options.seed);
+    program.read("delay", options.delay);
+    program.read("faults_per_million", options.faults);
+    program.read("stall_percent", options.stall);
+    program.read("start_spread", options.spread);
+    program.read("gap_cycles", options.gap);
+    program.read("interval_cycles", options.interval);
+    program.read("trace", options.trace);
+    program.read("idle_limit", options.idle_limit);
+    program.read("stop_port", options.stop_port);
+    program.read("stop_at", options.stop_at);
+    program.read("stop_cycles", options.stop_cycles);
+    program.read("fault_kind", kind);
+    program.read("fault_at", at);
+    program.read("fault_direction", direction);
+    program.read("fault_port", port);
+    program.finish();
+    options.faults *= 1e-6;
+    if (options.delay < 1 || options.stall > 95 || port >= PORTS || kind >= FAULTS)
         refuse("an option is out of range");
-    if (at >= 0)
-        planned[direction != 0] = {true, static_cast<Fault>(static_cast<int>(kind)),
-                                   static_cast<uint64_t>(at)};
-    Bench bench{argv[1], options, planned, static_cast<unsigned>(port)};
-    return bench.run() ? 0 : 1;
+    std::array<Planned, 2> planned;
+    if (at >= 0) planned[direction != 0] = {true, static_cast<Fault>(kind), uint64_t(at)};
+    return SwitchBench{program, options, planned, port}.run();
 }

@@ -1,36 +1,30 @@
-"""Volume test of a whole switch: Verilated, with compiled NPUs and faulty links on all ports."""
+"""Volume test of a whole switch, with compiled endpoints and faulty links on all its ports."""
 
-import hashlib
-import json
-import os
 import random
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fred_hw.checks import check_choice
 from fred_hw.control.phase_entry import entry_word
 from fred_hw.control.registers import WORD_BITS
 from fred_hw.control.switch_map import COMMANDS, switch_map
 from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit
+from fred_hw.switch.switch import Switch
+from gen.emitter import VerilogEmitter
 from testbench.sim.harness import build_harness
 from testbench.stimulus.phases import Phase, Turn, make_turn
 
+from .program import harness_sources, run_program
+
 __all__ = [
     "FAULT_KINDS",
-    "HUB_FAULTS",
     "Burst",
-    "Fault",
+    "LinkFault",
     "Operation",
     "Stop",
     "Traffic",
     "Unicast",
-    "build_hub",
     "build_switch",
     "configure",
     "random_traffic",
@@ -38,23 +32,9 @@ __all__ = [
     "run_switch",
 ]
 
-_FOLDER = Path(__file__).parent
-_PARTS = ("flit.cpp", "npu.cpp", "bare.cpp", "scenario.cpp")
-
 FAULT_KINDS = ("flipped", "bursts", "lost", "doubled", "runs", "lost_acks")
 """What happens to flits on a link: a bit flips, a burst of up to 32 bits changes, a flit is lost
 or comes twice, up to 12 flits in a row are lost, an ack is lost (ten times as often)."""
-
-HUB_FAULTS = (
-    "none",
-    "early_ack",
-    "wrong_bit",
-    "any_number",
-    "no_credit",
-    "no_answer",
-    "no_crc",
-)
-"""Rules that the hub can break, to see that the harness notices."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +74,7 @@ class Operation:
 
 
 @dataclass(frozen=True)
-class Fault:
+class LinkFault:
     """The one fault of a run.
 
     Parameters
@@ -290,58 +270,15 @@ def random_traffic(
     return Traffic(tuple(phases), pools, tuple(bursts), full=full)
 
 
-def _text(spec: SwitchSpec, parts: Sequence[str], *, top: str = "", hub_fault: str = "none") -> str:
-    """Return the harness as one C++ program: the sizes, then its parts."""
-    protocol = spec.protocol
-    sizes = {
-        "PORTS": spec.ports,
-        "DATA_BITS": spec.data_width,
-        "PHASES": protocol.phases,
-        "PACKET_FLITS": protocol.packet_flits,
-        "BUFFER_PACKETS": protocol.buffer_packets,
-        "ACK_INTERVAL": protocol.ack_interval,
-        "WINDOW_PACKETS": protocol.window_packets,
-        "TIMEOUT_CYCLES": protocol.timeout_cycles,
-        "IDLE_CYCLES": protocol.idle_cycles,
-        "PATIENCE_CYCLES": protocol.patience_cycles,
-        "HUB_FAULT": HUB_FAULTS.index(hub_fault),
-        **{f"{name.upper()}_BITS": bits for name, bits in protocol.fields(spec.ports).items()},
-    }
-    lines = [f"constexpr unsigned {name} = {value};" for name, value in sizes.items()]
-    lines.append(f"constexpr bool LINK = {str(protocol.link).lower()};")
-    if top:
-        ports = " ".join(f"DO({port})" for port in range(spec.ports))
-        lines.append(f"#define EACH_PORT(DO) {ports}\nusing Top = V{top};")
-        lines.insert(0, f'#include "V{top}.h"\n#include "verilated.h"')
-    else:
-        lines.insert(0, "#include <cstdint>")
-    lines += [f'#line 1 "{name}"\n{(_FOLDER / name).read_text()}' for name in parts]
-    return "\n".join(lines)
-
-
-def _check_width(spec: SwitchSpec) -> None:
-    if spec.data_width > 64:
-        raise ValueError(f"data_width must be 64 or less for the harness, not {spec.data_width}")
-
-
-def build_switch(
-    spec: SwitchSpec,
-    unit: Unit | None = None,
-    cache: Path | None = None,
-    replacements: Mapping[str, Unit] | None = None,
-) -> Path:
+def build_switch(spec: SwitchSpec, emitter: VerilogEmitter | None = None) -> Path:
     """Verilate a switch with its harness and return the program, from the cache if it is there.
 
     Parameters
     ----------
     spec : SwitchSpec
         Sizes; flits of up to 64 bits.
-    unit : Unit, optional
-        A broken switch.
-    cache : Path, optional
-        Folder of built programs.
-    replacements : mapping of str to Unit, optional
-        Broken units in place of those of the given names.
+    emitter : VerilogEmitter, optional
+        One that puts broken units into the design.
 
     Raises
     ------
@@ -350,49 +287,12 @@ def build_switch(
     SimulatorError
         Verilator is not installed or could not build.
     """
-    from fred_hw.switch.switch import Switch  # heavy, and not needed with the hub
-
-    _check_width(spec)
-    unit = unit or Switch(spec=spec)
-    parts = (*_PARTS, "device.cpp", "switch.cpp")
-    with tempfile.TemporaryDirectory() as folder:
-        harness = Path(folder) / "harness.cpp"
-        harness.write_text(_text(spec, parts, top=unit.unit_name))
-        return build_harness(unit, harness, cache, replacements)
-
-
-def build_hub(spec: SwitchSpec, fault: str = "none", cache: Path | None = None) -> Path:
-    """Build the harness with a plain switch in C++ in place of the hardware, and return it.
-
-    It shows that the endpoints keep the protocol, and that the harness notices what does not.
-
-    Parameters
-    ----------
-    spec : SwitchSpec
-        Sizes; one lane of integers that wrap if any flow reduces; with the link layer.
-    fault : str
-        One of ``HUB_FAULTS``.
-    cache : Path, optional
-        Folder of built programs.
-    """
-    _check_width(spec)
-    check_choice("fault", fault, HUB_FAULTS)
-    if not spec.protocol.link:
-        raise ValueError("link must be True for the hub, not False")
-    text = _text(spec, (*_PARTS, "hub.cpp", "switch.cpp"), hub_fault=fault)
-    cache = (cache or Path("build/harness")).resolve()
-    cache.mkdir(parents=True, exist_ok=True)
-    program = cache / f"hub-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-    if not program.exists():
-        with tempfile.TemporaryDirectory(dir=cache, prefix="building-") as folder:
-            source, aside = Path(folder) / "hub.cpp", Path(folder) / "hub"
-            source.write_text(text)
-            compiler = os.environ.get("CXX") or shutil.which("g++") or "c++"
-            subprocess.run(
-                [compiler, "-std=c++17", "-O2", "-Wall", "-o", str(aside), str(source)], check=True
-            )
-            aside.rename(program)
-    return program
+    if spec.data_width > 64:
+        raise ValueError(f"data_width must be 64 or less for the harness, not {spec.data_width}")
+    unit = Switch(spec=spec)
+    ports = " ".join(f"DO({port})" for port in range(spec.ports))
+    lines = [f"#define EACH_PORT(DO) {ports}"]
+    return build_harness(unit, harness_sources("switch.cpp", unit.unit_name, spec, lines), emitter)
 
 
 def run_switch(
@@ -404,7 +304,7 @@ def run_switch(
     seed: int = 1,
     delay: int = 20,
     faults_per_million: float = 0.0,
-    fault: Fault | None = None,
+    fault: LinkFault | None = None,
     stop: Stop | None = None,
     stall_percent: int = 0,
     start_spread: int = 0,
@@ -412,13 +312,14 @@ def run_switch(
     interval_cycles: int = 0,
     idle_limit: int = 500_000,
     trace: bool = False,
+    plusargs: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Send packets through a switch and return what the harness counted.
 
     Parameters
     ----------
     program : Path
-        Of :func:`build_switch` or :func:`build_hub`.
+        Of :func:`build_switch`.
     spec : SwitchSpec
         That it was built for.
     traffic : Traffic
@@ -431,7 +332,7 @@ def run_switch(
         Cycles that a link takes in each direction, 1 or more.
     faults_per_million : float
         Faults of any kind per flit of each link and direction, times a million.
-    fault : Fault, optional
+    fault : LinkFault, optional
         A single fault.
     stop : Stop, optional
         A port that stops for a while.
@@ -447,6 +348,8 @@ def run_switch(
         Give up after so many cycles in which no packet arrives and none is acknowledged.
     trace : bool
         Whether to add ``arrivals``.
+    plusargs : sequence of str
+        Arguments of the model: the fault that it has.
 
     Returns
     -------
@@ -508,18 +411,7 @@ def run_switch(
             "stop_at": stop.at,
             "stop_cycles": stop.cycles,
         }
-    with tempfile.TemporaryDirectory() as folder:
-        scenario = Path(folder) / "scenario.txt"
-        scenario.write_text(" ".join(map(str, traffic.numbers(spec, operations))))
-        said = subprocess.run(
-            [str(program), str(scenario), *(f"{name}={value}" for name, value in options.items())],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    if said.returncode not in (0, 1):
-        raise RuntimeError(f"the harness ended with {said.returncode}: {said.stderr}")
-    return {**json.loads(said.stdout), "state": said.stderr}
+    return run_program(program, options, traffic.numbers(spec, operations), plusargs)
 
 
 def recovery_cycles(clean: Mapping[str, Any], faulty: Mapping[str, Any], tolerance: int = 8) -> int:

@@ -1,25 +1,22 @@
 // Drives one unit of a Verilated bank with pairs of operands, a pair per clock cycle.
 //
-// usage: Vbank SELECT LATENCY INPUT OUTPUT
-//
-// INPUT holds pairs of 32-bit words, OUTPUT gets one 32-bit word for each pair: what stood on the
-// output LATENCY cycles after the pair. Nothing is judged here; Python compares.
+// The scenario holds pairs of 32-bit words; for each pair a word goes to standard output: what stood
+// on the output `latency` cycles after the pair. Nothing is judged here; Python compares.
 
-#include <cstdint>
 #include <cstdio>
-#include <cstdlib>
-#include <vector>
 
-#include "Vbank.h"
-#include "verilated.h"
+#include "model.hpp"
+#include "program.hpp"
 
-int main(int argc, char** argv) {
-    if (argc != 5) return 2;
-    const uint32_t select = std::strtoul(argv[1], nullptr, 10);
-    const size_t latency = std::strtoul(argv[2], nullptr, 10);
+bool run(Program& program) {
+    unsigned select = 0;
+    size_t latency = 0;
+    program.read("select", select);
+    program.read("latency", latency);
+    program.finish();
 
-    std::FILE* input = std::fopen(argv[3], "rb");
-    if (!input) return 3;
+    std::FILE* input = std::fopen(program.scenario, "rb");
+    if (!input) refuse("cannot read the pairs");
     std::vector<uint32_t> words;
     uint32_t block[4096];
     for (size_t count; (count = std::fread(block, sizeof *block, 4096, input)) > 0;)
@@ -27,7 +24,8 @@ int main(int argc, char** argv) {
     std::fclose(input);
 
     VerilatedContext context;
-    Vbank bank{&context};
+    context.commandArgs(program.count, program.arguments);
+    Top bank{&context};
     const size_t pairs = words.size() / 2;
     std::vector<uint32_t> results;
     results.reserve(pairs);
@@ -43,9 +41,5 @@ int main(int argc, char** argv) {
         bank.eval();
         bank.clk = 0;
     }
-
-    std::FILE* output = std::fopen(argv[4], "wb");
-    if (!output) return 4;
-    const size_t written = std::fwrite(results.data(), sizeof(uint32_t), pairs, output);
-    return std::fclose(output) == 0 && written == pairs ? 0 : 5;
+    return std::fwrite(results.data(), sizeof(uint32_t), pairs, stdout) == pairs;
 }

@@ -20,12 +20,14 @@ from numpy.typing import NDArray
 from fred_hw.arith.lane_unit import LaneUnit
 from fred_hw.formats.number_format import FloatFormat, NumberFormat
 from fred_hw.unit import Unit
+from gen.emitter import VerilogEmitter
 from testbench.sim.harness import build_harness
+
+from .program import harness_sources
 
 __all__ = ["Bank", "build_bank", "float_pairs", "run_bank", "special_values"]
 
 Words = NDArray[np.uint32]
-_HARNESS = Path(__file__).with_name("vectors.cpp")
 
 
 class Bank(Unit):
@@ -72,25 +74,27 @@ class Bank(Unit):
         return m
 
 
-def build_bank(units: Sequence[LaneUnit], cache: Path | None = None) -> Path:
+def build_bank(units: Sequence[LaneUnit], emitter: VerilogEmitter | None = None) -> Path:
     """Verilate a bank of ``units`` and return its program, from the cache if it was built before.
 
     Parameters
     ----------
     units : Sequence of LaneUnit
         Units of the bank; they are used up.
-    cache : Path, optional
-        Folder of built banks, ``build/vectors`` by default.
+    emitter : VerilogEmitter, optional
+        One that puts broken units into the design.
 
     Raises
     ------
     SimulatorError
         Verilator is not installed or could not build.
     """
-    return build_harness(Bank(units), _HARNESS, cache or Path("build/vectors"))
+    return build_harness(Bank(units), harness_sources("vectors.cpp", "bank"), emitter)
 
 
-def run_bank(program: Path, select: int, latency: int, a: Words, b: Words) -> Words:
+def run_bank(
+    program: Path, select: int, latency: int, a: Words, b: Words, plusargs: Sequence[str] = ()
+) -> Words:
     """Return what unit ``select`` makes of the pairs, one pair per cycle.
 
     Parameters
@@ -101,14 +105,15 @@ def run_bank(program: Path, select: int, latency: int, a: Words, b: Words) -> Wo
         Index of the unit and its latency in cycles.
     a, b : array of uint32
         Operands in the low bits, equal lengths.
+    plusargs : sequence of str
+        Arguments of the model: the fault that it has.
     """
     with tempfile.TemporaryDirectory() as name:
-        pairs, results = Path(name) / "pairs", Path(name) / "results"
+        pairs = Path(name) / "pairs"
         np.stack([a, b], axis=1).astype("<u4").tofile(pairs)
-        subprocess.run(
-            [str(program), str(select), str(latency), str(pairs), str(results)], check=True
-        )
-        return np.fromfile(results, dtype="<u4")
+        options = [f"select={select}", f"latency={latency}", *plusargs]
+        said = subprocess.run([str(program), str(pairs), *options], capture_output=True, check=True)
+    return np.frombuffer(said.stdout, dtype="<u4")
 
 
 def special_values(number_format: NumberFormat) -> Words:

@@ -25,7 +25,7 @@ from testbench.stimulus.phases import Phase, make_turn, phase_table
 from testbench.stimulus.traffic import routed
 from testbench.volume.switch import (
     Burst,
-    Fault,
+    LinkFault,
     Traffic,
     Unicast,
     build_switch,
@@ -129,7 +129,7 @@ def report_times(program: Path, spec: SwitchSpec) -> bool:
                 program,
                 spec,
                 traffic,
-                fault=Fault(port=1, at=place, from_switch=name == "data flit"),
+                fault=LinkFault(port=1, at=place, from_switch=name == "data flit"),
                 **options,
             )
             for place in at

@@ -15,7 +15,7 @@ from fred_hw.control.phase_entry import entry_bits
 from fred_hw.control.switch_map import CAUSES, COUNTERS, PORT_CAUSES, PORT_COUNTERS, switch_map
 from fred_hw.spec import SwitchSpec
 
-__all__ = ["COUNTED", "ERRORS", "Bench", "Core", "Events"]
+__all__ = ["COUNTED", "ERRORS", "ControlBench", "Core", "Events"]
 
 # cocotbext-axi 0.1.28 calls what cocotb 2 deprecates; the bench's own warnings stay errors.
 warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"cocotbext\.axi\.")
@@ -68,7 +68,7 @@ class Core:
             before = number
 
 
-class Bench:
+class ControlBench:
     """A bus master with pauses on all channels, and the core."""
 
     def __init__(self, dut: Any, spec: SwitchSpec, stall: float) -> None:
@@ -187,7 +187,7 @@ class Bench:
 class Events:
     """Gives random events of all ports, and keeps how many there were."""
 
-    def __init__(self, bench: Bench) -> None:
+    def __init__(self, bench: ControlBench) -> None:
         self.bench = bench
         self.counts = {name: [0] * len(bench.dut[name]) for name in (*ERRORS, *COUNTED)}
         self.first: tuple[str, int] | None = None

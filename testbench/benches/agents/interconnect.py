@@ -18,7 +18,7 @@ from fred_hw.compiler.configuration import Configuration
 from fred_hw.spec import SwitchSpec
 from testbench.models.golden import Words, deliver, lanes_of, word_of
 
-__all__ = ["Bench", "Monitor", "Scoreboard", "Source", "Stimulus"]
+__all__ = ["InterconnectBench", "Monitor", "Scoreboard", "Source", "Stimulus"]
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class Scoreboard:
         return next(iter(self.latencies))
 
 
-class Bench:
+class InterconnectBench:
     """The device with its agents; every test starts with a reset of its own."""
 
     def __init__(self, dut: Any, spec: SwitchSpec) -> None:

@@ -37,7 +37,7 @@ from testbench.models.endpoint import Endpoint, Flit, FlitCodec
 from testbench.stimulus.phases import Phase, Turn
 from testbench.stimulus.traffic import random_flit
 
-__all__ = ["Beat", "Bench", "Fault", "Line"]
+__all__ = ["Beat", "Fault", "Line", "SwitchBench"]
 
 # cocotbext-axi 0.1.28 calls what cocotb 2 deprecates; the bench's own warnings stay errors.
 warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"cocotbext\.axi\.")
@@ -325,7 +325,7 @@ class Registers:
         return AxiResp(int((await b.recv()).bresp))
 
 
-class Bench:
+class SwitchBench:
     """Neighbours on all ports, software, and what must come out.
 
     Parameters

@@ -11,7 +11,7 @@ import pytest
 from fred_cli import output
 from fred_hw.spec import SwitchSpec
 from gen.design import Design
-from testbench.faults.interconnect import broken_design
+from testbench.faults.datapath import OperandDropped, broken_design
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -56,8 +56,8 @@ def test_sim_shows_progress_and_a_table_and_runs_only_the_tests_named(
 def broken(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the co-simulation get hardware whose reducers drop an operand."""
 
-    def generate(spec: SwitchSpec) -> Design:
-        return broken_design(spec, "adder_operand_dropped")
+    def generate(spec: SwitchSpec, *_: object) -> Design:
+        return broken_design(spec, OperandDropped)
 
     monkeypatch.setattr("testbench.cosimulation.interconnect.generate", generate)
 

@@ -38,7 +38,7 @@ MAP = RegisterMap(
 )
 
 
-class Bench:
+class RegistersBench:
     """A slave in the simulator; all drives are for the cycle that the next tick ends."""
 
     def __init__(self) -> None:
@@ -105,7 +105,7 @@ def test_members_of_one_name_are_refused() -> None:
 
 
 def test_fields_start_with_their_values() -> None:
-    bench = Bench()
+    bench = RegistersBench()
 
     async def test(ctx: Any) -> None:
         assert await bench.read(ctx, KEPT) == (5, OKAY)
@@ -117,7 +117,7 @@ def test_fields_start_with_their_values() -> None:
 
 
 def test_write_keeps_fields_and_ignores_other_bits() -> None:
-    bench = Bench()
+    bench = RegistersBench()
 
     async def test(ctx: Any) -> None:
         assert await bench.write(ctx, KEPT, 0xFFFFFFFA) == OKAY
@@ -131,7 +131,7 @@ def test_write_keeps_fields_and_ignores_other_bits() -> None:
 
 
 def test_written_value_shows_with_the_answer() -> None:
-    bench = Bench()
+    bench = RegistersBench()
 
     async def test(ctx: Any) -> None:
         await bench.begin(ctx, KEPT, 9)
@@ -145,7 +145,7 @@ def test_written_value_shows_with_the_answer() -> None:
 @pytest.mark.parametrize("address_first", [True, False])
 @pytest.mark.parametrize("wait", [1, 5])
 def test_address_and_data_come_in_either_order(address_first: bool, wait: int) -> None:
-    bench = Bench()
+    bench = RegistersBench()
 
     async def test(ctx: Any) -> None:
         dut = bench.dut
@@ -169,7 +169,7 @@ def test_address_and_data_come_in_either_order(address_first: bool, wait: int) -
 
 
 def test_answers_wait_and_hold_up_what_follows() -> None:
-    bench = Bench()
+    bench = RegistersBench()
 
     async def test(ctx: Any) -> None:
         dut = bench.dut
@@ -197,7 +197,7 @@ def test_answers_wait_and_hold_up_what_follows() -> None:
 
 
 def test_a_write_and_a_read_pass_every_second_cycle() -> None:
-    bench = Bench()
+    bench = RegistersBench()
     counts = {"b": 0, "r": 0}
 
     async def test(ctx: Any) -> None:
@@ -217,7 +217,7 @@ def test_a_write_and_a_read_pass_every_second_cycle() -> None:
 
 @pytest.mark.parametrize("address", [KEPT + 1, KEPT + 2, 36, 2048, 4092, SHOWN, FIXED])
 def test_write_that_finds_nothing_to_write_is_refused(address: int) -> None:
-    bench = Bench()
+    bench = RegistersBench()
 
     async def test(ctx: Any) -> None:
         await bench.begin(ctx, address, 0xFFFFFFFF)
@@ -232,7 +232,7 @@ def test_write_that_finds_nothing_to_write_is_refused(address: int) -> None:
 
 @pytest.mark.parametrize("address", [KEPT + 1, SHOWN + 3, 36, 2048, 4092])
 def test_read_of_nothing_is_refused(address: int) -> None:
-    bench, seen = Bench(), []
+    bench, seen = RegistersBench(), []
 
     async def test(ctx: Any) -> None:
         ctx.set(bench.dut.shown_value, 0xFF)
@@ -252,7 +252,7 @@ def test_read_of_nothing_is_refused(address: int) -> None:
 
 @pytest.mark.parametrize("strobe", range(16))
 def test_only_whole_words_are_written(strobe: int) -> None:
-    bench = Bench()
+    bench = RegistersBench()
 
     async def test(ctx: Any) -> None:
         await bench.begin(ctx, KEPT, 0, strobe)
@@ -264,7 +264,7 @@ def test_only_whole_words_are_written(strobe: int) -> None:
 
 
 def test_lock_refuses_writes_to_its_registers_only() -> None:
-    bench = Bench()
+    bench = RegistersBench()
 
     async def test(ctx: Any) -> None:
         dut = bench.dut
@@ -283,7 +283,7 @@ def test_lock_refuses_writes_to_its_registers_only() -> None:
 
 
 def test_pulse_lasts_one_cycle_and_reads_zero() -> None:
-    bench = Bench()
+    bench = RegistersBench()
 
     async def test(ctx: Any) -> None:
         dut = bench.dut
@@ -299,7 +299,7 @@ def test_pulse_lasts_one_cycle_and_reads_zero() -> None:
 
 
 def test_bits_are_set_by_hardware_and_cleared_by_ones() -> None:
-    bench = Bench()
+    bench = RegistersBench()
 
     async def test(ctx: Any) -> None:
         dut = bench.dut
@@ -322,7 +322,7 @@ def test_bits_are_set_by_hardware_and_cleared_by_ones() -> None:
 
 
 def test_loaded_value_wins_against_a_write() -> None:
-    bench = Bench()
+    bench = RegistersBench()
 
     async def test(ctx: Any) -> None:
         dut = bench.dut
@@ -338,7 +338,7 @@ def test_loaded_value_wins_against_a_write() -> None:
 
 
 def test_read_gives_the_value_of_the_cycle_before() -> None:
-    bench = Bench()
+    bench = RegistersBench()
 
     async def test(ctx: Any) -> None:
         dut = bench.dut

@@ -14,7 +14,7 @@ from tests.fred_hw.simulation import port, simulate, trace
 SPEC = SwitchSpec(ports=3, lanes=1, protocol=ProtocolSpec(phases=5))
 
 
-class Bench:
+class ControlUnitBench:
     """A control unit in the simulator, its bus driven one access at a time."""
 
     def __init__(self, spec: SwitchSpec = SPEC) -> None:
@@ -60,7 +60,7 @@ class Bench:
 @pytest.mark.parametrize("wait", [0, 1, 9])
 @pytest.mark.parametrize("accepted", [0, 1])
 def test_write_is_high_until_and_with_done(wait: int, accepted: int) -> None:
-    bench = Bench()
+    bench = ControlUnitBench()
 
     async def test(ctx: Any) -> None:
         dut = bench.dut
@@ -87,7 +87,7 @@ def test_write_is_high_until_and_with_done(wait: int, accepted: int) -> None:
 
 
 def test_erase_writes_zeros_and_leaves_staging() -> None:
-    bench = Bench()
+    bench = ControlUnitBench()
 
     async def test(ctx: Any) -> None:
         await bench.write(ctx, "ENTRY", 0xFFFF)
@@ -103,7 +103,7 @@ def test_erase_writes_zeros_and_leaves_staging() -> None:
 
 
 def test_load_takes_the_entry_two_cycles_after_the_number_has_changed() -> None:
-    bench = Bench()
+    bench = ControlUnitBench()
 
     async def test(ctx: Any) -> None:
         dut = bench.dut
@@ -126,7 +126,7 @@ def test_load_takes_the_entry_two_cycles_after_the_number_has_changed() -> None:
 @pytest.mark.parametrize("phase", [5, 8, 13, 1 << 31])
 @pytest.mark.parametrize("command", COMMANDS[1:])
 def test_phase_out_of_range_changes_nothing(command: str, phase: int) -> None:
-    bench = Bench()
+    bench = ControlUnitBench()
 
     async def test(ctx: Any) -> None:
         dut = bench.dut
@@ -152,7 +152,7 @@ def shown(ctx: Any, dut: Any) -> tuple[int, int, int]:
 
 
 async def sampled(
-    bench: Bench, ctx: Any, name: str, index: int, cycle: int, events: dict[str, int]
+    bench: ControlUnitBench, ctx: Any, name: str, index: int, cycle: int, events: dict[str, int]
 ) -> int:
     """Give events in cycle 0, and return what a register is in another cycle, 0 or later."""
     dut, found = bench.dut, 0
@@ -195,12 +195,12 @@ def test_events_show_after_the_stated_cycles(
             found = await sampled(bench, ctx, name, index, cycle, events)
             assert found == (want if cycle >= latency else 0)
 
-    bench = Bench()
+    bench = ControlUnitBench()
     bench.run(test)
 
 
 def test_interrupt_rises_two_cycles_after_an_error_that_is_enabled() -> None:
-    bench = Bench()
+    bench = ControlUnitBench()
 
     async def test(ctx: Any) -> None:
         dut = bench.dut
@@ -233,7 +233,7 @@ def test_interrupt_rises_two_cycles_after_an_error_that_is_enabled() -> None:
 def test_first_error_is_that_of_the_lowest_cause_and_port(
     events: dict[str, int], cause: str, port: int
 ) -> None:
-    bench = Bench()
+    bench = ControlUnitBench()
 
     async def test(ctx: Any) -> None:
         want = 1 | list(CAUSES).index(cause) << 8 | port << 16
@@ -246,7 +246,7 @@ def test_first_error_is_that_of_the_lowest_cause_and_port(
 
 @pytest.mark.parametrize("by_control", [True, False])
 def test_error_in_the_cycle_of_clearing_is_the_first_one(by_control: bool) -> None:
-    bench = Bench()
+    bench = ControlUnitBench()
 
     async def test(ctx: Any) -> None:
         dut = bench.dut

@@ -43,7 +43,7 @@ def leftmost(
     return None
 
 
-class Bench:
+class RouterBench:
     """A router in the simulator, and what should be connected in it."""
 
     def __init__(self, ports: int, middle: int) -> None:
@@ -126,7 +126,7 @@ class Bench:
 @pytest.mark.parametrize("ports", [2, 3, 5, 8, 12])
 def test_random_connections(ports: int, middle: int) -> None:
     cycles = 400
-    bench, rng = Bench(ports, middle), random.Random(100 * ports + middle)
+    bench, rng = RouterBench(ports, middle), random.Random(100 * ports + middle)
 
     async def test(ctx: Any) -> None:
         for number in range(cycles):
@@ -151,7 +151,7 @@ def test_random_connections(ports: int, middle: int) -> None:
 
 @pytest.mark.parametrize(("middle", "granted"), [(2, False), (3, True)])
 def test_two_subswitches_block_where_three_do_not(middle: int, granted: bool) -> None:
-    bench = Bench(3, middle)
+    bench = RouterBench(3, middle)
 
     async def test(ctx: Any) -> None:
         # Beside 1 -> 1, 0 -> 2 takes the link to subswitch 0 and 2 -> 0 that from subswitch 1.
@@ -166,7 +166,7 @@ def test_two_subswitches_block_where_three_do_not(middle: int, granted: bool) ->
 
 
 def test_ends_are_free_only_from_the_cycle_after_a_release() -> None:
-    bench = Bench(4, 3)
+    bench = RouterBench(4, 3)
 
     async def test(ctx: Any) -> None:
         assert await bench.cycle(ctx, (0, 3))
@@ -178,7 +178,7 @@ def test_ends_are_free_only_from_the_cycle_after_a_release() -> None:
 
 
 def test_clear_ends_all_and_grants_nothing() -> None:
-    bench = Bench(5, 3)
+    bench = RouterBench(5, 3)
 
     async def test(ctx: Any) -> None:
         for port in range(4):
@@ -192,7 +192,7 @@ def test_clear_ends_all_and_grants_nothing() -> None:
 
 @pytest.mark.parametrize("ends", [(5, 0), (0, 7), (6, 6)])
 def test_ports_that_are_not_there_are_not_connected(ends: tuple[int, int]) -> None:
-    bench = Bench(5, 3)
+    bench = RouterBench(5, 3)
 
     async def test(ctx: Any) -> None:
         ctx.set(bench.dut.request, 1)
@@ -255,7 +255,7 @@ def way(
 def test_every_step_from_every_reachable_state(ports: int, middle: int) -> None:
     graph = reachable(ports, middle)
     left = {state: list(after) for state, after in graph.items()}
-    bench = Bench(ports, middle)
+    bench = RouterBench(ports, middle)
     seen: set[State] = set()
 
     async def test(ctx: Any) -> None:

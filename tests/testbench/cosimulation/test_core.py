@@ -1,25 +1,17 @@
-"""The switch core in co-simulation, and broken cores that its benches must notice."""
+"""The switch core in co-simulation, and faults that its bench must notice."""
 
-# Amaranth has no types.
-# pyright: reportReturnType=false, reportGeneralTypeIssues=false, reportAttributeAccessIssue=false
-
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from amaranth.hdl import Module
 
 from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
-from fred_hw.switch.entry_check import EntryCheck
-from fred_hw.switch.ports.input_port import InputPort
-from fred_hw.switch.ports.output_port import OutputPort
-from fred_hw.switch.scheduler import Scheduler
 from fred_hw.switch.switch import added_cycles
-from fred_hw.unit import Unit
-from gen.emitter import VerilogEmitter
 from testbench.cosimulation.core import cosimulate_core
+from testbench.faults.fault import Fault
+from testbench.faults.switch import AlwaysRoom, AnyEntry, FlitEarly, NeverPreempts
+from tests.testbench.cases import slow_but_first
 
 pytestmark = pytest.mark.sim
 
@@ -42,8 +34,8 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-@pytest.mark.parametrize("spec", CASES.values(), ids=CASES.keys())
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
+@slow_but_first(CASES)
 def test_core_passes_its_regression(spec: SwitchSpec, seed: int, tmp_path: Path) -> None:
     run = cosimulate_core(spec, tmp_path, seed=seed, turns=30)
     assert run.failures == ()
@@ -60,57 +52,16 @@ def test_twelve_ports_pass_in_both_simulators(simulator: str, tmp_path: Path) ->
     assert run.failures == ()
 
 
-class Stubborn(Scheduler):
-    """Serves a phase to its end, however urgent another one is."""
-
-    def build(self, platform: object) -> Module:
-        m = super().build(platform)
-        m.d.comb += self.service.leaving.eq(0)
-        return m
-
-
-class Hasty(InputPort):
-    """Says that a flit is there before it is."""
-
-    def build(self, platform: object) -> Module:
-        m = super().build(platform)
-        m.d.comb += self.head.valid.eq(1)
-        return m
+FAULTS: dict[type[Fault], str] = {
+    NeverPreempts: "urgent_phase_goes_before_those_that_waited_longer",
+    FlitEarly: "turns_of_all_phases_are_delivered",
+    AlwaysRoom: "port_that_is_not_ready_holds_up_only_its_phases",
+    AnyEntry: "entry_that_joins_two_flows_is_refused",
+}
 
 
-class AlwaysRoom(OutputPort):
-    """Promises room for a packet more than there is."""
-
-    def build(self, platform: object) -> Module:
-        m = super().build(platform)
-        m.d.comb += self.injection.room.eq(7)
-        return m
-
-
-class Credulous(EntryCheck):
-    """Takes every entry."""
-
-    def build(self, platform: object) -> Module:
-        m = super().build(platform)
-        m.d.sync += self.right.eq(1)
-        return m
-
-
-@pytest.mark.parametrize(
-    ("unit", "test"),
-    [
-        (lambda: Stubborn(spec=SMALL), "urgent_phase_goes_before_those_that_waited_longer"),
-        (lambda: Hasty(spec=SMALL), "turns_of_all_phases_are_delivered"),
-        (
-            lambda: AlwaysRoom(spec=SMALL, latency=latency_cycles(SMALL)),
-            "port_that_is_not_ready_holds_up_only_its_phases",
-        ),
-        (lambda: Credulous(spec=SMALL), "entry_that_joins_two_flows_is_refused"),
-    ],
-    ids=["priority", "input", "room", "entry"],
-)
-def test_broken_core_is_noticed(unit: Callable[[], Unit], test: str, tmp_path: Path) -> None:
-    broken = unit()
-    emitter = VerilogEmitter({broken.unit_name: broken})
-    run = cosimulate_core(SMALL, tmp_path, turns=20, emitter=emitter)
-    assert test in {outcome.name.partition("/")[0] for outcome in run.failures}
+@pytest.mark.slow
+@pytest.mark.parametrize(("fault", "test"), FAULTS.items())
+def test_fault_is_noticed(fault: type[Fault], test: str, tmp_path: Path) -> None:
+    run = cosimulate_core(SMALL, tmp_path, turns=20, faults=FAULTS, fault=fault, tests=[test])
+    assert {outcome.name.partition("/")[0] for outcome in run.failures} == {test}

@@ -7,6 +7,7 @@ import pytest
 
 from fred_hw.spec import SwitchSpec
 from testbench.cosimulation.interconnect import cosimulate
+from tests.testbench.cases import slow_but_first
 
 pytestmark = pytest.mark.sim
 
@@ -24,7 +25,7 @@ SPECS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("fields", SPECS, ids=lambda fields: SwitchSpec.model_validate(fields).name)
+@slow_but_first({SwitchSpec.model_validate(fields).name: fields for fields in SPECS}, "fields")
 def test_regression_passes_in_icarus(fields: dict[str, Any], tmp_path: Path) -> None:
     result = cosimulate(SwitchSpec(**fields), tmp_path, **EFFORT)
     assert [test.name for test in result.failures] == []

@@ -1,27 +1,27 @@
 """The whole switch in co-simulation, and broken switches that its benches must notice."""
 
-# Amaranth has no types.
-# pyright: reportReturnType=false, reportGeneralTypeIssues=false, reportAttributeAccessIssue=false
-# pyright: reportOperatorIssue=false, reportArgumentType=false
+# Fields of a specification go by name as keyword arguments.
+# pyright: reportArgumentType=false
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from amaranth.hdl import Const, Module, Signal
 
-from fred_hw.control.unit import ControlUnit
 from fred_hw.datapath.interconnect import latency_cycles
-from fred_hw.link.flit_check import FlitCheck
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
-from fred_hw.switch.entry_check import EntryCheck
-from fred_hw.switch.ports.output_port import OutputPort
-from fred_hw.switch.scheduler import Scheduler
-from fred_hw.switch.switch import Switch, added_cycles
-from fred_hw.unit import Unit
-from gen.emitter import VerilogEmitter
+from fred_hw.switch.switch import added_cycles
 from testbench.cosimulation.switch import cosimulate_switch
+from testbench.faults.control import NoInterrupt
+from testbench.faults.fault import Fault
+from testbench.faults.link import NoCrc
+from testbench.faults.switch import (
+    AlwaysRoom,
+    AnyEntry,
+    NeverPreempts,
+    NeverStomps,
+    OfferChanges,
+)
 from testbench.sim.runner import SimulationResult
 
 pytestmark = pytest.mark.sim
@@ -65,6 +65,7 @@ def check(spec: SwitchSpec, run: SimulationResult) -> None:
     assert efficiency["data_flits_per_cycle"] == 1 or link
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", [LINK, BARE], ids=["link", "bare"])
 def test_switch_passes_its_regression(spec: SwitchSpec, tmp_path: Path) -> None:
     check(spec, cosimulate_switch(spec, tmp_path))
@@ -114,101 +115,25 @@ def test_twelve_ports_pass(tmp_path: Path) -> None:
     assert run.measurements["flits_checked"] > 3000
 
 
-class Stubborn(Scheduler):
-    """Serves a phase to its end, however urgent another one is."""
-
-    def build(self, platform: object) -> Module:
-        m = super().build(platform)
-        m.d.comb += self.service.leaving.eq(0)
-        return m
-
-
-class AlwaysRoom(OutputPort):
-    """Promises room that there is not."""
-
-    def build(self, platform: object) -> Module:
-        m = super().build(platform)
-        m.d.comb += self.injection.room.eq(7)
-        return m
-
-
-class NeverStomps(OutputPort):
-    """Ends broken packets with a CRC that is right."""
-
-    def build(self, platform: object) -> Module:
-        self.injection.bad = Const(0, 1)
-        return super().build(platform)
-
-
-class Trusting(FlitCheck):
-    """Takes flits whatever their CRC."""
-
-    def build(self, platform: object) -> Module:
-        m = super().build(platform)
-        came = Signal()
-        m.d.sync += came.eq(self.i.valid)
-        m.d.comb += [self.good.eq(came), self.bad.eq(0)]
-        return m
-
-
-class Credulous(EntryCheck):
-    """Takes every entry."""
-
-    def build(self, platform: object) -> Module:
-        m = super().build(platform)
-        m.d.sync += self.right.eq(1)
-        return m
-
-
-class Silent(ControlUnit):
-    """Never interrupts."""
-
-    def build(self, platform: object) -> Module:
-        m = super().build(platform)
-        m.d.sync += self.irq.eq(0)
-        return m
-
-
-class Restless(Switch):
-    """Changes the payload of a flit that is offered and not taken."""
-
-    def build(self, platform: object) -> Module:
-        m = super().build(platform)
-        waits, offered = Signal(), Signal.like(self.m0_axis_tdata)
-        m.d.sync += waits.eq(self.m0_axis_tvalid & ~self.m0_axis_tready)
-        m.d.comb += [
-            offered.eq(m.submodules.core.o[0].payload.data),
-            self.m0_axis_tdata.eq(offered ^ waits),
-        ]
-        return m
-
-
-BROKEN: dict[str, tuple[Callable[[], Unit], str]] = {
-    "priority": (
-        lambda: Stubborn(spec=LINK),
-        "urgent_packet_overtakes_at_every_flit_position",
-    ),
-    "credits": (
-        lambda: AlwaysRoom(spec=LINK, latency=latency_cycles(LINK)),
-        "receiver_that_grants_nothing_holds_up_only_its_flows",
-    ),
-    "stomp": (
-        lambda: NeverStomps(spec=LINK, latency=latency_cycles(LINK)),
-        "packet_that_breaks_half_way_is_stomped_and_sent_again",
-    ),
-    "crc": (
-        lambda: Trusting(spec=LINK),
-        "flow_goes_on_after_one_fault/direction=to_switch/kind=bit_of_data",
-    ),
-    "entry": (lambda: Credulous(spec=LINK), "entry_that_joins_two_flows_is_refused"),
-    "interrupt": (lambda: Silent(spec=LINK), "header_of_unknown_kind_is_told"),
-    "stream": (lambda: Restless(spec=LINK), "flows_and_phases_run_at_once/stall=0.3"),
+FAULTS: dict[type[Fault], str] = {
+    NeverPreempts: "urgent_packet_overtakes_at_every_flit_position",
+    AlwaysRoom: "receiver_that_grants_nothing_holds_up_only_its_flows",
+    NeverStomps: "packet_that_breaks_half_way_is_stomped_and_sent_again",
+    NoCrc: "flow_goes_on_after_one_fault/direction=to_switch/kind=bit_of_data",
+    AnyEntry: "entry_that_joins_two_flows_is_refused",
+    NoInterrupt: "header_of_unknown_kind_is_told",
+    OfferChanges: "flows_and_phases_run_at_once/stall=0.3",
 }
 
 
-@pytest.mark.parametrize(("unit", "test"), BROKEN.values(), ids=BROKEN.keys())
-def test_broken_switch_is_noticed(unit: Callable[[], Unit], test: str, tmp_path: Path) -> None:
-    broken = unit()
-    emitter = VerilogEmitter({broken.unit_name: broken})
-    run = cosimulate_switch(LINK, tmp_path, emitter=emitter, tests=[test])
-    assert run.failures != ()
+def test_flows_and_phases_run_at_once(tmp_path: Path) -> None:
+    run = cosimulate_switch(small(2), tmp_path, tests=["flows_and_phases_run_at_once"], packets=3)
+    assert [(test.name, test.message) for test in run.failures] == []
+    assert len(run.tests) > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("fault", "test"), FAULTS.items())
+def test_fault_is_noticed(fault: type[Fault], test: str, tmp_path: Path) -> None:
+    run = cosimulate_switch(LINK, tmp_path, faults=FAULTS, fault=fault, tests=[test])
+    assert [outcome.name for outcome in run.failures] == [test]

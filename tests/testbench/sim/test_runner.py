@@ -6,7 +6,7 @@ import pytest
 
 from fred_hw.spec import SwitchSpec
 from testbench.cosimulation.interconnect import cosimulate
-from testbench.sim.runner import SimulatorError
+from testbench.sim.tools import SimulatorError
 
 SPEC = SwitchSpec(ports=2, lanes=1, format="int8")
 

@@ -1,26 +1,24 @@
 """Endpoints back to back under load and under faults; and harnesses that must notice."""
 
-# Amaranth has no types.
-# pyright: reportReturnType=false, reportArgumentType=false, reportAttributeAccessIssue=false
+# Fields of a specification go by name as keyword arguments.
+# pyright: reportArgumentType=false
 
+from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
-from amaranth.hdl import Const, Module, Signal, Value
 
-from fred_hw.endpoint.flow_receiver import FlowReceiver
-from fred_hw.link.circuit_credits import CircuitCredits
-from fred_hw.link.flit_check import FlitCheck
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit
 from gen.emitter import VerilogEmitter
+from testbench.faults.endpoint import AnyFlit, AnyPacket
+from testbench.faults.fault import Fault, FaultyEmitter
+from testbench.faults.link import NoCrc, NoCredit
 from testbench.sim.runner import run_bench
 from testbench.sim.tools import icarus_bin
 from testbench.volume.link import COUNT, EndpointPair, build_link, run_link
 
-pytestmark = pytest.mark.sim
+pytestmark = [pytest.mark.sim, pytest.mark.slow]
 
 
 def sized(**protocol: int) -> SwitchSpec:
@@ -81,7 +79,14 @@ def test_a_million_flits_and_thousands_of_faults_of_every_kind() -> None:
 def test_full_packets_of_one_flow_fill_the_link(flow: int) -> None:
     result = run_link(build_link(SMALL), flits=200_000, fixed=True, flows=(flow,))
     assert result["right"], result
-    assert result["from_0"] == {"data": 200_000, "ack": 0, "nack": 0, "credit": 0, "sync": 0}
+    assert result["from_0"] == {
+        "data": 200_000,
+        "ack": 0,
+        "nack": 0,
+        "credit": 0,
+        "sync": 0,
+        "ask": 0,
+    }
     assert result["flits"] / result["span_cycles"] > 0.999
     # One ack in 16 packets of 8 flits.
     assert result["from_1"]["ack"] / result["flits"] == pytest.approx(1 / 128, rel=0.01)
@@ -110,56 +115,31 @@ def test_a_link_that_loses_a_fifth_of_all_flits_still_delivers() -> None:
     assert result["from_0"]["sync"] + result["from_1"]["sync"] > 0
 
 
-class NoCrc(FlitCheck):
-    """Says that every flit is right."""
-
-    def build(self, platform: object) -> Module:
-        m = super().build(platform)
-        came = Signal()
-        m.d.sync += came.eq(self.i.valid)
-        m.d.comb += [self.good.eq(came), self.bad.eq(0)]
-        return m
+FAULTS = (NoCrc, AnyFlit, AnyPacket, NoCredit)
 
 
-class AnyFlit(FlowReceiver):
-    """Takes any flit of the packet that it expects."""
-
-    def _is_next(self, due: Value, here: Value, index: Value) -> Value:
-        return due
-
-
-class AnyPacket(FlowReceiver):
-    """Takes any packet at all."""
-
-    def _is_due(self, behind: Value) -> Value:
-        return Const(1, 1)
+@cache
+def faulty_link() -> tuple[Path, FaultyEmitter]:
+    emitter = FaultyEmitter(FAULTS)
+    return build_link(SMALL, emitter), emitter
 
 
-class NoCredit(CircuitCredits):
-    """Says that there is room whether there is or not."""
-
-    def build(self, platform: object) -> Module:
-        m = super().build(platform)
-        m.d.comb += self.room.eq(1)
-        return m
-
-
-def broken(unit: Unit) -> Any:
-    return build_link(SMALL, replacements={unit.unit_name: unit})
-
-
-@pytest.mark.parametrize("kind", [NoCrc, AnyFlit, AnyPacket])
-def test_broken_receiver_is_noticed(kind: type[Any]) -> None:
-    program = broken(kind(spec=SMALL))
-    faulty = run_link(program, flits=60_000, faults_per_million=5_000, idle_limit=20_000)
-    assert not faulty["right"]
-    assert faulty["wrong"] > 0
-    plain = run_link(program, flits=60_000)
+@pytest.mark.parametrize("fault", [NoCrc, AnyFlit, AnyPacket])
+def test_fault_of_a_receiver_is_noticed(fault: type[Fault]) -> None:
+    program, emitter = faulty_link()
+    plusargs = emitter.plusargs(fault)
+    found = run_link(
+        program, flits=60_000, faults_per_million=5_000, idle_limit=20_000, plusargs=plusargs
+    )
+    assert not found["right"]
+    assert found["wrong"] > 0
+    plain = run_link(program, flits=60_000, plusargs=plusargs)
     assert plain["right"], plain
 
 
 def test_ignored_credits_are_noticed() -> None:
-    found = run_link(broken(NoCredit(spec=SMALL)), flits=60_000, stall_percent=50)
+    program, emitter = faulty_link()
+    found = run_link(program, flits=60_000, stall_percent=50, plusargs=emitter.plusargs(NoCredit))
     assert not found["right"]
     assert any("credit" in message for message in found["messages"])
 

@@ -1,8 +1,7 @@
-"""The whole switch under load and faults; a plain switch in C++, and broken ones."""
+"""The whole switch under load and faults, and broken ones."""
 
-# Amaranth has no types.
-# pyright: reportReturnType=false, reportArgumentType=false
-# pyright: reportAttributeAccessIssue=false, reportOperatorIssue=false
+# A frozen model of pydantic is hashable; the type checker does not see it.
+# pyright: reportArgumentType=false
 
 import random
 from bisect import bisect_right
@@ -13,29 +12,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from amaranth.hdl import Const, Module, Mux, Signal, Value
 
 from fred_hw.compiler.flows import Flow
 from fred_hw.datapath.interconnect import latency_cycles
-from fred_hw.link.circuit_credits import CircuitCredits
-from fred_hw.link.flit_check import FlitCheck
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
-from fred_hw.switch.acknowledger import Acknowledger
-from fred_hw.switch.ports.circuit_queue import CircuitQueue
-from fred_hw.switch.ports.output_port import OutputPort
 from fred_hw.switch.switch import added_cycles
+from testbench.faults.fault import Fault, FaultyEmitter
+from testbench.faults.link import NoCrc, NoCredit, StompKeepsCrc, WrongBit
+from testbench.faults.switch import AnyNumber, EagerAck, NoAnswer
 from testbench.stimulus.phases import Phase, make_turn, phase_table
 from testbench.stimulus.traffic import routed
 from testbench.volume.switch import (
     FAULT_KINDS,
-    HUB_FAULTS,
     Burst,
-    Fault,
+    LinkFault,
     Stop,
     Traffic,
     Unicast,
-    build_hub,
     build_switch,
     configure,
     random_traffic,
@@ -43,184 +37,7 @@ from testbench.volume.switch import (
     run_switch,
 )
 
-pytestmark = pytest.mark.sim
-
-# The hub adds whole flits.
-SPEC = SwitchSpec(
-    ports=4, lanes=1, format="int32", overflow="wrap", protocol=ProtocolSpec(phases=8)
-)
-TABLE = phase_table(random.Random(1), SPEC, 8)
-
-
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("faults", [0, 300, 10_000])
-def test_hub_passes(seed: int, faults: int) -> None:
-    result = run_switch(
-        build_hub(SPEC),
-        SPEC,
-        random_traffic(SPEC, TABLE, flits=200_000, seed=seed),
-        seed=seed,
-        delay=1 + 19 * seed,
-        faults_per_million=faults,
-        stall_percent=25 * seed,
-        start_spread=1000 * seed,
-        gap_cycles=200 * seed,
-    )
-    assert result["right"], (result["messages"], result["state"])
-    assert result["packets"] == result["wanted_packets"]
-    assert result["flits"] >= 200_000
-    assert result["preemptions"] > 100
-    assert result["late_flits"] == 0
-    for direction in ("faults_to_switch", "faults_from_switch"):
-        assert all((count > 0) == (faults > 0) for count in result[direction].values())
-
-
-def test_faults_of_every_kind_are_counted() -> None:
-    result = run_switch(
-        build_hub(SPEC),
-        SPEC,
-        random_traffic(SPEC, TABLE, flits=200_000),
-        faults_per_million=10_000,
-    )
-    assert result["right"]
-    for direction in ("to_switch", "from_switch"):
-        counts, flits = result[f"faults_{direction}"], sum(result[direction].values())
-        assert sum(counts[kind] for kind in FAULT_KINDS[:-1]) == pytest.approx(flits / 100, rel=0.1)
-        assert counts["lost_acks"] == pytest.approx(result[direction]["ack"] / 10, rel=0.2)
-
-
-def test_another_width_and_packet_size() -> None:
-    protocol = ProtocolSpec(
-        phases=5,
-        packet_flits=3,
-        round_trip_cycles=20,
-        buffer_packets=9,
-        ack_interval=1,
-        window_packets=16,
-        timeout_cycles=300,
-        idle_cycles=7,
-        patience_cycles=30,
-    )
-    spec = SwitchSpec(ports=5, lanes=1, format="int8", overflow="wrap", protocol=protocol)
-    table = phase_table(random.Random(2), spec, 5)
-    result = run_switch(
-        build_hub(spec),
-        spec,
-        random_traffic(spec, table, flits=100_000),
-        delay=6,
-        faults_per_million=3000,
-        stall_percent=20,
-    )
-    assert result["right"], (result["messages"], result["state"])
-
-
-@pytest.mark.parametrize("fault", HUB_FAULTS[1:])
-def test_broken_switch_is_noticed(fault: str) -> None:
-    result = run_switch(
-        build_hub(SPEC, fault),
-        SPEC,
-        random_traffic(SPEC, TABLE, flits=100_000),
-        faults_per_million=5000,
-        stall_percent=30,
-        idle_limit=50_000,
-    )
-    assert not result["right"]
-
-
-def one_way(packets: int) -> Traffic:
-    return Traffic((), {}, (Unicast(0, 1, 0, packets),), full=True)
-
-
-def test_full_packets_fill_the_links() -> None:
-    result = run_switch(build_hub(SPEC), SPEC, one_way(4000))
-    assert result["right"]
-    assert result["flits"] == 4000 * SPEC.protocol.packet_flits
-    # Nothing else goes on these directions of the links.
-    assert result["in"][0]["rate"] == result["out"][1]["rate"] == 1.0
-    acks = result["to_switch"]["ack"]
-    assert acks == 4000 // SPEC.protocol.ack_interval
-
-
-def test_lone_packet_shows_the_latency() -> None:
-    # The hub takes a flit, gives it at once if its packet is whole, and shows it a cycle later.
-    flits = SPEC.protocol.packet_flits
-    assert run_switch(build_hub(SPEC), SPEC, one_way(1))["latency_cycles"] == flits
-
-
-@pytest.mark.parametrize("kind", FAULT_KINDS[:-1])
-def test_recovery_from_a_single_fault(kind: str) -> None:
-    hub, traffic = build_hub(SPEC), one_way(400)
-
-    def run(fault: Fault | None) -> dict[str, Any]:
-        return run_switch(hub, SPEC, traffic, interval_cycles=16, trace=True, fault=fault)
-
-    clean, faulty = run(None), run(Fault(port=1, at=803, kind=kind))
-    assert clean["right"]
-    assert faulty["right"]
-    assert recovery_cycles(clean, clean) == 0
-    assert sum(faulty["faults_from_switch"].values()) == 1
-    recovery = recovery_cycles(clean, faulty)
-    if kind == "doubled":
-        assert recovery == 0
-    else:
-        # The nack's way, the packet's, and time to catch up, as half of the cycles are spare.
-        assert 4 * 20 < recovery < 400
-
-
-def test_packets_wait_for_their_interval() -> None:
-    result = run_switch(build_hub(SPEC), SPEC, one_way(100), interval_cycles=32)
-    assert result["right"]
-    assert result["out"][1]["rate"] == pytest.approx(8 / 32, rel=0.02)
-
-
-def test_stuck_switch_ends_with_its_state() -> None:
-    result = run_switch(
-        build_hub(SPEC, "no_answer"),
-        SPEC,
-        random_traffic(SPEC, TABLE, flits=100_000),
-        faults_per_million=20_000,
-        idle_limit=20_000,
-    )
-    assert not result["right"]
-    assert result["packets"] < result["wanted_packets"]
-    assert "port 0 circuit 0: burst" in result["state"]
-
-
-def test_same_seed_gives_the_same_run() -> None:
-    traffic = random_traffic(SPEC, TABLE, flits=20_000)
-
-    def run(seed: int) -> dict[str, Any]:
-        return run_switch(
-            build_hub(SPEC), SPEC, traffic, seed=seed, faults_per_million=5000, stall_percent=20
-        )
-
-    assert run(4) == run(4)
-    assert run(4) != run(5)
-
-
-def test_unicasts_of_two_ports_stay_on_a_circuit() -> None:
-    bursts = (Burst(0, 1), Unicast(0, 1, 2, 1), Unicast(1, 0, 0, 1), Unicast(0, 1, 1, 1))
-    with pytest.raises(
-        ValueError, match=r"^circuit of unicasts from 0 to 1 must be 2 as before, not 1$"
-    ):
-        Traffic((), {}, bursts)
-
-
-def test_wide_flits_are_refused() -> None:
-    wide = SwitchSpec(ports=2, lanes=5)
-    with pytest.raises(
-        ValueError, match=r"^data_width must be 64 or less for the harness, not 80$"
-    ):
-        build_hub(wide)
-
-
-def test_links_without_the_link_layer_have_no_hub() -> None:
-    bare = SwitchSpec(ports=2, lanes=1, protocol=ProtocolSpec(link=False))
-    with pytest.raises(ValueError, match=r"^link must be True for the hub, not False$"):
-        build_hub(bare)
-
-
-# ---- The hardware: three builds, and those of broken units ----
+pytestmark = [pytest.mark.sim, pytest.mark.slow]
 
 LINK = SwitchSpec(
     ports=4, lanes=2, format="int16", overflow="wrap", protocol=ProtocolSpec(phases=6)
@@ -271,6 +88,89 @@ def run_random(spec: SwitchSpec, seed: int, flits: int, **options: Any) -> dict[
     # With faults, copies may still be on their way when all is acknowledged.
     assert result["late_flits"] == 0 or "faults_per_million" in options
     return result
+
+
+def one_way(packets: int) -> Traffic:
+    return Traffic((), {}, (Unicast(0, 1, 0, packets),), full=True)
+
+
+def test_faults_of_every_kind_are_counted() -> None:
+    result = run_random(LINK, 1, flits=100_000, faults_per_million=10_000)
+    for direction in ("to_switch", "from_switch"):
+        counts, flits = result[f"faults_{direction}"], sum(result[direction].values())
+        assert sum(counts[kind] for kind in FAULT_KINDS[:-1]) == pytest.approx(flits / 100, rel=0.1)
+        assert counts["lost_acks"] == pytest.approx(result[direction]["ack"] / 10, rel=0.3)
+
+
+def test_full_packets_fill_the_links() -> None:
+    result = run_switch(program(LINK), LINK, one_way(4000))
+    assert result["right"]
+    assert result["flits"] == 4000 * LINK.protocol.packet_flits
+    # Credits ride in data flits, and acks go the other way.
+    assert result["in"][0]["rate"] == 1.0
+    assert result["to_switch"]["ack"] == 4000 // LINK.protocol.ack_interval
+
+
+@pytest.mark.parametrize("kind", FAULT_KINDS[:-1])
+def test_recovery_from_a_single_fault(kind: str) -> None:
+    def run(fault: LinkFault | None) -> dict[str, Any]:
+        return run_switch(
+            program(LINK), LINK, one_way(400), interval_cycles=16, trace=True, fault=fault
+        )
+
+    clean, faulty = run(None), run(LinkFault(port=1, at=803, kind=kind))
+    assert clean["right"]
+    assert faulty["right"]
+    assert recovery_cycles(clean, clean) == 0
+    assert sum(faulty["faults_from_switch"].values()) == 1
+    recovery = recovery_cycles(clean, faulty)
+    if kind == "doubled":
+        assert recovery == 0
+    else:
+        # The nack's way, the packet's, and time to catch up, as half of the cycles are spare.
+        assert 4 * 20 < recovery < 400
+
+
+def test_packets_wait_for_their_interval() -> None:
+    result = run_switch(program(LINK), LINK, one_way(100), interval_cycles=32)
+    assert result["right"]
+    assert result["out"][1]["rate"] == pytest.approx(8 / 32, rel=0.02)
+
+
+def test_stuck_switch_ends_with_its_state() -> None:
+    # A port that makes no room any more.
+    result = run_switch(
+        program(LINK), LINK, one_way(400), stop=Stop(port=1, at=500, cycles=10**9), idle_limit=5_000
+    )
+    assert not result["right"]
+    assert result["packets"] < result["wanted_packets"] == 400
+    assert "port 0 circuit 0: burst" in result["state"]
+
+
+def test_same_seed_gives_the_same_run() -> None:
+    def run(seed: int) -> dict[str, Any]:
+        return run_switch(
+            program(LINK), LINK, one_way(1000), seed=seed, faults_per_million=5000, stall_percent=20
+        )
+
+    assert run(4) == run(4)
+    assert run(4) != run(5)
+
+
+def test_unicasts_of_two_ports_stay_on_a_circuit() -> None:
+    bursts = (Burst(0, 1), Unicast(0, 1, 2, 1), Unicast(1, 0, 0, 1), Unicast(0, 1, 1, 1))
+    with pytest.raises(
+        ValueError, match=r"^circuit of unicasts from 0 to 1 must be 2 as before, not 1$"
+    ):
+        Traffic((), {}, bursts)
+
+
+def test_wide_flits_are_refused() -> None:
+    wide = SwitchSpec(ports=2, lanes=5)
+    with pytest.raises(
+        ValueError, match=r"^data_width must be 64 or less for the harness, not 80$"
+    ):
+        build_switch(wide)
 
 
 def run_flows(
@@ -343,7 +243,6 @@ def test_hardware_passes_faults_of_every_kind(spec: SwitchSpec, faults: int) -> 
         assert min(result[direction].values()) > 0
 
 
-@pytest.mark.slow
 @each_of(FAULTY)
 @pytest.mark.parametrize("seed", range(40))
 def test_hardware_passes_a_storm(spec: SwitchSpec, seed: int) -> None:
@@ -466,81 +365,45 @@ PAIR = SwitchSpec(
 )
 
 
-class AnyNumber(CircuitQueue):
-    """Takes a packet of any number as due."""
-
-    def build(self, platform: object) -> Module:
-        self.due = self.descriptor.sequence
-        return super().build(platform)
-
-
-class NoCrc(FlitCheck):
-    """Takes every flit as right."""
-
-    def build(self, platform: object) -> Module:
-        m = super().build(platform)
-        came = Signal()
-        m.d.sync += came.eq(self.i.valid)
-        m.d.comb += [self.good.eq(came), self.bad.eq(0)]
-        return m
-
-
-class EagerAck(Acknowledger):
-    """Hands on an ack as soon as one output has sent it."""
-
-    def _measure(self, m: Module, case: Any, mine: Value, flow: Any, acked: Any) -> Any:
-        behind = super()._measure(m, case, mine, flow, acked)
-        left = (flow.due - case.number)[: len(flow.due)]
-        window = self.spec.protocol.window_packets
-        m.d.sync += behind.after.eq(Mux(left <= window, left, 0))
-        return behind
-
-
-class NoCredit(CircuitCredits):
-    """Starts packets without room for them in the next receiver."""
-
-    def build(self, platform: object) -> Module:
-        m = super().build(platform)
-        m.d.comb += self.room.eq(1)
-        return m
-
-
-class KeepsCrc(OutputPort):
-    """Gives the end of a broken packet a right CRC."""
-
-    def build(self, platform: object) -> Module:
-        self.bad = Const(0, 1)
-        return super().build(platform)
-
-
-BROKEN = {
+FAULTS: dict[type[Fault], str] = {
     AnyNumber: "want",
     NoCrc: "want",
     EagerAck: "but a destination waits for",
     NoCredit: "but the limit is",
-    KeepsCrc: "tlast 1 at flit",
+    StompKeepsCrc: "tlast 1 at flit",
+    WrongBit: "want",
 }
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        pytest.param(kind, marks=[] if kind is AnyNumber else pytest.mark.slow, id=kind.__name__)
-        for kind in BROKEN
-    ],
-)
-def test_broken_unit_is_noticed(kind: type[Any]) -> None:
-    latency = {"latency": latency_cycles(PAIR)} if kind is KeepsCrc else {}
-    unit = kind(spec=PAIR, **latency)
+@cache
+def faulty_pair() -> tuple[Path, FaultyEmitter]:
+    emitter = FaultyEmitter([*FAULTS, NoAnswer])
+    return build_switch(PAIR, emitter), emitter
+
+
+def run_fault(fault: type[Fault]) -> dict[str, Any]:
     table = phase_table(random.Random(1), PAIR, 4)
-    result = run_switch(
-        build_switch(PAIR, replacements={unit.unit_name: unit}),
+    pair, emitter = faulty_pair()
+    return run_switch(
+        pair,
         PAIR,
         random_traffic(PAIR, table, flits=100_000),
         configure(PAIR, table),
         faults_per_million=5000,
         stall_percent=30,
         idle_limit=50_000,
+        plusargs=emitter.plusargs(fault),
     )
+
+
+@pytest.mark.parametrize(("fault", "message"), FAULTS.items())
+def test_fault_is_noticed(fault: type[Fault], message: str) -> None:
+    result = run_fault(fault)
     assert not result["right"]
-    assert any(BROKEN[kind] in message for message in result["messages"]), result["messages"]
+    assert any(message in said for said in result["messages"]), result["messages"]
+
+
+def test_silence_about_packets_that_come_again_is_noticed() -> None:
+    result = run_fault(NoAnswer)
+    assert not result["right"]
+    assert result["packets"] < result["wanted_packets"]

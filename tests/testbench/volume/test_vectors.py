@@ -1,22 +1,19 @@
 """Arithmetic units against the golden arithmetic, millions of pairs through Verilated RTL."""
 
-# Amaranth has no types.
-# pyright: reportAttributeAccessIssue=false, reportReturnType=false, reportArgumentType=false
-
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
-from amaranth.hdl import Cat, Const, Module, Value
 from numpy.typing import NDArray
 
-from fred_hw.arith.float_add import Aligned, FloatAdd, Ordered
 from fred_hw.arith.lane_unit import LaneUnit
 from fred_hw.arith.reduction import reduction_unit
 from fred_hw.formats.number_format import FORMATS, FloatFormat, NumberFormat
 from fred_hw.operations.operation import storage
+from testbench.faults.arith import StickyDropped
+from testbench.faults.fault import FaultyEmitter
 from testbench.models.arithmetic import combine
 from testbench.volume.vectors import build_bank, float_pairs, run_bank, special_values
 
@@ -35,9 +32,12 @@ CASES: list[tuple[NumberFormat, str, str, int]] = [
 ]
 
 
+EMITTER = FaultyEmitter([StickyDropped])
+
+
 @cache
 def bank() -> Path:
-    return build_bank([as_lane(*case) for case in CASES])
+    return build_bank([as_lane(*case) for case in CASES], EMITTER)
 
 
 def as_lane(form: NumberFormat, operation: str, overflow: str, registers: int) -> LaneUnit:
@@ -52,9 +52,10 @@ def mismatches(
     case: tuple[NumberFormat, str, str, int],
     a: NDArray[np.uint32],
     b: NDArray[np.uint32],
+    plusargs: Sequence[str] = (),
 ) -> list[str]:
     form, operation, overflow, registers = case
-    got = run_bank(program, select, registers, a, b)
+    got = run_bank(program, select, registers, a, b, plusargs)
     kind = storage(form)
     want = combine(a.astype(kind), b.astype(kind), form, operation, overflow).astype(np.uint32)
     assert len(got) == len(want) == len(a)
@@ -108,26 +109,10 @@ def test_integer_units_are_exact(case: tuple[NumberFormat, str, str, int]) -> No
     assert mismatches(bank(), CASES.index(case), case, a, b) == []
 
 
-class StickyDropped(FloatAdd):
-    """What is shifted out in the alignment is forgotten."""
-
-    def _align(self, m: Module, ordered: Ordered) -> Aligned:
-        aligned = super()._align(m, ordered)
-        addend = Value.cast(aligned.addend)
-        return Aligned(
-            aligned.exponent,
-            aligned.significand,
-            Cat(Const(0, 1), addend[1:]),
-            aligned.subtract,
-            aligned.verdict,
-        )
-
-
 @pytest.mark.slow
-def test_a_broken_adder_is_found() -> None:
-    forms: Sequence[FloatFormat] = FLOATS
-    units = [StickyDropped(number_format=form, registers=2) for form in forms]
-    program = build_bank(units)
-    for select, form in enumerate(forms):
-        a, b = float_pairs(form, 30_000, np.random.default_rng(SEED))
-        assert mismatches(program, select, (form, "sum", "saturate", 2), a, b)
+@pytest.mark.parametrize("form", FLOATS, ids=lambda form: form.name)
+def test_fault_of_an_adder_is_found(form: FloatFormat) -> None:
+    a, b = float_pairs(form, 30_000, np.random.default_rng(SEED))
+    case = (form, "sum", "saturate", 2)
+    plusargs = EMITTER.plusargs(StickyDropped)
+    assert mismatches(bank(), CASES.index(case), case, a, b, plusargs)

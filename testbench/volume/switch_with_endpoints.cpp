@@ -1,7 +1,11 @@
 // Endpoints around a switch, over links that lose and change flits: payload in, payload out.
 //
-// usage: V<top> SCENARIO NAME=VALUE ...; see run_star in testbench/volume/star.py, which writes the file
-// of numbers and puts the sizes, and flit.cpp, before this.
+// See run_switch_with_endpoints in testbench/volume/switch_with_endpoints.py, which writes the
+// scenario.
+
+#include <deque>
+
+#include "flit.hpp"
 
 namespace {
 
@@ -11,17 +15,6 @@ struct Options {
     uint64_t seed = 1, delay = 20, idle_limit = 200000;
     double faults_per_million = 0;
     unsigned stall_percent = 0;
-
-    bool set(const std::string& name, const char* value) {
-        const uint64_t number = std::strtoull(value, nullptr, 10);
-        if (name == "seed") seed = number;
-        else if (name == "delay") delay = number;
-        else if (name == "idle_limit") idle_limit = number;
-        else if (name == "faults_per_million") faults_per_million = std::atof(value);
-        else if (name == "stall_percent") stall_percent = number;
-        else return false;
-        return true;
-    }
 };
 
 struct PayloadPins {
@@ -40,26 +33,6 @@ struct LinkPins {
     Data* s_data;
     QData* s_header;
     IData* s_crc;
-};
-
-[[noreturn]] void refuse(const char* text) {
-    std::fprintf(stderr, "%s\n", text);
-    std::exit(2);
-}
-
-class Reader {
-    std::FILE* file_;
-
-public:
-    explicit Reader(const char* path) : file_(std::fopen(path, "r")) {
-        if (!file_) refuse("cannot read the scenario");
-    }
-    ~Reader() { std::fclose(file_); }
-    uint64_t operator()() {
-        uint64_t value;
-        if (std::fscanf(file_, "%" SCNu64, &value) != 1) refuse("the scenario ends too early");
-        return value;
-    }
 };
 
 // Packets of a flow, one after the other, then from the first again.
@@ -131,7 +104,7 @@ struct Side {
     }
 };
 
-class Bench {
+class SystemBench {
     const Options& options_;
     VerilatedContext context_;
     Top top_{&context_};
@@ -263,13 +236,15 @@ class Bench {
     }
 
 public:
-    explicit Bench(const Options& options) : options_(options), rng_(options.seed) {
+    SystemBench(const Program& program, const Options& options)
+        : options_(options), rng_(options.seed) {
+        context_.commandArgs(program.count, program.arguments);
         for (unsigned k = 0; k < LINKS; ++k)
             channels_.emplace_back(options.delay, options.faults_per_million * 1e-6,
                                    options.seed * 100 + k);
     }
 
-    int run(Reader& next) {
+    bool run(Reader& next) {
         top_.clk = 0;
         top_.rst = 1;
         for (int k = 0; k < 4; ++k) clock();
@@ -286,32 +261,31 @@ public:
         for (int k = 0; k < 1000; ++k) cycle();
         for (const Side& side : wanted_) matched += side.flits;
         const bool right = finished && matched == wanted && !wrong_ && !errors_ && wanted;
-        std::printf("{\"right\": %s, \"flits\": %" PRIu64 ", \"matched\": %" PRIu64
-                    ", \"wrong\": %" PRIu64 ", \"errors\": %" PRIu64 ", \"cycles\": %" PRIu64
-                    ", \"span_cycles\": %" PRIu64 ", \"gone_back\": %" PRIu64 ", \"faults\": {",
-                    right ? "true" : "false", wanted, matched, wrong_, errors_, now_,
-                    last_ - first_ + 1, gone_back_);
-        for (unsigned kind = 0; kind < FAULTS; ++kind) {
-            uint64_t count = 0;
-            for (const Channel& channel : channels_) count += channel.counts[kind];
-            std::printf("%s\"%s\": %" PRIu64, kind ? ", " : "", FAULT_NAMES[kind], count);
-        }
-        std::printf("}}\n");
-        return right ? 0 : 1;
+        Json json;
+        json.add("right", right);
+        json.add("flits", wanted);
+        json.add("matched", matched);
+        json.add("wrong", wrong_);
+        json.add("errors", errors_);
+        json.add("cycles", now_);
+        json.add("span_cycles", last_ - first_ + 1);
+        json.add("gone_back", gone_back_);
+        add_faults(json, "faults", channels_);
+        json.print();
+        return right;
     }
 };
 
 }  // namespace
 
-int main(int argc, char** argv) {
+bool run(Program& program) {
     Options options;
-    if (argc < 2) return 2;
-    for (int k = 2; k < argc; ++k) {
-        const std::string text = argv[k];
-        const size_t middle = text.find('=');
-        if (middle == std::string::npos) return 2;
-        if (!options.set(text.substr(0, middle), argv[k] + middle + 1)) return 2;
-    }
-    Reader next{argv[1]};
-    return Bench{options}.run(next);
+    program.read("seed", options.seed);
+    program.read("delay", options.delay);
+    program.read("idle_limit", options.idle_limit);
+    program.read("faults_per_million", options.faults_per_million);
+    program.read("stall_percent", options.stall_percent);
+    program.finish();
+    Reader next{program.scenario};
+    return SystemBench{program, options}.run(next);
 }

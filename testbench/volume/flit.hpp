@@ -1,22 +1,15 @@
 // Flits as docs/protocol.md has them, their CRC, random numbers, and the channel that damages them.
-//
-// Part of the harness of testbench/volume/switch.py, which puts the sizes of the switch before it.
+
+#pragma once
 
 #include <algorithm>
 #include <array>
-#include <cinttypes>
 #include <cmath>
-#include <cstdarg>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <deque>
-#include <memory>
-#include <string>
 #include <vector>
 
-namespace {
+#include "model.hpp"
+#include "program.hpp"
 
 enum Kind : unsigned { DATA, ACK, NACK, CREDIT, SYNC, ASK };
 constexpr unsigned CIRCUITS = 3, CONTROL = 3, HEADER_BITS = 48;
@@ -100,7 +93,7 @@ public:
     }
 };
 
-const Crc crc_of;
+inline const Crc crc_of;
 
 class Random {
     uint64_t state_;
@@ -122,7 +115,7 @@ public:
 };
 
 enum Fault : unsigned { FLIPPED, BURST, LOST, DOUBLED, RUN, LOST_ACK, FAULTS };
-constexpr const char* FAULT_NAMES[FAULTS] = {"flipped", "bursts", "lost",
+inline constexpr const char* FAULT_NAMES[FAULTS] = {"flipped", "bursts", "lost",
                                              "doubled", "runs",   "lost_acks"};
 
 // A fault to set at a given place: the flit that is `at`-th on its channel, from 0.
@@ -249,4 +242,24 @@ public:
     bool empty() const { return used_ == 0; }
 };
 
-}  // namespace
+// Counts of faults by kind, those of all channels together.
+template <class Channels>
+void add_faults(Json& json, const char* name, const Channels& channels) {
+    json.open(name, '{');
+    for (unsigned kind = 0; kind < FAULTS; ++kind) {
+        uint64_t sum = 0;
+        for (const Channel& channel : channels) sum += channel.counts[kind];
+        json.add(FAULT_NAMES[kind], sum);
+    }
+    json.close('}');
+}
+
+inline constexpr const char* KIND_NAMES[] = {"data", "ack", "nack", "credit", "sync", "ask"};
+
+// Counts of flits by kind.
+template <class Counts>
+void add_kinds(Json& json, const char* name, const Counts& counts) {
+    json.open(name, '{');
+    for (size_t kind = 0; kind < counts.size(); ++kind) json.add(KIND_NAMES[kind], counts[kind]);
+    json.close('}');
+}

@@ -1,8 +1,15 @@
-// An NPU's end of a link, as docs/protocol.md has it: sources and destinations of all flows.
+// The endpoint as docs/protocol.md has it, written from the page alone: all flows of a port.
 //
-// Part of the harness of testbench/volume/switch.py; behind flit.cpp.
+// It stands beside testbench/models/endpoint.py, which does one flow after the other at a thousandth
+// of the speed and is what benches in Python can stop, question and lead astray.
+#pragma once
 
-namespace {
+#include <cstdarg>
+#include <cstdio>
+#include <deque>
+#include <string>
+
+#include "flit.hpp"
 
 struct Options {
     uint64_t seed = 1, delay = 20, idle_limit = 500000;
@@ -88,7 +95,7 @@ struct Report {
     }
 };
 
-class Npu {
+class ReferenceEndpoint {
     struct Circuit {
         std::vector<Burst> program;
         size_t at = 0;
@@ -405,7 +412,7 @@ public:
     std::vector<Sending> outgoing;    // by phase, then by destination of the default index
     std::vector<Receiving> incoming;  // by phase, then by source of the default index
 
-    Npu(unsigned port, const Options& options, Report& report)
+    ReferenceEndpoint(unsigned port, const Options& options, Report& report)
         : port_(port), options_(options), report_(report), rng_(options.seed * 1000 + port),
           outgoing(PHASES + PORTS), incoming(PHASES + PORTS) {
         for (Circuit& c : circuits_) c.start_at = rng_.below(options.spread);
@@ -510,5 +517,3 @@ public:
                              f.index, f.total, f.told, f.refused ? ", refused" : "");
     }
 };
-
-}  // namespace

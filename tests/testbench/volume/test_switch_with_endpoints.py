@@ -1,20 +1,21 @@
 """A switch with endpoints at its ports: collectives through both, with and without faults."""
 
-# Amaranth has no types.
-# pyright: reportReturnType=false
-
 import random
+from functools import cache
 from pathlib import Path
 
 import pytest
-from amaranth.hdl import Const, Value
 
-from fred_hw.endpoint.flow_receiver import FlowReceiver
 from fred_hw.spec import SwitchSpec
+from testbench.faults.endpoint import NoReply
+from testbench.faults.fault import FaultyEmitter
 from testbench.stimulus.phases import Phase, phase_table
-from testbench.volume.star import build_star, run_star
+from testbench.volume.switch_with_endpoints import (
+    build_switch_with_endpoints,
+    run_switch_with_endpoints,
+)
 
-pytestmark = pytest.mark.sim
+pytestmark = [pytest.mark.sim, pytest.mark.slow]
 
 FOUR = SwitchSpec(ports=4, lanes=2)
 TWO = SwitchSpec(ports=2, lanes=1, format="int32")
@@ -29,15 +30,17 @@ def tables(spec: SwitchSpec, seed: int) -> list[list[Phase]]:
 
 @pytest.fixture(scope="module")
 def four() -> Path:
-    return build_star(FOUR)
+    return build_switch_with_endpoints(FOUR)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_collectives_come_out_as_the_golden_model_says(four: Path, seed: int) -> None:
     for table in tables(FOUR, seed):
-        result = run_star(four, FOUR, table, packets=400, seed=seed, stall_percent=10 * seed)
+        result = run_switch_with_endpoints(
+            four, FOUR, table, packets=400, seed=seed, stall_percent=10 * seed
+        )
         assert result["right"], (table, result)
-        faulty = run_star(
+        faulty = run_switch_with_endpoints(
             four, FOUR, table, packets=400, seed=seed, faults_per_million=2_000, delay=7
         )
         assert faulty["right"], (table, faulty)
@@ -46,7 +49,7 @@ def test_collectives_come_out_as_the_golden_model_says(four: Path, seed: int) ->
 
 def test_unicasts_at_the_default_index_beside_collectives(four: Path) -> None:
     table = [phase for phase in tables(FOUR, 0)[0] if phase.circuit != 1]
-    result = run_star(
+    result = run_switch_with_endpoints(
         four, FOUR, table, packets=800, unicasts=1, faults_per_million=1_000, stall_percent=5
     )
     assert result["right"], result
@@ -56,7 +59,7 @@ def test_unicasts_at_the_default_index_beside_collectives(four: Path) -> None:
 def test_phases_that_take_turns_on_a_circuit(four: Path, seed: int) -> None:
     table = phase_table(random.Random(seed), FOUR, 9)
     for faults in (0, 2_000):
-        result = run_star(
+        result = run_switch_with_endpoints(
             four,
             FOUR,
             table,
@@ -71,29 +74,34 @@ def test_phases_that_take_turns_on_a_circuit(four: Path, seed: int) -> None:
 
 def test_collectives_on_all_circuits_fill_the_links(four: Path) -> None:
     table = tables(FOUR, 0)[0]
-    result = run_star(four, FOUR, table, packets=1_000, full=True)
+    result = run_switch_with_endpoints(four, FOUR, table, packets=1_000, full=True)
     assert result["right"], result
     assert result["flits"] / FOUR.ports / result["span_cycles"] > 0.95
 
 
+EMITTER = FaultyEmitter([NoReply])
+
+
+@cache
+def two() -> Path:
+    return build_switch_with_endpoints(TWO, EMITTER)
+
+
 def test_two_ports() -> None:
-    program = build_star(TWO)
     for table in tables(TWO, 1):
-        result = run_star(program, TWO, table, packets=500, faults_per_million=2_000)
+        result = run_switch_with_endpoints(two(), TWO, table, packets=500, faults_per_million=2_000)
         assert result["right"], result
 
 
-class Mute(FlowReceiver):
-    """Answers no ask."""
-
-    def _is_asked(self) -> Value:
-        return Const(0, 1)
-
-
 def test_destination_that_answers_no_ask_is_noticed() -> None:
-    program = build_star(TWO, replacements={(unit := Mute(spec=TWO)).unit_name: unit})
     table = tables(TWO, 1)[0]
-    found = run_star(
-        program, TWO, table, packets=2_000, faults_per_million=20_000, idle_limit=20_000
+    found = run_switch_with_endpoints(
+        two(),
+        TWO,
+        table,
+        packets=2_000,
+        faults_per_million=20_000,
+        idle_limit=20_000,
+        plusargs=EMITTER.plusargs(NoReply),
     )
     assert not found["right"]

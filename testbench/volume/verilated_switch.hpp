@@ -1,9 +1,9 @@
 // The Verilated switch, with the bus of its configuration memory.
-//
-// Part of the harness of testbench/volume/switch.py; behind scenario.cpp. Without hardware, hub.cpp stands
-// in for it.
+#pragma once
 
-namespace {
+#include <type_traits>
+
+#include "scenario.hpp"
 
 template <size_t Words>
 void put_user(VlWide<Words>& to, const Flit& flit) {
@@ -27,7 +27,7 @@ void get_user(const T& from, Flit& flit) {
 }
 
 // The hardware: inputs are given before `settle`, outputs hold from there to `tick`.
-class Device {
+class VerilatedSwitch {
     template <class T>
     using Pin = std::remove_reference_t<T>*;
     struct Port {
@@ -90,7 +90,8 @@ class Device {
     }
 
 public:
-    Device(const std::vector<Phase>&, uint64_t) {
+    explicit VerilatedSwitch(const Program& program) {
+        context_.commandArgs(program.count, program.arguments);
 #define BIND(k)                                                                      \
     ports_[k] = {&top_.s##k##_axis_tdata,  &top_.m##k##_axis_tdata,                  \
                  &top_.s##k##_axis_tuser,  &top_.m##k##_axis_tuser,                  \
@@ -120,8 +121,6 @@ public:
         }
     }
 
-    void dump(std::FILE*) const {}
-
     void settle() {
         top_.clk = 0;
         top_.eval();
@@ -147,5 +146,3 @@ public:
         return true;
     }
 };
-
-}  // namespace

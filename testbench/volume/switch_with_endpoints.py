@@ -3,11 +3,8 @@
 # Amaranth has no types.
 # pyright: reportAttributeAccessIssue=false, reportReturnType=false, reportArgumentType=false
 
-import json
 import random
-import subprocess
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +18,16 @@ from fred_hw.protocol import CRC_BITS, DATA_CIRCUITS, HEADER_BITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import Switch
 from fred_hw.unit import Unit, place
+from gen.emitter import VerilogEmitter
 from testbench.sim.harness import build_harness
 from testbench.stimulus.phases import Phase, make_turn
 from testbench.stimulus.traffic import random_flit
 
-from .link import harness_text
+from .link import check_width
+from .program import harness_sources, run_program
 from .switch import Operation, configure
 
-__all__ = ["Star", "build_star", "run_star"]
+__all__ = ["SwitchWithEndpoints", "build_switch_with_endpoints", "run_switch_with_endpoints"]
 
 COUNT = len(DATA_CIRCUITS)
 _LINK = ("valid", "ready", "last", "data", "header", "crc")
@@ -36,7 +35,7 @@ _PAYLOAD = ("valid", "ready", "last", "data")
 _NAMES = ("send_phase", "send_peer", "receive_phase", "receive_peer")
 
 
-class Star(Unit):
+class SwitchWithEndpoints(Unit):
     """A switch and an endpoint for each of its ports, with the links left to the bench.
 
     Parameters
@@ -69,7 +68,7 @@ class Star(Unit):
 
     def __init__(self, spec: SwitchSpec) -> None:
         self.spec = spec
-        self.unit_name = "star"
+        self.unit_name = "switch_with_endpoints"
         fields = spec.protocol.fields(spec.ports)
         widths = {"data": spec.data_width, "header": HEADER_BITS, "crc": CRC_BITS}
         members: dict[str, Member] = {
@@ -152,21 +151,15 @@ class Star(Unit):
             ]
 
 
-def build_star(
-    spec: SwitchSpec,
-    cache: Path | None = None,
-    replacements: Mapping[str, Unit] | None = None,
-) -> Path:
+def build_switch_with_endpoints(spec: SwitchSpec, emitter: VerilogEmitter | None = None) -> Path:
     """Verilate switch and endpoints with the harness and return the program.
 
     Parameters
     ----------
     spec : SwitchSpec
         The switch; flits of 32 to 64 bits.
-    cache : Path, optional
-        Folder of built programs.
-    replacements : mapping of str to Unit, optional
-        Broken units in place of those of the given names.
+    emitter : VerilogEmitter, optional
+        One that puts broken units into the design.
 
     Raises
     ------
@@ -175,7 +168,7 @@ def build_star(
     SimulatorError
         Verilator is not installed or could not build.
     """
-    star = Star(spec)
+    top = SwitchWithEndpoints(spec)
     payload = [f"&top_.{side}##n##_{name}" for side in "io" for name in _PAYLOAD]
     payload += [f"&top_.{name}##n" for name in _NAMES]
     link = [f"&top_.{side}##n##_{name}" for side in "ms" for name in _LINK]
@@ -184,19 +177,17 @@ def build_star(
         return ", ".join(f"DO({k})" for k in range(count))
 
     lines = [
-        f"constexpr unsigned PORTS = {spec.ports};",
         f"#define PAYLOAD_PINS(n) PayloadPins{{{', '.join(payload)}}}",
         f"#define LINK_PINS(n) LinkPins{{{', '.join(link)}}}",
         f"#define EACH_FLOW(DO) {each(COUNT * spec.ports)}",
         f"#define EACH_LINK(DO) {each(2 * spec.ports)}",
     ]
-    with tempfile.TemporaryDirectory() as folder:
-        harness = Path(folder) / "harness.cpp"
-        harness.write_text(harness_text(spec, star.unit_name, lines, ("flit.cpp", "star.cpp")))
-        return build_harness(star, harness, cache, replacements)
+    check_width(spec)
+    sources = harness_sources("switch_with_endpoints.cpp", top.unit_name, spec, lines)
+    return build_harness(top, sources, emitter)
 
 
-def run_star(
+def run_switch_with_endpoints(
     program: Path,
     spec: SwitchSpec,
     table: Sequence[Phase],
@@ -210,6 +201,7 @@ def run_star(
     stall_percent: int = 0,
     full: bool = False,
     idle_limit: int = 200_000,
+    plusargs: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Carry out phases on all circuits at the same time, and return what the harness counted.
 
@@ -219,7 +211,7 @@ def run_star(
     Parameters
     ----------
     program : Path
-        Of :func:`build_star`.
+        Of :func:`build_switch_with_endpoints`.
     spec : SwitchSpec
         The switch.
     table : sequence of Phase
@@ -242,6 +234,8 @@ def run_star(
         Whether all packets have the largest size.
     idle_limit : int
         Give up after so many cycles in which no payload moves.
+    plusargs : sequence of str
+        Arguments of the model: the fault that it has.
 
     Returns
     -------
@@ -251,7 +245,7 @@ def run_star(
         and ``faults`` by kind.
     """
     rng = random.Random(seed)
-    numbers = list(_scenario(rng, spec, table, unicasts, packets, rounds, full))
+    numbers = _scenario(rng, spec, table, unicasts, packets, rounds, full)
     options = {
         "seed": seed,
         "delay": delay,
@@ -259,18 +253,7 @@ def run_star(
         "stall_percent": stall_percent,
         "idle_limit": idle_limit,
     }
-    with tempfile.TemporaryDirectory() as folder:
-        scenario = Path(folder) / "scenario.txt"
-        scenario.write_text(" ".join(map(str, numbers)))
-        said = subprocess.run(
-            [str(program), str(scenario), *(f"{name}={value}" for name, value in options.items())],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    if said.returncode not in (0, 1):
-        raise RuntimeError(f"the harness ended with {said.returncode}: {said.stderr}")
-    return json.loads(said.stdout)
+    return run_program(program, options, numbers, plusargs)
 
 
 _POOL = 31  # different packets of a flow; odd, so that packets a power of two apart differ

@@ -1,4 +1,4 @@
-"""The regression reports each deliberately broken variant, and each of its tests can fail."""
+"""The interconnect's regression reports each fault, and each of its tests can fail."""
 
 from functools import cache
 from pathlib import Path
@@ -7,7 +7,8 @@ import pytest
 
 from fred_hw.spec import SwitchSpec
 from testbench.cosimulation.interconnect import cosimulate
-from testbench.faults.interconnect import FAULTS, broken_design
+from testbench.faults.datapath import FAULTS
+from testbench.faults.fault import Fault
 from testbench.sim.runner import SimulationResult
 
 pytestmark = pytest.mark.sim
@@ -16,9 +17,9 @@ SPEC = SwitchSpec(ports=5, lanes=2, format="int8", adder_registers=1)
 
 
 @cache
-def run(fault: str, folder: Path) -> SimulationResult:
-    design = broken_design(SPEC, fault)
-    return cosimulate(SPEC, folder / fault, design=design, flits=8, configurations=10)
+def run(fault: type[Fault] | None, folder: Path) -> SimulationResult:
+    place = folder / (fault.__name__ if fault else "sound")
+    return cosimulate(SPEC, place, faults=FAULTS, fault=fault, flits=8, configurations=10)
 
 
 @pytest.fixture(scope="session")
@@ -27,16 +28,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_sound_hardware_passes(folder: Path) -> None:
-    result = cosimulate(SPEC, folder / "sound", flits=8, configurations=10)
+    result = run(None, folder)
     assert result.tests and not result.failures
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_is_reported(fault: str, folder: Path) -> None:
-    result = run(fault, folder)
-    assert result.failures, f"nothing noticed that: {fault}"
+def test_a_fault_is_reported(fault: type[Fault], folder: Path) -> None:
+    assert run(fault, folder).failures, f"nothing noticed that: {fault.__doc__}"
 
 
+@pytest.mark.slow
 def test_every_test_fails_for_some_fault(folder: Path) -> None:
     results = [run(fault, folder) for fault in FAULTS]
     names = {test.name for test in results[0].tests}

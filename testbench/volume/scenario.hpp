@@ -1,44 +1,12 @@
 // What the NPUs send and expect, and how the switch is configured, read from a file of numbers.
-//
-// Part of the harness of testbench/volume/switch.py, which writes the file; behind npu.cpp and bare.cpp.
+#pragma once
 
-namespace {
+#include <deque>
+#include <type_traits>
 
-using End = std::conditional_t<LINK, Npu, BareNpu>;
+#include "linkless_endpoint.hpp"
 
-[[noreturn]] void refuse(const std::string& text) {
-    std::fprintf(stderr, "%s\n", text.c_str());
-    std::exit(2);
-}
-
-// Numbers of the scenario, one after the other.
-class Reader {
-    std::string text_;
-    const char* at_;
-
-public:
-    explicit Reader(const char* path) {
-        std::FILE* file = std::fopen(path, "rb");
-        if (!file) refuse(std::string("cannot read ") + path);
-        char part[1 << 16];
-        for (size_t got; (got = std::fread(part, 1, sizeof part, file)) > 0;)
-            text_.append(part, got);
-        std::fclose(file);
-        at_ = text_.c_str();
-    }
-    uint64_t operator()() {
-        char* end;
-        const uint64_t value = std::strtoull(at_, &end, 10);
-        if (end == at_) refuse("the scenario ends too early");
-        at_ = end;
-        return value;
-    }
-    std::vector<uint64_t> list() {
-        std::vector<uint64_t> values((*this)());
-        for (uint64_t& value : values) value = (*this)();
-        return values;
-    }
-};
+using End = std::conditional_t<LINK, ReferenceEndpoint, LinklessEndpoint>;
 
 struct Operation {
     uint64_t poll, address, select, value;
@@ -143,5 +111,3 @@ struct Scenario {
         for (uint64_t left = next(); left; --left) read_burst(next, ends, pool_size, longest);
     }
 };
-
-}  // namespace

@@ -1,11 +1,10 @@
-// An NPU at a port without the link layer: packets in order, held back by `tready` alone.
-//
-// Part of the harness of testbench/volume/switch.py; behind npu.cpp.
+// An endpoint without the link layer: packets in order, held back by `tready` alone.
+#pragma once
 
-namespace {
+#include "reference_endpoint.hpp"
 
 // All ports work through the same list of bursts, so that none waits for one that waits for it.
-class BareNpu {
+class LinklessEndpoint {
     unsigned port_;
     const Options& options_;
     Report& report_;
@@ -26,7 +25,7 @@ public:
     std::vector<Sending> outgoing;
     std::vector<Receiving> incoming;
 
-    BareNpu(unsigned port, const Options& options, Report& report)
+    LinklessEndpoint(unsigned port, const Options& options, Report& report)
         : port_(port), options_(options), report_(report), rng_(options.seed * 1000 + port),
           start_at_(rng_.below(options.spread)), outgoing(PHASES + PORTS),
           incoming(PHASES + PORTS) {}
@@ -112,5 +111,3 @@ public:
                              "\n", f.phase, f.peer, f.expected, f.index, f.total);
     }
 };
-
-}  // namespace

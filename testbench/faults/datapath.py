@@ -1,0 +1,74 @@
+"""Broken parts of the interconnect."""
+
+# Amaranth has no types.
+# pyright: reportArgumentType=false, reportAttributeAccessIssue=false, reportGeneralTypeIssues=false
+
+from typing import Any
+
+from amaranth.hdl import Cat, Module
+
+from fred_hw.compiler.configuration import code_width
+from fred_hw.datapath.flit import delayed
+from fred_hw.datapath.interconnect import Interconnect
+from fred_hw.datapath.microswitch import DMicroswitch, RDMicroswitch, drive, select
+from fred_hw.datapath.reducer import Reducer
+from fred_hw.spec import SwitchSpec
+from gen.design import Design, generate
+
+from .fault import Fault, FaultyEmitter
+
+__all__ = ["FAULTS", "OperandDropped", "broken_design"]
+
+
+class OperandDropped(Fault):
+    """The first operand of a reduction is passed on, the second is dropped."""
+
+    unit = Reducer
+
+    @staticmethod
+    def disturb(m: Module, sound: Any, ports: Any) -> None:
+        m.d.comb += ports.o.eq(delayed(m, ports.i0, sound.spec.adder_registers, "i0"))
+
+
+class BitsSwapped(Fault):
+    """Two configuration bits of an RD micro-switch have changed places."""
+
+    unit = RDMicroswitch
+
+    @staticmethod
+    def disturb(m: Module, sound: Any, ports: Any) -> None:
+        bits = ports.configuration
+        m.d.comb += sound.configuration.eq(Cat(bits[1], bits[0], bits[2:]))
+
+
+class RegisterMissing(Fault):
+    """A D micro-switch lacks a register behind its first output."""
+
+    unit = DMicroswitch
+
+    @staticmethod
+    def disturb(m: Module, sound: Any, ports: Any) -> None:
+        code = ports.configuration[: len(ports.configuration) // 2]
+        valid, data = select(code, ports.i)
+        drive(m, ports.o[0], valid, data, sound.spec.stage_registers - 1, "early")
+
+
+class ConfigurationLate(Fault):
+    """The configuration of the middle stage comes a cycle behind its flits."""
+
+    unit = Interconnect
+
+    @staticmethod
+    def disturb(m: Module, sound: Any, ports: Any) -> None:
+        outer = sound.spec.ports * code_width(sound.spec.middle)
+        within = slice(outer, len(ports.configuration) - outer)
+        late = delayed(m, ports.configuration[within], 1, "late")
+        m.d.comb += sound.configuration[within].eq(late)
+
+
+FAULTS: tuple[type[Fault], ...] = (OperandDropped, BitsSwapped, RegisterMissing, ConfigurationLate)
+
+
+def broken_design(spec: SwitchSpec, fault: type[Fault]) -> Design:
+    """Return an interconnect that has a fault, and no other."""
+    return generate(spec, FaultyEmitter([fault], fault))

@@ -1,0 +1,122 @@
+"""Broken units chosen at run time: one model holds the sound design and every fault of it."""
+
+# Amaranth has no types.
+# pyright: reportArgumentType=false, reportAttributeAccessIssue=false, reportGeneralTypeIssues=false
+
+from collections.abc import Collection, Sequence
+from typing import Any, ClassVar
+
+from amaranth.hdl import Instance, Module, Signal
+from amaranth.lib.wiring import In
+
+from fred_hw.unit import Unit
+from gen.emitter import VerilogEmitter
+
+__all__ = ["Fault", "FaultyEmitter"]
+
+_NUMBER_BITS = 8
+_SELECT = """
+module fault_select(output reg [{high}:0] number);
+  initial if (!$value$plusargs("fault=%d", number)) number = {chosen};
+endmodule
+"""
+
+
+class Fault:
+    """One way in which a unit is broken, told by the docstring; the subclass is never instantiated.
+
+    A fault sees what anybody sees of the unit, its ports, and is therefore no matter of how the
+    unit is built.
+
+    Attributes
+    ----------
+    unit : type
+        Class of the units that have it.
+    """
+
+    unit: ClassVar[type[Unit]]
+
+    @staticmethod
+    def disturb(m: Module, sound: Any, ports: Any) -> None:
+        """Add statements that change what goes into the sound unit, or comes from it.
+
+        Parameters
+        ----------
+        m : Module
+            Takes them; they hold while the fault is chosen, and win against the plain wires.
+        sound : Unit
+            The unit as it should be; its inputs may be driven, its outputs read.
+        ports : Unit
+            What the design sees in its place: outputs may be driven, inputs read.
+        """
+        raise NotImplementedError
+
+
+class _Breakable(Unit):
+    """A sound unit between wires that a chosen fault disturbs."""
+
+    def __init__(self, sound: Unit, faults: Sequence[tuple[int, type[Fault]]]) -> None:
+        self.sound, self.faults = sound, faults
+        self.unit_name, self.clocked, self.resettable = (
+            sound.unit_name,
+            sound.clocked,
+            sound.resettable,
+        )
+        sound.unit_name = f"{sound.unit_name}_sound"
+        super().__init__(dict(sound.signature.members))
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.sound = sound = self.sound
+        number = Signal(_NUMBER_BITS)
+        m.submodules.select = Instance("fault_select", ("o", "number", number))
+        inner = sound.signature.flatten(sound)
+        outer = self.signature.flatten(self)
+        for (_, member, theirs), (_, _, mine) in zip(inner, outer, strict=True):
+            m.d.comb += theirs.eq(mine) if member.flow == In else mine.eq(theirs)
+        for place, fault in self.faults:
+            with m.If(number == place):
+                fault.disturb(m, sound, self)
+        return m
+
+
+class FaultyEmitter(VerilogEmitter):
+    """Write a design in which one of some faults can be chosen when the simulation starts.
+
+    Parameters
+    ----------
+    faults : collection of type
+        Subclasses of ``Fault``. Without any, and without a choice, the design is sound.
+    chosen : type, optional
+        The fault of simulations that choose none.
+    """
+
+    def __init__(self, faults: Collection[type[Fault]], chosen: type[Fault] | None = None) -> None:
+        self.faults = tuple(faults)
+        self._chosen = self.faults.index(chosen) + 1 if chosen else 0
+        self._sound: list[tuple[Unit, str]] = []
+        super().__init__(self._breakable)
+
+    def plusargs(self, fault: type[Fault] | None) -> list[str]:
+        """Return the arguments of a simulation that choose ``fault``."""
+        return [f"+fault={self.faults.index(fault) + 1}"] if fault else []
+
+    def verilog(self) -> str:
+        select = _SELECT.format(high=_NUMBER_BITS - 1, chosen=self._chosen)
+        return super().verilog() + (select if self.faults else "")
+
+    def add(self, unit: Unit) -> None:
+        super().add(unit)
+        for sound, name in self._sound:
+            if sound is unit:  # it had another one while it was emitted inside
+                unit.unit_name = name
+
+    def _breakable(self, unit: Unit) -> Unit:
+        if any(unit is sound for sound, _ in self._sound):
+            return unit
+        numbered = enumerate(self.faults, start=1)
+        mine = [(number, fault) for number, fault in numbered if isinstance(unit, fault.unit)]
+        if not mine:
+            return unit
+        self._sound.append((unit, unit.unit_name))
+        return _Breakable(unit, mine)

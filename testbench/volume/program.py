@@ -1,0 +1,106 @@
+"""Harnesses in C++: how they are put together, and how one is run."""
+
+import json
+import subprocess
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fred_hw.spec import SwitchSpec
+
+__all__ = ["harness_sources", "run_program"]
+
+_FOLDER = Path(__file__).parent
+_TIMEOUT_S = 600
+
+
+def harness_sources(
+    bench: str, top: str, spec: SwitchSpec | None = None, lines: Sequence[str] = ()
+) -> dict[str, str]:
+    """Return the files of a harness, with the header that tells it of its model.
+
+    Parameters
+    ----------
+    bench : str
+        File beside this one that defines ``run``.
+    top : str
+        The Verilated module.
+    spec : SwitchSpec, optional
+        Sizes.
+    lines : sequence of str
+        More of the header.
+    """
+    files = {path.name: path.read_text() for path in sorted(_FOLDER.glob("*.hpp"))}
+    files |= {name: (_FOLDER / name).read_text() for name in ("program.cpp", bench)}
+    text = [
+        "#pragma once",
+        f'#include "V{top}.h"',
+        '#include "verilated.h"',
+        f"using Top = V{top};",
+    ]
+    if spec:
+        protocol = spec.protocol
+        sizes = {
+            "PORTS": spec.ports,
+            "DATA_BITS": spec.data_width,
+            "PHASES": protocol.phases,
+            "PACKET_FLITS": protocol.packet_flits,
+            "BUFFER_PACKETS": protocol.buffer_packets,
+            "ACK_INTERVAL": protocol.ack_interval,
+            "WINDOW_PACKETS": protocol.window_packets,
+            "TIMEOUT_CYCLES": protocol.timeout_cycles,
+            "IDLE_CYCLES": protocol.idle_cycles,
+            "PATIENCE_CYCLES": protocol.patience_cycles,
+            **{f"{name.upper()}_BITS": bits for name, bits in protocol.fields(spec.ports).items()},
+        }
+        text += [f"constexpr unsigned {name} = {value};" for name, value in sizes.items()]
+        text.append(f"constexpr bool LINK = {str(protocol.link).lower()};")
+        text.append(f"using Data = {'IData' if spec.data_width <= 32 else 'QData'};")
+    files["model.hpp"] = "\n".join([*text, *lines, ""])
+    return files
+
+
+def run_program(
+    program: Path,
+    options: Mapping[str, float],
+    scenario: Iterable[int] | None = None,
+    plusargs: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Run a harness and return what it printed, and as ``state`` what it said on standard error.
+
+    Parameters
+    ----------
+    program : Path
+        The harness.
+    options : mapping of str to float
+        Its options.
+    scenario : iterable of int, optional
+        Numbers of the file that it reads.
+    plusargs : sequence of str
+        Arguments of the model, each with its "+".
+
+    Raises
+    ------
+    RuntimeError
+        It could not start.
+    subprocess.TimeoutExpired
+        It hangs.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = [str(program)]
+        if scenario is not None:
+            file = Path(folder) / "scenario.txt"
+            file.write_text(" ".join(map(str, scenario)))
+            arguments.append(str(file))
+        arguments += [f"{name}={value}" for name, value in options.items()]
+        said = subprocess.run(
+            [*arguments, *plusargs],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_TIMEOUT_S,
+        )
+    if said.returncode not in (0, 1):
+        raise RuntimeError(f"the harness ended with {said.returncode}: {said.stderr}")
+    return {**json.loads(said.stdout), "state": said.stderr}
