@@ -283,7 +283,7 @@ def test_each_spec_has_ports_of_its_size() -> None:
 
 
 def test_throughput_is_an_event_of_every_port_per_cycle() -> None:
-    bench = Bench()
+    bench = ControlUnitBench()
 
     async def test(ctx: Any) -> None:
         for cycle in range(4):
