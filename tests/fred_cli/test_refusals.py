@@ -82,7 +82,7 @@ REFUSED = {
     "characterize small.yaml --seed 0": r"--seed: seed must be 1 or more, not 0",
     # wafers
     "collective": r"fred collective: Missing option '--topology'\.",
-    "collective --topology torus": r"--topology: must be mesh:.*, fred-d or a path .*, not 'torus'",
+    "collective --topology ring": r"--topology: must be mesh:.*, fred-d or a path .*, not 'ring'",
     "collective --topology mesh:0x4": r"topology mesh:0x4: columns: .* from 1 to 64, not 0",
     "collective --topology mesh:1x1": r"mesh:1x1: must have 2 or more NPUs, not 1",
     "collective --topology missing.yaml": r"missing\.yaml: must be an existing file, .*",

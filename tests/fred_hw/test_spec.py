@@ -8,7 +8,9 @@ from pydantic import ValidationError
 
 from fred_hw.errors import InputError
 from fred_hw.files import validate
+from fred_hw.formats.number_format import FORMATS
 from fred_hw.load import PRESETS, load_spec, parse_change
+from fred_hw.operations.operation import OPERATIONS
 from fred_hw.spec import SwitchSpec
 
 
@@ -26,11 +28,11 @@ from fred_hw.spec import SwitchSpec
         ({"lanes": 257}, "lanes: must be an integer from 1 to 256, not 257"),
         ({"stage_registers": 0}, "stage_registers: must be an integer from 1 to 4, not 0"),
         ({"adder_registers": 9}, "adder_registers: must be an integer from 0 to 8, not 9"),
-        ({"operation": "mul"}, "operation: must be one of sum, max, min, not 'mul'"),
+        ({"operation": "mul"}, f"operation: must be one of {', '.join(OPERATIONS)}, not 'mul'"),
         ({"overflow": 1}, "overflow: must be one of saturate, wrap, not 1"),
         (
             {"format": "fp8"},
-            "format: must be one of fp16, bf16, fp32, int8, int16, int32, not 'fp8'",
+            f"format: must be one of {', '.join(FORMATS)}, not 'fp8'",
         ),
     ],
     ids=str,

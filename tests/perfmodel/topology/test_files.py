@@ -8,7 +8,7 @@ import pytest
 
 from fred_hw.errors import InputError
 from perfmodel.switch_timing.record import RECORDS
-from perfmodel.topology.files import load_topology
+from perfmodel.topology.files import KINDS, load_topology
 from perfmodel.topology.fred import FredTopology
 from perfmodel.topology.mesh import MeshTopology
 
@@ -60,7 +60,7 @@ def test_record_beside_the_file_is_found(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("kind: torus\n", "kind: must be one of mesh, fred, not 'torus'"),
+        ("kind: none\n", f"kind: must be one of {', '.join(KINDS)}, not 'none'"),
         ("columns: 3\n", "kind: is required and was not given"),
         (MESH + "depth: 2\n", "depth: unknown key; allowed are kind, columns, rows, .*"),
         (MESH.replace("3", "0"), "columns: must be an integer from 1 to 64, not 0"),

@@ -8,6 +8,7 @@ import pytest
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
 from perfmodel.workloads import workload
+from perfmodel.workloads.file import KINDS
 from perfmodel.workloads.transformer import transformer
 from perfmodel.workloads.workload import WORKLOADS, load_workload, parse_strategy
 
@@ -75,7 +76,10 @@ def test_file_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (GOOD.replace("transformer", "rnn"), "kind: must be one of resnet, transformer, not 'rnn'"),
+        (
+            GOOD.replace("transformer", "none"),
+            f"kind: must be one of {', '.join(KINDS)}, not 'none'",
+        ),
         (GOOD.replace("layers: 2", "layers: 0"), "layers: must be an integer from 1 to .*, not 0"),
         (GOOD.replace("heads: 2", "heads: 3"), "heads: must divide hidden, not 3 divide 8"),
         (

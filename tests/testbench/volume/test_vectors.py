@@ -22,7 +22,7 @@ pytestmark = pytest.mark.sim
 SEED = 20240619
 FLOATS = [form for form in FORMATS.values() if isinstance(form, FloatFormat)]
 INTEGERS = [form for form in FORMATS.values() if not isinstance(form, FloatFormat)]
-SUM_PAIRS = {"fp16": 2_000_000, "bf16": 1_000_000, "fp32": 1_000_000}
+SUM_PAIRS = {"fp16": 2_000_000}
 
 CASES: list[tuple[NumberFormat, str, str, int]] = [
     *((form, "sum", "saturate", registers) for form in FLOATS for registers in (2, 4)),
@@ -68,7 +68,7 @@ def mismatches(
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FLOATS, ids=lambda form: form.name)
 def test_float_sums_are_exact(form: FloatFormat) -> None:
-    pairs = SUM_PAIRS[form.name]
+    pairs = SUM_PAIRS.get(form.name, 1_000_000)
     a, b = float_pairs(form, pairs, np.random.default_rng(SEED))
     assert len(a) >= pairs
     case = (form, "sum", "saturate", 2)
