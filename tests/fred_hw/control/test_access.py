@@ -17,7 +17,14 @@ from fred_hw.control.access import (
     RefusedError,
 )
 from fred_hw.control.phase_entry import entry_bits
-from fred_hw.control.switch_map import CAUSES, COMMANDS, switch_map
+from fred_hw.control.switch_map import (
+    CAUSES,
+    COMMANDS,
+    COUNTERS,
+    PORT_COUNTERS,
+    VERSION,
+    switch_map,
+)
 from fred_hw.spec import SwitchSpec
 
 SPEC = SwitchSpec(ports=4, lanes=2)
@@ -73,7 +80,7 @@ def opened() -> tuple[Model, Access]:
 def test_identity_is_that_of_the_switch() -> None:
     _, access = opened()
     assert access.identify() == Identity(
-        version=(1, 0),
+        version=VERSION,
         ports=4,
         middle=3,
         phases=16,
@@ -159,8 +166,8 @@ def test_counters_are_read_cleared_and_frozen() -> None:
     assert found["preemptions"] == (7,)
     assert found["flits_out"] == (0, 0, 11, 0)
     assert list(found) == [
-        *("cycles", "phase_starts", "preemptions", "reconfiguration_cycles"),
-        *("flits_in", "flits_out", "dropped", "gone_back"),
+        *COUNTERS,
+        *PORT_COUNTERS,
     ]
     access.clear_counters()
     access.freeze_counters()
