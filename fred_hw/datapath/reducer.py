@@ -3,9 +3,10 @@
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.arith.reduction import reduction_unit
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec
+
+from .reduction import reduction_unit
 
 __all__ = ["Reducer"]
 

@@ -44,3 +44,11 @@ def test_room_imports_what_the_page_says(room: str) -> None:
     parts = [module.split(".") for module in modules(ROOT / "fred_hw" / room)]
     found = {part[1] for part in parts if part[0] == "fred_hw" and len(part) > 1}
     assert SAID[room] == sorted(found & set(ROOMS) - {room})
+
+
+def test_rooms_have_no_circle() -> None:
+    left = {room: set(SAID[room]) for room in ROOMS}
+    while free := [room for room, needs in left.items() if not needs & left.keys()]:
+        for room in free:
+            del left[room]
+    assert left == {}

@@ -8,7 +8,7 @@ from amaranth.sim import Simulator
 from fred_hw.arith.extremum import FloatExtremum, IntExtremum
 from fred_hw.arith.float_add import FloatAdd
 from fred_hw.arith.int_add import IntAdd
-from fred_hw.arith.reduction import reduction_unit
+from fred_hw.datapath.reduction import reduction_unit
 from fred_hw.formats.number_format import FORMATS
 from fred_hw.unit import Unit
 

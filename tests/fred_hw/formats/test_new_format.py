@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from fred_hw.arith.lane_unit import LaneUnit
-from fred_hw.arith.reduction import reduction_unit
+from fred_hw.datapath.reduction import reduction_unit
 from fred_hw.formats.integers import INT8
 from fred_hw.formats.number_format import FORMATS, OVERFLOWS, FloatFormat
 from fred_hw.operations.operation import OPERATIONS

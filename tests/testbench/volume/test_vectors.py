@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from fred_hw.arith.lane_unit import LaneUnit
-from fred_hw.arith.reduction import reduction_unit
+from fred_hw.datapath.reduction import reduction_unit
 from fred_hw.formats.number_format import FORMATS, FloatFormat, NumberFormat
 from fred_hw.operations.operation import storage
 from testbench.faults.arith import StickyDropped

@@ -1,10 +1,9 @@
 """The unit that reduces a lane, for every format and operation."""
 
+from fred_hw.arith.lane_unit import LaneUnit
 from fred_hw.checks import check_choice
 from fred_hw.formats.number_format import NumberFormat
 from fred_hw.operations.operation import OPERATIONS
-
-from .lane_unit import LaneUnit
 
 __all__ = ["reduction_unit"]
 
