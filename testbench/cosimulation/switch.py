@@ -48,7 +48,7 @@ def cosimulate_switch(
     faults, fault : collection of type, type, optional
         Faults that the design holds, and the one that it has.
     design : Design, optional
-        The sound hardware, if it is generated already.
+        The hardware with these faults, if it is generated already.
 
     Raises
     ------

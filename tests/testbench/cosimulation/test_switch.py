@@ -3,6 +3,7 @@
 # Fields of a specification go by name as keyword arguments.
 # pyright: reportArgumentType=false
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,10 @@ from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import added_cycles
+from gen.design import Design, generate
 from testbench.cosimulation.switch import cosimulate_switch
 from testbench.faults.control import NoInterrupt
-from testbench.faults.fault import Fault
+from testbench.faults.fault import Fault, FaultyEmitter
 from testbench.faults.link import NoCrc
 from testbench.faults.switch import (
     AlwaysRoom,
@@ -132,8 +134,15 @@ def test_flows_and_phases_run_at_once(tmp_path: Path) -> None:
     assert len(run.tests) > 0
 
 
+@cache
+def faulty_design() -> Design:
+    return generate(LINK, FaultyEmitter(FAULTS), level="switch")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("fault", "test"), FAULTS.items())
 def test_fault_is_noticed(fault: type[Fault], test: str, tmp_path: Path) -> None:
-    run = cosimulate_switch(LINK, tmp_path, faults=FAULTS, fault=fault, tests=[test])
+    run = cosimulate_switch(
+        LINK, tmp_path, design=faulty_design(), faults=FAULTS, fault=fault, tests=[test]
+    )
     assert [outcome.name for outcome in run.failures] == [test]
