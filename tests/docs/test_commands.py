@@ -43,10 +43,11 @@ def kind(command: str) -> str:
 
 def shown() -> dict[Shown, str]:
     """Return the commands of all pages, each once, with the page that shows it first."""
-    found: dict[tuple[str, ...], tuple[Shown, str]] = {}
+    found: dict[tuple[object, ...], tuple[Shown, str]] = {}
     for page in PAGES:
         for one in commands(page):
-            found.setdefault(tuple(arguments(one.command)), (one, page))
+            key = (*arguments(one.command), one.output, one.status)
+            found.setdefault(key, (one, page))
     return dict(found.values())
 
 
