@@ -22,7 +22,7 @@ def documents() -> dict[Path, str]:
     found = {FIGURES / f"{name}.svg": draw_blocks(blocks) for name, blocks in DIAGRAMS.items()}
     for name, make in WAVES.items():
         wave = make()
-        found[FIGURES / f"{name}.json"] = json.dumps(wave, indent=1) + "\n"
+        found[FIGURES / f"{name}.json"] = json.dumps(wave).replace("}, ", "},\n ") + "\n"
         found[FIGURES / f"{name}.svg"] = draw_wave(wave)
     return {**found, DOCS / "units.md": catalogue(DIAGRAMS), DOCS / "names.md": names()}
 
