@@ -25,6 +25,8 @@ def draw_wave(wave: dict[str, Any]) -> str:
         for brick in list(definitions):
             if brick.tag == f"{{{SVG}}}g" and brick.get("id") not in used:
                 definitions.remove(brick)
+    for style in root.iter(f"{{{SVG}}}style"):
+        style.text = " ".join((style.text or "").split())
     white = {"width": "100%", "height": "100%", "fill": "white"}
     root.insert(0, ElementTree.Element(f"{{{SVG}}}rect", white))
     return ElementTree.tostring(root, encoding="unicode") + "\n"
