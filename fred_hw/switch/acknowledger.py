@@ -1,6 +1,5 @@
 """Acks, nacks and asks of flows: merged, handed on, answered."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
@@ -10,7 +9,6 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.fifo import Fifo
 from fred_hw.gates.fsm import Fsm
-from fred_hw.gates.select import first_of, one_hot_mux
 from fred_hw.link.descriptor import key_bits
 from fred_hw.link.message import Message, message_layout, message_signature, message_stream
 from fred_hw.protocol import Kind
@@ -18,32 +16,11 @@ from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, place
 
 from .case_queue import QUEUED, CaseQueue
+from .flow_progress import FlowProgress, Progress
 from .phase_table import TableRead, table_read_signature
 from .ports.signatures import Due, Event, due_signature, event_signature
 
 __all__ = ["Acknowledger"]
-
-
-class _Flow(NamedTuple):
-    """The flow of a case: its ports, the number that is due of it, and the port's last ack."""
-
-    inputs: Signal
-    outputs: Signal
-    due: Signal
-    known: Signal
-
-
-class _Behind(NamedTuple):
-    """By how much acks are behind what is due."""
-
-    lags: list[Signal]
-    """Of each output."""
-    before: Signal
-    """The largest of them without the ack that came."""
-    after: Signal
-    """The largest of them with it."""
-    moved: Value
-    """Whether an output of the flow has moved."""
 
 
 class _Answer(NamedTuple):
@@ -150,8 +127,15 @@ class Acknowledger(Unit):
         fsm = Fsm(
             m, "reset", "pick", "look", "gather", "compare", "measure", "serve", "answer", "ask"
         )
-        flow = self._gather(m, fsm.ongoing("gather"), case, mine, read.data)
-        behind = self._measure(m, case, mine, flow, read.data)
+        flow = place(m, "progress", FlowProgress(spec=spec))
+        m.d.comb += [
+            flow.case.eq(case),
+            flow.inputs.eq(self.flows.entry.inputs),
+            flow.outputs.eq(self.flows.entry.outputs),
+            flow.due.eq(Cat(due.due for due in self.due)),
+            flow.acked.eq(read.data),
+            flow.gather.eq(fsm.ongoing("gather")),
+        ]
         self._pick(m, fsm, cases, key, number, write)
         for before, after in zip(
             ("look", "gather", "compare", "measure"),
@@ -160,7 +144,7 @@ class Acknowledger(Unit):
         ):
             with fsm.state(before):
                 fsm.go(after)
-        answer = self._serve(m, fsm, case, mine, flow, behind, key, write)
+        answer = self._serve(m, fsm, case, mine, flow.progress, key, write)
         self._reply(m, case, mine, answer)
         return m
 
@@ -185,70 +169,6 @@ class Acknowledger(Unit):
         for due in self.due:
             m.d.comb += [due.key.eq(key), due.number.eq(number)]
         return key, number
-
-    def _gather(
-        self, m: Module, gathers: Value, case: data.View, mine: Value, acked: data.View
-    ) -> _Flow:
-        """Keep what is known of the flow of a case."""
-        ports, entry = self.spec.ports, self.flows.entry
-        own, other, first = Signal(ports.bit_length()), Signal(ports), Signal(ports)
-        in_flow, out_flow = Signal(ports), Signal(ports)
-        as_input, as_output = (
-            one_hot_mux(mine, list(flows)) for flows in (entry.inputs, entry.outputs)
-        )
-        m.d.comb += [
-            own.eq(Mux(case.from_input, as_input, as_output)),
-            other.eq(1 << case.peer),
-            in_flow.eq(Cat(flow == own for flow in entry.inputs)),
-            out_flow.eq(Cat(flow == own for flow in entry.outputs)),
-        ]
-        inputs, outputs = Signal(ports, name="inputs_of"), Signal(ports, name="outputs_of")
-        with m.If(case.online):
-            m.d.comb += [
-                inputs.eq(Mux(case.from_input, mine, other)),
-                outputs.eq(Mux(case.from_input, other, mine)),
-            ]
-        with m.Elif(own != 0):
-            m.d.comb += [inputs.eq(in_flow), outputs.eq(out_flow)]
-        # All inputs of a flow have the same number due.
-        m.d.comb += first.eq(first_of(inputs))
-        flow = _Flow(
-            inputs=Signal(ports, name="kept_inputs"),
-            outputs=Signal(ports, name="kept_outputs"),
-            due=Signal.like(case.number, name="due"),
-            known=Signal.like(case.number, name="known"),
-        )
-        with m.If(gathers):
-            m.d.sync += [
-                flow.inputs.eq(inputs),
-                flow.outputs.eq(outputs),
-                flow.due.eq(one_hot_mux(first, [due.due for due in self.due])),
-                flow.known.eq(one_hot_mux(mine, list(acked))),
-            ]
-        return flow
-
-    def _measure(
-        self, m: Module, case: data.View, mine: Value, flow: _Flow, acked: data.View
-    ) -> _Behind:
-        """Compare acks with what is due; one that is ahead was got before going back."""
-        ports, window = self.spec.ports, self.spec.protocol.window_packets
-        lags = [Signal.like(case.number, name=f"lag_{k}") for k in range(ports)]
-        for k, lag in enumerate(lags):
-            behind = Signal.like(case.number, name=f"behind_{k}")
-            m.d.comb += behind.eq(flow.due - acked[k])
-            m.d.sync += lag.eq(Mux(flow.outputs[k] & (behind <= window), behind, 0))
-        ahead, left = Signal.like(case.number), Signal.like(case.number)
-        moved, before, after = Signal(), Signal.like(case.number), Signal.like(case.number)
-        m.d.comb += [ahead.eq(case.number - flow.known), left.eq(flow.due - case.number)]
-        then = [
-            Mux(moved & mine[k], Mux(left <= window, left, 0), lag) for k, lag in enumerate(lags)
-        ]
-        m.d.sync += [
-            moved.eq((case.kind == Kind.ACK) & (ahead != 0) & (ahead <= window)),
-            before.eq(_largest(m, "before", lags)),
-            after.eq(_largest(m, "after", then)),
-        ]
-        return _Behind(lags, before, after, moved & (flow.outputs & mine).any())
 
     def _pick(
         self, m: Module, fsm: Fsm, cases: CaseQueue, key: Signal, number: Signal, write: Any
@@ -282,16 +202,15 @@ class Acknowledger(Unit):
         fsm: Fsm,
         case: data.View,
         mine: Value,
-        flow: _Flow,
-        behind: _Behind,
+        flow: Progress,
         key: Value,
         write: Any,
     ) -> _Answer:
         """Say what follows from a case."""
-        ports, moved = self.spec.ports, behind.moved
+        ports = self.spec.ports
         answer = _Answer(Signal(ports), Signal.like(case.kind), Signal.like(case.number))
         obeyed = Signal()
-        goes_back = self._goes_back(m, case, flow, behind, key, obeyed)
+        retransmits = self._retransmits(m, case, flow, key, obeyed)
         with fsm.state("serve"):
             fsm.go("pick")
             with m.If(case.from_input):
@@ -301,28 +220,27 @@ class Acknowledger(Unit):
                 with m.If(case.late):
                     fsm.go("answer")
             with m.Elif(case.kind == Kind.ACK):
-                news = moved & (behind.after < behind.before)
+                news = flow.moved & (flow.after < flow.before)
                 told = flow.inputs & news.replicate(ports)
-                _say(m, answer, told, Kind.ACK, flow.due - behind.after)
-                m.d.comb += write.en.eq(mine & moved.replicate(ports))
-            with m.Elif(goes_back):
+                _say(m, answer, told, Kind.ACK, flow.due - flow.after)
+                m.d.comb += write.en.eq(mine & flow.moved.replicate(ports))
+            with m.Elif(retransmits):
                 _say(m, answer, flow.inputs, Kind.NACK, case.number)
                 m.d.comb += [obeyed.eq(1), self.retransmit.eq(flow.inputs)]
                 m.d.comb += [due.write.eq(flow.inputs[k]) for k, due in enumerate(self.due)]
         with fsm.state("answer"):
-            _say(m, answer, mine & flow.inputs, Kind.ACK, flow.due - behind.before)
+            _say(m, answer, mine & flow.inputs, Kind.ACK, flow.due - flow.before)
             fsm.go("ask")
         with fsm.state("ask"):
-            _say(m, answer, Cat(lag != 0 for lag in behind.lags), Kind.ASK, 0)
+            _say(m, answer, Cat(lag != 0 for lag in flow.lag), Kind.ASK, 0)
             fsm.go("pick")
         return answer
 
-    def _goes_back(
+    def _retransmits(
         self,
         m: Module,
         case: data.View,
-        flow: _Flow,
-        behind: _Behind,
+        flow: Progress,
         key: Value,
         obeyed: Value,
     ) -> Value:
@@ -339,7 +257,7 @@ class Acknowledger(Unit):
             m.d.sync += recent.eq(recent - 1)
         with m.If(obeyed):
             m.d.sync += [last_key.eq(key), last_number.eq(case.number), recent.eq(pause)]
-        return (back != 0) & (back <= behind.before) & ~again
+        return (back != 0) & (back <= flow.before) & ~again
 
     def _reply(self, m: Module, case: data.View, mine: Value, answer: _Answer) -> None:
         """Queue a message for each of the ports that it is for."""
@@ -362,17 +280,3 @@ class Acknowledger(Unit):
 def _say(m: Module, answer: _Answer, targets: Value, kind: Kind, number: Value | int) -> None:
     """Say something to some ports in this state."""
     m.d.comb += [answer.targets.eq(targets), answer.kind.eq(kind), answer.number.eq(number)]
-
-
-def _largest(m: Module, name: str, values: Sequence[Value]) -> Value:
-    """Return the largest of some numbers, by a tree of comparisons."""
-    level = 0
-    while len(values) > 1:
-        pairs = [values[k : k + 2] for k in range(0, len(values), 2)]
-        values = []
-        for k, pair in enumerate(pairs):
-            winner = Signal.like(pair[0], name=f"{name}_{level}_{k}")
-            m.d.comb += winner.eq(pair[0] if len(pair) == 1 else Mux(pair[0] > pair[1], *pair))
-            values.append(winner)
-        level += 1
-    return values[0]

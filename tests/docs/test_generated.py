@@ -51,6 +51,7 @@ WITH_LINK = {
     "CircuitCredits",
     "Deframer",
     "FlitCheck",
+    "FlowProgress",
     "Sender",
     "Transmitter",
 }

@@ -1,0 +1,199 @@
+"""The ends of a flow, and how far its outputs have come."""
+
+from collections.abc import Sequence
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.gates.select import first_of, one_hot_mux
+from fred_hw.protocol import Kind
+from fred_hw.spec import SwitchSpec
+from fred_hw.unit import Unit, check_spec
+
+from .case_queue import case_layout
+
+__all__ = ["FlowProgress", "Progress", "progress_signature"]
+
+
+class Progress(wiring.PureInterface):
+    """The ends of the flow of a case, and by how much acks are behind what is due."""
+
+    inputs: Signal
+    outputs: Signal
+    due: Signal
+    lag: data.View
+    before: Signal
+    after: Signal
+    moved: Signal
+
+
+def progress_signature(spec: SwitchSpec) -> wiring.Signature:
+    """Return the signature of what is known of the flow of a case.
+
+    Members
+    -------
+    inputs, outputs : Out(P), Out(P)
+        Its ports.
+    due : Out(sequence)
+        The number that is due of it.
+    lag : Out(ArrayLayout(sequence, P))
+        By how much the ack of each output is behind that.
+    before, after : Out(sequence), Out(sequence)
+        The largest of them without the ack that came, and with it.
+    moved : Out(1)
+        An output of the flow has moved.
+    """
+    ports, number = spec.ports, spec.protocol.fields(spec.ports)["sequence"]
+    numbers = {name: Out(number) for name in ("due", "before", "after")}
+    return wiring.Signature(
+        {
+            "inputs": Out(ports),
+            "outputs": Out(ports),
+            "lag": Out(data.ArrayLayout(number, ports)),
+            "moved": Out(1),
+            **numbers,
+        }
+    )
+
+
+class FlowProgress(Unit):
+    """Find the ends of the flow of a case, and compare its acks with what is due.
+
+    An ack that is ahead of what is due came before a retransmission, and is not behind.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        Sizes; with the link layer.
+
+    Members
+    -------
+    case : In(case_layout(spec))
+        The case; stays until it is served.
+    inputs, outputs : In(ArrayLayout(flow, P)), In(ArrayLayout(flow, P))
+        Flows of the phase by port, with ``gather``.
+    due : In(ArrayLayout(sequence, P))
+        Number that is due at each port, with ``gather``.
+    acked : In(ArrayLayout(sequence, P))
+        Last ack of each port; stays like ``case``.
+    gather : In(1)
+        They are there.
+    progress : Out(progress_signature(spec))
+        What follows.
+
+    Timing
+    ------
+    Latency : from ``gather`` 1 cycle to the ends of the flow and what is due, 2 to ``lag`` and
+        ``moved``, 3 to ``before`` and ``after``.
+    Throughput : one case in 4 cycles.
+    Paths : ``case`` to ``progress.moved``.
+    Reset : clears all; a case that was not served is lost.
+
+    Raises
+    ------
+    TypeError, ValueError
+        ``spec`` is no specification, or has no link layer.
+    """
+
+    case: data.View
+    inputs: data.View
+    outputs: data.View
+    due: data.View
+    acked: data.View
+    gather: Signal
+    progress: Progress
+
+    def __init__(self, *, spec: SwitchSpec) -> None:
+        self.spec = check_spec("FlowProgress", spec, link=True)
+        ports = spec.ports
+        self.unit_name = f"flow_progress_p{ports}_{spec.protocol.suffix}"
+        flows = data.ArrayLayout(ports.bit_length(), ports)
+        numbers = data.ArrayLayout(spec.protocol.fields(ports)["sequence"], ports)
+        super().__init__(
+            {
+                "case": In(case_layout(spec)),
+                "inputs": In(flows),
+                "outputs": In(flows),
+                "due": In(numbers),
+                "acked": In(numbers),
+                "gather": In(1),
+                "progress": Out(progress_signature(spec)),
+            }
+        )
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        mine = Signal(self.spec.ports)
+        m.d.comb += mine.eq(1 << self.case.port)
+        inputs, outputs = self._ends(m, mine)
+        known = Signal.like(self.case.number)
+        with m.If(self.gather):
+            m.d.sync += [
+                self.progress.inputs.eq(inputs),
+                self.progress.outputs.eq(outputs),
+                # All inputs of a flow have the same number due.
+                self.progress.due.eq(one_hot_mux(first_of(inputs), list(self.due))),
+                known.eq(one_hot_mux(mine, list(self.acked))),
+            ]
+        self._compare(m, mine, known)
+        return m
+
+    def _ends(self, m: Module, mine: Value) -> tuple[Value, Value]:
+        """Return the inputs and the outputs of the flow of the case."""
+        ports, case = self.spec.ports, self.case
+        own, other = Signal(ports.bit_length()), Signal(ports)
+        inputs, outputs = Signal(ports, name="inputs_of"), Signal(ports, name="outputs_of")
+        as_input, as_output = (
+            one_hot_mux(mine, list(flows)) for flows in (self.inputs, self.outputs)
+        )
+        m.d.comb += [
+            own.eq(Mux(case.from_input, as_input, as_output)),
+            other.eq(1 << case.peer),
+        ]
+        with m.If(case.online):
+            m.d.comb += [
+                inputs.eq(Mux(case.from_input, mine, other)),
+                outputs.eq(Mux(case.from_input, other, mine)),
+            ]
+        with m.Elif(own != 0):
+            m.d.comb += [
+                inputs.eq(Cat(flow == own for flow in self.inputs)),
+                outputs.eq(Cat(flow == own for flow in self.outputs)),
+            ]
+        return inputs, outputs
+
+    def _compare(self, m: Module, mine: Value, known: Value) -> None:
+        """Tell how far acks are behind, before and after the one that came."""
+        case, progress, window = self.case, self.progress, self.spec.protocol.window_packets
+        moved, ahead, left = Signal(), Signal.like(case.number), Signal.like(case.number)
+        m.d.comb += [
+            ahead.eq(case.number - known),
+            left.eq(progress.due - case.number),
+            progress.moved.eq(moved & (progress.outputs & mine).any()),
+        ]
+        m.d.sync += moved.eq((case.kind == Kind.ACK) & (ahead != 0) & (ahead <= window))
+        then = []
+        for k, (lag, acked) in enumerate(zip(progress.lag, self.acked, strict=True)):
+            behind = Signal.like(case.number, name=f"behind_{k}")
+            m.d.comb += behind.eq(progress.due - acked)
+            m.d.sync += lag.eq(Mux(progress.outputs[k] & (behind <= window), behind, 0))
+            then.append(Mux(moved & mine[k], Mux(left <= window, left, 0), lag))
+        m.d.sync += [
+            progress.before.eq(_largest(m, "before", list(progress.lag))),
+            progress.after.eq(_largest(m, "after", then)),
+        ]
+
+
+def _largest(m: Module, name: str, values: Sequence[Value]) -> Value:
+    """Return the largest of some numbers, by a tree of comparisons."""
+    level = 0
+    while len(values) > 1:
+        pairs = [values[k : k + 2] for k in range(0, len(values), 2)]
+        values = []
+        for k, pair in enumerate(pairs):
+            winner = Signal.like(pair[0], name=f"{name}_{level}_{k}")
+            m.d.comb += winner.eq(pair[0] if len(pair) == 1 else Mux(pair[0] > pair[1], *pair))
+            values.append(winner)
+        level += 1
+    return values[0]
