@@ -7,7 +7,7 @@ from typing import ClassVar
 from amaranth.hdl import Module, Mux, Value
 
 from fred_hw.checks import check_choice
-from fred_hw.formats.number_format import FloatFormat, IntFormat
+from fred_hw.formats.number_format import FloatFormat, IntFormat, NumberFormat
 
 from .lane_unit import LaneUnit, Step, wire
 
@@ -36,6 +36,10 @@ class _Extremum(LaneUnit):
     """What both kinds share: compare, then select."""
 
     cuts: ClassVar[Sequence[Sequence[str]]] = ((), ("select",), ("compare", "select"))
+
+    def __init__(self, *, number_format: NumberFormat, operation: str, registers: int) -> None:
+        self.operation = check_choice(f"{type(self).__name__} operation", operation, EXTREMA)
+        super().__init__(number_format=number_format, operation=operation, registers=registers)
 
     def steps(self) -> Sequence[tuple[str, Step]]:
         return (("compare", self._compare), ("select", self._select))
@@ -78,14 +82,8 @@ class FloatExtremum(_Extremum):
     Reset : clears nothing; results of operands from before a reset still come out.
     """
 
+    form = FloatFormat
     number_format: FloatFormat
-
-    def __init__(self, *, number_format: FloatFormat, operation: str, registers: int) -> None:
-        if not isinstance(number_format, FloatFormat):
-            message = f"FloatExtremum number_format must be a FloatFormat, not {number_format!r}"
-            raise TypeError(message)
-        self.operation = check_choice("FloatExtremum operation", operation, EXTREMA)
-        super().__init__(number_format=number_format, operation=operation, registers=registers)
 
     def _compare(self, m: Module, operands: tuple[Value, Value]) -> RankedFloats:
         """Compare as integers: encodings are ordered like magnitudes, downwards if negative."""
@@ -136,14 +134,8 @@ class IntExtremum(_Extremum):
     Reset : clears nothing; results of operands from before a reset still come out.
     """
 
+    form = IntFormat
     number_format: IntFormat
-
-    def __init__(self, *, number_format: IntFormat, operation: str, registers: int) -> None:
-        if not isinstance(number_format, IntFormat):
-            message = f"IntExtremum number_format must be an IntFormat, not {number_format!r}"
-            raise TypeError(message)
-        self.operation = check_choice("IntExtremum operation", operation, EXTREMA)
-        super().__init__(number_format=number_format, operation=operation, registers=registers)
 
     def _compare(self, m: Module, operands: tuple[Value, Value]) -> Ranked:
         first, second = operands

@@ -105,6 +105,7 @@ class FloatAdd(LaneUnit):
     Reset : clears nothing; sums of operands from before a reset still come out.
     """
 
+    form = FloatFormat
     number_format: FloatFormat
 
     cuts: ClassVar[Sequence[Sequence[str]]] = (
@@ -118,8 +119,6 @@ class FloatAdd(LaneUnit):
     )
 
     def __init__(self, *, number_format: FloatFormat, registers: int) -> None:
-        if not isinstance(number_format, FloatFormat):
-            raise TypeError(f"FloatAdd number_format must be a FloatFormat, not {number_format!r}")
         super().__init__(number_format=number_format, operation="add", registers=registers)
 
     def steps(self) -> Sequence[tuple[str, Step]]:

@@ -42,13 +42,12 @@ class IntAdd(LaneUnit):
     Reset : clears nothing; sums of operands from before a reset still come out.
     """
 
+    form = IntFormat
     number_format: IntFormat
 
     cuts: ClassVar[Sequence[Sequence[str]]] = ((), ("limit",), ("add", "limit"))
 
     def __init__(self, *, number_format: IntFormat, overflow: str, registers: int) -> None:
-        if not isinstance(number_format, IntFormat):
-            raise TypeError(f"IntAdd number_format must be an IntFormat, not {number_format!r}")
         self.overflow = check_choice("IntAdd overflow", overflow, OVERFLOWS)
         super().__init__(
             number_format=number_format, operation=f"add_{overflow}", registers=registers

@@ -82,10 +82,16 @@ class LaneUnit(Unit):
     o: Signal
 
     cuts: ClassVar[Sequence[Sequence[str]]]
+    form: ClassVar[type[NumberFormat]]
+    """Kind of number format that it is made for."""
 
     def __init__(self, *, number_format: NumberFormat, operation: str, registers: int) -> None:
+        unit, form = type(self).__name__, self.form.__name__
+        if not isinstance(number_format, self.form):
+            article = "an" if form[0] in "AEIOU" else "a"
+            raise TypeError(f"{unit} number_format must be {article} {form}, not {number_format!r}")
         self.registers = check_int(
-            f"{type(self).__name__} registers", registers, minimum=0, maximum=MAXIMUM_REGISTERS
+            f"{unit} registers", registers, minimum=0, maximum=MAXIMUM_REGISTERS
         )
         self.number_format = number_format
         self.unit_name = f"{number_format.name}_{operation}_a{registers}"

@@ -1,6 +1,9 @@
 """The interconnect FRED_m(P): micro-switches in the recursive arrangement of the paper."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Signal, Value
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.compiler.configuration import code_width, configuration_width
@@ -77,8 +80,8 @@ class Interconnect(Unit):
             rd = place(m, "rd", RDMicroswitch(spec=self.spec))
             m.d.comb += rd.configuration.eq(self.configuration)
             for port in range(2):
-                connect(m, rd.i[port], self.i[port])
-                connect(m, self.o[port], rd.o[port])
+                wiring.connect(m, rd.i[port], wiring.flipped(self.i[port]))
+                wiring.connect(m, rd.o[port], wiring.flipped(self.o[port]))
             return m
         into, within, out_of = self._configurations(m)
         subswitches = self._middle_stage(m, within)
@@ -114,41 +117,35 @@ class Interconnect(Unit):
 
     def _input_stage(self, m: Module, configuration: Value, subswitches: list[Unit]) -> None:
         """Place an R micro-switch on each pair of inputs, a demultiplexer on a lone last one."""
-        spec = self.spec
-        width = code_width(spec.middle)
-        for pair in range(spec.ports // 2):
-            r = place(m, f"r_{pair}", RMicroswitch(spec=spec))
-            m.d.comb += r.configuration.eq(configuration.word_select(pair, 2 * width))
-            connect(m, r.i[0], self.i[2 * pair])
-            connect(m, r.i[1], self.i[2 * pair + 1])
-            for subswitch, o in zip(subswitches, r.o, strict=True):
-                connect(m, subswitch.i[pair], o)
-        if spec.ports % 2:
-            demultiplexer = place(m, "demultiplexer", Demultiplexer(spec=spec))
-            m.d.comb += demultiplexer.configuration.eq(configuration[-width:])
-            connect(m, demultiplexer.i, self.i[-1])
-            for subswitch, o in zip(subswitches, demultiplexer.o, strict=True):
-                connect(m, subswitch.i[-1], o)
+        for k, part in enumerate(self._parts(m, "r", configuration, RMicroswitch, Demultiplexer)):
+            inputs = part.i if isinstance(part.i, list) else [part.i]
+            for i, flit in zip(inputs, self.i[2 * k : 2 * k + 2], strict=True):
+                wiring.connect(m, i, wiring.flipped(flit))
+            for subswitch, o in zip(subswitches, part.o, strict=True):
+                wiring.connect(m, subswitch.i[k], o)
 
     def _output_stage(self, m: Module, configuration: Value, subswitches: list[Unit]) -> None:
         """Place a D micro-switch on each pair of outputs, a multiplexer on a lone last one."""
-        spec = self.spec
-        width = code_width(spec.middle)
-        for pair in range(spec.ports // 2):
-            d = place(m, f"d_{pair}", DMicroswitch(spec=spec))
-            m.d.comb += d.configuration.eq(configuration.word_select(pair, 2 * width))
-            for i, subswitch in zip(d.i, subswitches, strict=True):
-                connect(m, i, subswitch.o[pair])
-            connect(m, self.o[2 * pair], d.o[0])
-            connect(m, self.o[2 * pair + 1], d.o[1])
-        if spec.ports % 2:
-            multiplexer = place(m, "multiplexer", Multiplexer(spec=spec))
-            m.d.comb += multiplexer.configuration.eq(configuration[-width:])
-            for i, subswitch in zip(multiplexer.i, subswitches, strict=True):
-                connect(m, i, subswitch.o[-1])
-            connect(m, self.o[-1], multiplexer.o)
+        for k, part in enumerate(self._parts(m, "d", configuration, DMicroswitch, Multiplexer)):
+            for i, subswitch in zip(part.i, subswitches, strict=True):
+                wiring.connect(m, i, subswitch.o[k])
+            outputs = part.o if isinstance(part.o, list) else [part.o]
+            for o, flit in zip(outputs, self.o[2 * k : 2 * k + 2], strict=True):
+                wiring.connect(m, o, wiring.flipped(flit))
 
-
-def connect(m: Module, target: Flit, source: Flit) -> None:
-    """Wire ``source`` to ``target``; both may be inputs or both outputs, at a module's border."""
-    m.d.comb += [target.valid.eq(source.valid), target.data.eq(source.data)]
+    def _parts(
+        self,
+        m: Module,
+        name: str,
+        configuration: Value,
+        pair: type[RMicroswitch | DMicroswitch],
+        single: type[Demultiplexer | Multiplexer],
+    ) -> list[Any]:
+        """Place what stands on each pair of ports, and on a lone last one."""
+        ports, width = self.spec.ports, 2 * code_width(self.spec.middle)
+        parts = [place(m, f"{name}_{k}", pair(spec=self.spec)) for k in range(ports // 2)]
+        if ports % 2:
+            parts.append(place(m, single.__name__.lower(), single(spec=self.spec)))
+        for k, part in enumerate(parts):
+            m.d.comb += part.configuration.eq(configuration[width * k : width * (k + 1)])
+        return parts

@@ -8,6 +8,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.compiler.configuration import code_width
+from fred_hw.gates.select import any_of, gated
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec
 
@@ -19,14 +20,8 @@ __all__ = [
     "RDMicroswitch",
     "RMicroswitch",
     "drive",
-    "gate",
     "select",
 ]
-
-
-def gate(data: Value, enable: Value) -> Value:
-    """Return ``data`` while ``enable`` is high, else 0, so that idle outputs do not toggle."""
-    return Mux(enable, data, 0)
 
 
 def drive(m: Module, o: Flit, valid: Value, data: Value, registers: int, name: str) -> None:
@@ -68,7 +63,10 @@ class _Reducing(Unit):
         m.d.comb += [take0.eq(takes[0]), take1.eq(takes[1]), both.eq(takes[0] & takes[1])]
         # A reduction waits for both: the sum of a part is never sent on.
         valid = Mux(both, i0.valid & i1.valid, (take0 & i0.valid) | (take1 & i1.valid))
-        data = gate(i0.data, take0 & ~both) | gate(i1.data, take1 & ~both) | gate(reduced, both)
+        # Idle outputs do not toggle.
+        data = any_of(
+            [gated(i0.data, take0 & ~both), gated(i1.data, take1 & ~both), gated(reduced, both)]
+        )
         drive(m, self.o[index], valid, data, self.spec.stage_registers, f"o{index}")
 
 
@@ -220,7 +218,4 @@ def select(source: Value, flits: list[Flit]) -> tuple[Value, Value]:
     """Return valid and data of the flit that ``source`` names, c + 1 for flit c, or 0 for none."""
     takes = [source == Const(index + 1, len(source)) for index in range(len(flits))]
     valid = Cat(take & flit.valid for take, flit in zip(takes, flits, strict=True)).any()
-    data = gate(flits[0].data, takes[0])
-    for index, flit in enumerate(flits[1:], 1):
-        data |= gate(flit.data, takes[index])
-    return valid, data
+    return valid, any_of([gated(flit.data, take) for take, flit in zip(takes, flits, strict=True)])

@@ -4,11 +4,12 @@ from amaranth.hdl import Const, Module, Signal
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.compiler.configuration import code_width
+from fred_hw.gates.select import gated
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec
 
 from .flit import Flit, delayed, flit_signature
-from .microswitch import drive, gate, select
+from .microswitch import drive, select
 
 __all__ = ["Demultiplexer", "Multiplexer"]
 
@@ -63,7 +64,7 @@ class Demultiplexer(Unit):
         destination = delayed(m, self.configuration, spec.adder_registers, "configuration")
         for index, o in enumerate(self.o):
             take = destination == Const(index + 1, len(destination))
-            drive(m, o, valid & take, gate(data, take), spec.stage_registers, f"o{index}")
+            drive(m, o, valid & take, gated(data, take), spec.stage_registers, f"o{index}")
         return m
 
 
