@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import pytest
-from amaranth.sim import Simulator
 
 from fred_hw.arith.extremum import FloatExtremum, IntExtremum
 from fred_hw.arith.float_add import FloatAdd
@@ -11,6 +10,7 @@ from fred_hw.arith.int_add import IntAdd
 from fred_hw.datapath.reduction import reduction_unit
 from fred_hw.formats.number_format import FORMATS
 from fred_hw.unit import Unit
+from tests.fred_hw.simulation import trace
 
 FP16, INT8 = FORMATS["fp16"], FORMATS["int8"]
 
@@ -63,32 +63,37 @@ def test_bad_parameter_is_refused(
     assert str(refused.value) == message
 
 
+ONE, TWO = 0x3C00, 0x4000
+UNITS = pytest.mark.parametrize(
+    ("form", "operation", "one", "two"),
+    [
+        ("fp16", "sum", ONE, TWO),
+        ("int8", "sum", 1, 2),
+        ("fp16", "max", ONE, TWO),
+        ("int8", "max", 1, 2),
+    ],
+)
+
+
 @pytest.mark.parametrize("registers", range(9))
-@pytest.mark.parametrize(("form", "operation"), [("fp16", "sum"), ("int8", "sum"), ("fp16", "max")])
-def test_results_come_after_as_many_cycles_as_registers(
-    form: str, operation: str, registers: int
+@UNITS
+def test_latency_is_the_registers_and_throughput_a_result_per_cycle(
+    form: str, operation: str, one: int, two: int, registers: int
 ) -> None:
     unit = reduction_unit(FORMATS[form], operation, "wrap", registers)
-    one, two = (0x3C00, 0x4000) if form == "fp16" else (1, 2)
     pairs = [(one, 0), (0, two), (one, one), (0, 0), (two, 0)]
-    sums = [one, two, two, 0, two] if operation == "sum" else [one, two, one, 0, two]
-    seen = []
-
-    async def bench(ctx) -> None:
-        for cycle in range(len(pairs) + registers):
-            a, b = pairs[cycle] if cycle < len(pairs) else (0, 0)
-            ctx.set(unit.i0, a)
-            ctx.set(unit.i1, b)
-            seen.append(ctx.get(unit.o))
-            if registers:
-                await ctx.tick()
-            else:
-                await ctx.delay(1e-9)
-
-    simulator = Simulator(unit)
-    if registers:
-        simulator.add_clock(1e-9)
-    simulator.add_testbench(bench)
-    simulator.run()
-    assert seen[registers:] == sums
+    results = [one, two, two if operation == "sum" else one, 0, two]
+    inputs = [{"i0": a, "i1": b} for a, b in pairs] + [{}] * registers
+    assert trace(unit, inputs, ["o"])[registers:] == results
     assert unit.unit_name.endswith(f"_a{registers}")
+
+
+@pytest.mark.parametrize("registers", [1, 3])
+@UNITS
+def test_reset_clears_nothing(
+    form: str, operation: str, one: int, two: int, registers: int
+) -> None:
+    unit = reduction_unit(FORMATS[form], operation, "wrap", registers)
+    assert not unit.resettable
+    inputs = [{"i0": two}, *[{"rst": 1}] * registers, {"rst": 1}]
+    assert trace(unit, inputs, ["o"])[registers] == two

@@ -130,7 +130,7 @@ def test_write_keeps_fields_and_ignores_other_bits() -> None:
     bench.run(test)
 
 
-def test_written_value_shows_with_the_answer() -> None:
+def test_latency_of_a_written_value_is_that_of_the_answer() -> None:
     bench = RegistersBench()
 
     async def test(ctx: Any) -> None:
@@ -196,7 +196,7 @@ def test_answers_wait_and_hold_up_what_follows() -> None:
     bench.run(test)
 
 
-def test_a_write_and_a_read_pass_every_second_cycle() -> None:
+def test_throughput_is_a_write_and_a_read_every_second_cycle() -> None:
     bench = RegistersBench()
     counts = {"b": 0, "r": 0}
 
@@ -337,7 +337,7 @@ def test_loaded_value_wins_against_a_write() -> None:
     bench.run(test)
 
 
-def test_read_gives_the_value_of_the_cycle_before() -> None:
+def test_latency_of_a_value_that_is_read_is_a_cycle() -> None:
     bench = RegistersBench()
 
     async def test(ctx: Any) -> None:

@@ -102,7 +102,7 @@ def test_erase_writes_zeros_and_leaves_staging() -> None:
     bench.run(test)
 
 
-def test_load_takes_the_entry_two_cycles_after_the_number_has_changed() -> None:
+def test_latency_of_a_load_is_two_cycles_from_the_number() -> None:
     bench = ControlUnitBench()
 
     async def test(ctx: Any) -> None:
@@ -184,7 +184,7 @@ KIND = list(CAUSES).index("kind")
         ({"counts.gone_back": 0b010}, "GONE_BACK", 1, 1, 1),
     ],
 )
-def test_events_show_after_the_stated_cycles(
+def test_latency_from_an_event_to_its_register(
     events: dict[str, int], name: str, index: int, latency: int, want: int
 ) -> None:
     async def test(ctx: Any) -> None:
@@ -199,7 +199,7 @@ def test_events_show_after_the_stated_cycles(
     bench.run(test)
 
 
-def test_interrupt_rises_two_cycles_after_an_error_that_is_enabled() -> None:
+def test_latency_from_an_error_that_is_enabled_to_the_interrupt() -> None:
     bench = ControlUnitBench()
 
     async def test(ctx: Any) -> None:

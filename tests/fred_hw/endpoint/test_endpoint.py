@@ -12,6 +12,7 @@ from fred_hw.endpoint.endpoint import Endpoint
 from fred_hw.protocol import HEADER_BITS, KINDS, ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from testbench.models.endpoint import Flit, FlitCodec
+from tests.fred_hw.simulation import trace
 
 DATA, ACK, NACK, CREDIT, SYNC, ASK = range(len(KINDS))
 MP, PP, DP = range(3)
@@ -192,7 +193,7 @@ def test_endpoint_without_link_layer_is_refused() -> None:
         Endpoint(spec=bare)
 
 
-def test_packet_leaves_five_cycles_after_its_last_flit() -> None:
+def test_latency_from_the_last_flit_of_a_packet_to_the_link_is_five_cycles() -> None:
     one = run(cycles=20, packets={MP: [[5, 6, 7]]}, start={MP: 2})
     assert one.taken == [2, 3, 4]
     assert [cycle for cycle, _ in one.sent] == [9, 10, 11]
@@ -212,9 +213,28 @@ def test_packet_leaves_five_cycles_after_its_last_flit() -> None:
         )
 
 
-def test_flit_is_given_two_cycles_after_it_came() -> None:
+def test_latency_from_the_link_to_a_flit_given_is_two_cycles() -> None:
     one = run(cycles=10, flits=at(2, data(0, 8, 9, circuit=DP)))
     assert one.received == [(4, DP, 8, 0), (5, DP, 9, 1)]
+
+
+def test_throughput_is_a_flit_per_cycle_in_each_direction_at_once() -> None:
+    came = [flit for number in range(2) for flit in data(number, 1, 2, 3, 4, circuit=PP)]
+    one = run(cycles=30, packets={MP: [[5, 6, 7, 8]] * 3}, start={MP: 2}, flits=at(4, came))
+    assert one.taken == list(range(2, 14))
+    assert [cycle for cycle, _ in one.sent[:12]] == list(range(10, 22))
+    assert [fields["kind"] for _, fields in one.sent[:12]] == [DATA] * 12
+    assert [cycle for cycle, *_ in one.received] == list(range(6, 14))
+
+
+def test_reset_forgets_packets_numbers_and_tickets() -> None:
+    packet = {"send[0].valid": 1, "send[0].last": 1, "m_axis_tready": 1, "send_phase[0]": 1}
+    idle = {"m_axis_tready": 1, "send_phase[0]": 1}
+    start = [idle, idle, packet]
+    inputs = [*start, *[idle] * 6, packet, idle, idle, idle | {"rst": 1}, *start, *[idle] * 6]
+    seen = trace(Endpoint(spec=SPEC), inputs, ["m_axis_tvalid", "m_axis_tuser"])
+    assert [cycle for cycle, (valid, _) in enumerate(seen) if valid] == [7, 20]
+    assert seen[20] == seen[7]
 
 
 def test_packets_without_last_end_at_the_largest_size() -> None:

@@ -51,7 +51,7 @@ def nacks(inputs: Sequence[Mapping[str, int]]) -> list[int]:
     return [word[0] for word in messages(inputs) if word[1] == Kind.NACK]
 
 
-def test_flits_are_given_a_cycle_later_one_per_cycle() -> None:
+def test_latency_of_a_flit_is_a_cycle_and_throughput_one_per_cycle() -> None:
     inputs = [{}, *packet(0, 3, 10), *packet(1, 2, 20), {}]
     seen = run(inputs, ["o.valid", "o.data", "o.last", "i.ready"])
     assert [word[0] for word in seen] == [0, 0, 1, 1, 1, 1, 1]
@@ -59,7 +59,7 @@ def test_flits_are_given_a_cycle_later_one_per_cycle() -> None:
     assert {word[3] for word in seen} == {1}
 
 
-def test_an_ack_comes_a_cycle_after_the_packet_that_fills_the_interval() -> None:
+def test_latency_of_an_ack_from_the_packet_that_fills_the_interval_is_a_cycle() -> None:
     inputs = [one for k in range(2 * INTERVAL) for one in packet(k)]
     found = messages([*inputs, {}, {}])
     assert found == [(INTERVAL, Kind.ACK, 1, INTERVAL), (2 * INTERVAL, Kind.ACK, 1, 2 * INTERVAL)]

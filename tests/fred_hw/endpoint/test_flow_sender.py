@@ -56,11 +56,11 @@ def sent(inputs: Sequence[Mapping[str, int]]) -> list[tuple[int, int]]:
     ]
 
 
-def test_a_packet_waits_two_cycles_after_its_last_flit() -> None:
+def test_latency_from_the_last_flit_to_a_packet_that_waits_is_two_cycles() -> None:
     assert run([*packet(3), {}, {}, {}], ["o.waiting"], takes=0) == [0, 0, 0, 0, 1, 1]
 
 
-def test_a_flit_is_there_a_cycle_after_it_was_taken() -> None:
+def test_latency_from_a_flit_taken_to_the_flit_is_a_cycle() -> None:
     inputs = [one | {"phase": 3} for one in [{}, *packet(2, data=7), *[{}] * 4]]
     watch = ["o.take", "o.ends", "o.data", "o.index", "o.last", "o.descriptor.length"]
     seen = run(inputs, [*watch, "o.descriptor.phase"])
@@ -69,7 +69,7 @@ def test_a_flit_is_there_a_cycle_after_it_was_taken() -> None:
     assert [word[2:] for word in seen[5:]] == [(7, 0, 0, 1, 3), (8, 1, 1, 1, 3)]
 
 
-def test_a_flit_per_cycle_goes_in_and_out_without_a_gap_between_packets() -> None:
+def test_throughput_is_a_flit_per_cycle_in_and_out_without_a_gap_between_packets() -> None:
     inputs = [one for k in range(WINDOW) for one in packet(2, 10 * k)]
     seen = run([*inputs, *[{}] * 4], ["i.ready", "o.take", "o.data"])
     assert [word[0] for word in seen[: 2 * WINDOW]] == [1] * (2 * WINDOW)

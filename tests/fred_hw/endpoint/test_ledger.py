@@ -7,13 +7,13 @@ from tests.fred_hw.specs import LINK
 ONLINE = LINK.protocol.online
 
 
-def test_a_number_is_there_a_cycle_after_it_was_written() -> None:
+def test_latency_from_a_write_to_what_is_stored_is_a_cycle() -> None:
     inputs = [{"write": 1, "number": 5}, {}, {"phase": 1}, {}]
     seen = trace(Ledger(spec=LINK), inputs, ["stored", "changed"])
     assert seen == [(0, 0), (5, 0), (0, 1), (5, 1)]
 
 
-def test_a_number_a_cycle_is_kept_each_for_the_flow_of_the_cycle_before() -> None:
+def test_throughput_is_a_number_per_cycle_each_for_the_flow_before() -> None:
     flows = [{"phase": phase} for phase in range(ONLINE)]
     flows += [{"phase": ONLINE, "peer": peer} for peer in range(LINK.ports)]
     writes = [{}, *({"write": 1, "number": k + 1} for k in range(len(flows)))]

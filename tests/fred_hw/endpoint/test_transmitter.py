@@ -30,14 +30,14 @@ def circuits(inputs: Sequence[Mapping[str, int]]) -> list[int | None]:
     return [word.index(1) if 1 in word else None for word in seen]
 
 
-def test_a_flit_is_on_the_link_three_cycles_after_it_was_taken() -> None:
+def test_latency_from_a_flit_taken_to_the_link_is_three_cycles() -> None:
     given = {"i[1].data": 9, "i[1].last": 1, "i[1].descriptor.phase": 3, "i[1].index": 0}
     seen = run([waits(PP), given, {}, {}, {}], ["o.valid", *FRAMED])
     assert [word[0] for word in seen] == [0, 0, 0, 1, 0]
     assert framed_flit(seen[3][1:]) == CODEC.pack(9, circuit=PP, phase=3)
 
 
-def test_a_flit_is_taken_each_cycle_packet_after_packet() -> None:
+def test_throughput_is_a_flit_per_cycle_packet_after_packet() -> None:
     inputs = [waits(MP, ends=int(k % 3 == 2)) for k in range(9)]
     assert circuits(inputs) == [MP] * 9
     assert run([*inputs, *[{}] * 4], ["o.valid"]) == [*[0] * 3, *[1] * 9, 0]

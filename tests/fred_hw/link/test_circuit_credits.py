@@ -9,13 +9,13 @@ MOST = LINK.protocol.buffer_packets
 WATCH = ["room", "owed", "ticket"]
 
 
-def test_a_packet_per_cycle_starts_until_the_room_is_used() -> None:
+def test_throughput_is_a_packet_per_cycle_until_the_room_is_used() -> None:
     inputs = [{"start": int(cycle < MOST)} for cycle in range(MOST + 2)]
     seen = trace(CircuitCredits(spec=LINK), inputs, WATCH)
     assert seen == [(1, 0, 0), *((1, 1, k) for k in range(1, MOST)), *[(0, 1, MOST)] * 2]
 
 
-def test_a_limit_counts_from_the_next_cycle_on() -> None:
+def test_latency_of_a_limit_is_a_cycle() -> None:
     used = [{"start": 1}] * MOST
     inputs = [*used, {"grant": 1, "limit": MOST + 1}, {"limit": 2 * MOST}, {}]
     seen = trace(CircuitCredits(spec=LINK), inputs, ["room"])

@@ -68,7 +68,7 @@ def test_largest_flit_shows_bursts() -> None:
 
 
 @pytest.mark.parametrize("data_width", [8, 32, 512])
-def test_unit_computes_it_a_cycle_later(data_width: int) -> None:
+def test_latency_is_a_cycle_and_throughput_a_flit_per_cycle(data_width: int) -> None:
     rng = random.Random(data_width)
     words = [rng.getrandbits(HEADER_BITS + data_width) for _ in range(20)]
     inputs = [{"word": word} for word in [*words, 0]]

@@ -35,7 +35,7 @@ def run(
 
 
 @pytest.mark.parametrize("circuit", [MP, PP, DP])
-def test_packets_go_to_their_circuit_a_cycle_later_a_flit_per_cycle(circuit: int) -> None:
+def test_latency_to_the_circuit_is_a_cycle_and_throughput_a_flit_per_cycle(circuit: int) -> None:
     fields = {"phase": 2, "peer": 1, "sequence": 9}
     flits = [*packet(4, circuit, 0, **fields), *packet(2, circuit, 1, **fields)]
     word = [f"o[{circuit}].word.{name}" for name in ("first", "last", "data")]
@@ -50,7 +50,7 @@ def test_packets_go_to_their_circuit_a_cycle_later_a_flit_per_cycle(circuit: int
     ]
 
 
-def test_messages_are_told_a_cycle_later() -> None:
+def test_latency_of_messages_is_a_cycle() -> None:
     said = [("kind", int(kind)) for kind in (Kind.ACK, Kind.NACK, Kind.ASK)]
     flits = [
         CODEC.pack(kind=kind, circuit=CONTROL, phase=1, peer=2, sequence=k)
@@ -62,14 +62,14 @@ def test_messages_are_told_a_cycle_later() -> None:
     assert [word[1:] for word in seen[1:4]] == [(kind, 1, 2, k) for k, (_, kind) in enumerate(said)]
 
 
-def test_grants_are_told_a_cycle_later() -> None:
+def test_latency_of_grants_is_a_cycle() -> None:
     flit = CODEC.pack(kind=Kind.CREDIT, circuit=CONTROL, credit_circuit=PP, credit_limit=5)
     names = [f"credit.grant.{name}" for name in ("valid", "circuit", "limit")]
     seen = run([flit, packet(1)[0], None], names)
     assert (seen[0][0], seen[1], seen[2][0]) == (0, (1, PP, 5), 0)
 
 
-def test_limits_follow_tickets_after_three_cycles_and_room_after_one() -> None:
+def test_latency_of_limits_is_three_cycles_from_tickets_and_one_from_room() -> None:
     watch = [f"credit.here.limit[{k}]" for k in range(3)]
     seen = run([packet(1, PP)[0], None, None, None, None], watch)
     assert [word[PP] for word in seen] == [MOST, MOST, MOST, MOST + 1, MOST + 1]

@@ -10,7 +10,7 @@ from tests.fred_hw.specs import CODEC, LINK, link_flit
 GOOD = [CODEC.pack(k + 5, index=k, last=3, ticket=k) for k in range(3)]
 
 
-def test_each_flit_is_judged_a_cycle_later() -> None:
+def test_latency_is_a_cycle_and_throughput_a_flit_per_cycle() -> None:
     broken = replace(GOOD[1], crc=GOOD[1].crc ^ 1 << (CRC_BITS - 1))
     inputs = [link_flit(flit) for flit in (GOOD[0], broken, GOOD[2])] + [{}, {}]
     seen = trace(FlitCheck(spec=LINK), inputs, ["good", "bad", "header", "data"])

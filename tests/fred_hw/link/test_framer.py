@@ -45,7 +45,7 @@ def run(inputs: Sequence[Mapping[str, int]]) -> tuple[list[Any], list[Flit | Non
     return [word[:2] for word in seen], flits
 
 
-def test_data_flits_leave_in_the_same_cycle_one_per_cycle() -> None:
+def test_throughput_is_a_data_flit_per_cycle_in_the_same_cycle() -> None:
     readies, flits = run([offered(9), offered(8, index=2), {}])
     want = [CODEC.pack(9, **FIELDS), CODEC.pack(8, **FIELDS | {"index": 2}), None]
     assert flits == want
@@ -73,7 +73,7 @@ def test_the_end_of_a_bad_packet_has_its_crc_inverted() -> None:
     assert flits == [Flit(right.header, right.data, right.crc ^ STOMP)]
 
 
-def test_a_limit_that_changed_is_told_a_cycle_later() -> None:
+def test_latency_of_a_limit_that_changed_is_a_cycle() -> None:
     _, flits = run([{"here.limit[1]": 5}] * 4)
     told = CODEC.pack(kind=Kind.CREDIT, circuit=CONTROL, credit_circuit=PP, credit_limit=5)
     assert flits == [None, told, None, None]

@@ -44,7 +44,7 @@ def link(inputs: Sequence[Mapping[str, int]]) -> list[dict[str, int]]:
     return found
 
 
-def test_flits_leave_after_two_cycles_one_per_cycle_with_a_right_crc() -> None:
+def test_latency_is_two_cycles_and_throughput_a_flit_per_cycle_with_a_right_crc() -> None:
     packet = [flit(k + 5, k, 3, circuit=PP, ticket=1) for k in range(4)]
     sent = link([start(PP) | packet[0], *packet[1:], start(PP) | packet[0], *packet[1:], *[{}] * 3])
     assert [word["cycle"] for word in sent] == list(range(2, 10))

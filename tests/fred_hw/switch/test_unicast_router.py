@@ -165,7 +165,7 @@ def test_two_subswitches_block_where_three_do_not(middle: int, granted: bool) ->
     bench.run(test)
 
 
-def test_ends_are_free_only_from_the_cycle_after_a_release() -> None:
+def test_latency_of_a_release_is_a_cycle() -> None:
     bench = RouterBench(4, 3)
 
     async def test(ctx: Any) -> None:

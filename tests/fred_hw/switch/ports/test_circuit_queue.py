@@ -38,13 +38,13 @@ def run(
 
 
 @BOTH
-def test_a_flit_is_at_the_head_a_cycle_later(spec: SwitchSpec) -> None:
+def test_latency_from_a_flit_to_the_head_is_a_cycle(spec: SwitchSpec) -> None:
     seen = run([*flits(1, phase=2, peer=1, data=7), {}], ["waiting", "valid", "last", "word"], spec)
     assert (seen[0][:2], seen[1]) == ((0, 0), (1, 1, 1, 7))
 
 
 @BOTH
-def test_packets_leave_without_a_gap_a_flit_per_cycle(spec: SwitchSpec) -> None:
+def test_throughput_is_a_flit_per_cycle_without_a_gap_between_packets(spec: SwitchSpec) -> None:
     inputs = [*flits(3, data=10), *flits(2, data=20), *[{}] * 2]
     moves = [{"take": 1, "start": int(k in {1, 4}), "finish": int(k in {3, 5})} for k in range(7)]
     seen = run(

@@ -64,7 +64,7 @@ def zero(*keys: int) -> Inputs:
 
 @BOTH
 @pytest.mark.parametrize("circuit", [MP, PP, DP])
-def test_flits_come_to_the_head_of_their_circuit(spec: SwitchSpec, circuit: int) -> None:
+def test_latency_from_a_flit_to_the_head_of_its_circuit(spec: SwitchSpec, circuit: int) -> None:
     ready = zero(2) if spec is LINK else []
     inputs = [*ready, *packet(2, spec, circuit=circuit, phase=2, peer=1), *[{}] * 3]
     names = [f"head.descriptor[{circuit}].phase", f"head.descriptor[{circuit}].peer"]
@@ -75,7 +75,7 @@ def test_flits_come_to_the_head_of_their_circuit(spec: SwitchSpec, circuit: int)
 
 
 @BOTH
-def test_a_flit_per_cycle_passes(spec: SwitchSpec) -> None:
+def test_throughput_is_a_flit_per_cycle(spec: SwitchSpec) -> None:
     ready = zero(0) if spec is LINK else []
     inputs = [*ready, *packet(4, spec), *packet(3, spec, number=1), *[{}] * 3]
     first = len(ready) + ADDED[spec is LINK]

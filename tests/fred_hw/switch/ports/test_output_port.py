@@ -46,7 +46,7 @@ def packets(*lengths: int, circuit: int = MP, **more: int) -> list[dict[str, int
 
 
 @BOTH
-def test_packets_leave_in_time_without_a_gap(spec: SwitchSpec) -> None:
+def test_latency_and_throughput_of_packets_without_a_gap(spec: SwitchSpec) -> None:
     link = spec is LINK
     data = "o.payload.data" if link else "o.data"
     seen = run(packets(4, 2, 1), ["o.valid", "given", data], spec)
