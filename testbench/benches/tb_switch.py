@@ -14,6 +14,7 @@ from fred_hw.compiler.flows import Flow
 from fred_hw.control.access import FirstError, RefusedError
 from fred_hw.control.phase_entry import entry_word, phase_fields
 from fred_hw.control.switch_map import CAUSES
+from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.spec import SwitchSpec
 from testbench.benches.agents.switch import SwitchBench
 from testbench.stimulus.phases import Phase, Turn, make_turn, phase_table
@@ -30,6 +31,9 @@ CAUSE_BITS = {cause: 1 << place for place, cause in enumerate(CAUSES)}
 Kind: Any = Enum("Kind", {name: name for name in COLLECTIVES})  # its names stand in the results
 test = cocotb.test(timeout_time=20, timeout_unit="ms")
 one_phase_each = cocotb.test(timeout_time=20, timeout_unit="ms", skip=PROTOCOL.phases < 2)
+one_queue_each = cocotb.test(
+    timeout_time=20, timeout_unit="ms", skip=PROTOCOL.link or PROTOCOL.phases < 2
+)
 
 
 async def started(
@@ -164,7 +168,7 @@ async def urgent_packet_overtakes_at_every_flit_position(dut: Any) -> None:
             await bench.cycles(1)
         offered = bench.cycle - 1
         await bench.drain()
-        kinds = [phase_number(beat.user) for beat in bench.data(bench.outputs[0])[before:]]
+        kinds = phase_numbers(bench, before)
         at = kinds.index(urgent.number)
         assert set(kinds[at : at + most]) == {urgent.number}, f"a packet was cut: {kinds}"
         assert at % most == 0, f"a packet was cut: {kinds}"
@@ -172,16 +176,82 @@ async def urgent_packet_overtakes_at_every_flit_position(dut: Any) -> None:
         # At most the packet that is under way goes before it, and a flit of control.
         first = bench.data(bench.outputs[0])[before + at].cycle
         assert first - offered <= LATENCY + most + 3, f"{first - offered} cycles after {wait}"
-    assert await bench.access.read("PREEMPTIONS") > 0
+    # Between packets of one flit there is nothing to interrupt.
+    assert most == 1 or await bench.access.read("PREEMPTIONS") > 0
     assert (await bench.access.errors()).raised == ()
     finish(bench)
 
 
-def phase_number(user: int) -> int:
-    """Return the phase of a data flit."""
+def phase_numbers(bench: SwitchBench, first: int = 0) -> list[int]:
+    """Return the phases of the data flits at port 0 from one on."""
     fields = PROTOCOL.fields(PORTS)
     low = fields["kind"] + fields["circuit"] if PROTOCOL.link else 0
-    return user >> low & ((1 << fields["phase"]) - 1)
+    mask = (1 << fields["phase"]) - 1
+    return [beat.user >> low & mask for beat in bench.data(bench.outputs[0])[first:]]
+
+
+@test
+async def lone_turn_of_every_phase_takes_the_latency_that_is_stated(dut: Any) -> None:
+    table = several(random.Random(cocotb.RANDOM_SEED))
+    bench, rng = await started(dut, 0.0, table)
+    for phase in (one for one in table if one.flows):
+        streams = (bench.inputs, bench.outputs)
+        before = [[len(bench.data(watch)) for watch in watches] for watches in streams]
+        bench.play(turns_of(rng, phase, 1, 1))
+        await bench.drain()
+        (sent,), (came,) = (
+            {
+                beat.cycle
+                for watch, old in zip(*one, strict=True)
+                for beat in bench.data(watch)[old:]
+            }
+            for one in zip(streams, before, strict=True)
+        )
+        assert came - sent == LATENCY, f"counted {came - sent} cycles, but stated are {LATENCY}"
+    finish(bench)
+
+
+@one_phase_each
+async def urgent_turn_overtakes_those_of_the_same_ports(dut: Any) -> None:
+    patient, urgent, most = everyone(0, 2), everyone(1, 0), PROTOCOL.packet_flits
+    bench, rng = await started(dut, 0.0, [patient, urgent])
+    for wait in range(most + 2):
+        before = len(bench.data(bench.outputs[0]))
+        # Enough of them to last until the urgent phase is seen, 2 cycles after its packets.
+        first, *others = turns_of(rng, patient, max(3, 8 // most), most)
+        (late,) = turns_of(rng, urgent, 1, most)
+        # All wait for one port; the urgent packets come behind others on the streams of the rest.
+        bench.expect([first, *others, late])
+        bench.offer([first, *others, late], range(1, PORTS))
+        await bench.cycles(5 * most)
+        bench.offer([first], [0])
+        await bench.cycles(wait)
+        bench.offer([late, *others], [0])
+        await bench.drain()
+        kinds = phase_numbers(bench, before)[::most]
+        assert kinds.index(urgent.number) < len(kinds) - 1, f"after {wait} cycles: {kinds}"
+    finish(bench)
+
+
+@one_queue_each
+async def urgent_turn_goes_before_those_that_waited_longer(dut: Any) -> None:
+    patient, urgent, most = everyone(0, 2), everyone(1, 0), PROTOCOL.packet_flits
+    bench, rng = await started(dut, 0.0, [patient, urgent])
+    # Nobody takes packets, so that turns wait for room; then all can go on.
+    for port in bench.ports:
+        port.sink.pause = True
+    begun = (latency_cycles(SPEC) + 4 + 2 * most) // most
+    bench.play(turns_of(rng, patient, begun + 2, most))
+    await bench.cycles((begun + 6) * most)
+    bench.play(turns_of(rng, urgent, 1, most))
+    await bench.cycles(6 * most)
+    assert all(port.done for port in bench.ports)
+    for port in bench.ports:
+        port.sink.pause = False
+    await bench.drain()
+    kinds = phase_numbers(bench)[::most]
+    assert kinds.index(urgent.number) == begun, f"{begun} had begun, but the order is {kinds}"
+    finish(bench)
 
 
 @one_phase_each
@@ -247,8 +317,10 @@ async def phase_is_rewritten_while_others_run(dut: Any) -> None:
 async def default_index_reaches_every_port_from_every_port(dut: Any) -> None:
     bench, rng = await started(dut, 0.1)
     pairs = [(a, b) for a in range(PORTS) for b in range(PORTS)]
-    for source, destination in rng.sample(pairs, len(pairs)):
-        bench.unicast(source, destination, 2)
+    # With the link layer those of a pair stay on a circuit.
+    for turn in range(1 if PROTOCOL.link else 3):
+        for source, destination in rng.sample(pairs, len(pairs)):
+            bench.unicast(source, destination, 2, turn)
     await bench.drain()
     assert (await bench.access.errors()).raised == ()
     finish(bench)
@@ -309,7 +381,7 @@ async def packet_that_is_too_long_is_told(dut: Any) -> None:
         await bench.write(phase)
         if not PROTOCOL.link:
             bench.ports[0].send(0, 0, [tuple(range(most + 1))])
-            bench.wanted[0][0, 0] = [tuple(range(most))]
+            bench.want(0, 0, 0, 0, [tuple(range(most))])
             return
         last_fits = most < 1 << PROTOCOL.fields(PORTS)["last"]
         places = {"last": most} if last_fits else {"index": 1, "last": 0}
@@ -333,7 +405,7 @@ async def packets_of_unequal_length_in_a_flow_are_told(dut: Any) -> None:
             bench.ports[1].send(0, 0, [turn.sent[1].flits[:1]])
             (short,) = (turn.wanted[0].flits[:1],)
             for port in (0, 1):
-                bench.wanted[port][0, 0] = [short]
+                bench.want(port, 0, 0, 0, [short])
             await bench.cycles(2 * LATENCY)
             bench.play(turns_of(bench.rng, phase, 2))
             return

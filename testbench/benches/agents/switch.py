@@ -43,8 +43,8 @@ __all__ = ["Beat", "Fault", "Line", "SwitchBench"]
 warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"cocotbext\.axi\.")
 
 Packets = list[tuple[int, ...]]
-Flow = tuple[int, int]
-"""Phase, and the other end at the default index, else 0."""
+Flow = tuple[int, ...]
+"""Phase; the other end at the default index, else 0; without the link layer also the circuit."""
 
 
 @dataclass(frozen=True)
@@ -284,7 +284,8 @@ class BarePort:
             fields[name] = user & ((1 << self._bits[name]) - 1)
             user >>= self._bits[name]
         peer = fields["peer"] if fields["phase"] == self._spec.protocol.online else 0
-        self.received.setdefault((fields["phase"], peer), []).append(tuple(frame.tdata))
+        flow = fields["phase"], peer, fields["circuit"]
+        self.received.setdefault(flow, []).append(tuple(frame.tdata))
 
 
 class Registers:
@@ -447,22 +448,28 @@ class SwitchBench:
         """Expect what turns must give, behind all that was expected before of their phases."""
         for turn in turns:
             for port, packet in turn.wanted.items():
-                self.wanted[port].setdefault((packet.phase, 0), []).append(packet.flits)
+                self.want(port, packet.phase, 0, packet.circuit, [packet.flits])
+
+    def want(self, port: int, phase: int, peer: int, circuit: int, packets: Packets) -> None:
+        """Expect packets of a flow at a port."""
+        flow = (phase, peer) if self.spec.protocol.link else (phase, peer, circuit)
+        self.wanted[port].setdefault(flow, []).extend(packets)
 
     def play(self, turns: Sequence[Turn]) -> None:
         """Send and expect turns."""
         self.offer(turns)
         self.expect(turns)
 
-    def unicast(self, source: int, destination: int, packets: int = 1) -> None:
-        """Send and expect packets at the default index, those of a pair on one circuit."""
+    def unicast(self, source: int, destination: int, packets: int = 1, turn: int = 0) -> None:
+        """Send and expect packets at the default index, those of a pair and turn on one circuit."""
         most, online = self.spec.protocol.packet_flits, self.spec.protocol.online
         new = [
             tuple(random_flit(self.rng, self.spec) for _ in range(self.rng.randint(1, most)))
             for _ in range(packets)
         ]
-        self.ports[source].send(online, (source + destination) % 3, new, destination)
-        self.wanted[destination].setdefault((online, source), []).extend(new)
+        circuit = (source + destination + turn) % 3
+        self.ports[source].send(online, circuit, new, destination)
+        self.want(destination, online, source, circuit, new)
 
     def missing(self) -> int:
         """Return how many packets have not come."""

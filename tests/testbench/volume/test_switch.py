@@ -106,8 +106,8 @@ def test_full_packets_fill_the_links() -> None:
     result = run_switch(program(LINK), LINK, one_way(4000))
     assert result["right"]
     assert result["flits"] == 4000 * LINK.protocol.packet_flits
-    # Credits ride in data flits, and acks go the other way.
-    assert result["in"][0]["rate"] == 1.0
+    # Credits and acks of these packets go the other way.
+    assert result["in"][0]["rate"] == result["out"][1]["rate"] == 1.0
     assert result["to_switch"]["ack"] == 4000 // LINK.protocol.ack_interval
 
 
