@@ -7,7 +7,7 @@ from pydantic_core import PydanticCustomError
 
 from .files import FileModel, int_range, name_in
 from .formats.number_format import FORMATS, OVERFLOWS, IntFormat, NumberFormat
-from .operations.operation import OPERATIONS
+from .operations.operation import OPERATIONS, fitting
 from .protocol import HEADER_BITS, ProtocolSpec
 
 __all__ = ["SwitchSpec"]
@@ -43,8 +43,8 @@ class SwitchSpec(FileModel):
     Raises
     ------
     pydantic.ValidationError
-        A key is unknown, a value has the wrong type or is out of range, or the fields of the
-        header do not fit into it; a ``ValueError``.
+        A key is unknown, a value has the wrong type or is out of range, the operation does not
+        take the format, or the fields of the header do not fit into it; a ``ValueError``.
     """
 
     ports: Annotated[int, int_range(2, 64)]
@@ -56,6 +56,20 @@ class SwitchSpec(FileModel):
     stage_registers: Annotated[int, int_range(1, 4)] = 1
     adder_registers: Annotated[int, int_range(0, 8)] = 2
     protocol: ProtocolSpec = ProtocolSpec()
+
+    @model_validator(mode="after")
+    def _operation_takes_format(self) -> Self:
+        if not OPERATIONS[self.operation].takes(self.number_format):
+            raise PydanticCustomError(
+                "value_error",
+                "operation: must be one of {fitting} with format {format}, not {given}",
+                {
+                    "fitting": ", ".join(fitting(self.number_format)),
+                    "format": self.format,
+                    "given": repr(self.operation),
+                },
+            )
+        return self
 
     @model_validator(mode="after")
     def _header_fits(self) -> Self:

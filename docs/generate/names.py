@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from fred_hw.formats.number_format import FORMATS, FloatFormat
-from fred_hw.operations.operation import OPERATIONS
+from fred_hw.operations.operation import OPERATIONS, Operation
 from gen.companions.companion import COMPANIONS
 from perfmodel.collectives.algorithm import ALGORITHMS
 from perfmodel.studies.section import SECTIONS
@@ -30,11 +30,20 @@ def table(heading: str, titles: Sequence[str], rows: Iterable[Sequence[str]]) ->
     return [f"## {heading}\n", *(f"| {line} |" for line in lines), ""]
 
 
+def formats_of(operation: Operation) -> str:
+    """Return the formats that an operation takes."""
+    taken = [f"`{name}`" for name, one in FORMATS.items() if operation.takes(one)]
+    return "all" if len(taken) == len(FORMATS) else ", ".join(taken)
+
+
 def names() -> str:
     """Return the page."""
     formats = [
         (f"`{name}`", str(one.width), "float" if isinstance(one, FloatFormat) else "integer")
         for name, one in FORMATS.items()
+    ]
+    operations = [
+        (f"`{name}`", formats_of(one), one.description) for name, one in OPERATIONS.items()
     ]
     companions = [
         (f"`NAME{one.ending}`", name, "whole switches" if one.switch_only else "all")
@@ -61,8 +70,8 @@ def names() -> str:
             *table("Number formats: `fred_hw/formats/`", ("name", "bits", "kind"), formats),
             *table(
                 "Operations: `fred_hw/operations/`",
-                ("name", "does"),
-                [(f"`{name}`", one.description) for name, one in OPERATIONS.items()],
+                ("name", "formats", "does"),
+                operations,
             ),
             *table(
                 "Files beside the Verilog: `gen/companions/`",

@@ -3,7 +3,7 @@
 from fred_hw.arith.lane_unit import LaneUnit
 from fred_hw.checks import check_choice
 from fred_hw.formats.number_format import NumberFormat
-from fred_hw.operations.operation import OPERATIONS
+from fred_hw.operations.operation import OPERATIONS, fitting
 
 __all__ = ["reduction_unit"]
 
@@ -18,7 +18,7 @@ def reduction_unit(
     number_format : NumberFormat
         Format of a lane.
     operation : str
-        One of ``OPERATIONS``.
+        One of ``OPERATIONS`` that takes the format.
     overflow : str
         One of ``OVERFLOWS``; only sums of integers heed it.
     registers : int
@@ -30,4 +30,5 @@ def reduction_unit(
         An argument is of the wrong type or out of range.
     """
     check_choice("operation", operation, OPERATIONS)
+    check_choice(f"operation with format {number_format.name}", operation, fitting(number_format))
     return OPERATIONS[operation].unit(number_format, overflow, registers)

@@ -13,7 +13,7 @@ from fred_hw.registry import Registry
 if TYPE_CHECKING:
     from fred_hw.arith.lane_unit import LaneUnit
 
-__all__ = ["OPERATIONS", "Operation", "Words", "float_type", "is_nan", "storage"]
+__all__ = ["OPERATIONS", "Operation", "Words", "fitting", "float_type", "is_nan", "storage"]
 
 Words = NDArray[np.unsignedinteger]
 
@@ -35,6 +35,10 @@ class Operation(ABC):
     description: str
     overflows: bool = False
 
+    def takes(self, number_format: NumberFormat) -> bool:
+        """Whether it can reduce numbers of a format; every format, unless a subclass says less."""
+        return True
+
     @abstractmethod
     def unit(self, number_format: NumberFormat, overflow: str, registers: int) -> "LaneUnit":
         """Return the hardware; ``registers`` is its latency in cycles, 0 to 8."""
@@ -46,6 +50,11 @@ class Operation(ABC):
 
 OPERATIONS: Registry[Operation] = Registry("fred_hw.operations", "operation")
 """All operations by name."""
+
+
+def fitting(number_format: NumberFormat) -> tuple[str, ...]:
+    """Return the names of the operations that take a format."""
+    return tuple(name for name, one in OPERATIONS.items() if one.takes(number_format))
 
 
 def storage(number_format: NumberFormat) -> np.dtype[np.unsignedinteger]:

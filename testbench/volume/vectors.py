@@ -123,12 +123,14 @@ def special_values(number_format: NumberFormat) -> Words:
         fraction = number_format.fraction_bits
         bias, top = number_format.bias, number_format.largest + 1
         one = bias << fraction
-        half_ulp = max(bias - fraction - 1, 0) << fraction  # half a unit in the last place of one
+        # Half a unit in the last place of one: a subnormal, where exponents are few.
+        exponent = bias - fraction - 1
+        half_ulp = exponent << fraction if exponent > 0 else (1 << fraction) >> (1 - exponent)
         magnitudes = [
             *(0, 1, 2, 3, (1 << fraction) - 1),  # zero and subnormals
             *(1 << fraction, (1 << fraction) + 1, 2 << fraction),  # smallest normal numbers
             *(one - 1, one, one + 1, one + (1 << (fraction - 1)), one + (1 << fraction)),
-            *(half_ulp - 1, half_ulp, half_ulp + 1, half_ulp + (1 << fraction)),
+            *(max(half_ulp - 1, 0), half_ulp, half_ulp + 1, half_ulp + (1 << fraction)),
             *((fraction + bias) << fraction, (fraction + bias + 1) << fraction),
             *(top - (1 << fraction), top - 2, top - 1),  # largest numbers
             *(top, top + 1, top + (1 << (fraction - 1)), top + (1 << fraction) - 1),  # inf, NaNs

@@ -1,21 +1,29 @@
 """Tests of docs.generate: what is committed is what the hardware and its docstrings give."""
 
 import inspect
+from itertools import cycle
 
 import pytest
 
 from docs.generate.__main__ import DIAGRAMS, FIGURES, documents
 from docs.generate.catalogue import units
+from fred_hw.datapath.reduction import reduction_unit
+from fred_hw.formats.number_format import FORMATS
+from fred_hw.operations.operation import fitting
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit
 
 UNITS = {unit.__name__: unit for unit in units()}
 LINKED, BARE = ProtocolSpec(phases=2), ProtocolSpec(phases=2, link=False)
-SPECS = [
-    SwitchSpec(ports=3, lanes=1, format=numbers, operation=operation, protocol=protocol)
-    for numbers in ("fp16", "int8")
-    for operation, protocol in (("sum", LINKED), ("max", BARE))
+LANES: dict[type[Unit], dict[str, str]] = {}
+for form in FORMATS:
+    for operation in fitting(FORMATS[form]):
+        unit = type(reduction_unit(FORMATS[form], operation, "saturate", 0))
+        LANES.setdefault(unit, {"format": form, "operation": operation})
+SPECS = [  # each unit of a lane in one
+    SwitchSpec(ports=3, lanes=1, protocol=protocol).with_changes(**lane)
+    for lane, protocol in zip(LANES.values(), cycle((LINKED, BARE)), strict=False)
 ]
 
 

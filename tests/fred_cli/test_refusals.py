@@ -9,6 +9,9 @@ import pytest
 
 from fred_hw.load import PRESETS
 from gen.design import generate
+from perfmodel.topology.parse import parse_topology, topology_names
+from perfmodel.training.compute_model import COMPUTE_MODELS
+from perfmodel.training.placement.policy import fitting
 
 KEYS = (
     "ports, middle, format, operation, overflow, lanes, stage_registers, adder_registers, protocol"
@@ -16,6 +19,8 @@ KEYS = (
 
 UNITS = "B, kB, MB, GB, TB, KiB, MiB, GiB, TiB"
 FRED_D = "collective --topology fred-d"
+
+FITTING = fitting(parse_topology("fred-d"))
 
 GENERATE = cache(generate)
 
@@ -82,7 +87,9 @@ REFUSED = {
     "characterize small.yaml --seed 0": r"--seed: seed must be 1 or more, not 0",
     # wafers
     "collective": r"fred collective: Missing option '--topology'\.",
-    "collective --topology ring": r"--topology: must be mesh:.*, fred-d or a path .*, not 'ring'",
+    "collective --topology ring": (
+        rf"--topology: must be {', '.join(topology_names())} or a path .*, not 'ring'"
+    ),
     "collective --topology mesh:0x4": r"topology mesh:0x4: columns: .* from 1 to 64, not 0",
     "collective --topology mesh:1x1": r"mesh:1x1: must have 2 or more NPUs, not 1",
     "collective --topology missing.yaml": r"missing\.yaml: must be an existing file, .*",
@@ -114,7 +121,7 @@ REFUSED = {
         r"--strategy: must be like MP2-DP5-PP2, not 'x'"
     ),
     "estimate --topology fred-d --workload gpt-3 --compute guessed": (
-        r"--compute: must be one of first-principles, calibrated, not 'guessed'"
+        rf"--compute: must be one of {', '.join(COMPUTE_MODELS)}, not 'guessed'"
     ),
     "estimate --topology fred-d --workload gpt-3 --mode stationary": (
         r"gpt-3: mode: must be streaming where weights .* 80 GB as MP2-DP5-PP2"
@@ -126,7 +133,7 @@ REFUSED = {
         r"--samples: must be 1 or more, not 0"
     ),
     "estimate --topology fred-d --workload gpt-3 --placement snake": (
-        r"--placement: must be linear for fred-d, not 'snake'"
+        rf"--placement: must be {', '.join(FITTING)} for fred-d, not 'snake'"
     ),
     "estimate --topology fred-d --workload gpt-3 --algorithm gossip": (
         r"--algorithm: must be one of auto, ring, .*, not 'gossip'"

@@ -6,11 +6,13 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from fred_hw.datapath.reduction import reduction_unit
 from fred_hw.errors import InputError
 from fred_hw.files import validate
-from fred_hw.formats.number_format import FORMATS
+from fred_hw.formats.number_format import FORMATS, IntFormat, NumberFormat
 from fred_hw.load import PRESETS, load_spec, parse_change
-from fred_hw.operations.operation import OPERATIONS
+from fred_hw.operations.extremum import Extremum
+from fred_hw.operations.operation import OPERATIONS, fitting
 from fred_hw.spec import SwitchSpec
 
 
@@ -43,6 +45,26 @@ def test_bad_field_is_refused_by_name(change: dict[str, Any], message: str) -> N
     assert str(refused.value) == f"f.yaml: {message}"
     with pytest.raises(ValidationError):
         SwitchSpec(**{"ports": 8, **change})
+
+
+class IntegersOnly(Extremum):
+    """A maximum of integers alone."""
+
+    def takes(self, number_format: NumberFormat) -> bool:
+        return isinstance(number_format, IntFormat)
+
+
+def test_operation_that_does_not_take_the_format_is_refused() -> None:
+    with OPERATIONS.lending("ints", IntegersOnly("max")):
+        assert SwitchSpec(ports=4, format="int8", operation="ints").operation == "ints"
+        floats = ", ".join(fitting(FORMATS["fp16"]))
+        assert "ints" not in floats
+        message = rf"^f: operation: must be one of {floats} with format fp16, not 'ints'$"
+        with pytest.raises(InputError, match=message):
+            validate(SwitchSpec, {"ports": 4, "operation": "ints"}, "f")
+        message = rf"^operation with format fp16 must be one of {floats}, not 'ints'$"
+        with pytest.raises(ValueError, match=message):
+            reduction_unit(FORMATS["fp16"], "ints", "wrap", 1)
 
 
 def test_missing_and_unknown_keys_are_refused() -> None:

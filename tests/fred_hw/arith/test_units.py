@@ -9,6 +9,7 @@ from fred_hw.arith.float_add import FloatAdd
 from fred_hw.arith.int_add import IntAdd
 from fred_hw.datapath.reduction import reduction_unit
 from fred_hw.formats.number_format import FORMATS
+from fred_hw.operations.operation import OPERATIONS
 from fred_hw.unit import Unit
 from tests.fred_hw.simulation import trace
 
@@ -51,7 +52,7 @@ FP16, INT8 = FORMATS["fp16"], FORMATS["int8"]
         (
             lambda: reduction_unit(FP16, "mean", "wrap", 1),
             ValueError,
-            "operation must be one of sum, max, min, not 'mean'",
+            f"operation must be one of {', '.join(OPERATIONS)}, not 'mean'",
         ),
     ],
 )

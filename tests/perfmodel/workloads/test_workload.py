@@ -9,6 +9,7 @@ from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
 from perfmodel.workloads import workload
 from perfmodel.workloads.file import KINDS
+from perfmodel.workloads.pipeline_schedule import SCHEDULES
 from perfmodel.workloads.transformer import transformer
 from perfmodel.workloads.workload import WORKLOADS, load_workload, parse_strategy
 
@@ -88,7 +89,7 @@ def test_file_is_read(tmp_path: Path) -> None:
         ),
         (GOOD.replace("MP2-DP1-PP1", "MP2"), "strategy: must be like MP2-DP5-PP2, not 'MP2'"),
         (GOOD.replace("stationary", "x"), "mode: must be one of stationary, streaming, not 'x'"),
-        (GOOD + "schedule: x\n", "schedule: must be one of 1f1b, gpipe, not 'x'"),
+        (GOOD + "schedule: x\n", f"schedule: must be one of {', '.join(SCHEDULES)}, not 'x'"),
         (GOOD + "overlap: 1\n", "overlap: must be a valid boolean, not 1"),
         (GOOD + "width: 1\n", "width: unknown key; allowed are .*"),
         (RESNET.replace("64", "65568"), "image: must be an integer from 32 to 65536, not 65568"),

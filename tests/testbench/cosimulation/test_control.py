@@ -32,7 +32,7 @@ CASES = {
 def test_control_unit_passes_its_regression(spec: SwitchSpec, tmp_path: Path) -> None:
     run = cosimulate_control(spec, tmp_path)
     assert run.failures == ()
-    assert len(run.tests) == 32
+    assert len(run.tests) >= 32
 
 
 @pytest.mark.slow

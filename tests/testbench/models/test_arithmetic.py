@@ -8,14 +8,15 @@ import pytest
 from fred_hw.formats.number_format import FORMATS, FloatFormat
 from fred_hw.operations.operation import is_nan, storage
 from testbench.models.arithmetic import combine
-from testbench.volume.vectors import float_pairs
+from testbench.volume.vectors import float_pairs, special_values
+from tests.fred_hw.formats.e4m3 import E4M3
 
-FLOATS = [form for form in FORMATS.values() if isinstance(form, FloatFormat)]
+FLOATS = [form for form in (*FORMATS.values(), E4M3) if isinstance(form, FloatFormat)]
 
 
-def infinity_of(form: FloatFormat) -> int:
-    assert form.infinity is not None
-    return form.infinity
+def beyond(form: FloatFormat) -> int:
+    """Return the bits of what lies beyond the largest number."""
+    return form.canonical_nan if form.infinity is None else form.infinity
 
 
 def exact(bits: int, form: FloatFormat) -> Fraction:
@@ -41,15 +42,29 @@ def nearest(value: Fraction, form: FloatFormat) -> int:
     whole += rest > Fraction(1, 2) or (rest == Fraction(1, 2) and whole % 2 == 1)
     # Adding the significand to the exponent field lets the hidden bit and carries count.
     bits = whole + ((exponent - smallest) << form.fraction_bits)
-    return sign | min(bits, infinity_of(form))
+    if bits > form.largest:
+        return beyond(form) if form.infinity is None else sign | beyond(form)
+    return sign | bits
+
+
+@pytest.mark.parametrize("has_infinity", [False, True])
+@pytest.mark.parametrize("exponent_bits", range(2, 7))
+def test_special_values_of_every_split_of_a_byte_are_numbers_of_it(
+    exponent_bits: int, has_infinity: bool
+) -> None:
+    form = FloatFormat("float8", exponent_bits, 7 - exponent_bits, "", has_infinity=has_infinity)
+    found = special_values(form)
+    assert found.max() <= 0xFF
+    assert {0, form.largest, form.first_nan, form.bias << form.fraction_bits} <= {*found.tolist()}
+    a, b = float_pairs(form, 300, np.random.default_rng(1))
+    assert max(a.max(), b.max()) <= 0xFF
 
 
 @pytest.mark.parametrize("form", FLOATS, ids=lambda form: form.name)
 def test_sums_are_the_nearest_numbers(form: FloatFormat) -> None:
     a, b = float_pairs(form, 6_000, np.random.default_rng(3))
-    infinity = infinity_of(form)
     magnitude = (1 << (form.width - 1)) - 1
-    finite = ((a & magnitude) < infinity) & ((b & magnitude) < infinity)
+    finite = ((a & magnitude) <= form.largest) & ((b & magnitude) <= form.largest)
     a, b = a[finite], b[finite]
     got = combine(a, b, form, "sum")
     checked = 0
@@ -64,19 +79,22 @@ def test_sums_are_the_nearest_numbers(form: FloatFormat) -> None:
 @pytest.mark.parametrize("form", FLOATS, ids=lambda form: form.name)
 def test_zeros_infinities_and_nans_add_as_the_standard_says(form: FloatFormat) -> None:
     minus = 1 << (form.width - 1)
-    infinity = infinity_of(form)
     one = form.bias << form.fraction_bits
     cases = [
         (0, 0, 0),
         (minus, minus, minus),
         (0, minus, 0),
         (one, one | minus, 0),
-        (infinity, one, infinity),
-        (infinity, infinity | minus, form.canonical_nan),
-        (infinity + 1, one, form.canonical_nan),
-        (one, minus | infinity, minus | infinity),
-        (infinity - 1, infinity - 1, infinity),
+        (form.first_nan, one, form.canonical_nan),
+        (form.largest, form.largest, beyond(form)),
     ]
+    if form.infinity is not None:
+        infinity = form.infinity
+        cases += [
+            (infinity, one, infinity),
+            (infinity, infinity | minus, form.canonical_nan),
+            (one, minus | infinity, minus | infinity),
+        ]
     for a, b, want in cases:
         kind = storage(form)
         got = combine(np.array([a], kind), np.array([b], kind), form, "sum")
@@ -86,8 +104,9 @@ def test_zeros_infinities_and_nans_add_as_the_standard_says(form: FloatFormat) -
 @pytest.mark.parametrize("form", FLOATS, ids=lambda form: form.name)
 def test_maximum_number_prefers_numbers_and_plus_zero(form: FloatFormat) -> None:
     minus = 1 << (form.width - 1)
-    infinity = infinity_of(form)
-    signalling, quiet = infinity + 1, form.canonical_nan
+    # E4M3 has one NaN, and no number beyond the largest.
+    signalling, quiet = form.first_nan, form.canonical_nan
+    infinity = form.largest if form.infinity is None else form.infinity
     a = np.array([0, minus, signalling, quiet, signalling, minus | 1], storage(form))
     b = np.array([minus, 0, 5, minus | infinity, quiet, minus | 2], storage(form))
     largest = combine(a, b, form, "max").tolist()

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from fred_hw.arith.lane_unit import LaneUnit
 from fred_hw.datapath.reduction import reduction_unit
-from fred_hw.formats.number_format import FORMATS, FloatFormat, NumberFormat
-from fred_hw.operations.operation import storage
+from fred_hw.formats.number_format import FORMATS, OVERFLOWS, FloatFormat, NumberFormat
+from fred_hw.operations.operation import OPERATIONS, fitting, storage
 from testbench.faults.arith import StickyDropped
 from testbench.faults.fault import FaultyEmitter
 from testbench.models.arithmetic import combine
@@ -24,11 +24,17 @@ FLOATS = [form for form in FORMATS.values() if isinstance(form, FloatFormat)]
 INTEGERS = [form for form in FORMATS.values() if not isinstance(form, FloatFormat)]
 SUM_PAIRS = {"fp16": 2_000_000}
 
+
+def overflows(form: NumberFormat, name: str) -> bool:
+    return form in INTEGERS and OPERATIONS[name].overflows
+
+
 CASES: list[tuple[NumberFormat, str, str, int]] = [
-    *((form, "sum", "saturate", registers) for form in FLOATS for registers in (2, 4)),
-    *((form, operation, "saturate", 1) for form in FLOATS for operation in ("max", "min")),
-    *((form, "sum", overflow, 2) for form in INTEGERS for overflow in ("saturate", "wrap")),
-    *((form, operation, "saturate", 2) for form in INTEGERS for operation in ("max", "min")),
+    (form, name, overflow, registers)
+    for form in FORMATS.values()
+    for name in fitting(form)
+    for overflow in (OVERFLOWS if overflows(form, name) else ("saturate",))
+    for registers in ((2,) if form in INTEGERS else (2, 4) if name == "sum" else (1,))
 ]
 
 

@@ -10,10 +10,11 @@ from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
 from perfmodel.topology.parse import parse_topology
 from perfmodel.training.placement.place import place
-from perfmodel.training.placement.policy import POLICIES
+from perfmodel.training.placement.policy import POLICIES, fitting
 
 GPT = Strategy(2, 5, 2)
 COLUMNS = 12
+FRED = parse_topology("fred-d")
 MESH = parse_topology(f"mesh:{COLUMNS}x11")
 
 
@@ -63,7 +64,12 @@ def test_groups_of_mp2_dp5_pp2() -> None:
             "spiral",
             f"placement: must be one of auto, anneal, {', '.join(POLICIES)}, not 'spiral'",
         ),
-        ("fred-d", GPT, "snake", "placement: must be linear for fred-d, not 'snake'"),
+        (
+            "fred-d",
+            GPT,
+            "snake",
+            f"placement: must be {', '.join(fitting(FRED))} for fred-d, not 'snake'",
+        ),
     ],
 )
 def test_impossible_placement_is_refused(
