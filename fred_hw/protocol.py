@@ -13,6 +13,7 @@ __all__ = [
     "CONTROL",
     "CRC_BITS",
     "CRC_POLYNOMIAL",
+    "CRC_REFLECTED",
     "DATA_CIRCUITS",
     "HEADER_BITS",
     "KINDS",
@@ -32,6 +33,9 @@ internet applications", DSN 2002): the largest flit, 48 + 4,096 bits, shows ever
 five bits and every burst of up to 32, and misses others once in 2^32. (CRC-32 of Ethernet has a
 distance of 4 at this length.)
 """
+
+CRC_REFLECTED = int(f"{CRC_POLYNOMIAL:0{CRC_BITS}b}"[::-1], 2)
+"""The polynomial as it divides words whose low bit goes first."""
 
 CIRCUITS = ("mp", "pp", "dp", "control")
 """Virtual circuits, the most urgent data first (FRED, arXiv 2406.19580)."""

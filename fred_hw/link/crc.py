@@ -7,7 +7,7 @@ from amaranth.lib.crc import Algorithm
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_int
-from fred_hw.protocol import CRC_BITS, CRC_POLYNOMIAL, HEADER_BITS
+from fred_hw.protocol import CRC_BITS, CRC_POLYNOMIAL, CRC_REFLECTED, HEADER_BITS
 from fred_hw.unit import Unit
 
 __all__ = ["CRC", "FlitCrc", "crc_masks"]
@@ -34,13 +34,12 @@ def crc_masks(width: int) -> tuple[Sequence[int], int]:
     width : int
         Bits of the word, a multiple of 8.
     """
-    reflected = int(f"{CRC_POLYNOMIAL:0{CRC_BITS}b}"[::-1], 2)
     masks = [0] * CRC_BITS
-    state = reflected  # of a word with its last bit set alone
+    state = CRC_REFLECTED  # of a word with its last bit set alone
     for bit in reversed(range(width)):
         for place in range(CRC_BITS):
             masks[place] |= (state >> place & 1) << bit
-        state = state >> 1 ^ (reflected if state & 1 else 0)
+        state = state >> 1 ^ (CRC_REFLECTED if state & 1 else 0)
     zero = CRC(data_width=8).compute(bytes(width // 8))
     return masks, zero
 

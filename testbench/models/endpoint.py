@@ -8,7 +8,7 @@ from functools import cache
 from fred_hw.protocol import (
     CONTROL,
     CRC_BITS,
-    CRC_POLYNOMIAL,
+    CRC_REFLECTED,
     DATA_CIRCUITS,
     HEADER_BITS,
     KINDS,
@@ -27,11 +27,10 @@ Flow = tuple[int, int]
 @cache
 def _table() -> tuple[int, ...]:
     """Return the CRC's remainder of each byte, low bit first."""
-    reflected = int(f"{CRC_POLYNOMIAL:0{CRC_BITS}b}"[::-1], 2)
     remainders = []
     for byte in range(256):
         for _ in range(8):
-            byte = byte >> 1 ^ (reflected if byte & 1 else 0)
+            byte = byte >> 1 ^ (CRC_REFLECTED if byte & 1 else 0)
         remainders.append(byte)
     return tuple(remainders)
 

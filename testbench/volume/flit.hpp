@@ -11,8 +11,6 @@
 #include "model.hpp"
 #include "program.hpp"
 
-enum Kind : unsigned { DATA, ACK, NACK, CREDIT, SYNC, ASK };
-constexpr unsigned CIRCUITS = 3, CONTROL = 3, HEADER_BITS = 48;
 constexpr uint64_t DATA_MASK = ~uint64_t{0} >> (64 - DATA_BITS);
 
 constexpr unsigned mask(unsigned bits) { return (1u << bits) - 1; }
@@ -72,7 +70,7 @@ class Crc {
         uint32_t state = ~uint32_t{0};
         for (unsigned k = 0; k < BYTES; ++k) {
             state ^= k == place ? byte : 0;
-            for (int bit = 0; bit < 8; ++bit) state = state >> 1 ^ (state & 1 ? 0x82F63B78u : 0);
+            for (int bit = 0; bit < 8; ++bit) state = state >> 1 ^ (state & 1 ? CRC_REFLECTED : 0);
         }
         return ~state;
     }
@@ -159,7 +157,7 @@ class Channel {
 
     // Whether the flit comes out at all.
     bool damage(Fault kind, uint64_t now, Flit& flit, bool& good) {
-        constexpr unsigned bits = HEADER_BITS + DATA_BITS + 32;
+        constexpr unsigned bits = HEADER_BITS + DATA_BITS + CRC_BITS;
         switch (kind) {
             case FLIPPED:
                 flip(flit, rng_.below(bits));
@@ -253,8 +251,6 @@ void add_faults(Json& json, const char* name, const Channels& channels) {
     }
     json.close('}');
 }
-
-inline constexpr const char* KIND_NAMES[] = {"data", "ack", "nack", "credit", "sync", "ask"};
 
 // Counts of flits by kind.
 template <class Counts>

@@ -7,6 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from fred_hw.protocol import (
+    CONTROL,
+    CRC_BITS,
+    CRC_REFLECTED,
+    DATA_CIRCUITS,
+    HEADER_BITS,
+    KINDS,
+    Kind,
+)
 from fred_hw.spec import SwitchSpec
 
 __all__ = ["harness_sources", "run_program"]
@@ -44,6 +53,11 @@ def harness_sources(
         sizes = {
             "PORTS": spec.ports,
             "DATA_BITS": spec.data_width,
+            "HEADER_BITS": HEADER_BITS,
+            "CRC_BITS": CRC_BITS,
+            "CRC_REFLECTED": CRC_REFLECTED,
+            "CIRCUITS": len(DATA_CIRCUITS),
+            "CONTROL": CONTROL,
             "PHASES": protocol.phases,
             "PACKET_FLITS": protocol.packet_flits,
             "BUFFER_PACKETS": protocol.buffer_packets,
@@ -55,6 +69,10 @@ def harness_sources(
             **{f"{name.upper()}_BITS": bits for name, bits in protocol.fields(spec.ports).items()},
         }
         text += [f"constexpr unsigned {name} = {value};" for name, value in sizes.items()]
+        kinds = ", ".join(f"{kind.name} = {kind.value}" for kind in Kind)
+        names = ", ".join(f'"{kind}"' for kind in KINDS)
+        text.append(f"enum Kind : unsigned {{ {kinds} }};")
+        text.append(f"inline constexpr const char* KIND_NAMES[] = {{{names}}};")
         text.append(f"constexpr bool LINK = {str(protocol.link).lower()};")
         text.append(f"using Data = {'IData' if spec.data_width <= 32 else 'QData'};")
     files["model.hpp"] = "\n".join([*text, *lines, ""])
