@@ -133,7 +133,7 @@ class ProtocolSpec(FileModel, validate_default=True):
     window_packets : int
         Packets that a source may have unacknowledged, a power of two, 2 to 128.
     timeout_cycles : int
-        Without progress for so long a source goes back, and missing credits are asked for, 16 to
+        Without progress for so long a source retransmits, and missing credits are asked for, 16 to
         65535.
     idle_cycles : int
         Without a data flit for so long a destination acknowledges what it has, 1 to 65535.

@@ -2,7 +2,8 @@
 
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from fred_hw.checks import check_int
 
@@ -19,6 +20,7 @@ __all__ = [
     "RefusedError",
 ]
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -262,6 +264,22 @@ class AsyncAccess:
             raise RefusedError(f"the switch has refused to {command} phase {number}")
 
 
+def _plain(
+    method: Callable[Concatenate[AsyncAccess, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate["Access", P], T]:
+    """Return a method that carries out a coroutine which waits for nothing."""
+
+    @wraps(method)
+    def call(access: "Access", *args: P.args, **options: P.kwargs) -> T:
+        try:
+            method(access._access, *args, **options).send(None)
+        except StopIteration as done:
+            return done.value
+        raise TypeError("read and write must be plain functions, not wait for something")
+
+    return call
+
+
 class Access:
     """Read and write the registers of a switch over plain calls; else as :class:`AsyncAccess`.
 
@@ -291,50 +309,16 @@ class Access:
 
         self._access = AsyncAccess(registers, read_word, write_word, polls=polls)
 
-    def read(self, register: str, index: int = 0) -> int:
-        return _finished(self._access.read(register, index))
-
-    def write(self, register: str, value: int, index: int = 0) -> None:
-        _finished(self._access.write(register, value, index))
-
-    def read_field(self, register: str, field: str, index: int = 0) -> int:
-        return _finished(self._access.read_field(register, field, index))
-
-    def write_field(self, register: str, field: str, value: int, index: int = 0) -> None:
-        _finished(self._access.write_field(register, field, value, index))
-
-    def identify(self) -> Identity:
-        return _finished(self._access.identify())
-
-    def write_phase(self, number: int, entry_word: int) -> None:
-        _finished(self._access.write_phase(number, entry_word))
-
-    def read_phase(self, number: int) -> int:
-        return _finished(self._access.read_phase(number))
-
-    def erase_phase(self, number: int) -> None:
-        _finished(self._access.erase_phase(number))
-
-    def errors(self) -> Errors:
-        return _finished(self._access.errors())
-
-    def clear_errors(self) -> None:
-        _finished(self._access.clear_errors())
-
-    def counters(self) -> dict[str, tuple[int, ...]]:
-        return _finished(self._access.counters())
-
-    def clear_counters(self) -> None:
-        _finished(self._access.clear_counters())
-
-    def freeze_counters(self, freeze: bool = True) -> None:
-        _finished(self._access.freeze_counters(freeze))
-
-
-def _finished(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Return the result of a coroutine that waits for nothing."""
-    try:
-        coroutine.send(None)
-    except StopIteration as done:
-        return done.value
-    raise TypeError("read and write must be plain functions, not wait for something")
+    read = _plain(AsyncAccess.read)
+    write = _plain(AsyncAccess.write)
+    read_field = _plain(AsyncAccess.read_field)
+    write_field = _plain(AsyncAccess.write_field)
+    identify = _plain(AsyncAccess.identify)
+    write_phase = _plain(AsyncAccess.write_phase)
+    read_phase = _plain(AsyncAccess.read_phase)
+    erase_phase = _plain(AsyncAccess.erase_phase)
+    errors = _plain(AsyncAccess.errors)
+    clear_errors = _plain(AsyncAccess.clear_errors)
+    counters = _plain(AsyncAccess.counters)
+    clear_counters = _plain(AsyncAccess.clear_counters)
+    freeze_counters = _plain(AsyncAccess.freeze_counters)

@@ -1,4 +1,4 @@
-"""Flits, control messages and credits in turns on a link, each with its header and CRC."""
+"""Flits, control messages and credits, one at a time on a link, each with its header and CRC."""
 
 from collections.abc import Sequence
 from functools import reduce
@@ -181,7 +181,7 @@ class Framer(Unit):
                 ((self.here.limit[number] != told) | asked) & (circuit != number)
             )
         with m.If(gone | ((circuit == CONTROL) & ~kept)):
-            # Circuits take turns, as the one just told is left out.
+            # No circuit is told twice before another one: the one just told is left out.
             m.d.sync += circuit.eq(CONTROL)
             for number in reversed(range(COUNT)):
                 with m.If(changed[number]):

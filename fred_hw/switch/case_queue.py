@@ -22,7 +22,7 @@ QUEUED = 4
 
 
 def case_layout(spec: SwitchSpec) -> data.StructLayout:
-    """Return a message or event of a port, about a flow.
+    """Return a message or event of a port, and its flow.
 
     ``from_input``: of an input of the flow, else of an output; ``late``: the smallest ack is asked
     for; ``nacks``: the number that is due is asked for; ``online``: the flow is a unicast of the
@@ -45,7 +45,7 @@ def case_layout(spec: SwitchSpec) -> data.StructLayout:
 
 
 class CaseQueue(Unit):
-    """Keep messages, and give the next message or event; ports take turns, round robin.
+    """Keep messages, and give the next message or event, round robin over the ports.
 
     Parameters
     ----------

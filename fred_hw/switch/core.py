@@ -146,11 +146,11 @@ class SwitchCore(Unit):
                 port.serves.eq(hints.serves),
             ]
             for circuit in range(len(DATA_CIRCUITS)):
-                about = port.head.descriptor[circuit]
+                descriptor = port.head.descriptor[circuit]
                 rooms = [other.injection.room[circuit] for other in outs]
                 m.d.comb += [
-                    hints.phases[circuit].eq(about.phase),
-                    hints.reaches[circuit].eq(selected(about.peer, rooms)),
+                    hints.phases[circuit].eq(descriptor.phase),
+                    hints.reaches[circuit].eq(selected(descriptor.peer, rooms)),
                 ]
 
     def _report(

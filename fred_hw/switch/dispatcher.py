@@ -145,13 +145,13 @@ class Dispatcher(Unit):
             # The scheduler knows of room a cycle late; until then nobody else may take it.
             before = Signal(len(DATA_CIRCUITS), name=f"room_before_{k}")
             m.d.sync += before.eq(injection.room)
-            about = states.descriptors[k]
-            mine = router.connected[k] & (router.destination_of[k] == about.peer)
+            descriptor = states.descriptors[k]
+            mine = router.connected[k] & (router.destination_of[k] == descriptor.peer)
             m.d.comb += [
-                about.as_value().eq(selected(circuit, list(head.descriptor))),
+                descriptor.as_value().eq(selected(circuit, list(head.descriptor))),
                 states.here[k].eq(
                     selected(circuit, list(head.waiting))
-                    & (about.phase == service.phase)
+                    & (descriptor.phase == service.phase)
                     & (~service.online | mine)
                 ),
                 states.room[k].eq(selected(circuit, list(injection.room & before))),
@@ -167,13 +167,13 @@ class Dispatcher(Unit):
         """Tell the router of packets of the default index."""
         service = self.service
         for k, head in enumerate(self.heads):
-            about = states.descriptors[k]
+            descriptor = states.descriptors[k]
             m.d.comb += [
                 router.waits[k].eq(
                     selected(service.circuit, list(head.waiting))
-                    & (about.phase == self.spec.protocol.online)
+                    & (descriptor.phase == self.spec.protocol.online)
                 ),
-                router.peers[k].eq(about.peer),
+                router.peers[k].eq(descriptor.peer),
             ]
         m.d.comb += [
             router.online.eq(service.online),
