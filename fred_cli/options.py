@@ -1,6 +1,6 @@
 """Options and arguments that commands share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ import click
 __all__ = [
     "TRAINING_OPTIONS",
     "ListingOption",
+    "NameChoice",
     "algorithm_option",
     "as_json_option",
     "compute_option",
@@ -18,6 +19,7 @@ __all__ = [
     "placement_option",
     "protocol_option",
     "read_spec",
+    "schedule_option",
     "seed_option",
     "set_option",
     "size_option",
@@ -45,6 +47,58 @@ class ListingOption(click.Option):
         return super().get_help_record(ctx)
 
 
+class NameChoice(click.ParamType):
+    """A choice of names that are looked up when they are needed, not before.
+
+    Parameters
+    ----------
+    names : Callable
+        Returns them.
+    """
+
+    name = "choice"
+
+    def __init__(self, names: Callable[[], Iterable[str]]) -> None:
+        self._names = names
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
+        return click.Choice(tuple(self._names())).get_metavar(param, ctx)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return click.Choice(tuple(self._names())).convert(value, param, ctx)
+
+
+def _compute_models() -> str:
+    from perfmodel.training.compute_model import COMPUTE_MODELS
+
+    models = [f"{name} {model.basis}".strip() for name, model in COMPUTE_MODELS.items()]
+    return f"{', or '.join(models)}."
+
+
+def _placements() -> str:
+    from perfmodel.training.placement.policy import POLICIES
+
+    return f"On a mesh: auto (the best of them), anneal, {', '.join(POLICIES)}."
+
+
+def _schedules() -> Iterable[str]:
+    from perfmodel.workloads.pipeline_schedule import SCHEDULES
+
+    return SCHEDULES
+
+
+def _topologies() -> str:
+    from perfmodel.topology.parse import topology_names
+
+    return f"{', '.join(topology_names())}, or YAML."
+
+
+def _workloads() -> str:
+    from perfmodel.workloads.workload import WORKLOADS
+
+    return f"{', '.join(WORKLOADS)}, or YAML."
+
+
 spec_argument = click.argument("spec_source", metavar="SPEC")
 set_option = click.option(
     "--set", "changes", multiple=True, metavar="KEY=VALUE", help="Change a field of SPEC."
@@ -66,7 +120,7 @@ csv_option = click.option(
     "--csv", "csv_file", type=Path, metavar="FILE", help="Write the table as CSV too."
 )
 topology_option = click.option(
-    "--topology", required=True, metavar="NAME|FILE", help="mesh:5x4, fred-a to fred-d, or YAML."
+    "--topology", required=True, metavar="NAME|FILE", cls=ListingOption, listing=_topologies
 )
 protocol_option = click.option(
     "--protocol",
@@ -82,23 +136,26 @@ compute_option = click.option(
     default="first-principles",
     show_default=True,
     metavar="MODEL",
-    help="first-principles, or calibrated on the published speed-up of FRED-C.",
+    cls=ListingOption,
+    listing=_compute_models,
 )
 placement_option = click.option(
     "--placement",
     default="auto",
     show_default=True,
-    help="On a mesh: auto (best of all policies), anneal, linear, snake, columns, ...",
+    cls=ListingOption,
+    listing=_placements,
 )
 algorithm_option = click.option(
     "--algorithm", default="auto", show_default=True, help="Of all-reduces, see fred collective."
 )
 workload_option = click.option(
-    "--workload", required=True, metavar="NAME|FILE", help="resnet-152, gpt-3, ..., or YAML."
+    "--workload", required=True, metavar="NAME|FILE", cls=ListingOption, listing=_workloads
 )
 mode_option = click.option(
     "--mode", type=click.Choice(["stationary", "streaming"]), help="Where the weights are."
 )
+schedule_option = click.option("--schedule", type=NameChoice(_schedules), help="Of the pipeline.")
 
 TRAINING_OPTIONS = (
     "topology",

@@ -20,8 +20,12 @@ __all__ = ["command"]
 
 
 @click.command("compare")
-@click.option("--topology", "topologies", multiple=True, help="Repeat; all five by default.")
-@click.option("--workload", "workloads", multiple=True, help="Repeat; all four by default.")
+@click.option(
+    "--topology", "topologies", multiple=True, help="Repeat; those of the paper by default."
+)
+@click.option(
+    "--workload", "workloads", multiple=True, help="Repeat; all that --compute knows by default."
+)
 @compute_option
 @protocol_option
 @csv_option
@@ -37,12 +41,11 @@ def command(
     """Estimate all workloads on all fabrics; speed-ups are over the first fabric."""
     from perfmodel.studies.compare import compare as run
     from perfmodel.topology.parse import FABRICS
-    from perfmodel.workloads.workload import WORKLOADS
 
     with option_names(*TRAINING_OPTIONS), progress("estimating workloads on fabrics"):
         rows = run(
             topologies or FABRICS,
-            workloads or WORKLOADS,
+            workloads,
             compute=compute_model(compute),
             protocol=protocol,
         )

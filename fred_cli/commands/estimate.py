@@ -13,6 +13,8 @@ from fred_cli.options import (
     mode_option,
     placement_option,
     protocol_option,
+    schedule_option,
+    topology_option,
     workload_option,
 )
 from fred_cli.output import option_names, plain, say_json, say_provenance, table, write_json
@@ -22,7 +24,7 @@ __all__ = ["command"]
 
 
 @click.command("estimate")
-@click.option("--topology", required=True, metavar="NAME|FILE", help="mesh:5x4, fred-d, or YAML.")
+@topology_option
 @workload_option
 @click.option("--strategy", help="Like MP2-DP5-PP2; that of the workload by default.")
 @compute_option
@@ -30,7 +32,7 @@ __all__ = ["command"]
 @algorithm_option
 @protocol_option
 @mode_option
-@click.option("--schedule", type=click.Choice(["1f1b", "gpipe"]), help="Of the pipeline.")
+@schedule_option
 @click.option(
     "--overlap/--no-overlap", default=None, help="Reduce gradients while others are computed."
 )

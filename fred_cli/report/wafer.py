@@ -21,7 +21,7 @@ from perfmodel.studies.strategies import StrategyRow
 from perfmodel.topology.parse import FABRICS, parse_topology
 from perfmodel.training.compute_models.calibrated import calibrate
 from perfmodel.training.placement.place import place
-from perfmodel.workloads.workload import WORKLOADS
+from perfmodel.workloads.workload import PUBLISHED
 
 __all__ = ["Wafer", "gather"]
 
@@ -56,7 +56,7 @@ class Wafer:
     all_reduce : tuple of CollectiveResult
         Of 1 GiB on each fabric.
     first_principles, calibrated : tuple of Row
-        All workloads on all fabrics.
+        All workloads that the model of compute knows on all fabrics.
     scales : dict
         Calibrated scale of compute of each workload.
     reproduced : tuple of MovedRow
@@ -109,7 +109,7 @@ def gather() -> Wafer:
         all_reduce=tuple(run_collective(one, "all_reduce", SIZE_BYTES) for one in fabrics),
         first_principles=compare(),
         calibrated=compare(compute="calibrated"),
-        scales={name: calibrate(name).scale for name in WORKLOADS},
+        scales={name: calibrate(name).scale for name in PUBLISHED},
         reproduced=reproduce_both(),
         sweeps={name: swept(name, "measured") for name in SWEEPS},
         maps=tuple(_map(phase, name) for name in _MAPPED for phase in _PHASES),

@@ -24,11 +24,18 @@ class Companion:
         From the design to the text of the file.
     switch_only : bool
         Whether only whole switches have it.
+    fileset : str
+        Of the FuseSoC core, if tools read the file: ``rtl``, ``constraints``, ``lint``, or a new
+        one, which then belongs to the default target.
+    file_type : str
+        What FuseSoC calls such a file.
     """
 
     ending: str
     write: Callable[["Design"], str]
     switch_only: bool = False
+    fileset: str = ""
+    file_type: str = ""
 
 
 COMPANIONS: Registry[Companion] = Registry("gen.companions", "companion file")

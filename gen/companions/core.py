@@ -1,6 +1,7 @@
 """FuseSoC core description (CAPI2)."""
 
 from importlib.metadata import version
+from typing import Any
 
 import yaml
 
@@ -16,16 +17,13 @@ _DESCRIPTIONS = {
 
 def core_file(name: str, version: str, level: str) -> str:
     """Return a FuseSoC core description (CAPI2) with a lint target."""
+    filesets = _filesets(name, level)
     core = {
         "name": f"fred-hw:{level}:{name}:{version}",
         "description": _DESCRIPTIONS[level],
-        "filesets": {
-            "rtl": {"files": [f"{name}.v"], "file_type": "verilogSource-2005"},
-            "constraints": {"files": [f"{name}.sdc"], "file_type": "SDC"},
-            "lint": {"files": [f"{name}.vlt"], "file_type": "vlt"},
-        },
+        "filesets": filesets,
         "targets": {
-            "default": {"filesets": ["rtl", "constraints"], "toplevel": name},
+            "default": {"filesets": [one for one in filesets if one != "lint"], "toplevel": name},
             "lint": {
                 "default_tool": "verilator",
                 "filesets": ["lint", "rtl"],
@@ -35,6 +33,18 @@ def core_file(name: str, version: str, level: str) -> str:
         },
     }
     return "CAPI=2:\n" + yaml.safe_dump(core, sort_keys=False, width=100)
+
+
+def _filesets(name: str, level: str) -> dict[str, dict[str, Any]]:
+    """Return the files that tools read, by the filesets that their writers name."""
+    found: dict[str, dict[str, Any]] = {}
+    for one in COMPANIONS.values():
+        if one.fileset and (level == "switch" or not one.switch_only):
+            file, kind = f"{name}{one.ending}", {"file_type": one.file_type}
+            fileset = found.setdefault(one.fileset, {"files": [], **kind})
+            usual = fileset["file_type"] == one.file_type
+            fileset["files"].append(file if usual else {file: kind})
+    return found
 
 
 COMPANIONS.add(

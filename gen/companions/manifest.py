@@ -9,7 +9,7 @@ from fred_hw.compiler.configuration import layout
 from fred_hw.control.phase_entry import phase_fields, phases_that_fit
 from fred_hw.control.switch_map import switch_map
 from fred_hw.link.packet_stream import PACKET_FIELDS
-from fred_hw.protocol import CIRCUITS, HEADER_BITS, KINDS
+from fred_hw.protocol import CIRCUITS, CRC_BITS, HEADER_BITS, KINDS
 
 from .companion import COMPANIONS, Companion
 
@@ -81,7 +81,7 @@ def _protocol(design: "Design") -> dict[str, Any]:
         "streams": {
             "slave": "s<k>_axis",
             "master": "m<k>_axis",
-            "tuser": _placed(used) | ({"crc": [HEADER_BITS, 32]} if protocol.link else {}),
+            "tuser": _placed(used) | ({"crc": [HEADER_BITS, CRC_BITS]} if protocol.link else {}),
             "kinds": list(KINDS),
             "circuits": list(CIRCUITS),
         },

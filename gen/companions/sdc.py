@@ -25,4 +25,13 @@ set_output_delay [expr 0.2 * $period] -clock clk [all_outputs]
 """
 
 
-COMPANIONS.add("SDC", Companion(".sdc", lambda design: timing_constraints(design.name)), rank=6)
+COMPANIONS.add(
+    "SDC",
+    Companion(
+        ".sdc",
+        lambda design: timing_constraints(design.name),
+        fileset="constraints",
+        file_type="SDC",
+    ),
+    rank=6,
+)

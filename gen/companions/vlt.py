@@ -20,4 +20,8 @@ def lint_waivers(name: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-COMPANIONS.add("lint waivers", Companion(".vlt", lambda design: lint_waivers(design.name)), rank=7)
+COMPANIONS.add(
+    "lint waivers",
+    Companion(".vlt", lambda design: lint_waivers(design.name), fileset="lint", file_type="vlt"),
+    rank=7,
+)

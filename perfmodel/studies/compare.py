@@ -31,7 +31,7 @@ class Row:
 
 def compare(
     topologies: Sequence[str] = FABRICS,
-    workloads: Sequence[str] = WORKLOADS,
+    workloads: Sequence[str] = (),
     npu: Npu | None = None,
     compute: str = "first-principles",
     protocol: ProtocolModel | None = None,
@@ -43,7 +43,7 @@ def compare(
     topologies : sequence of str
         Names or files; the first is what the others are compared with, usually the mesh.
     workloads : sequence of str
-        Names or files.
+        Names or files; without any, all of ``WORKLOADS`` that the model of compute knows.
     npu : Npu or None
         The roofline; an H100-like NPU if None.
     compute : str
@@ -58,9 +58,10 @@ def compare(
         fabrics differ in their protocols.
     """
     fabrics = [parse_topology(name, protocol) for name in topologies]
-    compute_model(compute).check(fabrics)
+    model = compute_model(compute)
+    model.check(fabrics)
     rows: list[Row] = []
-    for workload in map(load_workload, workloads):
+    for workload in map(load_workload, workloads or model.workloads(WORKLOADS)):
         results = [estimate(fabric, workload, npu=npu, compute=compute) for fabric in fabrics]
         first = results[0].iteration_time_s
         rows += [Row(result, first / result.iteration_time_s) for result in results]

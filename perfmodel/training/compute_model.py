@@ -26,11 +26,17 @@ class ComputeModel:
     assumptions : callable
         Returns what the model takes for granted, given the scale, the share of the peak that
         compute then reaches, and the NPU.
+    workloads : callable
+        Returns which of some workloads it knows: what a comparison of all workloads takes.
+    basis : str
+        What stands behind its name in help texts: what it is solved from, if anything.
     """
 
     check: Callable[[Sequence[Topology]], None]
     scale: Callable[[str, Topology, Npu], float]
     assumptions: Callable[[float, float, Npu], tuple[str, ...]]
+    workloads: Callable[[Sequence[str]], Sequence[str]] = tuple[str, ...]
+    basis: str = ""
 
 
 COMPUTE_MODELS: Registry[ComputeModel] = Registry(

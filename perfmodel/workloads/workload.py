@@ -12,7 +12,7 @@ from perfmodel.published import SPEEDUP_C
 from .file import KINDS
 from .layers import Network
 
-__all__ = ["WORKLOADS", "Workload", "load_workload", "parse_strategy", "shipped"]
+__all__ = ["PUBLISHED", "WORKLOADS", "Workload", "load_workload", "parse_strategy", "shipped"]
 
 _FOLDER = Path(__file__).parent
 
@@ -26,6 +26,9 @@ def shipped() -> tuple[str, ...]:
 
 WORKLOADS = shipped()
 """The shipped workloads, those of the paper first and in its order."""
+
+PUBLISHED = tuple(SPEEDUP_C)
+"""Those of the paper: its speed-ups are published, so compute can be calibrated on them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,8 @@ import yaml
 from fred_hw.compiler.configuration import configuration_width, microswitch_counts
 from fred_hw.load import PRESETS, load_spec
 from fred_hw.spec import SwitchSpec
+from gen.companions.companion import COMPANIONS, Companion
+from gen.companions.core import core_file
 from gen.design import Design, generate
 from gen.write import write_files
 from testbench.sim.tools import icarus_bin, verilator_bin
@@ -150,10 +152,22 @@ def test_core_file_names_files_that_exist(tmp_path: Path) -> None:
     assert first == "CAPI=2:"
     core = yaml.safe_load(rest)
     named = [file for fileset in core["filesets"].values() for file in fileset["files"]]
-    assert sorted(named) == sorted(
-        path.name for path in tmp_path.iterdir() if path.suffix in {".v", ".sdc", ".vlt"}
-    )
+    read = [f"{design.name}{one.ending}" for one in COMPANIONS.values() if one.fileset]
+    assert len(read) >= 3
+    assert sorted(named) == sorted(read)
+    assert {tmp_path / name for name in named} <= {*tmp_path.iterdir()}
     assert {core["targets"][target]["toplevel"] for target in core["targets"]} == {design.name}
+
+
+def test_new_companion_joins_the_core_by_its_fileset() -> None:
+    xdc = Companion(".xdc", lambda _design: "", fileset="constraints", file_type="xdc")
+    tcl = Companion(".tcl", lambda _design: "", fileset="flow", file_type="tclSource")
+    with COMPANIONS.lending("XDC", xdc), COMPANIONS.lending("flow", tcl):
+        core = yaml.safe_load(core_file("top", "1", "interconnect").partition("\n")[2])
+    constraints = core["filesets"]["constraints"]
+    assert constraints["file_type"] == "SDC"
+    assert constraints["files"] == ["top.sdc", {"top.xdc": {"file_type": "xdc"}}]
+    assert core["targets"]["default"]["filesets"] == ["rtl", "constraints", "flow"]
 
 
 def test_constraints_hold_the_period_of_the_clock() -> None:

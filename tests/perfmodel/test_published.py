@@ -25,7 +25,7 @@ from perfmodel.published import (
     Published,
 )
 from perfmodel.topology.parse import FABRICS
-from perfmodel.workloads.workload import WORKLOADS, load_workload
+from perfmodel.workloads.workload import PUBLISHED, WORKLOADS, load_workload
 
 FIGURES: dict[str, dict[str, Published]] = {
     "all-reduce": ALL_REDUCE_BANDWIDTH,
@@ -68,8 +68,8 @@ def test_every_fabric_has_its_figure(table: str) -> None:
 
 
 @pytest.mark.parametrize("speedups", [SPEEDUP_C, SPEEDUP_D], ids=["fred-c", "fred-d"])
-def test_every_workload_has_its_speedup(speedups: dict[str, Published]) -> None:
-    assert tuple(speedups) == WORKLOADS
+def test_every_published_workload_has_its_speedup(speedups: dict[str, Published]) -> None:
+    assert tuple(speedups) == PUBLISHED == WORKLOADS[: len(PUBLISHED)]
     assert all(SPEEDUP_D[name].value >= figure.value > 1 for name, figure in SPEEDUP_C.items())
 
 

@@ -20,11 +20,17 @@ CYCLES = ("latency_cycles", "throughput_flits_per_cycle", "reconfiguration_cycle
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", ["l1-12", "l1-11", "l2-10"])
 def test_shipped_record_is_what_is_measured_now(preset: str, tmp_path: Path) -> None:
+    """A record is stale when a figure differs.
+
+    Who measured may differ: the commit, the versions of the simulators, and the text of the
+    Verilog, which a register or a counter changes while all cycles stay.
+    """
     shipped = json.loads((RECORDS / f"{preset}.json").read_text())
     measured = characterize(load_spec(preset), tmp_path, seed=shipped["seed"])
-    shipped["source"]["git_commit"] = measured["source"]["git_commit"]
     assert [simulator["name"] for simulator in shipped["simulators"]] == ["icarus"]
-    shipped["simulators"] = measured["simulators"]  # versions differ between machines
+    assert shipped["source"].keys() == measured["source"].keys()
+    for record in (shipped, measured):
+        del record["source"], record["simulators"]
     assert shipped == measured
 
 

@@ -16,14 +16,14 @@ from perfmodel.switch_timing.record import ProtocolModel
 from perfmodel.topology.parse import BASELINE, parse_topology
 from perfmodel.training.compute_models.calibrated import FABRIC
 from perfmodel.training.estimate import estimate
-from perfmodel.workloads.workload import WORKLOADS, load_workload
+from perfmodel.workloads.workload import PUBLISHED, load_workload
 
 __all__ = ["speedups"]
 
 
 def speedups(protocol: ProtocolModel) -> Iterator[ReproduceRow]:
     """End-to-end speed-ups over the mesh: calibrated on FRED-C, FRED-D predicted."""
-    for name in WORKLOADS:
+    for name in PUBLISHED:
         workload = load_workload(name)
         found = {
             fabric: estimate(parse_topology(fabric, protocol), workload, compute="calibrated")

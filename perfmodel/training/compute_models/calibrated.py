@@ -168,4 +168,14 @@ def _assumptions(scale: float, peak_share: float, npu: Npu) -> tuple[str, ...]:
     return (text,)
 
 
-COMPUTE_MODELS.add("calibrated", ComputeModel(_check_protocols, _scale, _assumptions), rank=1)
+COMPUTE_MODELS.add(
+    "calibrated",
+    ComputeModel(
+        _check_protocols,
+        _scale,
+        _assumptions,
+        workloads=lambda names: [name for name in names if name in SPEEDUP_C],
+        basis="on the published speed-up of FRED-C",
+    ),
+    rank=1,
+)

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from perfmodel.studies.compare import compare
+from perfmodel.topology.parse import FABRICS
+from perfmodel.workloads.workload import WORKLOADS
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -21,7 +23,11 @@ def test_compare_has_a_row_for_each_pair(
     status, out, err = fred("compare", "--json", "--csv", "compare.csv")
     assert (status, err) == (0, "")
     rows = json.loads(out)["rows"]
-    assert len({(row["workload"], row["topology"]) for row in rows}) == len(rows) == 20
+    assert (
+        len({(row["workload"], row["topology"]) for row in rows})
+        == len(rows)
+        == len(WORKLOADS) * len(FABRICS)
+    )
     with (place / "compare.csv").open() as file:
         table = list(csv.DictReader(file))
     assert [float(row["iteration [s]"]) for row in table] == [

@@ -33,6 +33,17 @@ def test_unknown_name_is_refused() -> None:
         compare(workloads=["bert"])
 
 
+def test_without_names_a_model_of_compute_takes_the_workloads_that_it_knows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Transformers take longer to calibrate.
+    monkeypatch.setattr("perfmodel.studies.compare.WORKLOADS", ("resnet-152", "mine"))
+    rows = compare(["mesh:5x4"], compute="calibrated")
+    assert [row.estimate.workload for row in rows] == ["resnet-152"]
+    with pytest.raises(InputError, match=r"^workload: must be .*, not 'mine'$"):
+        compare(["mesh:5x4"])
+
+
 @pytest.mark.parametrize("first", FABRICS)
 def test_any_fabric_can_come_first(first: str) -> None:
     rows = compare([first, "fred-d"], ["resnet-152"])

@@ -18,11 +18,11 @@ from perfmodel.training.compute import EFFICIENCY, Npu
 from perfmodel.training.compute_models import calibrated
 from perfmodel.training.compute_models.calibrated import FABRIC, calibrate, solve
 from perfmodel.training.estimate import estimate
-from perfmodel.workloads.workload import WORKLOADS, load_workload
+from perfmodel.workloads.workload import PUBLISHED, load_workload
 
 CALIBRATED = [
     "resnet-152",
-    *(pytest.param(name, marks=pytest.mark.slow) for name in WORKLOADS if name != "resnet-152"),
+    *(pytest.param(name, marks=pytest.mark.slow) for name in PUBLISHED if name != "resnet-152"),
 ]
 """Workloads whose scale is solved: that of a residual network in a moment."""
 
@@ -72,7 +72,7 @@ def test_scale_depends_neither_on_fred_d_nor_on_its_speedup(
 
     monkeypatch.setattr(calibrated, "parse_topology", parse)
     monkeypatch.setattr(published, "SPEEDUP_D", {})
-    for name in WORKLOADS:
+    for name in PUBLISHED:
         monkeypatch.setitem(SPEEDUP_D, name, Published(100.0, "made up"))
     assert fresh("resnet-152").scale == calibrate("resnet-152", "ideal").scale
     assert set(asked) == {BASELINE, FABRIC} == {"mesh:5x4", "fred-c"}
@@ -184,7 +184,7 @@ def test_calibrated_compute_is_above_the_peak_of_the_npu_and_says_so(
 
 @pytest.mark.parametrize("name", ["mine.yaml", "bert", ""])
 def test_workload_without_a_published_speedup_is_refused(name: str) -> None:
-    known = ", ".join(WORKLOADS)
+    known = ", ".join(PUBLISHED)
     message = rf"^compute: must be first-principles for {name}; calibrated needs one of {known}$"
     with pytest.raises(InputError, match=message):
         calibrate(name)
