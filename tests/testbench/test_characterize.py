@@ -15,6 +15,12 @@ pytestmark = pytest.mark.sim
 
 RECORDS = Path(__file__).parents[2] / "perfmodel" / "switch_timing" / "records"
 CYCLES = ("latency_cycles", "throughput_flits_per_cycle", "reconfiguration_cycles")
+MEASURING = (
+    "every_path_has_the_same_latency",
+    "every_port_carries_a_flit_each_cycle",
+    "configuration_changes_between_two_flits",
+)
+DEEP = SwitchSpec(ports=2, lanes=1, format="int8", adder_registers=3, stage_registers=2)
 
 
 @pytest.mark.slow
@@ -34,30 +40,31 @@ def test_shipped_record_is_what_is_measured_now(preset: str, tmp_path: Path) -> 
     assert shipped == measured
 
 
-@pytest.mark.parametrize("lanes", [4, pytest.param(256, marks=pytest.mark.slow)])
-def test_cycles_do_not_depend_on_lanes(lanes: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("lanes", "tests"), [(4, MEASURING), pytest.param(256, (), marks=pytest.mark.slow)]
+)
+def test_cycles_do_not_depend_on_lanes(lanes: int, tests: tuple[str, ...], tmp_path: Path) -> None:
     measured = []
     for count in (1, lanes):
         spec = SwitchSpec(ports=3, lanes=count)
-        result = cosimulate(spec, tmp_path / str(count), flits=4, configurations=4)
+        result = cosimulate(spec, tmp_path / str(count), flits=4, configurations=4, tests=tests)
         assert result.tests and not result.failures
         measured.append({key: result.measurements[key] for key in CYCLES})
     assert measured[0] == measured[1]
 
 
+@pytest.mark.slow
 def test_cycles_follow_the_pipeline_registers(tmp_path: Path) -> None:
-    spec = SwitchSpec(ports=4, lanes=1, format="int8", adder_registers=3, stage_registers=2)
-    record = characterize(spec, tmp_path)
+    record = characterize(DEEP.with_changes(ports=4), tmp_path)
     # two reducing stages of 3 + 2 cycles and a distributing one of 2
-    assert record["latency_cycles"] == 12
-    assert record["throughput_flits_per_cycle"] == 1.0
-    assert record["reconfiguration_cycles"] == 0
+    assert [record[key] for key in CYCLES] == [12, 1.0, 0]
     whole = record["switch"]
     assert whole["stages"]["interconnect"] == 12
     assert whole["latency_cycles"] == sum(whole["stages"].values()) == 12 + 6
 
 
 def test_switch_without_the_link_layer_has_a_record_of_its_interconnect(tmp_path: Path) -> None:
-    bare = ProtocolSpec(link=False)
-    record = characterize(SwitchSpec(ports=2, lanes=1, format="int8", protocol=bare), tmp_path)
+    record = characterize(DEEP.with_changes(protocol=ProtocolSpec(link=False)), tmp_path)
+    # a reducing stage of 3 + 2 cycles
+    assert [record[key] for key in CYCLES] == [5, 1.0, 0]
     assert record["switch"] is None and record["source"]["switch_verilog_sha256"] is None

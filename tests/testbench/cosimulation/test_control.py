@@ -21,8 +21,8 @@ pytestmark = pytest.mark.sim
 
 SPEC = SwitchSpec(ports=4, lanes=2)
 CASES = {
-    "four ports": SPEC,
     "two ports, five phases": SwitchSpec(ports=2, lanes=1, protocol=ProtocolSpec(phases=5)),
+    "four ports": SPEC,
     "seven ports, two phases": SwitchSpec(ports=7, lanes=4, protocol=ProtocolSpec(phases=2)),
     "l1-12, without link": load_spec("l1-12").with_changes(protocol=ProtocolSpec(link=False)),
 }
@@ -51,8 +51,8 @@ def test_fault_is_noticed(fault: type[Fault], test: str, tmp_path: Path) -> None
 
 
 UNITS = {
-    "four ports": SPEC,
     "one phase": SwitchSpec(ports=2, lanes=1, protocol=ProtocolSpec(phases=1)),
+    "four ports": SPEC,
     "l1-12": load_spec("l1-12"),
 }
 
@@ -66,7 +66,7 @@ def written(spec: SwitchSpec, folder: Path) -> tuple[Path, str]:
     return path, unit.unit_name
 
 
-@pytest.mark.parametrize("spec", UNITS.values(), ids=UNITS.keys())
+@slow_but_first(UNITS)
 def test_verilator_finds_nothing(spec: SwitchSpec, tmp_path: Path) -> None:
     path, name = written(spec, tmp_path)
     waivers = tmp_path / "waivers.vlt"
@@ -80,7 +80,7 @@ def test_verilator_finds_nothing(spec: SwitchSpec, tmp_path: Path) -> None:
     assert (said.returncode, said.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("spec", UNITS.values(), ids=UNITS.keys())
+@slow_but_first(UNITS)
 def test_icarus_reads_it(spec: SwitchSpec, tmp_path: Path) -> None:
     path, _ = written(spec, tmp_path)
     folder = icarus_bin()

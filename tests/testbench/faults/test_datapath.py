@@ -11,7 +11,7 @@ from testbench.faults.datapath import FAULTS
 from testbench.faults.fault import Fault
 from testbench.sim.runner import SimulationResult
 
-pytestmark = pytest.mark.sim
+pytestmark = [pytest.mark.sim, pytest.mark.slow]
 
 SPEC = SwitchSpec(ports=5, lanes=2, format="int8", adder_registers=1)
 
@@ -32,13 +32,11 @@ def test_sound_hardware_passes(folder: Path) -> None:
     assert result.tests and not result.failures
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_reported(fault: type[Fault], folder: Path) -> None:
     assert run(fault, folder).failures, f"nothing noticed that: {fault.__doc__}"
 
 
-@pytest.mark.slow
 def test_every_test_fails_for_some_fault(folder: Path) -> None:
     results = [run(fault, folder) for fault in FAULTS]
     names = {test.name for test in results[0].tests}
