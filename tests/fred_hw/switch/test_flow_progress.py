@@ -54,7 +54,8 @@ def test_throughput_is_a_case_in_four_cycles() -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "moved", "after"), [(2, 0, 3), (3, 1, 2), (5, 1, 1), (6, 1, 1), (11, 0, 3)]
+    ("number", "moved", "after"),
+    [(2, 0, 3), (3, 1, 2), (5, 1, 1), (6, 1, 1), (10, 1, 1), (11, 0, 3)],
 )
 def test_an_ack_moves_its_output_forward_within_the_window(
     number: int, moved: int, after: int
@@ -62,6 +63,13 @@ def test_an_ack_moves_its_output_forward_within_the_window(
     # The window has 8 packets; an ack beyond what is due is not behind.
     found = run(case(1, Kind.ACK, number) | acked(0, 2, 4, 0))[3]
     assert found[7:] == (moved, 3, after)
+
+
+def test_an_ack_ahead_of_what_is_due_is_not_behind() -> None:
+    numbers = 1 << LINK.protocol.fields(LINK.ports)["sequence"]
+    window = LINK.protocol.window_packets
+    one = case(0, from_input=1) | acked(0, (5 - window) % numbers, (4 - window) % numbers, 0)
+    assert run(one)[2][3:7] == (0, window, 0, 0)
 
 
 def test_only_an_ack_of_an_output_moves() -> None:
