@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from fred_hw.checks import check_int
 from fred_hw.spec import SwitchSpec
 from gen.clock import CLOCK_HZ, CLOCK_SOURCE
 from gen.design import Design, generate
 from testbench.cosimulation.interconnect import cosimulate
 from testbench.cosimulation.switch import cosimulate_switch
-from testbench.sim.runner import SimulationResult
+from testbench.sim.runner import SimulationResult, find_simulator
 from testbench.sim.tools import SimulatorError
 
 __all__ = ["MEASURED_LANES", "RECORD_SCHEMA", "characterize"]
@@ -60,6 +61,9 @@ def characterize(
     SimulatorError
         A simulator is not installed or failed, a test failed, or the simulators disagree.
     """
+    check_int("seed", seed, minimum=1)
+    for name in simulators:
+        find_simulator(name)
     lanes = min(spec.lanes, MEASURED_LANES) if lanes is None else lanes
     measured_spec = spec.with_changes(lanes=lanes)
     design = generate(measured_spec)

@@ -12,8 +12,14 @@ from testbench.sim.tools import icarus_bin
 WITHOUT_ICARUS = ("test_vectors.py",)
 
 # How long an example takes says more about the machine than about the example.
-settings.register_profile("busy machine", deadline=None)
-settings.load_profile("busy machine")
+settings.register_profile("full run", deadline=None)
+settings.register_profile("edit loop", deadline=None, max_examples=25)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose how many examples properties get, before the tests are read."""
+    quick = "not slow" in str(config.getoption("markexpr"))
+    settings.load_profile("edit loop" if quick else "full run")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -26,7 +32,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if not item.get_closest_marker("sim"):
             continue
-        item.add_marker(pytest.mark.xdist_group(_model(item)))
+        if not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(_model(item)))
         if icarus_bin() is None and item.path.name not in WITHOUT_ICARUS:
             item.add_marker(skip)
     items.sort(key=lambda item: not item.get_closest_marker("slow"))

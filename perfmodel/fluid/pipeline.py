@@ -135,6 +135,7 @@ class _Pipeline:
         self.events = 0
         self.serving = [0] * count  # chunk that is served now or next
         self.left = [0.0] * count  # bytes that have not left yet, while active
+        self.nothing = [size * 1e-12 for size in self.size]  # bytes left that are none
         self.active = 0  # bits of the flows that send now
         self.ready = [0] * count  # chunks for which the flows before have completed
         self.arrived: list[dict[int, int]] = [{} for _ in part]  # completed flows before, by chunk
@@ -143,7 +144,7 @@ class _Pipeline:
         self.finished = 0  # chunks that are complete in all sinks
         self.moment = 0.0  # times that differ by less are the same [s]
         self.due: list[tuple[float, int]] = []  # arrivals of last bytes
-        self.known: dict[int, list[float]] = {}
+        self.known: dict[int, list[tuple[int, float]]] = {0: []}
 
     def _window(self) -> int:
         """Return how many chunks may be under way."""
@@ -191,11 +192,13 @@ class _Pipeline:
                 else:
                     seen[state] = (self.finished, self.now)
 
-    def _rates(self) -> list[float]:
-        """Return the rates of the active flows, in their order."""
+    def _rates(self) -> list[tuple[int, float]]:
+        """Return the active flows, each with its rate."""
         rates = self.known.get(self.active)
         if rates is None:
-            rates = max_min_rates([self.demands[i] for i in self._sending()], self.capacities)
+            sending = self._sending()
+            demands = [self.demands[i] for i in sending]
+            rates = list(zip(sending, max_min_rates(demands, self.capacities), strict=True))
             self.known[self.active] = rates
         return rates
 
@@ -204,19 +207,20 @@ class _Pipeline:
 
     def _step(self) -> None:
         """Go on to the next time at which a flow ends sending or its last byte arrives."""
-        sending, rates = self._sending(), self._rates() if self.active else []
-        step = min(
-            (self.left[i] / rate for i, rate in zip(sending, rates, strict=True)),
-            default=float("inf"),
-        )
+        rates, left = self._rates(), self.left
+        step = float("inf")
+        for i, rate in rates:
+            alone = left[i] / rate
+            if alone < step:
+                step = alone
         if self.due:
             step = min(step, self.due[0][0] - self.now)
         step = max(step, 0.0)
         self.now += step
         ended: list[int] = []
-        for i, rate in zip(sending, rates, strict=True):
-            self.left[i] -= rate * step
-            if self.left[i] <= self.size[i] * 1e-12:
+        for i, rate in rates:
+            left[i] -= rate * step
+            if left[i] <= self.nothing[i]:
                 ended.append(i)
         for i in ended:
             self.active &= ~(1 << i)

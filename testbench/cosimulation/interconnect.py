@@ -8,7 +8,7 @@ from fred_hw.checks import check_int
 from fred_hw.spec import SwitchSpec
 from gen.design import Design, generate
 from testbench.faults.fault import Fault, FaultyEmitter
-from testbench.sim.runner import SimulationResult, run_bench
+from testbench.sim.runner import SimulationResult, find_simulator, run_bench
 
 __all__ = ["BENCH", "cosimulate", "fresh_seed"]
 
@@ -63,6 +63,7 @@ def cosimulate(
         The simulator is not installed or failed.
     """
     check_int("seed", seed, minimum=1)
+    find_simulator(simulator)
     emitter = FaultyEmitter(faults)
     design = design or generate(spec, emitter)
     return run_bench(

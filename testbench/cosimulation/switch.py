@@ -7,7 +7,7 @@ from fred_hw.checks import check_int
 from fred_hw.spec import SwitchSpec
 from gen.design import Design, generate
 from testbench.faults.fault import Fault, FaultyEmitter
-from testbench.sim.runner import SimulationResult, run_bench
+from testbench.sim.runner import SimulationResult, find_simulator, run_bench
 
 __all__ = ["BENCHES", "cosimulate_switch"]
 
@@ -56,6 +56,7 @@ def cosimulate_switch(
         The simulator is not installed or failed.
     """
     check_int("seed", seed, minimum=1)
+    find_simulator(simulator)
     check_int("packets", packets, minimum=1)
     emitter = FaultyEmitter(faults)
     design = design or generate(spec, emitter, level="switch")

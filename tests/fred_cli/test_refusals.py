@@ -2,13 +2,11 @@
 
 import re
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
 import pytest
 
 from fred_hw.load import PRESETS
-from gen.design import generate
 from perfmodel.topology.parse import parse_topology, topology_names
 from perfmodel.training.compute_model import COMPUTE_MODELS
 from perfmodel.training.placement.policy import fitting
@@ -21,8 +19,6 @@ UNITS = "B, kB, MB, GB, TB, KiB, MiB, GiB, TiB"
 FRED_D = "collective --topology fred-d"
 
 FITTING = fitting(parse_topology("fred-d"))
-
-GENERATE = cache(generate)
 
 REFUSED = {
     # files
@@ -181,12 +177,6 @@ REFUSED = {
     "report -o a-file": r"a-file: must be a folder, not a file",
     "report -o a-file/out": r"a-file/out: must be a folder, not a file",
 }
-
-
-@pytest.fixture(autouse=True)
-def kept_designs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Generate hardware once that several refused co-simulations ask for."""
-    monkeypatch.setattr("testbench.characterize.generate", GENERATE)
 
 
 @pytest.mark.parametrize(("line", "message"), REFUSED.items(), ids=REFUSED)

@@ -33,6 +33,8 @@ SPECS = {
     ),
 }
 
+pytestmark = pytest.mark.xdist_group("whole switches")  # each is generated once
+
 each = pytest.mark.parametrize(
     "name",
     ["two ports", *(pytest.param(name, marks=pytest.mark.slow) for name in list(SPECS)[1:])],

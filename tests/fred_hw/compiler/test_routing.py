@@ -7,12 +7,13 @@ import sys
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.placement import phases, strategies
 from fred_hw.compiler.routing import RoutingResult, route, route_in_rounds
+from tests.examples import examples
 
 CIRCLE = (Flow((0, 2), (0,)), Flow((1, 4), (2,)), Flow((3, 5), (4,)))
 """Each pair shares an input micro-switch of FRED_m(8): 0 and 1, 2 and 3, 4 and 5."""
@@ -118,13 +119,13 @@ def test_a_circle_of_three_routes_with_three_subswitches() -> None:
 
 
 @given(st.integers(2, 64), st.integers(3, 8), RANDOMS)
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_every_permutation_routes(ports: int, middle: int, rng: random.Random) -> None:
     assert_delivers(route(unicasts(rng, ports, ports), ports, middle))
 
 
 @given(st.integers(2, 64), RANDOMS)
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_two_subswitches_can_be_rearranged_for_every_permutation(
     ports: int, rng: random.Random
 ) -> None:
@@ -132,13 +133,13 @@ def test_two_subswitches_can_be_rearranged_for_every_permutation(
 
 
 @given(st.integers(2, 64), st.integers(2, 5), RANDOMS)
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_part_of_a_permutation_routes(ports: int, middle: int, rng: random.Random) -> None:
     assert_delivers(route(unicasts(rng, ports, rng.randint(0, ports)), ports, middle))
 
 
 @given(st.integers(2, 24), st.integers(2, 5), RANDOMS)
-@settings(deadline=None, max_examples=150)
+@examples(150)
 def test_routed_flows_are_delivered_and_rounds_hold_all(
     ports: int, middle: int, rng: random.Random
 ) -> None:
@@ -164,7 +165,7 @@ def test_three_subswitches_route_every_phase_of_every_strategy(ports: int) -> No
 
 
 @given(st.integers(4, 16), RANDOMS)
-@settings(deadline=None, max_examples=80)
+@examples(80)
 def test_order_of_the_flows_changes_nothing(ports: int, rng: random.Random) -> None:
     flows = random_flows(rng, ports)
     mixed = rng.sample(flows, len(flows))

@@ -4,13 +4,14 @@ from dataclasses import replace
 from itertools import accumulate, pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from perfmodel.collectives.replay import replay
 from perfmodel.collectives.schedule import PATTERNS, Schedule
 from perfmodel.collectives.select import build_schedule
 from perfmodel.topology.parse import FABRICS, parse_topology
+from tests.examples import examples
 
 GROUPS = {
     "wafer": [range(20)],
@@ -44,7 +45,7 @@ def test_meshes_of_other_sizes(size: str, pattern: str) -> None:
     replay(build_schedule(mesh, pattern, [range(mesh.npus)], 1e6))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     topology=st.sampled_from(FABRICS),
     pattern=st.sampled_from(PATTERNS),

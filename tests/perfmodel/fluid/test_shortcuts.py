@@ -4,7 +4,7 @@ import random
 from functools import cache
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from perfmodel.collectives.algorithm import ALGORITHMS
@@ -14,6 +14,7 @@ from perfmodel.fluid.flow import FluidFlow
 from perfmodel.fluid.pipeline import Shortcuts, run_pipeline
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import FABRICS, parse_topology
+from tests.examples import examples
 
 NONE = Shortcuts(symmetry=False, steady_state=False)
 ANYWHERE = ("ring", "bidirectional_ring", "halving_doubling", "double_binary_tree")
@@ -31,7 +32,7 @@ def groups_of(wafer: Topology, seed: int) -> list[list[int]]:
     return groups
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     topology=st.sampled_from([*FABRICS, "mesh:4x4"]),
     kind=st.sampled_from(
@@ -69,7 +70,7 @@ def random_flows(seed: int) -> tuple[list[FluidFlow], list[float]]:
     return flows, capacities
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(seed=st.integers(0, 2**32))
 def test_steady_state_changes_no_time_of_random_flows(seed: int) -> None:
     flows, capacities = random_flows(seed)
@@ -80,7 +81,7 @@ def test_steady_state_changes_no_time_of_random_flows(seed: int) -> None:
     assert plain == pytest.approx(quick, rel=1e-6)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(seed=st.integers(0, 2**32))
 def test_time_is_at_least_that_of_the_busiest_link_and_of_the_longest_way(seed: int) -> None:
     flows, capacities = random_flows(seed)

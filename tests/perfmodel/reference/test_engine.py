@@ -4,13 +4,14 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from perfmodel.collectives.transfer import Transfer
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.mesh import MeshTopology
 from perfmodel.topology.parse import parse_topology
+from tests.examples import examples
 from tests.perfmodel.reference.engine import simulate
 from tests.perfmodel.reference.plan import Batch
 
@@ -191,7 +192,7 @@ def random_transfers(wafer: MeshTopology, seed: int, scale: float) -> tuple[Tran
     return tuple(transfers)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(seed=st.integers(0, 2**32), chunks=st.integers(1, 4))
 def test_bytes_are_conserved_and_bounds_hold(seed: int, chunks: int) -> None:
     wafer = mesh(4, 3)
@@ -215,7 +216,7 @@ def test_bytes_are_conserved_and_bounds_hold(seed: int, chunks: int) -> None:
             assert result.completion_s(0, chunk, number) >= (ready_s + least_s) * (1 - 1e-9)
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(seed=st.integers(0, 2**32))
 def test_without_latency_time_is_proportional_to_size(seed: int) -> None:
     wafer = mesh(4, 3, wire_s=0.0)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fred_hw.compiler.placement import Strategy
@@ -16,6 +16,7 @@ from perfmodel.training.operations import PRIORITIES, Operations
 from perfmodel.training.placement.place import place
 from perfmodel.workloads.layers import Layer, Operator
 from perfmodel.workloads.pipeline_schedule import SCHEDULES
+from tests.examples import examples
 
 FABRIC = parse_topology("fred-d", "ideal")
 FORWARD_S, BACKWARD_S = 1.0, 2.0
@@ -88,7 +89,7 @@ def test_two_stages_and_two_microbatches_of_gpipe_worked_by_hand() -> None:
     }
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.sampled_from(list(SCHEDULES)), st.integers(1, 6), st.integers(1, 7))
 def test_every_stage_computes_in_the_order_of_its_schedule(
     schedule: str, stages: int, microbatches: int

@@ -3,7 +3,7 @@
 from math import floor, log2
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from perfmodel.collectives.algorithm import ALGORITHMS
@@ -12,6 +12,7 @@ from perfmodel.collectives.replay import replay
 from perfmodel.collectives.run import run_collective
 from perfmodel.collectives.select import build_schedule
 from perfmodel.topology.parse import parse_topology
+from tests.examples import examples
 
 FITTING = {
     "hierarchical_2d": ["mesh:1x5", "mesh:4x3", "mesh:5x4", "mesh:7x2"],
@@ -35,7 +36,7 @@ def aligned_groups(draw: st.DrawFn) -> list[int]:
     return draw(st.permutations(chosen))
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @pytest.mark.parametrize(("algorithm", "pattern"), OFFERED)
 @given(data=st.data())
 def test_every_member_ends_with_what_it_should(
