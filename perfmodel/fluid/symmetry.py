@@ -10,6 +10,7 @@ Leman; Paige and Tarjan, SIAM Journal on Computing 16, 1987).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,55 +60,72 @@ def flow_classes(flows: Sequence[FluidFlow], capacities: Sequence[float]) -> Cla
     """
     if not flows:
         return Classes((), (), (), (), ())
-    sizes = np.array([len(flow.loads) for flow in flows], dtype=np.int64)
-    flow_of = np.repeat(np.arange(len(flows), dtype=np.int64), sizes)
-    pairs = [pair for flow in flows for pair in flow.loads]
-    link_ids: Ints = np.array([link for link, _ in pairs], dtype=np.int64)
-    used, link_of = np.unique(link_ids, return_inverse=True)
-    load_kind = _ranks([load for _, load in pairs])
-    flow_colour = _ranks([(flow.payload_bytes, flow.latency_s, len(flow.loads)) for flow in flows])
-    link_colour = _ranks([capacities[int(link)] for link in used])
-    followers = _followers(flows)
-    flow_first = np.concatenate(([0], np.cumsum(sizes)))
-    by_link = np.argsort(link_of, kind="stable")
-    link_first = np.searchsorted(link_of[by_link], np.arange(len(used) + 1))
-    while True:
-        known = int(flow_colour.max()) + int(link_colour.max())
-        # A pair (load, colour) as one number, sorted within each flow or link.
-        on_flow = load_kind * (len(used) + 1) + link_colour[link_of]
-        on_flow = on_flow[np.lexsort((on_flow, flow_of))]
-        flow_colour = _ranks(
-            [
-                (
-                    int(flow_colour[i]),
-                    on_flow[flow_first[i] : flow_first[i + 1]].tobytes(),
-                    tuple(sorted({int(flow_colour[j]) for j in flow.after})),
-                    # The end of a chunk lets a later one start, so what follows matters too.
-                    tuple(sorted({int(flow_colour[j]) for j in followers[i]})),
-                )
-                for i, flow in enumerate(flows)
-            ]
-        )
-        on_link = (load_kind * (len(flows) + 1) + flow_colour[flow_of])[by_link]
-        on_link = on_link[np.lexsort((on_link, link_of[by_link]))]
-        link_colour = _ranks(
-            [
-                (int(link_colour[i]), on_link[link_first[i] : link_first[i + 1]].tobytes())
-                for i in range(len(used))
-            ]
-        )
-        if int(flow_colour.max()) + int(link_colour.max()) == known:
-            break
+    graph = _Graph(flows, capacities)
+    flow_colour, link_colour = graph.refined()
     first_flow = _firsts(flow_colour)
     first_link = _firsts(link_colour)
-    entries = [by_link[link_first[i] : link_first[i + 1]] for i in range(len(used))]
     return Classes(
         flow_class=tuple(int(colour) for colour in flow_colour),
         representative=tuple(first_flow),
-        capacities=tuple(float(capacities[int(used[link])]) for link in first_link),
-        loads=_loads(first_link, entries, flow_colour[flow_of], [load for _, load in pairs]),
+        capacities=tuple(float(capacities[int(graph.used[link])]) for link in first_link),
+        loads=_loads(first_link, graph.on_link, flow_colour[graph.flow_of], graph.load),
         seconds_per_byte=tuple(_seconds_per_byte(flows[i], capacities) for i in first_flow),
     )
+
+
+class _Graph:
+    """Flows, links and the pairs of both, as arrays."""
+
+    def __init__(self, flows: Sequence[FluidFlow], capacities: Sequence[float]) -> None:
+        sizes = np.array([len(flow.loads) for flow in flows], dtype=np.int64)
+        self.flow_of = np.repeat(np.arange(len(flows), dtype=np.int64), sizes)
+        pairs = [pair for flow in flows for pair in flow.loads]
+        link_ids: Ints = np.array([link for link, _ in pairs], dtype=np.int64)
+        self.used, self.link_of = np.unique(link_ids, return_inverse=True)
+        self.load = [load for _, load in pairs]
+        self.flows = flows
+        self.flow_colour = _ranks([(f.payload_bytes, f.latency_s, len(f.loads)) for f in flows])
+        self.link_colour = _ranks([capacities[int(link)] for link in self.used])
+        self.flow_first = [0, *accumulate(len(flow.loads) for flow in flows)]
+        self.by_link = np.argsort(self.link_of, kind="stable")
+        firsts = np.searchsorted(self.link_of[self.by_link], np.arange(len(self.used) + 1))
+        self.link_first = [int(first) for first in firsts]
+        self.on_link = [self.by_link[a:b] for a, b in pairwise(self.link_first)]
+
+    def refined(self) -> tuple[Ints, Ints]:
+        """Return the class of each flow and link: refine both until nothing changes."""
+        load_kind, link_of, flow_of = _ranks(self.load), self.link_of, self.flow_of
+        flow_colour, link_colour = self.flow_colour, self.link_colour
+        followers = _followers(self.flows)
+        while True:
+            known = int(flow_colour.max()) + int(link_colour.max())
+            # A pair (load, colour) as one number, sorted within each flow or link.
+            on_flow = load_kind * (len(self.used) + 1) + link_colour[link_of]
+            on_flow = on_flow[np.lexsort((on_flow, flow_of))]
+            colours = flow_colour.tolist()
+            flow_colour = _ranks(
+                [
+                    (
+                        colours[i],
+                        on_flow[self.flow_first[i] : self.flow_first[i + 1]].tobytes(),
+                        tuple(sorted({colours[j] for j in flow.after})),
+                        # The end of a chunk lets a later one start, so what follows matters too.
+                        tuple(sorted({colours[j] for j in followers[i]})),
+                    )
+                    for i, flow in enumerate(self.flows)
+                ]
+            )
+            on_link = (load_kind * (len(self.flows) + 1) + flow_colour[flow_of])[self.by_link]
+            on_link = on_link[np.lexsort((on_link, link_of[self.by_link]))]
+            parts = pairwise(self.link_first)
+            link_colour = _ranks(
+                [
+                    (colour, on_link[a:b].tobytes())
+                    for colour, (a, b) in zip(link_colour.tolist(), parts, strict=True)
+                ]
+            )
+            if int(flow_colour.max()) + int(link_colour.max()) == known:
+                return flow_colour, link_colour
 
 
 def _followers(flows: Sequence[FluidFlow]) -> list[list[int]]:

@@ -11,19 +11,20 @@ import pytest
 from perfmodel.published import BISECTION, SWEEPS, WAFER_BANDWIDTH, Published
 from perfmodel.studies.reproduce import reproduce, reproduce_both
 from perfmodel.studies.section import SECTIONS, ReproduceRow
+from perfmodel.switch_timing.record import PROTOCOL_MODELS, ProtocolModel
 
 SECTIONS_IN_TOLERANCE = ["bandwidth", "wafer", pytest.param("speedups", marks=pytest.mark.slow)]
 
 
 @cache
-def ideal(section: str) -> tuple[ReproduceRow, ...]:
+def rows_of(section: str, protocol: ProtocolModel = "ideal") -> tuple[ReproduceRow, ...]:
     """Return the rows of a section, found once."""
-    return tuple(reproduce([section], "ideal"))
+    return tuple(reproduce([section], protocol))
 
 
 @pytest.mark.parametrize("section", SECTIONS_IN_TOLERANCE)
 def test_all_figures_of_a_section_are_within_tolerance(section: str) -> None:
-    rows = ideal(section)
+    rows = rows_of(section)
     assert [row.id for row in rows if not row.ok] == []
     assert len({row.id for row in rows}) == len(rows) >= 12
     for row in rows:
@@ -33,15 +34,16 @@ def test_all_figures_of_a_section_are_within_tolerance(section: str) -> None:
 
 
 def test_every_fabric_has_every_bandwidth() -> None:
-    found = {row.id for row in ideal("bandwidth")}
+    found = {row.id for row in rows_of("bandwidth")}
     for kind in ("wafer", "mp", "dp", "pp"):
         for fabric in ("mesh:5x4", "fred-a", "fred-b", "fred-c", "fred-d"):
             assert f"bandwidth/{kind}/{fabric}" in found
 
 
 @pytest.mark.slow
-def test_only_fred_c_is_calibrated() -> None:
-    for row in ideal("speedups"):
+@pytest.mark.parametrize("protocol", PROTOCOL_MODELS)
+def test_only_fred_c_is_calibrated(protocol: ProtocolModel) -> None:
+    for row in rows_of("speedups", protocol):
         if row.id.startswith("speedup/"):
             assert ("calibrated on this figure" in row.how) == row.id.endswith("fred-c")
             assert ("predicted" in row.how) == row.id.endswith("fred-d")
@@ -64,16 +66,24 @@ def test_sections_are_all_there() -> None:
     assert tuple(SECTIONS) == ("bandwidth", "wafer", "speedups", "sweeps")
 
 
-@pytest.mark.slow
-def test_ids_are_unique_and_begin_with_their_subject() -> None:
-    ids = [row.id for section in ("bandwidth", "wafer", "speedups") for row in ideal(section)]
+@pytest.mark.parametrize(
+    ("sections", "protocol"),
+    [
+        (("bandwidth", "wafer"), "ideal"),
+        pytest.param(("bandwidth", "wafer", "speedups"), "measured", marks=pytest.mark.slow),
+    ],
+)
+def test_ids_are_unique_and_begin_with_their_subject(
+    sections: tuple[str, ...], protocol: ProtocolModel
+) -> None:
+    ids = [row.id for section in sections for row in rows_of(section, protocol)]
     assert len(set(ids)) == len(ids)
     assert all(re.fullmatch(r"[a-z0-9:/-]+", name) for name in ids)
 
 
 def test_sections_are_given_in_their_own_order_and_others_left_out() -> None:
     found = tuple(reproduce(["wafer", "bandwidth"], "ideal"))
-    assert found == ideal("bandwidth") + ideal("wafer")
+    assert found == rows_of("bandwidth") + rows_of("wafer")
     assert list(reproduce([])) == []
 
 
@@ -85,7 +95,7 @@ def test_ratio_outside_the_tolerance_is_not_ok(
     monkeypatch: pytest.MonkeyPatch, ratio: float, ok: bool
 ) -> None:
     name = "bandwidth/wafer/fred-d"
-    model = next(row for row in ideal("bandwidth") if row.id == name).model
+    model = next(row for row in rows_of("bandwidth") if row.id == name).model
     assert isinstance(model, float)
     figure = Published(model * 1e12 / ratio, "made up")
     monkeypatch.setitem(WAFER_BANDWIDTH, "fred-d", figure)
@@ -95,7 +105,7 @@ def test_ratio_outside_the_tolerance_is_not_ok(
 
 
 def test_miss_stays_in_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = [row.id for row in ideal("wafer")]
+    before = [row.id for row in rows_of("wafer")]
     monkeypatch.setitem(BISECTION, "fred-c", Published(1.0, "made up"))
     rows = list(reproduce(["wafer"], "ideal"))
     assert [row.id for row in rows] == before
@@ -132,7 +142,7 @@ def test_protocol_moves_what_takes_time_and_nothing_else(
 def test_rows_of_both_are_those_of_each() -> None:
     both = reproduce_both(["bandwidth"])
     for row, measured, without in zip(
-        both, reproduce(["bandwidth"]), ideal("bandwidth"), strict=True
+        both, reproduce(["bandwidth"]), rows_of("bandwidth"), strict=True
     ):
         for name in ("id", "what", "published", "model", "ratio", "tolerance", "ok", "how"):
             assert getattr(row, name) == getattr(measured, name)

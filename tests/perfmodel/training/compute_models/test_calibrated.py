@@ -100,12 +100,21 @@ def test_speedup_out_of_reach_is_told_and_the_nearest_scale_taken(
     assert found.source == "made up"
 
 
-def test_scale_multiplies_all_compute_of_the_roofline() -> None:
-    job, fabric = load_workload("resnet-152"), parse_topology("fred-b", "ideal")
+@pytest.mark.parametrize(
+    ("workload", "protocol"),
+    [
+        ("resnet-152", "ideal"),
+        pytest.param("transformer-17b", "measured", marks=pytest.mark.slow),
+    ],
+)
+def test_scale_multiplies_all_compute_of_the_roofline(
+    workload: str, protocol: ProtocolModel
+) -> None:
+    job, fabric = load_workload(workload), parse_topology("fred-b", protocol)
     roofline, scaled = (
         estimate(fabric, job, compute=model) for model in ("first-principles", "calibrated")
     )
-    assert scaled.busy_s == pytest.approx(calibrate(job.name, "ideal").scale * roofline.busy_s)
+    assert scaled.busy_s == pytest.approx(calibrate(workload, protocol).scale * roofline.busy_s)
     assert scaled.communication_s == pytest.approx(roofline.communication_s)
 
 
@@ -127,10 +136,15 @@ def test_other_compute_rates_than_those_of_the_calibration_are_refused(
         compare(["fred-d"], ["resnet-152"], npu=npu, compute="calibrated")
 
 
-def test_scale_is_solved_with_the_protocol_of_the_fabric(give_whole_switches: Give) -> None:
+@pytest.mark.parametrize(
+    "workload", ["resnet-152", pytest.param("transformer-17b", marks=pytest.mark.slow)]
+)
+def test_scale_is_solved_with_the_protocol_of_the_fabric(
+    give_whole_switches: Give, workload: str
+) -> None:
     give_whole_switches(0.5, {"l1-11": 15, "l1-12": 15, "l2-10": 15})
-    measured = solve("resnet-152", "measured").scale
-    ideal = calibrate("resnet-152", "ideal").scale
+    measured = solve(workload, "measured").scale
+    ideal = calibrate(workload, "ideal").scale
     # Messages take twice as long, so the same speed-up leaves room for twice the compute.
     assert measured == pytest.approx(2 * ideal, rel=0.02)
 
