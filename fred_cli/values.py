@@ -6,7 +6,7 @@ from typing import Any
 
 from fred_hw.errors import InputError
 
-__all__ = ["changed_workload", "compute_model", "parse_group", "parse_size"]
+__all__ = ["changed_workload", "parse_group", "parse_size"]
 
 _UNITS = {
     "": 1,
@@ -49,22 +49,6 @@ def parse_group(text: str | None) -> list[int] | None:
         first = int(found[1])
         members += range(first, int(found[2] or first) + 1)
     return members
-
-
-def compute_model(compute: str) -> Any:
-    """Return the model of compute of that name.
-
-    Raises
-    ------
-    InputError
-        There is none.
-    """
-    from perfmodel.training.compute_model import COMPUTE_MODELS
-
-    if compute not in COMPUTE_MODELS:
-        allowed = ", ".join(COMPUTE_MODELS)
-        raise InputError("--compute", "", f"must be one of {allowed}, not {compute!r}")
-    return compute
 
 
 def changed_workload(

@@ -111,12 +111,7 @@ def run_wafers(
     shown = min(shown, wafers)
     between = _between(wafers, join, link_latency_s, topology.protocol)
     build = _Build(topology, size_bytes / chunks)
-    for wafer in range(shown):
-        build.inside(wafer, "stream_out")
-    if wafers > 1:
-        build.between(range(shown), between.payload, between.latency_s)
-    for wafer in range(shown):
-        build.inside(wafer, "stream_in")
+    build.all_reduce(range(shown), between if wafers > 1 else None)
     capacities = build.capacities(shown, between.efficiency)
     time_s = run_pipeline(build.flows, capacities, chunks).time_s
     # What each step would take with nothing before it and nothing beside it.
@@ -124,9 +119,7 @@ def run_wafers(
         run_pipeline(build.only(kind), capacities, chunks).time_s for kind in ("inside", "between")
     )
     npus = wafers * topology.npus
-    provenance = Provenance(
-        topology.provenance.records + between.records, topology.provenance.assumptions
-    )
+    used = replace(topology.provenance, records=topology.provenance.records + between.records)
     return WafersResult(
         topology=topology.name,
         wafers=wafers,
@@ -138,12 +131,7 @@ def run_wafers(
         npu_bandwidth_bytes_per_s=2 * (npus - 1) / npus * size_bytes / time_s,
         inside_s=inside_s,
         between_s=between_s,
-        provenance=provenance.plus(
-            between.assumption,
-            f"links between wafers have the bandwidth of their I/O controllers, and "
-            f"{link_latency_s * 1e9:g} ns",
-            *build.assumptions,
-        ),
+        provenance=used.plus(*between.assumptions, *build.assumptions),
     )
 
 
@@ -187,22 +175,26 @@ class _Between:
         There and back [s].
     efficiency : float
         Share of the link rate that the switches there leave for payload.
-    assumption, records : str, tuple of RecordUse
+    assumptions, records : tuple of str, tuple of RecordUse
         What it rests on.
     """
 
     payload: float
     latency_s: float
     efficiency: float
-    assumption: str
+    assumptions: tuple[str, ...]
     records: tuple[RecordUse, ...]
 
 
 def _between(wafers: int, join: str, link_latency_s: float, protocol: ProtocolModel) -> _Between:
+    links = (
+        "links between wafers have the bandwidth of their I/O controllers, and "
+        f"{link_latency_s * 1e9:g} ns"
+    )
     if join == "switch":
         steps = 2 * (wafers - 1)
         text = "controllers of equal number run a ring through a switch without latency of its own"
-        return _Between(steps / wafers, steps * 2 * link_latency_s, 1.0, text, ())
+        return _Between(steps / wafers, steps * 2 * link_latency_s, 1.0, (text, links), ())
     timing = load_record(_RECORD, protocol=protocol)
     ports = timing.record.spec.ports
     levels = 1
@@ -214,7 +206,9 @@ def _between(wafers: int, join: str, link_latency_s: float, protocol: ProtocolMo
         f"wafers are joined by {levels} level(s) of FRED switches of {ports} ports, which carry "
         "every controller at its full rate"
     )
-    return _Between(1.0, latency_s, timing.efficiency, text, (timing.use("between wafers"),))
+    return _Between(
+        1.0, latency_s, timing.efficiency, (text, links), (timing.use("between wafers"),)
+    )
 
 
 class _Build:
@@ -241,6 +235,15 @@ class _Build:
             link = self.topology.links[sends[node]]
             one += [link.bytes_per_s * min(link.efficiency, efficiency)] * 2
         return one * shown
+
+    def all_reduce(self, wafers: Sequence[int], between: _Between | None) -> None:
+        """Add the steps inside the wafers, and those between them if there is more than one."""
+        for wafer in wafers:
+            self.inside(wafer, "stream_out")
+        if between is not None:
+            self.between(wafers, between.payload, between.latency_s)
+        for wafer in wafers:
+            self.inside(wafer, "stream_in")
 
     def inside(self, wafer: int, pattern: str) -> None:
         """Add the way to, or from, the I/O controllers of a wafer."""

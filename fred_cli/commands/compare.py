@@ -14,7 +14,6 @@ from fred_cli.options import (
     protocol_option,
 )
 from fred_cli.output import option_names, progress, say_above_peak, say_json
-from fred_cli.values import compute_model
 
 __all__ = ["command"]
 
@@ -46,7 +45,7 @@ def command(
         rows = run(
             topologies or FABRICS,
             workloads,
-            compute=compute_model(compute),
+            compute=compute,
             protocol=protocol,
         )
     COLUMNS.write(rows, csv_file)

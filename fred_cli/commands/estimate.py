@@ -18,7 +18,7 @@ from fred_cli.options import (
     workload_option,
 )
 from fred_cli.output import option_names, plain, say_json, say_provenance, table, write_json
-from fred_cli.values import changed_workload, compute_model
+from fred_cli.values import changed_workload
 
 __all__ = ["command"]
 
@@ -62,7 +62,7 @@ def command(
     with option_names(*TRAINING_OPTIONS):
         fabric = parse_topology(topology, protocol)
         job = changed_workload(workload, **changes)
-        found = simulate(fabric, job, strategy, None, compute_model(compute), placement, algorithm)
+        found = simulate(fabric, job, strategy, None, compute, placement, algorithm)
         result = summarize(fabric, job, *found)
     if timeline:
         title = f"{result.workload}, {result.strategy}, on {result.topology}"

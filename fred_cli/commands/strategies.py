@@ -18,7 +18,7 @@ from fred_cli.options import (
     workload_option,
 )
 from fred_cli.output import option_names, progress, say_above_peak, say_json, write_text
-from fred_cli.values import changed_workload, compute_model
+from fred_cli.values import changed_workload
 from fred_hw.errors import InputError
 
 __all__ = ["command"]
@@ -66,7 +66,7 @@ def command(
         fabrics = [parse_topology(name, protocol) for name in names]
         job = changed_workload(workload, mode=mode)
         choices = feasible(job, min(fabric.npus for fabric in fabrics), least_npus)
-        rows = sweep(fabrics, job, choices, samples, compute_model(compute), placement, algorithm)
+        rows = sweep(fabrics, job, choices, samples, compute, placement, algorithm)
     COLUMNS.write(rows, csv_file)
     if chart:
         from fred_cli.drawings.charts import page, strategy_chart

@@ -68,7 +68,7 @@ def flow_classes(flows: Sequence[FluidFlow], capacities: Sequence[float]) -> Cla
         flow_class=tuple(int(colour) for colour in flow_colour),
         representative=tuple(first_flow),
         capacities=tuple(float(capacities[int(graph.used[link])]) for link in first_link),
-        loads=_loads(first_link, graph.on_link, flow_colour[graph.flow_of], graph.load),
+        loads=_loads(graph, flow_colour, first_link),
         seconds_per_byte=tuple(_seconds_per_byte(flows[i], capacities) for i in first_flow),
     )
 
@@ -138,26 +138,14 @@ def _followers(flows: Sequence[FluidFlow]) -> list[list[int]]:
 
 
 def _loads(
-    firsts: Sequence[int], entries: Sequence[Ints], flow_class: Ints, load: Sequence[float]
+    graph: _Graph, flow_class: Ints, first_link: Sequence[int]
 ) -> tuple[tuple[tuple[int, float], ...], ...]:
-    """Return for each class of flows the load of all its flows on one link of each class.
-
-    Parameters
-    ----------
-    firsts : sequence of int
-        The first link of each class.
-    entries : sequence of array
-        Pairs of a flow and a link that stand for each link.
-    flow_class : array
-        Class of the flow of each pair.
-    load : sequence of float
-        Load of each pair.
-    """
+    """Return for each class of flows the load of all its flows on one link of each class."""
     loads: list[dict[int, float]] = [{} for _ in range(int(flow_class.max()) + 1)]
-    for colour, link in enumerate(firsts):
-        for entry in entries[link]:
-            mine = loads[int(flow_class[entry])]
-            mine[colour] = mine.get(colour, 0.0) + load[int(entry)]
+    for colour, link in enumerate(first_link):
+        for entry in graph.on_link[link]:
+            mine = loads[int(flow_class[graph.flow_of[entry]])]
+            mine[colour] = mine.get(colour, 0.0) + graph.load[int(entry)]
     return tuple(tuple(mine.items()) for mine in loads)
 
 

@@ -102,16 +102,11 @@ def simulate_iteration(
         raise InputError(topology.name, "io_controllers", message)
     operations = operations or Operations(topology, placement)
     samples = workload.samples_per_replica / workload.microbatches
-    seconds: dict[Layer, tuple[float, float]] = {}
-    for layer in network.layers:
-        if layer not in seconds:
-            mp = strategy.mp if layer.splits else 1
-            time = layer_time(layer, samples, mp, npu)
-            seconds[layer] = (scale * time.forward_s, scale * time.backward_s)
+    seconds = _layer_seconds(network.layers, samples, strategy.mp, npu, scale)
     input_bytes = network.input_bytes * workload.samples_per_replica
     job = Job(
         operations,
-        lambda layer: seconds[layer],
+        seconds.__getitem__,
         samples,
         workload.microbatches,
         workload.schedule,
@@ -130,6 +125,18 @@ def simulate_iteration(
         placement=placement,
         assumptions=tuple(operations.assumptions),
     )
+
+
+def _layer_seconds(
+    layers: Sequence[Layer], samples: float, mp: int, npu: Npu, scale: float
+) -> dict[Layer, tuple[float, float]]:
+    """Return the time of the forward and the backward pass of each distinct layer [s]."""
+    seconds: dict[Layer, tuple[float, float]] = {}
+    for layer in layers:
+        if layer not in seconds:
+            time = layer_time(layer, samples, mp if layer.splits else 1, npu)
+            seconds[layer] = (scale * time.forward_s, scale * time.backward_s)
+    return seconds
 
 
 def _stages_and_tasks(

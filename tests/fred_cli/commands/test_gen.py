@@ -5,7 +5,11 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import click
+
+from fred_cli.commands.gen import command
 from fred_hw.compiler.configuration import microswitch_counts
+from gen.design import LEVELS
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -47,3 +51,9 @@ def test_set_changes_the_specification(fred: Run) -> None:
     changes = ("--set", "ports=2", "--set", "format=bf16")
     said = json.loads(fred("gen", "small.yaml", *changes, "-o", "out", "--json")[1])
     assert said["name"] == "fred_m3_p2_bf16x1"
+
+
+def test_levels_are_those_that_can_be_generated() -> None:
+    (level,) = (option for option in command.params if option.name == "level")
+    assert isinstance(level.type, click.Choice)
+    assert tuple(level.type.choices) == LEVELS

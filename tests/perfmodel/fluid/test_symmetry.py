@@ -138,3 +138,9 @@ def test_flow_between_two_npus_splits_the_classes_of_an_all_reduce() -> None:
     links = tuple((link, 1.0) for link, _ in wafer.hops((0,), (1,)))
     disturbed = flow_classes([*flows, FluidFlow(links, 1.0, 0.0)], wafer.capacities)
     assert len(disturbed.representative) > len(alone.representative) + 1
+
+
+def test_flow_without_links_has_a_class_without_loads() -> None:
+    found = flow_classes([FluidFlow(((0, 1.0),), 1.0, 0.0), FluidFlow((), 0.0, 0.0)], [5.0])
+    assert found.flow_class == (0, 1)
+    assert found.loads == (((0, 1.0),), ())
