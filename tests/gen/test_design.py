@@ -24,6 +24,8 @@ SMALL = ("tiny-2", "small-4", "odd-5", "demo-8")
 LARGE = tuple(name for name in PRESETS if name not in SMALL)
 MOST_LANES = 16  # the chiplets' 256 lanes are 256 equal instances
 ALL = [*SMALL, *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE)]
+QUICK = ("tiny-2", "odd-5")
+LINTED = [*QUICK, *(pytest.param(p, marks=pytest.mark.slow) for p in PRESETS if p not in QUICK)]
 KINDS = {
     "R": "r_microswitch_",
     "D": "d_microswitch_",
@@ -91,7 +93,7 @@ def test_manifest_lays_the_configuration_out_without_gaps(preset: str) -> None:
     assert end == configuration["width"]
 
 
-@pytest.mark.parametrize("hash_seed", ["0", "1"])
+@pytest.mark.parametrize("hash_seed", ["0", pytest.param("1", marks=pytest.mark.slow)])
 def test_text_does_not_depend_on_the_process(hash_seed: str) -> None:
     code = "from gen.design import generate; from fred_hw.load import load_spec; import sys; "
     code += "sys.stdout.write(generate(load_spec('odd-5')).verilog)"
@@ -111,7 +113,7 @@ def test_golden_verilog_is_unchanged() -> None:
 
 
 @pytest.mark.sim
-@pytest.mark.parametrize("preset", ALL)
+@pytest.mark.parametrize("preset", LINTED)
 def test_verilator_finds_nothing_beyond_the_waivers(preset: str, tmp_path: Path) -> None:
     # Verilator looks at every instance, which takes minutes for thousands of equal lanes.
     design = design_of(preset, most_lanes=2 if preset in LARGE else MOST_LANES)

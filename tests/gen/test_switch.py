@@ -105,7 +105,8 @@ def _ports(name: str) -> str:
     return f"w{spec.data_width}_p{spec.ports}_{spec.protocol.suffix}"
 
 
-@each
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SPECS)
 def test_text_depends_on_the_specification_alone(name: str) -> None:
     assert generate(SPECS[name], level="switch").files() == design_of(name).files()
 
