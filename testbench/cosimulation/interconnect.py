@@ -1,18 +1,18 @@
 """Co-simulation of an interconnect: generate it, run its benches, report."""
 
 import random
-from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import Unpack
 
-from fred_hw.checks import check_int
+from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.spec import SwitchSpec
-from gen.design import Design, generate
-from testbench.faults.fault import Fault, FaultyEmitter
-from testbench.sim.runner import SimulationResult, find_simulator, run_bench
+from gen.design import generate
+from testbench.faults.fault import FaultyEmitter
+from testbench.sim.runner import SimulationResult
 
-__all__ = ["BENCH", "cosimulate", "fresh_seed"]
+from .launch import Options, launch
 
-BENCH = "testbench.benches.tb_interconnect"
+__all__ = ["cosimulate", "fresh_seed"]
 
 
 def fresh_seed() -> int:
@@ -24,62 +24,38 @@ def cosimulate(
     spec: SwitchSpec,
     work: Path,
     *,
-    simulator: str = "icarus",
-    seed: int = 1,
-    tests: Sequence[str] = (),
-    waves: bool = False,
     flits: int = 20,
     configurations: int = 40,
-    faults: Collection[type[Fault]] = (),
-    fault: type[Fault] | None = None,
-    design: Design | None = None,
+    **options: Unpack[Options],
 ) -> SimulationResult:
     """Run the interconnect's regression against the golden model.
 
     Parameters
     ----------
-    spec : SwitchSpec
-        What to simulate.
-    work : Path
-        Folder for logs, JUnit results and waves.
-    simulator : str
-        "verilator" or "icarus".
-    seed : int
-        Seed of all stimulus, 1 or more.
-    tests : Sequence of str
-        Names of tests; all if empty.
-    waves : bool
-        Record waves.
+    spec, work, options
+        As in :func:`launch`.
     flits, configurations : int
         Flits per configuration and configurations per random test.
-    faults, fault : collection of type, type, optional
-        Faults that the design holds, and the one that it has.
-    design : Design, optional
-        The hardware with these faults, if it is generated already.
 
     Raises
     ------
     SimulatorError
         The simulator is not installed or failed.
     """
-    check_int("seed", seed, minimum=1)
-    find_simulator(simulator)
-    emitter = FaultyEmitter(faults)
-    design = design or generate(spec, emitter)
-    return run_bench(
-        design.verilog,
-        design.name,
-        BENCH,
+
+    def make(emitter: FaultyEmitter) -> tuple[str, str]:
+        design = generate(spec, emitter)
+        return design.verilog, design.name
+
+    return launch(
+        "testbench.benches.tb_interconnect",
+        make,
+        spec,
         work,
-        simulator=simulator,
-        seed=seed,
-        tests=tests,
-        plusargs=emitter.plusargs(fault),
-        waves=waves,
-        environment={
-            "FRED_SPEC": spec.model_dump_json(),
-            "FRED_LATENCY": str(design.latency_cycles),
-            "FRED_FLITS": str(flits),
-            "FRED_CONFIGURATIONS": str(configurations),
+        {
+            "FRED_LATENCY": latency_cycles(spec),
+            "FRED_FLITS": flits,
+            "FRED_CONFIGURATIONS": configurations,
         },
+        options,
     )

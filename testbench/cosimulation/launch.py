@@ -1,0 +1,94 @@
+"""What all co-simulations share: generate the hardware, with its faults, and run benches on it."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import TypedDict
+
+from fred_hw.checks import check_int
+from fred_hw.spec import SwitchSpec
+from gen.design import Design
+from testbench.faults.fault import Fault, FaultyEmitter
+from testbench.sim.runner import SimulationResult, find_simulator, run_bench
+
+__all__ = ["Options", "launch"]
+
+
+class Options(TypedDict, total=False):
+    """How any co-simulation runs.
+
+    Members
+    -------
+    simulator : str
+        "icarus", the default, or "verilator".
+    seed : int
+        Seed of all stimulus, 1 or more; 1 by default.
+    tests : sequence of str
+        Names of tests; all if empty.
+    waves : bool
+        Record waves.
+    faults, fault : collection of type, type, optional
+        Faults that the design holds, and the one that it has.
+    design : Design, optional
+        The hardware with these faults, if it is generated already.
+    """
+
+    simulator: str
+    seed: int
+    tests: Sequence[str]
+    waves: bool
+    faults: Collection[type[Fault]]
+    fault: type[Fault] | None
+    design: Design | None
+
+
+def launch(
+    bench: str,
+    make: Callable[[FaultyEmitter], tuple[str, str]],
+    spec: SwitchSpec,
+    work: Path,
+    environment: Mapping[str, object],
+    options: Options,
+) -> SimulationResult:
+    """Run benches on hardware.
+
+    Parameters
+    ----------
+    bench : str
+        Importable names of the benches, between commas.
+    make : callable
+        Writes the hardware; returns its text and the name of its top module.
+    spec : SwitchSpec
+        What to simulate.
+    work : Path
+        Folder for logs, JUnit results and waves.
+    environment : mapping
+        Further variables for the benches.
+    options : Options
+        How to run.
+
+    Raises
+    ------
+    SimulatorError
+        The simulator is not installed or failed.
+    """
+    seed, design = options.get("seed", 1), options.get("design")
+    simulator = options.get("simulator", "icarus")
+    check_int("seed", seed, minimum=1)
+    find_simulator(simulator)
+    emitter = FaultyEmitter(options.get("faults", ()))
+    verilog, top = (design.verilog, design.name) if design else make(emitter)
+    return run_bench(
+        verilog,
+        top,
+        bench,
+        work,
+        simulator=simulator,
+        seed=seed,
+        tests=options.get("tests", ()),
+        plusargs=emitter.plusargs(options.get("fault")),
+        waves=options.get("waves", False),
+        environment={
+            "FRED_SPEC": spec.model_dump_json(),
+            **{name: str(value) for name, value in environment.items()},
+        },
+    )
