@@ -11,6 +11,7 @@ from fred_hw.spec import SwitchSpec
 from gen.clock import CLOCK_HZ, CLOCK_SOURCE
 from gen.design import Design, generate
 from testbench.cosimulation.interconnect import cosimulate
+from testbench.cosimulation.launch import Options
 from testbench.cosimulation.switch import cosimulate_switch
 from testbench.sim.runner import SimulationResult, find_simulator
 from testbench.sim.tools import SimulatorError
@@ -73,44 +74,44 @@ def characterize(
         for name in simulators
     ]
     measured = _agreed(results, lambda one: {key: one[key] for key in _MEASURED})
-    switch = None
+    switch, runs = None, []
     if whole is not None:
-        runs = [
-            cosimulate_switch(
-                measured_spec,
-                work / "switch" / name,
-                simulator=name,
-                seed=seed,
-                tests=_SWITCH_TESTS,
-                design=whole,
-            )
-            for name in simulators
-        ]
+        options = Options(seed=seed, tests=_SWITCH_TESTS, design=whole)
+        runs = _switch_runs(measured_spec, work / "switch", simulators, options)
         switch = _agreed(runs, lambda one: _switch(one, spec))
-        results += runs
     return {
         "schema": RECORD_SCHEMA,
         "name": spec.name,
         "spec": spec.model_dump(),
         "measured_spec": measured_spec.model_dump(),
-        "simulators": [
-            {"name": r.simulator, "version": r.version} for r in results[: len(simulators)]
-        ],
+        "simulators": [{"name": one.simulator, "version": one.version} for one in results],
         "seed": seed,
-        "source": {
-            "git_commit": _git_commit(),
-            "verilog_sha256": _hash(design),
-            "switch_verilog_sha256": None if whole is None else _hash(whole),
-        },
+        "source": _source(design, whole),
         **measured,
-        "flits_checked": sum(result.measurements["flits_checked"] for result in results),
+        "flits_checked": sum(result.measurements["flits_checked"] for result in [*results, *runs]),
         "switch": switch,
         "clock": {"hz": CLOCK_HZ, "source": CLOCK_SOURCE},
     }
 
 
-def _hash(design: Design) -> str:
-    return hashlib.sha256(design.verilog.encode()).hexdigest()
+def _switch_runs(
+    spec: SwitchSpec, work: Path, simulators: Sequence[str], options: Options
+) -> list[SimulationResult]:
+    """Co-simulate a whole switch in all simulators."""
+    return [
+        cosimulate_switch(spec, work / name, **Options(**options | {"simulator": name}))
+        for name in simulators
+    ]
+
+
+def _source(design: Design, whole: Design | None) -> dict[str, str | None]:
+    """Return what the record was measured on."""
+    hashes = [one and hashlib.sha256(one.verilog.encode()).hexdigest() for one in (design, whole)]
+    return {
+        "git_commit": _git_commit(),
+        "verilog_sha256": hashes[0],
+        "switch_verilog_sha256": hashes[1],
+    }
 
 
 def _agreed(
