@@ -49,8 +49,9 @@ docs: $(STAMP) ## rewrite the pages and figures of docs that come from code
 	$(BIN)/python -m docs.generate
 	$(BIN)/python -m gen.registers >docs/registers.md
 
-golden: $(STAMP) ## rewrite the golden Verilog; review the difference
+golden: $(STAMP) ## rewrite the golden Verilog and the figures of the ideal protocol; review the difference
 	$(BIN)/python tests/gen/golden/rewrite.py
+	$(BIN)/python -m tests.perfmodel.studies.rewrite
 
 records: $(STAMP) ## co-simulate the wafer's chiplets and rewrite their timing records
 	mkdir -p build/records

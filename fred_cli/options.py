@@ -78,7 +78,7 @@ def _compute_models() -> str:
 def _placements() -> str:
     from perfmodel.training.placement.policy import POLICIES
 
-    return f"On a mesh: auto (the best of them), anneal, {', '.join(POLICIES)}."
+    return f"On a mesh: auto (the best of several), anneal, {', '.join(POLICIES)}."
 
 
 def _schedules() -> Iterable[str]:

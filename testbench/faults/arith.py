@@ -3,7 +3,7 @@
 # Amaranth has no types.
 # pyright: reportArgumentType=false, reportAttributeAccessIssue=false, reportGeneralTypeIssues=false
 
-from typing import Any
+from typing import Any, ClassVar
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
@@ -18,6 +18,7 @@ class StickyDropped(Fault):
     """What is shifted out in the alignment is forgotten."""
 
     unit = FloatAdd
+    noticed: ClassVar = {"vectors": ""}
 
     @staticmethod
     def disturb(m: Module, sound: Any, ports: Any) -> None:

@@ -3,7 +3,7 @@
 # Amaranth has no types.
 # pyright: reportArgumentType=false, reportAttributeAccessIssue=false, reportGeneralTypeIssues=false
 
-from typing import Any
+from typing import Any, ClassVar
 
 from amaranth.hdl import Module, Signal
 
@@ -14,13 +14,14 @@ from fred_hw.control.unit import ControlUnit
 
 from .fault import Fault
 
-__all__ = ["FAULTS", "NoInterrupt"]
+__all__ = ["NoInterrupt"]
 
 
 class AnswersDropped(Fault):
     """The answer to a write is offered for one cycle only."""
 
     unit = AxiLiteRegisters
+    noticed: ClassVar = {"control": "written_values_stay"}
 
     @staticmethod
     def disturb(m: Module, sound: Any, ports: Any) -> None:
@@ -33,6 +34,7 @@ class DataChanges(Fault):
     """What was read changes while nobody takes it."""
 
     unit = AxiLiteRegisters
+    noticed: ClassVar = {"control": "registers_read_their_reset_values"}
 
     @staticmethod
     def disturb(m: Module, sound: Any, ports: Any) -> None:
@@ -45,6 +47,7 @@ class StrobesIgnored(Fault):
     """Whole words are written whatever the strobes say."""
 
     unit = AxiLiteRegisters
+    noticed: ClassVar = {"control": "writes_of_less_than_a_word_are_refused"}
 
     @staticmethod
     def disturb(m: Module, sound: Any, ports: Any) -> None:
@@ -55,6 +58,7 @@ class AddressesNotReported(Fault):
     """Accesses to no register are answered rightly but not reported."""
 
     unit = AxiLiteRegisters
+    noticed: ClassVar = {"control": "addresses_of_no_register_are_refused"}
 
     @staticmethod
     def disturb(m: Module, sound: Any, ports: Any) -> None:
@@ -65,6 +69,7 @@ class Unaligned(Fault):
     """The two lowest bits of addresses are ignored."""
 
     unit = AxiLiteRegisters
+    noticed: ClassVar = {"control": "addresses_of_no_register_are_refused"}
 
     @staticmethod
     def disturb(m: Module, sound: Any, ports: Any) -> None:
@@ -75,6 +80,7 @@ class PortsCountedOnce(Fault):
     """One event is counted per cycle, though there are more."""
 
     unit = SaturatingCounter
+    noticed: ClassVar = {"control": "errors_of_all_ports_are_counted"}
 
     @staticmethod
     def disturb(m: Module, sound: Any, ports: Any) -> None:
@@ -85,6 +91,7 @@ class NoLock(Fault):
     """Software writes the staging while it is written to the core."""
 
     unit = AxiLiteRegisters
+    noticed: ClassVar = {"control": "staging_is_locked_while_an_entry_is_written"}
 
     @staticmethod
     def disturb(m: Module, sound: Any, ports: Any) -> None:
@@ -95,6 +102,7 @@ class EarlyLoad(Fault):
     """The stored entry is loaded in the second cycle after the command."""
 
     unit = AxiLiteRegisters
+    noticed: ClassVar = {"control": "entries_are_written_read_and_erased"}
 
     @staticmethod
     def disturb(m: Module, sound: Any, ports: Any) -> None:
@@ -107,6 +115,7 @@ class RefusalHidden(Fault):
     """Nothing tells that the core has refused an entry."""
 
     unit = AxiLiteRegisters
+    noticed: ClassVar = {"control": "entries_are_written_read_and_erased"}
 
     @staticmethod
     def disturb(m: Module, sound: Any, ports: Any) -> None:
@@ -117,6 +126,7 @@ class WriteGivenUp(Fault):
     """A write ends after its first cycle."""
 
     unit = ControlUnit
+    noticed: ClassVar = {"control": "entries_are_written_read_and_erased"}
 
     @staticmethod
     def disturb(m: Module, sound: Any, ports: Any) -> None:
@@ -132,6 +142,7 @@ class FreezeIgnored(Fault):
     """Counters count on when they should stand still."""
 
     unit = AxiLiteRegisters
+    noticed: ClassVar = {"control": "counters_count_unless_frozen"}
 
     @staticmethod
     def disturb(m: Module, sound: Any, ports: Any) -> None:
@@ -142,23 +153,8 @@ class NoInterrupt(Fault):
     """The control unit never interrupts."""
 
     unit = ControlUnit
+    noticed: ClassVar = {"switch": "header_of_unknown_kind_is_told"}
 
     @staticmethod
     def disturb(m: Module, sound: Any, ports: Any) -> None:
         m.d.comb += ports.irq.eq(0)
-
-
-FAULTS: dict[type[Fault], str] = {
-    AnswersDropped: "written_values_stay",
-    DataChanges: "registers_read_their_reset_values",
-    StrobesIgnored: "writes_of_less_than_a_word_are_refused",
-    AddressesNotReported: "addresses_of_no_register_are_refused",
-    Unaligned: "addresses_of_no_register_are_refused",
-    PortsCountedOnce: "errors_of_all_ports_are_counted",
-    NoLock: "staging_is_locked_while_an_entry_is_written",
-    EarlyLoad: "entries_are_written_read_and_erased",
-    RefusalHidden: "entries_are_written_read_and_erased",
-    WriteGivenUp: "entries_are_written_read_and_erased",
-    FreezeIgnored: "counters_count_unless_frozen",
-}
-"""Faults of the control unit, and a test of its regression that must notice each."""

@@ -3,7 +3,7 @@
 # Amaranth has no types.
 # pyright: reportArgumentType=false, reportAttributeAccessIssue=false, reportGeneralTypeIssues=false
 
-from typing import Any
+from typing import Any, ClassVar
 
 from amaranth.hdl import Cat, Module
 
@@ -17,13 +17,14 @@ from gen.design import Design, generate
 
 from .fault import Fault, FaultyEmitter
 
-__all__ = ["FAULTS", "OperandDropped", "broken_design"]
+__all__ = ["OperandDropped", "broken_design"]
 
 
 class OperandDropped(Fault):
     """The first operand of a reduction is passed on, the second is dropped."""
 
     unit = Reducer
+    noticed: ClassVar = {"interconnect": ""}
 
     @staticmethod
     def disturb(m: Module, sound: Any, ports: Any) -> None:
@@ -34,6 +35,7 @@ class BitsSwapped(Fault):
     """Two configuration bits of an RD micro-switch have changed places."""
 
     unit = RDMicroswitch
+    noticed: ClassVar = {"interconnect": ""}
 
     @staticmethod
     def disturb(m: Module, sound: Any, ports: Any) -> None:
@@ -45,6 +47,7 @@ class RegisterMissing(Fault):
     """A D micro-switch lacks a register behind its first output."""
 
     unit = DMicroswitch
+    noticed: ClassVar = {"interconnect": ""}
 
     @staticmethod
     def disturb(m: Module, sound: Any, ports: Any) -> None:
@@ -57,6 +60,7 @@ class ConfigurationLate(Fault):
     """The configuration of the middle stage comes a cycle behind its flits."""
 
     unit = Interconnect
+    noticed: ClassVar = {"interconnect": ""}
 
     @staticmethod
     def disturb(m: Module, sound: Any, ports: Any) -> None:
@@ -64,9 +68,6 @@ class ConfigurationLate(Fault):
         within = slice(outer, len(ports.configuration) - outer)
         late = delayed(m, ports.configuration[within], 1, "late")
         m.d.comb += sound.configuration[within].eq(late)
-
-
-FAULTS: tuple[type[Fault], ...] = (OperandDropped, BitsSwapped, RegisterMissing, ConfigurationLate)
 
 
 def broken_design(spec: SwitchSpec, fault: type[Fault]) -> Design:

@@ -3,7 +3,7 @@
 # Amaranth has no types.
 # pyright: reportArgumentType=false, reportAttributeAccessIssue=false, reportGeneralTypeIssues=false
 
-from typing import Any
+from typing import Any, ClassVar
 
 from amaranth.hdl import Module, Signal
 
@@ -18,6 +18,7 @@ class AnyFlit(Fault):
     """A packet that begins again is taken for the rest of what came of it."""
 
     unit = FlowReceiver
+    noticed: ClassVar = {"link": "wrong"}
 
     @staticmethod
     def disturb(m: Module, sound: Any, ports: Any) -> None:
@@ -31,6 +32,7 @@ class AnyPacket(Fault):
     """A packet of any number is taken for the one that is due."""
 
     unit = FlowReceiver
+    noticed: ClassVar = {"link": "wrong"}
 
     @staticmethod
     def disturb(m: Module, sound: Any, ports: Any) -> None:
@@ -45,6 +47,7 @@ class NoReply(Fault):
     """A destination answers no ask."""
 
     unit = FlowReceiver
+    noticed: ClassVar = {"switch with endpoints": ""}
 
     @staticmethod
     def disturb(m: Module, sound: Any, ports: Any) -> None:

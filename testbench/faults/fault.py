@@ -3,7 +3,10 @@
 # Amaranth has no types.
 # pyright: reportArgumentType=false, reportAttributeAccessIssue=false, reportGeneralTypeIssues=false
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any, ClassVar
 
 from amaranth.hdl import Instance, Module, Signal
@@ -12,7 +15,7 @@ from amaranth.lib.wiring import In
 from fred_hw.unit import Unit
 from gen.emitter import VerilogEmitter
 
-__all__ = ["Fault", "FaultyEmitter"]
+__all__ = ["Fault", "FaultyEmitter", "noticed_by"]
 
 _NUMBER_BITS = 8
 _SELECT = """
@@ -32,9 +35,13 @@ class Fault:
     ----------
     unit : type
         Class of the units that have it.
+    noticed : mapping of str to str
+        By bench, the name of the test that must fail, or a part of what must be said; empty if
+        any failure will do. The tests of a bench ask :func:`noticed_by` for its faults.
     """
 
     unit: ClassVar[type[Unit]]
+    noticed: ClassVar[Mapping[str, str]] = {}
 
     @staticmethod
     def disturb(m: Module, sound: Any, ports: Any) -> None:
@@ -50,6 +57,17 @@ class Fault:
             What the design sees in its place: outputs may be driven, inputs read.
         """
         raise NotImplementedError
+
+
+def noticed_by(bench: str) -> dict[type[Fault], str]:
+    """Return the faults of all modules of this folder that a bench must notice, and by what."""
+    package = __name__.rpartition(".")[0]
+    found: dict[type[Fault], str] = {}
+    for module in iter_modules([str(Path(__file__).parent)]):
+        for fault in vars(import_module(f"{package}.{module.name}")).values():
+            if isinstance(fault, type) and issubclass(fault, Fault) and bench in fault.noticed:
+                found[fault] = fault.noticed[bench]
+    return found
 
 
 class _Breakable(Unit):

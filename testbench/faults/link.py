@@ -3,7 +3,7 @@
 # Amaranth has no types.
 # pyright: reportArgumentType=false, reportAttributeAccessIssue=false, reportGeneralTypeIssues=false
 
-from typing import Any
+from typing import Any, ClassVar
 
 from amaranth.hdl import Module, Signal
 
@@ -21,6 +21,11 @@ class NoCrc(Fault):
     """Every flit is taken as right, whatever its CRC."""
 
     unit = FlitCheck
+    noticed: ClassVar = {
+        "switch": "flow_goes_on_after_one_fault/direction=to_switch/kind=bit_of_data",
+        "loaded switch": "want",
+        "link": "wrong",
+    }
 
     @staticmethod
     def disturb(m: Module, sound: Any, ports: Any) -> None:
@@ -31,6 +36,10 @@ class NoCredit(Fault):
     """Packets are started whether the neighbour has room for them or not."""
 
     unit = CircuitCredits
+    noticed: ClassVar = {
+        "loaded switch": "but the limit is",
+        "link": "credit",
+    }
 
     @staticmethod
     def disturb(m: Module, sound: Any, ports: Any) -> None:
@@ -41,6 +50,7 @@ class WrongBit(Fault):
     """A bit of the data changes in one flit of 256, before its CRC is computed."""
 
     unit = Sender
+    noticed: ClassVar = {"loaded switch": "want"}
 
     @staticmethod
     def disturb(m: Module, sound: Any, ports: Any) -> None:
@@ -53,6 +63,7 @@ class StompKeepsCrc(Fault):
     """The end of a broken packet gets a CRC that is right."""
 
     unit = Framer
+    noticed: ClassVar = {"loaded switch": "tlast 1 at flit"}
 
     @staticmethod
     def disturb(m: Module, sound: Any, ports: Any) -> None:

@@ -3,7 +3,7 @@
 # Amaranth has no types.
 # pyright: reportArgumentType=false, reportAttributeAccessIssue=false, reportGeneralTypeIssues=false
 
-from typing import Any
+from typing import Any, ClassVar
 
 from amaranth.hdl import Module, Signal
 
@@ -35,6 +35,10 @@ class NeverPreempts(Fault):
     """A phase is served to its end, however urgent another one is."""
 
     unit = Scheduler
+    noticed: ClassVar = {
+        "bare switch": "urgent_turn_goes_before_those_that_waited_longer",
+        "switch": "urgent_packet_overtakes_at_every_flit_position",
+    }
 
     @staticmethod
     def disturb(m: Module, sound: Any, ports: Any) -> None:
@@ -46,6 +50,7 @@ class FlitEarly(Fault):
     """An input port says that a flit is there before it is."""
 
     unit = InputPort
+    noticed: ClassVar = {"bare switch": "flows_and_phases_run_at_once"}
 
     @staticmethod
     def disturb(m: Module, sound: Any, ports: Any) -> None:
@@ -56,6 +61,10 @@ class AlwaysRoom(Fault):
     """An output port promises room that there is not."""
 
     unit = OutputPort
+    noticed: ClassVar = {
+        "bare switch": "receiver_that_grants_nothing_holds_up_only_its_flows",
+        "switch": "receiver_that_grants_nothing_holds_up_only_its_flows",
+    }
 
     @staticmethod
     def disturb(m: Module, sound: Any, ports: Any) -> None:
@@ -66,6 +75,7 @@ class NeverStomps(Fault):
     """Broken packets end with a CRC that is right."""
 
     unit = OutputPort
+    noticed: ClassVar = {"switch": "packet_that_breaks_half_way_is_stomped_and_sent_again"}
 
     @staticmethod
     def disturb(m: Module, sound: Any, ports: Any) -> None:
@@ -76,6 +86,10 @@ class AnyEntry(Fault):
     """Every entry of the configuration memory is taken."""
 
     unit = EntryCheck
+    noticed: ClassVar = {
+        "bare switch": "entry_that_joins_two_flows_is_refused",
+        "switch": "entry_that_joins_two_flows_is_refused",
+    }
 
     @staticmethod
     def disturb(m: Module, sound: Any, ports: Any) -> None:
@@ -86,6 +100,7 @@ class AnyNumber(Fault):
     """A packet of any number is taken as due."""
 
     unit = CircuitQueue
+    noticed: ClassVar = {"loaded switch": "want"}
 
     @staticmethod
     def disturb(m: Module, sound: Any, ports: Any) -> None:
@@ -96,6 +111,7 @@ class EagerAck(Fault):
     """An ack of a phase is handed on as soon as one output has sent it."""
 
     unit = Acknowledger
+    noticed: ClassVar = {"loaded switch": "but a destination waits for"}
 
     @staticmethod
     def disturb(m: Module, sound: Any, ports: Any) -> None:
@@ -111,6 +127,7 @@ class NoAnswer(Fault):
     """Packets that come again are answered by nothing."""
 
     unit = Acknowledger
+    noticed: ClassVar = {"loaded switch": ""}
 
     @staticmethod
     def disturb(m: Module, sound: Any, ports: Any) -> None:
@@ -122,6 +139,7 @@ class OfferChanges(Fault):
     """The payload of a flit changes while it is offered and not taken."""
 
     unit = Switch
+    noticed: ClassVar = {"switch": "flows_and_phases_run_at_once/stall=0.3"}
 
     @staticmethod
     def disturb(m: Module, sound: Any, ports: Any) -> None:

@@ -16,22 +16,17 @@ constexpr uint64_t DATA_MASK = ~uint64_t{0} >> (64 - DATA_BITS);
 constexpr unsigned mask(unsigned bits) { return (1u << bits) - 1; }
 constexpr unsigned SEQUENCE_MASK = mask(SEQUENCE_BITS), TICKET_MASK = mask(TICKET_BITS);
 
+// HEADER_FIELDS has name, bits and first value of each field, the lowest first.
 struct Header {
-    unsigned kind = DATA, circuit = CONTROL, phase = 0, peer = 0, sequence = 0, index = 0, last = 0,
-             ticket = 0, credit_circuit = CONTROL, credit_limit = 0;
+#define FIELD(name, bits, first) unsigned name = first;
+    HEADER_FIELDS(FIELD)
+#undef FIELD
 
     template <class F>
     void fields(F&& each) {
-        each(kind, KIND_BITS);
-        each(circuit, CIRCUIT_BITS);
-        each(phase, PHASE_BITS);
-        each(peer, PEER_BITS);
-        each(sequence, SEQUENCE_BITS);
-        each(index, INDEX_BITS);
-        each(last, LAST_BITS);
-        each(ticket, TICKET_BITS);
-        each(credit_circuit, CREDIT_CIRCUIT_BITS);
-        each(credit_limit, CREDIT_LIMIT_BITS);
+#define FIELD(name, bits, first) each(name, bits);
+        HEADER_FIELDS(FIELD)
+#undef FIELD
     }
 
     uint64_t pack() {

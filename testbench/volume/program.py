@@ -50,6 +50,7 @@ def harness_sources(
     ]
     if spec:
         protocol = spec.protocol
+        fields = protocol.fields(spec.ports)
         sizes = {
             "PORTS": spec.ports,
             "DATA_BITS": spec.data_width,
@@ -66,9 +67,15 @@ def harness_sources(
             "TIMEOUT_CYCLES": protocol.timeout_cycles,
             "IDLE_CYCLES": protocol.idle_cycles,
             "PATIENCE_CYCLES": protocol.patience_cycles,
-            **{f"{name.upper()}_BITS": bits for name, bits in protocol.fields(spec.ports).items()},
+            **{f"{name.upper()}_BITS": bits for name, bits in fields.items()},
         }
         text += [f"constexpr unsigned {name} = {value};" for name, value in sizes.items()]
+        # A flit of no circuit is one of the control circuit.
+        header = [
+            f"FIELD({name}, {bits}, {'CONTROL' if name.endswith('circuit') else 0})"
+            for name, bits in fields.items()
+        ]
+        text.append(f"#define HEADER_FIELDS(FIELD) {' '.join(header)}")
         kinds = ", ".join(f"{kind.name} = {kind.value}" for kind in Kind)
         names = ", ".join(f'"{kind}"' for kind in KINDS)
         text.append(f"enum Kind : unsigned {{ {kinds} }};")

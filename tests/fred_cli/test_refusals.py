@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 
 from fred_hw.load import PRESETS
+from fred_hw.spec import SwitchSpec
 from perfmodel.topology.parse import parse_topology, topology_names
 from perfmodel.training.compute_model import COMPUTE_MODELS
 from perfmodel.training.placement.policy import fitting
 
-KEYS = (
-    "ports, middle, format, operation, overflow, lanes, stage_registers, adder_registers, protocol"
-)
+KEYS = ", ".join(SwitchSpec.model_fields)
 
 UNITS = "B, kB, MB, GB, TB, KiB, MiB, GiB, TiB"
 FRED_D = "collective --topology fred-d"

@@ -77,7 +77,7 @@ def place(topology: Topology, strategy: Strategy, policy: str = "linear") -> Pla
     if policy not in POLICIES:
         allowed = ", ".join(("auto", "anneal", *POLICIES))
         raise InputError("", "placement", f"must be one of {allowed}, not {policy!r}")
-    order = POLICIES[policy](topology)
+    order = POLICIES[policy].walk(topology)
     if order is None:
         allowed = ", ".join(fitting(topology))
         raise InputError("", "placement", f"must be {allowed} for {topology.name}, not {policy!r}")

@@ -1,18 +1,38 @@
 """Placement policies: in which order NPUs are taken while workers are placed one after another."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from fred_hw.registry import Registry
 from perfmodel.topology.graph import Topology
 
-__all__ = ["POLICIES", "fitting"]
-
-POLICIES: Registry[Callable[[Topology], Sequence[int] | None]] = Registry(
-    "perfmodel.training.placement.policies", "placement policy"
-)
-"""By name: order of the NPUs of a topology, or None where the policy does not fit it."""
+__all__ = ["POLICIES", "Policy", "fitting"]
 
 
-def fitting(topology: Topology) -> tuple[str, ...]:
-    """Return the policies that fit a topology."""
-    return tuple(name for name, walk in POLICIES.items() if walk(topology) is not None)
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A way over the NPUs.
+
+    Parameters
+    ----------
+    walk : callable
+        Returns the order of the NPUs of a topology, or None where the policy does not fit it.
+    auto : bool
+        Whether ``auto`` tries it too; figures then may change.
+    """
+
+    walk: Callable[[Topology], Sequence[int] | None]
+    auto: bool = False
+
+
+POLICIES: Registry[Policy] = Registry("perfmodel.training.placement.policies", "placement policy")
+"""Placement policies by name."""
+
+
+def fitting(topology: Topology, *, auto: bool = False) -> tuple[str, ...]:
+    """Return the policies that fit a topology, all of them or those that ``auto`` tries."""
+    return tuple(
+        name
+        for name, policy in POLICIES.items()
+        if (policy.auto or not auto) and policy.walk(topology) is not None
+    )

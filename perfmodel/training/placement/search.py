@@ -63,7 +63,7 @@ def default_placement(
     policy: str = "auto",
     judge: Callable[[Placement], float] | None = None,
 ) -> Placement:
-    """Return the placement by a policy; ``auto`` takes on a mesh the best of all of them.
+    """Return the placement by a policy; ``auto`` takes on a mesh the best of those marked so.
 
     ``anneal`` starts from that and searches on.
 
@@ -89,7 +89,7 @@ def default_placement(
         return place(topology, strategy, policy)
     if not topology.neighbours_matter:
         return place(topology, strategy)
-    choices = [place(topology, strategy, name) for name in fitting(topology)]
+    choices = [place(topology, strategy, name) for name in fitting(topology, auto=True)]
     best = min(choices, key=lambda one: communication_s(Operations(topology, one), workload))
     if policy == "auto":
         return best

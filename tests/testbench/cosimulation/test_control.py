@@ -12,12 +12,13 @@ from fred_hw.spec import SwitchSpec
 from gen.companions.vlt import lint_waivers
 from gen.emitter import VerilogEmitter
 from testbench.cosimulation.control import cosimulate_control
-from testbench.faults.control import FAULTS
-from testbench.faults.fault import Fault
+from testbench.faults.fault import Fault, noticed_by
 from testbench.sim.tools import icarus_bin, verilator_bin
 from tests.testbench.cases import slow_but_first
 
 pytestmark = pytest.mark.sim
+
+FAULTS = noticed_by("control")
 
 SPEC = SwitchSpec(ports=4, lanes=2)
 CASES = {

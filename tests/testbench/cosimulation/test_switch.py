@@ -14,17 +14,7 @@ from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import added_cycles
 from gen.design import Design, generate
 from testbench.cosimulation.switch import cosimulate_switch
-from testbench.faults.control import NoInterrupt
-from testbench.faults.fault import Fault, FaultyEmitter
-from testbench.faults.link import NoCrc
-from testbench.faults.switch import (
-    AlwaysRoom,
-    AnyEntry,
-    FlitEarly,
-    NeverPreempts,
-    NeverStomps,
-    OfferChanges,
-)
+from testbench.faults.fault import Fault, FaultyEmitter, noticed_by
 from testbench.sim.runner import SimulationResult
 
 pytestmark = pytest.mark.sim
@@ -138,23 +128,10 @@ def test_twelve_ports_pass(tmp_path: Path) -> None:
     assert run.measurements["flits_checked"] > 3000
 
 
-FAULTS: dict[type[Fault], str] = {
-    NeverPreempts: "urgent_packet_overtakes_at_every_flit_position",
-    AlwaysRoom: "receiver_that_grants_nothing_holds_up_only_its_flows",
-    NeverStomps: "packet_that_breaks_half_way_is_stomped_and_sent_again",
-    NoCrc: "flow_goes_on_after_one_fault/direction=to_switch/kind=bit_of_data",
-    AnyEntry: "entry_that_joins_two_flows_is_refused",
-    NoInterrupt: "header_of_unknown_kind_is_told",
-    OfferChanges: "flows_and_phases_run_at_once/stall=0.3",
-}
+FAULTS = noticed_by("switch")
 
 
-BARE_FAULTS: dict[type[Fault], str] = {
-    NeverPreempts: "urgent_turn_goes_before_those_that_waited_longer",
-    FlitEarly: "flows_and_phases_run_at_once",
-    AlwaysRoom: "receiver_that_grants_nothing_holds_up_only_its_flows",
-    AnyEntry: "entry_that_joins_two_flows_is_refused",
-}
+BARE_FAULTS = noticed_by("bare switch")
 
 
 @pytest.mark.parametrize("link", [True, False], ids=["link", "bare"])

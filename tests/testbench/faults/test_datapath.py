@@ -7,11 +7,12 @@ import pytest
 
 from fred_hw.spec import SwitchSpec
 from testbench.cosimulation.interconnect import cosimulate
-from testbench.faults.datapath import FAULTS
-from testbench.faults.fault import Fault
+from testbench.faults.fault import Fault, noticed_by
 from testbench.sim.runner import SimulationResult
 
 pytestmark = [pytest.mark.sim, pytest.mark.slow]
+
+FAULTS = noticed_by("interconnect")
 
 SPEC = SwitchSpec(ports=5, lanes=2, format="int8", adder_registers=1)
 

@@ -11,9 +11,7 @@ import pytest
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from gen.emitter import VerilogEmitter
-from testbench.faults.endpoint import AnyFlit, AnyPacket
-from testbench.faults.fault import Fault, FaultyEmitter
-from testbench.faults.link import NoCrc, NoCredit
+from testbench.faults.fault import Fault, FaultyEmitter, noticed_by
 from testbench.sim.runner import run_bench
 from testbench.sim.tools import icarus_bin
 from testbench.volume.link import COUNT, EndpointPair, build_link, run_link
@@ -115,7 +113,8 @@ def test_a_link_that_loses_a_fifth_of_all_flits_still_delivers() -> None:
     assert result["from_0"]["sync"] + result["from_1"]["sync"] > 0
 
 
-FAULTS = (NoCrc, AnyFlit, AnyPacket, NoCredit)
+FAULTS = noticed_by("link")
+WRONG = [fault for fault, said in FAULTS.items() if said == "wrong"]
 
 
 @cache
@@ -124,7 +123,7 @@ def faulty_link() -> tuple[Path, FaultyEmitter]:
     return build_link(SMALL, emitter), emitter
 
 
-@pytest.mark.parametrize("fault", [NoCrc, AnyFlit, AnyPacket])
+@pytest.mark.parametrize("fault", WRONG)
 def test_fault_of_a_receiver_is_noticed(fault: type[Fault]) -> None:
     program, emitter = faulty_link()
     plusargs = emitter.plusargs(fault)
@@ -137,11 +136,12 @@ def test_fault_of_a_receiver_is_noticed(fault: type[Fault]) -> None:
     assert plain["right"], plain
 
 
-def test_ignored_credits_are_noticed() -> None:
+@pytest.mark.parametrize("fault", FAULTS.keys() - {*WRONG})
+def test_fault_of_a_sender_is_noticed(fault: type[Fault]) -> None:
     program, emitter = faulty_link()
-    found = run_link(program, flits=60_000, stall_percent=50, plusargs=emitter.plusargs(NoCredit))
+    found = run_link(program, flits=60_000, stall_percent=50, plusargs=emitter.plusargs(fault))
     assert not found["right"]
-    assert any("credit" in message for message in found["messages"])
+    assert any(FAULTS[fault] in message for message in found["messages"])
 
 
 def test_flits_of_another_width_are_refused() -> None:

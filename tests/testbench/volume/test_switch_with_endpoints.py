@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from fred_hw.spec import SwitchSpec
-from testbench.faults.endpoint import NoReply
-from testbench.faults.fault import FaultyEmitter
+from testbench.faults.fault import Fault, FaultyEmitter, noticed_by
 from testbench.stimulus.phases import Phase, phase_table
 from testbench.volume.switch_with_endpoints import (
     build_switch_with_endpoints,
@@ -79,7 +78,8 @@ def test_collectives_on_all_circuits_fill_the_links(four: Path) -> None:
     assert result["flits"] / FOUR.ports / result["span_cycles"] > 0.95
 
 
-EMITTER = FaultyEmitter([NoReply])
+FAULTS = noticed_by("switch with endpoints")
+EMITTER = FaultyEmitter(FAULTS)
 
 
 @cache
@@ -93,7 +93,8 @@ def test_two_ports() -> None:
         assert result["right"], result
 
 
-def test_destination_that_answers_no_ask_is_noticed() -> None:
+@pytest.mark.parametrize("fault", FAULTS)
+def test_fault_is_noticed(fault: type[Fault]) -> None:
     table = tables(TWO, 1)[0]
     found = run_switch_with_endpoints(
         two(),
@@ -102,6 +103,6 @@ def test_destination_that_answers_no_ask_is_noticed() -> None:
         packets=2_000,
         faults_per_million=20_000,
         idle_limit=20_000,
-        plusargs=EMITTER.plusargs(NoReply),
+        plusargs=EMITTER.plusargs(fault),
     )
     assert not found["right"]

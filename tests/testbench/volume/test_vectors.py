@@ -12,8 +12,7 @@ from fred_hw.arith.lane_unit import LaneUnit
 from fred_hw.datapath.reduction import reduction_unit
 from fred_hw.formats.number_format import FORMATS, OVERFLOWS, FloatFormat, NumberFormat
 from fred_hw.operations.operation import OPERATIONS, fitting, storage
-from testbench.faults.arith import StickyDropped
-from testbench.faults.fault import FaultyEmitter
+from testbench.faults.fault import Fault, FaultyEmitter, noticed_by
 from testbench.models.arithmetic import combine
 from testbench.volume.vectors import build_bank, float_pairs, run_bank, special_values
 
@@ -38,7 +37,8 @@ CASES: list[tuple[NumberFormat, str, str, int]] = [
 ]
 
 
-EMITTER = FaultyEmitter([StickyDropped])
+FAULTS = noticed_by("vectors")
+EMITTER = FaultyEmitter(FAULTS)
 
 
 @cache
@@ -69,6 +69,21 @@ def mismatches(
         f"{a[k]:#x} {operation} {b[k]:#x} gave {got[k]:#x}, not {want[k]:#x} (seed {SEED})"
         for k in np.flatnonzero(got != want)[:3]
     ]
+
+
+def operands(form: NumberFormat, count: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """Return pairs of a format: special values, and random ones; all that there are of a byte."""
+    rng = np.random.default_rng(SEED)
+    if isinstance(form, FloatFormat):
+        return float_pairs(form, count, rng)
+    if form.width == 8:
+        a, b = (grid.ravel().astype(np.uint32) for grid in np.meshgrid(*[np.arange(256)] * 2))
+        return a, b
+    special = special_values(form)
+    grids = np.meshgrid(special, special)
+    random = rng.integers(0, 1 << form.width, (2, count)).astype(np.uint32)
+    a, b = (np.concatenate([grids[k].ravel(), random[k]]) for k in range(2))
+    return a, b
 
 
 @pytest.mark.slow
@@ -103,22 +118,18 @@ def test_other_float_units_are_exact(case: tuple[FloatFormat, str, str, int]) ->
     ids=lambda case: f"{case[0].name}-{case[1]}-{case[2]}",
 )
 def test_integer_units_are_exact(case: tuple[NumberFormat, str, str, int]) -> None:
-    form = case[0]
-    if form.width == 8:  # all pairs there are
-        a, b = (grid.ravel().astype(np.uint32) for grid in np.meshgrid(*[np.arange(256)] * 2))
-    else:
-        rng = np.random.default_rng(SEED)
-        special = special_values(form)
-        grids = np.meshgrid(special, special)
-        random = rng.integers(0, 1 << form.width, (2, 200_000)).astype(np.uint32)
-        a, b = (np.concatenate([grids[k].ravel(), random[k]]) for k in range(2))
+    a, b = operands(case[0], 200_000)
     assert mismatches(bank(), CASES.index(case), case, a, b) == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", FLOATS, ids=lambda form: form.name)
-def test_fault_of_an_adder_is_found(form: FloatFormat) -> None:
-    a, b = float_pairs(form, 30_000, np.random.default_rng(SEED))
-    case = (form, "sum", "saturate", 2)
-    plusargs = EMITTER.plusargs(StickyDropped)
-    assert mismatches(bank(), CASES.index(case), case, a, b, plusargs)
+@pytest.mark.parametrize(
+    ("fault", "case"),
+    [(fault, case) for fault in FAULTS for case in CASES if isinstance(as_lane(*case), fault.unit)],
+    ids=lambda value: value.__name__ if isinstance(value, type) else f"{value[0].name}-{value[3]}",
+)
+def test_fault_of_a_lane_is_found(
+    fault: type[Fault], case: tuple[NumberFormat, str, str, int]
+) -> None:
+    a, b = operands(case[0], 30_000)
+    assert mismatches(bank(), CASES.index(case), case, a, b, EMITTER.plusargs(fault))

@@ -1,7 +1,7 @@
 """Over squares of 2 x 2."""
 
 from perfmodel.topology.graph import Topology
-from perfmodel.training.placement.policy import POLICIES
+from perfmodel.training.placement.policy import POLICIES, Policy
 
 __all__ = ["blocks"]
 
@@ -19,4 +19,4 @@ def blocks(topology: Topology) -> list[int] | None:
     return order
 
 
-POLICIES.add("blocks", blocks, rank=4)
+POLICIES.add("blocks", Policy(blocks, auto=True), rank=4)

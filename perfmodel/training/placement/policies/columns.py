@@ -1,7 +1,7 @@
 """Column by column, and the same turning at each end."""
 
 from perfmodel.topology.graph import Topology
-from perfmodel.training.placement.policy import POLICIES
+from perfmodel.training.placement.policy import POLICIES, Policy
 
 __all__ = ["column_snake", "columns"]
 
@@ -27,5 +27,5 @@ def _walk(topology: Topology, *, turn: bool) -> list[int] | None:
     ]
 
 
-POLICIES.add("columns", columns, rank=2)
-POLICIES.add("column_snake", column_snake, rank=3)
+POLICIES.add("columns", Policy(columns, auto=True), rank=2)
+POLICIES.add("column_snake", Policy(column_snake, auto=True), rank=3)

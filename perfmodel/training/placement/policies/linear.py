@@ -1,7 +1,7 @@
 """NPUs in the order of their numbers."""
 
 from perfmodel.topology.graph import Topology
-from perfmodel.training.placement.policy import POLICIES
+from perfmodel.training.placement.policy import POLICIES, Policy
 
 __all__ = ["linear"]
 
@@ -11,4 +11,4 @@ def linear(topology: Topology) -> range:
     return range(topology.npus)
 
 
-POLICIES.add("linear", linear, rank=0)
+POLICIES.add("linear", Policy(linear, auto=True), rank=0)

@@ -1,7 +1,7 @@
 """Row by row, turning at each end."""
 
 from perfmodel.topology.graph import Topology
-from perfmodel.training.placement.policy import POLICIES
+from perfmodel.training.placement.policy import POLICIES, Policy
 
 __all__ = ["snake"]
 
@@ -18,4 +18,4 @@ def snake(topology: Topology) -> list[int] | None:
     ]
 
 
-POLICIES.add("snake", snake, rank=1)
+POLICIES.add("snake", Policy(snake, auto=True), rank=1)

@@ -10,7 +10,9 @@ from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
 from perfmodel.topology.parse import parse_topology
 from perfmodel.training.placement.place import place
-from perfmodel.training.placement.policy import POLICIES, fitting
+from perfmodel.training.placement.policy import POLICIES, Policy, fitting
+from perfmodel.training.placement.search import default_placement
+from perfmodel.workloads.workload import load_workload
 
 GPT = Strategy(2, 5, 2)
 COLUMNS = 12
@@ -34,10 +36,21 @@ def test_walks_over_the_mesh(policy: str, first: list[int]) -> None:
     assert sorted(placed.npus) == list(range(20))
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", fitting(MESH))
 def test_every_walk_covers_meshes_of_odd_sides(policy: str) -> None:
     placed = place(parse_topology("mesh:3x5"), Strategy(1, 15, 1), policy)
     assert sorted(placed.npus) == list(range(15))
+
+
+def test_auto_tries_only_policies_that_ask_for_it() -> None:
+    backwards = Policy(lambda topology: range(topology.npus)[::-1])
+    with POLICIES.lending("backwards", backwards):
+        assert place(MESH, GPT, "backwards").npus[0] == MESH.npus - 1
+        assert "backwards" in fitting(MESH)
+        assert "backwards" not in fitting(MESH, auto=True)
+        found = default_placement(MESH, load_workload("gpt-3"), GPT)
+        assert found.policy in fitting(MESH, auto=True)
+    assert fitting(FRED, auto=True) == ("linear",)
 
 
 def test_groups_of_mp2_dp5_pp2() -> None:
@@ -79,7 +92,7 @@ def test_impossible_placement_is_refused(
         place(parse_topology(topology), strategy, policy)
 
 
-@given(st.integers(1, 5), st.integers(1, 5), st.integers(1, 5), st.sampled_from(list(POLICIES)))
+@given(st.integers(1, 5), st.integers(1, 5), st.integers(1, 5), st.sampled_from(fitting(MESH)))
 def test_groups_of_any_strategy_cover_its_workers_once(
     mp: int, dp: int, pp: int, policy: str
 ) -> None:

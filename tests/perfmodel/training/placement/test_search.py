@@ -10,7 +10,7 @@ from perfmodel.topology.parse import FABRICS, parse_topology
 from perfmodel.training.operations import Operations
 from perfmodel.training.placement import search
 from perfmodel.training.placement.place import Placement, place
-from perfmodel.training.placement.policy import POLICIES
+from perfmodel.training.placement.policy import POLICIES, fitting
 from perfmodel.training.placement.search import anneal, communication_s, default_placement
 from perfmodel.workloads.workload import load_workload
 
@@ -28,7 +28,7 @@ def cost(placed: Placement, workload: str = "gpt-3") -> float:
 def test_auto_is_the_best_of_the_policies(strategy: Strategy) -> None:
     job = load_workload("gpt-3")
     auto = communication_s(Operations(MESH, default_placement(MESH, job, strategy)), job)
-    for policy in POLICIES:
+    for policy in fitting(MESH, auto=True):
         placed = default_placement(MESH, job, strategy, policy)
         assert placed.policy == policy
         assert auto <= communication_s(Operations(MESH, placed), job)

@@ -1,0 +1,120 @@
+"""A new entry of any registry is known wherever a user asks for one, without a second file."""
+
+import importlib
+import re
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from pkgutil import walk_packages
+from typing import Any
+
+import pytest
+
+import fred_hw
+import gen
+import perfmodel
+from docs.generate.names import names
+from fred_hw.files import validate
+from fred_hw.formats.number_format import FORMATS
+from fred_hw.operations.operation import OPERATIONS
+from fred_hw.registry import Registry
+from fred_hw.spec import SwitchSpec
+from gen.companions.companion import COMPANIONS
+from gen.design import generate
+from perfmodel.collectives.algorithm import ALGORITHMS
+from perfmodel.studies.section import SECTIONS
+from perfmodel.topology.files import KINDS as TOPOLOGIES
+from perfmodel.training.compute_model import COMPUTE_MODELS
+from perfmodel.training.placement.policy import POLICIES
+from perfmodel.workloads.file import KINDS as WORKLOADS
+from perfmodel.workloads.pipeline_schedule import SCHEDULES
+
+Run = Callable[..., tuple[int, str, str]]
+NEW = "newcomer"
+
+ESTIMATE = "estimate --topology fred-d --workload"
+REFUSED: dict[str, tuple[Registry[Any], str]] = {
+    "number format": (FORMATS, "gen tiny-2 -o out --set format=none"),
+    "operation": (OPERATIONS, "gen tiny-2 -o out --set operation=none"),
+    "algorithm": (ALGORITHMS, "collective --topology fred-d --algorithm none"),
+    "section": (SECTIONS, "reproduce --section none"),
+    "topology": (TOPOLOGIES, "collective --topology none"),
+    "kind of topologies": (TOPOLOGIES, "collective --topology no-kind.yaml"),
+    "compute model": (COMPUTE_MODELS, f"{ESTIMATE} gpt-3 --compute none"),
+    "placement": (POLICIES, f"{ESTIMATE} gpt-3 --placement none"),
+    "kind of workloads": (WORKLOADS, f"{ESTIMATE} no-kind.yaml"),
+    "schedule": (SCHEDULES, f"{ESTIMATE} gpt-3 --schedule none"),
+}
+LISTED = {
+    "collective": (ALGORITHMS, TOPOLOGIES),
+    "estimate": (COMPUTE_MODELS, POLICIES, SCHEDULES, TOPOLOGIES),
+    "reproduce": (SECTIONS,),
+    "strategies": (COMPUTE_MODELS, POLICIES),
+    "wafers": (TOPOLOGIES,),
+}
+
+
+def registries() -> list[Registry[Any]]:
+    """Return every registry that there is."""
+    found: dict[str, Registry[Any]] = {}
+    for package in (fred_hw, gen, perfmodel):
+        for info in walk_packages(package.__path__, f"{package.__name__}."):
+            for value in vars(importlib.import_module(info.name)).values():
+                if isinstance(value, Registry):
+                    found[value.package] = value
+    return list(found.values())
+
+
+def lent(registry: Registry[Any]) -> Any:
+    """Have an entry more, like the first one but for its name."""
+    entry = next(iter(registry.values()))
+    if registry is TOPOLOGIES:
+        entry = replace(entry, names=(NEW,), read_name=lambda text: {} if text == NEW else None)
+    elif registry is COMPANIONS:
+        entry = replace(entry, ending=f".{NEW}", switch_only=False)
+    return registry.lending(NEW, entry)
+
+
+def test_every_registry_is_tried_here() -> None:
+    tried = [registry for registry, _ in REFUSED.values()] + [COMPANIONS]
+    assert {one.package for one in registries()} == {one.package for one in tried}
+
+
+@pytest.mark.parametrize("registry", registries(), ids=lambda one: one.package)
+def test_new_entry_is_on_the_page_of_names(registry: Registry[Any]) -> None:
+    assert NEW not in names()
+    with lent(registry):
+        assert NEW in names()
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_refusal_of_another_name_lists_the_new_entry(
+    refused: Callable[..., str], place: Path, what: str
+) -> None:
+    (place / "no-kind.yaml").write_text("kind: none\n")
+    registry, line = REFUSED[what]
+    for context, listed in ((nullcontext(), False), (lent(registry), True)):
+        with context:
+            said = refused(*line.split())
+        assert "none" in said
+        assert (NEW in said) is listed, said
+
+
+@pytest.mark.parametrize("command", LISTED)
+def test_help_lists_the_new_entry(fred: Run, command: str) -> None:
+    for registry in LISTED[command]:
+        with lent(registry):
+            status, out, _ = fred(command, "--help")
+        assert status == 0
+        assert re.search(rf"\b{NEW}\b", out), registry.kind
+
+
+def test_new_format_and_operation_can_be_specified_and_new_file_is_written() -> None:
+    for registry, field in ((FORMATS, "format"), (OPERATIONS, "operation")):
+        with lent(registry):
+            spec = validate(SwitchSpec, {"ports": 2, "lanes": 1, field: NEW}, "spec")
+            assert NEW in spec.name
+    with lent(COMPANIONS):
+        design = generate(SwitchSpec(ports=2, lanes=1))
+        assert f"{design.name}.{NEW}" in design.files()
