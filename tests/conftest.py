@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import os
+import re
 from typing import Any
 
 import pytest
@@ -26,6 +27,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--timings", action="store_true", help="list the slowest tests, builds apart")
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in its own hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep tests of one model on one worker, begin with long ones, skip what lacks Icarus."""
     skip = pytest.mark.skip(reason="Debian's package iverilog is not installed")
@@ -43,7 +45,7 @@ def _model(item: pytest.Item) -> str:
     """Return a name for what a test simulates: its file and its specification."""
     parameters: dict[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
     spec = [str(parameters[name]) for name in ("spec", "fields", "ports") if name in parameters]
-    return "-".join([str(item.path), *spec])
+    return re.sub(r"\W+", "_", "-".join([item.path.stem, *spec]))
 
 
 @pytest.hookimpl(wrapper=True)
