@@ -58,6 +58,19 @@ def collective_steps(
     ValueError
         The kind is unknown; members repeat or are too few; the kind has no root.
     """
+    group = _checked_group(kind, members, root)
+    if kind in _ROOTED:
+        steps = _ROOTED[kind](group, group[0] if root is None else root)
+    else:
+        steps = _ROOTLESS[kind](group)
+    if loopback:
+        return steps
+    kept = (tuple(f for f in step if len(f.inputs) > 1 or f.inputs != f.outputs) for step in steps)
+    return tuple(step for step in kept if step)
+
+
+def _checked_group(kind: str, members: Iterable[int], root: int | None) -> Members:
+    """Return the members; see :func:`collective_steps` for what is raised."""
     check_choice("collective", kind, COLLECTIVES)
     group = tuple(check_int("member", member, minimum=0) for member in members)
     if len(set(group)) < len(group):
@@ -68,14 +81,7 @@ def collective_steps(
         check_int("root", root, minimum=0)
     if len({*group, *([] if root is None else [root])}) < 2 or not group:
         raise ValueError(f"members must be two ports or more with the root, not {list(group)}")
-    if kind in _ROOTED:
-        steps = _ROOTED[kind](group, group[0] if root is None else root)
-    else:
-        steps = _ROOTLESS[kind](group)
-    if loopback:
-        return steps
-    kept = (tuple(f for f in step if len(f.inputs) > 1 or f.inputs != f.outputs) for step in steps)
-    return tuple(step for step in kept if step)
+    return group
 
 
 def _others(group: Members, port: int) -> Members:

@@ -123,7 +123,7 @@ class RouterBench:
 
 
 @pytest.mark.parametrize("middle", [2, 3, 4])
-@pytest.mark.parametrize("ports", [2, 3, 5, 8, 12])
+@pytest.mark.parametrize("ports", [2, 3, 5, 8, pytest.param(12, marks=pytest.mark.slow)])
 def test_random_connections(ports: int, middle: int) -> None:
     cycles = 400
     bench, rng = RouterBench(ports, middle), random.Random(100 * ports + middle)
