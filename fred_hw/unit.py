@@ -7,7 +7,7 @@ from amaranth.lib import wiring
 
 from .spec import SwitchSpec
 
-__all__ = ["Emitter", "Unit", "check_spec", "place"]
+__all__ = ["Emitter", "Unit", "check_spec", "place", "sized_name"]
 
 
 @runtime_checkable
@@ -81,3 +81,8 @@ def check_spec(unit: str, spec: object, *, link: bool = False) -> SwitchSpec:
     if link and not spec.protocol.link:
         raise ValueError(f"protocol.link must be True for {unit}, not False")
     return spec
+
+
+def sized_name(name: str, spec: SwitchSpec) -> str:
+    """Return the name of a unit whose hardware depends on flits, ports and protocol."""
+    return f"{name}_w{spec.data_width}_p{spec.ports}_{spec.protocol.suffix}"

@@ -7,10 +7,9 @@ from amaranth.lib.wiring import In, Member, Out
 from fred_hw.gates.select import first_of, one_hot_mux
 from fred_hw.link.deframer import Deframer
 from fred_hw.link.packet_stream import PayloadStream, payload_signature
-from fred_hw.link.sizes import check_spec, sized_name
 from fred_hw.protocol import CRC_BITS, DATA_CIRCUITS, HEADER_BITS
 from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, place
+from fred_hw.unit import Unit, check_spec, place, sized_name
 
 from .flow_receiver import FlowReceiver
 from .flow_sender import FlowSender
@@ -104,7 +103,7 @@ class Endpoint(Unit):
     overflow: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = check_spec("Endpoint", spec)
+        self.spec = check_spec("Endpoint", spec, link=True)
         self.unit_name = sized_name("endpoint", spec)
         fields = spec.protocol.fields(spec.ports)
         phase, peer = (data.ArrayLayout(fields[name], COUNT) for name in ("phase", "peer"))

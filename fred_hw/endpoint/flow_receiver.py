@@ -8,10 +8,9 @@ from fred_hw.link.arrival import Arrival, arrival_signature
 from fred_hw.link.descriptor import same_flow
 from fred_hw.link.message import Message, message_signature
 from fred_hw.link.packet_stream import PayloadStream, payload_signature
-from fred_hw.link.sizes import check_spec, sized_name
 from fred_hw.protocol import Kind
 from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, place
+from fred_hw.unit import Unit, check_spec, place, sized_name
 
 from .ledger import Ledger
 
@@ -70,7 +69,7 @@ class FlowReceiver(Unit):
     unknown: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = check_spec("FlowReceiver", spec)
+        self.spec = check_spec("FlowReceiver", spec, link=True)
         self.unit_name = sized_name("flow_receiver", spec)
         fields = spec.protocol.fields(spec.ports)
         super().__init__(

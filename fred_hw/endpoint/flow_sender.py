@@ -7,10 +7,9 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.link.descriptor import same_flow
 from fred_hw.link.message import Message, message_signature
 from fred_hw.link.packet_stream import PayloadStream, payload_signature
-from fred_hw.link.sizes import check_spec, sized_name
 from fred_hw.protocol import Kind
 from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, place
+from fred_hw.unit import Unit, check_spec, place, sized_name
 
 from .departure import Departure, departure_signature
 from .ledger import Ledger
@@ -67,7 +66,7 @@ class FlowSender(Unit):
     retransmit: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = check_spec("FlowSender", spec)
+        self.spec = check_spec("FlowSender", spec, link=True)
         self.unit_name = sized_name("flow_sender", spec)
         fields = spec.protocol.fields(spec.ports)
         super().__init__(

@@ -6,9 +6,8 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import selected
 from fred_hw.link.descriptor import flow_key, key_bits
-from fred_hw.link.sizes import check_spec
 from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit
+from fred_hw.unit import Unit, check_spec
 
 __all__ = ["Ledger"]
 
@@ -59,7 +58,7 @@ class Ledger(Unit):
     other_known: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = check_spec("Ledger", spec)
+        self.spec = check_spec("Ledger", spec, link=True)
         self.unit_name = f"ledger_p{spec.ports}_{spec.protocol.suffix}"
         fields = spec.protocol.fields(spec.ports)
         flow = {"phase": In(fields["phase"]), "peer": In(fields["peer"])}

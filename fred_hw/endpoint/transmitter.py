@@ -9,10 +9,9 @@ from fred_hw.link.credits import Credits, credit_signature
 from fred_hw.link.flit import framed_signature
 from fred_hw.link.message import message_stream
 from fred_hw.link.sender import Sender
-from fred_hw.link.sizes import check_spec, sized_name
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, place
+from fred_hw.unit import Unit, check_spec, place, sized_name
 
 from .departure import Departure, departure_signature
 
@@ -61,7 +60,7 @@ class Transmitter(Unit):
     o: stream.Interface
 
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = check_spec("Transmitter", spec)
+        self.spec = check_spec("Transmitter", spec, link=True)
         self.unit_name = sized_name("transmitter", spec)
         super().__init__(
             {

@@ -4,10 +4,9 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit
+from fred_hw.unit import Unit, check_spec
 
 from .credits import ticket_bits
-from .sizes import check_spec
 
 __all__ = ["CircuitCredits"]
 
@@ -49,7 +48,7 @@ class CircuitCredits(Unit):
     ticket: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = check_spec("CircuitCredits", spec)
+        self.spec = check_spec("CircuitCredits", spec, link=True)
         self.unit_name = f"circuit_credits_b{spec.protocol.buffer_packets}"
         super().__init__(
             {

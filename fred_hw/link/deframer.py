@@ -7,14 +7,13 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.gates.select import selected
 from fred_hw.protocol import CONTROL, DATA_CIRCUITS, Kind
 from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, place
+from fred_hw.unit import Unit, check_spec, place, sized_name
 
 from .arrival import Arrival, arrival_signature
 from .credits import Credits, credit_signature
 from .flit import LinkFlit, link_flit_signature
 from .flit_check import FlitCheck
 from .message import Message, message_signature
-from .sizes import check_spec, sized_name
 
 __all__ = ["Deframer"]
 
@@ -68,7 +67,7 @@ class Deframer(Unit):
     overflow: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = check_spec("Deframer", spec)
+        self.spec = check_spec("Deframer", spec, link=True)
         self.unit_name = sized_name("deframer", spec)
         names = ("dropped", "came", "kind_error", "length_error", "overflow")
         super().__init__(

@@ -5,12 +5,11 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, place
+from fred_hw.unit import Unit, check_spec, place, sized_name
 
 from .crc import FlitCrc
 from .flit import LinkFlit, link_flit_signature
 from .header import header_layout
-from .sizes import check_spec, sized_name
 
 __all__ = ["FlitCheck"]
 
@@ -47,7 +46,7 @@ class FlitCheck(Unit):
     data: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = check_spec("FlitCheck", spec)
+        self.spec = check_spec("FlitCheck", spec, link=True)
         self.unit_name = sized_name("flit_check", spec)
         super().__init__(
             {

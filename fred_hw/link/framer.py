@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.gates.select import selected
 from fred_hw.protocol import CONTROL, CRC_BITS, DATA_CIRCUITS, HEADER_BITS, Kind
 from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit
+from fred_hw.unit import Unit, check_spec, sized_name
 
 from .crc import crc_masks
 from .credits import Limits, limit_signature, ticket_bits
@@ -19,7 +19,6 @@ from .flit import framed_signature
 from .frame import checked_layout
 from .header import header_layout
 from .message import message_stream
-from .sizes import check_spec, sized_name
 
 __all__ = ["Framer"]
 
@@ -68,7 +67,7 @@ class Framer(Unit):
     o: stream.Interface
 
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = check_spec("Framer", spec)
+        self.spec = check_spec("Framer", spec, link=True)
         self.unit_name = sized_name("framer", spec)
         super().__init__(
             {

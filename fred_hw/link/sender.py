@@ -9,7 +9,7 @@ from fred_hw.gates.fifo import Fifo
 from fred_hw.gates.select import one_hot_mux
 from fred_hw.protocol import DATA_CIRCUITS, HEADER_BITS
 from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, place
+from fred_hw.unit import Unit, check_spec, place, sized_name
 
 from .circuit_credits import CircuitCredits
 from .crc import FlitCrc
@@ -18,7 +18,6 @@ from .flit import framed_signature
 from .frame import FramedData, checked_layout, frame_layout, frame_signature
 from .framer import Framer
 from .message import message_stream
-from .sizes import check_spec, sized_name
 
 __all__ = ["Sender"]
 
@@ -80,7 +79,7 @@ class Sender(Unit):
     o: stream.Interface
 
     def __init__(self, *, spec: SwitchSpec, depth: int) -> None:
-        self.spec = check_spec("Sender", spec)
+        self.spec = check_spec("Sender", spec, link=True)
         self.depth = check_int("Sender depth", depth, minimum=2)
         self.unit_name = f"{sized_name('sender', spec)}_d{depth}"
         super().__init__(

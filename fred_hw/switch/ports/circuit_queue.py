@@ -10,9 +10,8 @@ from fred_hw.gates.fifo import Fifo
 from fred_hw.gates.select import selected
 from fred_hw.link.arrival import Arrival, arrival_signature, queued_layout
 from fred_hw.link.descriptor import descriptor_layout, flow_key, key_bits
-from fred_hw.link.sizes import check_spec, sized_name
 from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, place
+from fred_hw.unit import Unit, check_spec, place, sized_name
 
 __all__ = ["CircuitQueue"]
 
@@ -81,7 +80,7 @@ class CircuitQueue(Unit):
     stuck: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = check_spec("CircuitQueue", spec, link=False)
+        self.spec = check_spec("CircuitQueue", spec)
         self.unit_name = sized_name("circuit_queue", spec)
         members: dict[str, Any] = {
             "i": In(arrival_signature(spec)),

@@ -13,10 +13,9 @@ from fred_hw.link.deframer import Deframer
 from fred_hw.link.flit import LinkFlit, link_flit_signature
 from fred_hw.link.message import Message, message_signature
 from fred_hw.link.packet_stream import PacketStream, packet_signature
-from fred_hw.link.sizes import check_spec, sized_name
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, place
+from fred_hw.unit import Unit, check_spec, place, sized_name
 
 from .circuit_queue import CircuitQueue
 from .signatures import Due, Event, Head, due_signature, event_signature, head_signature
@@ -82,7 +81,7 @@ class InputPort(Unit):
     stuck: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = check_spec("InputPort", spec, link=False)
+        self.spec = check_spec("InputPort", spec)
         self.unit_name = sized_name("input_port", spec)
         members: dict[str, Any] = {
             "enable": In(1),

@@ -16,10 +16,9 @@ from fred_hw.link.frame import frame_layout
 from fred_hw.link.message import message_stream
 from fred_hw.link.packet_stream import PACKET_FIELDS, PacketStream, packet_signature
 from fred_hw.link.sender import Sender
-from fred_hw.link.sizes import check_spec
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, place
+from fred_hw.unit import Unit, check_spec, place
 
 from .signatures import Injection, injection_signature
 
@@ -71,7 +70,7 @@ class OutputPort(Unit):
     given: Signal
 
     def __init__(self, *, spec: SwitchSpec, latency: int) -> None:
-        self.spec = check_spec("OutputPort", spec, link=False)
+        self.spec = check_spec("OutputPort", spec)
         self.latency = check_int("OutputPort latency", latency, minimum=1)
         self.unit_name = (
             f"output_port_w{spec.data_width}_p{spec.ports}_l{latency}_{spec.protocol.suffix}"
