@@ -3,7 +3,7 @@
 import json
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ from fred_hw.protocol import (
     Kind,
 )
 from fred_hw.spec import SwitchSpec
+
+from .conditions import Conditions
 
 __all__ = ["harness_sources", "run_program"]
 
@@ -87,10 +89,7 @@ def harness_sources(
 
 
 def run_program(
-    program: Path,
-    options: Mapping[str, float],
-    scenario: Iterable[int] | None = None,
-    plusargs: Sequence[str] = (),
+    program: Path, conditions: Conditions, scenario: Iterable[int] | None = None
 ) -> dict[str, Any]:
     """Run a harness and return what it printed, and as ``state`` what it said on standard error.
 
@@ -98,12 +97,10 @@ def run_program(
     ----------
     program : Path
         The harness.
-    options : mapping of str to float
-        Its options.
+    conditions : Conditions
+        How it runs.
     scenario : iterable of int, optional
         Numbers of the file that it reads.
-    plusargs : sequence of str
-        Arguments of the model, each with its "+".
 
     Raises
     ------
@@ -118,9 +115,9 @@ def run_program(
             file = Path(folder) / "scenario.txt"
             file.write_text(" ".join(map(str, scenario)))
             arguments.append(str(file))
-        arguments += [f"{name}={value}" for name, value in options.items()]
+        arguments += [f"{name}={float(value)}" for name, value in conditions.options().items()]
         said = subprocess.run(
-            [*arguments, *plusargs],
+            [*arguments, *conditions.plusargs],
             capture_output=True,
             text=True,
             check=False,

@@ -5,16 +5,16 @@
 
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Signal
-from amaranth.lib.wiring import In, Member, Out
+from amaranth.hdl import Cat, Module
+from amaranth.lib.wiring import In, Out
 
 from fred_hw.control.axi_lite import PREFIX, axi_lite_members
 from fred_hw.control.switch_map import switch_map
 from fred_hw.endpoint.endpoint import Endpoint
-from fred_hw.protocol import CRC_BITS, DATA_CIRCUITS, HEADER_BITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import Switch
 from fred_hw.unit import Unit, place
@@ -23,15 +23,18 @@ from testbench.sim.harness import build_harness
 from testbench.stimulus.phases import Phase, make_turn
 from testbench.stimulus.traffic import random_flit
 
-from .link import check_width
+from .conditions import CLEAN, Conditions
 from .program import harness_sources, run_program
-from .switch import Operation, configure
+from .traffic import configure, scripted
+from .wires import COUNT, LINK, PAYLOAD, check_width, join_link, join_payload, wires
 
-__all__ = ["SwitchWithEndpoints", "build_switch_with_endpoints", "run_switch_with_endpoints"]
+__all__ = [
+    "Load",
+    "SwitchWithEndpoints",
+    "build_switch_with_endpoints",
+    "run_switch_with_endpoints",
+]
 
-COUNT = len(DATA_CIRCUITS)
-_LINK = ("valid", "ready", "last", "data", "header", "crc")
-_PAYLOAD = ("valid", "ready", "last", "data")
 _NAMES = ("send_phase", "send_peer", "receive_phase", "receive_peer")
 
 
@@ -70,23 +73,13 @@ class SwitchWithEndpoints(Unit):
         self.spec = spec
         self.unit_name = "switch_with_endpoints"
         fields = spec.protocol.fields(spec.ports)
-        widths = {"data": spec.data_width, "header": HEADER_BITS, "crc": CRC_BITS}
-        members: dict[str, Member] = {
+        members = {
             **axi_lite_members(switch_map(spec).address_bits),
+            **wires(spec, 2 * spec.ports, COUNT * spec.ports),
             "idle": Out(COUNT * spec.ports),
             "gone_back": Out(COUNT * spec.ports),
             "error": Out(1),
         }
-        groups = [
-            ("m", "s", _LINK, range(2 * spec.ports)),
-            ("o", "i", _PAYLOAD, range(COUNT * spec.ports)),
-        ]
-        for out, into, names, numbers in groups:
-            for k in numbers:
-                for name in names:
-                    forth, back = (In, Out) if name == "ready" else (Out, In)
-                    members[f"{out}{k}_{name}"] = forth(widths.get(name, 1))
-                    members[f"{into}{k}_{name}"] = back(widths.get(name, 1))
         for n in range(COUNT * spec.ports):
             members |= {f"{name}{n}": In(fields[name.split("_")[1]]) for name in _NAMES}
         super().__init__(members)
@@ -102,8 +95,8 @@ class SwitchWithEndpoints(Unit):
                 mine = getattr(self, name)
                 m.d.comb += value.eq(mine) if member.flow == In else mine.eq(value)
         for k, end in enumerate(ends):
-            self._link(m, k, end, "")
-            self._link(m, ports + k, switch, str(k))
+            join_link(m, self, k, end)
+            join_link(m, self, ports + k, switch, str(k))
             for circuit in range(COUNT):
                 self._flow(m, COUNT * k + circuit, end, circuit)
         causes = [
@@ -118,37 +111,9 @@ class SwitchWithEndpoints(Unit):
         ]
         return m
 
-    def _link(self, m: Module, k: int, unit: Any, number: str) -> None:
-        def mine(name: str) -> Signal:
-            return getattr(self, name[0] + str(k) + name[1:])
-
-        def its(name: str) -> Signal:
-            return getattr(unit, f"{name[0]}{number}_axis_t{name[2:]}")
-
-        m.d.comb += [
-            Cat(mine("m_header"), mine("m_crc")).eq(its("m_user")),
-            its("s_user").eq(Cat(mine("s_header"), mine("s_crc"))),
-            its("m_ready").eq(mine("m_ready")),
-            mine("s_ready").eq(its("s_ready")),
-        ]
-        for name in ("valid", "last", "data"):
-            m.d.comb += [
-                mine(f"m_{name}").eq(its(f"m_{name}")),
-                its(f"s_{name}").eq(mine(f"s_{name}")),
-            ]
-
     def _flow(self, m: Module, n: int, end: Any, circuit: int) -> None:
-        sent, received = end.send[circuit], end.receive[circuit]
-        m.d.comb += [
-            *(getattr(end, name)[circuit].eq(getattr(self, f"{name}{n}")) for name in _NAMES),
-            getattr(self, f"i{n}_ready").eq(sent.ready),
-            received.ready.eq(getattr(self, f"o{n}_ready")),
-        ]
-        for name in ("valid", "last", "data"):
-            m.d.comb += [
-                getattr(sent, name).eq(getattr(self, f"i{n}_{name}")),
-                getattr(self, f"o{n}_{name}").eq(getattr(received, name)),
-            ]
+        m.d.comb += [getattr(end, name)[circuit].eq(getattr(self, f"{name}{n}")) for name in _NAMES]
+        join_payload(m, self, n, end.send[circuit], end.receive[circuit])
 
 
 def build_switch_with_endpoints(spec: SwitchSpec, emitter: VerilogEmitter | None = None) -> Path:
@@ -169,9 +134,9 @@ def build_switch_with_endpoints(spec: SwitchSpec, emitter: VerilogEmitter | None
         Verilator is not installed or could not build.
     """
     top = SwitchWithEndpoints(spec)
-    payload = [f"&top_.{side}##n##_{name}" for side in "io" for name in _PAYLOAD]
+    payload = [f"&top_.{side}##n##_{name}" for side in "io" for name in PAYLOAD]
     payload += [f"&top_.{name}##n" for name in _NAMES]
-    link = [f"&top_.{side}##n##_{name}" for side in "ms" for name in _LINK]
+    link = [f"&top_.{side}##n##_{name}" for side in "ms" for name in LINK]
 
     def each(count: int) -> str:
         return ", ".join(f"DO({k})" for k in range(count))
@@ -187,55 +152,50 @@ def build_switch_with_endpoints(spec: SwitchSpec, emitter: VerilogEmitter | None
     return build_harness(top, sources, emitter)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Load:
+    """What a switch with endpoints carries.
+
+    Parameters
+    ----------
+    packets : int
+        Of each source of each phase, in each round.
+    unicasts : int, optional
+        A circuit that no phase has: on it each port k sends as many packets to port k + 1.
+    rounds : int
+        Times that each phase is carried out.
+    full : bool
+        Whether all packets have the largest size.
+    """
+
+    packets: int
+    unicasts: int | None = None
+    rounds: int = 1
+    full: bool = False
+
+
 def run_switch_with_endpoints(
     program: Path,
     spec: SwitchSpec,
     table: Sequence[Phase],
-    *,
-    packets: int,
-    unicasts: int | None = None,
-    rounds: int = 1,
-    seed: int = 1,
-    delay: int = 20,
-    faults_per_million: float = 0.0,
-    stall_percent: int = 0,
-    full: bool = False,
-    idle_limit: int = 200_000,
-    plusargs: Sequence[str] = (),
+    load: Load,
+    conditions: Conditions = CLEAN,
 ) -> dict[str, Any]:
     """Carry out phases on all circuits at the same time, and return what the harness counted.
 
-    Phases of one circuit take turns: a port sends the next when all of the one before is
+    Phases of one circuit follow each other: a port sends the next when all of the one before is
     acknowledged, and receives the next when it has got all of the one before.
 
     Parameters
     ----------
-    program : Path
+    program, spec : Path, SwitchSpec
         Of :func:`build_switch_with_endpoints`.
-    spec : SwitchSpec
-        The switch.
     table : sequence of Phase
         What is carried out.
-    packets : int
-        Of each source of each of them, in each round.
-    unicasts : int, optional
-        A circuit that no phase has: on it each port k sends as many packets to port k + 1.
-    rounds : int
-        Turns of each phase.
-    seed : int
-        Of payload, pauses and faults.
-    delay : int
-        Cycles that a link takes in each direction, 1 or more.
-    faults_per_million : float
-        Faults per flit of each link in each direction, times a million.
-    stall_percent : int
-        Share of cycles in which sources and destinations pause [%].
-    full : bool
-        Whether all packets have the largest size.
-    idle_limit : int
-        Give up after so many cycles in which no payload moves.
-    plusargs : sequence of str
-        Arguments of the model: the fault that it has.
+    load : Load
+        How much of it.
+    conditions : Conditions
+        How it runs.
 
     Returns
     -------
@@ -244,42 +204,45 @@ def run_switch_with_endpoints(
         ``flits``, ``matched``, ``wrong``, ``errors``, ``cycles``, ``span_cycles``, ``gone_back``,
         and ``faults`` by kind.
     """
-    rng = random.Random(seed)
-    numbers = _scenario(rng, spec, table, unicasts, packets, rounds, full)
-    options = {
-        "seed": seed,
-        "delay": delay,
-        "faults_per_million": faults_per_million,
-        "stall_percent": stall_percent,
-        "idle_limit": idle_limit,
-    }
-    return run_program(program, options, numbers, plusargs)
+    rng = random.Random(conditions.seed)
+    return run_program(program, conditions, _scenario(rng, spec, table, load))
 
 
 _POOL = 31  # different packets of a flow; odd, so that packets a power of two apart differ
 
+Flows = dict[tuple[int, int], list[tuple[int, ...]]]
+"""Packets by phase and peer."""
+
 
 def _scenario(
-    rng: random.Random,
-    spec: SwitchSpec,
-    table: Sequence[Phase],
-    unicasts: int | None,
-    packets: int,
-    rounds: int,
-    full: bool,
+    rng: random.Random, spec: SwitchSpec, table: Sequence[Phase], load: Load
 ) -> Iterator[int]:
     """Yield the numbers that the harness reads."""
-    operations: tuple[Operation, ...] = configure(spec, table)
-    yield len(operations)
-    for one in operations:
-        yield from (int(one.select is not None), one.address, one.select or 0, one.value)
-    most, ports = spec.protocol.packet_flits, spec.ports
+    yield from scripted(configure(spec, table))
+    for flows in _pools(rng, spec, table, load).values():
+        yield len(flows)
+        for own in flows.values():
+            yield len(own)
+            for flits in own:
+                yield from (len(flits), *flits)
+        # One that has no flow is set to a phase that carries nothing.
+        jobs = [(*flow, place, load.packets) for place, flow in enumerate(flows)] * load.rounds
+        jobs = jobs or [(spec.protocol.phases - 1, 0, 0, 0)]
+        yield len(jobs)
+        for job in jobs:
+            yield from job
+
+
+def _pools(
+    rng: random.Random, spec: SwitchSpec, table: Sequence[Phase], load: Load
+) -> dict[tuple[int, int, str], Flows]:
+    """Return the packets that each port sends and wants on each circuit."""
+    ports, most = spec.ports, spec.protocol.packet_flits
 
     def length() -> int:
-        return most if full else rng.randint(1, most)
+        return most if load.full else rng.randint(1, most)
 
-    # Of each port, circuit and side, by phase and peer: packets.
-    pools: dict[tuple[int, int, str], dict[tuple[int, int], list[tuple[int, ...]]]] = {
+    pools: dict[tuple[int, int, str], Flows] = {
         (port, circuit, side): {}
         for port in range(ports)
         for circuit in range(COUNT)
@@ -292,21 +255,10 @@ def _scenario(
                 for port, packet in getattr(turn, side).items():
                     flows = pools[port, phase.circuit, side]
                     flows.setdefault((phase.number, 0), []).append(packet.flits)
-    if unicasts is not None:
+    if load.unicasts is not None:
         for port in range(ports):
             own = [tuple(random_flit(rng, spec) for _ in range(length())) for _ in range(_POOL)]
             other, online = (port + 1) % ports, spec.protocol.online
-            pools[port, unicasts, "sent"][online, other] = own
-            pools[other, unicasts, "wanted"][online, port] = own
-    for flows in pools.values():
-        yield len(flows)
-        for own in flows.values():
-            yield len(own)
-            for flits in own:
-                yield from (len(flits), *flits)
-        # One that has no flow is set to a phase that carries nothing.
-        jobs = [(*flow, place, packets) for place, flow in enumerate(flows)] * rounds
-        jobs = jobs or [(spec.protocol.phases - 1, 0, 0, 0)]
-        yield len(jobs)
-        for job in jobs:
-            yield from job
+            pools[port, load.unicasts, "sent"][online, other] = own
+            pools[other, load.unicasts, "wanted"][online, port] = own
+    return pools

@@ -6,7 +6,7 @@ from typing import Any
 
 from fred_hw.protocol import CRC_BITS, HEADER_BITS
 from fred_hw.spec import SwitchSpec
-from testbench.volume.link import ALL_FLOWS, build_link, run_link
+from testbench.volume.link import ALL_FLOWS, LinkRun, build_link, run_link
 
 DATA_BITS = 8 * 512
 
@@ -18,7 +18,7 @@ def main() -> int:
     program = build_link(SwitchSpec(ports=2, lanes=2))
     payload = DATA_BITS / (DATA_BITS + HEADER_BITS + CRC_BITS)
     for name, flows in {"one flow": (0,), "six flows, both directions": ALL_FLOWS}.items():
-        found = run_link(program, flits=2_000_000, fixed=True, flows=flows)
+        found = run_link(program, LinkRun(flits=2_000_000, fixed=True, flows=flows))
         bad += not found["right"]
         directions = len({flow // 3 for flow in flows})
         sent = [found[f"from_{end}"] for end in range(2)]
@@ -37,7 +37,7 @@ def main() -> int:
     }
     for name, options in runs.items():
         begin = time.perf_counter()
-        found = run_link(program, seed=1, **options)
+        found = run_link(program, LinkRun(seed=1, **options))
         bad += not found["right"]
         out(
             f"{name}: {found['matched']:,} of {found['flits']:,} flits, {found['wrong']} wrong, "

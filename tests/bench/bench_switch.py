@@ -13,6 +13,7 @@ was broken.
 import random
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,16 +25,13 @@ from fred_hw.switch.switch import added_cycles
 from testbench.stimulus.phases import Phase, make_turn, phase_table
 from testbench.stimulus.traffic import routed
 from testbench.volume.switch import (
-    Burst,
     LinkFault,
-    Traffic,
-    Unicast,
+    SwitchConditions,
     build_switch,
-    configure,
-    random_traffic,
     recovery_cycles,
     run_switch,
 )
+from testbench.volume.traffic import Burst, Traffic, Unicast, configure, random_traffic
 
 PAYLOAD = 8 * 512 / (8 * 512 + HEADER_BITS + CRC_BITS)
 DELAY = 24
@@ -57,8 +55,7 @@ def report_volume(program: Path, spec: SwitchSpec) -> bool:
             spec,
             traffic,
             configure(spec, table),
-            stall_percent=20,
-            faults_per_million=faults,
+            SwitchConditions(stall_percent=20, faults_per_million=faults),
         )
         seconds = time.perf_counter() - begin
         right &= found["right"]
@@ -89,7 +86,8 @@ def all_reduce(spec: SwitchSpec, packets: int, flits: int) -> tuple[Traffic, lis
 def report_load(spec: SwitchSpec) -> bool:
     """Print a run at full load; return whether it was right."""
     traffic, phases = all_reduce(spec, 10_000, spec.protocol.packet_flits)
-    found = run_switch(build_switch(spec), spec, traffic, configure(spec, phases), delay=DELAY)
+    conditions = SwitchConditions(delay=DELAY)
+    found = run_switch(build_switch(spec), spec, traffic, configure(spec, phases), conditions)
     kinds = [found["to_switch"], found["from_switch"]]
     total = sum(sum(one.values()) for one in kinds)
     acks = sum(one["ack"] for one in kinds) / total
@@ -114,25 +112,16 @@ def report_times(program: Path, spec: SwitchSpec) -> bool:
         "default index\n"
     )
     traffic = Traffic((), {}, (Unicast(0, 1, 0, 600),), full=True)
-    options: dict[str, Any] = {
-        "delay": DELAY,
-        "interval_cycles": 2 * spec.protocol.packet_flits,
-        "trace": True,
-    }
-    clean = run_switch(program, spec, traffic, **options)
+    half = SwitchConditions(delay=DELAY, interval_cycles=2 * spec.protocol.packet_flits, trace=True)
+    clean = run_switch(program, spec, traffic, conditions=half)
     runs.append(clean)
     # One in 16 flits to the switch is an ack, so one of these is, the others tell credits.
     places = {"data flit": range(803, 811), "ack": range(200, 216)}
     for name, at in places.items():
+        losses = [LinkFault(port=1, at=k, from_switch=name == "data flit") for k in at]
         found = [
-            run_switch(
-                program,
-                spec,
-                traffic,
-                fault=LinkFault(port=1, at=place, from_switch=name == "data flit"),
-                **options,
-            )
-            for place in at
+            run_switch(program, spec, traffic, conditions=replace(half, fault=loss))
+            for loss in losses
         ]
         runs += found
         recoveries = [recovery_cycles(clean, one) for one in found]

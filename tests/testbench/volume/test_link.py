@@ -14,7 +14,8 @@ from gen.emitter import VerilogEmitter
 from testbench.faults.fault import Fault, FaultyEmitter, noticed_by
 from testbench.sim.runner import run_bench
 from testbench.sim.tools import icarus_bin
-from testbench.volume.link import COUNT, EndpointPair, build_link, run_link
+from testbench.volume.link import EndpointPair, LinkRun, build_link, run_link
+from testbench.volume.wires import COUNT
 
 pytestmark = [pytest.mark.sim, pytest.mark.slow]
 
@@ -40,20 +41,22 @@ def test_no_flit_is_lost_doubled_or_changed(spec: SwitchSpec) -> None:
     longest = spec.protocol.packet_flits
     for seed in range(3):
         plain = run_link(
-            program, flits=90_000, seed=seed, stall_percent=25 * seed, packet_flits=longest
+            program, LinkRun(flits=90_000, seed=seed, stall_percent=25 * seed, packet_flits=longest)
         )
         assert plain["right"], plain
         assert plain["gone_back"] == plain["dropped"] == 0
         faulty = run_link(
             program,
-            flits=60_000,
-            seed=seed,
-            faults_per_million=5_000,
-            stall_percent=20,
-            link_stall_percent=10 * seed,
-            packet_flits=longest,
-            delay=3 + 12 * seed,
-            rounds=5,
+            LinkRun(
+                flits=60_000,
+                seed=seed,
+                faults_per_million=5_000,
+                stall_percent=20,
+                link_stall_percent=10 * seed,
+                packet_flits=longest,
+                delay=3 + 12 * seed,
+                rounds=5,
+            ),
         )
         assert faulty["right"], faulty
         assert faulty["gone_back"] > 0
@@ -62,11 +65,13 @@ def test_no_flit_is_lost_doubled_or_changed(spec: SwitchSpec) -> None:
 def test_a_million_flits_and_thousands_of_faults_of_every_kind() -> None:
     result = run_link(
         build_link(SMALL),
-        flits=1_000_000,
-        seed=7,
-        faults_per_million=3_000,
-        stall_percent=10,
-        rounds=20,
+        LinkRun(
+            flits=1_000_000,
+            seed=7,
+            faults_per_million=3_000,
+            stall_percent=10,
+            rounds=20,
+        ),
     )
     assert result["right"], result
     assert sum(result["faults"].values()) >= 1_000
@@ -75,7 +80,7 @@ def test_a_million_flits_and_thousands_of_faults_of_every_kind() -> None:
 
 @pytest.mark.parametrize("flow", range(COUNT))
 def test_full_packets_of_one_flow_fill_the_link(flow: int) -> None:
-    result = run_link(build_link(SMALL), flits=200_000, fixed=True, flows=(flow,))
+    result = run_link(build_link(SMALL), LinkRun(flits=200_000, fixed=True, flows=(flow,)))
     assert result["right"], result
     assert result["from_0"] == {
         "data": 200_000,
@@ -91,7 +96,7 @@ def test_full_packets_of_one_flow_fill_the_link(flow: int) -> None:
 
 
 def test_both_directions_carry_their_control_flits_and_fill_the_link() -> None:
-    result = run_link(build_link(SMALL), flits=600_000, fixed=True)
+    result = run_link(build_link(SMALL), LinkRun(flits=600_000, fixed=True))
     assert result["right"], result
     for end in ("from_0", "from_1"):
         control = sum(result[end].values()) - result[end]["data"]
@@ -101,14 +106,16 @@ def test_both_directions_carry_their_control_flits_and_fill_the_link() -> None:
 
 
 def test_short_packets_fill_the_link_too() -> None:
-    result = run_link(build_link(SMALL), flits=40_000, packet_flits=1, fixed=True, flows=(0, 1, 2))
+    result = run_link(
+        build_link(SMALL), LinkRun(flits=40_000, packet_flits=1, fixed=True, flows=(0, 1, 2))
+    )
     assert result["right"], result
     # 3 x 9 packets in a round trip of 2 x 20 cycles and those in the ends.
     assert result["flits"] / result["span_cycles"] > 0.5
 
 
 def test_a_link_that_loses_a_fifth_of_all_flits_still_delivers() -> None:
-    result = run_link(build_link(SMALL), flits=6_000, delay=2, faults_per_million=60_000)
+    result = run_link(build_link(SMALL), LinkRun(flits=6_000, delay=2, faults_per_million=60_000))
     assert result["right"], result
     assert result["from_0"]["sync"] + result["from_1"]["sync"] > 0
 
@@ -128,18 +135,21 @@ def test_fault_of_a_receiver_is_noticed(fault: type[Fault]) -> None:
     program, emitter = faulty_link()
     plusargs = emitter.plusargs(fault)
     found = run_link(
-        program, flits=60_000, faults_per_million=5_000, idle_limit=20_000, plusargs=plusargs
+        program,
+        LinkRun(flits=60_000, faults_per_million=5_000, idle_limit=20_000, plusargs=plusargs),
     )
     assert not found["right"]
     assert found["wrong"] > 0
-    plain = run_link(program, flits=60_000, plusargs=plusargs)
+    plain = run_link(program, LinkRun(flits=60_000, plusargs=plusargs))
     assert plain["right"], plain
 
 
 @pytest.mark.parametrize("fault", FAULTS.keys() - {*WRONG})
 def test_fault_of_a_sender_is_noticed(fault: type[Fault]) -> None:
     program, emitter = faulty_link()
-    found = run_link(program, flits=60_000, stall_percent=50, plusargs=emitter.plusargs(fault))
+    found = run_link(
+        program, LinkRun(flits=60_000, stall_percent=50, plusargs=emitter.plusargs(fault))
+    )
     assert not found["right"]
     assert any(FAULTS[fault] in message for message in found["messages"])
 

@@ -23,17 +23,14 @@ from testbench.stimulus.phases import Phase, make_turn, phase_table
 from testbench.stimulus.traffic import routed
 from testbench.volume.switch import (
     FAULT_KINDS,
-    Burst,
     LinkFault,
     Stop,
-    Traffic,
-    Unicast,
+    SwitchConditions,
     build_switch,
-    configure,
-    random_traffic,
     recovery_cycles,
     run_switch,
 )
+from testbench.volume.traffic import Burst, Traffic, Unicast, configure, random_traffic
 
 pytestmark = [pytest.mark.sim, pytest.mark.slow]
 
@@ -79,8 +76,7 @@ def run_random(spec: SwitchSpec, seed: int, flits: int, **options: Any) -> dict[
         spec,
         random_traffic(spec, table, flits=flits, seed=seed, full=seed % 5 == 4),
         configure(spec, table),
-        seed=seed,
-        **options,
+        SwitchConditions(seed=seed, **options),
     )
     assert result["right"], (result["messages"], result["state"])
     # With faults, copies may still be on their way when all is acknowledged.
@@ -112,9 +108,8 @@ def test_full_packets_fill_the_links() -> None:
 @pytest.mark.parametrize("kind", FAULT_KINDS[:-1])
 def test_recovery_from_a_single_fault(kind: str) -> None:
     def run(fault: LinkFault | None) -> dict[str, Any]:
-        return run_switch(
-            program(LINK), LINK, one_way(400), interval_cycles=16, trace=True, fault=fault
-        )
+        conditions = SwitchConditions(interval_cycles=16, trace=True, fault=fault)
+        return run_switch(program(LINK), LINK, one_way(400), conditions=conditions)
 
     clean, faulty = run(None), run(LinkFault(port=1, at=803, kind=kind))
     assert clean["right"]
@@ -130,16 +125,16 @@ def test_recovery_from_a_single_fault(kind: str) -> None:
 
 
 def test_packets_wait_for_their_interval() -> None:
-    result = run_switch(program(LINK), LINK, one_way(100), interval_cycles=32)
+    conditions = SwitchConditions(interval_cycles=32)
+    result = run_switch(program(LINK), LINK, one_way(100), conditions=conditions)
     assert result["right"]
     assert result["out"][1]["rate"] == pytest.approx(8 / 32, rel=0.02)
 
 
 def test_stuck_switch_ends_with_its_state() -> None:
     # A port that makes no room any more.
-    result = run_switch(
-        program(LINK), LINK, one_way(400), stop=Stop(port=1, at=500, cycles=10**9), idle_limit=5_000
-    )
+    conditions = SwitchConditions(stop=Stop(port=1, at=500, cycles=10**9), idle_limit=5_000)
+    result = run_switch(program(LINK), LINK, one_way(400), conditions=conditions)
     assert not result["right"]
     assert result["packets"] < result["wanted_packets"] == 400
     assert "port 0 circuit 0: burst" in result["state"]
@@ -147,9 +142,8 @@ def test_stuck_switch_ends_with_its_state() -> None:
 
 def test_same_seed_gives_the_same_run() -> None:
     def run(seed: int) -> dict[str, Any]:
-        return run_switch(
-            program(LINK), LINK, one_way(1000), seed=seed, faults_per_million=5000, stall_percent=20
-        )
+        conditions = SwitchConditions(seed=seed, faults_per_million=5000, stall_percent=20)
+        return run_switch(program(LINK), LINK, one_way(1000), conditions=conditions)
 
     assert run(4) == run(4)
     assert run(4) != run(5)
@@ -196,7 +190,7 @@ def run_flows(
         spec,
         Traffic(tuple(phases), pools, tuple(bursts), full=True),
         configure(spec, phases),
-        **{"delay": 24, "trace": True, **options},
+        SwitchConditions(**{"delay": 24, "trace": True, **options}),
     )
     assert result["right"], (result["messages"], result["state"])
     return result
@@ -380,10 +374,12 @@ def run_fault(fault: type[Fault]) -> dict[str, Any]:
         PAIR,
         random_traffic(PAIR, table, flits=100_000),
         configure(PAIR, table),
-        faults_per_million=5000,
-        stall_percent=30,
-        idle_limit=50_000,
-        plusargs=emitter.plusargs(fault),
+        SwitchConditions(
+            faults_per_million=5000,
+            stall_percent=30,
+            idle_limit=50_000,
+            plusargs=emitter.plusargs(fault),
+        ),
     )
 
 

@@ -9,7 +9,9 @@ import pytest
 from fred_hw.spec import SwitchSpec
 from testbench.faults.fault import Fault, FaultyEmitter, noticed_by
 from testbench.stimulus.phases import Phase, phase_table
+from testbench.volume.conditions import Conditions
 from testbench.volume.switch_with_endpoints import (
+    Load,
     build_switch_with_endpoints,
     run_switch_with_endpoints,
 )
@@ -36,11 +38,15 @@ def four() -> Path:
 def test_collectives_come_out_as_the_golden_model_says(four: Path, seed: int) -> None:
     for table in tables(FOUR, seed):
         result = run_switch_with_endpoints(
-            four, FOUR, table, packets=400, seed=seed, stall_percent=10 * seed
+            four, FOUR, table, Load(packets=400), Conditions(seed=seed, stall_percent=10 * seed)
         )
         assert result["right"], (table, result)
         faulty = run_switch_with_endpoints(
-            four, FOUR, table, packets=400, seed=seed, faults_per_million=2_000, delay=7
+            four,
+            FOUR,
+            table,
+            Load(packets=400),
+            Conditions(seed=seed, faults_per_million=2_000, delay=7),
         )
         assert faulty["right"], (table, faulty)
         assert sum(faulty["faults"].values()) > 20
@@ -49,7 +55,11 @@ def test_collectives_come_out_as_the_golden_model_says(four: Path, seed: int) ->
 def test_unicasts_at_the_default_index_beside_collectives(four: Path) -> None:
     table = [phase for phase in tables(FOUR, 0)[0] if phase.circuit != 1]
     result = run_switch_with_endpoints(
-        four, FOUR, table, packets=800, unicasts=1, faults_per_million=1_000, stall_percent=5
+        four,
+        FOUR,
+        table,
+        Load(packets=800, unicasts=1),
+        Conditions(faults_per_million=1_000, stall_percent=5),
     )
     assert result["right"], result
 
@@ -62,18 +72,15 @@ def test_phases_that_take_turns_on_a_circuit(four: Path, seed: int) -> None:
             four,
             FOUR,
             table,
-            packets=40,
-            rounds=4,
-            seed=seed,
-            faults_per_million=faults,
-            stall_percent=10 * seed,
+            Load(packets=40, rounds=4),
+            Conditions(seed=seed, faults_per_million=faults, stall_percent=10 * seed),
         )
         assert result["right"], (table, result)
 
 
 def test_collectives_on_all_circuits_fill_the_links(four: Path) -> None:
     table = tables(FOUR, 0)[0]
-    result = run_switch_with_endpoints(four, FOUR, table, packets=1_000, full=True)
+    result = run_switch_with_endpoints(four, FOUR, table, Load(packets=1_000, full=True))
     assert result["right"], result
     assert result["flits"] / FOUR.ports / result["span_cycles"] > 0.95
 
@@ -89,7 +96,9 @@ def two() -> Path:
 
 def test_two_ports() -> None:
     for table in tables(TWO, 1):
-        result = run_switch_with_endpoints(two(), TWO, table, packets=500, faults_per_million=2_000)
+        result = run_switch_with_endpoints(
+            two(), TWO, table, Load(packets=500), Conditions(faults_per_million=2_000)
+        )
         assert result["right"], result
 
 
@@ -100,9 +109,7 @@ def test_fault_is_noticed(fault: type[Fault]) -> None:
         two(),
         TWO,
         table,
-        packets=2_000,
-        faults_per_million=20_000,
-        idle_limit=20_000,
-        plusargs=EMITTER.plusargs(fault),
+        Load(packets=2_000),
+        Conditions(faults_per_million=20_000, idle_limit=20_000, plusargs=EMITTER.plusargs(fault)),
     )
     assert not found["right"]

@@ -1,0 +1,43 @@
+"""Conditions of a run: what the harnesses in C++ have in common, and how they are told."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+__all__ = ["CLEAN", "Conditions"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conditions:
+    """How any harness with links runs.
+
+    Parameters
+    ----------
+    seed : int
+        Of payload, pauses and faults.
+    delay : int
+        Cycles that a link takes in each direction, 1 or more.
+    faults_per_million : float
+        Faults of any kind per flit of each link in each direction, times a million.
+    stall_percent : int
+        Share of cycles in which sources and destinations pause [%].
+    idle_limit : int
+        Give up after so many cycles in which nothing moves.
+    plusargs : sequence of str
+        Arguments of the model, each with its "+": the fault that it has.
+    """
+
+    seed: int = 1
+    delay: int = 20
+    faults_per_million: float = 0.0
+    stall_percent: int = 0
+    idle_limit: int = 200_000
+    plusargs: Sequence[str] = ()
+
+    def options(self) -> dict[str, float]:
+        """Return the options of the program: the numbers by their names."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if isinstance(value, int | float)}
+
+
+CLEAN = Conditions()
+"""No faults and no pauses."""

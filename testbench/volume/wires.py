@@ -1,0 +1,72 @@
+"""Separate wires of links and of payload, which a harness in C++ can drive one by one."""
+
+# Amaranth has no types.
+# pyright: reportAttributeAccessIssue=false, reportReturnType=false, reportArgumentType=false
+
+from typing import Any
+
+from amaranth.hdl import Cat, Module
+from amaranth.lib.wiring import In, Member, Out
+
+from fred_hw.protocol import CRC_BITS, DATA_CIRCUITS, HEADER_BITS
+from fred_hw.spec import SwitchSpec
+
+__all__ = ["COUNT", "LINK", "PAYLOAD", "check_width", "join_link", "join_payload", "wires"]
+
+COUNT = len(DATA_CIRCUITS)
+PAYLOAD = ("valid", "ready", "last", "data")
+LINK = (*PAYLOAD, "header", "crc")
+
+
+def check_width(spec: SwitchSpec) -> None:
+    """Refuse flits of widths that a harness with separate wires cannot drive."""
+    if not 32 <= spec.data_width <= 64:
+        raise ValueError(f"data_width must be 32 to 64 for the harness, not {spec.data_width}")
+
+
+def wires(spec: SwitchSpec, links: int, flows: int) -> dict[str, Member]:
+    """Return members ``m<k>_...`` and ``s<k>_...`` of links, ``o<n>_...`` and ``i<n>_...``."""
+    widths = {"data": spec.data_width, "header": HEADER_BITS, "crc": CRC_BITS}
+    members: dict[str, Member] = {}
+    for out, into, names, count in (("m", "s", LINK, links), ("o", "i", PAYLOAD, flows)):
+        for k in range(count):
+            for name in names:
+                forth, back = (In, Out) if name == "ready" else (Out, In)
+                members[f"{out}{k}_{name}"] = forth(widths.get(name, 1))
+                members[f"{into}{k}_{name}"] = back(widths.get(name, 1))
+    return members
+
+
+def join_link(m: Module, top: Any, k: int, unit: Any, port: str = "") -> None:
+    """Join the wires of link ``k`` with a port of a unit."""
+
+    def mine(name: str) -> Any:
+        return getattr(top, f"{name[0]}{k}{name[1:]}")
+
+    def its(name: str) -> Any:
+        return getattr(unit, f"{name[0]}{port}_axis_t{name[2:]}")
+
+    m.d.comb += [
+        Cat(mine("m_header"), mine("m_crc")).eq(its("m_user")),
+        its("s_user").eq(Cat(mine("s_header"), mine("s_crc"))),
+        its("m_ready").eq(mine("m_ready")),
+        mine("s_ready").eq(its("s_ready")),
+    ]
+    for name in ("valid", "last", "data"):
+        m.d.comb += [
+            mine(f"m_{name}").eq(its(f"m_{name}")),
+            its(f"s_{name}").eq(mine(f"s_{name}")),
+        ]
+
+
+def join_payload(m: Module, top: Any, n: int, sent: Any, received: Any) -> None:
+    """Join the wires of payload ``n`` with where it goes in and where it comes out."""
+    m.d.comb += [
+        getattr(top, f"i{n}_ready").eq(sent.ready),
+        received.ready.eq(getattr(top, f"o{n}_ready")),
+    ]
+    for name in ("valid", "last", "data"):
+        m.d.comb += [
+            getattr(sent, name).eq(getattr(top, f"i{n}_{name}")),
+            getattr(top, f"o{n}_{name}").eq(getattr(received, name)),
+        ]
