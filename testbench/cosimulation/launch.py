@@ -8,7 +8,7 @@ from fred_hw.checks import check_int
 from fred_hw.spec import SwitchSpec
 from gen.design import Design
 from testbench.faults.fault import Fault, FaultyEmitter
-from testbench.sim.runner import SimulationResult, find_simulator, run_bench
+from testbench.sim.runner import Bench, SimulationResult, find_simulator, run_bench
 
 __all__ = ["Options", "launch"]
 
@@ -77,18 +77,14 @@ def launch(
     find_simulator(simulator)
     emitter = FaultyEmitter(options.get("faults", ()))
     verilog, top = (design.verilog, design.name) if design else make(emitter)
-    return run_bench(
-        verilog,
-        top,
-        bench,
-        work,
+    environment = {name: str(value) for name, value in environment.items()}
+    run = Bench(
+        module=bench,
         simulator=simulator,
         seed=seed,
         tests=options.get("tests", ()),
         plusargs=emitter.plusargs(options.get("fault")),
         waves=options.get("waves", False),
-        environment={
-            "FRED_SPEC": spec.model_dump_json(),
-            **{name: str(value) for name, value in environment.items()},
-        },
+        environment={"FRED_SPEC": spec.model_dump_json(), **environment},
     )
+    return run_bench(verilog, top, run, work)

