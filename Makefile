@@ -3,6 +3,8 @@
 .DELETE_ON_ERROR:
 PYTHON ?= python3
 BIN := .venv/bin
+# Compiled modules are kept, whatever the shell says: each simulation imports them anew.
+unexport PYTHONDONTWRITEBYTECODE
 STAMP := .venv/.ready
 
 .PHONY: help demo check test test-fast bench-tests bench mutation fidelity docs golden records lock setup clean

@@ -29,11 +29,18 @@ CASES = {
 }
 
 
-@slow_but_first(CASES)
+@pytest.mark.slow
+@pytest.mark.parametrize("spec", CASES.values(), ids=CASES)
 def test_control_unit_passes_its_regression(spec: SwitchSpec, tmp_path: Path) -> None:
     run = cosimulate_control(spec, tmp_path)
     assert run.failures == ()
     assert len(run.tests) >= 32
+
+
+def test_errors_and_reset_reach_the_registers(tmp_path: Path) -> None:
+    tests = ["each_error_has_its_bit_and_its_interrupt", "reset_forgets_what_is_under_way"]
+    run = cosimulate_control(CASES["two ports, five phases"], tmp_path, tests=tests)
+    assert [test.name for test in run.tests if test.passed] == tests
 
 
 @pytest.mark.slow
