@@ -64,6 +64,13 @@ class Run:
     received: list[tuple[int, int, int, int]] = field(default_factory=list)
     watch: dict[str, list[int]] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        # Of each circuit the flits that go in, each with whether it is its packet's last.
+        self.queues = [
+            [(flit, k == len(packet) - 1) for packet in packets for k, flit in enumerate(packet)]
+            for packets in (self.packets.get(circuit, []) for circuit in range(3))
+        ]
+
     def of(self, *kinds: int) -> list[Fields]:
         return [fields for _, fields in self.sent if fields["kind"] in kinds]
 
@@ -86,68 +93,69 @@ def run(**options: Any) -> Run:
     """Carry out a run in Amaranth's simulator, from the state after power-up."""
     one = Run(**options)
     dut, simulator, what = simulation()
-    queues = {
-        circuit: [
-            (flit, k == len(packet) - 1) for packet in packets for k, flit in enumerate(packet)
-        ]
-        for circuit, packets in one.packets.items()
-    }
 
     async def bench(ctx: Any) -> None:
         for cycle in range(one.cycles):
-            if cycle in {0, *one.phases}:
-                for k, phase in enumerate(one.phases.get(cycle, PHASES)):
-                    for side in ("send", "receive"):
-                        ctx.set(getattr(dut, f"{side}_phase")[k], phase)
-                        ctx.set(getattr(dut, f"{side}_peer")[k], PEERS[k])
-            flit = one.flits.get(cycle)
-            ctx.set(dut.s_axis_tvalid, flit is not None)
-            if flit is not None:
-                ctx.set(dut.s_axis_tdata, flit.data)
-                ctx.set(dut.s_axis_tuser, flit.user)
-            ctx.set(dut.m_axis_tready, one.ready(cycle))
-            for name in ("send_clear", "receive_clear"):
-                ctx.set(getattr(dut, name), 7 if cycle == one.clear else 0)
-            for k in range(3):
-                here = bool(queues.get(k)) and cycle >= one.start.get(k, 0) and one.offers(cycle)
-                ctx.set(dut.send[k].valid, here)
-                if here:
-                    ctx.set(dut.send[k].data, queues[k][0][0])
-                    ctx.set(dut.send[k].last, queues[k][0][1])
-                ctx.set(dut.receive[k].ready, one.takes(cycle))
-            look(ctx, cycle)
+            drive(ctx, dut, one, cycle)
+            look(ctx, dut, one, cycle)
             await ctx.tick()
-
-    def look(ctx: Any, cycle: int) -> None:
-        for k in range(3):
-            if ctx.get(dut.send[k].valid & dut.send[k].ready):
-                queues[k].pop(0)
-                one.taken.append(cycle)
-            if ctx.get(dut.receive[k].valid & dut.receive[k].ready):
-                word = ctx.get(dut.receive[k].data), ctx.get(dut.receive[k].last)
-                one.received.append((cycle, k, *word))
-        if ctx.get(dut.m_axis_tvalid & dut.m_axis_tready):
-            user = ctx.get(dut.m_axis_tuser)
-            flit = Flit(
-                user & ((1 << HEADER_BITS) - 1),
-                ctx.get(dut.m_axis_tdata),
-                user >> HEADER_BITS,
-                bool(ctx.get(dut.m_axis_tlast)),
-            )
-            fields = CODEC.unpack(flit)
-            assert flit == CODEC.pack(flit.data, **fields)
-            one.sent.append((cycle, {**fields, "data": flit.data}))
-            if one.react is not None:
-                one.flits.update(dict(one.react(cycle, fields)))
-        for name in ("idle", "gone_back", "dropped", "unknown", "kind_error", "length_error"):
-            if ctx.get(getattr(dut, name)):
-                one.watch.setdefault(name, []).append(cycle)
 
     if what:
         simulator.reset()
     what["bench"] = bench
     simulator.run()
     return one
+
+
+def drive(ctx: Any, dut: Any, one: Run, cycle: int) -> None:
+    """Set the inputs of a cycle."""
+    if cycle in {0, *one.phases}:
+        for k, phase in enumerate(one.phases.get(cycle, PHASES)):
+            for side in ("send", "receive"):
+                ctx.set(getattr(dut, f"{side}_phase")[k], phase)
+                ctx.set(getattr(dut, f"{side}_peer")[k], PEERS[k])
+    flit = one.flits.get(cycle)
+    ctx.set(dut.s_axis_tvalid, flit is not None)
+    if flit is not None:
+        ctx.set(dut.s_axis_tdata, flit.data)
+        ctx.set(dut.s_axis_tuser, flit.user)
+    ctx.set(dut.m_axis_tready, one.ready(cycle))
+    for name in ("send_clear", "receive_clear"):
+        ctx.set(getattr(dut, name), 7 if cycle == one.clear else 0)
+    for k, queue in enumerate(one.queues):
+        here = bool(queue) and cycle >= one.start.get(k, 0) and one.offers(cycle)
+        ctx.set(dut.send[k].valid, here)
+        if here:
+            ctx.set(dut.send[k].data, queue[0][0])
+            ctx.set(dut.send[k].last, queue[0][1])
+        ctx.set(dut.receive[k].ready, one.takes(cycle))
+
+
+def look(ctx: Any, dut: Any, one: Run, cycle: int) -> None:
+    """Write down what happens in a cycle."""
+    for k, queue in enumerate(one.queues):
+        if ctx.get(dut.send[k].valid & dut.send[k].ready):
+            queue.pop(0)
+            one.taken.append(cycle)
+        if ctx.get(dut.receive[k].valid & dut.receive[k].ready):
+            word = ctx.get(dut.receive[k].data), ctx.get(dut.receive[k].last)
+            one.received.append((cycle, k, *word))
+    if ctx.get(dut.m_axis_tvalid & dut.m_axis_tready):
+        user = ctx.get(dut.m_axis_tuser)
+        flit = Flit(
+            user & ((1 << HEADER_BITS) - 1),
+            ctx.get(dut.m_axis_tdata),
+            user >> HEADER_BITS,
+            bool(ctx.get(dut.m_axis_tlast)),
+        )
+        fields = CODEC.unpack(flit)
+        assert flit == CODEC.pack(flit.data, **fields)
+        one.sent.append((cycle, {**fields, "data": flit.data}))
+        if one.react is not None:
+            one.flits.update(dict(one.react(cycle, fields)))
+    for name in ("idle", "gone_back", "dropped", "unknown", "kind_error", "length_error"):
+        if ctx.get(getattr(dut, name)):
+            one.watch.setdefault(name, []).append(cycle)
 
 
 def data(number: int, *payload: int, circuit: int = MP, ticket: int | None = None) -> list[Flit]:
