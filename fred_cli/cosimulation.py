@@ -15,6 +15,7 @@ _BENCHES = {
     "interconnect": ("testbench.benches.tb_interconnect",),
     "switch": (
         "testbench.benches.tb_switch",
+        "testbench.benches.tb_switch_registers",
         "testbench.benches.tb_switch_link",
         "testbench.benches.tb_switch_measures",
     ),

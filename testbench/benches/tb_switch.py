@@ -1,19 +1,16 @@
-"""cocotb tests of the whole switch: collectives, urgency, phases, errors, counters."""
+"""cocotb tests of the whole switch: collectives, urgency, phases."""
 
 import os
 import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from enum import Enum
 from typing import Any
 
 import cocotb
-from cocotbext.axi import AxiResp
 
 from fred_hw.compiler.collectives import COLLECTIVES, collective_steps
 from fred_hw.compiler.flows import Flow
-from fred_hw.control.access import FirstError, RefusedError
-from fred_hw.control.phase_entry import entry_word, phase_fields
-from fred_hw.control.switch_map import CAUSES
+from fred_hw.control.phase_entry import entry_word
 from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.spec import SwitchSpec
 from testbench.benches.agents.switch import SwitchBench
@@ -27,7 +24,6 @@ PROTOCOL = SPEC.protocol
 PORTS = SPEC.ports
 LATENCY = int(os.environ.get("FRED_LATENCY", "0"))
 PACKETS = int(os.environ.get("FRED_PACKETS", "6"))
-CAUSE_BITS = {cause: 1 << place for place, cause in enumerate(CAUSES)}
 Kind: Any = Enum("Kind", {name: name for name in COLLECTIVES})  # its names stand in the results
 test = cocotb.test(timeout_time=20, timeout_unit="ms")
 one_phase_each = cocotb.test(timeout_time=20, timeout_unit="ms", skip=PROTOCOL.phases < 2)
@@ -78,22 +74,6 @@ def finish(bench: SwitchBench) -> None:
     flits = sum(len(packet) for wanted in bench.wanted for own in wanted.values() for packet in own)
     assert flits
     record(flits=flits)
-
-
-async def expect_error(bench: SwitchBench, cause: str, port: int) -> None:
-    """See an error, the only kind there is, in all registers and on ``irq``; then clear it."""
-    found = await bench.access.errors()
-    assert found.raised == (cause,), f"{found}, not {cause}"
-    assert found.first == FirstError(cause, port)
-    assert {name for name, count in found.counts.items() if count} == {cause}
-    assert int(bench.dut.irq.value) == 0
-    await bench.access.write("IRQ_ENABLE", CAUSE_BITS[cause])
-    await bench.cycles(4)
-    assert int(bench.dut.irq.value) == 1
-    await bench.access.clear_errors()
-    await bench.cycles(4)
-    assert int(bench.dut.irq.value) == 0
-    assert not (await bench.access.errors()).raised
 
 
 @test
@@ -336,179 +316,3 @@ async def default_index_shares_ports_with_phases(dut: Any) -> None:
     await bench.drain()
     assert (await bench.access.errors()).raised == ()
     finish(bench)
-
-
-async def while_others_run(
-    dut: Any, act: Callable[[SwitchBench], Awaitable[None]], cause: str, port: int = 0
-) -> SwitchBench:
-    """Do something wrong while all ports send unicasts, and see it told and nothing lost."""
-    bench, rng = await started(dut)
-    others = list(range(1, PORTS))
-    for source in others:
-        bench.unicast(source, rng.choice(others), PACKETS)
-    await act(bench)
-    await bench.drain()
-    await expect_error(bench, cause, port)
-    for source in range(PORTS):
-        bench.unicast(source, rng.randrange(PORTS), 2)
-    await bench.drain()
-    assert (await bench.access.errors()).raised == ()
-    return bench
-
-
-@test
-async def packet_of_a_phase_without_a_configuration_is_told(dut: Any) -> None:
-    phase = phase_of(0, 0, Flow((0,), (0,)))
-
-    async def act(bench: SwitchBench) -> None:
-        turns = turns_of(bench.rng, phase, 1)
-        bench.offer(turns)
-        while not await bench.access.read("ERROR"):
-            pass
-        word = entry_word(SPEC, phase.configuration, phase.flows, phase.circuit)
-        await bench.access.write_phase(phase.number, word)
-        if PROTOCOL.link:  # its source has it still, and sends it again
-            bench.expect(turns)
-
-    finish(await while_others_run(dut, act, "phase"))
-
-
-@test
-async def packet_that_is_too_long_is_told(dut: Any) -> None:
-    phase, most = phase_of(0, 0, Flow((0,), (0,))), PROTOCOL.packet_flits
-
-    async def act(bench: SwitchBench) -> None:
-        await bench.write(phase)
-        if not PROTOCOL.link:
-            bench.ports[0].send(0, 0, [tuple(range(most + 1))])
-            bench.want(0, 0, 0, 0, [tuple(range(most))])
-            return
-        last_fits = most < 1 << PROTOCOL.fields(PORTS)["last"]
-        places = {"last": most} if last_fits else {"index": 1, "last": 0}
-        bench.ports[0].to_switch.put(bench.codec.pack(7, phase=0, circuit=0, **places))
-        bench.play(turns_of(bench.rng, phase, 2))
-
-    finish(await while_others_run(dut, act, "length"))
-
-
-@test
-async def packets_of_unequal_length_in_a_flow_are_told(dut: Any) -> None:
-    if PROTOCOL.packet_flits == 1:
-        return
-    phase = phase_of(0, 0, Flow((0, 1), (0, 1)))
-
-    async def act(bench: SwitchBench) -> None:
-        await bench.write(phase)
-        (turn,) = turns_of(bench.rng, phase, 1, 2)
-        if not PROTOCOL.link:
-            bench.offer([turn], [0])
-            bench.ports[1].send(0, 0, [turn.sent[1].flits[:1]])
-            (short,) = (turn.wanted[0].flits[:1],)
-            for port in (0, 1):
-                bench.want(port, 0, 0, 0, [short])
-            await bench.cycles(2 * LATENCY)
-            bench.play(turns_of(bench.rng, phase, 2))
-            return
-        changed: list[int] = []
-
-        def shorten(flit: Any) -> Sequence[Any]:
-            """Let the first packet end after one flit, with a CRC that is right."""
-            fields = bench.codec.unpack(flit)
-            if fields["kind"] or fields["phase"] or len(changed) == 2:
-                return (flit,)
-            changed.append(fields["index"])
-            return () if fields["index"] else (bench.codec.pack(flit.data, **fields | {"last": 0}),)
-
-        bench.ports[1].to_switch.change = shorten
-        bench.play([turn, *turns_of(bench.rng, phase, 2)])
-
-    finish(await while_others_run(dut, act, "length"))
-
-
-@test
-async def header_of_unknown_kind_is_told(dut: Any) -> None:
-    async def act(bench: SwitchBench) -> None:
-        if PROTOCOL.link:
-            bench.ports[0].to_switch.put(bench.codec.pack(7, kind=6))
-        else:
-            bench.ports[0].send(0, 3, [(7,)])
-        await bench.cycles(10)
-
-    finish(await while_others_run(dut, act, "kind"))
-
-
-@one_phase_each
-async def entry_that_joins_two_flows_is_refused(dut: Any) -> None:
-    phase, joined = phase_of(0, 1, *(Flow((k,), (k,)) for k in range(PORTS))), everyone()
-
-    async def act(bench: SwitchBench) -> None:
-        await bench.write(phase)
-        good = entry_word(SPEC, phase.configuration, phase.flows, phase.circuit)
-        wrong = entry_word(SPEC, joined.configuration, joined.flows, joined.circuit)
-        low = (1 << phase_fields(SPEC)["configuration"]) - 1
-        try:
-            await bench.access.write_phase(phase.number, good & ~low | wrong & low)
-        except RefusedError:
-            pass
-        else:
-            raise AssertionError("the entry was not refused")
-        assert await bench.access.read_field("COMMAND_STATUS", "refused") == 1
-        assert await bench.access.read_phase(phase.number) == good
-        bench.play(turns_of(bench.rng, phase, 2))
-
-    finish(await while_others_run(dut, act, "configuration"))
-
-
-@test
-async def access_to_no_register_is_told(dut: Any) -> None:
-    async def act(bench: SwitchBench) -> None:
-        registers = bench.registers
-        top = 1 << bench.access.registers.address_bits
-        assert await registers.read_raw(top - 4) == (0, AxiResp.SLVERR)
-        assert await registers.write_raw(top - 4, 1) == AxiResp.SLVERR
-        assert await bench.access.read("ERROR_COUNT", list(CAUSES).index("address")) == 2
-
-    finish(await while_others_run(dut, act, "address"))
-
-
-@test
-async def write_of_a_part_of_a_register_is_told(dut: Any) -> None:
-    async def act(bench: SwitchBench) -> None:
-        address = bench.access.registers.register("IRQ_ENABLE").address
-        assert await bench.registers.write_raw(address, 0xFF, 3) == AxiResp.SLVERR
-        assert await bench.access.read("IRQ_ENABLE") == 0
-
-    finish(await while_others_run(dut, act, "strobe"))
-
-
-@test
-async def counters_agree_with_what_was_sent(dut: Any) -> None:
-    table = several(random.Random(cocotb.RANDOM_SEED))
-    bench, rng = await started(dut, 0.2, table)
-    await bench.access.clear_counters()
-    before = bench.cycle
-    for _ in range(PACKETS):
-        bench.play(turns_of(rng, rng.choice(table), PACKETS))
-        bench.unicast(rng.randrange(PORTS), rng.randrange(PORTS))
-    await bench.drain()
-    await bench.access.freeze_counters()
-    elapsed = bench.cycle - before
-    found = await bench.access.counters()
-    assert elapsed - 40 <= found["cycles"][0] <= elapsed + 5
-    assert list(found["flits_in"]) == [len(bench.data(watch)) for watch in bench.inputs]
-    assert list(found["flits_out"]) == [len(bench.data(watch)) for watch in bench.outputs]
-    assert not any(found["dropped"]) and not any(found["gone_back"])
-    assert 0 < found["phase_starts"][0] < elapsed
-    assert found["reconfiguration_cycles"][0] <= found["phase_starts"][0]
-    assert (await bench.access.errors()).raised == ()
-    finish(bench)
-
-
-@test
-async def switch_says_what_it_is(dut: Any) -> None:
-    bench, _ = await started(dut)
-    identity = await bench.access.identify()
-    assert (identity.ports, identity.middle) == (PORTS, SPEC.middle)
-    assert (identity.phases, identity.packet_flits) == (PROTOCOL.phases, PROTOCOL.packet_flits)
-    assert identity.link == PROTOCOL.link
-    assert identity.data_bytes * 8 == SPEC.data_width

@@ -19,13 +19,13 @@ from .tb_switch import (
     PROTOCOL,
     SPEC,
     everyone,
-    expect_error,
     finish,
     phase_of,
     several,
     started,
     turns_of,
 )
+from .tb_switch_registers import expect_error
 
 test = cocotb.test(timeout_time=20, timeout_unit="ms", skip=not PROTOCOL.link)
 stuck_test = cocotb.test(

@@ -15,7 +15,8 @@ from .launch import Options, launch
 
 __all__ = ["cosimulate_switch"]
 
-_BENCHES = ",".join(f"testbench.benches.tb_switch{part}" for part in ("", "_link", "_measures"))
+_PARTS = ("", "_registers", "_link", "_measures")
+_BENCHES = ",".join(f"testbench.benches.tb_switch{part}" for part in _PARTS)
 
 
 def cosimulate_switch(
