@@ -23,9 +23,9 @@ COUNT = len(DATA_CIRCUITS)
 class Endpoint(Unit):
     """Speak docs/protocol.md with a switch, or with another endpoint, on behalf of an NPU.
 
-    Each data circuit carries one flow out and one flow in; flows take turns and go on with the
-    numbers that they had come to. No two circuits may have the same flow in the same direction; one
-    that is not used gets a phase that the port has no part in.
+    Each data circuit carries one flow out and one flow in; flows may change, and go on with
+    the numbers that they had come to. No two circuits may have the same flow in the same direction;
+    one that is not used gets a phase that the port has no part in.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Endpoint(Unit):
     dropped : Out(1)
         High for a cycle per flit with a wrong CRC, or that does not go on its packet.
     unknown, kind_error, length_error, overflow : Out(1)
-        High for a cycle per flit dropped as it is of a flow that has not had its turn, its kind
+        High for a cycle per flit dropped as it is of a flow that was not set yet, its kind
         does not exist, its packet is too long, or there is no room for it.
 
     Timing

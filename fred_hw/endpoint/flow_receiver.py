@@ -22,7 +22,7 @@ class FlowReceiver(Unit):
 
     Flits are handed on as they come. When a packet is sent again, what came of it before is passed
     over. Packets that are sent again count for acks as others do, as the ack before may be lost;
-    those of a flow that had its turn before are answered by an ack, and asks about it like others.
+    those of a flow that was set before are answered by an ack, and asks for it like others.
 
     Parameters
     ----------
@@ -41,13 +41,13 @@ class FlowReceiver(Unit):
     broken : In(1)
         High for a cycle when a flit has come that does not go on the packet of the last one.
     ask : In(message_signature(spec))
-        From the link; all but asks about flows that have had their turn are ignored.
+        From the link; all but asks for flows that are or were set are ignored.
     o : Out(payload_signature(spec))
         Packets, in order.
     message, message_ready : Out(message_signature(spec)), In(1)
         Acks and nacks; what is offered may change until it is taken.
     unknown : Out(1)
-        High for a cycle per flit of a flow that has not had its turn, which is dropped.
+        High for a cycle per flit of a flow that was not set yet, which is dropped.
 
     Timing
     ------
@@ -223,7 +223,7 @@ class FlowReceiver(Unit):
     def _other(
         self, m: Module, ledger: Ledger, asked: Value, stray: Value, leaves: Value
     ) -> Signal:
-        """Return whether an ack, and a nack, is due of a flow which had its turn before.
+        """Return whether an ack, and a nack, is due of a flow which was set before.
 
         Such a flow is kept until it is answered: one at a time, others are lost, which the
         protocol makes up for.
@@ -264,7 +264,7 @@ class FlowReceiver(Unit):
         due_nack: Value,
         expected: Value,
     ) -> None:
-        """Offer what is due, that of a flow which had its turn before first."""
+        """Offer what is due, that of a flow which was set before first."""
         said, waits = self.message.payload, other.any()
         phase, peer = (
             Mux(waits, of_other, own)

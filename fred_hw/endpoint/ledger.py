@@ -1,4 +1,4 @@
-"""Numbers of flows that take turns on a circuit."""
+"""Numbers of flows that follow each other on a circuit."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib.memory import Memory
@@ -23,7 +23,7 @@ class Ledger(Unit):
     Members
     -------
     phase, peer : In(phase), In(peer)
-        The flow that has its turn.
+        The flow that is set.
     changed : Out(1)
         It is another than in the cycle before.
     stored : Out(sequence)

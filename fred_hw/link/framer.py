@@ -88,11 +88,11 @@ class Framer(Unit):
         news, credit_circuit, limit = self._credits(m, gone, kept)
         sync, sync_circuit, sync_ticket = self._syncs(m, gone & syncs, kept)
         choices = [self.message.valid, sync, self.i.valid, news]
-        turns = self._turns(m, choices, kept)
-        message, sync_turn, packet, _ = turns
+        grants = self._grants(m, choices, kept)
+        message, sync_granted, packet, _ = grants
         header = Signal(header_layout(self.spec))
         m.d.comb += [
-            syncs.eq(sync_turn),
+            syncs.eq(sync_granted),
             header.credit_circuit.eq(credit_circuit),
             header.credit_limit.eq(limit),
         ]
@@ -112,7 +112,7 @@ class Framer(Unit):
             m.d.comb += [header.kind.eq(Kind.CREDIT), header.circuit.eq(CONTROL)]
         checked, o = self.i.payload, self.o.payload
         m.d.comb += [
-            self.o.valid.eq(Cat(turns).any()),
+            self.o.valid.eq(Cat(grants).any()),
             o.header.eq(header),
             o.data.eq(Mux(packet, checked.data, 0)),
             o.last.eq(~packet | checked.frame.last),
@@ -122,17 +122,17 @@ class Framer(Unit):
         ]
         return m
 
-    def _turns(self, m: Module, choices: Sequence[Value], kept: Value) -> list[Signal]:
-        """Return whose turn it is: of the first that offers, and as long as that is not taken."""
+    def _grants(self, m: Module, choices: Sequence[Value], kept: Value) -> list[Signal]:
+        """Grant the first that offers, for as long as its offer is not taken."""
         stalled, before = Signal(), Const(0, 1)
         m.d.sync += stalled.eq(kept)
-        turns = [Signal(name=f"turn_{k}") for k in range(len(choices))]
-        for turn, choice in zip(turns, choices, strict=True):
-            held = Signal(name=f"{turn.name}_held")
-            m.d.sync += held.eq(turn)
-            m.d.comb += turn.eq(Mux(stalled, held, choice & ~before))
+        grants = [Signal(name=f"turn_{k}") for k in range(len(choices))]
+        for grant, choice in zip(grants, choices, strict=True):
+            held = Signal(name=f"{grant.name}_held")
+            m.d.sync += held.eq(grant)
+            m.d.comb += grant.eq(Mux(stalled, held, choice & ~before))
             before = before | choice
-        return turns
+        return grants
 
     def _data_header(self, m: Module, header: data.View) -> None:
         """Fill in the header of the data flit that is offered."""

@@ -20,8 +20,8 @@ __all__ = ["OnlineRouter"]
 class OnlineRouter(Unit):
     """Find paths for sources of unicasts, one at a time, round robin.
 
-    A path stays until its source or its destination is wanted for another. A source that has
-    had a packet's turn at a destination waits for all others that want it. When there is no path
+    A path stays until its source or its destination is wanted for another. A source that was
+    granted a packet at a destination waits for all others that want it. When there is no path
     for a source, which takes two middle subswitches, all others end with their packets, and no
     other is found before it.
 
@@ -139,9 +139,9 @@ class OnlineRouter(Unit):
         peers: Sequence[Value],
         reached: Sequence[Value],
     ) -> Signal:
-        """Return the sources that may be given a path: not those that have had their turn.
+        """Return the sources that may be given a path: not those that were granted one.
 
-        A round of turns lasts until the packet of the last source has ended.
+        A round of grants lasts until the packet of the last source has ended.
         """
         ports = self.port_count
         had, wants, claimed = Signal(ports), Signal(ports), Signal(ports)
@@ -158,11 +158,11 @@ class OnlineRouter(Unit):
             m.d.comb += wants[k].eq(
                 asks[k] & (own & self.room).any() & ~(had[k] & (own & claimed).any())
             )
-        turns = [Signal(ports, name=f"had_{name}") for name in DATA_CIRCUITS]
-        m.d.comb += had.eq(selected(self.circuit, turns))
-        for circuit, turn in enumerate(turns):
+        granted = [Signal(ports, name=f"had_{name}") for name in DATA_CIRCUITS]
+        m.d.comb += had.eq(selected(self.circuit, granted))
+        for circuit, own in enumerate(granted):
             with m.If(self.online & (self.circuit == circuit)):
-                m.d.sync += turn.eq(over | (had & ~wants))
+                m.d.sync += own.eq(over | (had & ~wants))
         return wants
 
     def _choose(

@@ -101,7 +101,7 @@ async def configuration_changes_between_two_flits(dut: Any) -> None:
 async def reconfiguration_gap(bench: InterconnectBench, rng: random.Random) -> int:
     """Return the cycles without a flit between those of two configurations, counted on the wires.
 
-    All ports send in every cycle while a shift by one and a shift by two take turns; every flit of
+    All ports send in every cycle while a shift by one and a shift by two alternate; every flit of
     both is delivered, so what is lost would show as a hole in the arrivals.
     """
     bench.board.arrivals = [[] for _ in range(SPEC.ports)]

@@ -120,7 +120,7 @@ async def links_carry_data_at_full_load(dut: Any) -> None:
 async def phases_of_the_same_ports_follow_each_other(dut: Any) -> None:
     """Measure ``reconfiguration_cycles``: without a flit, as a phase takes the place of another.
 
-    Two phases of one circuit take turns, each from half of the ports to all. In
+    Two phases of one circuit alternate, each from half of the ports to all. In
     ``counted_reconfiguration_cycles`` is what the register says, per start of a phase.
     """
     half, count = PORTS // 2, 8

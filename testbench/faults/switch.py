@@ -117,10 +117,12 @@ class EagerAck(Fault):
     def disturb(m: Module, sound: Any, ports: Any) -> None:
         online = sound.spec.protocol.online
         for said in ports.message:
-            about = said.payload
-            with m.If(said.valid & (about.kind == KINDS.index("ack")) & (about.phase != online)):
+            message = said.payload
+            with m.If(
+                said.valid & (message.kind == KINDS.index("ack")) & (message.phase != online)
+            ):
                 for heard in sound.message:
-                    m.d.comb += [heard.valid.eq(1), heard.payload.eq(about)]
+                    m.d.comb += [heard.valid.eq(1), heard.payload.eq(message)]
 
 
 class NoAnswer(Fault):

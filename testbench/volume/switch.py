@@ -171,7 +171,7 @@ def run_switch(
         ``cycles``, ``late_flits``
             Until all was acknowledged; data flits that the switch sent after that.
         ``resent``, ``timeouts``, ``stomped``
-            Packets that sources began again, times they went back on their own, flits that the
+            Packets that sources began again, times they rewound on their own, flits that the
             switch sent with an inverted CRC.
         ``preemptions``, ``source_preemptions``
             Times that a packet of a more urgent circuit went out, or was sent, before a burst of a

@@ -80,7 +80,7 @@ def test_round_robin_goes_on_behind_the_last_one() -> None:
 
 
 def test_round_robin_is_fair() -> None:
-    """A source that asks in every cycle is served once in as many turns as there are sources."""
+    """A source that asks in every cycle is granted once in as many grants as there are sources."""
     got = outputs(lambda m, a, b: round_robin(m, "turn", a, b))
     last, granted = 0, []
     for _ in range(3 * WIDTH):

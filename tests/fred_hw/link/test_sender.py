@@ -79,7 +79,7 @@ def test_there_is_room_for_as_many_packets_as_granted() -> None:
 def test_missing_credits_are_asked_for_once_the_circuit_is_quiet(waits: bool) -> None:
     rest = [{"wanted": int(waits)}] * (TIMEOUT + 3)
     sent = link([start(MP), {}, {}, flit(1), *rest])
-    # Quiet from the cycle after the flit has left, if no packet waits for its turn.
+    # Quiet from the cycle after the flit has left, if no packet waits for its grant.
     syncs = [word["cycle"] for word in sent if word["kind"] == Kind.SYNC]
     assert syncs == ([] if waits else [3 + 2 + 1 + TIMEOUT])
 

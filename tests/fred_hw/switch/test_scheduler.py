@@ -43,7 +43,7 @@ def test_latency_is_two_cycles_from_a_packet_to_its_phase() -> None:
 
 
 def test_throughput_is_a_phase_per_cycle() -> None:
-    # Both always wait and nothing is under way: they take turns.
+    # Both always wait and nothing is under way: they are served round robin.
     found = seen([LOW | EQUAL | STANDS] * 6, ["load", "load_phase"])
     assert found == [(0, 0), (1, 0), (1, 2), (1, 0), (1, 2), (1, 0)]
 

@@ -299,7 +299,7 @@ def test_sources_of_one_destination_have_equal_shares(
 ) -> None:
     bursts = [Unicast(source, 3, 0, 300) for source in sources]
     result = run_flows(spec, [], bursts, stall_percent=stall)
-    # A source that pauses misses a turn now and then.
+    # A source that pauses misses a grant now and then.
     assert min(shares(result).values()) >= (280 if stall else 295)
     if not stall:
         # A path is looked for between two packets.
