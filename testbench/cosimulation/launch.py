@@ -36,8 +36,8 @@ class Options(TypedDict, total=False):
     seed: int
     tests: Sequence[str]
     waves: bool
-    faults: Collection[type[Fault]]
-    fault: type[Fault] | None
+    faults: Collection[Fault]
+    fault: Fault | None
     design: Design | None
 
 

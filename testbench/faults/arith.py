@@ -3,40 +3,35 @@
 # Amaranth has no types.
 # pyright: reportArgumentType=false, reportAttributeAccessIssue=false, reportGeneralTypeIssues=false
 
-from typing import Any, ClassVar
+from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 
 from fred_hw.arith.float_add import FloatAdd
 
-from .fault import Fault
+from .fault import broken
 
-__all__ = ["StickyDropped"]
+__all__ = ["sticky_dropped"]
 
 
-class StickyDropped(Fault):
+@broken(FloatAdd, {"vectors": ""})
+def sticky_dropped(m: Module, sound: Any, ports: Any) -> None:
     """What is shifted out in the alignment is forgotten."""
-
-    unit = FloatAdd
-    noticed: ClassVar = {"vectors": ""}
-
-    @staticmethod
-    def disturb(m: Module, sound: Any, ports: Any) -> None:
-        fraction = sound.number_format.fraction_bits
-        magnitudes = [ports.i0[:-1], ports.i1[:-1]]
-        for own, other, into, given in zip(
-            magnitudes,
-            reversed(magnitudes),
-            (sound.i0, sound.i1),
-            (ports.i0, ports.i1),
-            strict=True,
-        ):
-            distance = Signal(range(-(1 << len(own)), 1 << len(own)))
-            m.d.comb += distance.eq(_exponent(other, fraction) - _exponent(own, fraction))
-            # The guard and the round bit are kept; of a number that is too far away, nothing.
-            kept = [distance <= bit + 2 for bit in range(fraction)]
-            near = (distance <= fraction + 2).replicate(len(own) - fraction)
-            m.d.comb += into.eq(given & Cat(*kept, near, 1))
+    fraction = sound.number_format.fraction_bits
+    magnitudes = [ports.i0[:-1], ports.i1[:-1]]
+    for own, other, into, given in zip(
+        magnitudes,
+        reversed(magnitudes),
+        (sound.i0, sound.i1),
+        (ports.i0, ports.i1),
+        strict=True,
+    ):
+        distance = Signal(range(-(1 << len(own)), 1 << len(own)))
+        m.d.comb += distance.eq(_exponent(other, fraction) - _exponent(own, fraction))
+        # The guard and the round bit are kept; of a number that is too far away, nothing.
+        kept = [distance <= bit + 2 for bit in range(fraction)]
+        near = (distance <= fraction + 2).replicate(len(own) - fraction)
+        m.d.comb += into.eq(given & Cat(*kept, near, 1))
 
 
 def _exponent(magnitude: Value, fraction: int) -> Value:

@@ -3,7 +3,7 @@
 # Amaranth has no types.
 # pyright: reportArgumentType=false, reportAttributeAccessIssue=false, reportGeneralTypeIssues=false
 
-from typing import Any, ClassVar
+from typing import Any
 
 from amaranth.hdl import Cat, Module
 
@@ -15,61 +15,41 @@ from fred_hw.datapath.reducer import Reducer
 from fred_hw.spec import SwitchSpec
 from gen.design import Design, generate
 
-from .fault import Fault, FaultyEmitter
+from .fault import Fault, FaultyEmitter, broken
 
-__all__ = ["OperandDropped", "broken_design"]
+__all__ = ["broken_design", "operand_dropped"]
 
 
-class OperandDropped(Fault):
+@broken(Reducer, {"interconnect": ""})
+def operand_dropped(m: Module, sound: Any, ports: Any) -> None:
     """The first operand of a reduction is passed on, the second is dropped."""
-
-    unit = Reducer
-    noticed: ClassVar = {"interconnect": ""}
-
-    @staticmethod
-    def disturb(m: Module, sound: Any, ports: Any) -> None:
-        m.d.comb += ports.o.eq(delayed(m, ports.i0, sound.spec.adder_registers, "i0"))
+    m.d.comb += ports.o.eq(delayed(m, ports.i0, sound.spec.adder_registers, "i0"))
 
 
-class BitsSwapped(Fault):
+@broken(RDMicroswitch, {"interconnect": ""})
+def bits_swapped(m: Module, sound: Any, ports: Any) -> None:
     """Two configuration bits of an RD micro-switch have changed places."""
-
-    unit = RDMicroswitch
-    noticed: ClassVar = {"interconnect": ""}
-
-    @staticmethod
-    def disturb(m: Module, sound: Any, ports: Any) -> None:
-        bits = ports.configuration
-        m.d.comb += sound.configuration.eq(Cat(bits[1], bits[0], bits[2:]))
+    bits = ports.configuration
+    m.d.comb += sound.configuration.eq(Cat(bits[1], bits[0], bits[2:]))
 
 
-class RegisterMissing(Fault):
+@broken(DMicroswitch, {"interconnect": ""})
+def register_missing(m: Module, sound: Any, ports: Any) -> None:
     """A D micro-switch lacks a register behind its first output."""
-
-    unit = DMicroswitch
-    noticed: ClassVar = {"interconnect": ""}
-
-    @staticmethod
-    def disturb(m: Module, sound: Any, ports: Any) -> None:
-        code = ports.configuration[: len(ports.configuration) // 2]
-        valid, data = select(code, ports.i)
-        drive(m, ports.o[0], valid, data, sound.spec.stage_registers - 1, "early")
+    code = ports.configuration[: len(ports.configuration) // 2]
+    valid, data = select(code, ports.i)
+    drive(m, ports.o[0], valid, data, sound.spec.stage_registers - 1, "early")
 
 
-class ConfigurationLate(Fault):
+@broken(Interconnect, {"interconnect": ""})
+def configuration_late(m: Module, sound: Any, ports: Any) -> None:
     """The configuration of the middle stage comes a cycle behind its flits."""
-
-    unit = Interconnect
-    noticed: ClassVar = {"interconnect": ""}
-
-    @staticmethod
-    def disturb(m: Module, sound: Any, ports: Any) -> None:
-        outer = sound.spec.ports * code_width(sound.spec.middle)
-        within = slice(outer, len(ports.configuration) - outer)
-        late = delayed(m, ports.configuration[within], 1, "late")
-        m.d.comb += sound.configuration[within].eq(late)
+    outer = sound.spec.ports * code_width(sound.spec.middle)
+    within = slice(outer, len(ports.configuration) - outer)
+    late = delayed(m, ports.configuration[within], 1, "late")
+    m.d.comb += sound.configuration[within].eq(late)
 
 
-def broken_design(spec: SwitchSpec, fault: type[Fault]) -> Design:
+def broken_design(spec: SwitchSpec, fault: Fault) -> Design:
     """Return an interconnect that has a fault, and no other."""
     return generate(spec, FaultyEmitter([fault], fault))

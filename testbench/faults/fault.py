@@ -3,11 +3,13 @@
 # Amaranth has no types.
 # pyright: reportArgumentType=false, reportAttributeAccessIssue=false, reportGeneralTypeIssues=false
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import Any, ClassVar
+from typing import Any
 
 from amaranth.hdl import Instance, Module, Signal
 from amaranth.lib.wiring import In
@@ -15,7 +17,7 @@ from amaranth.lib.wiring import In
 from fred_hw.unit import Unit
 from gen.emitter import VerilogEmitter
 
-__all__ = ["Fault", "FaultyEmitter", "noticed_by"]
+__all__ = ["Fault", "FaultyEmitter", "broken", "noticed_by"]
 
 _NUMBER_BITS = 8
 _SELECT = """
@@ -25,47 +27,53 @@ endmodule
 """
 
 
+Disturb = Callable[[Module, Any, Any], None]
+
+
+@dataclass(frozen=True, eq=False)
 class Fault:
-    """One way in which a unit is broken, told by the docstring; the subclass is never instantiated.
+    """One way in which a unit is broken.
 
     A fault sees what anybody sees of the unit, its ports, and is therefore no matter of how the
     unit is built.
 
-    Attributes
+    Parameters
     ----------
     unit : type
         Class of the units that have it.
     noticed : mapping of str to str
         By bench, the name of the test that must fail, or a part of what must be said; empty if
         any failure will do. The tests of a bench ask :func:`noticed_by` for its faults.
+    disturb : callable
+        Adds statements that change what goes into the sound unit, or comes from it; its docstring
+        tells the fault. It gets the module that takes them, where they hold while the fault is
+        chosen, and win against the plain wires; the unit as it should be, whose inputs may be
+        driven and outputs read; and what the design sees in its place, whose outputs may be driven
+        and inputs read.
     """
 
-    unit: ClassVar[type[Unit]]
-    noticed: ClassVar[Mapping[str, str]] = {}
+    unit: type[Unit]
+    noticed: Mapping[str, str]
+    disturb: Disturb
 
-    @staticmethod
-    def disturb(m: Module, sound: Any, ports: Any) -> None:
-        """Add statements that change what goes into the sound unit, or comes from it.
-
-        Parameters
-        ----------
-        m : Module
-            Takes them; they hold while the fault is chosen, and win against the plain wires.
-        sound : Unit
-            The unit as it should be; its inputs may be driven, its outputs read.
-        ports : Unit
-            What the design sees in its place: outputs may be driven, inputs read.
-        """
-        raise NotImplementedError
+    @property
+    def __name__(self) -> str:
+        """Its name, also in those of the tests that are parametrized with it."""
+        return self.disturb.__name__
 
 
-def noticed_by(bench: str) -> dict[type[Fault], str]:
+def broken(unit: type[Unit], noticed: Mapping[str, str]) -> Callable[[Disturb], Fault]:
+    """Make a function that disturbs a unit a fault; see :class:`Fault`."""
+    return partial(Fault, unit, noticed)
+
+
+def noticed_by(bench: str) -> dict[Fault, str]:
     """Return the faults of all modules of this folder that a bench must notice, and by what."""
     package = __name__.rpartition(".")[0]
-    found: dict[type[Fault], str] = {}
+    found: dict[Fault, str] = {}
     for module in iter_modules([str(Path(__file__).parent)]):
         for fault in vars(import_module(f"{package}.{module.name}")).values():
-            if isinstance(fault, type) and issubclass(fault, Fault) and bench in fault.noticed:
+            if isinstance(fault, Fault) and bench in fault.noticed:
                 found[fault] = fault.noticed[bench]
     return found
 
@@ -73,7 +81,7 @@ def noticed_by(bench: str) -> dict[type[Fault], str]:
 class _Breakable(Unit):
     """A sound unit between wires that a chosen fault disturbs."""
 
-    def __init__(self, sound: Unit, faults: Sequence[tuple[int, type[Fault]]]) -> None:
+    def __init__(self, sound: Unit, faults: Sequence[tuple[int, Fault]]) -> None:
         self.sound, self.faults = sound, faults
         self.unit_name, self.clocked, self.resettable = (
             sound.unit_name,
@@ -103,19 +111,19 @@ class FaultyEmitter(VerilogEmitter):
 
     Parameters
     ----------
-    faults : collection of type
-        Subclasses of ``Fault``. Without any, and without a choice, the design is sound.
-    chosen : type, optional
+    faults : collection of Fault
+        Without any, and without a choice, the design is sound.
+    chosen : Fault, optional
         The fault of simulations that choose none.
     """
 
-    def __init__(self, faults: Collection[type[Fault]], chosen: type[Fault] | None = None) -> None:
+    def __init__(self, faults: Collection[Fault], chosen: Fault | None = None) -> None:
         self.faults = tuple(faults)
         self._chosen = self.faults.index(chosen) + 1 if chosen else 0
         self._sound: list[tuple[Unit, str]] = []
         super().__init__(self._breakable)
 
-    def plusargs(self, fault: type[Fault] | None) -> list[str]:
+    def plusargs(self, fault: Fault | None) -> list[str]:
         """Return the arguments of a simulation that choose ``fault``."""
         return [f"+fault={self.faults.index(fault) + 1}"] if fault else []
 

@@ -10,7 +10,7 @@ import pytest
 
 from fred_hw.spec import SwitchSpec
 from gen.design import Design
-from testbench.faults.datapath import OperandDropped, broken_design
+from testbench.faults.datapath import broken_design, operand_dropped
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -40,7 +40,7 @@ def test_characterize_prints_the_record_that_it_writes(fred: Run) -> None:
 @pytest.mark.slow
 def test_broken_hardware_gets_no_record(fred: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def generate(spec: SwitchSpec, level: str = "interconnect") -> Design:
-        return broken_design(spec, OperandDropped)
+        return broken_design(spec, operand_dropped)
 
     monkeypatch.setattr("testbench.characterize.generate", generate)
     status, out, err = fred("characterize", "small.yaml", "-o", "record.json")

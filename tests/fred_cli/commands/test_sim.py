@@ -11,7 +11,7 @@ import pytest
 from fred_cli import output
 from fred_hw.spec import SwitchSpec
 from gen.design import Design
-from testbench.faults.datapath import OperandDropped, broken_design
+from testbench.faults.datapath import broken_design, operand_dropped
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -57,7 +57,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the co-simulation get hardware whose reducers drop an operand."""
 
     def generate(spec: SwitchSpec, *_: object) -> Design:
-        return broken_design(spec, OperandDropped)
+        return broken_design(spec, operand_dropped)
 
     monkeypatch.setattr("testbench.cosimulation.interconnect.generate", generate)
 

@@ -53,7 +53,7 @@ def test_both_simulators_pass(simulator: str, seed: int, tmp_path: Path) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("fault", "test"), FAULTS.items())
-def test_fault_is_noticed(fault: type[Fault], test: str, tmp_path: Path) -> None:
+def test_fault_is_noticed(fault: Fault, test: str, tmp_path: Path) -> None:
     run = cosimulate_control(SPEC, tmp_path, tests=[test], faults=FAULTS, fault=fault)
     assert {outcome.name.partition("/")[0] for outcome in run.failures} == {test}
 

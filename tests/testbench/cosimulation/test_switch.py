@@ -159,7 +159,7 @@ FAULTS_OF = {LINK: FAULTS, BARE: BARE_FAULTS}
     [(spec, fault, test) for spec, faults in FAULTS_OF.items() for fault, test in faults.items()],
     ids=lambda value: value.name if isinstance(value, SwitchSpec) else None,
 )
-def test_fault_is_noticed(spec: SwitchSpec, fault: type[Fault], test: str, tmp_path: Path) -> None:
+def test_fault_is_noticed(spec: SwitchSpec, fault: Fault, test: str, tmp_path: Path) -> None:
     run = cosimulate_switch(
         spec,
         tmp_path,

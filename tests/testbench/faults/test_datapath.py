@@ -18,7 +18,7 @@ SPEC = SwitchSpec(ports=5, lanes=2, format="int8", adder_registers=1)
 
 
 @cache
-def run(fault: type[Fault] | None, folder: Path) -> SimulationResult:
+def run(fault: Fault | None, folder: Path) -> SimulationResult:
     place = folder / (fault.__name__ if fault else "sound")
     return cosimulate(SPEC, place, faults=FAULTS, fault=fault, flits=8, configurations=10)
 
@@ -34,8 +34,8 @@ def test_sound_hardware_passes(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_is_reported(fault: type[Fault], folder: Path) -> None:
-    assert run(fault, folder).failures, f"nothing noticed that: {fault.__doc__}"
+def test_a_fault_is_reported(fault: Fault, folder: Path) -> None:
+    assert run(fault, folder).failures, f"nothing noticed that: {fault.disturb.__doc__}"
 
 
 def test_every_test_fails_for_some_fault(folder: Path) -> None:

@@ -20,10 +20,7 @@ def test_every_fault_is_noticed_by_a_bench() -> None:
         import_module(f"{faults.__name__}.{found.name}") for found in iter_modules(faults.__path__)
     ]
     named = {
-        value
-        for module in modules
-        for value in vars(module).values()
-        if isinstance(value, type) and issubclass(value, Fault) and value is not Fault
+        value for module in modules for value in vars(module).values() if isinstance(value, Fault)
     }
     assert named == {fault for bench in BENCHES for fault in noticed_by(bench)}
     assert {bench for fault in named for bench in fault.noticed} == {*BENCHES}
@@ -32,4 +29,4 @@ def test_every_fault_is_noticed_by_a_bench() -> None:
 @pytest.mark.parametrize("bench", BENCHES)
 def test_faults_say_what_is_broken(bench: str) -> None:
     assert noticed_by(bench)
-    assert all(fault.__doc__ and fault.__doc__ != Fault.__doc__ for fault in noticed_by(bench))
+    assert all(fault.disturb.__doc__ for fault in noticed_by(bench))

@@ -131,7 +131,7 @@ def faulty_link() -> tuple[Path, FaultyEmitter]:
 
 
 @pytest.mark.parametrize("fault", WRONG)
-def test_fault_of_a_receiver_is_noticed(fault: type[Fault]) -> None:
+def test_fault_of_a_receiver_is_noticed(fault: Fault) -> None:
     program, emitter = faulty_link()
     plusargs = emitter.plusargs(fault)
     found = run_link(
@@ -145,7 +145,7 @@ def test_fault_of_a_receiver_is_noticed(fault: type[Fault]) -> None:
 
 
 @pytest.mark.parametrize("fault", FAULTS.keys() - {*WRONG})
-def test_fault_of_a_sender_is_noticed(fault: type[Fault]) -> None:
+def test_fault_of_a_sender_is_noticed(fault: Fault) -> None:
     program, emitter = faulty_link()
     found = run_link(
         program, LinkRun(flits=60_000, stall_percent=50, plusargs=emitter.plusargs(fault))

@@ -366,7 +366,7 @@ def faulty_pair() -> tuple[Path, FaultyEmitter]:
     return build_switch(PAIR, emitter), emitter
 
 
-def run_fault(fault: type[Fault]) -> dict[str, Any]:
+def run_fault(fault: Fault) -> dict[str, Any]:
     table = phase_table(random.Random(1), PAIR, 4)
     pair, emitter = faulty_pair()
     return run_switch(
@@ -384,7 +384,7 @@ def run_fault(fault: type[Fault]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("fault", "message"), FAULTS.items())
-def test_fault_is_noticed(fault: type[Fault], message: str) -> None:
+def test_fault_is_noticed(fault: Fault, message: str) -> None:
     result = run_fault(fault)
     assert not result["right"]
     if message:

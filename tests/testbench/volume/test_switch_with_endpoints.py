@@ -103,7 +103,7 @@ def test_two_ports() -> None:
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_fault_is_noticed(fault: type[Fault]) -> None:
+def test_fault_is_noticed(fault: Fault) -> None:
     table = tables(TWO, 1)[0]
     found = run_switch_with_endpoints(
         two(),

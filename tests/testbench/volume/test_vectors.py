@@ -126,10 +126,8 @@ def test_integer_units_are_exact(case: tuple[NumberFormat, str, str, int]) -> No
 @pytest.mark.parametrize(
     ("fault", "case"),
     [(fault, case) for fault in FAULTS for case in CASES if isinstance(as_lane(*case), fault.unit)],
-    ids=lambda value: value.__name__ if isinstance(value, type) else f"{value[0].name}-{value[3]}",
+    ids=lambda value: value.__name__ if isinstance(value, Fault) else f"{value[0].name}-{value[3]}",
 )
-def test_fault_of_a_lane_is_found(
-    fault: type[Fault], case: tuple[NumberFormat, str, str, int]
-) -> None:
+def test_fault_of_a_lane_is_found(fault: Fault, case: tuple[NumberFormat, str, str, int]) -> None:
     a, b = operands(case[0], 30_000)
     assert mismatches(bank(), CASES.index(case), case, a, b, EMITTER.plusargs(fault))
