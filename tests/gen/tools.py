@@ -1,0 +1,30 @@
+"""Tools that read Verilog, as tests ask them."""
+
+import subprocess
+from pathlib import Path
+
+from testbench.sim.tools import icarus_bin, verilator_bin
+
+__all__ = ["icarus", "lint"]
+
+
+def _run(tool: Path, arguments: tuple[str, ...], folder: Path) -> tuple[int, str]:
+    said = subprocess.run(
+        [tool, *arguments], cwd=folder, capture_output=True, text=True, check=False
+    )
+    return said.returncode, said.stderr
+
+
+def lint(folder: Path, top: str, *files: str) -> tuple[int, str]:
+    """Return Verilator's status and all that it finds in files of a folder."""
+    place = verilator_bin()
+    assert place is not None
+    options = ("--lint-only", "-Wall", "--top-module", top)
+    return _run(place / "verilator", (*options, *files), folder)
+
+
+def icarus(folder: Path, *arguments: str) -> tuple[int, str]:
+    """Return the status of Icarus, which reads files of a folder, and what it says."""
+    place = icarus_bin()
+    assert place is not None
+    return _run(place / "iverilog", ("-t", "null", *arguments), folder)
