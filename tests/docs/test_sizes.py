@@ -1,0 +1,48 @@
+"""Functions and files of the product stay short."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from .pages import ROOT
+from .test_architecture import PACKAGES
+
+FUNCTION_LINES, FILE_LINES = 60, 500
+LONGER = {
+    "testbench/benches/agents/switch.py": 513,
+    "testbench/volume/reference_endpoint.hpp": 519,
+}
+"""Files that are longer, and may only get shorter."""
+
+
+def functions(path: Path) -> Iterator[tuple[str, int]]:
+    """Yield name and length of each function of a file, docstring included."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            assert node.end_lineno is not None
+            yield node.name, node.end_lineno - node.lineno + 1
+
+
+@pytest.mark.parametrize("package", [*PACKAGES, "docs", "tests"])
+def test_functions_are_short(package: str) -> None:
+    long = [
+        f"{path.relative_to(ROOT)}: {name} has {lines} lines"
+        for path in sorted((ROOT / package).rglob("*.py"))
+        for name, lines in functions(path)
+        if lines > FUNCTION_LINES
+    ]
+    assert long == []
+
+
+@pytest.mark.parametrize("package", [*PACKAGES, "docs", "tests"])
+def test_files_are_short(package: str) -> None:
+    files = {
+        str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines())
+        for path in (ROOT / package).rglob("*.*")
+        if path.suffix in (".py", ".cpp", ".hpp")
+    }
+    assert {
+        name: lines for name, lines in files.items() if lines > LONGER.get(name, FILE_LINES)
+    } == {}
