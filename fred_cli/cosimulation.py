@@ -39,8 +39,8 @@ def check_tests(names: tuple[str, ...], level: str) -> None:
             raise InputError("--test", "", f"must be one of {', '.join(known)}, not {name!r}")
 
 
-def load_testbench() -> tuple[Any, Any]:
-    """Import the co-simulation, which an installation may lack, and its runner.
+def load_testbench(simulator: str) -> tuple[Any, tuple[str, ...]]:
+    """Import the co-simulation, which an installation may lack; return it and the simulators.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def load_testbench() -> tuple[Any, Any]:
 
     logging.getLogger("Verilator").setLevel(logging.ERROR)
     logging.getLogger("Icarus").setLevel(logging.ERROR)
-    return cosimulation, runner
+    return cosimulation, runner.SIMULATORS if simulator == "both" else (simulator,)
 
 
 @contextmanager

@@ -22,6 +22,7 @@ __all__ = [
     "schedule_option",
     "seed_option",
     "set_option",
+    "simulator_option",
     "size_option",
     "spec_argument",
     "topology_option",
@@ -104,6 +105,18 @@ set_option = click.option(
     "--set", "changes", multiple=True, metavar="KEY=VALUE", help="Change a field of SPEC."
 )
 seed_option = click.option("--seed", type=int, help="Seed of all stimulus; random by default.")
+
+
+def simulator_option(default: str) -> Callable[[Any], Any]:
+    """Return the option for one simulator, or both."""
+    return click.option(
+        "--sim",
+        "simulator",
+        type=click.Choice(["verilator", "icarus", "both"]),
+        default=default,
+        show_default=True,
+    )
+
 
 level_option = click.option(
     "--level",

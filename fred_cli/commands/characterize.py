@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from fred_cli.cosimulation import load_testbench, simulating
-from fred_cli.options import as_json_option, read_spec, set_option, spec_argument
+from fred_cli.options import as_json_option, read_spec, set_option, simulator_option, spec_argument
 from fred_cli.output import check_folder, checked, progress, say_json, write_json
 from fred_hw.errors import InputError
 
@@ -15,13 +15,7 @@ __all__ = ["command"]
 @click.command("characterize")
 @spec_argument
 @set_option
-@click.option(
-    "--sim",
-    "simulator",
-    type=click.Choice(["verilator", "icarus", "both"]),
-    default="icarus",
-    show_default=True,
-)
+@simulator_option("icarus")
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of all stimulus.")
 @click.option("--lanes", type=int, help="Lanes to co-simulate; cycle counts do not depend on it.")
 @click.option("-o", "--output", "path", type=Path, help="File for the record.")
@@ -46,10 +40,9 @@ def command(
         check_folder(path.parent)
     if lanes is not None:
         validate(SwitchSpec, {**spec.model_dump(), "lanes": lanes}, "--lanes")
-    _, runner = load_testbench()
+    _, names = load_testbench(simulator)
     from testbench.characterize import characterize as measure
 
-    names = runner.SIMULATORS if simulator == "both" else (simulator,)
     work = Path("build") / "characterize" / spec.name
     with simulating(), checked("--seed"), progress(f"characterizing {spec.name}"):
         record = measure(spec, work, simulators=names, seed=seed, lanes=lanes)

@@ -12,6 +12,7 @@ from fred_cli.options import (
     read_spec,
     seed_option,
     set_option,
+    simulator_option,
     spec_argument,
 )
 from fred_cli.output import check_folder, checked, progress, say_json, table
@@ -24,13 +25,7 @@ _LATENCY = {"interconnect": "latency_cycles", "switch": "switch_latency_cycles"}
 @click.command("sim")
 @spec_argument
 @set_option
-@click.option(
-    "--sim",
-    "simulator",
-    type=click.Choice(["verilator", "icarus", "both"]),
-    default="verilator",
-    show_default=True,
-)
+@simulator_option("verilator")
 @seed_option
 @level_option
 @click.option("--waves", is_flag=True, help="Record waves: FST with Icarus, VCD with Verilator.")
@@ -53,7 +48,7 @@ def command(
     check_tests(tests, level)
     if folder is not None:
         check_folder(folder)
-    cosimulation, runner = load_testbench()
+    cosimulation, names = load_testbench(simulator)
     chosen: int = cosimulation.fresh_seed() if seed is None else seed
     cosimulate = cosimulation.cosimulate
     work = folder or Path("build") / "sim-results" / spec.name
@@ -61,7 +56,6 @@ def command(
         from testbench.cosimulation.switch import cosimulate_switch as cosimulate
 
         work = folder or work / "switch"
-    names = runner.SIMULATORS if simulator == "both" else (simulator,)
     results = []
     for name in names:
         with simulating(), checked("--seed"), progress(f"{spec.name} in {name}, seed {chosen}"):

@@ -49,7 +49,7 @@ def simulation_results(spec: SwitchSpec, results: Path | None) -> dict[str, Any]
     """Return the co-simulation results to show."""
     if results is not None:
         return _read_results(spec, results)
-    cosimulation, _ = load_testbench()
+    cosimulation, _ = load_testbench("icarus")
     from testbench.sim.tools import SimulatorError
 
     try:
