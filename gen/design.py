@@ -7,7 +7,7 @@ from typing import Any
 from amaranth.lib.wiring import In
 
 from fred_hw.checks import check_choice
-from fred_hw.compiler.configuration import microswitch_counts
+from fred_hw.compiler.shape import microswitch_counts
 from fred_hw.datapath.interconnect import Interconnect, latency_cycles
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import Switch, added_cycles

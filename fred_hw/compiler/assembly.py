@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from .configuration import Configuration, subswitch_ports
+from .configuration import Configuration
 from .flows import Flow
 from .greedy import Path
+from .shape import subswitch_ports
 
 __all__ = ["assemble"]
 

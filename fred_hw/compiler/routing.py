@@ -13,10 +13,11 @@ from typing import Literal
 from fred_hw.checks import check_int
 
 from .assembly import assemble
-from .configuration import Configuration, split_count
+from .configuration import Configuration
 from .exact import Effort, EffortError, PathSolver, smallest_conflict
 from .flows import Flow, check_flows
 from .greedy import Path, by_flows, by_levels, leftmost_path
+from .shape import split_count
 from .sharing import Sharing
 
 __all__ = ["EFFORT", "RoutingResult", "route", "route_in_rounds"]

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from fred_hw.compiler.configuration import Configuration, configuration_width
+from fred_hw.compiler.configuration import Configuration
 from fred_hw.compiler.flows import Flow
+from fred_hw.compiler.shape import configuration_width
 from fred_hw.compiler.tracing import arriving
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec

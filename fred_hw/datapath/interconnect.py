@@ -6,7 +6,7 @@ from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.compiler.configuration import code_width, configuration_width
+from fred_hw.compiler.shape import code_width, configuration_width
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, place
 

@@ -3,7 +3,7 @@
 from amaranth.hdl import Const, Module, Signal
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.compiler.configuration import code_width
+from fred_hw.compiler.shape import code_width
 from fred_hw.gates.select import gated
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec

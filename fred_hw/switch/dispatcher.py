@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.compiler.configuration import configuration_width
+from fred_hw.compiler.shape import configuration_width
 from fred_hw.control.entry_port import entry_layout
 from fred_hw.datapath.flit import Flit, flit_signature
 from fred_hw.gates.select import any_of, selected

@@ -7,7 +7,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_int
-from fred_hw.compiler.configuration import configuration_width
+from fred_hw.compiler.shape import configuration_width
 from fred_hw.gates.select import any_of, one_hot_mux, round_robin, selected
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.unit import Unit, place

@@ -8,7 +8,7 @@ from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_int
-from fred_hw.compiler.configuration import code_width, configuration_width, subswitch_ports
+from fred_hw.compiler.shape import code_width, configuration_width, subswitch_ports
 from fred_hw.unit import Unit, place
 
 __all__ = ["UnicastRouter"]

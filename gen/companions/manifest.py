@@ -5,7 +5,7 @@ import json
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from fred_hw.compiler.configuration import layout
+from fred_hw.compiler.shape import layout
 from fred_hw.control.phase_entry import phase_fields, phases_that_fit
 from fred_hw.control.switch_map import switch_map
 from fred_hw.link.packet_stream import PACKET_FIELDS

@@ -7,7 +7,7 @@ from typing import Any
 
 from amaranth.hdl import Cat, Module
 
-from fred_hw.compiler.configuration import code_width
+from fred_hw.compiler.shape import code_width
 from fred_hw.datapath.flit import delayed
 from fred_hw.datapath.interconnect import Interconnect
 from fred_hw.datapath.microswitch import DMicroswitch, RDMicroswitch, drive, select

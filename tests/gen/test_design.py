@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from fred_hw.compiler.configuration import configuration_width, microswitch_counts
+from fred_hw.compiler.shape import configuration_width, microswitch_counts
 from fred_hw.load import PRESETS, load_spec
 from fred_hw.spec import SwitchSpec
 from gen.companions.companion import COMPANIONS, Companion

@@ -9,7 +9,7 @@ import click
 import pytest
 
 from fred_cli.commands.gen import command
-from fred_hw.compiler.configuration import microswitch_counts
+from fred_hw.compiler.shape import microswitch_counts
 from gen.design import LEVELS
 
 Run = Callable[..., tuple[int, str, str]]

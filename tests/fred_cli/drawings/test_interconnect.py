@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import pytest
 
 from fred_cli.drawings.interconnect import COLOURS, draw_interconnect
-from fred_hw.compiler.configuration import Configuration, split_count
+from fred_hw.compiler.configuration import Configuration
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.placement import Strategy, phases
 from fred_hw.compiler.routing import route
+from fred_hw.compiler.shape import split_count
 
 SVG = "{http://www.w3.org/2000/svg}"
 IDLE = "#c9ced6"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from amaranth.sim import Simulator
 
-from fred_hw.compiler.configuration import stage_count
+from fred_hw.compiler.shape import stage_count
 from fred_hw.datapath.interconnect import Interconnect, latency_cycles
 from fred_hw.datapath.microswitch import DMicroswitch, RDMicroswitch, RMicroswitch
 from fred_hw.datapath.steering import Demultiplexer, Multiplexer

@@ -4,9 +4,10 @@ import random
 
 import pytest
 
-from fred_hw.compiler.configuration import Configuration, configuration_width
+from fred_hw.compiler.configuration import Configuration
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.routing import route
+from fred_hw.compiler.shape import configuration_width
 from fred_hw.control.phase_entry import entry_word, phase_fields
 from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.spec import SwitchSpec

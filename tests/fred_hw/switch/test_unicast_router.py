@@ -12,8 +12,9 @@ import pytest
 from amaranth.sim import Simulator
 
 from fred_hw.compiler.assembly import assemble
-from fred_hw.compiler.configuration import Configuration, split_count
+from fred_hw.compiler.configuration import Configuration
 from fred_hw.compiler.flows import Flow
+from fred_hw.compiler.shape import split_count
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.unicast_router import UnicastRouter
 from testbench.models.golden import deliver

@@ -1,0 +1,118 @@
+"""Micro-switches of FRED_m(P), and where the state of each is in the configuration word."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from fred_hw.checks import check_int
+
+__all__ = [
+    "Field",
+    "code_width",
+    "configuration_width",
+    "layout",
+    "microswitch_counts",
+    "split_count",
+    "stage_count",
+    "subswitch_ports",
+]
+
+
+def subswitch_ports(ports: int) -> int:
+    """Ports of a middle subswitch of a switch of ``ports``, which is above 2: half, rounded up."""
+    return (ports + 1) // 2
+
+
+def split_count(ports: int) -> int:
+    """Levels of input and output micro-switches around the last crossing: 0 for 2 ports."""
+    check_int("ports", ports, minimum=2)
+    return (ports - 1).bit_length() - 1
+
+
+def stage_count(ports: int) -> int:
+    """Micro-switches on every way from an input to an output.
+
+    S(2) = 1, S(P) = 2 + S(ceil(P / 2)); derived from FRED, arXiv 2406.19580, on the interconnect.
+    """
+    return 1 + 2 * split_count(ports)
+
+
+def code_width(middle: int) -> int:
+    """Bits of a code of 0 to ``middle``: idle, or one of the middle subswitches."""
+    check_int("middle", middle, minimum=2)
+    return middle.bit_length()
+
+
+@lru_cache(maxsize=1024)
+def configuration_width(ports: int, middle: int) -> int:
+    """Bits of the configuration word of a FRED_m(P)."""
+    check_int("ports", ports, minimum=2)
+    codes = 2 * ports * code_width(middle)
+    return 4 if ports == 2 else codes + middle * configuration_width(subswitch_ports(ports), middle)
+
+
+def microswitch_counts(ports: int, middle: int) -> dict[str, int]:
+    """Return how many R-, D- and RD-micro-switches, multiplexers and demultiplexers there are.
+
+    Keys are ``R``, ``D``, ``RD``, ``mux`` and ``demux``.
+    """
+    check_int("ports", ports, minimum=2)
+    check_int("middle", middle, minimum=2)
+    sides = ends = 0
+    copies = 1
+    while ports > 2:
+        sides += copies * (ports // 2)
+        ends += copies * (ports % 2)
+        ports, copies = subswitch_ports(ports), copies * middle
+    return {"R": sides, "D": sides, "RD": copies, "mux": ends, "demux": ends}
+
+
+@dataclass(frozen=True)
+class Field:
+    """Place of one switch's state in the configuration word.
+
+    Parameters
+    ----------
+    path : str
+        Where the switch is: its name behind those of the subswitches around it, with dots
+        between, as in ``middle_0.r_1``.
+    kind : str
+        ``R``, ``D``, ``RD``, ``demux`` or ``mux``.
+    offset, width : int
+        Lowest bit and number of bits.
+    """
+
+    path: str
+    kind: str
+    offset: int
+    width: int
+
+
+@lru_cache(maxsize=16)
+def layout(ports: int, middle: int) -> tuple[Field, ...]:
+    """Return the fields of the configuration word from bit 0 up, without gaps.
+
+    FRED_8(64) has 54,592 of them.
+    """
+    check_int("ports", ports, minimum=2)
+    check_int("middle", middle, minimum=2)
+    return tuple(_fields("", 0, ports, middle))
+
+
+def _fields(prefix: str, offset: int, ports: int, middle: int) -> Iterator[Field]:
+    if ports == 2:
+        yield Field(f"{prefix}rd", "RD", offset, 4)
+        return
+    width = code_width(middle)
+    for kind, end in (("R", "demux"), ("D", "mux")):
+        for k in range(ports // 2):
+            yield Field(f"{prefix}{kind.lower()}_{k}", kind, offset, 2 * width)
+            offset += 2 * width
+        if ports % 2:
+            yield Field(f"{prefix}{end}", end, offset, width)
+            offset += width
+        if kind == "R":
+            inner = subswitch_ports(ports)
+            for c in range(middle):
+                yield from _fields(f"{prefix}middle_{c}.", offset, inner, middle)
+                offset += configuration_width(inner, middle)

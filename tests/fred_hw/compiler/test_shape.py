@@ -1,0 +1,52 @@
+"""Tests of fred_hw.compiler.shape."""
+
+import pytest
+
+from fred_hw.compiler.shape import (
+    configuration_width,
+    layout,
+    microswitch_counts,
+    split_count,
+    stage_count,
+)
+
+
+@pytest.mark.parametrize(
+    ("ports", "middle", "counts"),
+    [
+        (2, 3, {"R": 0, "D": 0, "RD": 1, "mux": 0, "demux": 0}),
+        (3, 3, {"R": 1, "D": 1, "RD": 3, "mux": 1, "demux": 1}),
+        (8, 3, {"R": 10, "D": 10, "RD": 9, "mux": 0, "demux": 0}),
+        (5, 2, {"R": 4, "D": 4, "RD": 4, "mux": 3, "demux": 3}),
+    ],
+)
+def test_microswitches_are_counted(ports: int, middle: int, counts: dict[str, int]) -> None:
+    assert microswitch_counts(ports, middle) == counts
+
+
+@pytest.mark.parametrize("middle", [2, 3, 4, 8])
+@pytest.mark.parametrize("ports", [2, 3, 5, 8, 11, 12, 20])
+def test_layout_fills_the_word_and_holds_every_microswitch(ports: int, middle: int) -> None:
+    fields = layout(ports, middle)
+    offset = 0
+    for field in fields:
+        assert field.offset == offset
+        offset += field.width
+    assert offset == configuration_width(ports, middle)
+    assert len({field.path for field in fields}) == len(fields)
+    for kind, count in microswitch_counts(ports, middle).items():
+        assert sum(field.kind == kind for field in fields) == count
+
+
+def test_layout_names_the_way_to_each_switch() -> None:
+    names = [field.path for field in layout(5, 2)]
+    inner = ["r_0", "demux", "middle_0.rd", "middle_1.rd", "d_0", "mux"]
+    middles = [f"middle_{c}.{name}" for c in range(2) for name in inner]
+    assert names == ["r_0", "r_1", "demux", *middles, "d_0", "d_1", "mux"]
+
+
+def test_stages_follow_the_recursion() -> None:
+    assert stage_count(2) == 1
+    for ports in range(3, 65):
+        assert stage_count(ports) == 2 + stage_count((ports + 1) // 2)
+        assert split_count(ports) == (stage_count(ports) - 1) // 2
