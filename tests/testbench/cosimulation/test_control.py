@@ -9,7 +9,6 @@ from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from testbench.cosimulation.control import cosimulate_control
 from testbench.faults.fault import Fault, noticed_by
-from tests.testbench.cases import slow_but_first
 
 pytestmark = pytest.mark.sim
 
