@@ -49,7 +49,7 @@ class SwitchCore(Unit):
         Packets to the ports.
     table : In(entry_port_signature(spec))
         Writes the entry of a phase, which only then exists; numbers of its packets start at 0
-        again. Only while the phase has no packet in the switch.
+        again, so none of before may still be on its way. All other phases go on.
     active, phase : Out(1), Out(phase)
         Whether a phase is served, and which.
     counts, errors : Out(count_signature(spec)), Out(error_signature(spec))

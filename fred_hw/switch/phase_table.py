@@ -69,8 +69,9 @@ class PhaseTable(Unit):
     Timing
     ------
     Latency : 1 cycle from ``number`` to ``entry`` and ``stored``; from the first cycle of
-        ``control.write`` to ``done`` 3 cycles and those of the check's interconnect, and with the
-        link layer those that ``restart`` takes; 1 less if the entry is refused.
+        ``control.write`` to ``done`` 4 cycles and those of the check's interconnect, those until
+        ``update.stopped``, and with the link layer those that ``restart`` takes; 2 less if the
+        entry is refused.
     Throughput : one entry in that time, and one cycle more.
     Paths : ``control.number`` and ``control.entry`` to ``update`` and ``restart``.
     Reset : forgets what is under way; entries stay.
@@ -130,11 +131,11 @@ class PhaseTable(Unit):
         return m
 
     def _write(self, m: Module, enable: Signal) -> None:
-        """Check an entry, start the numbers of its flows at 0, and write it."""
+        """Check an entry, stop its phase, start the numbers of its flows at 0, and write it."""
         link, control = self.spec.protocol.link, self.control
         check = place(m, "check", EntryCheck(spec=self.spec))
         m.d.comb += check.entry.eq(control.entry)
-        fsm = Fsm(m, "idle", "check", *(("number",) if link else ()), "write")
+        fsm = Fsm(m, "idle", "check", "stop", *(("number",) if link else ()), "write")
         with fsm.state("idle"), m.If(control.write):
             m.d.comb += check.start.eq(1)
             fsm.go("check")
@@ -143,9 +144,13 @@ class PhaseTable(Unit):
                 m.d.comb += control.done.eq(1)
                 fsm.go("idle")
             with m.Elif(check.done):
-                fsm.go("number" if link else "write")
+                fsm.go("stop")
+        with fsm.state("stop"), m.If(self.update.stopped):
+            fsm.go("number" if link else "write")
+        stops = [fsm.ongoing("stop"), fsm.ongoing("write")]
         if link:
             restart = self.restart
+            stops.append(fsm.ongoing("number"))
             m.d.comb += [
                 restart.payload.eq(control.number),
                 restart.valid.eq(fsm.ongoing("number")),
@@ -155,3 +160,4 @@ class PhaseTable(Unit):
         with fsm.state("write"):
             m.d.comb += [enable.eq(1), control.done.eq(1), control.accepted.eq(1)]
             fsm.go("idle")
+        m.d.comb += self.update.stop.eq(Cat(stops).any())

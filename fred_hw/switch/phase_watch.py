@@ -44,8 +44,8 @@ class PhaseWatch(Unit):
 
     Timing
     ------
-    Latency : 1 cycle to ``complete`` and ``some``, and from ``update`` to ``used``, ``circuit`` and
-        ``takes``.
+    Latency : 1 cycle to ``complete`` and ``some``, 2 from ``update``; 1 from that to ``used``,
+        ``circuit`` and ``takes``.
     Throughput : every cycle.
     Paths : ``waiting`` and ``heads`` to ``there``, ``room`` to ``free``.
     Reset : forgets the phase.
@@ -95,13 +95,6 @@ class PhaseWatch(Unit):
         m = Module()
         ports, update = self.spec.ports, self.update
         gives = Signal(ports)
-        with m.If(update.write & (update.number == self.number)):
-            m.d.sync += [
-                self.used.eq(update.used),
-                self.circuit.eq(update.circuit),
-                self.takes.eq(update.takes),
-                gives.eq(update.gives),
-            ]
         for k in range(ports):
             waits = [self.waiting[k][c] & (self.heads[k][c] == self.number) for c in range(COUNT)]
             m.d.comb += [
@@ -117,4 +110,14 @@ class PhaseWatch(Unit):
             ),
             self.some.eq(self.used & (self.there & self.takes).any()),
         ]
+        with m.If(update.write & (update.number == self.number)):
+            m.d.sync += [
+                self.used.eq(update.used),
+                self.circuit.eq(update.circuit),
+                self.takes.eq(update.takes),
+                gives.eq(update.gives),
+                # They are of what was before.
+                self.complete.eq(0),
+                self.some.eq(0),
+            ]
         return m

@@ -36,7 +36,8 @@ class Scheduler(Unit):
     Packets of the default index are flows of their own, those of each circuit together as if they
     were a phase. While a phase is served, one of a more urgent circuit takes its place as soon as
     the packets under way have ended; so does one of the same circuit, once a packet has been
-    served; others do when nothing is under way.
+    served; others do when nothing is under way. A phase that is about to change stands still first:
+    flows go by the entry that was loaded, so it must not change under their packets.
 
     Parameters
     ----------
@@ -62,7 +63,8 @@ class Scheduler(Unit):
     ------
     Latency : 2 cycles from a packet that waits to its phase being served.
     Throughput : a phase per cycle.
-    Paths : ``service.runs`` and ``service.stands`` to ``load`` and ``preempts``.
+    Paths : ``service.runs``, ``service.stands`` and ``update`` to ``load`` and ``preempts``;
+        ``update`` to ``update.stopped`` and ``service.leaving``.
     Reset : forgets all phases.
 
     Raises
@@ -103,8 +105,15 @@ class Scheduler(Unit):
         count = phases + COUNT  # and the default index once for each circuit
         served = Signal(count)  # one-hot
         watches = self._watches(m)
-        partly = self._probe(m, watches, served)
-        ready = Cat(Cat(watch.complete for watch in watches) | partly, self._unicasts(m))
+        stopped, halted = Signal(phases), Signal()
+        m.d.comb += [
+            stopped.eq(self.update.stop.replicate(phases) & (1 << self.update.number)),
+            halted.eq((served[:phases] & stopped).any()),
+            self.update.stopped.eq(~halted),
+        ]
+        partly = self._probe(m, watches, served[:phases] | stopped)
+        known = Cat(watch.complete for watch in watches) | partly
+        ready = Cat(known & ~stopped, self._unicasts(m))
         circuits = [*(watch.circuit for watch in watches), *(Const(c, 2) for c in range(COUNT))]
         urgency = [Signal(count, name=f"ready_{name}") for name in DATA_CIRCUITS]
         for circuit, own in enumerate(urgency):
@@ -116,11 +125,11 @@ class Scheduler(Unit):
                 m.d.comb += pool.eq(own)
         recent = Signal(count)
         chosen = round_robin(m, "turn", pool, recent)
-        self._leave(m, urgency, pool)
+        self._leave(m, urgency, pool, halted)
         m.d.comb += self.load_phase.eq(
             one_hot_mux(chosen, [Const(k if k < phases else 0) for k in range(count)])
         )
-        service, update = self.service, self.update
+        service = self.service
         with m.If(self.load):
             m.d.sync += [
                 service.active.eq(1),
@@ -132,12 +141,11 @@ class Scheduler(Unit):
                 served.eq(chosen),
                 recent.eq(chosen),
             ]
-        with m.Elif(update.write & (update.number == service.phase) & ~service.online):
-            # What is served was read before it changed.
+        with m.Elif(halted & service.stands):
             m.d.sync += [service.active.eq(0), served.eq(0)]
         return m
 
-    def _leave(self, m: Module, urgency: Sequence[Value], pool: Value) -> None:
+    def _leave(self, m: Module, urgency: Sequence[Value], pool: Value, halted: Value) -> None:
         """Say when what is served gives way, and when another phase takes its place."""
         service = self.service
         urgent, equal, done = Signal(), Signal(), Signal()
@@ -146,7 +154,7 @@ class Scheduler(Unit):
             with m.If(service.circuit == circuit):
                 m.d.comb += [urgent.eq(Cat(above).any()), equal.eq(own.any())]
         m.d.comb += [
-            service.leaving.eq(service.active & (urgent | (equal & done))),
+            service.leaving.eq(service.active & (urgent | halted | (equal & done))),
             self.load.eq(
                 pool.any() & (~service.active | service.stands | (service.leaving & ~service.runs))
             ),
@@ -184,11 +192,11 @@ class Scheduler(Unit):
             m.d.sync += ready[c].eq(packets.any())
         return ready
 
-    def _probe(self, m: Module, watches: Sequence[PhaseWatch], served: Value) -> Signal:
-        """Look at phases that have some packet; return which were seen to have a ready flow."""
+    def _probe(self, m: Module, watches: Sequence[PhaseWatch], others: Value) -> Signal:
+        """Look at phases that have some packet but for others; return which have a ready flow."""
         phases, ports = self.spec.protocol.phases, self.spec.ports
         looked, recent = Signal(phases), Signal(phases)
-        m.d.comb += looked.eq(Cat(watch.some for watch in watches) & ~served[:phases])
+        m.d.comb += looked.eq(Cat(watch.some for watch in watches) & ~others)
         chosen = round_robin(m, "probe", looked, recent)
         m.d.comb += self.probe.eq(one_hot_mux(chosen, [Const(k) for k in range(phases)]))
         m.d.sync += recent.eq(chosen)

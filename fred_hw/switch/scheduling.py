@@ -33,6 +33,8 @@ class PortHints(wiring.PureInterface):
 class PhaseUpdate(wiring.PureInterface):
     """What an entry says of its phase."""
 
+    stop: Signal
+    stopped: Signal
     write: Signal
     number: Signal
     used: Signal
@@ -84,8 +86,10 @@ def phase_update_signature(spec: SwitchSpec) -> wiring.Signature:
 
     Members
     -------
+    stop, stopped : Out(1), In(1)
+        No packet of the phase may start, until its change is written; none is under way.
     write, number : Out(1), Out(number_bits(spec))
-        Change what is known of a phase, which.
+        Change what is known of a phase, with ``stop`` and ``stopped``; which.
     used, circuit : Out(1), Out(2)
         Whether there is such a phase, and its circuit.
     takes, gives : Out(P), Out(P)
@@ -93,6 +97,8 @@ def phase_update_signature(spec: SwitchSpec) -> wiring.Signature:
     """
     return wiring.Signature(
         {
+            "stop": Out(1),
+            "stopped": In(1),
             "write": Out(1),
             "number": Out(number_bits(spec)),
             "used": Out(1),

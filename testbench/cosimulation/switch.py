@@ -15,7 +15,7 @@ from .launch import Options, launch
 
 __all__ = ["cosimulate_switch"]
 
-_PARTS = ("", "_registers", "_link", "_measures")
+_PARTS = ("", "_registers", "_rewrites", "_link", "_measures")
 _BENCHES = ",".join(f"testbench.benches.tb_switch{part}" for part in _PARTS)
 
 

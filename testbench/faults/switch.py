@@ -26,6 +26,7 @@ __all__ = [
     "flit_early",
     "never_preempts",
     "never_stomps",
+    "never_stops",
     "no_answer",
     "offer_changes",
 ]
@@ -42,6 +43,12 @@ def never_preempts(m: Module, sound: Any, ports: Any) -> None:
     """A phase is served to its end, however urgent another one is."""
     # A packet always goes on, as it seems, until none is left.
     m.d.comb += [ports.service.leaving.eq(0), sound.service.runs.eq(1)]
+
+
+@broken(Scheduler, {"bare switch": "phase_that_is_served_goes_by_its_new_entry"})
+def never_stops(m: Module, sound: Any, ports: Any) -> None:
+    """An entry changes while its phase is served, which then goes on by the old one."""
+    m.d.comb += [sound.update.stop.eq(0), ports.update.stopped.eq(1)]
 
 
 @broken(InputPort, {"bare switch": "flows_and_phases_run_at_once"})

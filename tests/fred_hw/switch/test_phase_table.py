@@ -10,7 +10,8 @@ from tests.fred_hw.specs import BARE, LINK
 from tests.fred_hw.switch.test_entry_check import GOOD
 
 CHECK = 2 + latency_cycles(BARE.with_changes(adder_registers=0))
-WRITE = {"control.write": 1, "control.number": 3, "control.entry": GOOD}
+WRITE = {"control.write": 1, "control.number": 3, "control.entry": GOOD, "update.stopped": 1}
+MOVES = WRITE | {"update.stopped": 0}
 WRONG = WRITE | {"control.entry": GOOD ^ 1}
 ANSWER = ["control.done", "control.accepted"]
 
@@ -21,14 +22,26 @@ def seen(cycles: list[dict[str, int]], watch: list[str], spec: SwitchSpec = BARE
 
 @pytest.mark.parametrize("wait", [0, 1, 5])
 def test_latency_of_a_write_is_that_of_its_check_and_of_its_numbers(wait: int) -> None:
-    bare = seen([WRITE] * (CHECK + 2), ANSWER)
-    assert bare == [(0, 0)] * (CHECK + 1) + [(1, 1)]
-    ready = [WRITE] * (CHECK + 1 + wait) + [WRITE | {"restart.ready": 1}] + [WRITE]
+    bare = seen([WRITE] * (CHECK + 3), ANSWER)
+    assert bare == [(0, 0)] * (CHECK + 2) + [(1, 1)]
+    ready = [WRITE] * (CHECK + 2 + wait) + [WRITE | {"restart.ready": 1}] + [WRITE]
     link = seen(ready, [*ANSWER, "restart.valid", "restart.payload"], LINK)
-    assert link == [(0, 0, 0, 3)] * (CHECK + 1) + [(0, 0, 1, 3)] * (wait + 1) + [(1, 1, 0, 3)]
+    assert link == [(0, 0, 0, 3)] * (CHECK + 2) + [(0, 0, 1, 3)] * (wait + 1) + [(1, 1, 0, 3)]
 
 
-def test_latency_of_a_refusal_is_one_cycle_less_and_nothing_is_written() -> None:
+@pytest.mark.parametrize("wait", [1, 2, 9])
+@pytest.mark.parametrize("spec", [BARE, LINK], ids=["bare", "link"])
+def test_a_phase_is_stopped_first_and_until_it_is_written(wait: int, spec: SwitchSpec) -> None:
+    link = spec is LINK
+    stands = WRITE | ({"restart.ready": 1} if link else {})
+    cycles = [MOVES] * (CHECK + 1 + wait) + [stands] * 4
+    found = seen(cycles, ["update.stop", "update.number", "update.write"], spec)
+    stops = 1 + wait + 1 + link  # until it stands, one for the numbers, one to write
+    assert [stop for stop, *_ in found[: CHECK + 1 + stops]] == [0] * (CHECK + 1) + [1] * stops
+    assert [write for *_, write in found].index(1) == CHECK + stops
+
+
+def test_latency_of_a_refusal_is_two_cycles_less_and_nothing_is_written() -> None:
     found = seen([WRONG] * (CHECK + 1) + [{"control.number": 3}] * 3, [*ANSWER, "control.stored"])
     assert [answer for *answer, _ in found] == [[0, 0]] * CHECK + [[1, 0]] + [[0, 0]] * 3
     assert not any(stored for *_, stored in found)
@@ -36,21 +49,21 @@ def test_latency_of_a_refusal_is_one_cycle_less_and_nothing_is_written() -> None
 
 def test_latency_of_a_read_is_one_cycle() -> None:
     read = {"reads[0].enable": 1, "reads[0].number": 3, "control.number": 3}
-    found = seen([WRITE] * (CHECK + 2) + [{}, read, {}], ["reads[0].entry", "control.stored"])
+    found = seen([WRITE] * (CHECK + 3) + [{}, read, {}], ["reads[0].entry", "control.stored"])
     assert found[-1] == (GOOD, GOOD)
     assert found[-2] == (0, 0)
 
 
 def test_the_scheduler_is_told_in_the_cycle_of_the_write() -> None:
     names = ("write", "number", "used", "circuit", "takes", "gives")
-    found = seen([WRITE] * (CHECK + 2), [f"update.{name}" for name in names])
-    assert [write for write, *_ in found] == [0] * (CHECK + 1) + [1]
+    found = seen([WRITE] * (CHECK + 3), [f"update.{name}" for name in names])
+    assert [write for write, *_ in found] == [0] * (CHECK + 2) + [1]
     assert found[-1][1:] == (3, 1, 0, 0b0111, 0b1101)
 
 
 def test_throughput_is_one_entry_in_that_time() -> None:
-    found = seen([WRITE] * 3 * (CHECK + 2), ["control.done"])
-    assert found == ([0] * (CHECK + 1) + [1]) * 3
+    found = seen([WRITE] * 3 * (CHECK + 3), ["control.done"])
+    assert found == ([0] * (CHECK + 2) + [1]) * 3
 
 
 def test_reset_forgets_what_is_under_way() -> None:

@@ -35,6 +35,11 @@ def test_latency_is_one_cycle_from_ports_and_from_an_update() -> None:
     ]
 
 
+def test_an_update_makes_what_was_complete_before_of_no_account() -> None:
+    found = seen([ENTRY, READY, READY | ENTRY, READY, {}], ["complete", "some"])
+    assert found == [(0, 0), (0, 0), (1, 1), (0, 0), (1, 1)]
+
+
 def test_throughput_is_every_cycle() -> None:
     cycles = [ENTRY, READY, {}, READY, {}, READY, {}]
     assert seen(cycles, ["complete"]) == [0, 0, 1, 0, 1, 0, 1]

@@ -15,7 +15,9 @@ Cycle = dict[str, int]
 
 def write(number: int, circuit: int, takes: int, gives: int) -> Cycle:
     values = {"number": number, "used": 1, "circuit": circuit, "takes": takes, "gives": gives}
-    return {"update.write": 1} | {f"update.{name}": value for name, value in values.items()}
+    return {"update.stop": 1, "update.write": 1} | {
+        f"update.{name}": value for name, value in values.items()
+    }
 
 
 TABLE = [write(0, DP, 1, 2), write(1, MP, 2, 4), write(2, DP, 4, 8), write(3, PP, 0b0011, 0b1100)]
@@ -103,9 +105,36 @@ def test_ports_are_told_which_phases_they_serve() -> None:
     assert list(found) == want
 
 
-def test_a_phase_that_is_written_is_no_longer_served() -> None:
-    cycles = [LOW | STANDS, LOW | STANDS, {}, write(0, DP, 1, 2), {}]
-    assert [active for active, *_ in seen(cycles, SERVED)] == [0, 0, 1, 1, 0]
+@pytest.mark.parametrize("under_way", range(3))
+def test_a_phase_that_is_to_change_ends_its_packets_and_is_left(under_way: int) -> None:
+    stop = LOW | {"update.stop": 1, "update.number": 0}
+    cycles = [LOW | STANDS] * 2 + [LOW | RUNS] + [stop | RUNS] * under_way + [stop]
+    cycles += [stop | STANDS] * 2 + [LOW | write(0, DP, 1, 2) | STANDS] + [LOW | STANDS] * 4
+    found = seen(cycles, ["service.leaving", "update.stopped", "load", "service.active"])
+    assert found[3:] == [
+        *[(1, 0, 0, 1)] * (under_way + 2),  # nothing starts, until nothing is under way
+        (0, 1, 0, 0),
+        (0, 1, 0, 0),  # the change is written
+        (0, 1, 0, 0),
+        (0, 1, 1, 0),  # it is ready again, two cycles later
+        (0, 1, 0, 1),
+        (0, 1, 0, 1),
+    ]
+
+
+def test_another_phase_takes_the_place_of_one_that_is_to_change() -> None:
+    both, stop = LOW | EQUAL, {"update.stop": 1, "update.number": 0}
+    cycles = [LOW | STANDS] * 2 + [both | RUNS] * 2 + [both | RUNS | stop] * 2 + [both | stop] * 2
+    found = seen(cycles, ["update.stopped", "load", "load_phase", "service.phase"])
+    assert found[4:] == [(0, 0, 2, 0), (0, 0, 2, 0), (0, 1, 2, 0), (1, 0, 0, 2)]
+
+
+def test_a_phase_that_is_not_served_stands_still_at_once() -> None:
+    stop = {"update.stop": 1, "update.number": 2}
+    cycles = [LOW | EQUAL | STANDS] + [LOW | EQUAL | STANDS | stop] * 4
+    found = seen(cycles, ["update.stopped", "load", "load_phase"])
+    assert [stopped for stopped, *_ in found] == [1] * 5
+    assert {phase for _, load, phase in found if load} == {0}
 
 
 def test_reset_forgets_all_phases() -> None:

@@ -1,0 +1,72 @@
+"""cocotb tests of entries that are written while packets of their phases are on the way."""
+
+from typing import Any
+
+import cocotb
+
+from fred_hw.compiler.flows import Flow
+from fred_hw.control.phase_entry import entry_word
+from testbench.benches.agents.switch import SwitchBench
+from testbench.stimulus.phases import Phase
+
+from .tb_switch import PORTS, PROTOCOL, SPEC, everyone, finish, phase_of, started, turns_of
+
+PACKETS, MOST = 12, PROTOCOL.packet_flits
+rewrite_test = cocotb.test(timeout_time=20, timeout_unit="ms", skip=PROTOCOL.phases < 3)
+
+
+async def arrive(bench: SwitchBench, phases: list[Phase]) -> None:
+    """Run until all packets of some phases have come, and see that they are right."""
+    numbers = {phase.number for phase in phases}
+    wanted = [(k, flow) for k, own in enumerate(bench.wanted) for flow in own if flow[0] in numbers]
+    limit = bench.cycle + 2000 + 8 * (PROTOCOL.timeout_cycles + PROTOCOL.idle_cycles)
+
+    def left() -> dict[tuple[int, Any], int]:
+        counts = {
+            (k, flow): len(bench.wanted[k][flow]) - len(bench.ports[k].received.get(flow, ()))
+            for k, flow in wanted
+        }
+        return {one: count for one, count in counts.items() if count}
+
+    while left():
+        assert bench.cycle < limit, f"packets have not come: {left()}"
+        await bench.cycles(1)
+    for k, flow in wanted:
+        assert bench.ports[k].received[flow] == bench.wanted[k][flow], f"port {k}, flow {flow}"
+
+
+@rewrite_test
+@cocotb.parametrize(wait=list(range(0, 24, 4)), command=["write", "erase"])
+async def phase_in_use_may_be_rewritten(dut: Any, wait: int, command: str) -> None:
+    """Write an entry again, or erase it, at any cycle of a burst: all other phases go on.
+
+    Without the link layer a phase that is written again just goes on, too. With it the numbers of
+    its packets start at 0, which its sources are not told here.
+    """
+    used, urgent, patient = everyone(0, 1), everyone(1, 0), phase_of(2, 2, Flow((0,), (PORTS - 1,)))
+    bench, rng = await started(dut, 0.0, [used, urgent, patient])
+    for _ in range(PACKETS):
+        for phase in (used, patient, urgent):
+            bench.play(turns_of(rng, phase, 1, MOST))
+    await bench.cycles(wait + rng.randrange(4))
+    word = entry_word(SPEC, used.configuration, used.flows, used.circuit)
+    if command == "write":
+        await bench.access.write_phase(used.number, word)
+    else:
+        await bench.access.erase_phase(used.number)
+    for phase in (urgent, patient):
+        bench.play(turns_of(rng, phase, PACKETS))
+    others = [urgent, patient]
+    await arrive(bench, others if PROTOCOL.link or command == "erase" else [used, *others])
+
+
+@rewrite_test
+async def phase_that_is_served_goes_by_its_new_entry(dut: Any) -> None:
+    bench, rng = await started(dut)
+    for distance in (0, 1, 0):
+        flows = [Flow((k,), ((k + distance) % PORTS,)) for k in range(PORTS)]
+        phase = phase_of(0, distance, *flows)
+        await bench.write(phase)
+        bench.play(turns_of(rng, phase, 2))
+        await bench.drain()
+    finish(bench)
