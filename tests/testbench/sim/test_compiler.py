@@ -1,0 +1,32 @@
+"""Tests of testbench.sim.compiler."""
+
+import ctypes
+from pathlib import Path
+
+import pytest
+
+from testbench.sim.compiler import find_compiler, shared_library
+from testbench.sim.tools import SimulatorError
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FRED_HW_CACHE", str(tmp_path))
+
+
+def test_a_library_is_called() -> None:
+    header, source = "constexpr int ANSWER = 42;", '#include "a.hpp"\nextern "C" int answer() '
+    sources = {"a.hpp": header, "a.cpp": source + "{ return ANSWER; }"}
+    assert ctypes.CDLL(str(shared_library("answer", sources))).answer() == 42
+
+
+def test_a_library_that_cannot_be_built_says_why() -> None:
+    with pytest.raises(SimulatorError, match=r"^\S+ could not build the model: (?s:.*)nothing"):
+        shared_library("answer", {"a.cpp": "int answer() { return nothing; }"})
+
+
+def test_a_missing_compiler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CXX", raising=False)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(SimulatorError, match=r"^endpoint needs g\+\+, which is not installed$"):
+        find_compiler("endpoint")
