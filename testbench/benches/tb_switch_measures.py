@@ -191,7 +191,7 @@ async def arrivals(bench: SwitchBench, count: int) -> dict[str, list[int]]:
     turns = turns_of(bench.rng, phase, count, MOST)
     before = [len(port.received.get((0, 0), ())) for port in bench.ports]
     for port in bench.ports:
-        port.endpoint.pace(0, 2 * MOST)
+        port.endpoint.interval = 2 * MOST
     bench.play(turns)
     came: list[list[int]] = [[] for _ in bench.ports]
     while any(len(cycles) < count for cycles in came):

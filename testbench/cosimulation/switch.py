@@ -9,6 +9,7 @@ from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import added_cycles
 from gen.design import generate
 from testbench.faults.fault import FaultyEmitter
+from testbench.models.endpoint import endpoint_library
 from testbench.sim.runner import SimulationResult
 
 from .launch import Options, launch
@@ -34,7 +35,7 @@ def cosimulate_switch(
     Raises
     ------
     SimulatorError
-        The simulator is not installed or failed.
+        The simulator, or g++ for the link layer, is not installed or failed.
     """
     check_int("packets", packets, minimum=1)
 
@@ -42,6 +43,8 @@ def cosimulate_switch(
         design = generate(spec, emitter, level="switch")
         return design.verilog, design.name
 
+    if spec.protocol.link:
+        endpoint_library()  # refused here rather than inside the simulation
     latency = latency_cycles(spec) + added_cycles(spec)
     environment = {"FRED_LATENCY": latency, "FRED_PACKETS": packets}
     return launch(_BENCHES, make, spec, work, environment, options)

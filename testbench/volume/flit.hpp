@@ -8,46 +8,34 @@
 #include <cstdint>
 #include <vector>
 
+#include "endpoint.hpp"
 #include "model.hpp"
 #include "program.hpp"
 
 constexpr uint64_t DATA_MASK = ~uint64_t{0} >> (64 - DATA_BITS);
 
-constexpr unsigned mask(unsigned bits) { return (1u << bits) - 1; }
 constexpr unsigned SEQUENCE_MASK = mask(SEQUENCE_BITS), TICKET_MASK = mask(TICKET_BITS);
 
-// HEADER_FIELDS has name, bits and first value of each field, the lowest first.
-struct Header {
-#define FIELD(name, bits, first) unsigned name = first;
+inline uint64_t pack(const Header& header) {
+    uint64_t word = 0;
+    unsigned offset = 0;
+#define FIELD(name, first)                                                \
+    word |= uint64_t{header.name & mask(SIZES.name##_bits)} << offset;    \
+    offset += SIZES.name##_bits;
     HEADER_FIELDS(FIELD)
 #undef FIELD
+    return word;
+}
 
-    template <class F>
-    void fields(F&& each) {
-#define FIELD(name, bits, first) each(name, bits);
-        HEADER_FIELDS(FIELD)
+// Whether the bits above the fields are 0.
+inline bool unpack(uint64_t word, Header& header) {
+#define FIELD(name, first)                        \
+    header.name = word & mask(SIZES.name##_bits); \
+    word >>= SIZES.name##_bits;
+    HEADER_FIELDS(FIELD)
 #undef FIELD
-    }
-
-    uint64_t pack() {
-        uint64_t word = 0;
-        unsigned offset = 0;
-        fields([&](unsigned& field, unsigned bits) {
-            word |= uint64_t{field & mask(bits)} << offset;
-            offset += bits;
-        });
-        return word;
-    }
-
-    // Whether the bits above the fields are 0.
-    static bool unpack(uint64_t word, Header& header) {
-        header.fields([&](unsigned& field, unsigned bits) {
-            field = word & mask(bits);
-            word >>= bits;
-        });
-        return word == 0;
-    }
-};
+    return word == 0;
+}
 
 struct Flit {
     uint64_t header = 0, data = 0;
@@ -216,7 +204,7 @@ public:
         if (!good) {
             // A port tells the last flit by the header that it sees.
             Header header;
-            Header::unpack(flit.header, header);
+            unpack(flit.header, header);
             flit.last = header.kind != DATA || header.index == header.last;
         }
         push(now, flit, good);

@@ -65,7 +65,7 @@ class Watch {
     std::array<unsigned, CIRCUITS> ticket_{}, limit_;
 
 public:
-    std::array<uint64_t, 6> kinds{};
+    std::array<uint64_t, KINDS> kinds{};
 
     explicit Watch(Report& report) : report_(report) { limit_.fill(BUFFER_PACKETS); }
 
@@ -85,7 +85,7 @@ public:
     void gone(uint64_t now) {
         held_ = false;
         Header h;
-        if (!Header::unpack(flit_.header, h) || h.kind > ASK)
+        if (!unpack(flit_.header, h) || h.kind > ASK)
             return report_.violation(now, "not a header", flit_.header);
         ++kinds[h.kind];
         if (flit_.crc != crc_of(flit_.header, flit_.data))
@@ -192,7 +192,7 @@ class LinkBench {
         const bool valid = channels_[1 - end].take(now_, flit, good);
         if (valid && good) {
             Header h;
-            Header::unpack(flit.header, h);
+            unpack(flit.header, h);
             watches_[end].told(h);
         }
         *ports.s_valid = valid;

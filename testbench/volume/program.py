@@ -7,16 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from fred_hw.protocol import (
-    CONTROL,
-    CRC_BITS,
-    CRC_REFLECTED,
-    DATA_CIRCUITS,
-    HEADER_BITS,
-    KINDS,
-    Kind,
-)
 from fred_hw.spec import SwitchSpec
+from testbench.models.protocol_header import protocol_header, protocol_sizes
 
 from .conditions import Conditions
 
@@ -51,38 +43,12 @@ def harness_sources(
         f"using Top = V{top};",
     ]
     if spec:
-        protocol = spec.protocol
-        fields = protocol.fields(spec.ports)
-        sizes = {
-            "PORTS": spec.ports,
-            "DATA_BITS": spec.data_width,
-            "HEADER_BITS": HEADER_BITS,
-            "CRC_BITS": CRC_BITS,
-            "CRC_REFLECTED": CRC_REFLECTED,
-            "CIRCUITS": len(DATA_CIRCUITS),
-            "CONTROL": CONTROL,
-            "PHASES": protocol.phases,
-            "PACKET_FLITS": protocol.packet_flits,
-            "BUFFER_PACKETS": protocol.buffer_packets,
-            "ACK_INTERVAL": protocol.ack_interval,
-            "WINDOW_PACKETS": protocol.window_packets,
-            "TIMEOUT_CYCLES": protocol.timeout_cycles,
-            "IDLE_CYCLES": protocol.idle_cycles,
-            "PATIENCE_CYCLES": protocol.patience_cycles,
-            **{f"{name.upper()}_BITS": bits for name, bits in fields.items()},
-        }
-        text += [f"constexpr unsigned {name} = {value};" for name, value in sizes.items()]
-        # A flit of no circuit is one of the control circuit.
-        header = [
-            f"FIELD({name}, {bits}, {'CONTROL' if name.endswith('circuit') else 0})"
-            for name, bits in fields.items()
-        ]
-        text.append(f"#define HEADER_FIELDS(FIELD) {' '.join(header)}")
-        kinds = ", ".join(f"{kind.name} = {kind.value}" for kind in Kind)
-        names = ", ".join(f'"{kind}"' for kind in KINDS)
-        text.append(f"enum Kind : unsigned {{ {kinds} }};")
-        text.append(f"inline constexpr const char* KIND_NAMES[] = {{{names}}};")
-        text.append(f"constexpr bool LINK = {str(protocol.link).lower()};")
+        files["endpoint.hpp"] = (_FOLDER.parent / "models" / "endpoint.hpp").read_text()
+        files["protocol.hpp"] = protocol_header()
+        sizes = protocol_sizes(spec)
+        text.append('#include "protocol.hpp"')
+        text += [f"constexpr unsigned {name.upper()} = {value};" for name, value in sizes.items()]
+        text.append(f"constexpr Sizes SIZES{{{', '.join(map(str, sizes.values()))}}};")
         text.append(f"using Data = {'IData' if spec.data_width <= 32 else 'QData'};")
     files["model.hpp"] = "\n".join([*text, *lines, ""])
     return files

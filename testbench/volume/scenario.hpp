@@ -4,9 +4,10 @@
 #include <deque>
 #include <type_traits>
 
+#include "checking_endpoint.hpp"
 #include "linkless_endpoint.hpp"
 
-using End = std::conditional_t<LINK, ReferenceEndpoint, LinklessEndpoint>;
+using End = std::conditional_t<LINK, CheckingEndpoint, LinklessEndpoint>;
 
 struct Operation {
     uint64_t poll, address, select, value;
@@ -46,13 +47,12 @@ struct Scenario {
             }
         for (unsigned port = 0; port < PORTS; ++port) {
             if (phase.outputs[port]) {
-                Receiving& flow = ends[port].incoming[phase.number];
-                flow.used = true;
+                Incoming& flow = ends[port].incoming[phase.number];
                 flow.phase = phase.number;
                 flow.pool = wanted[port];
             }
             if (phase.inputs[port]) {
-                Sending& flow = ends[port].outgoing[phase.number];
+                Outgoing& flow = ends[port].outgoing[phase.number];
                 flow.phase = phase.number;
                 flow.pool = sent[port];
                 for (unsigned other = 0; other < PORTS; ++other)
@@ -63,7 +63,7 @@ struct Scenario {
         phases.push_back(phase);
     }
 
-    void expect(Receiving& flow, uint64_t packets) {
+    void expect(Incoming& flow, uint64_t packets) {
         flow.total += packets;
         flow.ends.push_back(flow.total);
     }
@@ -83,14 +83,13 @@ struct Scenario {
             }
             return;
         }
-        Sending& out = ends[from].outgoing[PHASES + to];
-        Receiving& in = ends[to].incoming[PHASES + from];
+        Outgoing& out = ends[from].outgoing[PHASES + to];
+        Incoming& in = ends[to].incoming[PHASES + from];
         if (!out.pool) {
             out.pool = in.pool = online(from, to, pool_size, longest);
             out.phase = in.phase = PHASES;
             out.peer = to;
             in.peer = from;
-            in.used = true;
             out.destinations.push_back(&in);
         }
         ends[from].add_burst(circuit, &out, packets);

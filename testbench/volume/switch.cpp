@@ -66,7 +66,7 @@ public:
     Watch() { limits_.fill(BUFFER_PACKETS); }
 
     // Circuit and flow of the packet that was begun last, to tell when one overtakes another.
-    Receiving* flow = nullptr;
+    Incoming* flow = nullptr;
     unsigned circuit = 0;
 
     void hold(const Flit& flit, bool moves, unsigned port, uint64_t now, Report& report) {
@@ -87,7 +87,7 @@ public:
     bool check(const Flit& flit, Header& h, unsigned port, uint64_t now, Report& report) {
         const uint32_t crc = crc_of(flit.header, flit.data);
         const bool good = flit.crc == crc, stomped = flit.crc == ~crc;
-        const bool zero = Header::unpack(flit.header, h);
+        const bool zero = unpack(flit.header, h);
         ++report.from_switch[std::min(h.kind, static_cast<unsigned>(ASK))];
         report.stomped += stomped;
         if (!good && !stomped) report.violation(now, port, "CRC %x, want %x", flit.crc, crc);
@@ -134,7 +134,7 @@ class SwitchBench {
 
     void note_packet(unsigned k, unsigned phase, unsigned peer, unsigned circuit) {
         Watch& watch = watches_[k];
-        const Receiving* before = watch.flow;
+        const Incoming* before = watch.flow;
         if (before && circuit < watch.circuit &&
             !std::binary_search(before->ends.begin(), before->ends.end(), before->expected))
             ++overtakings_;
@@ -225,7 +225,7 @@ class SwitchBench {
         json.open("arrivals", '{');
         for (unsigned k = 0; k < PORTS; ++k)
             for (size_t place = 0; place < ends_[k].incoming.size(); ++place) {
-                const Receiving& flow = ends_[k].incoming[place];
+                const Incoming& flow = ends_[k].incoming[place];
                 const std::string name = std::to_string(k) + "/" + std::to_string(place);
                 if (!flow.arrivals.empty()) json.add_list(name.c_str(), flow.arrivals);
             }
@@ -266,7 +266,7 @@ public:
         for (uint64_t k = 2 * options_.delay + TIMEOUT_CYCLES + 200; k && complete_; --k) cycle();
         uint64_t wanted = 0, fault_cycle = 0;
         for (unsigned k = 0; k < PORTS; ++k) {
-            for (const Receiving& flow : ends_[k].incoming) wanted += flow.total;
+            for (const Incoming& flow : ends_[k].incoming) wanted += flow.total;
             fault_cycle = std::max({fault_cycle, to_[k].fault_cycle, from_[k].fault_cycle});
         }
         const bool right = complete_ && !report_.wrong && !report_.violations;
@@ -278,15 +278,15 @@ public:
         json.add("wrong", report_.wrong);
         json.add("violations", report_.violations);
         json.add("cycles", finished);
-        json.add("resent", report_.resent);
-        json.add("timeouts", report_.timeouts);
+        json.add("resent", report_.to_switch.resent);
+        json.add("timeouts", report_.to_switch.timeouts);
         json.add("stomped", report_.stomped);
         json.add("preemptions", overtakings_);
         json.add("source_preemptions", report_.preemptions);
         json.add("late_flits", late_);
         json.add("fault_cycle", fault_cycle);
         json.add("latency_cycles", latency());
-        add_kinds(json, "to_switch", report_.to_switch);
+        add_kinds(json, "to_switch", report_.to_switch.sent);
         add_kinds(json, "from_switch", report_.from_switch);
         add_faults(json, "faults_to_switch", to_);
         add_faults(json, "faults_from_switch", from_);

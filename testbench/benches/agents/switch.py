@@ -162,37 +162,19 @@ class Fault:
         return self.act(flit) if self.done else (flit,)
 
 
-class PacedEndpoint(Endpoint):
-    """An endpoint that can leave cycles between packets that it sends for the first time."""
-
-    _interval = _origin = 0
-
-    def pace(self, phase: int, interval: int) -> None:
-        """Begin packets of a phase so many cycles apart from this cycle on, the only phase."""
-        begun = self._sending[phase, 0].begun if (phase, 0) in self._sending else 0
-        self._interval, self._origin = interval, self._cycle - begun * interval
-
-    def _able(self, circuit: Any) -> bool:
-        if not super()._able(circuit):
-            return False
-        state = self._sending[circuit.bursts[0][0]]
-        due = self._origin + state.begun * self._interval
-        return state.next < state.begun or self._cycle >= due
-
-
 class LinkPort:
     """A neighbour with the link layer.
 
     Attributes
     ----------
-    endpoint : PacedEndpoint
+    endpoint : Endpoint
         What it keeps.
     to_switch, from_switch : Line
         Its link.
     """
 
     def __init__(self, dut: Any, spec: SwitchSpec, port: int, delay: int) -> None:
-        self.endpoint = PacedEndpoint(spec)
+        self.endpoint = Endpoint(spec)
         self.to_switch, self.from_switch = Line(delay), Line(delay)
         self._last = dut[f"s{port}_axis_tlast"]
         into = UnframedBus.from_prefix(dut, f"s{port}_axis")

@@ -2,6 +2,7 @@
 
 import random
 from collections import deque
+from collections.abc import Iterable
 
 import pytest
 from amaranth.lib.crc.catalog import CRC32_ISCSI
@@ -230,21 +231,65 @@ def test_ask_is_answered_by_a_nack_too_when_nothing_came_for_long(spare: int) ->
     assert all((fields["phase"], fields["sequence"]) == (2, 3) for fields in answers)
 
 
-@pytest.mark.parametrize("ticket", [0, 2, 1 + SPEC.protocol.buffer_packets])
-def test_first_flit_with_a_ticket_ahead_is_taken(ticket: int) -> None:
+ROOM = SPEC.protocol.buffer_packets
+
+
+@pytest.mark.parametrize(
+    ("ticket", "taken"), [(0, False), (2, True), (1 + ROOM, True), (2 + ROOM, False)]
+)
+def test_first_flit_with_a_ticket_ahead_is_taken(ticket: int, taken: bool) -> None:
     end = Endpoint(SPEC)
     end.step(CODEC.pack(7, circuit=1, phase=2, sequence=0, ticket=0))
     end.step(CODEC.pack(8, circuit=1, phase=2, sequence=1, ticket=ticket))
-    assert end.received == {(2, 0): [(7,)] if ticket == 0 else [(7,), (8,)]}
+    assert end.received == {(2, 0): [(7,), (8,)] if taken else [(7,)]}
+
+
+def kinds_of(flits: Iterable[Flit | None]) -> list[str]:
+    return [KINDS[CODEC.unpack(flit)["kind"]] for flit in flits if flit]
+
+
+def test_packet_with_a_gap_is_refused_and_taken_from_its_start() -> None:
+    end = Endpoint(SPEC)
+    flits = [CODEC.pack(index, circuit=1, phase=2, index=index, last=2) for index in range(3)]
+    assert "nack" in kinds_of(end.step(flits[place]) for place in (0, 2))
+    assert end.received == {(2, 0): []}
+    assert "nack" not in kinds_of(end.step(flits[place]) for place in (0, 1, 0, 1, 1, 2))
+    assert end.received == {(2, 0): [(0, 1, 2)]}
+
+
+def test_answers_beyond_what_is_out_change_nothing() -> None:
+    end = Endpoint(SPEC)
+    end.send(2, 0, [(k,) for k in range(4)])
+    assert [flit.data for _ in range(2) if (flit := end.step(None))] == [0, 1]
+
+    def told(kind: str, sequence: int) -> int:
+        flit = end.step(CODEC.pack(kind=KINDS.index(kind), circuit=3, phase=2, sequence=sequence))
+        return -1 if flit is None else flit.data
+
+    assert [told("ack", 4), told("nack", 0), told("ack", 2), told("nack", 5)] == [2, 0, 2, 3]
+    assert not end.done
+    told("ack", 4)
+    assert end.done
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_sync_is_answered_by_the_limit(cut: bool) -> None:
+    end = Endpoint(SPEC)
+    if cut:
+        end.step(CODEC.pack(circuit=1, last=1))
+    said = end.step(CODEC.pack(kind=KINDS.index("sync"), circuit=1, ticket=5))
+    assert said is not None
+    fields = CODEC.unpack(said)
+    assert (KINDS[fields["kind"]], fields["credit_circuit"]) == ("credit", 1)
+    assert fields["credit_limit"] == 5 + ROOM
 
 
 def test_first_flit_out_of_place_is_refused_and_again_after_a_while() -> None:
     end = Endpoint(SPEC)
     ahead = [CODEC.pack(7, circuit=0, phase=0, sequence=1, ticket=k + 1) for k in range(80)]
     assert len(ahead) == 2 * SPEC.protocol.patience_cycles
-    sent = [end.step(flit) for flit in ahead]
-    kinds = [KINDS[CODEC.unpack(flit)["kind"]] for flit in sent if flit]
-    assert kinds.count("nack") == 2
+    places = [place for place, flit in enumerate(ahead) if "nack" in kinds_of([end.step(flit)])]
+    assert places == [0, SPEC.protocol.patience_cycles]
     assert end.received == {(0, 0): []}
 
 
@@ -254,3 +299,29 @@ def test_forgotten_phase_starts_at_0() -> None:
     end.forget(0)
     end.step(CODEC.pack(8, circuit=0, phase=0, sequence=0, ticket=1))
     assert end.received == {(0, 0): [(8,)]}
+
+
+def test_packets_begin_an_interval_apart() -> None:
+    end = Endpoint(SPEC)
+    end.interval = 10
+    end.step(None)
+    end.send(0, 0, [(1, 2, 3)] * 3)
+    begun = [cycle for cycle in range(40) if (flit := end.step(None)) and flit.data == 1]
+    assert begun == [0, 10, 20]
+
+
+def test_nothing_is_sent_or_said_of_a_forgotten_phase() -> None:
+    end = Endpoint(SPEC)
+    end.step(CODEC.pack(7, circuit=1, phase=2, sequence=0), may_send=False)
+    end.step(CODEC.pack(kind=KINDS.index("ask"), circuit=3, phase=2), may_send=False)
+    end.send(2, 0, [(8,)])
+    end.forget(2)
+    assert end.done
+    said = [end.step(None) for _ in range(2 * SPEC.protocol.timeout_cycles)]
+    assert set(kinds_of(said)) == {"credit"}
+
+
+@pytest.mark.parametrize("kind", ["data", "sync"])
+def test_payload_without_a_data_circuit_is_noticed(kind: str) -> None:
+    with pytest.raises(AssertionError, match=r"has no circuit$"):
+        Endpoint(SPEC).step(CODEC.pack(kind=KINDS.index(kind), circuit=3))

@@ -1,0 +1,87 @@
+// The endpoint for testbench/models/endpoint.py, which keeps payload; here packets are numbers.
+
+#include "endpoint.hpp"
+
+#include <map>
+
+namespace {
+
+// What Python and C++ share, with the same members as _Port of endpoint.py.
+struct Port {
+    Sizes sizes;
+    Counts counts;
+    uint64_t interval, packet;
+    Header came, goes;
+    unsigned comes, may_send, keeps_room, taken, sends;
+};
+
+class NumberedEndpoint final : public Endpoint {
+    struct Flow : Sending {
+        std::vector<unsigned> lengths;
+        Receiving received;
+    };
+    Port& port_;
+    uint64_t cycle_ = 1;  // the next one
+    std::map<std::pair<unsigned, unsigned>, Flow> flows_;  // by phase and peer
+
+    Flow& flow(unsigned phase, unsigned peer) {
+        Flow& found = flows_[{phase, peer}];
+        found.phase = found.received.phase = phase;
+        found.peer = found.received.peer = peer;
+        return found;
+    }
+    Sending* sending(const Header& h) override { return &flow(h.phase, h.peer); }
+    Receiving* receiving(const Header& h) override { return &flow(h.phase, h.peer).received; }
+    unsigned begin(unsigned, const Sending& flow) override {
+        port_.packet = flow.next;
+        return static_cast<const Flow&>(flow).lengths[flow.next];
+    }
+    uint64_t payload(unsigned) override { return 0; }
+    void take(Receiving&, const Header&, uint64_t) override { port_.taken = true; }
+    unsigned consume(unsigned circuit) override {
+        return port_.keeps_room ? 0 : circuits_[circuit].waiting;
+    }
+
+public:
+    explicit NumberedEndpoint(Port& port) : Endpoint(port.sizes, port.counts), port_(port) {}
+
+    void send_packets(unsigned phase, unsigned peer, unsigned circuit, const unsigned* lengths,
+                      unsigned packets) {
+        Flow& to = flow(phase, peer);
+        to.lengths.insert(to.lengths.end(), lengths, lengths + packets);
+        now_ = cycle_;
+        send(circuit, to, packets);
+    }
+
+    void forget_phase(unsigned phase) {
+        std::erase_if(flows_, [&](const auto& one) {
+            if (one.first.first != phase) return false;
+            forget(one.second, one.second.received);
+            return true;
+        });
+    }
+
+    void step() {
+        interval = port_.interval;
+        port_.taken = false;
+        if (port_.comes) receive(cycle_, port_.came, 0);
+        pass(cycle_++);
+        uint64_t none;
+        port_.sends = port_.may_send && next(port_.goes, none);
+    }
+};
+
+}  // namespace
+
+extern "C" {
+NumberedEndpoint* endpoint_new(Port* port) { return new NumberedEndpoint(*port); }
+void endpoint_delete(NumberedEndpoint* end) { delete end; }
+void endpoint_send(NumberedEndpoint* end, unsigned phase, unsigned peer, unsigned circuit,
+                   const unsigned* lengths, unsigned packets) {
+    end->send_packets(phase, peer, circuit, lengths, packets);
+}
+void endpoint_forget(NumberedEndpoint* end, unsigned phase) { end->forget_phase(phase); }
+void endpoint_free(NumberedEndpoint* end) { end->free(); }
+bool endpoint_done(const NumberedEndpoint* end) { return end->all_sent(); }
+void endpoint_step(NumberedEndpoint* end) { end->step(); }
+}

@@ -1,0 +1,384 @@
+// The endpoint of docs/protocol.md: the state of one port, for the benches in C++ and in Python.
+//
+// What it sends, what becomes of what comes, and when it pauses is said by those who derive from it.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "protocol.hpp"
+
+constexpr unsigned mask(unsigned bits) { return (1u << bits) - 1; }
+
+// HEADER_FIELDS has name and first value of each field, the lowest first.
+struct Header {
+#define FIELD(name, first) unsigned name = first;
+    HEADER_FIELDS(FIELD)
+#undef FIELD
+};
+
+// What a port sends of a flow: of `total` packets `begun` have been begun, those before `base` are
+// acknowledged.
+struct Sending {
+    unsigned phase = 0, peer = 0;
+    uint64_t total = 0, base = 0, next = 0, begun = 0, since = 0;
+};
+
+// What a port has received of a flow: packets, and flits of the one that is coming in.
+struct Receiving {
+    unsigned phase = 0, peer = 0, index = 0;
+    uint64_t expected = 0, told = 0, last_data = 0, refused_at = 0;
+    bool refused = false, untold = false;
+    std::array<bool, KINDS> due{};  // answers
+};
+
+struct Counts {
+    std::array<uint64_t, KINDS> sent{};  // flits
+    uint64_t resent = 0, timeouts = 0;
+};
+
+class Endpoint {
+protected:
+    struct Burst {
+        Sending* flow;
+        uint64_t first, end;
+    };
+    struct Circuit {
+        std::vector<Burst> bursts;
+        size_t at = 0;
+        uint64_t start_at = 0, since = 0;
+        unsigned ticket = 0, limit;                          // to the other end
+        unsigned expected = 0, held = 0, waiting = 0, told;  // from it
+        bool open = false, tell = false;
+    };
+    const Sizes& sizes_;
+    Counts& counts_;
+    const unsigned tickets_, sequences_;  // masks
+    std::array<Circuit, CIRCUITS> circuits_;
+    uint64_t now_ = 0;
+
+    // The flow that a header is of, which may be made now, or nullptr if there is none.
+    virtual Sending* sending(const Header& h) = 0;
+    virtual Receiving* receiving(const Header& h) = 0;
+    // Begins packet `next` of a flow and returns how many flits it has.
+    virtual unsigned begin(unsigned circuit, const Sending& flow) = 0;
+    // A flit of the packet that was begun last.
+    virtual uint64_t payload(unsigned index) = 0;
+    // Takes the next flit of a flow, `flow.index` of its packet; with 0 the packet begins anew.
+    virtual void take(Receiving& flow, const Header& h, uint64_t data) = 0;
+    // How many of the packets that are here give up their room now.
+    virtual unsigned consume(unsigned circuit) = 0;
+    // Cycles between two bursts.
+    virtual uint64_t gap() { return 0; }
+    // Whether no flit of a packet goes in this cycle.
+    virtual bool pauses() { return false; }
+
+    unsigned limit(const Circuit& c) const {
+        return (c.expected + sizes_.buffer_packets - c.held) & tickets_;
+    }
+
+    // The burst whose turn it is.
+    const Burst* burst(const Circuit& c) const {
+        return c.at < c.bursts.size() && now_ >= c.start_at ? &c.bursts[c.at] : nullptr;
+    }
+
+    void give_room(Circuit& c, unsigned packets) {
+        c.waiting -= packets;
+        c.held -= packets;
+    }
+
+private:
+    Header packet_;        // the next flit of the packet that is going out
+    unsigned length_ = 0;  // of it; `packet_.index` reaches it when all is out
+    std::deque<std::pair<Kind, Receiving*>> answers_;
+    std::vector<unsigned> syncs_;
+    std::vector<Receiving*> untold_;  // flows whose last packets are not acknowledged
+
+    // ---- receiving ----
+
+    void give_up(Circuit& c) {
+        c.held -= c.open;
+        c.open = false;
+    }
+
+    void take_room(Circuit& c, const Header& h) {
+        if (((h.ticket + 1 - c.expected) & tickets_) != 0) {
+            give_up(c);
+            c.expected = (h.ticket + 1) & tickets_;
+            c.open = true;
+            ++c.held;
+        }
+        if (h.index == h.last && c.open) {
+            c.open = false;
+            ++c.waiting;
+        }
+    }
+
+    bool idle(const Receiving& flow) const { return now_ - flow.last_data >= sizes_.idle_cycles; }
+
+    void say(Kind kind, Receiving& flow) {
+        if (!flow.due[kind]) answers_.emplace_back(kind, &flow);
+        flow.due[kind] = true;
+    }
+
+    void receive_data(const Header& h, uint64_t data) {
+        if (h.circuit >= CIRCUITS) return;
+        Circuit& c = circuits_[h.circuit];
+        const unsigned tickets_ahead = (h.ticket - c.expected) & tickets_;
+        if (h.index == 0 && tickets_ahead > sizes_.buffer_packets) return;  // it has come twice
+        take_room(c, h);
+        Receiving* flow = receiving(h);
+        if (!flow) return;
+        flow->last_data = now_;
+        const unsigned ahead = (h.sequence - flow->expected) & sequences_, behind = -ahead & sequences_;
+        if (ahead == 0 && (h.index == 0 || h.index == flow->index)) {
+            accept(*flow, h, data);
+        } else if (ahead == 0 ? h.index > flow->index : behind > sizes_.window_packets) {
+            if (flow->refused && now_ - flow->refused_at < sizes_.patience_cycles) return;
+            flow->refused = true;
+            flow->refused_at = now_;
+            say(NACK, *flow);
+        }
+    }
+
+    void accept(Receiving& flow, const Header& h, uint64_t data) {
+        flow.index = h.index;
+        flow.refused = false;
+        take(flow, h, data);
+        ++flow.index;
+        if (h.index != h.last) return;
+        flow.index = 0;
+        ++flow.expected;
+        if (flow.expected - flow.told >= sizes_.ack_interval) say(ACK, flow);
+        if (!flow.untold) untold_.push_back(&flow);
+        flow.untold = true;
+    }
+
+    void receive_answer(Sending& flow, const Header& h) {
+        const unsigned ahead = (h.sequence - flow.base) & sequences_;
+        if (ahead > flow.begun - flow.base) return;
+        if (h.kind == NACK) {
+            flow.next = flow.base + ahead;
+        } else if (ahead) {
+            flow.base += ahead;
+            flow.next = std::max(flow.next, flow.base);
+            flow.since = now_;
+        }
+    }
+
+    // ---- time ----
+
+    void watch_burst(Circuit& c) {
+        while (c.at < c.bursts.size() && c.bursts[c.at].flow->base >= c.bursts[c.at].end) {
+            ++c.at;
+            c.start_at = now_ + gap();
+        }
+        const Burst* current = burst(c);
+        if (!current) return;
+        Sending& flow = *current->flow;
+        if (flow.base == flow.begun) flow.since = now_;
+        if (now_ - flow.since < sizes_.timeout_cycles) return;
+        flow.next = flow.base;
+        flow.since = now_;
+        ++counts_.timeouts;
+    }
+
+    void watch_credits(Circuit& c, unsigned number) {
+        const bool all = ((c.limit - c.ticket) & tickets_) == sizes_.buffer_packets;
+        if (all || (sends() && packet_.circuit == number)) {
+            c.since = now_;
+        } else if (now_ - c.since >= sizes_.timeout_cycles && !able(c)) {
+            c.since = now_;
+            syncs_.push_back(number);
+        }
+    }
+
+    void watch_acks() {
+        for (size_t k = 0; k < untold_.size();) {
+            Receiving& flow = *untold_[k];
+            const bool due = flow.expected != flow.told;
+            if (due && !idle(flow)) {
+                ++k;
+                continue;
+            }
+            if (due) say(ACK, flow);
+            flow.untold = false;
+            untold_[k] = untold_.back();
+            untold_.pop_back();
+        }
+    }
+
+    // ---- sending ----
+
+    bool sends() const { return packet_.index < length_; }
+
+    // Whether a packet of the circuit's burst may go.
+    bool able(const Circuit& c) const {
+        const Burst* current = burst(c);
+        if (!current) return false;
+        const Sending& flow = *current->flow;
+        const unsigned room = (c.limit - c.ticket) & tickets_;
+        return room >= 1 && room <= sizes_.buffer_packets &&
+               flow.next < std::min(current->end, flow.base + sizes_.window_packets) &&
+               (flow.next < flow.begun ||
+                now_ >= c.start_at + (flow.next - current->first) * interval);
+    }
+
+    // Begins a packet of the most urgent circuit that may send.
+    bool begin_packet() {
+        for (unsigned k = 0; k < CIRCUITS; ++k) {
+            Circuit& c = circuits_[k];
+            if (!able(c)) continue;
+            Sending& flow = *burst(c)->flow;
+            length_ = begin(k, flow);
+            packet_ = Header{};
+            packet_.kind = DATA;
+            packet_.circuit = k;
+            packet_.phase = flow.phase;
+            packet_.peer = flow.peer;
+            packet_.sequence = flow.next & sequences_;
+            packet_.last = length_ - 1;
+            packet_.ticket = c.ticket;
+            c.ticket = (c.ticket + 1) & tickets_;
+            counts_.resent += flow.next < flow.begun;
+            flow.begun = std::max(flow.begun, ++flow.next);
+            return true;
+        }
+        return false;
+    }
+
+    bool control(Header& h) {
+        if (!syncs_.empty()) {
+            h.kind = SYNC;
+            h.circuit = syncs_.back();
+            h.ticket = circuits_[h.circuit].ticket;
+            syncs_.pop_back();
+            return true;
+        }
+        if (answers_.empty()) return false;
+        const auto [kind, flow] = answers_.front();
+        answers_.pop_front();
+        flow->due[kind] = false;
+        h.kind = kind;
+        h.phase = flow->phase;
+        h.peer = flow->peer;
+        h.sequence = flow->expected & sequences_;
+        if (kind == ACK) flow->told = flow->expected;
+        return true;
+    }
+
+    bool add_limit(Header& h) {
+        for (unsigned k = 0; k < CIRCUITS; ++k) {
+            Circuit& c = circuits_[k];
+            if (!c.tell && limit(c) == c.told) continue;
+            c.tell = false;
+            h.credit_circuit = k;
+            h.credit_limit = c.told = limit(c);
+            return true;
+        }
+        return false;
+    }
+
+public:
+    // At least so many cycles between two packets of a burst when they are sent first.
+    uint64_t interval = 0;
+
+    Endpoint(const Sizes& sizes, Counts& counts)
+        : sizes_(sizes), counts_(counts), tickets_(mask(sizes.ticket_bits)),
+          sequences_(mask(sizes.sequence_bits)) {
+        for (Circuit& c : circuits_) c.limit = c.told = sizes.buffer_packets;
+    }
+    virtual ~Endpoint() = default;
+    // Flows are known by their places.
+    Endpoint(const Endpoint&) = delete;
+    Endpoint& operator=(const Endpoint&) = delete;
+
+    // Sends so many more packets of a flow, behind all others of the circuit.
+    void send(unsigned circuit, Sending& flow, uint64_t packets) {
+        Circuit& c = circuits_[circuit];
+        if (c.at == c.bursts.size()) c.start_at = std::max(c.start_at, now_);
+        c.bursts.push_back({&flow, flow.total, flow.total + packets});
+        flow.total += packets;
+    }
+
+    // Sends and says nothing more of a flow, so that it may go.
+    void forget(const Sending& sent, const Receiving& received) {
+        for (Circuit& c : circuits_) {
+            const auto left = c.bursts.begin() + c.at, end = c.bursts.end();
+            const auto its = [&](const Burst& one) { return one.flow == &sent; };
+            c.bursts.erase(std::remove_if(left, end, its), end);
+        }
+        std::erase_if(answers_, [&](const auto& one) { return one.second == &received; });
+        std::erase(untold_, &received);
+    }
+
+    // Whether all packets are acknowledged.
+    bool all_sent() const {
+        return std::all_of(circuits_.begin(), circuits_.end(),
+                           [](const Circuit& c) { return c.at == c.bursts.size(); });
+    }
+
+    // Gives up the room of all packets that have come whole.
+    void free() {
+        for (Circuit& c : circuits_) give_room(c, c.waiting);
+    }
+
+    // ---- a cycle: what comes, if anything; time; what goes, if it may ----
+
+    void receive(uint64_t now, const Header& h, uint64_t data) {
+        now_ = now;
+        if (h.credit_circuit < CIRCUITS) {
+            Circuit& c = circuits_[h.credit_circuit];
+            if (c.limit != h.credit_limit) c.since = now;
+            c.limit = h.credit_limit;
+        }
+        if (h.kind == DATA) {
+            receive_data(h, data);
+        } else if (h.kind == ACK || h.kind == NACK) {
+            if (Sending* flow = sending(h)) receive_answer(*flow, h);
+        } else if (h.kind == SYNC && h.circuit < CIRCUITS) {
+            Circuit& c = circuits_[h.circuit];
+            give_up(c);
+            c.expected = h.ticket;
+            c.tell = true;
+        } else if (h.kind == ASK) {
+            Receiving* flow = receiving(h);
+            if (!flow) return;
+            say(ACK, *flow);
+            if (idle(*flow)) say(NACK, *flow);
+        }
+    }
+
+    void pass(uint64_t now) {
+        now_ = now;
+        for (unsigned k = 0; k < CIRCUITS; ++k) {
+            Circuit& c = circuits_[k];
+            watch_burst(c);
+            watch_credits(c, k);
+            if (c.waiting) give_room(c, consume(k));
+        }
+        watch_acks();
+    }
+
+    // Whether there is a flit to send.
+    bool next(Header& h, uint64_t& data) {
+        h = Header{};
+        data = 0;
+        if (control(h)) {
+            add_limit(h);
+        } else if (!pauses() && (sends() || begin_packet())) {
+            h = packet_;
+            data = payload(packet_.index++);
+            add_limit(h);
+        } else if (add_limit(h)) {
+            h.kind = CREDIT;
+        } else {
+            return false;
+        }
+        ++counts_.sent[h.kind];
+        return true;
+    }
+};

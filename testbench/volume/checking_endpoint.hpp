@@ -1,0 +1,146 @@
+// The endpoint of docs/protocol.md in a harness: it pauses at random, and sees that rules are kept.
+#pragma once
+
+#include "npu.hpp"
+
+class CheckingEndpoint final : public Npu, private Endpoint {
+    View going_{};
+    unsigned recent_ = 0;  // circuit of the packet that was begun last
+    std::array<uint64_t, CIRCUITS> busy_until_{};
+
+    Outgoing* sending(const Header& h) override { return outgoing_of(h.phase, h.peer); }
+    Incoming* receiving(const Header& h) override { return incoming_of(h.phase, h.peer); }
+
+    unsigned begin(unsigned circuit, const Sending& flow) override {
+        const Circuit& before = circuits_[recent_];
+        const Burst* left = burst(before);
+        report_.preemptions += circuit < recent_ && left && left->flow->next < left->end;
+        recent_ = circuit;
+        going_ = static_cast<const Outgoing&>(flow).pool->at(flow.next);
+        return going_.length;
+    }
+    uint64_t payload(unsigned index) override { return going_.flits[index]; }
+
+    void take(Receiving& flow, const Header& h, uint64_t data) override {
+        compare(static_cast<Incoming&>(flow), data, h.last, now_);
+    }
+
+    // With pauses the room is used up now and then.
+    unsigned consume(unsigned circuit) override {
+        uint64_t& until = busy_until_[circuit];
+        if (options_.stall && now_ >= until && rng_.below(200) == 0)
+            until = now_ + rng_.below(4 * BUFFER_PACKETS * PACKET_FLITS);
+        if (now_ < until || options_.stops(port_, now_)) return 0;
+        unsigned packets = 0;
+        while (packets < circuits_[circuit].waiting && !rng_.percent(options_.stall)) ++packets;
+        return packets;
+    }
+    uint64_t gap() override { return rng_.below(options_.gap); }
+    bool pauses() override { return rng_.percent(options_.stall); }
+
+    // ---- rules, before a flit changes anything ----
+
+    void check_credit(const Header& h) {
+        if (h.credit_circuit >= CIRCUITS) return;
+        const unsigned ticket = circuits_[h.credit_circuit].ticket;
+        if (((h.credit_limit - ticket) & TICKET_MASK) > BUFFER_PACKETS)
+            report_.violation(now_, port_, "limit %u of circuit %u, but the next ticket is %u",
+                              h.credit_limit, h.credit_circuit, ticket);
+    }
+
+    void check_data(const Header& h) {
+        if (h.circuit >= CIRCUITS)
+            return report_.violation(now_, port_, "data of circuit %u", h.circuit);
+        const Circuit& c = circuits_[h.circuit];
+        // The ticket before is that of a packet that has begun.
+        if (((h.ticket + 1 - c.expected) & TICKET_MASK) == 0) return;
+        const unsigned room = (limit(c) - h.ticket) & TICKET_MASK;
+        if (room < 1 || room > BUFFER_PACKETS)
+            report_.violation(now_, port_, "ticket %u of circuit %u, but the limit is %u",
+                              h.ticket, h.circuit, limit(c));
+    }
+
+    void check_answer(const Header& h, const Outgoing& flow) {
+        const unsigned ahead = (h.sequence - flow.base) & SEQUENCE_MASK,
+                       behind = -ahead & SEQUENCE_MASK;
+        if (ahead > flow.begun - flow.base && behind > WINDOW_PACKETS)
+            report_.violation(now_, port_, "%s %u of phase %u, but %" PRIu64 " to %" PRIu64
+                              " are out", KIND_NAMES[h.kind], h.sequence, h.phase, flow.base,
+                              flow.begun);
+    }
+
+    void check(const Header& h) {
+        check_credit(h);
+        const Outgoing* sent = sending(h);
+        const bool answer = h.kind == ACK || h.kind == NACK, data = h.kind == DATA;
+        if (data) check_data(h);
+        if ((data || h.kind == ASK) && !receiving(h))
+            report_.violation(now_, port_, "%s of phase %u, peer %u, which does not come here",
+                              KIND_NAMES[h.kind], h.phase, h.peer);
+        if (answer && !sent)
+            report_.violation(now_, port_, "%s for phase %u, peer %u, which this port does not "
+                              "send", KIND_NAMES[h.kind], h.phase, h.peer);
+        if (answer && sent) check_answer(h, *sent);
+    }
+
+    // Nothing is acknowledged that a destination still waits for.
+    void check_acked(const Outgoing& flow) {
+        report_.progress = now_;
+        for (const Incoming* one : flow.destinations)
+            if (one->expected < flow.base)
+                report_.violation(now_, port_, "ack %" PRIu64 " of phase %u, but a destination "
+                                  "waits for %" PRIu64, flow.base, flow.phase, one->expected);
+    }
+
+public:
+    CheckingEndpoint(unsigned port, const Options& options, Report& report)
+        : Npu(port, options, report), Endpoint(SIZES, report.to_switch) {
+        interval = options.interval;
+        for (Circuit& c : circuits_) c.start_at = rng_.below(options.spread);
+    }
+
+    void add_burst(unsigned circuit, Outgoing* flow, uint64_t packets) {
+        Endpoint::send(circuit, *flow, packets);
+    }
+
+    bool done() const { return all_sent() && all_here(); }
+
+    void receive(const Flit& flit, uint64_t now) {
+        Header h;
+        unpack(flit.header, h);
+        now_ = now;
+        check(h);
+        const Outgoing* flow = h.kind == ACK ? sending(h) : nullptr;
+        const uint64_t base = flow ? flow->base : 0;
+        Endpoint::receive(now, h, flit.data);
+        if (flow && flow->base != base) check_acked(*flow);
+    }
+
+    // Whether there is a flit to send in this cycle; it is sent then.
+    bool send(uint64_t now, Flit& flit) {
+        Header h;
+        pass(now);
+        if (!next(h, flit.data)) return false;
+        flit.header = pack(h);
+        flit.crc = crc_of(flit.header, flit.data);
+        flit.last = h.kind != DATA || h.index == h.last;
+        return true;
+    }
+
+    void dump(std::FILE* to) const {
+        for (unsigned k = 0; k < CIRCUITS; ++k) {
+            const Circuit& c = circuits_[k];
+            std::fprintf(to, "port %u circuit %u: burst %zu of %zu, ticket %u, limit %u; receives "
+                         "ticket %u, held %u%s\n", port_, k, c.at, c.bursts.size(), c.ticket,
+                         c.limit, c.expected, c.held, c.open ? ", open" : "");
+            if (c.at == c.bursts.size()) continue;
+            const Sending& f = *c.bursts[c.at].flow;
+            std::fprintf(to, "  sends phase %u peer %u: base %" PRIu64 " (%u), next %" PRIu64
+                         " (%u), begun %" PRIu64 " of %" PRIu64 "\n", f.phase, f.peer, f.base,
+                         static_cast<unsigned>(f.base & SEQUENCE_MASK), f.next,
+                         static_cast<unsigned>(f.next & SEQUENCE_MASK), f.begun,
+                         c.bursts[c.at].end);
+        }
+        dump_missing(to);
+    }
+};

@@ -1,0 +1,141 @@
+// What an NPU sends and expects, with the link layer or without, and what is reported of it.
+#pragma once
+
+#include <cstdarg>
+#include <cstdio>
+#include <string>
+
+#include "flit.hpp"
+
+struct Options {
+    uint64_t seed = 1, delay = 20, idle_limit = 500000;
+    double faults = 0;
+    unsigned stall = 0, spread = 0, gap = 0, interval = 0, stop_port = 0;
+    uint64_t stop_at = 0, stop_cycles = 0;
+    bool trace = false;
+
+    bool stops(unsigned port, uint64_t now) const {
+        return port == stop_port && now >= stop_at && now - stop_at < stop_cycles;
+    }
+};
+
+struct View {
+    const uint64_t* flits;
+    unsigned length;
+};
+
+// Packets to send or to expect, one after the other, then from the first again.
+class Pool {
+    std::vector<uint64_t> flits_;
+    std::vector<size_t> ends_{0};
+
+public:
+    void add(const std::vector<uint64_t>& packet) {
+        flits_.insert(flits_.end(), packet.begin(), packet.end());
+        ends_.push_back(flits_.size());
+    }
+    View at(uint64_t number) const {
+        const size_t k = number % (ends_.size() - 1);
+        return {&flits_[ends_[k]], static_cast<unsigned>(ends_[k + 1] - ends_[k])};
+    }
+};
+
+// What comes of a flow: `total` packets, in bursts that end with these.
+struct Incoming : Receiving {
+    Pool* pool = nullptr;
+    uint64_t total = 0;
+    std::vector<uint64_t> ends, arrivals;  // of bursts, in packets; of packets, in cycles
+};
+
+struct Outgoing : Sending {
+    Pool* pool = nullptr;
+    std::vector<Incoming*> destinations;
+};
+
+// Flow of each input and output port, numbered from 1; 0 for none.
+struct Phase {
+    unsigned number = 0, circuit = 0;
+    std::array<unsigned, PORTS> inputs{}, outputs{};
+};
+
+struct Report {
+    uint64_t violations = 0, wrong = 0, delivered = 0, packets = 0, preemptions = 0, stomped = 0,
+             progress = 0;
+    Counts to_switch;
+    std::array<uint64_t, KINDS> from_switch{};  // flits
+    std::vector<std::string> first;
+
+    __attribute__((format(printf, 4, 5))) void violation(uint64_t now, unsigned port,
+                                                         const char* format, ...) {
+        if (++violations > 8) return;
+        char text[256];
+        va_list arguments;
+        va_start(arguments, format);
+        std::vsnprintf(text, sizeof text, format, arguments);
+        va_end(arguments);
+        char line[320];
+        std::snprintf(line, sizeof line, "cycle %" PRIu64 ", port %u: %s", now, port, text);
+        first.emplace_back(line);
+    }
+};
+
+class Npu {
+    template <class Flow>
+    static Flow* find(std::vector<Flow>& flows, unsigned phase, unsigned peer) {
+        const unsigned place = phase < PHASES ? phase : PHASES + peer;
+        if (phase > PHASES || place >= flows.size() || !flows[place].pool) return nullptr;
+        return &flows[place];
+    }
+
+protected:
+    const unsigned port_;
+    const Options& options_;
+    Report& report_;
+    Random rng_;
+
+    Npu(unsigned port, const Options& options, Report& report)
+        : port_(port), options_(options), report_(report), rng_(options.seed * 1000 + port) {}
+
+    Outgoing* outgoing_of(unsigned phase, unsigned peer) { return find(outgoing, phase, peer); }
+    Incoming* incoming_of(unsigned phase, unsigned peer) { return find(incoming, phase, peer); }
+
+    // Compares the next flit of a flow; `last` is that of its packet, as far as it is known.
+    void compare(Incoming& flow, uint64_t data, unsigned last, uint64_t now) {
+        if (flow.expected >= flow.total)
+            return report_.violation(now, port_, "packet %" PRIu64 " of phase %u, which has fewer",
+                                     flow.expected, flow.phase);
+        const View want = flow.pool->at(flow.expected);
+        const unsigned k = flow.index;
+        if (last + 1 != want.length || k >= want.length || want.flits[k] != data) {
+            ++report_.wrong;
+            report_.violation(now, port_,
+                              "phase %u, peer %u, packet %" PRIu64 ", flit %u of %u: %" PRIx64
+                              ", want %" PRIx64 " of %u", flow.phase, flow.peer, flow.expected, k,
+                              last + 1, data, k < want.length ? want.flits[k] : 0, want.length);
+        }
+        if (k != last) return;
+        ++report_.packets;
+        report_.delivered += want.length;
+        report_.progress = now;
+        if (options_.trace) flow.arrivals.push_back(now);
+    }
+
+    bool all_here() const {
+        return std::all_of(incoming.begin(), incoming.end(),
+                           [](const Incoming& flow) { return flow.expected == flow.total; });
+    }
+
+    void dump_missing(std::FILE* to) const {
+        for (const Incoming& f : incoming)
+            if (f.expected != f.total)
+                std::fprintf(to, "  wants phase %u peer %u: packet %" PRIu64 " (%u) flit %u, of "
+                             "%" PRIu64 ", acknowledged %" PRIu64 "%s\n", f.phase, f.peer,
+                             f.expected, static_cast<unsigned>(f.expected & SEQUENCE_MASK),
+                             f.index, f.total, f.told, f.refused ? ", refused" : "");
+    }
+
+public:
+    // By phase, then by destination or source of the default index; those of a flow have a pool.
+    std::vector<Outgoing> outgoing = std::vector<Outgoing>(PHASES + PORTS);
+    std::vector<Incoming> incoming = std::vector<Incoming>(PHASES + PORTS);
+};
