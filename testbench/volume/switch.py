@@ -208,11 +208,17 @@ def recovery_cycles(clean: Mapping[str, Any], faulty: Mapping[str, Any], toleran
     tolerance : int
         Cycles that are not counted as late: acks and limits that go at other times than before
         put packets off by a flit or two for good.
+
+    Raises
+    ------
+    ValueError
+        The last packet of a flow is late, so the runs are too short to tell.
     """
-    late = [
-        second
-        for flow, cycles in clean["arrivals"].items()
-        for first, second in zip(cycles, faulty["arrivals"][flow], strict=True)
-        if second > first + tolerance
-    ]
-    return max(late, default=faulty["fault_cycle"]) - faulty["fault_cycle"]
+    recovered = faulty["fault_cycle"]
+    for flow, cycles in clean["arrivals"].items():
+        pairs = list(zip(cycles, faulty["arrivals"][flow], strict=True))
+        late = [second for first, second in pairs if second > first + tolerance]
+        if late and late[-1] == pairs[-1][1]:
+            raise ValueError(f"runs must go on until flow {flow} has caught up")
+        recovered = max([recovered, *late[-1:]])
+    return recovered - faulty["fault_cycle"]

@@ -124,6 +124,14 @@ def test_recovery_from_a_single_fault(kind: str) -> None:
         assert 4 * 20 < recovery < 400
 
 
+def test_a_run_that_ends_before_it_has_recovered_tells_nothing() -> None:
+    clean, late = {"arrivals": {"0": [10, 20, 30]}}, {"arrivals": {"0": [10, 40, 50]}}
+    with pytest.raises(ValueError, match=r"^runs must go on until flow 0 has caught up$"):
+        recovery_cycles(clean, {**late, "fault_cycle": 15})
+    late["arrivals"]["0"][-1] = 38
+    assert recovery_cycles(clean, {**late, "fault_cycle": 15}) == 25
+
+
 def test_packets_wait_for_their_interval() -> None:
     conditions = SwitchConditions(interval_cycles=32)
     result = run_switch(program(LINK), LINK, one_way(100), conditions=conditions)
