@@ -250,11 +250,40 @@ def kinds_of(flits: Iterable[Flit | None]) -> list[str]:
 
 def test_packet_with_a_gap_is_refused_and_taken_from_its_start() -> None:
     end = Endpoint(SPEC)
-    flits = [CODEC.pack(index, circuit=1, phase=2, index=index, last=2) for index in range(3)]
-    assert "nack" in kinds_of(end.step(flits[place]) for place in (0, 2))
+
+    def said(*flits: int) -> list[str]:
+        """Send flits, each of its ticket and place as digits."""
+        fields = [{"ticket": one // 10, "index": one % 10} for one in flits]
+        sent = [CODEC.pack(f["ticket"], circuit=1, phase=2, last=2, **f) for f in fields]
+        return kinds_of(end.step(flit) for flit in sent)
+
+    assert "nack" in said(0, 2)
     assert end.received == {(2, 0): []}
-    assert "nack" not in kinds_of(end.step(flits[place]) for place in (0, 1, 0, 1, 1, 2))
-    assert end.received == {(2, 0): [(0, 1, 2)]}
+    assert "nack" not in said(10, 11, 20, 21, 21)
+    assert "nack" in said(30, 32)  # at once, as flits have come since
+    said(40, 41, 42)
+    assert end.received == {(2, 0): [(4, 4, 4)]}
+
+
+@pytest.mark.parametrize(("behind", "refused"), [(WINDOW, False), (WINDOW + 1, True)])
+def test_packets_before_the_window_are_ahead(behind: int, refused: bool) -> None:
+    said = Endpoint(SPEC).step(CODEC.pack(circuit=1, phase=2, sequence=-behind))
+    assert ("nack" in kinds_of([said])) == refused
+
+
+def test_window_limits_what_is_out() -> None:
+    end = Endpoint(SPEC)
+    end.send(0, 0, [(1,)] * (WINDOW + 9))
+    credit = KINDS.index("credit")
+    told = [CODEC.pack(kind=credit, credit_circuit=0, credit_limit=k) for k in range(1, WINDOW + 9)]
+    assert kinds_of(end.step(flit) for flit in told) == ["data"] * WINDOW
+
+
+def test_limit_beyond_all_room_grants_nothing() -> None:
+    end = Endpoint(SPEC)
+    end.send(0, 0, [(1,)])
+    told = CODEC.pack(kind=KINDS.index("credit"), credit_circuit=0, credit_limit=ROOM + 1)
+    assert end.step(told) is None
 
 
 def test_answers_beyond_what_is_out_change_nothing() -> None:
@@ -266,22 +295,23 @@ def test_answers_beyond_what_is_out_change_nothing() -> None:
         flit = end.step(CODEC.pack(kind=KINDS.index(kind), circuit=3, phase=2, sequence=sequence))
         return -1 if flit is None else flit.data
 
-    assert [told("ack", 4), told("nack", 0), told("ack", 2), told("nack", 5)] == [2, 0, 2, 3]
+    assert [told("ack", 3), told("nack", 0), told("ack", 2), told("nack", 5)] == [2, 0, 2, 3]
     assert not end.done
     told("ack", 4)
     assert end.done
 
 
+@pytest.mark.parametrize("ticket", [0, 5])
 @pytest.mark.parametrize("cut", [False, True])
-def test_sync_is_answered_by_the_limit(cut: bool) -> None:
+def test_sync_is_answered_by_the_limit(ticket: int, cut: bool) -> None:
     end = Endpoint(SPEC)
     if cut:
         end.step(CODEC.pack(circuit=1, last=1))
-    said = end.step(CODEC.pack(kind=KINDS.index("sync"), circuit=1, ticket=5))
+    said = end.step(CODEC.pack(kind=KINDS.index("sync"), circuit=1, ticket=ticket))
     assert said is not None
     fields = CODEC.unpack(said)
     assert (KINDS[fields["kind"]], fields["credit_circuit"]) == ("credit", 1)
-    assert fields["credit_limit"] == 5 + ROOM
+    assert fields["credit_limit"] == ticket + ROOM
 
 
 def test_first_flit_out_of_place_is_refused_and_again_after_a_while() -> None:
