@@ -72,7 +72,7 @@ class Pair:
             "source": {
                 "m_axis": self.leaving(source),
                 "s_axis": self.coming(source),
-                "gone_back[0]": lambda: r.get(source.gone_back) & 1,
+                "rewinds[0]": lambda: r.get(source.rewinds) & 1,
                 "idle[0]": lambda: r.get(source.idle) & 1,
             },
             "destination": {

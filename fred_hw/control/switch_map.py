@@ -53,7 +53,7 @@ PORT_COUNTERS = {
     "flits_in": "Flits that came in",
     "flits_out": "Flits that went out",
     "dropped": "Flits that were dropped",
-    "gone_back": "Times that sending went back to an earlier packet",
+    "rewinds": "Times that sending went back to an earlier packet",
 }
 """Performance counters of each port."""
 

@@ -57,7 +57,7 @@ class Endpoint(Unit):
     receive_clear : In(3)
         Start the flow's numbers at 0; only between packets, and not in the cycle in which the flow
         changes.
-    gone_back : Out(3)
+    rewinds : Out(3)
         High for a cycle when packets of a circuit will be sent again.
     dropped : Out(1)
         High for a cycle per flit with a wrong CRC, or that does not go on its packet.
@@ -95,7 +95,7 @@ class Endpoint(Unit):
     receive_phase: data.View
     receive_peer: data.View
     receive_clear: Signal
-    gone_back: Signal
+    rewinds: Signal
     dropped: Signal
     unknown: Signal
     kind_error: Signal
@@ -123,7 +123,7 @@ class Endpoint(Unit):
                 f"{name}_peer": In(peer),
                 f"{name}_clear": In(COUNT),
             }
-        members |= {"idle": Out(COUNT), "gone_back": Out(COUNT)}
+        members |= {"idle": Out(COUNT), "rewinds": Out(COUNT)}
         strobes = ("dropped", "unknown", "kind_error", "length_error", "overflow")
         super().__init__(members | {name: Out(1) for name in strobes})
 
@@ -164,7 +164,7 @@ class Endpoint(Unit):
                 sender.peer.eq(self.send_peer[k]),
                 sender.clear.eq(self.send_clear[k]),
                 self.idle[k].eq(sender.idle),
-                self.gone_back[k].eq(sender.retransmit),
+                self.rewinds[k].eq(sender.retransmit),
             ]
 
     def _receive(self, m: Module, deframer: Deframer) -> list[FlowReceiver]:

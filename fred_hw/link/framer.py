@@ -126,7 +126,7 @@ class Framer(Unit):
         """Grant the first that offers, for as long as its offer is not taken."""
         stalled, before = Signal(), Const(0, 1)
         m.d.sync += stalled.eq(kept)
-        grants = [Signal(name=f"turn_{k}") for k in range(len(choices))]
+        grants = [Signal(name=f"grant_{k}") for k in range(len(choices))]
         for grant, choice in zip(grants, choices, strict=True):
             held = Signal(name=f"{grant.name}_held")
             m.d.sync += held.eq(grant)

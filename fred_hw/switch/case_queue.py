@@ -102,7 +102,7 @@ class CaseQueue(Unit):
         there, offers = zip(
             *self._messages(m, taken[:ports]), *self._events(m, taken[ports:]), strict=True
         )
-        chosen = round_robin(m, "turn", waiting, recent)
+        chosen = round_robin(m, "grant", waiting, recent)
         m.d.comb += [waiting.eq(Cat(there)), self.found.eq(waiting.any())]
         with m.If(self.pick):
             m.d.comb += taken.eq(chosen)

@@ -109,6 +109,7 @@ class SwitchCore(Unit):
         interconnect = place(m, "interconnect", Interconnect(spec=spec))
         wiring.connect(m, wiring.flipped(self.table), table.control)
         wiring.connect(m, table.update, scheduler.update)
+        wiring.connect(m, table.halt, scheduler.halt)
         wiring.connect(m, scheduler.service, dispatcher.service)
         served, probed = table.reads[:2]
         m.d.comb += [
@@ -183,7 +184,7 @@ class SwitchCore(Unit):
                 errors.stuck.eq(Cat(port.stuck for port in ins)),
             ]
         else:
-            m.d.comb += [counts.gone_back.eq(0), errors.overflow.eq(0), errors.stuck.eq(0)]
+            m.d.comb += [counts.rewinds.eq(0), errors.overflow.eq(0), errors.stuck.eq(0)]
 
     def _acknowledge(
         self,
@@ -206,5 +207,5 @@ class SwitchCore(Unit):
             m.d.comb += port.enable.eq(unit.ready)
         m.d.comb += [
             dispatcher.hold.eq(Cat(due.write for due in unit.due).any()),
-            self.counts.gone_back.eq(unit.retransmit),
+            self.counts.rewinds.eq(unit.retransmit),
         ]

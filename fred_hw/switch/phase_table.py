@@ -18,7 +18,12 @@ from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, place
 
 from .entry_check import EntryCheck
-from .scheduling import PhaseUpdate, phase_update_signature
+from .scheduling import (
+    PhaseHalt,
+    PhaseUpdate,
+    phase_halt_signature,
+    phase_update_signature,
+)
 
 __all__ = ["PhaseTable", "TableRead", "table_read_signature"]
 
@@ -61,8 +66,8 @@ class PhaseTable(Unit):
         Writes and reads of software.
     reads : In(table_read_signature(spec)).array(readers)
         Reads of the hardware.
-    update : Out(phase_update_signature(spec))
-        What is written, for the scheduler.
+    update, halt : Out(phase_update_signature(spec)), Out(phase_halt_signature(spec))
+        What is written, for the scheduler; makes its phase stand still before.
     restart : Out(stream.Signature(key_bits(spec)))
         With the link layer: flows whose numbers must start at 0 before their entry is written.
 
@@ -70,10 +75,10 @@ class PhaseTable(Unit):
     ------
     Latency : 1 cycle from ``number`` to ``entry`` and ``stored``; from the first cycle of
         ``control.write`` to ``done`` 4 cycles and those of the check's interconnect, those until
-        ``update.stopped``, and with the link layer those that ``restart`` takes; 2 less if the
+        ``halt.stands``, and with the link layer those that ``restart`` takes; 2 less if the
         entry is refused.
     Throughput : one entry in that time, and one cycle more.
-    Paths : ``control.number`` and ``control.entry`` to ``update`` and ``restart``.
+    Paths : ``control.number`` and ``control.entry`` to ``update``, ``halt`` and ``restart``.
     Reset : forgets what is under way; entries stay.
 
     Raises
@@ -85,6 +90,7 @@ class PhaseTable(Unit):
     control: EntryPort
     reads: list[TableRead]
     update: PhaseUpdate
+    halt: PhaseHalt
     restart: stream.Interface
 
     def __init__(self, *, spec: SwitchSpec, readers: int) -> None:
@@ -95,6 +101,7 @@ class PhaseTable(Unit):
             "control": In(entry_port_signature(spec)),
             "reads": In(table_read_signature(spec)).array(readers),
             "update": Out(phase_update_signature(spec)),
+            "halt": Out(phase_halt_signature(spec)),
         }
         if spec.protocol.link:
             members["restart"] = Out(stream.Signature(key_bits(spec)))
@@ -122,6 +129,7 @@ class PhaseTable(Unit):
             write.data.eq(control.entry),
             update.write.eq(write.en),
             update.number.eq(control.number),
+            self.halt.number.eq(control.number),
             update.used.eq(control.entry.used),
             update.circuit.eq(control.entry.circuit),
             update.takes.eq(Cat(flow.any() for flow in control.entry.inputs)),
@@ -145,7 +153,7 @@ class PhaseTable(Unit):
                 fsm.go("idle")
             with m.Elif(check.done):
                 fsm.go("stop")
-        with fsm.state("stop"), m.If(self.update.stopped):
+        with fsm.state("stop"), m.If(self.halt.stands):
             fsm.go("number" if link else "write")
         stops = [fsm.ongoing("stop"), fsm.ongoing("write")]
         if link:
@@ -160,4 +168,4 @@ class PhaseTable(Unit):
         with fsm.state("write"):
             m.d.comb += [enable.eq(1), control.done.eq(1), control.accepted.eq(1)]
             fsm.go("idle")
-        m.d.comb += self.update.stop.eq(Cat(stops).any())
+        m.d.comb += self.halt.asked.eq(Cat(stops).any())

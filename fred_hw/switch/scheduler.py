@@ -14,9 +14,11 @@ from fred_hw.unit import Unit, check_spec, place
 
 from .phase_watch import PhaseWatch
 from .scheduling import (
+    PhaseHalt,
     PhaseUpdate,
     PortHints,
     Service,
+    phase_halt_signature,
     phase_update_signature,
     port_hints_signature,
     service_signature,
@@ -49,7 +51,9 @@ class Scheduler(Unit):
     ports : In(port_hints_signature(spec)).array(P)
         What waits at each port, and what has room.
     update : In(phase_update_signature(spec))
-        Changes of phases.
+        Changes of phases; only while the phase stands still.
+    halt : In(phase_halt_signature(spec))
+        Makes a phase stand still.
     probe, probed : Out(number_bits(spec)), In(entry_layout(spec))
         Phase that is looked at, and a cycle later its entry.
     service : Out(service_signature(spec))
@@ -63,8 +67,8 @@ class Scheduler(Unit):
     ------
     Latency : 2 cycles from a packet that waits to its phase being served.
     Throughput : a phase per cycle.
-    Paths : ``service.runs``, ``service.stands`` and ``update`` to ``load`` and ``preempts``;
-        ``update`` to ``update.stopped`` and ``service.leaving``.
+    Paths : ``service.runs``, ``service.stands`` and ``halt`` to ``load`` and ``preempts``;
+        ``halt`` to ``halt.stands`` and ``service.leaving``.
     Reset : forgets all phases.
 
     Raises
@@ -75,6 +79,7 @@ class Scheduler(Unit):
 
     ports: list[PortHints]
     update: PhaseUpdate
+    halt: PhaseHalt
     probe: Signal
     probed: data.View
     service: Service
@@ -90,6 +95,7 @@ class Scheduler(Unit):
             {
                 "ports": In(port_hints_signature(spec)).array(spec.ports),
                 "update": In(phase_update_signature(spec)),
+                "halt": In(phase_halt_signature(spec)),
                 "probe": Out(number),
                 "probed": In(entry_layout(spec)),
                 "service": Out(service_signature(spec)),
@@ -107,9 +113,9 @@ class Scheduler(Unit):
         watches = self._watches(m)
         stopped, halted = Signal(phases), Signal()
         m.d.comb += [
-            stopped.eq(self.update.stop.replicate(phases) & (1 << self.update.number)),
+            stopped.eq(self.halt.asked.replicate(phases) & (1 << self.halt.number)),
             halted.eq((served[:phases] & stopped).any()),
-            self.update.stopped.eq(~halted),
+            self.halt.stands.eq(~halted),
         ]
         partly = self._probe(m, watches, served[:phases] | stopped)
         known = Cat(watch.complete for watch in watches) | partly
@@ -124,7 +130,7 @@ class Scheduler(Unit):
             with m.If(own.any()):
                 m.d.comb += pool.eq(own)
         recent = Signal(count)
-        chosen = round_robin(m, "turn", pool, recent)
+        chosen = round_robin(m, "grant", pool, recent)
         self._leave(m, urgency, pool, halted)
         m.d.comb += self.load_phase.eq(
             one_hot_mux(chosen, [Const(k if k < phases else 0) for k in range(count)])

@@ -9,9 +9,11 @@ from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 
 __all__ = [
+    "PhaseHalt",
     "PhaseUpdate",
     "PortHints",
     "Service",
+    "phase_halt_signature",
     "phase_update_signature",
     "port_hints_signature",
     "service_signature",
@@ -33,14 +35,20 @@ class PortHints(wiring.PureInterface):
 class PhaseUpdate(wiring.PureInterface):
     """What an entry says of its phase."""
 
-    stop: Signal
-    stopped: Signal
     write: Signal
     number: Signal
     used: Signal
     circuit: Signal
     takes: Signal
     gives: Signal
+
+
+class PhaseHalt(wiring.PureInterface):
+    """A phase that must stand still before it changes."""
+
+    asked: Signal
+    number: Signal
+    stands: Signal
 
 
 class Service(wiring.PureInterface):
@@ -86,10 +94,8 @@ def phase_update_signature(spec: SwitchSpec) -> wiring.Signature:
 
     Members
     -------
-    stop, stopped : Out(1), In(1)
-        No packet of the phase may start, until its change is written; none is under way.
     write, number : Out(1), Out(number_bits(spec))
-        Change what is known of a phase, with ``stop`` and ``stopped``; which.
+        Change what is known of a phase, which.
     used, circuit : Out(1), Out(2)
         Whether there is such a phase, and its circuit.
     takes, gives : Out(P), Out(P)
@@ -97,8 +103,6 @@ def phase_update_signature(spec: SwitchSpec) -> wiring.Signature:
     """
     return wiring.Signature(
         {
-            "stop": Out(1),
-            "stopped": In(1),
             "write": Out(1),
             "number": Out(number_bits(spec)),
             "used": Out(1),
@@ -107,6 +111,19 @@ def phase_update_signature(spec: SwitchSpec) -> wiring.Signature:
             "gives": Out(spec.ports),
         }
     )
+
+
+def phase_halt_signature(spec: SwitchSpec) -> wiring.Signature:
+    """Return the signature of what makes a phase stand still.
+
+    Members
+    -------
+    asked, number : Out(1), Out(number_bits(spec))
+        No packet of the phase may start; stays until the phase has changed.
+    stands : In(1)
+        None is under way.
+    """
+    return wiring.Signature({"asked": Out(1), "number": Out(number_bits(spec)), "stands": In(1)})
 
 
 def service_signature(spec: SwitchSpec) -> wiring.Signature:

@@ -112,13 +112,13 @@ async def links_carry_data_at_full_load(dut: Any) -> None:
     )
     # An ack takes a flit of all that ``ack_interval`` packets would.
     acks = 1 / (1 + PROTOCOL.ack_interval * MOST) if PROTOCOL.link else 0
-    assert data >= (1 - acks) * 0.97, f"{data} data flits per cycle; {kinds} in {cycles} cycles"
+    assert data >= 1 - acks - 1e-9, f"{data} data flits per cycle; {kinds} in {cycles} cycles"
     finish(bench)
 
 
 @phases_test
 async def phases_of_the_same_ports_follow_each_other(dut: Any) -> None:
-    """Measure ``reconfiguration_cycles``: without a flit, as a phase takes the place of another.
+    """Measure ``reconfiguration_cycles``: most without a flit as a phase takes another's place.
 
     Two phases of one circuit alternate, each from half of the ports to all. In
     ``counted_reconfiguration_cycles`` is what the register says, per start of a phase.
@@ -141,8 +141,8 @@ async def phases_of_the_same_ports_follow_each_other(dut: Any) -> None:
     assert gaps.total() >= count, f"{gaps.total()} changes of the phase"
     starts = await bench.access.read("PHASE_STARTS")
     counted = await bench.access.read("RECONFIGURATION_CYCLES") / starts
-    record(reconfiguration_cycles=gaps.most_common(1)[0][0], counted_reconfiguration_cycles=counted)
-    assert gaps.most_common(1)[0][0] <= 1
+    record(reconfiguration_cycles=max(gaps), counted_reconfiguration_cycles=counted)
+    assert max(gaps) <= 1, f"cycles between phases, and how often: {gaps}"
     assert counted <= 1
     finish(bench)
 

@@ -207,7 +207,7 @@ async def counters_agree_with_what_was_sent(dut: Any) -> None:
     assert elapsed - 40 <= found["cycles"][0] <= elapsed + 5
     assert list(found["flits_in"]) == [len(bench.data(watch)) for watch in bench.inputs]
     assert list(found["flits_out"]) == [len(bench.data(watch)) for watch in bench.outputs]
-    assert not any(found["dropped"]) and not any(found["gone_back"])
+    assert not any(found["dropped"]) and not any(found["rewinds"])
     assert 0 < found["phase_starts"][0] < elapsed
     assert found["reconfiguration_cycles"][0] <= found["phase_starts"][0]
     assert (await bench.access.errors()).raised == ()

@@ -48,7 +48,7 @@ def never_preempts(m: Module, sound: Any, ports: Any) -> None:
 @broken(Scheduler, {"bare switch": "phase_that_is_served_goes_by_its_new_entry"})
 def never_stops(m: Module, sound: Any, ports: Any) -> None:
     """An entry changes while its phase is served, which then goes on by the old one."""
-    m.d.comb += [sound.update.stop.eq(0), ports.update.stopped.eq(1)]
+    m.d.comb += [sound.halt.asked.eq(0), ports.halt.stands.eq(1)]
 
 
 @broken(InputPort, {"bare switch": "flows_and_phases_run_at_once"})

@@ -130,7 +130,7 @@ class LinkBench {
     std::array<Channel, 2> channels_;
     Report report_;
     std::array<Watch, 2> watches_{Watch{report_}, Watch{report_}};
-    uint64_t now_ = 0, idle_ = 0, first_ = 0, last_ = 0, gone_back_ = 0, dropped_ = 0, errors_ = 0;
+    uint64_t now_ = 0, idle_ = 0, first_ = 0, last_ = 0, rewinds_ = 0, dropped_ = 0, errors_ = 0;
 
     void clock() {
         top_.clk = 1;
@@ -220,7 +220,7 @@ class LinkBench {
         ++idle_;
         for (unsigned f = 0; f < FLOWS; ++f) move(flows_[f], flow_ports_[f]);
         for (unsigned end = 0; end < 2; ++end) send(end);
-        for (unsigned bits = top_.gone_back; bits; bits &= bits - 1) ++gone_back_;
+        for (unsigned bits = top_.rewinds; bits; bits &= bits - 1) ++rewinds_;
         for (unsigned bits = top_.dropped; bits; bits &= bits - 1) ++dropped_;
         if (top_.error) ++errors_;
         clock();
@@ -293,7 +293,7 @@ public:
         json.add_list("messages", report_.first);
         json.add("cycles", now_);
         json.add("span_cycles", last_ - first_ + 1);
-        json.add("gone_back", gone_back_);
+        json.add("rewinds", rewinds_);
         json.add("dropped", dropped_);
         json.add("errors", errors_);
         add_kinds(json, "from_0", watches_[0].kinds);

@@ -45,7 +45,7 @@ class EndpointPair(Unit):
         The link, from and to end e.
     clear : In(1)
         Start all numbers at 0.
-    idle, gone_back : Out(6)
+    idle, rewinds : Out(6)
         Of the sources of the flows.
     dropped, error : Out(2), Out(1)
         Of the ends; ``error`` for any of those that a right neighbour never causes.
@@ -66,7 +66,7 @@ class EndpointPair(Unit):
             **wires(spec, 2, FLOWS),
             "clear": In(1),
             "idle": Out(FLOWS),
-            "gone_back": Out(FLOWS),
+            "rewinds": Out(FLOWS),
             "dropped": Out(2),
             "error": Out(1),
         }
@@ -83,7 +83,7 @@ class EndpointPair(Unit):
                 end.send_clear.eq(self.clear.replicate(COUNT)),
                 end.receive_clear.eq(self.clear.replicate(COUNT)),
                 self.idle[COUNT * k : COUNT * (k + 1)].eq(end.idle),
-                self.gone_back[COUNT * k : COUNT * (k + 1)].eq(end.gone_back),
+                self.rewinds[COUNT * k : COUNT * (k + 1)].eq(end.rewinds),
                 self.dropped[k].eq(end.dropped),
             ]
         for flow in ALL_FLOWS:
@@ -194,7 +194,7 @@ def run_link(program: Path, run: LinkRun) -> dict[str, Any]:
             Broken rules of docs/protocol.md, and the first of them.
         ``cycles``, ``span_cycles``
             Of the whole run; from the first flit taken to the last one given.
-        ``gone_back``, ``dropped``, ``errors``
+        ``rewinds``, ``dropped``, ``errors``
             Strobes of the endpoints.
         ``from_0``, ``from_1``
             Flits that each end sent, by kind.

@@ -113,7 +113,7 @@ class SystemBench {
     std::array<Side, FLOWS> sent_, wanted_;
     std::deque<Channel> channels_;  // from each of the links' ends
     Random rng_;
-    uint64_t now_ = 0, idle_ = 0, first_ = 0, last_ = 0, wrong_ = 0, errors_ = 0, gone_back_ = 0;
+    uint64_t now_ = 0, idle_ = 0, first_ = 0, last_ = 0, wrong_ = 0, errors_ = 0, rewinds_ = 0;
 
     void clock() {
         top_.clk = 1;
@@ -223,7 +223,7 @@ class SystemBench {
                 channels_[k].put(now_, {*pins.m_header, *pins.m_data, *pins.m_crc,
                                         bool(*pins.m_last)});
         }
-        for (unsigned bits = top_.gone_back; bits; bits &= bits - 1) ++gone_back_;
+        for (unsigned bits = top_.rewinds; bits; bits &= bits - 1) ++rewinds_;
         errors_ += top_.error;
         clock();
         ++now_;
@@ -269,7 +269,7 @@ public:
         json.add("errors", errors_);
         json.add("cycles", now_);
         json.add("span_cycles", last_ - first_ + 1);
-        json.add("gone_back", gone_back_);
+        json.add("rewinds", rewinds_);
         add_faults(json, "faults", channels_);
         json.print();
         return right;

@@ -56,7 +56,7 @@ class SwitchWithEndpoints(Unit):
         Flows.
     s_axil_...
         Bus of the switch.
-    idle, gone_back : Out(3 P)
+    idle, rewinds : Out(3 P)
         Of the endpoints.
     error : Out(1)
         Whether an endpoint has one; sources may be ahead of destinations, so not for ``unknown``.
@@ -77,7 +77,7 @@ class SwitchWithEndpoints(Unit):
             **axi_lite_members(switch_map(spec).address_bits),
             **wires(spec, 2 * spec.ports, COUNT * spec.ports),
             "idle": Out(COUNT * spec.ports),
-            "gone_back": Out(COUNT * spec.ports),
+            "rewinds": Out(COUNT * spec.ports),
             "error": Out(1),
         }
         for n in range(COUNT * spec.ports):
@@ -107,7 +107,7 @@ class SwitchWithEndpoints(Unit):
         m.d.comb += [
             self.error.eq(Cat(causes).any()),
             self.idle.eq(Cat(end.idle for end in ends)),
-            self.gone_back.eq(Cat(end.gone_back for end in ends)),
+            self.rewinds.eq(Cat(end.rewinds for end in ends)),
         ]
         return m
 
@@ -201,7 +201,7 @@ def run_switch_with_endpoints(
     -------
     dict
         ``right`` (all has come as the golden model says, in order, each once, all is acknowledged),
-        ``flits``, ``matched``, ``wrong``, ``errors``, ``cycles``, ``span_cycles``, ``gone_back``,
+        ``flits``, ``matched``, ``wrong``, ``errors``, ``cycles``, ``span_cycles``, ``rewinds``,
         and ``faults`` by kind.
     """
     rng = random.Random(conditions.seed)

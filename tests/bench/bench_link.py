@@ -42,7 +42,7 @@ def main() -> int:
         out(
             f"{name}: {found['matched']:,} of {found['flits']:,} flits, {found['wrong']} wrong, "
             f"{found['violations']} rules broken, {sum(found['faults'].values()):,} faults, "
-            f"{found['gone_back']:,} rewinds, {time.perf_counter() - begin:.1f} s\n"
+            f"{found['rewinds']:,} rewinds, {time.perf_counter() - begin:.1f} s\n"
         )
     return int(bad > 0)
 

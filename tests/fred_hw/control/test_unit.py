@@ -181,7 +181,7 @@ KIND = list(CAUSES).index("kind")
         ({"counts.preemptions": 1}, "PREEMPTIONS", 0, 1, 1),
         ({"counts.reconfiguration_cycles": 1}, "RECONFIGURATION_CYCLES", 0, 1, 1),
         ({"counts.flits_in": 0b110}, "FLITS_IN", 2, 1, 1),
-        ({"counts.gone_back": 0b010}, "GONE_BACK", 1, 1, 1),
+        ({"counts.rewinds": 0b010}, "REWINDS", 1, 1, 1),
     ],
 )
 def test_latency_from_an_event_to_its_register(

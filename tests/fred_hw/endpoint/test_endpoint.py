@@ -153,7 +153,7 @@ def look(ctx: Any, dut: Any, one: Run, cycle: int) -> None:
         one.sent.append((cycle, {**fields, "data": flit.data}))
         if one.react is not None:
             one.flits.update(dict(one.react(cycle, fields)))
-    for name in ("idle", "gone_back", "dropped", "unknown", "kind_error", "length_error"):
+    for name in ("idle", "rewinds", "dropped", "unknown", "kind_error", "length_error"):
         if ctx.get(getattr(dut, name)):
             one.watch.setdefault(name, []).append(cycle)
 
@@ -395,14 +395,14 @@ def test_nack_sends_packets_again_with_new_tickets() -> None:
         (1, 3),
         (2, 4),
     ]
-    assert len(one.watch["gone_back"]) == 1
+    assert len(one.watch["rewinds"]) == 1
 
 
 def test_nack_for_another_packet_changes_nothing() -> None:
     flits = {30: message(NACK, 3), 31: message(NACK, 4), 32: message(NACK, 31)}
     one = run(cycles=120, packets={MP: [[n] for n in range(3)]}, flits=flits)
     assert len(one.of(DATA)) == 3
-    assert "gone_back" not in one.watch
+    assert "rewinds" not in one.watch
 
 
 def test_without_acks_the_oldest_packet_is_sent_again() -> None:

@@ -10,8 +10,8 @@ from tests.fred_hw.specs import BARE, LINK
 from tests.fred_hw.switch.test_entry_check import GOOD
 
 CHECK = 2 + latency_cycles(BARE.with_changes(adder_registers=0))
-WRITE = {"control.write": 1, "control.number": 3, "control.entry": GOOD, "update.stopped": 1}
-MOVES = WRITE | {"update.stopped": 0}
+WRITE = {"control.write": 1, "control.number": 3, "control.entry": GOOD, "halt.stands": 1}
+MOVES = WRITE | {"halt.stands": 0}
 WRONG = WRITE | {"control.entry": GOOD ^ 1}
 ANSWER = ["control.done", "control.accepted"]
 
@@ -35,7 +35,7 @@ def test_a_phase_is_stopped_first_and_until_it_is_written(wait: int, spec: Switc
     link = spec is LINK
     stands = WRITE | ({"restart.ready": 1} if link else {})
     cycles = [MOVES] * (CHECK + 1 + wait) + [stands] * 4
-    found = seen(cycles, ["update.stop", "update.number", "update.write"], spec)
+    found = seen(cycles, ["halt.asked", "update.number", "update.write"], spec)
     stops = 1 + wait + 1 + link  # until it stands, one for the numbers, one to write
     assert [stop for stop, *_ in found[: CHECK + 1 + stops]] == [0] * (CHECK + 1) + [1] * stops
     assert [write for *_, write in found].index(1) == CHECK + stops

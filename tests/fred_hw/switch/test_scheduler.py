@@ -15,7 +15,7 @@ Cycle = dict[str, int]
 
 def write(number: int, circuit: int, takes: int, gives: int) -> Cycle:
     values = {"number": number, "used": 1, "circuit": circuit, "takes": takes, "gives": gives}
-    return {"update.stop": 1, "update.write": 1} | {
+    return {"halt.asked": 1, "halt.number": number, "update.write": 1} | {
         f"update.{name}": value for name, value in values.items()
     }
 
@@ -107,10 +107,10 @@ def test_ports_are_told_which_phases_they_serve() -> None:
 
 @pytest.mark.parametrize("under_way", range(3))
 def test_a_phase_that_is_to_change_ends_its_packets_and_is_left(under_way: int) -> None:
-    stop = LOW | {"update.stop": 1, "update.number": 0}
+    stop = LOW | {"halt.asked": 1, "halt.number": 0}
     cycles = [LOW | STANDS] * 2 + [LOW | RUNS] + [stop | RUNS] * under_way + [stop]
     cycles += [stop | STANDS] * 2 + [LOW | write(0, DP, 1, 2) | STANDS] + [LOW | STANDS] * 4
-    found = seen(cycles, ["service.leaving", "update.stopped", "load", "service.active"])
+    found = seen(cycles, ["service.leaving", "halt.stands", "load", "service.active"])
     assert found[3:] == [
         *[(1, 0, 0, 1)] * (under_way + 2),  # nothing starts, until nothing is under way
         (0, 1, 0, 0),
@@ -123,16 +123,16 @@ def test_a_phase_that_is_to_change_ends_its_packets_and_is_left(under_way: int) 
 
 
 def test_another_phase_takes_the_place_of_one_that_is_to_change() -> None:
-    both, stop = LOW | EQUAL, {"update.stop": 1, "update.number": 0}
+    both, stop = LOW | EQUAL, {"halt.asked": 1, "halt.number": 0}
     cycles = [LOW | STANDS] * 2 + [both | RUNS] * 2 + [both | RUNS | stop] * 2 + [both | stop] * 2
-    found = seen(cycles, ["update.stopped", "load", "load_phase", "service.phase"])
+    found = seen(cycles, ["halt.stands", "load", "load_phase", "service.phase"])
     assert found[4:] == [(0, 0, 2, 0), (0, 0, 2, 0), (0, 1, 2, 0), (1, 0, 0, 2)]
 
 
 def test_a_phase_that_is_not_served_stands_still_at_once() -> None:
-    stop = {"update.stop": 1, "update.number": 2}
+    stop = {"halt.asked": 1, "halt.number": 2}
     cycles = [LOW | EQUAL | STANDS] + [LOW | EQUAL | STANDS | stop] * 4
-    found = seen(cycles, ["update.stopped", "load", "load_phase"])
+    found = seen(cycles, ["halt.stands", "load", "load_phase"])
     assert [stopped for stopped, *_ in found] == [1] * 5
     assert {phase for _, load, phase in found if load} == {0}
 

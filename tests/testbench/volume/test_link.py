@@ -44,7 +44,7 @@ def test_no_flit_is_lost_doubled_or_changed(spec: SwitchSpec) -> None:
             program, LinkRun(flits=90_000, seed=seed, stall_percent=25 * seed, packet_flits=longest)
         )
         assert plain["right"], plain
-        assert plain["gone_back"] == plain["dropped"] == 0
+        assert plain["rewinds"] == plain["dropped"] == 0
         faulty = run_link(
             program,
             LinkRun(
@@ -59,7 +59,7 @@ def test_no_flit_is_lost_doubled_or_changed(spec: SwitchSpec) -> None:
             ),
         )
         assert faulty["right"], faulty
-        assert faulty["gone_back"] > 0
+        assert faulty["rewinds"] > 0
 
 
 def test_a_million_flits_and_thousands_of_faults_of_every_kind() -> None:
