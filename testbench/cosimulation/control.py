@@ -8,6 +8,7 @@ from fred_hw.spec import SwitchSpec
 from testbench.faults.fault import FaultyEmitter
 from testbench.sim.runner import SimulationResult
 
+from .benches import benches
 from .launch import Options, launch
 
 __all__ = ["cosimulate_control"]
@@ -34,4 +35,4 @@ def cosimulate_control(
         emitter.add(top)
         return emitter.verilog(), top.unit_name
 
-    return launch("testbench.benches.tb_control", make, spec, work, {}, options)
+    return launch(benches("control"), make, spec, work, {}, options)

@@ -10,6 +10,7 @@ from gen.design import generate
 from testbench.faults.fault import FaultyEmitter
 from testbench.sim.runner import SimulationResult
 
+from .benches import benches
 from .launch import Options, launch
 
 __all__ = ["cosimulate", "fresh_seed"]
@@ -48,7 +49,7 @@ def cosimulate(
         return design.verilog, design.name
 
     return launch(
-        "testbench.benches.tb_interconnect",
+        benches("interconnect"),
         make,
         spec,
         work,

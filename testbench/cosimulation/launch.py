@@ -42,7 +42,7 @@ class Options(TypedDict, total=False):
 
 
 def launch(
-    bench: str,
+    benches: Sequence[str],
     make: Callable[[FaultyEmitter], tuple[str, str]],
     spec: SwitchSpec,
     work: Path,
@@ -53,8 +53,8 @@ def launch(
 
     Parameters
     ----------
-    bench : str
-        Importable names of the benches, between commas.
+    benches : sequence of str
+        Importable names of the benches.
     make : callable
         Writes the hardware; returns its text and the name of its top module.
     spec : SwitchSpec
@@ -79,7 +79,7 @@ def launch(
     verilog, top = (design.verilog, design.name) if design else make(emitter)
     environment = {name: str(value) for name, value in environment.items()}
     run = Bench(
-        module=bench,
+        module=",".join(benches),
         simulator=simulator,
         seed=seed,
         tests=options.get("tests", ()),

@@ -12,12 +12,10 @@ from testbench.faults.fault import FaultyEmitter
 from testbench.models.endpoint import endpoint_library
 from testbench.sim.runner import SimulationResult
 
+from .benches import benches
 from .launch import Options, launch
 
 __all__ = ["cosimulate_switch"]
-
-_PARTS = ("", "_registers", "_rewrites", "_link", "_measures")
-_BENCHES = ",".join(f"testbench.benches.tb_switch{part}" for part in _PARTS)
 
 
 def cosimulate_switch(
@@ -47,4 +45,4 @@ def cosimulate_switch(
         endpoint_library()  # refused here rather than inside the simulation
     latency = latency_cycles(spec) + added_cycles(spec)
     environment = {"FRED_LATENCY": latency, "FRED_PACKETS": packets}
-    return launch(_BENCHES, make, spec, work, environment, options)
+    return launch(benches("switch"), make, spec, work, environment, options)
