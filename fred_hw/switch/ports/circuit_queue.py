@@ -19,7 +19,8 @@ __all__ = ["CircuitQueue"]
 class CircuitQueue(Unit):
     """Queue packets; offer the one at the head if it is due, throw it away if it is not.
 
-    With the link layer a packet is due if its number is the one that its flow takes next.
+    With the link layer a packet is due if its number is the one that its flow takes next, without
+    it when all of it is there.
 
     Parameters
     ----------
@@ -53,7 +54,8 @@ class CircuitQueue(Unit):
 
     Timing
     ------
-    Latency : 1 cycle from a flit that is taken to the head.
+    Latency : 1 cycle from a flit that is taken to the head, without the link layer from the last
+        flit of a packet to ``waiting``.
     Throughput : one flit per cycle.
     Paths : ``enable``, ``serves`` and ``due`` to ``waiting``, ``valid`` and what is thrown away,
         ``i.incoming`` to ``broken``.
@@ -142,11 +144,19 @@ class CircuitQueue(Unit):
             useless = self.unknown | self._judge(m, head.descriptor, first & known)
             m.d.comb += self.broken.eq(inside & Mux(here, head.first, ~self.i.incoming))
         else:
-            m.d.comb += self.waiting.eq(first & known)
+            m.d.comb += self.waiting.eq(first & known & self._whole(m, fifo))
         # Between packets, a flit that begins none is left over from one that has finished.
         left_over = here & ~inside & ~head.first
         m.d.comb += fifo.o.ready.eq((self.take & self.valid) | useless | left_over)
         return m
+
+    def _whole(self, m: Module, fifo: Fifo) -> Value:
+        """Return whether all of a packet is there, so that none waits for its source half-way."""
+        packets = Signal(range(self.spec.protocol.buffer_flits + 1))
+        ends = fifo.i.valid & fifo.i.ready & fifo.i.payload.last
+        leaves = fifo.o.valid & fifo.o.ready & fifo.o.payload.last
+        m.d.sync += packets.eq(packets + ends - leaves)
+        return packets != 0
 
     def _judge(self, m: Module, head: data.View, first: Value) -> Value:
         """Compare the packet with what is due; return whether it is thrown away."""

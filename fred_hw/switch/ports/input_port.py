@@ -57,7 +57,8 @@ class InputPort(Unit):
 
     Timing
     ------
-    Latency : 2 cycles with the link layer, else 1, from a flit to the head of its queue.
+    Latency : 2 cycles from a flit to the head of its queue with the link layer; else 1 from the
+        last flit of a packet.
     Throughput : one flit per cycle.
     Paths : ``circuit`` to what it selects, ``enable`` and ``serves`` to ``waiting``, ``key`` to
         ``due``; ``i.circuit`` to ``i.ready`` without the link layer.
@@ -190,33 +191,44 @@ class InputPort(Unit):
             m.d.sync += [pause.eq(patience), event.late.eq(0), event.early.eq(0)]
 
     def _accept(self, m: Module, queues: list[CircuitQueue]) -> None:
-        """Give flits to the queue of their circuit, no more of a packet than fit."""
-        protocol = self.spec.protocol
+        """Give packets to the queue of their circuit, no more of one than fits.
+
+        Its first flit says what a packet is; what the others say is not looked at.
+        """
+        inside, skips, taken, end = Signal(), Signal(), Signal(), Signal()
+        said = Cat(self.i.circuit, self.i.phase, self.i.peer)
+        kept, now = Signal.like(said), Signal.like(said)
+        sizes = [len(one) for one in (self.i.circuit, self.i.phase, self.i.peer)]
+        circuit, phase, peer = (
+            now[sum(sizes[:k]) : sum(sizes[: k + 1])] for k in range(len(sizes))
+        )
         ready = Signal(COUNT + 1)
-        count = Signal(range(protocol.packet_flits))
-        too_long, inside = Signal(), Signal()
-        end = count == protocol.packet_flits - 1
+        count = Signal(range(self.spec.protocol.packet_flits))
         for number, queue in enumerate(queues):
             m.d.comb += [
-                queue.i.valid.eq(self.i.valid & (self.i.circuit == number) & ~too_long),
-                ready[number].eq(queue.i.ready | too_long),
+                queue.i.valid.eq(self.i.valid & (circuit == number) & ~skips),
+                ready[number].eq(queue.i.ready),
                 queue.i.word.first.eq(~inside),
                 queue.i.word.last.eq(self.i.last | end),
-                queue.i.word.descriptor.phase.eq(self.i.phase),
-                queue.i.word.descriptor.peer.eq(self.i.peer),
+                queue.i.word.descriptor.phase.eq(phase),
+                queue.i.word.descriptor.peer.eq(peer),
                 queue.i.word.data.eq(self.i.data),
             ]
-        taken = Signal()
         m.d.comb += [
+            now.eq(Mux(inside, kept, said)),
             ready[COUNT].eq(1),
-            self.i.ready.eq(selected(self.i.circuit, list(ready))),
+            self.i.ready.eq(selected(circuit, list(ready)) | skips),
             taken.eq(self.i.valid & self.i.ready),
-            self.kind.eq(taken & (self.i.circuit == COUNT)),
-            self.came.eq(taken & ~self.kind & ~too_long),
-            self.dropped.eq(taken & (self.kind | too_long)),
+            end.eq(count == self.spec.protocol.packet_flits - 1),
+            self.kind.eq(taken & ~inside & (circuit == COUNT)),
+            self.came.eq(taken & ~self.kind & ~skips),
+            self.dropped.eq(taken & (self.kind | skips)),
             self.length.eq(self.came & end & ~self.i.last),
         ]
+        with m.If(taken):
+            m.d.sync += [kept.eq(now), inside.eq(~self.i.last)]
+            m.d.sync += skips.eq((self.kind | self.length | skips) & ~self.i.last)
         with m.If(taken & self.i.last):
-            m.d.sync += [too_long.eq(0), inside.eq(0), count.eq(0)]
+            m.d.sync += count.eq(0)
         with m.Elif(self.came):
-            m.d.sync += [inside.eq(1), count.eq(count + 1), too_long.eq(end)]
+            m.d.sync += count.eq(count + 1)

@@ -243,12 +243,17 @@ class BarePort:
 
     def send(self, phase: int, circuit: int, packets: Packets, peer: int = 0) -> None:
         """Send packets of a flow, behind all others."""
+        user = self.user(phase, circuit, peer)
+        for packet in packets:
+            self.source.send_nowait(_frame(packet, user))
+
+    def user(self, phase: int, circuit: int, peer: int = 0) -> int:
+        """Return the ``tuser`` that says so much of a packet."""
         user = offset = 0
         for name, value in zip(PACKET_FIELDS, (phase, circuit, peer), strict=True):
             user |= value << offset
             offset += self._bits[name]
-        for packet in packets:
-            self.source.send_nowait(_frame(packet, user))
+        return user
 
     def forget(self, phase: int) -> None:
         """Forget what came of a phase."""

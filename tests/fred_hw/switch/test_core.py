@@ -61,7 +61,7 @@ def run(spec: SwitchSpec, cycles: list[dict[str, int]]) -> tuple[list[int], list
 def test_latency_and_throughput_from_port_to_port(link: bool) -> None:
     spec = PAIR[link]
     cycles, data = run(spec, [*packet(spec, 0), *packet(spec, 1)])
-    start = latency_cycles(spec) + (6 if link else 4)
+    start = latency_cycles(spec) + (6 if link else 4 + FLITS - 1)
     assert cycles == list(range(start, start + 2 * FLITS))
     assert data == [1, 2, 3, 4] * 2
 

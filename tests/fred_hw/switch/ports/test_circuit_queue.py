@@ -45,13 +45,26 @@ def test_latency_from_a_flit_to_the_head_is_a_cycle(spec: SwitchSpec) -> None:
 
 @BOTH
 def test_throughput_is_a_flit_per_cycle_without_a_gap_between_packets(spec: SwitchSpec) -> None:
-    inputs = [*flits(3, data=10), *flits(2, data=20), *[{}] * 2]
-    moves = [{"take": 1, "start": int(k in {1, 4}), "finish": int(k in {3, 5})} for k in range(7)]
+    late = 0 if spec is LINK else 2  # when all of the first one is there
+    inputs = [*flits(3, data=10), *flits(2, data=20), *[{}] * (2 + late)]
+    starts, ends = {1 + late, 4 + late}, {3 + late, 5 + late}
+    moves = [
+        {"take": 1, "start": int(k in starts), "finish": int(k in ends)} for k in range(7 + late)
+    ]
     seen = run(
         [one | move for one, move in zip(inputs, moves, strict=True)], ["valid", "word"], spec
     )
     assert [word for valid, word in seen if valid] == [10, 11, 12, 20, 21]
-    assert [valid for valid, _ in seen] == [0, 1, 1, 1, 1, 1, 0]
+    assert [valid for valid, _ in seen] == [0] * (1 + late) + [1, 1, 1, 1, 1, 0]
+
+
+def test_without_a_link_layer_a_packet_waits_until_all_of_it_is_there() -> None:
+    first, *others = flits(3)
+    inputs = [first, {}, *others, {}, *flits(2), {}]
+    assert run(inputs, ["waiting"], BARE) == [0, 0, 0, 0, 1, 1, 1, 1]
+    moves = [{}] * 4 + [{"start": 1, "take": 1}, {"take": 1}, {"take": 1, "finish": 1}, {}]
+    taken = [one | move for one, move in zip(inputs, moves, strict=True)]
+    assert run([*taken, {}, {}], ["waiting"], BARE)[4:] == [1, 0, 0, 1, 1, 1]
 
 
 def test_only_the_packet_that_is_due_waits() -> None:

@@ -69,7 +69,7 @@ def test_latency_from_a_flit_to_the_head_of_its_circuit(spec: SwitchSpec, circui
     inputs = [*ready, *packet(2, spec, circuit=circuit, phase=2, peer=1), *[{}] * 3]
     names = [f"head.descriptor[{circuit}].phase", f"head.descriptor[{circuit}].peer"]
     seen = run([one | {"head.circuit": circuit} for one in inputs], ["head.waiting", *names], spec)
-    first = len(ready) + ADDED[spec is LINK]
+    first = len(ready) + (ADDED[True] if spec is LINK else ADDED[False] + 1)  # all of it
     assert [word[0] for word in seen[:first]] == [0] * first
     assert seen[first] == (1 << circuit, 2, 1)
 
@@ -77,8 +77,8 @@ def test_latency_from_a_flit_to_the_head_of_its_circuit(spec: SwitchSpec, circui
 @BOTH
 def test_throughput_is_a_flit_per_cycle(spec: SwitchSpec) -> None:
     ready = zero(0) if spec is LINK else []
-    inputs = [*ready, *packet(4, spec), *packet(3, spec, number=1), *[{}] * 3]
-    first = len(ready) + ADDED[spec is LINK]
+    inputs = [*ready, *packet(4, spec), *packet(3, spec, number=1), *({} for _ in range(6))]
+    first = len(ready) + (ADDED[True] if spec is LINK else ADDED[False] + 3)  # all of it
     starts, ends = {first, first + 4}, {first + 3, first + 6}
     for cycle, one in enumerate(inputs):
         one.update(
@@ -112,6 +112,24 @@ def test_without_a_link_layer_a_port_takes_no_more_of_a_packet_than_fits() -> No
     seen = run(inputs, ["came", "dropped", "length"], BARE)
     assert seen[:SIZE] == [(1, 0, int(k == SIZE - 1)) for k in range(SIZE)]
     assert seen[SIZE:] == [(0, 1, 0), (0, 1, 0), (1, 0, 0), (0, 0, 0)]
+
+
+def test_without_a_link_layer_the_first_flit_says_what_a_packet_is() -> None:
+    inputs = packet(3, BARE, circuit=PP, phase=2, peer=1)
+    for flit in inputs[1:]:
+        flit.update({"i.circuit": CONTROL, "i.phase": 0, "i.peer": 0})
+    names = ["head.waiting", *(f"head.descriptor[{PP}].{name}" for name in ("phase", "peer"))]
+    seen = run([*inputs, {}], [*names, "kind", "dropped"], BARE)
+    assert seen[3] == (1 << PP, 2, 1, 0, 0)
+    assert [word[3:] for word in seen] == [(0, 0)] * 4
+
+
+def test_without_a_link_layer_all_of_a_packet_of_no_circuit_is_dropped() -> None:
+    inputs = packet(3, BARE, circuit=CONTROL)
+    for flit in inputs[1:]:
+        flit["i.circuit"] = MP
+    seen = run([*inputs, *packet(1, BARE), {}], ["kind", "dropped", "came", "head.waiting"], BARE)
+    assert seen == [(1, 1, 0, 0), (0, 1, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1)]
 
 
 def test_without_a_link_layer_the_circuit_is_ready_in_the_same_cycle() -> None:
