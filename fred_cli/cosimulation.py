@@ -8,6 +8,9 @@ from fred_hw.errors import InputError
 
 __all__ = ["check_tests", "load_testbench", "simulating"]
 
+_BOTH = ("verilator", "icarus")
+"""What ``--sim both`` asks for: the two that everyone can have."""
+
 
 def check_tests(names: tuple[str, ...], level: str) -> None:
     """Refuse names of tests that benches lack."""
@@ -29,15 +32,15 @@ def load_testbench(simulator: str) -> tuple[Any, tuple[str, ...]]:
     """
     try:
         from testbench.cosimulation import interconnect as cosimulation
-        from testbench.sim import runner
+        from testbench.sim.simulator import SIMULATORS
     except ImportError as error:
         message = f"must be installed for co-simulation: pip install 'fred-hw[sim]' ({error})"
         raise InputError("cocotb", "", message) from None
     import logging
 
-    logging.getLogger("Verilator").setLevel(logging.ERROR)
-    logging.getLogger("Icarus").setLevel(logging.ERROR)
-    return cosimulation, runner.SIMULATORS if simulator == "both" else (simulator,)
+    for one in SIMULATORS.values():
+        logging.getLogger(one.runner.capitalize()).setLevel(logging.ERROR)
+    return cosimulation, _BOTH if simulator == "both" else (simulator,)
 
 
 @contextmanager

@@ -88,6 +88,12 @@ def _schedules() -> Iterable[str]:
     return SCHEDULES
 
 
+def _simulators() -> Iterable[str]:
+    from testbench.sim.simulator import SIMULATORS
+
+    return (*SIMULATORS, "both")
+
+
 def _topologies() -> str:
     from perfmodel.topology.parse import topology_names
 
@@ -108,11 +114,11 @@ seed_option = click.option("--seed", type=int, help="Seed of all stimulus; rando
 
 
 def simulator_option(default: str) -> Callable[[Any], Any]:
-    """Return the option for one simulator, or both."""
+    """Return the option for one simulator, or the two that everyone can have."""
     return click.option(
         "--sim",
         "simulator",
-        type=click.Choice(["verilator", "icarus", "both"]),
+        type=NameChoice(_simulators),
         default=default,
         show_default=True,
     )

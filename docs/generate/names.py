@@ -12,6 +12,7 @@ from perfmodel.training.compute_model import COMPUTE_MODELS
 from perfmodel.training.placement.policy import POLICIES
 from perfmodel.workloads.file import KINDS as WORKLOADS
 from perfmodel.workloads.pipeline_schedule import SCHEDULES
+from testbench.sim.simulator import SIMULATORS
 
 __all__ = ["names"]
 
@@ -58,6 +59,7 @@ def names() -> str:
         for name, kind in TOPOLOGIES.items()
     ]
     plain = {
+        "Simulators: `testbench/sim/simulators/`": SIMULATORS,
         "Kinds of workloads: `perfmodel/workloads/`": WORKLOADS,
         "Pipeline schedules: `perfmodel/workloads/pipeline_schedules/`": SCHEDULES,
         "Models of compute: `perfmodel/training/compute_models/`": COMPUTE_MODELS,

@@ -7,6 +7,7 @@ import click
 
 from fred_cli.cosimulation import check_tests, load_testbench, simulating
 from fred_cli.options import (
+    ListingOption,
     as_json_option,
     level_option,
     read_spec,
@@ -22,13 +23,20 @@ __all__ = ["command"]
 _LATENCY = {"interconnect": "latency_cycles", "switch": "switch_latency_cycles"}
 
 
+def _waves() -> str:
+    from testbench.sim.simulator import SIMULATORS
+
+    formats = [f"{SIMULATORS[name].waves.upper()} with {name.title()}" for name in SIMULATORS]
+    return f"Record waves: {', '.join(sorted(formats))}."
+
+
 @click.command("sim")
 @spec_argument
 @set_option
 @simulator_option("verilator")
 @seed_option
 @level_option
-@click.option("--waves", is_flag=True, help="Record waves: FST with Icarus, VCD with Verilator.")
+@click.option("--waves", is_flag=True, cls=ListingOption, listing=_waves)
 @click.option("--test", "tests", multiple=True, metavar="NAME", help="Run only this test.")
 @click.option("-o", "--output", "folder", type=Path, help="Folder for logs and results.")
 @as_json_option

@@ -19,7 +19,7 @@ class Options(TypedDict, total=False):
     Members
     -------
     simulator : str
-        "icarus", the default, or "verilator".
+        A name of ``SIMULATORS``, "icarus" by default.
     seed : int
         Seed of all stimulus, 1 or more; 1 by default.
     tests : sequence of str

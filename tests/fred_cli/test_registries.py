@@ -14,6 +14,7 @@ import pytest
 import fred_hw
 import gen
 import perfmodel
+import testbench.sim
 from docs.generate.names import names
 from fred_hw.files import validate
 from fred_hw.formats.number_format import FORMATS
@@ -29,6 +30,7 @@ from perfmodel.training.compute_model import COMPUTE_MODELS
 from perfmodel.training.placement.policy import POLICIES
 from perfmodel.workloads.file import KINDS as WORKLOADS
 from perfmodel.workloads.pipeline_schedule import SCHEDULES
+from testbench.sim.simulator import SIMULATORS
 
 Run = Callable[..., tuple[int, str, str]]
 NEW = "newcomer"
@@ -45,11 +47,14 @@ REFUSED: dict[str, tuple[Registry[Any], str]] = {
     "placement": (POLICIES, f"{ESTIMATE} gpt-3 --placement none"),
     "kind of workloads": (WORKLOADS, f"{ESTIMATE} no-kind.yaml"),
     "schedule": (SCHEDULES, f"{ESTIMATE} gpt-3 --schedule none"),
+    "simulator": (SIMULATORS, "sim tiny-2 --sim none"),
 }
 LISTED = {
+    "characterize": (SIMULATORS,),
     "collective": (ALGORITHMS, TOPOLOGIES),
     "estimate": (COMPUTE_MODELS, POLICIES, SCHEDULES, TOPOLOGIES),
     "reproduce": (SECTIONS,),
+    "sim": (SIMULATORS,),
     "strategies": (COMPUTE_MODELS, POLICIES),
     "wafers": (TOPOLOGIES,),
 }
@@ -58,7 +63,7 @@ LISTED = {
 def registries() -> list[Registry[Any]]:
     """Return every registry that there is."""
     found: dict[str, Registry[Any]] = {}
-    for package in (fred_hw, gen, perfmodel):
+    for package in (fred_hw, gen, perfmodel, testbench.sim):
         for info in walk_packages(package.__path__, f"{package.__name__}."):
             for value in vars(importlib.import_module(info.name)).values():
                 if isinstance(value, Registry):

@@ -20,6 +20,7 @@ import pytest
 
 from fred_cli.drawings.interconnect import COLOURS
 from fred_cli.main import main
+from testbench.sim.simulator import SIMULATORS
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -171,7 +172,7 @@ def test_results_that_are_none_are_refused(
 def test_simulator_that_is_missing_is_named(
     refused: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("testbench.sim.runner.icarus_bin", lambda: None)
+    monkeypatch.setattr(type(SIMULATORS["icarus"]), "find", lambda _: None)
     said = refused("report", "-o", "out", "--spec", "small-4")
     assert re.fullmatch(r"error: --results: icarus is not installed; .*", said), said
 

@@ -7,6 +7,7 @@ import pytest
 from fred_hw.spec import SwitchSpec
 from testbench.cosimulation.interconnect import cosimulate
 from testbench.sim.runner import SimulationResult
+from testbench.sim.simulator import SIMULATORS
 from testbench.sim.tools import SimulatorError
 
 SPEC = SwitchSpec(ports=2, lanes=1, format="int8")
@@ -24,7 +25,7 @@ def test_an_unknown_simulator_is_refused(tmp_path: Path) -> None:
 def test_a_missing_simulator_is_named(
     name: str, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(f"testbench.sim.runner.{name}_bin", lambda: None)
+    monkeypatch.setattr(type(SIMULATORS[name]), "find", lambda _: None)
     with pytest.raises(SimulatorError, match=f"^{name} is not installed; {package} has it$"):
         cosimulate(SPEC, tmp_path, simulator=name)
 
@@ -50,3 +51,13 @@ def test_a_seed_gives_the_same_run_again_and_waves_change_nothing(tmp_path: Path
     assert one.measurements["flits_checked"] != other.measurements["flits_checked"]
     assert one.waves is None
     assert two.waves is not None and Path(two.waves).stat().st_size > 0
+
+
+@pytest.mark.sim
+def test_a_registered_simulator_runs_benches(tmp_path: Path) -> None:
+    test = "every_path_has_the_same_latency"
+    with SIMULATORS.lending("newcomer", SIMULATORS["icarus"]):
+        result = cosimulate(SPEC, tmp_path, simulator="newcomer", tests=[test], waves=True)
+    assert [(one.name, one.passed) for one in result.tests] == [(test, True)]
+    assert result.simulator == "newcomer"
+    assert result.waves == str(tmp_path / "waves.fst")

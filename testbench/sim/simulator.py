@@ -1,0 +1,64 @@
+"""What a simulator says of itself, and the registry of all of them."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from fred_hw.registry import Registry
+
+__all__ = ["SIMULATORS", "TIMESCALE", "Simulator"]
+
+TIMESCALE = ("1ns", "1ps")
+"""Unit and precision of time in all simulations."""
+
+
+class Simulator(ABC):
+    """A simulator of Verilog that cocotb can drive.
+
+    cocotb and what only builds need are imported by ``build``, so that an installation without
+    them can list simulators.
+
+    Attributes
+    ----------
+    runner : str
+        What cocotb's runners call it.
+    package : str
+        What has it, for those who lack it.
+    waves : str
+        Format of its waves, the ending of their file.
+    """
+
+    runner: ClassVar[str]
+    package: ClassVar[str]
+    waves: ClassVar[str]
+
+    @abstractmethod
+    def find(self) -> Path | None:
+        """Return the folder of its programs, or None if it is not installed."""
+
+    @abstractmethod
+    def version(self) -> str | None:
+        """Return its version, or None if it is not known."""
+
+    @abstractmethod
+    def build(self, verilog: str, top: str, *, waves: bool) -> Path:
+        """Return the folder of a built model, building it unless the cache has it.
+
+        Its programs are on PATH. The model is what cocotb's runner runs; it holds all that
+        ``verilog``, its top module ``top`` and the version of the simulator decide, and writes
+        waves if ``waves``.
+
+        Raises
+        ------
+        SimulatorError
+            It could not build.
+        """
+
+    def wave_arguments(self, path: str) -> Sequence[str]:
+        """Return arguments of a run whose waves go to a file; none if the model has its name."""
+        return ()
+
+
+SIMULATORS: Registry[Simulator] = Registry("testbench.sim.simulators", "simulator")
+"""All simulators by name."""

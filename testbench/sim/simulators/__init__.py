@@ -1,0 +1,1 @@
+"""Simulators of Verilog, a file each."""
