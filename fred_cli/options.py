@@ -14,7 +14,9 @@ __all__ = [
     "as_json_option",
     "compute_option",
     "csv_option",
+    "effort_option",
     "level_option",
+    "liberty_option",
     "mode_option",
     "placement_option",
     "protocol_option",
@@ -131,6 +133,27 @@ level_option = click.option(
     show_default=True,
     help="The interconnect alone, or the whole switch around it.",
 )
+
+effort_option = click.option(
+    "--effort",
+    type=click.Choice(["area", "speed"]),
+    default="speed",
+    show_default=True,
+    help="Smallest area, or the shortest clock that buffers and sizes of cells give.",
+)
+
+
+def liberty_option(*, required: bool = False) -> Callable[..., Any]:
+    """Return the option for cell libraries."""
+    return click.option(
+        "--liberty",
+        multiple=True,
+        required=required,
+        type=Path,
+        metavar="FILE",
+        help="Cell library, as text or gzip; may be given several times.",
+    )
+
 
 as_json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object instead."

@@ -6,7 +6,7 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
@@ -24,6 +24,7 @@ __all__ = [
     "say_above_peak",
     "say_json",
     "say_provenance",
+    "steps",
     "table",
     "write_json",
     "write_text",
@@ -139,6 +140,21 @@ def progress(what: str) -> Iterator[None]:
     seconds = time.monotonic() - begin
     if seconds > _QUIET_S:
         _say_progress(f"{what}: {seconds:.0f} s")
+
+
+@contextmanager
+def steps(what: str) -> Iterator[Callable[[str], None]]:
+    """Say as ``progress`` does what is done, and give a function that says how far it has come."""
+    said = time.monotonic()
+
+    def step(text: str) -> None:
+        nonlocal said
+        if time.monotonic() - said > _QUIET_S:
+            said = time.monotonic()
+            _say_progress(text)
+
+    with progress(what):
+        yield step
 
 
 def _say_progress(text: str) -> None:

@@ -41,6 +41,8 @@ class Design:
         Ports of the top module, "input" or "output", width in bits.
     modules : Mapping of str to int
         How often each distinct module stands in the hierarchy.
+    units : dict of str to str
+        From which class each module was generated, ``fred_hw.<room>.<module>.<class>``.
     latency_cycles : int
         Cycles of a lone flit from port to port.
     """
@@ -51,6 +53,7 @@ class Design:
     verilog: str
     ports: tuple[tuple[str, str, int], ...]
     modules: dict[str, int]
+    units: dict[str, str]
     latency_cycles: int
 
     @cached_property
@@ -108,5 +111,6 @@ def generate(
         verilog=emitter.verilog(),
         ports=tuple(ports),
         modules=emitter.count(top.unit_name),
+        units=emitter.units,
         latency_cycles=latency_cycles(spec) + (added_cycles(spec) if whole else 0),
     )

@@ -31,6 +31,7 @@ class VerilogEmitter:
     def __init__(self, substitute: Callable[[Unit], Unit] | None = None) -> None:
         self._substitute = substitute
         self._rtlil: dict[str, str] = {}
+        self.units: dict[str, str] = {}
         self.instances: dict[str, dict[str, int]] = {}
         self._open: list[str] = []
         self._converting: Unit | None = None
@@ -72,6 +73,7 @@ class VerilogEmitter:
             return
         self.instances[name] = {}
         self._open.append(name)
+        self.units[name] = f"{type(unit).__module__}.{type(unit).__qualname__}"
         source = self._substitute(unit) if self._substitute else unit
         outer = self._converting, self._domain
         self._converting, self._domain = source, None

@@ -41,6 +41,7 @@ def characterize(
     simulators: Sequence[str] = ("icarus",),
     seed: int = 1,
     lanes: int | None = None,
+    clock: Mapping[str, float | str] | None = None,
 ) -> dict[str, Any]:
     """Co-simulate ``spec``, alone and in a whole switch, and return its timing record.
 
@@ -56,6 +57,8 @@ def characterize(
         Seed of all stimulus.
     lanes : int, optional
         Lanes to co-simulate, ``MEASURED_LANES`` or fewer by default.
+    clock : Mapping, optional
+        Frequency ``hz`` [Hz] and its ``source``; that of the published port rate by default.
 
     Raises
     ------
@@ -74,11 +77,10 @@ def characterize(
         for name in simulators
     ]
     measured = _agreed(results, lambda one: {key: one[key] for key in _MEASURED})
-    switch, runs = None, []
+    runs: list[SimulationResult] = []
     if whole is not None:
         options = Options(seed=seed, tests=_SWITCH_TESTS, design=whole)
         runs = _switch_runs(measured_spec, work / "switch", simulators, options)
-        switch = _agreed(runs, lambda one: _switch(one, spec))
     return {
         "schema": RECORD_SCHEMA,
         "name": spec.name,
@@ -89,8 +91,8 @@ def characterize(
         "source": _source(design, whole),
         **measured,
         "flits_checked": sum(result.measurements["flits_checked"] for result in [*results, *runs]),
-        "switch": switch,
-        "clock": {"hz": CLOCK_HZ, "source": CLOCK_SOURCE},
+        "switch": _agreed(runs, lambda one: _switch(one, spec)) if runs else None,
+        "clock": dict(clock or {"hz": CLOCK_HZ, "source": CLOCK_SOURCE}),
     }
 
 

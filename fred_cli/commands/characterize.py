@@ -1,12 +1,22 @@
 """`fred characterize`."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from fred_cli.cosimulation import load_testbench, simulating
-from fred_cli.options import as_json_option, read_spec, set_option, simulator_option, spec_argument
-from fred_cli.output import check_folder, checked, progress, say_json, write_json
+from fred_cli.options import (
+    as_json_option,
+    effort_option,
+    liberty_option,
+    read_spec,
+    set_option,
+    simulator_option,
+    spec_argument,
+)
+from fred_cli.output import check_folder, checked, progress, say_json, steps, write_json
+from fred_cli.values import parse_clock
 from fred_hw.errors import InputError
 
 __all__ = ["command"]
@@ -18,6 +28,8 @@ __all__ = ["command"]
 @simulator_option("icarus")
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of all stimulus.")
 @click.option("--lanes", type=int, help="Lanes to co-simulate; cycle counts do not depend on it.")
+@liberty_option()
+@effort_option
 @click.option("-o", "--output", "path", type=Path, help="File for the record.")
 @as_json_option
 def command(
@@ -26,10 +38,16 @@ def command(
     simulator: str,
     seed: int,
     lanes: int | None,
+    liberty: tuple[Path, ...],
+    effort: str,
     path: Path | None,
     as_json: bool,
 ) -> None:
-    """Co-simulate SPEC and write its timing record, which the performance model reads."""
+    """Co-simulate SPEC and write its timing record, which the performance model reads.
+
+    Its clock is the published one, or with --liberty the shortest that synthesis finds, as
+    `fred synth` does.
+    """
     from fred_hw.files import validate
     from fred_hw.spec import SwitchSpec
 
@@ -44,13 +62,21 @@ def command(
     from testbench.characterize import characterize as measure
 
     work = Path("build") / "characterize" / spec.name
+    clock = _synthesized(spec, spec_source, liberty, effort) if liberty else None
     with simulating(), checked("--seed"), progress(f"characterizing {spec.name}"):
-        record = measure(spec, work, simulators=names, seed=seed, lanes=lanes)
+        record = measure(spec, work, simulators=names, seed=seed, lanes=lanes, clock=clock)
     if path is not None:
         write_json(record, path)
     if as_json:
         say_json(record)
         return
+    _print(record)
+    if path is not None:
+        print(f"  {path}")
+
+
+def _print(record: dict[str, Any]) -> None:
+    """Print a record for a reader."""
     clock = record["clock"]
     print(
         f"{record['name']}: latency {record['latency_cycles']} cycles, "
@@ -72,6 +98,22 @@ def command(
             f"{recovery['from_switch']} (from it), delays of the links not counted"
         )
     print(f"clock {clock['hz'] / 1e9:.6f} GHz, {clock['source']}")
-    print(f"{record['flits_checked']} flits checked, seed {seed}")
-    if path is not None:
-        print(f"  {path}")
+    print(f"{record['flits_checked']} flits checked, seed {record['seed']}")
+
+
+def _synthesized(
+    spec: Any, label: str, liberty: tuple[Path, ...], effort: str
+) -> dict[str, float | str]:
+    """Return the clock of a record as synthesis finds it, of the whole switch if there is one."""
+    from synth.liberty import read_libraries
+    from synth.mapping import find_yosys
+    from synth.synthesis import from_spec, synthesize
+
+    find_yosys()
+    libraries = read_libraries(liberty)
+    level = "switch" if spec.protocol.link else "interconnect"
+    with steps(f"synthesizing {spec.name}") as step:
+        source = from_spec(spec, level, label)
+        target_ns = parse_clock(None)
+        result = synthesize(source, libraries, clock_ns=target_ns, effort=effort, progress=step)
+    return {"hz": 1e9 / result.timing.clock_ns, "source": result.provenance}

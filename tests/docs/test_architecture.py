@@ -10,7 +10,7 @@ import pytest
 
 from .pages import ROOT
 
-PACKAGES = ("fred_hw", "gen", "testbench", "perfmodel", "fred_cli")
+PACKAGES = ("fred_hw", "gen", "testbench", "perfmodel", "synth", "fred_cli")
 ROW = re.compile(r"^\| `(\w+)` \|.*\| ([^|]*) \|$", re.MULTILINE)
 SAID = {
     name: sorted(re.findall(r"`(\w+)`", imports))

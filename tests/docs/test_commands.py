@@ -16,7 +16,7 @@ from .pages import PAGES, ROOT, Shown, commands, inline
 
 PLACEHOLDERS = {"SPEC": "small-4", "PRESET": "small-4"}
 FLOWS = "- {inputs: [0, 1], outputs: [2, 3]}\n"
-ELSEWHERE = {"sim", "characterize", "section"}
+ELSEWHERE = {"sim", "characterize", "section", "synth"}
 """Only read here, as other tests run them to the end; `section` is reproduce with a section."""
 SMALLER = {
     "compare": ["--topology", "fred-d", "--workload", "resnet-152"],

@@ -10,7 +10,7 @@ from perfmodel.workloads.workload import load_workload
 
 from .pages import PAGES, ROOT, blocks, inline, prose
 
-PACKAGES = ("fred_hw", "gen", "testbench", "perfmodel", "fred_cli")
+PACKAGES = ("fred_hw", "gen", "testbench", "perfmodel", "synth", "fred_cli")
 ROOMS = (*PACKAGES, "tests", "docs", "examples", "scripts")
 PYTHON = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))]
 RUN = [page for page in PAGES if blocks(page, "python")]

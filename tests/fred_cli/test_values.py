@@ -1,10 +1,10 @@
-"""Tests of fred_cli.values: how sizes and groups are read."""
+"""Tests of fred_cli.values: how sizes, groups and clocks are read."""
 
 import re
 
 import pytest
 
-from fred_cli.values import parse_group, parse_size
+from fred_cli.values import parse_clock, parse_group, parse_size
 from fred_hw.errors import InputError
 
 UNITS = "B, kB, MB, GB, TB, KiB, MiB, GiB, TiB"
@@ -59,3 +59,28 @@ def test_group_of_another_form_is_refused(text: str) -> None:
     message = f"--group: must be NPU numbers like 0,1,4-7, not {text!r}"
     with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
         parse_group(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "period_ns"),
+    [
+        ("0.853ns", 0.853),
+        ("853 ps", 0.853),
+        ("853PS", 0.853),
+        (".5us", 500),
+        ("1.25GHz", 0.8),
+        ("500MHz", 2),
+        ("1000kHz", 1000),
+        (None, 512 / 600),
+    ],
+)
+def test_clock_is_read_as_a_period(text: str | None, period_ns: float) -> None:
+    assert parse_clock(text) == pytest.approx(period_ns)
+
+
+@pytest.mark.parametrize("text", ["", "1", "ns", "0ns", "-1ns", "1e3ps", "1 s", "1ns/2", "inf ns"])
+def test_clock_of_another_form_is_refused(text: str) -> None:
+    units = "ps, ns, us, kHz, MHz, GHz"
+    message = f"--clock: must be a number above 0 with one of {units}, not {text!r}"
+    with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
+        parse_clock(text)

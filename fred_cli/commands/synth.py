@@ -1,0 +1,154 @@
+"""`fred synth`."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fred_cli.options import (
+    as_json_option,
+    effort_option,
+    level_option,
+    liberty_option,
+    read_spec,
+    set_option,
+)
+from fred_cli.output import check_folder, plain, say_json, steps, table
+from fred_cli.values import parse_clock
+from fred_hw.errors import InputError
+
+__all__ = ["command"]
+
+_UNITS = 12
+
+
+@click.command("synth")
+@click.argument("spec_source", metavar="[SPEC]", required=False)
+@set_option
+@level_option
+@click.option("--verilog", type=Path, metavar="FILE", help="Instead of SPEC, with --top.")
+@click.option("--top", metavar="NAME", help="Top module of --verilog.")
+@liberty_option(required=True)
+@click.option(
+    "--clock", help="Period or frequency that is asked for, like 0.853ns or 1.2GHz.", metavar="TIME"
+)
+@effort_option
+@click.option("-o", "--output", "folder", type=Path, help="Folder for mapped Verilog and report.")
+@as_json_option
+def command(
+    spec_source: str | None,
+    changes: tuple[str, ...],
+    level: str,
+    verilog: Path | None,
+    top: str | None,
+    liberty: tuple[Path, ...],
+    clock: str | None,
+    effort: str,
+    folder: Path | None,
+    as_json: bool,
+) -> None:
+    """Map SPEC, or any Verilog, to a cell library: area by unit and class, and shortest clock.
+
+    Needs the extra fred-hw[synth]. Timing is OpenSTA's if its command sta is installed, else the
+    estimate that Yosys gives.
+    """
+    if (spec_source is None) == (verilog is None):
+        raise InputError("synth", "SPEC", "must be given, or --verilog, but not both")
+    if (verilog is None) != (top is None):
+        raise InputError("synth", "--top", "must be given with --verilog, and only with it")
+    target_ns = parse_clock(clock)
+    if folder is not None:
+        check_folder(folder)
+    from synth.liberty import read_libraries
+    from synth.mapping import find_yosys
+    from synth.synthesis import from_spec, from_verilog, synthesize
+
+    find_yosys()
+    spec = None if spec_source is None else read_spec(spec_source, changes)
+    libraries = read_libraries(liberty)
+    with steps(f"synthesizing {spec.name if spec else top}") as step:
+        if spec is not None:
+            source = from_spec(spec, level, str(spec_source))
+        else:
+            assert verilog is not None and top is not None
+            source = from_verilog(verilog, top)
+        result = synthesize(source, libraries, clock_ns=target_ns, effort=effort, progress=step)
+    report = plain(result.to_dict())
+    paths = _write(result.verilog, report, folder) if folder is not None else []
+    if as_json:
+        say_json({**report, "files": [str(path) for path in paths]})
+        return
+    _print(report)
+    for path in paths:
+        print(f"  {path}")
+
+
+def _write(verilog: str, report: dict[str, Any], folder: Path) -> list[Path]:
+    """Write the mapped Verilog and the report."""
+    import json
+
+    from gen.write import write_files
+
+    name = report["name"]
+    files = {f"{name}_mapped.v": verilog, f"{name}_synth.json": json.dumps(report, indent=1) + "\n"}
+    return write_files(files, folder)
+
+
+def _print(report: dict[str, Any]) -> None:
+    """Print the report for a reader."""
+    gate = report["gate"]
+    print(
+        f"{report['name']}: {report['area_um2']:,.1f} um2, "
+        f"{report['gate_equivalents'] / 1000:,.1f} kGE ({gate['cell']}, {gate['area_um2']:g} um2), "
+        f"{report['cells']:,} cells, {report['flip_flops']:,} flip-flops, "
+        f"{report['memory_bits']:,} bits of memories not in the area"
+    )
+    target = f"{'meets' if report['met'] else 'misses'} {report['target_clock_ns']:.4g} ns"
+    print(
+        f"shortest clock {report['clock_ns']:.4g} ns, {target}; "
+        f"effort {report['effort']}; {report['clock_by']}"
+    )
+    if report["timed_equal_instances"] is not None:
+        print(
+            f"{report['timed_cells']:,} cells timed: of equal instances in a module the first "
+            f"{report['timed_equal_instances']}, for all of them"
+        )
+    classes = [
+        (
+            one["name"],
+            f"{one['area_um2']:.1f}",
+            f"{one['share']:.1%}",
+            one["flip_flops"],
+            one["memory_bits"],
+        )
+        for one in report["classes"]
+    ]
+    table("area by class", ("class", "um2", "share", "flip-flops", "memory bits"), classes)
+    _print_units(report["units"], report["area_um2"])
+    rows = [
+        (one["start"], one["end"], f"{one['clock_ns']:.4g}", one["levels"])
+        for one in report["paths"]
+    ]
+    table("worst paths", ("from", "to", "ns", "cells"), rows)
+
+
+def _print_units(units: Sequence[dict[str, Any]], area_um2: float) -> None:
+    """Print the units with the largest areas."""
+    shown = [unit for unit in units if unit["total_um2"] or unit["memory_bits"]]
+    rows = [
+        (
+            unit["module"],
+            unit["count"],
+            f"{unit['area_um2']:.1f}",
+            f"{unit['total_um2']:.1f}",
+            f"{unit['total_um2'] / area_um2 if area_um2 else 0:.1%}",
+            unit["flip_flops"],
+            unit["memory_bits"],
+        )
+        for unit in shown[:_UNITS]
+    ]
+    columns = ("module", "count", "um2", "um2 of all", "share", "flip-flops", "memory bits")
+    table("area by unit, units in it apart", columns, rows)
+    if len(shown) > _UNITS:
+        print(f"{len(shown) - _UNITS} smaller units are in --json")

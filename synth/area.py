@@ -1,0 +1,196 @@
+"""Area of a mapped design, by unit and by what the hardware is for."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .classes import CLASSES, UNKNOWN, Kinds, kinds_of
+from .liberty import Libraries
+from .mapping import Mapped
+from .netlist import MappedModule
+
+__all__ = ["Area", "AreaByClass", "AreaOfUnit", "areas"]
+
+
+@dataclass(frozen=True)
+class AreaOfUnit:
+    """A module, without the modules in it.
+
+    Parameters
+    ----------
+    module, unit : str
+        Its name, and the class that it was generated from; empty if it is not ours.
+    count : int
+        How often it stands in the design.
+    area_um2, total_um2 : float
+        Area of one of them and of all [um2].
+    cells, flip_flops, memory_bits : int
+        Of one of them; flip-flops are among the cells.
+    classes : dict of str to float
+        Area of one of them by class [um2].
+    """
+
+    module: str
+    unit: str
+    count: int
+    area_um2: float
+    total_um2: float
+    cells: int
+    flip_flops: int
+    memory_bits: int
+    classes: dict[str, float]
+
+
+@dataclass(frozen=True)
+class AreaByClass:
+    """All hardware of a class: area [um2], flip-flops among it, and bits of memories beside it."""
+
+    name: str
+    area_um2: float
+    share: float
+    flip_flops: int
+    memory_bits: int
+
+
+@dataclass(frozen=True)
+class Area:
+    """Areas of a design; ``units`` begin with the largest, ``classes`` stand in their order."""
+
+    units: list[AreaOfUnit]
+    classes: list[AreaByClass]
+
+    @property
+    def area_um2(self) -> float:
+        """Area of all cells [um2]."""
+        return sum(unit.total_um2 for unit in self.units)
+
+    @property
+    def cells(self) -> int:
+        """Cells in all."""
+        return sum(unit.count * unit.cells for unit in self.units)
+
+    @property
+    def flip_flops(self) -> int:
+        """Flip-flops in all."""
+        return sum(unit.count * unit.flip_flops for unit in self.units)
+
+    @property
+    def memory_bits(self) -> int:
+        """Bits of all memories."""
+        return sum(unit.count * unit.memory_bits for unit in self.units)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What one instance of a module has of a class."""
+
+    area_um2: float
+    flip_flops: int
+    memory_bits: int
+
+
+def areas(
+    modules: dict[str, MappedModule],
+    mapped: Mapped,
+    libraries: Libraries,
+    units: Mapping[str, str],
+) -> Area:
+    """Count the areas of a design.
+
+    Parameters
+    ----------
+    modules : dict of str to MappedModule
+        Its modules, each behind those in it.
+    mapped : Mapped
+        The design.
+    libraries : Libraries
+        Its cells.
+    units : Mapping of str to str
+        From which class a module was generated; modules that are not ours are not in it.
+    """
+    used: Counter[tuple[str, str | None]] = Counter({(mapped.top, None): 1})
+    totals: dict[str, _Part] = {}
+    counts: Counter[str] = Counter()
+    shown: dict[str, dict[str, float]] = {}
+    for name in reversed(modules):
+        module = modules[name]
+        for whole in [whole for one, whole in used if one == name]:
+            count = used[name, whole]
+            counts[name] += count
+            kinds = kinds_of(units.get(name))
+            inherited = whole or (kinds.logic if kinds.whole else None)
+            effective = Kinds(inherited, inherited) if inherited else kinds
+            one = _parts(module, mapped, libraries, effective)
+            for label, part in one.items():
+                totals[label] = _sum(totals.get(label), part, count)
+            shown.setdefault(name, {label: part.area_um2 for label, part in one.items()})
+            for instance in module.instances:
+                used[instance.module, inherited] += count
+    rows = [_unit(modules[name], mapped, libraries, units, counts[name], shown) for name in shown]
+    rows.sort(key=lambda row: (-row.total_um2, row.module))
+    area = sum(part.area_um2 for part in totals.values()) or 1.0
+    return Area(
+        rows,
+        [
+            AreaByClass(
+                label,
+                totals[label].area_um2,
+                totals[label].area_um2 / area,
+                totals[label].flip_flops,
+                totals[label].memory_bits,
+            )
+            for label in (*CLASSES, UNKNOWN)
+            if label in totals
+        ],
+    )
+
+
+def _sum(before: _Part | None, part: _Part, count: int) -> _Part:
+    before = before or _Part(0.0, 0, 0)
+    return _Part(
+        before.area_um2 + count * part.area_um2,
+        before.flip_flops + count * part.flip_flops,
+        before.memory_bits + count * part.memory_bits,
+    )
+
+
+def _parts(
+    module: MappedModule, mapped: Mapped, libraries: Libraries, kinds: Kinds
+) -> dict[str, _Part]:
+    """Return what one instance of a module has of each class, modules in it apart."""
+    cells = libraries.cells
+    bits = sum(memory.bits for memory in mapped.memories.get(module.name, ()))
+    area = {kinds.logic: sum(cells[c].area_um2 * n for c, n in module.cells.items())}
+    flip_flops: Counter[str] = Counter()
+    for (signal, cell), number in module.registers.items():
+        label = kinds.of_register(signal)
+        flip_flops[label] += number
+        area[kinds.logic] -= cells[cell].area_um2 * number
+        area[label] = area.get(label, 0.0) + cells[cell].area_um2 * number
+    return {
+        label: _Part(um2, flip_flops[label], bits if label == kinds.logic else 0)
+        for label, um2 in area.items()
+        if um2 > 1e-9 or flip_flops[label] or (bits and label == kinds.logic)
+    }
+
+
+def _unit(
+    module: MappedModule,
+    mapped: Mapped,
+    libraries: Libraries,
+    units: Mapping[str, str],
+    count: int,
+    shown: Mapping[str, dict[str, float]],
+) -> AreaOfUnit:
+    area = sum(libraries.cells[cell].area_um2 * n for cell, n in module.cells.items())
+    return AreaOfUnit(
+        module=module.name,
+        unit=units.get(module.name, "").split(".")[-1],
+        count=count,
+        area_um2=area,
+        total_um2=area * count,
+        cells=module.cells.total(),
+        flip_flops=module.registers.total(),
+        memory_bits=sum(memory.bits for memory in mapped.memories.get(module.name, ())),
+        classes=shown[module.name],
+    )

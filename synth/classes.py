@@ -1,0 +1,78 @@
+"""What the hardware of a unit is for: the classes that areas are counted by."""
+
+import re
+from dataclasses import dataclass, field
+
+__all__ = ["CLASSES", "UNKNOWN", "Kinds", "kinds_of"]
+
+CLASSES = (
+    "adders",
+    "multiplexers",
+    "pipeline",
+    "bypass",
+    "configuration",
+    "buffers",
+    "control",
+)
+
+UNKNOWN = "unclassified"
+"""Class of hardware that is not ours."""
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """Classes of the parts of a unit.
+
+    Parameters
+    ----------
+    logic : str
+        Class of its gates and memories.
+    registers : str
+        Class of its flip-flops.
+    named : dict of str to str
+        Class of flip-flops in whose signal's name a pattern is found; the first counts.
+    whole : bool
+        Whether all units inside count as its logic does.
+    """
+
+    logic: str
+    registers: str
+    named: dict[str, str] = field(default_factory=dict)
+    whole: bool = False
+
+    def of_register(self, signal: str) -> str:
+        """Return the class of the flip-flops of a signal."""
+        return next(
+            (to for name, to in self.named.items() if re.search(name, signal)), self.registers
+        )
+
+
+ROOMS = {
+    "arith": Kinds("adders", "pipeline"),
+    # Inputs wait in bypass registers while the reducer beside them works.
+    "datapath": Kinds(
+        "multiplexers",
+        "pipeline",
+        {"configuration": "configuration", r"^i\d*_+(data|valid)": "bypass"},
+    ),
+    "gates": Kinds("buffers", "buffers"),
+    "link": Kinds("control", "control", {r"^(data|payload)$": "pipeline"}),
+}
+"""Classes of the units of a room of ``fred_hw``; those of other rooms are control."""
+
+UNITS = {
+    "EntryCheck": Kinds("configuration", "configuration", whole=True),
+    "PhaseTable": Kinds("configuration", "configuration"),
+    "InputPort": Kinds("buffers", "buffers"),
+    "OutputPort": Kinds("buffers", "buffers"),
+    "CircuitQueue": Kinds("buffers", "buffers"),
+}
+"""Classes of units that are not those of their room."""
+
+
+def kinds_of(unit: str | None) -> Kinds:
+    """Return the classes of a unit ``fred_hw.<room>.<module>.<class>``; None is not ours."""
+    if unit is None:
+        return Kinds(UNKNOWN, UNKNOWN)
+    _, room, *_, name = unit.split(".")
+    return UNITS.get(name) or ROOMS.get(room) or Kinds("control", "control")

@@ -1,0 +1,231 @@
+"""Cell libraries in Liberty: what mapping, areas and timing need to know of them."""
+
+import gzip
+import hashlib
+import re
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from functools import cached_property
+from pathlib import Path
+
+from fred_hw.errors import InputError
+
+from .boolean import truth_table
+
+__all__ = ["Cell", "Libraries", "Library", "read_libraries"]
+
+NOT_LOGIC = ("*lpflow*", "*dly*", "*probe*", "*sparecell*")
+"""Names of cells that are not meant for logic though they have a function: delays, probes."""
+
+_TABLES = re.compile(r"\b(?:values|index_\d)\s*\([^)]*\)\s*;?")
+_COMMENTS = re.compile(r"/\*.*?\*/", re.DOTALL)
+_TOKEN = re.compile(
+    r"(?P<group>\w+)\s*\((?P<name>[^(){};]*)\)\s*\{"
+    r"|(?P<unit>capacitive_load_unit)\s*\((?P<units>[^)]*)\)"
+    r'|(?P<key>\w+)\s*:\s*(?P<value>"[^"]*"|[^;{}\n]+)'
+    r"|(?P<brace>[{}])"
+)
+_SECONDS = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "fs": 1e-15}
+_FARADS = {"ff": 1e-15, "pf": 1e-12}
+_NAND2 = (True, True, True, False)
+
+
+@dataclass
+class Cell:
+    """A cell of a library.
+
+    Parameters
+    ----------
+    name : str
+        Of the cell.
+    area_um2 : float
+        As the library says [um2].
+    inputs : dict of str to float
+        Capacitance of each input pin [fF].
+    outputs : dict of str to str
+        Function of each output pin, empty where it has none.
+    clocks : set of str
+        Input pins that are clocks.
+    register : bool
+        Whether it is a flip-flop or a latch.
+    usable : bool
+        Whether logic may be mapped to it.
+    """
+
+    name: str
+    area_um2: float = 0.0
+    inputs: dict[str, float] = field(default_factory=dict)
+    outputs: dict[str, str] = field(default_factory=dict)
+    clocks: set[str] = field(default_factory=set)
+    register: bool = False
+    usable: bool = True
+
+    @property
+    def is_gate(self) -> bool:
+        """Whether logic may be mapped to it."""
+        return self.usable and not self.register and any(self.outputs.values())
+
+    def computes(self, table: tuple[bool, ...]) -> bool:
+        """Return whether the one output of the cell has this truth table of all its inputs."""
+        if self.register or len(self.outputs) != 1 or 1 << len(self.inputs) != len(table):
+            return False
+        (function,) = self.outputs.values()
+        return truth_table(function, list(self.inputs)) == table
+
+
+@dataclass(frozen=True)
+class Library:
+    """One file of cells, as text and as what it says of itself."""
+
+    path: Path
+    name: str
+    sha256: str
+    text: str
+    time_unit_s: float
+    capacitance_unit_f: float
+    cells: dict[str, Cell]
+
+
+@dataclass(frozen=True)
+class Libraries:
+    """All cells that a design may be mapped to."""
+
+    files: tuple[Library, ...]
+
+    @cached_property
+    def cells(self) -> dict[str, Cell]:
+        """Every cell by its name."""
+        return {name: cell for library in self.files for name, cell in library.cells.items()}
+
+    @cached_property
+    def nand2(self) -> Cell:
+        """The smallest NAND of two inputs: the gate of gate equivalents."""
+        found = [cell for cell in self.cells.values() if cell.usable and cell.computes(_NAND2)]
+        return min(found, key=lambda cell: (cell.area_um2, cell.name))
+
+    @cached_property
+    def driver(self) -> Cell | None:
+        """The buffer that stands for what drives inputs: the second smallest, if there are two."""
+        found = [c for c in self.cells.values() if c.usable and c.computes((False, True))]
+        areas = sorted({cell.area_um2 for cell in found})
+        if not areas:
+            return None
+        area = areas[min(1, len(areas) - 1)]
+        return min((c for c in found if c.area_um2 == area), key=lambda cell: cell.name)
+
+    @property
+    def unusable(self) -> list[str]:
+        """Names of cells that logic must not be mapped to."""
+        return [name for name, cell in self.cells.items() if not cell.usable]
+
+
+def read_libraries(paths: Sequence[Path]) -> Libraries:
+    """Read cell libraries, which may be compressed by gzip.
+
+    Raises
+    ------
+    InputError
+        A file cannot be read, is no library, or together they lack a gate, a flip-flop or a unit.
+    """
+    libraries = Libraries(tuple(_read(path) for path in paths))
+    first, *others = libraries.files
+    for library in others:
+        units = library.time_unit_s, library.capacitance_unit_f
+        if units != (first.time_unit_s, first.capacitance_unit_f):
+            message = f"must have the time and capacitance units of {first.path}, not others"
+            raise InputError(str(library.path), "units", message)
+    cells = libraries.cells.values()
+    wanted = {
+        "an inverter": any(cell.usable and cell.computes((True, False)) for cell in cells),
+        "a NAND of two inputs": any(cell.usable and cell.computes(_NAND2) for cell in cells),
+        "a flip-flop": any(cell.register and cell.clocks for cell in cells),
+    }
+    for what, there in wanted.items():
+        if not there:
+            source = ", ".join(str(library.path) for library in libraries.files)
+            raise InputError(source, "cell", f"must have {what}, not {len(cells)} cells without")
+    return libraries
+
+
+def _read(path: Path) -> Library:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        reason = (error.strerror or "unreadable").lower()
+        raise InputError(str(path), "", f"must be a readable file, not {reason}") from None
+    try:
+        text = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode("utf-8")
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError):
+        message = "must be a Liberty file, as text or compressed by gzip, not binary data"
+        raise InputError(str(path), "", message) from None
+    library = _parse(text, path, hashlib.sha256(data).hexdigest())
+    if not library.cells:
+        raise InputError(str(path), "library", "must be a Liberty file with cells, not one without")
+    return library
+
+
+def _parse(text: str, path: Path, sha256: str) -> Library:
+    stack: list[str] = []
+    cells: dict[str, Cell] = {}
+    name, cell, pin = "", Cell(""), ""
+    time_s, capacitance_f = 1e-9, 1e-12
+    for found in _TOKEN.finditer(_TABLES.sub("", _COMMENTS.sub("", text))):
+        if found["group"]:
+            stack.append(found["group"])
+            given = found["name"].strip().strip('"')
+            if stack == ["library"]:
+                name = given
+            elif stack == ["library", "cell"]:
+                cell = cells[given] = Cell(given, usable=not _is_special(given))
+            elif stack == ["library", "cell", "pin"]:
+                pin = given
+            elif stack in (["library", "cell", "ff"], ["library", "cell", "latch"]):
+                cell.register = True
+        elif found["brace"] == "}":
+            stack = stack[:-1]
+        elif found["brace"]:
+            stack.append("")
+        elif found["unit"]:
+            number, unit = found["units"].replace('"', "").split(",")
+            capacitance_f = float(number) * _FARADS.get(unit.strip().lower(), 1e-12)
+        elif stack == ["library"] and found["key"] == "time_unit":
+            time_s = _time_unit(found["value"])
+        elif stack[:2] == ["library", "cell"] and len(stack) <= 3:
+            value = found["value"].strip().strip('"')
+            _attribute(cell, pin if stack[2:] == ["pin"] else "", stack, found["key"], value)
+    farads = capacitance_f * 1e15
+    for cell in cells.values():
+        cell.inputs = {pin: value * farads for pin, value in cell.inputs.items()}
+    return Library(path, name, sha256, text, time_s, capacitance_f, cells)
+
+
+def _attribute(cell: Cell, pin: str, stack: list[str], key: str, value: str) -> None:
+    """Note an attribute of a cell or of one of its pins."""
+    if len(stack) == 2:
+        if key == "area":
+            cell.area_um2 = float(value)
+        elif key in ("dont_use", "is_isolation_cell", "is_level_shifter") and value == "true":
+            cell.usable = False
+    elif pin and key == "direction":
+        if value == "input":
+            cell.inputs.setdefault(pin, 0.0)
+        elif value == "output":
+            cell.outputs.setdefault(pin, "")
+            cell.inputs.pop(pin, None)
+    elif pin and key == "capacitance" and pin not in cell.outputs:
+        cell.inputs[pin] = float(value)
+    elif pin and key == "function":
+        cell.outputs[pin] = value
+    elif pin and key == "clock" and value == "true":
+        cell.clocks.add(pin)
+
+
+def _is_special(name: str) -> bool:
+    return any(fnmatch(name, pattern) for pattern in NOT_LOGIC)
+
+
+def _time_unit(text: str) -> float:
+    found = re.fullmatch(r"\s*\"?\s*([\d.]+)\s*(\w+)\s*\"?\s*", text)
+    return float(found[1]) * _SECONDS.get(found[2], 1e-9) if found else 1e-9

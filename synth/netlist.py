@@ -1,0 +1,110 @@
+"""Reading of mapped Verilog: which cells and modules stand in each module."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from .liberty import Libraries
+
+__all__ = ["INSTANCE", "Instance", "MappedModule", "leaf_cells", "read_netlist"]
+
+_MODULE = re.compile(r"^module (\S+?) ?\(.*?^endmodule\n", re.MULTILINE | re.DOTALL)
+_PORT = re.compile(r"^  (input|output) (?:\[(\d+):(\d+)\] )?(\\\S+ |[\w$]+);", re.MULTILINE)
+INSTANCE = re.compile(
+    r"^  (\\\S+ |[\w$]+) (\\\S+ |[\w$]+) \(\n((?:    \..*\n)*)  \);", re.MULTILINE
+)
+_PIN = re.compile(r"^    \.(\\\S+ |[\w$]+)\((.*)\),?$", re.MULTILINE)
+_REGISTER = re.compile(r"_reg(?:_\d+)?x*$")
+
+
+@dataclass(frozen=True)
+class Instance:
+    """An instance of a module, or of a memory, in another one."""
+
+    module: str
+    name: str
+    pins: dict[str, str]
+
+
+@dataclass
+class MappedModule:
+    """What stands in a module itself, modules in it apart.
+
+    Parameters
+    ----------
+    name : str
+        Of the module.
+    text : str
+        Its Verilog.
+    ports : dict of str to (way, width)
+        Its ports, "input" or "output", width in bits.
+    cells : Counter of str
+        How many there are of each cell of the library.
+    registers : Counter of (signal, cell)
+        How many flip-flops of a kind each signal has.
+    instances : list of Instance
+        Modules and memories in it.
+    clocks : set of str
+        Ports that lead to clock pins of its own flip-flops.
+    """
+
+    name: str
+    text: str
+    ports: dict[str, tuple[str, int]] = field(default_factory=dict)
+    cells: Counter[str] = field(default_factory=Counter)
+    registers: Counter[tuple[str, str]] = field(default_factory=Counter)
+    instances: list[Instance] = field(default_factory=list)
+    clocks: set[str] = field(default_factory=set)
+
+
+def read_netlist(verilog: str, libraries: Libraries) -> dict[str, MappedModule]:
+    """Return the modules of mapped Verilog by name, each behind those in it.
+
+    Clock ports are followed through the hierarchy.
+    """
+    found = {match[1]: _read(match[1], match[0], libraries) for match in _MODULE.finditer(verilog)}
+    modules: dict[str, MappedModule] = {}
+
+    def add(module: MappedModule) -> None:
+        for instance in module.instances:
+            if instance.module in found and instance.module not in modules:
+                add(found[instance.module])
+        for instance in module.instances:
+            inner = modules.get(instance.module)
+            clocks = inner.clocks if inner else {"CLK"}
+            module.clocks |= {instance.pins[pin] for pin in clocks & instance.pins.keys()}
+        module.clocks &= module.ports.keys()
+        modules[module.name] = module
+
+    for module in found.values():
+        if module.name not in modules:
+            add(module)
+    return modules
+
+
+def leaf_cells(text: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """Yield of each instance in the text of a module what it is, and its pins with their nets."""
+    for kind, _, pins in INSTANCE.findall(text):
+        yield kind.strip().removeprefix("\\"), _connections(pins)
+
+
+def _connections(text: str) -> list[tuple[str, str]]:
+    return [(pin.strip().removeprefix("\\"), net.strip()) for pin, net in _PIN.findall(text)]
+
+
+def _read(name: str, text: str, libraries: Libraries) -> MappedModule:
+    module = MappedModule(name, text)
+    for way, high, low, port in _PORT.findall(text):
+        module.ports[port.strip().removeprefix("\\")] = (way, int(high or 0) - int(low or 0) + 1)
+    for kind, label, pins in INSTANCE.findall(text):
+        kind, label = kind.strip().removeprefix("\\"), label.strip().removeprefix("\\")
+        cell = libraries.cells.get(kind)
+        if cell is None:
+            module.instances.append(Instance(kind, label, dict(_connections(pins))))
+            continue
+        module.cells[kind] += 1
+        if cell.register:
+            module.registers[_REGISTER.sub("", label), kind] += 1
+            module.clocks |= {net for pin, net in _connections(pins) if pin in cell.clocks}
+    return module

@@ -1,0 +1,133 @@
+"""A smaller design with the same paths: of many equal instances a few are timed.
+
+A switch of 256 lanes has millions of cells, most of them in equal modules beside each other. Their
+paths are equal, so some instances stand for all. The others become blocks that load their inputs
+as the module does and whose outputs never change, so that drivers see the full load.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .blocks import Block
+from .liberty import Libraries
+from .netlist import INSTANCE, MappedModule, leaf_cells
+
+__all__ = ["TIMED_CELLS", "Timed", "representatives"]
+
+TIMED_CELLS = 600_000
+"""Cells that are timed at most if fewer instances can stand for all; 1 GB in OpenSTA."""
+
+_KEPT = (256, 64, 16, 8, 4, 3, 2, 1)
+_NET = re.compile(r"(\\\S+ |[A-Za-z_][\w$]*)(?:\[(\d+)(?::(\d+))?\])?")
+
+
+@dataclass(frozen=True)
+class Timed:
+    """What is timed of a design.
+
+    Parameters
+    ----------
+    verilog : str
+        Its modules.
+    blocks : list of Block
+        Instances that only load their inputs.
+    cells : int
+        Cells in it.
+    kept : int or None
+        Instances of the same module in the same module that are timed at most; None for all.
+    """
+
+    verilog: str
+    blocks: list[Block]
+    cells: int
+    kept: int | None
+
+
+def representatives(
+    modules: Mapping[str, MappedModule],
+    top: str,
+    libraries: Libraries,
+    memory_load_ff: float,
+    most: int,
+) -> Timed:
+    """Return a design of ``most`` cells or few more whose paths are those of the whole one."""
+    cells = _cells(modules, top, None)
+    if cells <= most:
+        return Timed("".join(module.text for module in modules.values()), [], cells, None)
+    fitting = (kept for kept in _KEPT if _cells(modules, top, kept) <= most)
+    kept = next(fitting, _KEPT[-1])
+    cells = _cells(modules, top, kept)
+    loads = _loads(modules, libraries, memory_load_ff)
+    dropped: set[str] = set()
+    text = "".join(_without(module, modules, kept, dropped) for module in modules.values())
+    blocks = [Block(_load(name), modules[name].ports, loads[name]) for name in sorted(dropped)]
+    return Timed(text, blocks, cells, kept)
+
+
+def _cells(modules: Mapping[str, MappedModule], top: str, kept: int | None) -> int:
+    """Return the cells below ``top`` if so many equal instances are kept in each module."""
+    totals: dict[str, int] = {}
+    for name, module in modules.items():
+        inside = Counter(instance.module for instance in module.instances)
+        totals[name] = module.cells.total() + sum(
+            totals.get(inner, 0) * (count if kept is None else min(count, kept))
+            for inner, count in inside.items()
+        )
+    return totals[top]
+
+
+def _load(module: str) -> str:
+    return f"fred_load_{module}"
+
+
+def _without(
+    module: MappedModule, modules: Mapping[str, MappedModule], kept: int, dropped: set[str]
+) -> str:
+    """Return the text of a module with surplus instances replaced, and note their modules."""
+    seen: Counter[str] = Counter()
+
+    def replace(match: re.Match[str]) -> str:
+        kind = match[1].strip()
+        if kind not in modules:
+            return match[0]
+        seen[kind] += 1
+        if seen[kind] <= kept:
+            return match[0]
+        dropped.add(kind)
+        return match[0].replace(kind, _load(kind), 1)
+
+    return INSTANCE.sub(replace, module.text) if module.instances else module.text
+
+
+def _loads(
+    modules: Mapping[str, MappedModule], libraries: Libraries, memory_load_ff: float
+) -> dict[str, dict[str, float]]:
+    """Return the capacitance of each input of each module, that of its largest bit [fF]."""
+    loads: dict[str, dict[str, float]] = {}
+    for name, module in modules.items():
+        bits = {
+            port: [0.0] * width for port, (way, width) in module.ports.items() if way == "input"
+        }
+        for kind, pins in leaf_cells(module.text):
+            cell = libraries.cells.get(kind)
+            inputs = cell.inputs if cell else loads.get(kind)
+            for pin, net in pins:
+                load = memory_load_ff if inputs is None else inputs.get(pin, 0.0)
+                if load:
+                    _add(bits, net, load)
+        loads[name] = {port: max(values) for port, values in bits.items()}
+    return loads
+
+
+def _add(bits: dict[str, list[float]], nets: str, load: float) -> None:
+    """Add a load to every bit that a connection names."""
+    for net, high, low in _NET.findall(nets):
+        values = bits.get(net.strip().removeprefix("\\"))
+        if values is None:
+            continue
+        first = int(low or high or 0)
+        last = int(high) if high else len(values) - 1
+        for index in range(first, last + 1):
+            values[index] += load

@@ -1,0 +1,198 @@
+"""The whole flow: from a specification or Verilog to area and clock."""
+
+import hashlib
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fred_hw.errors import InputError
+from fred_hw.spec import SwitchSpec
+from gen.design import generate
+
+from .area import Area, areas
+from .liberty import Libraries
+from .mapping import MapOptions, find_yosys, map_design
+from .netlist import read_netlist
+from .timing import Timing, estimate, find_opensta, time_design
+
+__all__ = ["Source", "Synthesis", "from_spec", "from_verilog", "synthesize"]
+
+
+@dataclass(frozen=True)
+class Source:
+    """What is synthesized.
+
+    Parameters
+    ----------
+    name, verilog : str
+        Top module, and the text of all.
+    label : str
+        Whom to name when it is refused.
+    units : Mapping of str to str
+        From which class of ours each module was generated; empty for Verilog that is not ours.
+    """
+
+    name: str
+    verilog: str
+    label: str
+    units: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Synthesis:
+    """What synthesis found.
+
+    Parameters
+    ----------
+    name : str
+        Top module.
+    effort : str
+        How it was mapped.
+    libraries : Libraries
+        To which cells.
+    target_ns : float
+        Period that was asked for [ns].
+    area : Area
+        Areas.
+    timing : Timing
+        Shortest clock, and the worst paths.
+    verilog : str
+        The mapped modules.
+    tools : dict of str to str
+        Versions of the tools.
+    verilog_sha256 : str
+        Hash of the Verilog before mapping.
+    """
+
+    name: str
+    effort: str
+    libraries: Libraries
+    target_ns: float
+    area: Area
+    timing: Timing
+    verilog: str
+    tools: dict[str, str]
+    verilog_sha256: str
+
+    @property
+    def provenance(self) -> str:
+        """Where the clock comes from, on one line."""
+        files = ", ".join(f"{one.name} (sha256 {one.sha256})" for one in self.libraries.files)
+        tools = ", ".join(f"{tool} {version}" for tool, version in self.tools.items())
+        return (
+            f"synthesized: {self.name}, effort {self.effort}, library {files}; {tools}; "
+            f"{self.timing.by}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report, JSON-friendly."""
+        nand2, area, timing = self.libraries.nand2, self.area, self.timing
+        return {
+            "name": self.name,
+            "effort": self.effort,
+            "target_clock_ns": self.target_ns,
+            "clock_ns": timing.clock_ns,
+            "met": timing.clock_ns <= self.target_ns,
+            "clock_by": timing.by,
+            "timed_cells": timing.cells,
+            "timed_equal_instances": timing.kept,
+            "area_um2": area.area_um2,
+            "gate_equivalents": area.area_um2 / nand2.area_um2,
+            "gate": {"cell": nand2.name, "area_um2": nand2.area_um2},
+            "cells": area.cells,
+            "flip_flops": area.flip_flops,
+            "memory_bits": area.memory_bits,
+            "classes": area.classes,
+            "units": area.units,
+            "paths": timing.paths,
+            "provenance": {
+                "libraries": [
+                    {"file": str(one.path), "library": one.name, "sha256": one.sha256}
+                    for one in self.libraries.files
+                ],
+                "tools": self.tools,
+                "verilog_sha256": self.verilog_sha256,
+            },
+        }
+
+
+def from_spec(spec: SwitchSpec, level: str, label: str) -> Source:
+    """Return the Verilog of a specification as a source."""
+    design = generate(spec, level=level)
+    return Source(design.name, design.verilog, label, design.units)
+
+
+def from_verilog(path: Path, top: str) -> Source:
+    """Return Verilog of a file as a source.
+
+    Raises
+    ------
+    InputError
+        It cannot be read.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise InputError(str(path), "", "must be a text file in UTF-8, not binary data") from None
+    except OSError as error:
+        reason = (error.strerror or "unreadable").lower()
+        raise InputError(str(path), "", f"must be a readable file, not {reason}") from None
+    return Source(top, text, str(path), {})
+
+
+def synthesize(
+    source: Source,
+    libraries: Libraries,
+    *,
+    clock_ns: float,
+    effort: str = "speed",
+    flat: bool = False,
+    progress: Callable[[str], None] = lambda text: None,
+) -> Synthesis:
+    """Map a source to cells, count its area and find its shortest clock.
+
+    Parameters
+    ----------
+    source : Source
+        What to synthesize.
+    libraries : Libraries
+        The cells.
+    clock_ns : float
+        Period that is asked for [ns].
+    effort : str
+        One of ``EFFORTS``.
+    flat : bool
+        Whether to dissolve all modules into the top one before.
+    progress : Callable
+        Is told what was done.
+
+    Raises
+    ------
+    InputError
+        The Verilog is refused, or Yosys is not installed.
+    """
+    tools = {"Yosys": find_yosys()}
+    if opensta := find_opensta():
+        tools["OpenSTA"] = opensta
+    with tempfile.TemporaryDirectory(prefix="fred-synth-") as folder:
+        work, options = Path(folder), MapOptions(effort, source.label, flat, progress)
+        mapped = map_design(source.verilog, source.name, libraries, work, options)
+        modules = read_netlist(mapped.verilog, libraries)
+        if opensta:
+            progress("timing the whole design")
+            timing = time_design(modules, mapped, libraries, clock_ns, work)
+        else:
+            timing = estimate(mapped)
+    return Synthesis(
+        name=source.name,
+        effort=effort,
+        libraries=libraries,
+        target_ns=clock_ns,
+        area=areas(modules, mapped, libraries, source.units),
+        timing=timing,
+        verilog=mapped.verilog,
+        tools=tools,
+        verilog_sha256=hashlib.sha256(source.verilog.encode()).hexdigest(),
+    )

@@ -1,0 +1,250 @@
+"""Timing of a mapped design: the shortest clock, and the paths that set it."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from fred_hw.errors import InputError
+
+from .blocks import blocks_library, memory_block
+from .liberty import Libraries
+from .mapping import Mapped
+from .netlist import MappedModule
+from .representatives import TIMED_CELLS, representatives
+
+__all__ = ["PATHS", "TimedPath", "Timing", "estimate", "find_opensta", "time_design"]
+
+PATHS = 5
+"""Paths that are reported."""
+
+_SCRIPT = """\
+{libraries}
+read_verilog {{{verilog}}}
+link_design {top}
+create_clock -name fred_clock -period {period} {clocks}
+{delays}
+foreach count {{1000 10000 100000}} {{
+  set ends [find_timing_paths -path_delay max -group_count $count]
+  set keys {{}}
+  set shown {{}}
+  foreach end $ends {{
+    set from [get_full_name [get_property $end startpoint]]
+    set to [get_full_name [get_property $end endpoint]]
+    set key [regsub -all {{[0-9]+}} "$from $to" {{}}]
+    if {{[lsearch -exact $keys $key] < 0}} {{
+      lappend keys $key
+      lappend shown $to
+      if {{[llength $keys] == {paths}}} break
+    }}
+  }}
+  if {{[llength $keys] == {paths} || [llength $ends] < $count}} break
+}}
+foreach to $shown {{
+  puts "fred path"
+  report_checks -path_delay max -to [list $to] -format full -digits 6 -no_line_splits
+}}
+puts "fred end"
+exit
+"""
+
+_STAGE = re.compile(r"^\s+-?[\d.]+\s+(-?[\d.]+) [v^] (\S+) \((\S+)\)", re.MULTILINE)
+_SLACK = re.compile(r"(-?[\d.]+)\s+slack \(")
+_REGISTER = re.compile(r"^(.*)_reg(?:_(\d+))?x*/\w+$")
+_ERROR = re.compile(r"^Error: .*", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class TimedPath:
+    """A path between registers, memories or ports.
+
+    Parameters
+    ----------
+    start, end : str
+        Where it begins and ends: instances of units joined by dots, and a signal. With an
+        estimate, the module that it is in.
+    clock_ns : float
+        The clock period that it needs [ns].
+    levels : int
+        Cells of logic on it.
+    through : list of str
+        Instances of units whose logic it crosses, in order; empty is the top module.
+    """
+
+    start: str
+    end: str
+    clock_ns: float
+    levels: int
+    through: list[str]
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Timing of a design.
+
+    Parameters
+    ----------
+    by : str
+        Who says so, and what it counts.
+    clock_ns : float
+        Shortest clock period [ns]; 0 without any path.
+    paths : list of TimedPath
+        Those that need the longest periods, of paths whose names differ in numbers alone the worst.
+    cells : int
+        Cells that were timed.
+    kept : int or None
+        Equal instances in a module that were timed at most, for all of them; None for all.
+    """
+
+    by: str
+    clock_ns: float
+    paths: list[TimedPath]
+    cells: int
+    kept: int | None
+
+
+def find_opensta() -> str | None:
+    """Return the version of OpenSTA, or None if it is not installed."""
+    command = shutil.which("sta")
+    if command is None:
+        return None
+    said = subprocess.run([command, "-version"], capture_output=True, text=True, check=False)
+    return said.stdout.strip() or "unknown"
+
+
+def estimate(mapped: Mapped) -> Timing:
+    """Return what is known without OpenSTA: ABC's estimate of the logic in single modules."""
+    worst = sorted(mapped.delays.items(), key=lambda item: (-item[1][0], item[0]))[:PATHS]
+    paths = [
+        TimedPath(module, module, delay_ps / 1000, levels, [module])
+        for module, (delay_ps, levels) in worst
+        if delay_ps
+    ]
+    by = "Yosys's own estimate (ABC): logic inside single modules, registers and wires not counted"
+    return Timing(by, max((path.clock_ns for path in paths), default=0.0), paths, 0, None)
+
+
+def time_design(
+    modules: Mapping[str, MappedModule],
+    mapped: Mapped,
+    libraries: Libraries,
+    period_ns: float,
+    work: Path,
+    most: int = TIMED_CELLS,
+) -> Timing:
+    """Time a design by OpenSTA, register to register through its hierarchy.
+
+    Ports count as registers without delay outside, memories as registers without delay inside.
+
+    Parameters
+    ----------
+    modules : Mapping of str to MappedModule
+        Its modules, each behind those in it.
+    mapped : Mapped
+        The design.
+    libraries : Libraries
+        Its cells.
+    period_ns : float
+        Period that slack is counted from [ns].
+    work : Path
+        Folder for files in between.
+    most : int
+        Cells beyond which a few of equal instances stand for all.
+
+    Raises
+    ------
+    InputError
+        OpenSTA does not take the design or the library.
+    """
+    version = find_opensta()
+    load_ff = max(libraries.nand2.inputs.values())
+    timed = representatives(modules, mapped.top, libraries, load_ff, most)
+    memories = {one.kind: one for inside in mapped.memories.values() for one in inside}
+    blocks = [*timed.blocks, *(memory_block(memory, load_ff) for memory in memories.values())]
+    (work / "timed.v").write_text(timed.verilog, encoding="utf-8")
+    (work / "blocks.lib").write_text(blocks_library(blocks), encoding="utf-8")
+    files = [work / f"cells-{number}.lib" for number in range(len(libraries.files))]
+    files += [work / "blocks.lib"] * bool(blocks)
+    unit_ns = libraries.files[0].time_unit_s * 1e9
+    script = _script(modules[mapped.top], files, work / "timed.v", period_ns / unit_ns)
+    (work / "timing.tcl").write_text(script, encoding="utf-8")
+    reports = _run(work).split("fred path\n")[1:]
+    paths = [_path(text, period_ns, unit_ns, libraries) for text in reports if _SLACK.search(text)]
+    paths.sort(key=lambda path: -path.clock_ns)
+    clock = max((path.clock_ns for path in paths), default=0.0)
+    by = f"OpenSTA {version}, register to register through the hierarchy, without wires"
+    return Timing(by, clock, paths, timed.cells, timed.kept)
+
+
+def _run(work: Path) -> str:
+    """Run OpenSTA on the script in a folder and return what it says."""
+    with (work / "timing.log").open("w", encoding="utf-8") as log:
+        command = ["sta", "-exit", "-no_splash", str(work / "timing.tcl")]
+        subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, check=False)
+    said = (work / "timing.log").read_text(encoding="utf-8", errors="replace")
+    errors = _ERROR.findall(said)
+    if errors or "\nfred end\n" not in f"\n{said}":
+        # It ends with status 0 after errors, too.
+        reason = errors[0] if errors else (said.strip().splitlines() or ["no word"])[-1]
+        raise InputError("OpenSTA", "", f"must take the mapped design, not end with: {reason}")
+    return said
+
+
+def _script(top: MappedModule, files: list[Path], verilog: Path, period: float) -> str:
+    """Return the commands for OpenSTA; ``period`` is in units of the library."""
+    clocks = " ".join(sorted(top.clocks))
+    ports = {
+        way: " ".join(port for port, (its, _) in top.ports.items() if its == way)
+        for way in ("input", "output")
+    }
+    inputs = " ".join(port for port in ports["input"].split() if port not in top.clocks)
+    delays = [
+        f"set_{way}_delay 0 -clock fred_clock [get_ports {{{names}}}]"
+        for way, names in (("input", _bits(top, inputs)), ("output", _bits(top, ports["output"])))
+        if names
+    ]
+    return _SCRIPT.format(
+        libraries="\n".join(f"read_liberty {{{file}}}" for file in files),
+        verilog=verilog,
+        top=top.name,
+        period=f"{period:.9g}",
+        clocks=f"[get_ports {{{clocks}}}]" if clocks else "",
+        delays="\n".join(delays),
+        paths=PATHS,
+    )
+
+
+def _bits(top: MappedModule, ports: str) -> str:
+    """Return names for OpenSTA: those of buses as patterns of their bits."""
+    return " ".join(f"{port}[*]" if top.ports[port][1] > 1 else port for port in ports.split())
+
+
+def _path(text: str, period_ns: float, unit_ns: float, libraries: Libraries) -> TimedPath:
+    """Return a path as OpenSTA reports it."""
+    slack = _SLACK.search(text)
+    assert slack
+    launch, _, _ = text.partition("data arrival time")
+    pins = [(pin, cell) for _, pin, cell in _STAGE.findall(launch)]
+    logic = [
+        pin for pin, cell in pins if cell in libraries.cells and not libraries.cells[cell].register
+    ]
+    # The first pin of a register is that of its clock.
+    start = pins[1] if len(pins) > 2 and logic[:1] != [pins[1][0]] else pins[0]
+    through = [pin.rpartition("/")[0].rpartition("/")[0].replace("/", ".") for pin in logic]
+    return TimedPath(
+        start=_ours(start[0]),
+        end=_ours(pins[-1][0]),
+        clock_ns=max(0.0, round(period_ns - float(slack[1]) * unit_ns, 6)),
+        levels=len(logic),
+        through=[one for n, one in enumerate(through) if one not in through[:n]],
+    )
+
+
+def _ours(pin: str) -> str:
+    """Return the name of a register, memory or port from that of a pin."""
+    found = _REGISTER.match(pin)
+    if found:
+        pin = found[1] + (f"[{found[2]}]" if found[2] else "")
+    return pin.replace("/", ".")

@@ -1,0 +1,208 @@
+"""Process that runs Yosys: ``python -m synth.worker LOG`` does the jobs of standard input.
+
+Each line is a job in JSON, each answer a line of JSON on standard output. What Yosys and ABC print
+goes to the file LOG; after an error, which ends the process, that is its last line.
+"""
+
+import json
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from pyosys import libyosys as yosys  # pyright: ignore[reportAttributeAccessIssue]
+
+__all__ = ["main"]
+
+_COARSE = (
+    "opt_expr",
+    "opt_clean",
+    "opt -nodffe -nosdff",
+    "fsm",
+    "opt",
+    "wreduce",
+    "peepopt",
+    "opt_clean",
+    "alumacc",
+    "opt",
+    "memory -nomap",
+    "opt_clean",
+)
+"""Passes of ``synth`` up to the memories, but the search for operators to share."""
+
+_FINE = ("opt -fast -full", "memory_map", "opt -full", "techmap", "opt -fast")
+"""Passes of ``synth`` from there to gates."""
+
+_HIERARCHY = "hierarchy.il"
+
+_DELAY = re.compile(r"Delay =\s*([\d.]+) ps")
+_LEVEL = re.compile(r"Path\s+\d+ --")
+_PLAIN = re.compile(r"\\[A-Za-z]\w*")
+
+
+def main() -> None:
+    """Do the jobs of standard input, one by one."""
+    answers = os.fdopen(os.dup(1), "w", buffering=1, encoding="utf-8")
+    log = Path(sys.argv[1])
+    file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(file, 1)
+    os.dup2(file, 2)
+    session = _Session(log.with_suffix(".abc"))
+    for line in sys.stdin:
+        job = json.loads(line)
+        answers.write(json.dumps(getattr(session, job.pop("do"))(**job)) + "\n")
+
+
+def _id(name: str) -> Any:
+    return yosys.IdString("\\" + name)
+
+
+class _Session:
+    """A design in Yosys and what is done to it."""
+
+    def __init__(self, abc_log: Path) -> None:
+        self.design = yosys.Design()
+        self.abc_log = abc_log
+
+    def _run(self, *commands: str) -> None:
+        for command in commands:
+            yosys.run_pass(command, self.design)
+
+    def read(self, verilog: str, top: str, flat: bool) -> dict[str, int]:
+        """Read Verilog and write its hierarchy; return a measure of the size of each module."""
+        self._run(f"read_verilog -sv {verilog}", f"hierarchy -check -top {top}", "proc")
+        if flat:
+            self._run("flatten", f"hierarchy -top {top}")
+        modules = list(self.design.modules_.values())
+        names: dict[str, str] = {}
+        for number, module in enumerate(modules):
+            name = module.name.str()
+            if not _PLAIN.fullmatch(name):  # made of parameters
+                found = re.search(r"\\([A-Za-z]\w*)", name)
+                names[name] = f"{found[1] if found else 'module'}_{number}"
+                self.design.rename(module, _id(names[name]))
+        for module in modules:
+            for cell in module.cells_.values():
+                if cell.type.str() in names:
+                    cell.type = _id(names[cell.type.str()])
+        self._run(f"write_rtlil {_HIERARCHY}")
+        return {
+            module.name.str()[1:]: sum(_size(cell) for cell in module.cells_.values())
+            for module in modules
+            if not module.get_blackbox_attribute()
+        }
+
+    def load(self) -> None:
+        """Read a hierarchy that ``read`` wrote."""
+        self._run(f"read_rtlil {_HIERARCHY}")
+
+    def map(self, module: str, flip_flops: str, gates: str) -> dict[str, Any]:
+        """Map a module to cells; return its memories, and ABC's estimate of its longest path."""
+        self._run(*(f"{command} {module}" for command in _COARSE))
+        memories = self._put_memories_aside(module)
+        self._run(*(f"{command} {module}" for command in _FINE))
+        self._name_registers(module)
+        # Cells of a library power up as they like.
+        self._run(f"setattr -unset init {module}/w:*", f"{flip_flops} {module}", f"opt {module}")
+        self._run(f'tee -o "{self.abc_log}" {gates} {module}')
+        self._run(f"setundef -zero {module}", f"opt_clean -purge {module}")
+        said = self.abc_log.read_text(encoding="utf-8", errors="replace")
+        delays = [float(delay) for delay in _DELAY.findall(said)]
+        return {
+            "memories": memories,
+            "delay_ps": delays[-1] if delays else 0.0,
+            "levels": len(_LEVEL.findall(said)),
+        }
+
+    def write(self, modules: list[str], out: str) -> None:
+        """Write mapped modules as Verilog, and drop all others."""
+        for module in list(self.design.modules_.values()):
+            if module.name.str()[1:] not in modules:
+                self.design.remove(module)
+        self._run(f'write_verilog -noattr -noexpr -nohex -nodec -simple-lhs "{out}"')
+
+    def _put_memories_aside(self, name: str) -> list[dict[str, Any]]:
+        """Replace each memory that is written to by a black box without contents."""
+        module = self.design.module(_id(name))
+        found = []
+        for cell in list(module.cells_.values()):
+            if cell.type.str() != "$mem_v2":
+                continue
+            sizes = {
+                key: _parameter(cell, key) for key in ("SIZE", "WIDTH", "RD_PORTS", "WR_PORTS")
+            }
+            if not sizes["WR_PORTS"]:
+                continue  # a table of constants is logic
+            enables = yosys.SigSpec()
+            for bit in dict.fromkeys(_bits(cell, "WR_EN")):  # one per group of bits, not per bit
+                enables.append(bit)
+            pins = {
+                "CLK": ("input", cell.getPort(_id("WR_CLK")).extract(0, 1)),
+                "RADDR": ("input", cell.getPort(_id("RD_ADDR"))),
+                "REN": ("input", cell.getPort(_id("RD_EN"))),
+                "RDATA": ("output", cell.getPort(_id("RD_DATA"))),
+                "WADDR": ("input", cell.getPort(_id("WR_ADDR"))),
+                "WDATA": ("input", cell.getPort(_id("WR_DATA"))),
+                "WEN": ("input", enables),
+            }
+            pins = {pin: pair for pin, pair in pins.items() if pair[1].size()}
+            kind = "fred_memory_{SIZE}x{WIDTH}_r{RD_PORTS}_w{WR_PORTS}".format(**sizes)
+            kind += f"_e{enables.size()}"
+            self._declare(kind, pins)
+            label = cell.name.str()
+            module.remove(cell)
+            box = module.addCell(yosys.IdString(label), _id(kind))
+            for pin, (_, signal) in pins.items():
+                box.setPort(_id(pin), signal)
+            found.append(
+                {
+                    "kind": kind,
+                    "words": sizes["SIZE"],
+                    "width": sizes["WIDTH"],
+                    "pins": {pin: (way, signal.size()) for pin, (way, signal) in pins.items()},
+                }
+            )
+        return found
+
+    def _declare(self, kind: str, pins: dict[str, tuple[str, Any]]) -> None:
+        """Add the black box of a memory, if it is not there."""
+        if self.design.module(_id(kind)) is not None:
+            return
+        box = self.design.addModule(_id(kind))
+        for pin, (way, signal) in pins.items():
+            wire = box.addWire(_id(pin), signal.size())
+            wire.port_input, wire.port_output = way == "input", way == "output"
+        box.fixup_ports()
+        box.set_bool_attribute(_id("blackbox"), True)
+
+    def _name_registers(self, name: str) -> None:
+        """Name each flip-flop ``<signal>_reg_<bit>`` after the signal that it drives."""
+        module = self.design.module(_id(name))
+        cells = [cell for cell in module.cells_.values() if cell.is_builtin_ff()]
+        taken: set[str] = set()
+        for cell in cells:
+            bit = _bits(cell, "Q")[0]
+            signal = re.sub(r"\W+", "_", bit.wire.name.str()).strip("_")
+            label = f"{signal}_reg_{bit.offset}" if bit.wire.width > 1 else f"{signal}_reg"
+            while label in taken or module.cell(_id(label)) or module.wire(_id(label)):
+                label += "x"
+            taken.add(label)
+            module.rename(cell, _id(label))
+
+
+def _size(cell: Any) -> int:
+    """Return about how much work it is to map a cell."""
+    return max((signal.size() for signal in cell.connections_.values()), default=0)
+
+
+def _parameter(cell: Any, name: str) -> int:
+    return cell.getParam(_id(name)).as_int()
+
+
+def _bits(cell: Any, port: str) -> list[Any]:
+    return list(cell.getPort(_id(port)).to_sigbit_vector())
+
+
+if __name__ == "__main__":
+    main()

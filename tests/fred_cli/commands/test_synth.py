@@ -1,0 +1,157 @@
+"""Tests of `fred synth`."""
+
+import json
+import re
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
+
+import pytest
+
+from fred_cli import output
+from fred_cli.commands import characterize
+from fred_hw.load import load_spec
+from tests.synth.tiny import tiny_liberty
+
+Run = Callable[..., tuple[int, str, str]]
+
+TWICE = "module twice(input clk, input i, output reg o); always @(posedge clk) o <= !i; endmodule\n"
+
+
+@pytest.fixture
+def tiny(place: Path) -> tuple[str, ...]:
+    (place / "tiny.lib").write_text(tiny_liberty())
+    return ("--liberty", "tiny.lib")
+
+
+def test_synth_says_area_and_clock_in_json(fred: Run, tiny: tuple[str, ...]) -> None:
+    status, out, err = fred("synth", "tiny-2", *tiny, "--clock", "10MHz", "--json")
+    assert (status, err) == (0, "")
+    report = json.loads(out)
+    assert report["name"] == "fred_m3_p2_int8x1_a1" and report["effort"] == "speed"
+    assert report["target_clock_ns"] == pytest.approx(100) and report["met"] is True
+    assert 0 < report["clock_ns"] < 1 and report["clock_by"]
+    assert report["area_um2"] > 300 and report["flip_flops"] == 48
+    assert {unit["unit"] for unit in report["units"]} >= {"IntAdd", "RDMicroswitch"}
+    assert len(report["paths"]) == 5
+    (library,) = report["provenance"]["libraries"]
+    assert library["file"] == "tiny.lib" and re.fullmatch("[0-9a-f]{64}", library["sha256"])
+
+
+def test_synth_says_the_same_to_a_reader(fred: Run, tiny: tuple[str, ...]) -> None:
+    report = json.loads(fred("synth", "tiny-2", *tiny, "--effort", "area", "--json")[1])
+    status, out, err = fred("synth", "tiny-2", *tiny, "--effort", "area")
+    assert (status, err) == (0, "")
+    first, second, *_ = out.splitlines()
+    assert first.startswith(f"fred_m3_p2_int8x1_a1: {report['area_um2']:,.1f} um2, ")
+    assert second.startswith(f"shortest clock {report['clock_ns']:.4g} ns, meets 0.8533 ns; ")
+    for row in ("adders", "bypass", "rd_microswitch_int8x1_a1", report["paths"][0]["start"]):
+        assert row in out
+
+
+def test_synth_writes_mapped_verilog_and_report(fred: Run, tiny: tuple[str, ...]) -> None:
+    status, out, err = fred("synth", "tiny-2", *tiny, "-o", "new/out", "--json")
+    assert (status, err) == (0, "")
+    report = json.loads(out)
+    assert sorted(report.pop("files")) == sorted(map(str, Path("new/out").iterdir()))
+    assert json.loads(Path("new/out/fred_m3_p2_int8x1_a1_synth.json").read_text()) == report
+    assert "  DFF " in Path("new/out/fred_m3_p2_int8x1_a1_mapped.v").read_text()
+
+
+def test_synth_takes_any_verilog(fred: Run, place: Path, tiny: tuple[str, ...]) -> None:
+    (place / "twice.v").write_text(TWICE)
+    status, out, err = fred("synth", "--verilog", "twice.v", "--top", "twice", *tiny, "--json")
+    assert (status, err) == (0, "")
+    report = json.loads(out)
+    assert (report["area_um2"], report["cells"], report["flip_flops"]) == (7.0, 2, 1)
+
+
+def test_progress_is_told(
+    fred: Run, tiny: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(output, "_QUIET_S", 0.0)
+    status, _, err = fred("synth", "tiny-2", *tiny)
+    assert status == 0
+    assert re.search(r"^\d of 4 modules mapped: \w+$", err, re.MULTILINE)
+    assert re.search(r"^synthesizing fred_m3_p2_int8x1_a1: \d+ s$", err, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("synth tiny-2", r"fred synth: Missing option '--liberty'\."),
+        ("synth --liberty tiny.lib", r"synth: SPEC: must be given, or --verilog, but not both"),
+        (
+            "synth tiny-2 --verilog twice.v --top twice --liberty tiny.lib",
+            r"synth: SPEC: must be given, or --verilog, but not both",
+        ),
+        (
+            "synth --verilog twice.v --liberty tiny.lib",
+            r"synth: --top: must be given with --verilog, and only with it",
+        ),
+        (
+            "synth tiny-2 --top twice --liberty tiny.lib",
+            r"synth: --top: must be given with --verilog, and only with it",
+        ),
+        (
+            "synth --verilog missing.v --top a --liberty tiny.lib",
+            r"missing\.v: must be a readable file, not no such file or directory",
+        ),
+        (
+            "synth --verilog binary.yaml --top a --liberty tiny.lib",
+            r"binary\.yaml: must be a text file in UTF-8, not binary data",
+        ),
+        (
+            "synth --verilog a-file --top a --liberty tiny.lib",
+            r"a-file: must be what Yosys maps, not with: line 1: syntax error, .*",
+        ),
+        ("synth one-port.yaml --liberty tiny.lib", r"one-port\.yaml: ports: .* 2 to 64, not 1"),
+        ("synth tiny-2 --liberty small.yaml", r"small\.yaml: library: must be a Liberty file .*"),
+        ("synth tiny-2 --liberty none.lib", r"none\.lib: must be a readable file, not .*"),
+        (
+            "synth tiny-2 --liberty tiny.lib --clock 2",
+            r"--clock: must be a number above 0 with one of ps, ns, us, kHz, MHz, GHz, not '2'",
+        ),
+        ("synth tiny-2 --liberty tiny.lib --effort all", r"fred synth: .* '--effort': 'all' .*"),
+        ("synth tiny-2 --liberty tiny.lib -o a-file/x", r"a-file/x: must be a folder, not a file"),
+        ("characterize small.yaml --liberty none.lib", r"none\.lib: must be a readable file, .*"),
+    ],
+)
+def test_bad_input_is_one_line(
+    refused: Callable[..., str], place: Path, tiny: tuple[str, ...], line: str, message: str
+) -> None:
+    (place / "twice.v").write_text(TWICE)
+    said = refused(*line.split())
+    assert re.fullmatch(f"error: {message}", said), said
+
+
+def test_without_pyosys_the_extra_is_named(
+    refused: Callable[..., str], tiny: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def absent(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr("synth.mapping.version", absent)
+    said = refused("synth", "tiny-2", *tiny)
+    assert said == ("error: pyosys: must be installed for synthesis: pip install 'fred-hw[synth]'")
+
+
+def test_the_clock_of_a_record_may_be_synthesized(
+    fred: Run, tiny: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[dict[str, object]] = []
+
+    def measure(*_: object, clock: dict[str, object], **__: object) -> dict[str, object]:
+        given.append(clock)
+        return {"clock": clock}
+
+    monkeypatch.setattr("testbench.characterize.characterize", measure)
+    changes = ("--set", "protocol.link=false", "--set", "lanes=1")
+    said = fred("characterize", "tiny-2", *changes, *tiny, "--json")
+    assert said[0] == 0
+    report = json.loads(fred("synth", "tiny-2", *changes, *tiny, "--json")[1])
+    (clock,) = given
+    assert clock["hz"] == pytest.approx(1e9 / report["clock_ns"])
+    source = str(clock["source"])
+    assert source.startswith("synthesized: fred_m3_p2_int8x1_a1, effort speed, library tiny (sha")
+    assert load_spec("tiny-2").lanes == 1 and characterize.command.name == "characterize"

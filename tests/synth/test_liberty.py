@@ -1,0 +1,106 @@
+"""Tests of synth.liberty."""
+
+import gzip
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+
+from fred_hw.errors import InputError
+from synth.liberty import read_libraries
+from tests.synth.tiny import CELLS, tiny_liberty, tiny_libraries
+
+
+def test_cells_have_areas_pins_and_functions(tmp_path: Path) -> None:
+    libraries = tiny_libraries(tmp_path)
+    (library,) = libraries.files
+    assert (library.name, library.time_unit_s) == ("tiny", 1e-12)
+    assert library.sha256 == hashlib.sha256((tmp_path / "tiny.lib").read_bytes()).hexdigest()
+    assert libraries.cells.keys() == {*CELLS, "DFF"}
+    nand = libraries.cells["NAND2"]
+    assert (nand.area_um2, nand.inputs, nand.outputs) == (
+        2.0,
+        {"A": 2.0, "B": 2.0},
+        {"Y": "!(A * B)"},
+    )
+    flip_flop = libraries.cells["DFF"]
+    assert flip_flop.register and flip_flop.clocks == {"CK"} and not nand.register
+    assert libraries.nand2 is nand
+    assert libraries.driver is libraries.cells["BUFX2"]
+
+
+def test_units_scale_capacitances(tmp_path: Path) -> None:
+    path = tmp_path / "pico.lib"
+    text = tiny_liberty().replace("(1, ff)", '(1.0, "pf")').replace('"1ps"', '"1ns"')
+    path.write_text(text)
+    (library,) = read_libraries([path]).files
+    assert library.time_unit_s == 1e-9
+    assert library.cells["INV"].inputs == {"A": 2000.0}
+
+
+def test_gzip_is_read_as_the_text(tmp_path: Path) -> None:
+    path = tmp_path / "tiny.lib.gz"
+    path.write_bytes(gzip.compress(tiny_liberty().encode()))
+    assert read_libraries([path]).cells == tiny_libraries(tmp_path).cells
+
+
+def test_cells_not_meant_for_logic_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "odd.lib"
+    text = tiny_liberty().replace("cell (BUF) {", "cell (tiny_dlygate) {")
+    path.write_text(text.replace("cell (NOR2) {", "cell (NOR2) {\n dont_use : true;"))
+    libraries = read_libraries([path])
+    assert sorted(libraries.unusable) == ["NOR2", "tiny_dlygate"]
+    assert libraries.driver is libraries.cells["BUFX2"]
+
+
+def test_a_library_may_be_split(tmp_path: Path) -> None:
+    gates, registers = tmp_path / "gates.lib", tmp_path / "registers.lib"
+    gates.write_text(tiny_liberty(without=("DFF",)))
+    registers.write_text(tiny_liberty(without=tuple(CELLS)))
+    libraries = read_libraries([registers, gates])
+    assert libraries.cells.keys() == {*CELLS, "DFF"}
+    assert [library.path for library in libraries.files] == [registers, gates]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("none.lib", None, r"none\.lib: must be a readable file, not no such file or directory"),
+        ("bin.lib", b"\x80\xff\x00", r"bin\.lib: must be a Liberty file, .*, not binary data"),
+        ("cut.lib", gzip.compress(b"library")[:-4], r"cut\.lib: .* gzip, not binary data"),
+        ("text.lib", b"ports: 4\n", r"text\.lib: library: must be .* with cells, not one without"),
+        (
+            "half.lib",
+            tiny_liberty(without=("DFF",)).encode(),
+            r"half\.lib: cell: must have a flip-flop, not 5 cells without",
+        ),
+        (
+            "poor.lib",
+            tiny_liberty(without=("NAND2",)).encode(),
+            r"poor\.lib: cell: must have a NAND of two inputs, not 5 cells without",
+        ),
+        (
+            "thin.lib",
+            tiny_liberty(without=("INV",)).encode(),
+            r"thin\.lib: cell: must have an inverter, not 5 cells without",
+        ),
+    ],
+)
+def test_what_is_no_library_is_refused(
+    tmp_path: Path, name: str, data: bytes | None, message: str
+) -> None:
+    if data is not None:
+        (tmp_path / name).write_bytes(data)
+    with pytest.raises(InputError) as refused:
+        read_libraries([tmp_path / name])
+    assert re.fullmatch(f".*/{message}", str(refused.value))
+
+
+def test_libraries_of_different_units_are_refused(tmp_path: Path) -> None:
+    tiny, other = tmp_path / "tiny.lib", tmp_path / "other.lib"
+    tiny.write_text(tiny_liberty())
+    other.write_text(tiny_liberty().replace('"1ps"', '"1ns"'))
+    message = f"{other}: units: must have the time and capacitance units of {tiny}, not others"
+    with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
+        read_libraries([tiny, other])

@@ -1,0 +1,97 @@
+"""Tests of synth.synthesis: the whole flow, with libraries that exist."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fred_hw.load import load_spec
+from synth import synthesis
+from synth.liberty import read_libraries
+from synth.synthesis import Source, from_spec, synthesize
+from synth.timing import find_opensta
+from tests.synth.libraries import asap7, sky130
+from tests.synth.test_mapping import MEMORY
+from tests.synth.tiny import tiny_libraries
+
+
+def source(**changes: object) -> Source:
+    return from_spec(load_spec("tiny-2", changes), "interconnect", "tiny-2")
+
+
+def test_report_adds_up(tmp_path: Path) -> None:
+    result = synthesize(source(), tiny_libraries(tmp_path), clock_ns=1.0)
+    report = result.to_dict()
+    assert report["clock_ns"] == max(path.clock_ns for path in report["paths"])
+    total = sum(unit.total_um2 for unit in report["units"])
+    assert report["area_um2"] == pytest.approx(total)
+    assert sum(one.area_um2 for one in report["classes"]) == pytest.approx(total)
+    assert sum(one.share for one in report["classes"]) == pytest.approx(1.0)
+    assert report["gate_equivalents"] == pytest.approx(total / 2.0)
+    units = {unit.unit for unit in report["units"]}
+    assert units == {"Interconnect", "RDMicroswitch", "Reducer", "IntAdd"}
+    # Two flits and their valid bits, held beside the adder and behind the crossing.
+    assert {one.name: one.flip_flops for one in report["classes"]} == {
+        "adders": 0,
+        "multiplexers": 0,
+        "pipeline": 2 * 9 + 8,
+        "bypass": 2 * 9,
+        "configuration": 4,
+    }
+
+
+def test_two_runs_give_the_same(tmp_path: Path) -> None:
+    libraries = tiny_libraries(tmp_path)
+    one, other = (synthesize(source(), libraries, clock_ns=1.0) for _ in range(2))
+    assert one.verilog_sha256 == other.verilog_sha256
+    assert one.to_dict() == other.to_dict()
+
+
+def test_without_opensta_it_is_an_estimate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(synthesis, "find_opensta", lambda: None)
+    result = synthesize(source(), tiny_libraries(tmp_path), clock_ns=1.0)
+    assert "estimate" in result.timing.by and "estimate" in result.provenance
+    assert list(result.tools) == ["Yosys"]
+    assert result.timing.clock_ns > 0 and result.timing.paths[0].levels > 5
+
+
+def test_provenance_names_all_that_it_depends_on(tmp_path: Path) -> None:
+    libraries = tiny_libraries(tmp_path)
+    result = synthesize(source(), libraries, clock_ns=1.0, effort="area")
+    sha256 = libraries.files[0].sha256
+    for part in ("fred_m3_p2_int8x1_a1", "effort area", f"tiny (sha256 {sha256})", "Yosys 0."):
+        assert part in result.provenance
+
+
+def test_any_verilog_takes_the_same_way(tmp_path: Path) -> None:
+    foreign = Source("queue", MEMORY, "queue.v", {})
+    report = synthesize(foreign, tiny_libraries(tmp_path), clock_ns=1.0).to_dict()
+    assert (report["name"], report["memory_bits"]) == ("queue", 32)
+    assert [one.name for one in report["classes"]] == ["unclassified"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("libraries", [asap7, sky130], ids=["asap7", "sky130"])
+@pytest.mark.parametrize(("effort", "area", "clock"), [("area", 0.02, 0.06), ("speed", 0.12, 0.06)])
+@pytest.mark.skipif(find_opensta() is None, reason="Debian's package opensta is not installed")
+def test_modules_alone_are_near_to_all_of_them_at_once(
+    libraries: Callable[[], list[Path]], effort: str, area: float, clock: float
+) -> None:
+    cells = read_libraries(libraries())
+    small = from_spec(load_spec("small-4", {"lanes": 2}), "interconnect", "small-4")
+    parts, flat = (
+        synthesize(small, cells, clock_ns=0.853, effort=effort, flat=flat) for flat in (False, True)
+    )
+    assert parts.area.area_um2 == pytest.approx(flat.area.area_um2, rel=area)
+    assert parts.timing.clock_ns == pytest.approx(flat.timing.clock_ns, rel=clock)
+    assert parts.area.flip_flops == flat.area.flip_flops
+
+
+@pytest.mark.slow
+def test_a_whole_switch_keeps_its_memories_apart() -> None:
+    switch = from_spec(load_spec("small-4", {"lanes": 1}), "switch", "small-4")
+    report = synthesize(switch, read_libraries(asap7()), clock_ns=0.853).to_dict()
+    queues = {unit.module: unit for unit in report["units"] if unit.unit == "Fifo"}
+    assert all(unit.memory_bits for unit in queues.values())
+    assert report["memory_bits"] > 10_000 and report["flip_flops"] < 10_000
+    assert {"buffers", "control", "configuration"} <= {one.name for one in report["classes"]}
