@@ -23,11 +23,10 @@ class SwitchSpec(FileModel):
     middle : int
         Middle-stage subswitches m at each level of the recursion, 2 to 8; published is 3.
     format : str
-        Number format of a lane, one of ``FORMATS``: fp16, bf16, fp32, int8, int16 or int32.
+        Number format of a lane, one of ``FORMATS``; docs/names.md lists them.
     operation : str
-        What a micro-switch does with the two operands that it reduces, one of ``OPERATIONS``: sum,
-        max or min. Maximum and minimum of floating-point numbers are maximumNumber and
-        minimumNumber of IEEE 754-2019: a NaN loses against a number.
+        What a micro-switch does with the two operands that it reduces, one of ``OPERATIONS``;
+        docs/names.md says what each does.
     overflow : str
         What integer sums do beyond the range: saturate or wrap. Saturating sums depend on the
         order of addition, which the routing fixes; wrapping ones do not. Floating point ignores it.

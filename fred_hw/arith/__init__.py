@@ -1,1 +1,1 @@
-"""Arithmetic units of one lane: addition, maximum and minimum."""
+"""Arithmetic units of one lane, which reduce two numbers to one."""
