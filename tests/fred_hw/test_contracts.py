@@ -4,8 +4,8 @@
   Paths and Reset.
 - Members names each member of the signature, with and without the link layer, and each is
   annotated on the class, but for those of AXI and of registers.
-- ``tests/fred_hw/<folder>/test_<module>.py``, or ``arith/test_units.py`` for one of that room without
-  a file of its own, makes the unit, and for each of Latency, Throughput and Reset that is not "none"
+- ``tests/fred_hw/<folder>/test_<module>.py`` makes the unit, or ``arith/test_units.py`` one of that
+  room without a file of its own, and for each of Latency, Throughput and Reset that is not "none"
   there is a test whose name says it.
 """
 
