@@ -21,22 +21,21 @@ ID = int.from_bytes(b"FRED", "big")
 VERSION = (1, 0)
 """Major and minor version of the registers; what a minor one adds breaks no software."""
 
-PORT_CAUSES = {
+CAUSES = {
     "phase": "packet of a phase without a configuration",
     "length": "packet longer than allowed, or of another length than others of its flow",
     "kind": "header of unknown kind",
     "overflow": "flit beyond the credits",
     "stuck": "packet given up at the head of a queue",
-}
-"""Errors that a port reports."""
-
-CAUSES = {
-    **PORT_CAUSES,
     "configuration": "entry refused, phase out of range, or locked register written",
     "address": "access to no register, unaligned, or write to a register that is read-only",
     "strobe": "write of a part of a register",
 }
-"""All errors; their bits in ERROR and their places in ERROR_COUNT are in this order."""
+"""All errors; a place is a bit of ERROR and a word of ERROR_COUNT, so a new one is the last."""
+
+_CONTROL_CAUSES = ("configuration", "address", "strobe")
+PORT_CAUSES = tuple(cause for cause in CAUSES if cause not in _CONTROL_CAUSES)
+"""Errors that a port reports; the control unit finds the others."""
 
 COMMANDS = ("none", "commit", "load", "erase")
 """What COMMAND takes; the place is the number."""

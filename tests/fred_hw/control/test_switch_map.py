@@ -3,7 +3,7 @@
 import pytest
 
 from fred_hw.control.phase_entry import entry_bits
-from fred_hw.control.switch_map import CAUSES, ID, switch_map
+from fred_hw.control.switch_map import CAUSES, ID, PORT_CAUSES, switch_map
 from fred_hw.load import PRESETS, load_spec
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
@@ -52,6 +52,15 @@ def test_causes_are_the_same_everywhere() -> None:
         assert [field.name for field in registers.register(name).fields] == list(CAUSES)
     assert registers.register("ERROR_FIRST").field("cause").names == tuple(CAUSES)
     assert registers.register("ERROR_COUNT").words == len(CAUSES)
+
+
+def test_causes_keep_their_bits() -> None:
+    first = ("phase", "length", "kind", "overflow", "stuck", "configuration", "address", "strobe")
+    fields = switch_map(SwitchSpec(ports=4)).register("ERROR").fields
+    assert {field.name: field.low for field in fields[: len(first)]} == {
+        cause: bit for bit, cause in enumerate(first)
+    }
+    assert set(CAUSES) - set(PORT_CAUSES) == {"configuration", "address", "strobe"}
 
 
 def test_different_switches_have_different_names() -> None:
