@@ -65,10 +65,10 @@ class Scheduler(Unit):
 
     Timing
     ------
-    Latency : 2 cycles from a packet that waits to its phase being served.
+    Latency : 2 cycles from a packet that waits to its phase being served; 1 from ``halt.asked`` to
+        ``halt.stands`` if the phase stands still.
     Throughput : a phase per cycle.
-    Paths : ``service.runs``, ``service.stands`` and ``halt`` to ``load`` and ``preempts``;
-        ``halt`` to ``halt.stands`` and ``service.leaving``.
+    Paths : ``service.runs`` and ``service.stands`` to ``load`` and ``preempts``.
     Reset : forgets all phases.
 
     Raises
@@ -112,10 +112,10 @@ class Scheduler(Unit):
         served = Signal(count)  # one-hot
         watches = self._watches(m)
         stopped, halted = Signal(phases), Signal()
+        m.d.sync += stopped.eq(self.halt.asked.replicate(phases) & (1 << self.halt.number))
         m.d.comb += [
-            stopped.eq(self.halt.asked.replicate(phases) & (1 << self.halt.number)),
             halted.eq((served[:phases] & stopped).any()),
-            self.halt.stands.eq(~halted),
+            self.halt.stands.eq(stopped.any() & ~halted),
         ]
         partly = self._probe(m, watches, served[:phases] | stopped)
         known = Cat(watch.complete for watch in watches) | partly

@@ -153,10 +153,12 @@ class CircuitQueue(Unit):
     def _whole(self, m: Module, fifo: Fifo) -> Value:
         """Return whether all of a packet is there, so that none waits for its source half-way."""
         packets = Signal(range(self.spec.protocol.buffer_flits + 1))
+        then, whole = Signal.like(packets), Signal()
         ends = fifo.i.valid & fifo.i.ready & fifo.i.payload.last
         leaves = fifo.o.valid & fifo.o.ready & fifo.o.payload.last
-        m.d.sync += packets.eq(packets + ends - leaves)
-        return packets != 0
+        m.d.comb += then.eq(packets + ends - leaves)
+        m.d.sync += [packets.eq(then), whole.eq(then != 0)]
+        return whole
 
     def _judge(self, m: Module, head: data.View, first: Value) -> Value:
         """Compare the packet with what is due; return whether it is thrown away."""

@@ -42,7 +42,7 @@ def packet(spec: SwitchSpec, number: int) -> list[dict[str, int]]:
 def run(spec: SwitchSpec, cycles: list[dict[str, int]]) -> tuple[list[int], list[int]]:
     """Return cycle and data of the data flits at port 1, the first of ``cycles`` being 0."""
     write = {"table.write": 1, "table.number": 1, "table.entry": entry(spec)}
-    setup = [{}] * 10 + [write] * (8 if spec.protocol.link else 6) + [{}] * 5
+    setup = [{}] * 10 + [write] * (9 if spec.protocol.link else 7) + [{}] * 5
     path = "o[1].payload." if spec.protocol.link else "o[1]."
     header = [path + "header"] if spec.protocol.link else []
     watch = ["table.accepted", "o[1].valid", path + "data", *header]
