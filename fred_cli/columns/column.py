@@ -63,9 +63,13 @@ class Columns:
         self.titled = tuple(titled)
         self.written = tuple(one for one in columns if one.csv)
 
-    def without(self, csv: str) -> "Columns":
-        """Return the columns but for the one of that heading in the CSV."""
-        return Columns([one for one in self.all if one.csv != csv])
+    def without(self, *csv: str) -> "Columns":
+        """Return the columns but for those of these headings in the CSV."""
+        return Columns([one for one in self.all if one.csv not in csv])
+
+    def replacing(self, csv: str, column: Column) -> "Columns":
+        """Return the columns with another one in the place of that heading in the CSV."""
+        return Columns([column if one.csv == csv else one for one in self.all])
 
     def print(self, title: str, rows: Sequence[object]) -> None:
         """Print the table."""

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from fred_cli.columns.column import Column, Columns
+from fred_cli.columns.column import Column
 from fred_cli.columns.compare import COLUMNS as COMPARE
 from fred_cli.columns.loads import COLUMNS as LOADS
-from fred_cli.columns.parts import part_columns
 from fred_cli.columns.reproduce import columns_of
+from fred_cli.columns.strategies import COLUMNS as STRATEGIES
 from fred_cli.drawings.charts import bandwidth_chart, iteration_chart, strategy_chart
 from fred_cli.drawings.loads import draw_loads
 from fred_hw.compiler.placement import Strategy
@@ -27,13 +27,8 @@ __all__ = ["Wafer", "gather"]
 
 REPRODUCED = columns_of(moved=True)
 COMPARED = COMPARE.without("iteration [s]")
-SWEPT = Columns(
-    [
-        Column(lambda row: row.estimate.strategy, "strategy"),
-        Column(lambda row: row.estimate.topology, "fabric"),
-        Column(lambda row: row.estimate.minibatch, "samples"),
-        *part_columns(),
-    ]
+SWEPT = STRATEGIES.without("iteration [s]", "memory").replacing(
+    "per sample [s]", Column(lambda row: row.estimate.minibatch, "samples")
 )
 SIZE_BYTES = float(2**30)
 _PHASES = (
@@ -122,7 +117,7 @@ def _map(
     """Return a phase on a fabric: names, drawing, and load of each link in use."""
     title, pattern, kind = phase
     fabric = parse_topology(name)
-    placed = place(fabric, Strategy(2, 5, 2), "columns" if name.startswith("mesh") else "linear")
+    placed = place(fabric, Strategy(2, 5, 2), "columns" if fabric.grid else "linear")
     groups: Sequence[Sequence[int]] = [range(fabric.npus)]
     if kind == "mp":
         groups = [*placed.mp_groups(0), *placed.mp_groups(1)]
