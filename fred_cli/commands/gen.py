@@ -4,26 +4,40 @@ from pathlib import Path
 
 import click
 
-from fred_cli.options import as_json_option, level_option, read_spec, set_option, spec_argument
+from fred_cli.options import (
+    ListingOption,
+    as_json_option,
+    level_option,
+    read_spec,
+    set_option,
+    spec_argument,
+)
 from fred_cli.output import say_json
 
 __all__ = ["command"]
 
 
+def _files() -> str:
+    from gen.companions.companion import COMPANIONS
+
+    always = [name for name, one in COMPANIONS.items() if not one.switch_only]
+    of_switches = [name for name, one in COMPANIONS.items() if one.switch_only]
+    whole = f"of a whole switch also {', '.join(of_switches)}"
+    return f"Folder to write to: {', '.join(always)}; {whole}."
+
+
 @click.command("gen")
 @spec_argument
 @set_option
-@click.option("-o", "--output", "folder", required=True, type=Path, help="Folder to write to.")
+@click.option(
+    "-o", "--output", "folder", required=True, type=Path, cls=ListingOption, listing=_files
+)
 @level_option
 @as_json_option
 def command(
     spec_source: str, changes: tuple[str, ...], folder: Path, level: str, as_json: bool
 ) -> None:
-    """Write Verilog, manifest, FuseSoC core, timing constraints and lint waivers of SPEC.
-
-    SPEC is a YAML file or a preset. A whole switch comes with a C header and a page of its
-    registers.
-    """
+    """Write the Verilog of SPEC, a YAML file or a preset, and the files beside it."""
     from gen.design import generate
     from gen.write import write_files
 

@@ -52,6 +52,7 @@ REFUSED: dict[str, tuple[Registry[Any], str]] = {
 LISTED = {
     "characterize": (SIMULATORS,),
     "collective": (ALGORITHMS, TOPOLOGIES),
+    "gen": (COMPANIONS,),
     "estimate": (COMPUTE_MODELS, POLICIES, SCHEDULES, TOPOLOGIES),
     "reproduce": (SECTIONS,),
     "sim": (SIMULATORS,),
