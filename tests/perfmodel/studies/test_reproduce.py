@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from perfmodel.studies.section import SECTIONS, ReproduceRow
 from perfmodel.switch_timing.record import PROTOCOL_MODELS, ProtocolModel
 from tests.perfmodel.studies.rewrite import FIGURES
 
+ROOT = Path(__file__).parents[3]
 SECTIONS_IN_TOLERANCE = ["bandwidth", "wafer", pytest.param("speedups", marks=pytest.mark.slow)]
 
 
@@ -124,6 +126,12 @@ def test_ideal_protocol_gives_the_figures_of_interconnects_alone() -> None:
             assert row.model == expected[row.id], row.id
         else:
             assert row.model == pytest.approx(expected[row.id], rel=1e-9), row.id
+
+
+def test_pages_say_how_many_figures_there_are() -> None:
+    count = len(json.loads(FIGURES.read_text(encoding="utf-8")))
+    assert f"`fred reproduce` has {count} figures" in (ROOT / "README.md").read_text()
+    assert f" of {count} are within" in (ROOT / "docs/fidelity.md").read_text()
 
 
 @pytest.mark.parametrize("section", ["bandwidth", "wafer"])
