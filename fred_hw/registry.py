@@ -1,5 +1,6 @@
 """Registries: things of one kind by name, each added by the module that holds it."""
 
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
@@ -29,6 +30,7 @@ class Registry(Mapping[str, Entry]):
         self.package = package
         self.kind = kind
         self._entries: dict[str, tuple[float, Entry]] = {}
+        self._modules: dict[str, str] = {}
         self._found = False
 
     def add(self, name: str, entry: Entry, *, rank: float = float("inf")) -> Entry:
@@ -51,7 +53,13 @@ class Registry(Mapping[str, Entry]):
         if name in self._entries:
             raise ValueError(f"name of the {self.kind} must be new, not {name!r}")
         self._entries[name] = (rank, entry)
+        self._modules[name] = sys._getframe(1).f_globals["__name__"]
         return entry
+
+    def module(self, name: str) -> str:
+        """Return the full name of the module that added an entry."""
+        self._find()
+        return self._modules[name]
 
     @contextmanager
     def lending(self, name: str, entry: Entry) -> Iterator[Entry]:
@@ -61,7 +69,7 @@ class Registry(Mapping[str, Entry]):
         try:
             yield entry
         finally:
-            del self._entries[name]
+            del self._entries[name], self._modules[name]
 
     def _find(self) -> dict[str, tuple[float, Entry]]:
         """Return the entries, of all modules of the package, in order."""

@@ -1,9 +1,11 @@
 """The page of everything that has a name which users type, from the registries."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from fred_hw.formats.number_format import FORMATS, FloatFormat
 from fred_hw.operations.operation import OPERATIONS, Operation
+from fred_hw.registry import Registry
 from gen.companions.companion import COMPANIONS
 from perfmodel.collectives.algorithm import ALGORITHMS
 from perfmodel.studies.section import SECTIONS
@@ -20,8 +22,8 @@ HEAD = """# Names
 
 <!-- Written by: python -m docs.generate -->
 
-What can be asked for by name. Each is a file of the folder that its heading names;
-[extending.md](extending.md) says how to add one.
+What can be asked for by name, and the file that holds it. [extending.md](extending.md) says how to
+add one: a file in the folder that its heading names.
 """
 
 
@@ -29,6 +31,12 @@ def table(heading: str, titles: Sequence[str], rows: Iterable[Sequence[str]]) ->
     """Return a section with a table."""
     lines = [" | ".join(titles), " | ".join("---" for _ in titles), *map(" | ".join, rows)]
     return [f"## {heading}\n", *(f"| {line} |" for line in lines), ""]
+
+
+def home(registry: Registry[Any], name: str) -> str:
+    """Return a link to the file of an entry."""
+    parts = registry.module(name).split(".")
+    return f"[{parts[-1]}.py](../{'/'.join(parts)}.py)"
 
 
 def formats_of(operation: Operation) -> str:
@@ -58,38 +66,27 @@ def names() -> str:
         (f"`{name}`", ", ".join(f"`{one}`" for one in kind.names))
         for name, kind in TOPOLOGIES.items()
     ]
-    plain = {
-        "Simulators: `testbench/sim/simulators/`": SIMULATORS,
-        "Kinds of workloads: `perfmodel/workloads/`": WORKLOADS,
-        "Pipeline schedules: `perfmodel/workloads/pipeline_schedules/`": SCHEDULES,
-        "Models of compute: `perfmodel/training/compute_models/`": COMPUTE_MODELS,
-        "Placements: `perfmodel/training/placement/policies/`": POLICIES,
-        "Sections of published figures: `perfmodel/studies/sections/`": SECTIONS,
+    rich: dict[str, tuple[Registry[Any], tuple[str, ...], list[tuple[str, ...]]]] = {
+        "Number formats": (FORMATS, ("name", "bits", "kind"), formats),
+        "Operations": (OPERATIONS, ("name", "formats", "does"), operations),
+        "Files beside the Verilog": (COMPANIONS, ("file", "what", "of"), companions),
+        "Kinds of topologies": (TOPOLOGIES, ("kind", "names"), kinds),
+        "Collective algorithms": (ALGORITHMS, ("name", "patterns", "needs"), algorithms),
     }
-    return "\n".join(
-        [
-            HEAD,
-            *table("Number formats: `fred_hw/formats/`", ("name", "bits", "kind"), formats),
-            *table(
-                "Operations: `fred_hw/operations/`",
-                ("name", "formats", "does"),
-                operations,
-            ),
-            *table(
-                "Files beside the Verilog: `gen/companions/`",
-                ("file", "what", "of"),
-                companions,
-            ),
-            *table("Kinds of topologies: `perfmodel/topology/`", ("kind", "names"), kinds),
-            *table(
-                "Collective algorithms: `perfmodel/collectives/algorithms/`",
-                ("name", "patterns", "needs"),
-                algorithms,
-            ),
-            *(
-                line
-                for heading, registry in plain.items()
-                for line in (f"## {heading}\n", ", ".join(f"`{name}`" for name in registry), "")
-            ),
-        ]
-    )
+    plain: dict[str, Registry[Any]] = {
+        "Simulators": SIMULATORS,
+        "Kinds of workloads": WORKLOADS,
+        "Pipeline schedules": SCHEDULES,
+        "Models of compute": COMPUTE_MODELS,
+        "Placements": POLICIES,
+        "Sections of published figures": SECTIONS,
+    }
+    for heading, registry in plain.items():
+        rich[heading] = registry, ("name",), [(f"`{name}`",) for name in registry]
+    lines = [HEAD]
+    for heading, (registry, titles, rows) in rich.items():
+        homes = [home(registry, name) for name in registry]
+        placed = [(*row, at) for row, at in zip(rows, homes, strict=True)]
+        folder = registry.package.replace(".", "/")
+        lines += table(f"{heading}: `{folder}/`", (*titles, "in"), placed)
+    return "\n".join(lines)

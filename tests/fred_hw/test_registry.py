@@ -33,6 +33,12 @@ def animals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Registry[str]:
     return shared.ANIMALS
 
 
+def test_an_entry_knows_the_module_that_added_it(animals: Registry[str]) -> None:
+    assert animals.module("cat") == f"{animals.package}.cat"
+    with pytest.raises(KeyError):
+        animals.module("yak")
+
+
 def test_every_module_of_the_package_is_found_at_the_first_look(animals: Registry[str]) -> None:
     assert animals["cat"] == "says cat"
     assert len(animals) == 4
