@@ -15,7 +15,7 @@ from fred_hw.unit import Unit, check_spec, place
 from .flow_sequencer import FlowSequencer, PortStates, port_states_signature
 from .online_router import OnlineRouter
 from .ports.signatures import Head, Injection, head_signature, injection_signature
-from .scheduling import Service, service_signature
+from .scheduler_signatures import Service, service_signature
 
 __all__ = ["Dispatcher"]
 

@@ -18,7 +18,7 @@ from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, place
 
 from .entry_check import EntryCheck
-from .scheduling import (
+from .scheduler_signatures import (
     PhaseHalt,
     PhaseUpdate,
     phase_halt_signature,

@@ -9,7 +9,7 @@ from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec
 
-from .scheduling import PhaseUpdate, phase_update_signature
+from .scheduler_signatures import PhaseUpdate, phase_update_signature
 
 __all__ = ["PhaseWatch"]
 

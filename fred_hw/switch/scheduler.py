@@ -13,7 +13,7 @@ from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, place
 
 from .phase_watch import PhaseWatch
-from .scheduling import (
+from .scheduler_signatures import (
     PhaseHalt,
     PhaseUpdate,
     PortHints,
