@@ -43,7 +43,7 @@ class Job:
     microbatches : int
         How many.
     schedule : str
-        ``1f1b`` or ``gpipe``; layers that are streamed run in the order in which they come.
+        A name of ``SCHEDULES``; layers that are streamed run in the order in which they come.
     overlap : bool
         Reduce the gradients of a layer while the layers before it are still at work, instead of
         all of them in the end.
