@@ -1,10 +1,8 @@
 """Mapping of Verilog to the cells of a library, each distinct module once."""
 
 import os
-from collections import deque
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -25,11 +23,12 @@ EFFORTS = {
 """What ABC does to the logic of a module: as small as it comes, or with buffers and sizes of cells
 chosen for the shortest path. Without them a 16-bit adder is 2.5 times slower."""
 
-LOADS = 4
-"""Gates that an output of a module drives while it is mapped, each as large as a NAND."""
+LOADS = 1
+"""Gates, as large as a NAND, that logic drives at its end while it is mapped: mostly a flip-flop.
+With four the multiplexers of sky130hd come out a fifth larger, and not faster."""
 
 WORKERS = 2
-"""Processes that map at the same time; each holds the whole design before mapping."""
+"""Processes that map at the same time."""
 
 Progress = Callable[[str], None]
 
@@ -145,24 +144,45 @@ def map_design(
     find_yosys()
     commands, label = _commands(libraries, options.effort, work), options.label
     (work / "design.v").write_text(verilog, encoding="utf-8")
-    with ThreadPoolExecutor(WORKERS) as pool, ExitStack() as stack:
-        first = stack.enter_context(running(work / "yosys-0.log", label))
-        sizes: dict[str, int] = first.do("read", verilog="design.v", top=top, flat=options.flat)
-        count = min(WORKERS, os.cpu_count() or 1, len(sizes))
-        others = [
-            stack.enter_context(running(work / f"yosys-{n}.log", label)) for n in range(1, count)
-        ]
-        share = _Share(sizes, commands, options.progress)
-        runs = [pool.submit(share.map, first, False)]
-        runs += [pool.submit(share.map, worker, True) for worker in others]
-        parts = [run.result() for run in runs]
-    results = share.results
+    with running(work / "yosys.log", label) as worker:
+        sizes: dict[str, int] = worker.do("read", verilog="design.v", top=top, flat=options.flat)
+    order = sorted(sizes, key=lambda module: (-sizes[module], module))
+    results = _map_each(order, commands, label, work, options.progress)
+    parts = [(work / f"{module}.v").read_text(encoding="utf-8") for module in sorted(sizes)]
     return Mapped(
         top=top,
         verilog="".join(parts),
         memories={name: _memories(one) for name, one in results.items() if one["memories"]},
         delays={name: (one["delay_ps"], one["levels"]) for name, one in results.items()},
     )
+
+
+def _map_each(
+    modules: Sequence[str], commands: dict[str, str], label: str, work: Path, progress: Progress
+) -> dict[str, dict[str, Any]]:
+    """Map modules, each in a process of its own so that what it becomes depends on it alone."""
+    results: dict[str, dict[str, Any]] = {}
+    alive: set[Worker] = set()
+
+    def map_one(module: str) -> None:
+        with running(work / f"{module}.log", label) as worker:
+            alive.add(worker)
+            results[module] = worker.do("map", module=module, **commands)
+            alive.discard(worker)
+        progress(f"{len(results)} of {len(modules)} modules mapped: {module}")
+
+    with ThreadPoolExecutor(min(WORKERS, os.cpu_count() or 1)) as pool:
+        runs = [pool.submit(map_one, module) for module in modules]
+        try:
+            for run in as_completed(runs):
+                run.result()
+        except BaseException:
+            for run in runs:
+                run.cancel()
+            for worker in list(alive):
+                worker.kill()
+            raise
+    return results
 
 
 def _memories(result: dict[str, Any]) -> list[Memory]:
@@ -195,31 +215,3 @@ def _commands(libraries: Libraries, effort: str, work: Path) -> dict[str, str]:
         )
         gates += ["-constr", "cells.constr"]
     return {"flip_flops": " ".join(["dfflibmap", *files]), "gates": " ".join(gates)}
-
-
-class _Share:
-    """The modules of a design, shared among workers, the largest first."""
-
-    def __init__(self, sizes: dict[str, int], commands: dict[str, str], progress: Progress) -> None:
-        self.results: dict[str, dict[str, Any]] = {}
-        self._waiting = deque(sorted(sizes, key=lambda name: (-sizes[name], name)))
-        self._count, self._commands, self._progress = len(sizes), commands, progress
-
-    def map(self, worker: Worker, load: bool) -> str:
-        """Have a worker map modules until none is left; return them as Verilog."""
-        mine: list[str] = []
-        try:
-            if load:
-                worker.do("load")
-            while self._waiting:
-                module = self._waiting.popleft()
-                self.results[module] = worker.do("map", module=module, **self._commands)
-                mine.append(module)
-                done = f"{len(self.results)} of {self._count} modules mapped"
-                self._progress(f"{done}: {module}")
-        except BaseException:
-            self._waiting.clear()
-            raise
-        out = worker.log.with_suffix(".v")
-        worker.do("write", modules=mine, out=str(out))
-        return out.read_text(encoding="utf-8")

@@ -72,10 +72,15 @@ class Worker:
             )
         return json.loads(answer)
 
-    def end(self) -> None:
-        """End the process and those that it started."""
-        if self._process.poll() is None:
+    def kill(self) -> None:
+        """Kill the process and those that it started."""
+        with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
+
+    def end(self) -> None:
+        """End the process, and wait until it has."""
+        if self._process.poll() is None:
+            self.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe:

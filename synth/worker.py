@@ -34,7 +34,10 @@ _COARSE = (
 _FINE = ("opt -fast -full", "memory_map", "opt -full", "techmap", "opt -fast")
 """Passes of ``synth`` from there to gates."""
 
-_HIERARCHY = "hierarchy.il"
+_PRIVATE = re.compile(r"(?<=\s)\$\S*\$\S*")
+"""Names that Yosys made up; they count what it did before, and the order of cells follows them."""
+
+_SOURCE = re.compile(r"^\s*attribute \\src .*\n", re.MULTILINE)
 
 _DELAY = re.compile(r"Delay =\s*([\d.]+) ps")
 _LEVEL = re.compile(r"Path\s+\d+ --")
@@ -70,7 +73,7 @@ class _Session:
             yosys.run_pass(command, self.design)
 
     def read(self, verilog: str, top: str, flat: bool) -> dict[str, int]:
-        """Read Verilog and write its hierarchy; return a measure of the size of each module."""
+        """Read Verilog and write each module to a file; return a measure of their sizes."""
         self._run(f"read_verilog -sv {verilog}", f"hierarchy -check -top {top}", "proc")
         if flat:
             self._run("flatten", f"hierarchy -top {top}")
@@ -86,20 +89,33 @@ class _Session:
             for cell in module.cells_.values():
                 if cell.type.str() in names:
                     cell.type = _id(names[cell.type.str()])
-        self._run(f"write_rtlil {_HIERARCHY}")
-        return {
-            module.name.str()[1:]: sum(_size(cell) for cell in module.cells_.values())
-            for module in modules
-            if not module.get_blackbox_attribute()
-        }
+        sizes = {}
+        for module in modules:
+            if not module.get_blackbox_attribute():
+                name = module.name.str()[1:]
+                Path(f"{name}.il").write_text(self._alone(module), encoding="utf-8")
+                sizes[name] = sum(_size(cell) for cell in module.cells_.values())
+        return sizes
 
-    def load(self) -> None:
-        """Read a hierarchy that ``read`` wrote."""
-        self._run(f"read_rtlil {_HIERARCHY}")
+    def _alone(self, module: Any) -> str:
+        """Return a module, with those in it as black boxes, in the same words in every design."""
+        inside = dict.fromkeys(cell.type.str() for cell in module.cells_.values())
+        boxes = [
+            _box(found) for name in inside if (found := self.design.module(yosys.IdString(name)))
+        ]
+        names: dict[str, str] = {}
+        text = _PRIVATE.sub(
+            lambda found: names.setdefault(found[0], f"$private${len(names)}"),
+            _SOURCE.sub("", module.to_rtlil_str()),
+        )
+        return "\n".join([*boxes, text])
 
     def map(self, module: str, flip_flops: str, gates: str) -> dict[str, Any]:
-        """Map a module to cells; return its memories, and ABC's estimate of its longest path."""
-        self._run(*(f"{command} {module}" for command in _COARSE))
+        """Map a module that ``read`` wrote to cells, and write it as Verilog.
+
+        Return its memories, and ABC's estimate of its longest path.
+        """
+        self._run(f"read_rtlil {module}.il", *(f"{command} {module}" for command in _COARSE))
         memories = self._put_memories_aside(module)
         self._run(*(f"{command} {module}" for command in _FINE))
         self._name_registers(module)
@@ -107,6 +123,7 @@ class _Session:
         self._run(f"setattr -unset init {module}/w:*", f"{flip_flops} {module}", f"opt {module}")
         self._run(f'tee -o "{self.abc_log}" {gates} {module}')
         self._run(f"setundef -zero {module}", f"opt_clean -purge {module}")
+        self._run(f"write_verilog -noattr -noexpr -nohex -nodec -simple-lhs {module}.v")
         said = self.abc_log.read_text(encoding="utf-8", errors="replace")
         delays = [float(delay) for delay in _DELAY.findall(said)]
         return {
@@ -114,13 +131,6 @@ class _Session:
             "delay_ps": delays[-1] if delays else 0.0,
             "levels": len(_LEVEL.findall(said)),
         }
-
-    def write(self, modules: list[str], out: str) -> None:
-        """Write mapped modules as Verilog, and drop all others."""
-        for module in list(self.design.modules_.values()):
-            if module.name.str()[1:] not in modules:
-                self.design.remove(module)
-        self._run(f'write_verilog -noattr -noexpr -nohex -nodec -simple-lhs "{out}"')
 
     def _put_memories_aside(self, name: str) -> list[dict[str, Any]]:
         """Replace each memory that is written to by a black box without contents."""
@@ -189,6 +199,17 @@ class _Session:
                 label += "x"
             taken.add(label)
             module.rename(cell, _id(label))
+
+
+def _box(module: Any) -> str:
+    """Return a module without its contents."""
+    wires = [wire for wire in module.wires_.values() if wire.port_id]
+    ports = [
+        f"  wire width {wire.width} {'input' if wire.port_input else 'output'} {wire.port_id} "
+        f"{wire.name.str()}"
+        for wire in sorted(wires, key=lambda wire: wire.port_id)
+    ]
+    return "\n".join(["attribute \\blackbox 1", f"module {module.name.str()}", *ports, "end"])
 
 
 def _size(cell: Any) -> int:

@@ -107,6 +107,17 @@ def test_registers_have_the_names_of_their_signals(tmp_path: Path) -> None:
     assert not [signal for signal in signals if re.search(r"^_\d+_$", signal)]
 
 
+def test_a_module_is_mapped_alike_in_every_design(tmp_path: Path) -> None:
+    texts = []
+    for name in ("tiny-2", "small-4"):
+        design = generate(load_spec(name, {"format": "int8", "lanes": 1, "adder_registers": 1}))
+        result = mapped(design.verilog, design.name, tmp_path, "speed")
+        modules = read_netlist(result.verilog, tiny_libraries(tmp_path))
+        texts.append({name: modules[name].text for name in modules if not name.startswith("fred")})
+    one, other = texts
+    assert one.keys() < other.keys() and {name: other[name] for name in one} == one
+
+
 def test_flat_is_one_module(tmp_path: Path) -> None:
     design = generate(load_spec("tiny-2"))
     result = mapped(design.verilog, design.name, tmp_path, flat=True)
