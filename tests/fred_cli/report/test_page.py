@@ -284,7 +284,8 @@ def test_tables_hold_the_numbers_of_the_charts(report: Report) -> None:
         list(csv.DictReader(StringIO(unquote(address.partition(",")[2]))))
         for address in contents.addresses[1:]
     ]
-    reproduced = next(table for table in tables if "moved_percent" in table[0])
+    # The chart of bandwidths has some of the same rows.
+    reproduced = max((table for table in tables if "moved_percent" in table[0]), key=len)
     assert [row["id"] for row in reproduced] == [row["id"] for row in report.numbers["reproduce"]]
     for row, number in zip(reproduced, report.numbers["reproduce"], strict=True):
         moved = number["moved_percent"]
