@@ -15,6 +15,8 @@ __all__ = [
     "CRC_POLYNOMIAL",
     "CRC_REFLECTED",
     "DATA_CIRCUITS",
+    "GENERATIONS",
+    "GENERATION_BITS",
     "HEADER_BITS",
     "KINDS",
     "Kind",
@@ -42,6 +44,13 @@ CIRCUITS = ("mp", "pp", "dp", "control")
 
 DATA_CIRCUITS = CIRCUITS[:3]
 CONTROL = CIRCUITS.index("control")
+
+
+GENERATION_BITS = 3
+"""Bits of the generation of a phase's entry, which tells its packets from those of before."""
+
+GENERATIONS = 1 << GENERATION_BITS
+"""Generations; the one behind the last is 0 again."""
 
 
 class Kind(IntEnum):
@@ -180,7 +189,8 @@ class ProtocolSpec(FileModel, validate_default=True):
         ``phase`` tells the phases and the default index apart, ``peer`` the ports, ``index`` and
         ``last`` the flits of a packet. ``sequence`` takes values for a window of packets behind
         the one that is due and one ahead, ``ticket`` for a buffer of packets behind and one ahead,
-        so that neither is ever taken for the other.
+        so that neither is ever taken for the other. Without the link layer there is no
+        ``generation``.
         """
         return {
             "kind": _bits(len(KINDS)),
@@ -193,6 +203,7 @@ class ProtocolSpec(FileModel, validate_default=True):
             "ticket": _bits(2 * self.buffer_packets + 1),
             "credit_circuit": _bits(len(CIRCUITS)),
             "credit_limit": _bits(2 * self.buffer_packets + 1),
+            "generation": GENERATION_BITS if self.link else 0,
         }
 
     @property

@@ -202,6 +202,15 @@ class AsyncAccess:
         self._check_phase(number)
         await self._command("erase", number)
 
+    async def queued(self, number: int) -> bool:
+        """Return whether a packet of a phase is in a queue of an input port.
+
+        Only with the link layer; docs/driver.md says what for.
+        """
+        self._check_phase(number)
+        word = await self.read("QUEUED", number // WORD_BITS)
+        return bool(word >> number % WORD_BITS & 1)
+
     async def errors(self) -> Errors:
         """Return the errors since they were cleared."""
         bits, first = await self.read("ERROR"), await self.read("ERROR_FIRST")
@@ -317,6 +326,7 @@ class Access:
     write_phase = _plain(AsyncAccess.write_phase)
     read_phase = _plain(AsyncAccess.read_phase)
     erase_phase = _plain(AsyncAccess.erase_phase)
+    queued = _plain(AsyncAccess.queued)
     errors = _plain(AsyncAccess.errors)
     clear_errors = _plain(AsyncAccess.clear_errors)
     counters = _plain(AsyncAccess.counters)

@@ -1,12 +1,13 @@
 """Entries of the configuration memory: what the switch does in a phase."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from fred_hw.checks import check_int
 from fred_hw.compiler.configuration import Configuration
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.shape import configuration_width
 from fred_hw.compiler.tracing import arriving
-from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.protocol import DATA_CIRCUITS, GENERATION_BITS, GENERATIONS
 from fred_hw.spec import SwitchSpec
 
 __all__ = [
@@ -26,6 +27,7 @@ def phase_fields(spec: SwitchSpec) -> dict[str, int]:
 
     ``inputs`` and ``outputs`` hold for each port the number of its flow, from 1, or 0 for none;
     ``circuit`` is the virtual circuit of the phase's packets, ``used`` whether there is a phase.
+    With the link layer ``generation`` tells its packets from those of the entry before.
     """
     flow = spec.ports.bit_length()
     return {
@@ -34,6 +36,7 @@ def phase_fields(spec: SwitchSpec) -> dict[str, int]:
         "outputs": flow * spec.ports,
         "circuit": 2,
         "used": 1,
+        **({"generation": GENERATION_BITS} if spec.protocol.link else {}),
     }
 
 
@@ -48,7 +51,12 @@ def phases_that_fit(spec: SwitchSpec, memory_bytes: int = CONFIGURATION_BYTES) -
 
 
 def entry_word(
-    spec: SwitchSpec, configuration: Configuration, flows: Sequence[Flow], circuit: int
+    spec: SwitchSpec,
+    configuration: Configuration,
+    flows: Sequence[Flow],
+    circuit: int,
+    *,
+    generation: int = 0,
 ) -> int:
     """Return the entry of a phase.
 
@@ -62,27 +70,58 @@ def entry_word(
         Flows with disjoint inputs and disjoint outputs.
     circuit : int
         0 MP, 1 PP, 2 DP.
+    generation : int
+        With the link layer: one more than that of the entry before, modulo ``GENERATIONS``.
 
     Raises
     ------
     ValueError
-        The circuit does not exist, two flows share a port, or the configuration does not bring
-        each output exactly the inputs of its flow, as when it joins two of them.
+        The circuit or the generation does not exist, two flows share a port, or the configuration
+        does not bring each output exactly the inputs of its flow, as when it joins two of them.
     """
     if not 0 <= circuit < len(DATA_CIRCUITS):
         raise ValueError(f"circuit must be 0 to {len(DATA_CIRCUITS) - 1}, not {circuit}")
+    last = GENERATIONS - 1 if spec.protocol.link else 0
+    check_int("generation", generation, minimum=0, maximum=last)
     if (configuration.ports, configuration.middle) != (spec.ports, spec.middle):
         raise ValueError(
             f"configuration must be of ports and middle ({spec.ports}, {spec.middle}), "
             f"not ({configuration.ports}, {configuration.middle})"
         )
-    inputs, outputs = [0] * spec.ports, [0] * spec.ports
-    for number, flow in enumerate(flows, 1):
-        for ports, numbers in ((flow.inputs, inputs), (flow.outputs, outputs)):
-            for port in ports:
-                if numbers[port]:
-                    raise ValueError(f"flows must have disjoint ports, not port {port} in two")
-                numbers[port] = number
+    inputs = _flow_numbers(spec.ports, [flow.inputs for flow in flows])
+    outputs = _flow_numbers(spec.ports, [flow.outputs for flow in flows])
+    _check_arrivals(configuration, flows, outputs)
+    width = spec.ports.bit_length()
+    values = {
+        "configuration": configuration.pack(),
+        "inputs": sum(number << width * port for port, number in enumerate(inputs)),
+        "outputs": sum(number << width * port for port, number in enumerate(outputs)),
+        "circuit": circuit,
+        "used": 1,
+        "generation": generation,
+    }
+    word = offset = 0
+    for name, bits in phase_fields(spec).items():
+        word |= values[name] << offset
+        offset += bits
+    return word
+
+
+def _flow_numbers(ports: int, flows: Sequence[Iterable[int]]) -> list[int]:
+    """Return for each port the number of the flow that it is in, from 1, or 0 for none."""
+    numbers = [0] * ports
+    for number, members in enumerate(flows, 1):
+        for port in members:
+            if numbers[port]:
+                raise ValueError(f"flows must have disjoint ports, not port {port} in two")
+            numbers[port] = number
+    return numbers
+
+
+def _check_arrivals(
+    configuration: Configuration, flows: Sequence[Flow], outputs: Sequence[int]
+) -> None:
+    """Refuse a configuration that does not bring each output the inputs of its flow."""
     reached = arriving(configuration, (port for flow in flows for port in flow.inputs))
     for port, (found, number) in enumerate(zip(reached, outputs, strict=True)):
         wanted = frozenset(flows[number - 1].inputs) if number else frozenset()
@@ -91,16 +130,3 @@ def entry_word(
                 f"configuration must bring output {port} inputs {sorted(wanted)}, "
                 f"not {sorted(found)}"
             )
-    width = spec.ports.bit_length()
-    values = {
-        "configuration": configuration.pack(),
-        "inputs": sum(number << width * port for port, number in enumerate(inputs)),
-        "outputs": sum(number << width * port for port, number in enumerate(outputs)),
-        "circuit": circuit,
-        "used": 1,
-    }
-    word = offset = 0
-    for name, bits in phase_fields(spec).items():
-        word |= values[name] << offset
-        offset += bits
-    return word

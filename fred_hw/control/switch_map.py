@@ -18,8 +18,11 @@ __all__ = [
 
 ID = int.from_bytes(b"FRED", "big")
 
-VERSION = (1, 0)
-"""Major and minor version of the registers; what a minor one adds breaks no software."""
+VERSION = (1, 1)
+"""Major and minor version of the registers; what a minor one adds breaks no software.
+
+1.1 has generations and QUEUED, which are of the link layer: a switch without it is still 1.0.
+"""
 
 CAUSES = {
     "phase": "packet of a phase without a configuration",
@@ -51,7 +54,7 @@ COUNTERS = {
 PORT_COUNTERS = {
     "flits_in": "Flits that came in",
     "flits_out": "Flits that went out",
-    "dropped": "Flits that were dropped",
+    "dropped": "Flits that were dropped; a packet of another generation than its phase's is one",
     "rewinds": "Times that sending went back to an earlier packet",
 }
 """Performance counters of each port."""
@@ -98,7 +101,7 @@ def _word(name: str, address: int, access: str, description: str, count: int | N
 
 def _identity(spec: SwitchSpec) -> tuple[Register, ...]:
     protocol = spec.protocol
-    major, minor = VERSION
+    major, minor = VERSION if protocol.link else (VERSION[0], 0)
     return (
         Register(
             "ID",
@@ -237,6 +240,21 @@ def _configuration(spec: SwitchSpec) -> tuple[Register, ...]:
                     "configuration does not keep flows apart",
                 ),
             ),
+        ),
+        *(_queued(spec.protocol.phases) if spec.protocol.link else ()),
+    )
+
+
+def _queued(phases: int) -> tuple[Register]:
+    return (
+        Register(
+            "QUEUED",
+            0x08C,
+            "Whether packets of a phase are in queues of input ports, a bit for each phase, that "
+            "of phase 0 the lowest of the first word",
+            (Field("value", 0, WORD_BITS, "ro", "Bits of phases"),),
+            count=-(-phases // WORD_BITS),
+            total_bits=phases,
         ),
     )
 

@@ -44,6 +44,8 @@ class ControlUnit(Unit):
         Whether a phase is active, and which; the number of phases stands for online routing.
     counts : In(count_signature(spec))
         What the performance counters count.
+    queued : In(phases)
+        With the link layer: phases with a packet in a queue of an input port.
 
     Timing
     ------
@@ -60,6 +62,7 @@ class ControlUnit(Unit):
     table: EntryPort
     errors: wiring.PureInterface
     counts: wiring.PureInterface
+    queued: Signal
     active: Signal
     active_phase: Signal
 
@@ -76,6 +79,8 @@ class ControlUnit(Unit):
             "active_phase": In(spec.protocol.phases.bit_length()),
             "counts": In(count_signature(spec)),
         }
+        if spec.protocol.link:
+            members["queued"] = In(spec.protocol.phases)
         super().__init__(members)
 
     def build(self, platform: object) -> Module:
@@ -86,6 +91,8 @@ class ControlUnit(Unit):
             registers.status_active.eq(self.active),
             registers.status_phase.eq(self.active_phase),
         ]
+        if self.spec.protocol.link:
+            m.d.comb += registers.queued_value.eq(self.queued)
         refused = self._commands(m, registers)
         self._errors(m, registers, refused)
         self._counters(m, registers)

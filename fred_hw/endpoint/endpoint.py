@@ -44,6 +44,9 @@ class Endpoint(Unit):
     send_phase, send_peer : In(ArrayLayout(phase, 3)), In(ArrayLayout(peer, 3))
         Their flows: phase, and at the default index the destination. Constant while ``idle`` of
         the circuit is low.
+    send_generation : In(ArrayLayout(generation, 3))
+        Their generations, 0 at the default index: those of the phases' entries. Constant like the
+        flow; a flow of another generation than before starts with number 0.
     send_clear : In(3)
         Start the flow's numbers at 0, as the phase is written into the switch; only while ``idle``,
         with no flit offered, and not in the cycle in which the flow changes.
@@ -54,6 +57,8 @@ class Endpoint(Unit):
     receive_phase, receive_peer : In(ArrayLayout(phase, 3)), In(ArrayLayout(peer, 3))
         Their flows: phase, and at the default index the source. They change only when all that is
         wanted of the flow has come.
+    receive_generation : In(ArrayLayout(generation, 3))
+        Their generations, likewise; what is of another is dropped.
     receive_clear : In(3)
         Start the flow's numbers at 0; only between packets, and not in the cycle in which the flow
         changes.
@@ -71,8 +76,8 @@ class Endpoint(Unit):
         2 from a flit on ``s_axis`` to the same flit on ``receive``.
     Throughput : one flit per cycle in each direction, without a gap between packets; a control
         message takes the place of a flit.
-    Paths : ``send_phase`` and ``send_peer`` to ``send.ready``, ``receive_phase`` and
-        ``receive_peer`` to ``unknown``.
+    Paths : ``send_phase``, ``send_peer`` and ``send_generation`` to ``send.ready``,
+        ``receive_phase`` and ``receive_peer`` to ``unknown``.
     Reset : forgets all packets, tickets and numbers; the neighbour must be reset with it.
     """
 
@@ -89,11 +94,13 @@ class Endpoint(Unit):
     send: list[PayloadStream]
     send_phase: data.View
     send_peer: data.View
+    send_generation: data.View
     send_clear: Signal
     idle: Signal
     receive: list[PayloadStream]
     receive_phase: data.View
     receive_peer: data.View
+    receive_generation: data.View
     receive_clear: Signal
     rewinds: Signal
     dropped: Signal
@@ -106,7 +113,10 @@ class Endpoint(Unit):
         self.spec = check_spec("Endpoint", spec, link=True)
         self.unit_name = sized_name("endpoint", spec)
         fields = spec.protocol.fields(spec.ports)
-        phase, peer = (data.ArrayLayout(fields[name], COUNT) for name in ("phase", "peer"))
+        about = {
+            name: In(data.ArrayLayout(fields[name], COUNT))
+            for name in ("phase", "peer", "generation")
+        }
         members: dict[str, Member] = {}
         for side, forth, back in (("s", In, Out), ("m", Out, In)):
             members |= {
@@ -119,8 +129,7 @@ class Endpoint(Unit):
         for name, flow in (("send", In), ("receive", Out)):
             members |= {
                 name: flow(payload_signature(spec)).array(COUNT),
-                f"{name}_phase": In(phase),
-                f"{name}_peer": In(peer),
+                **{f"{name}_{one}": member for one, member in about.items()},
                 f"{name}_clear": In(COUNT),
             }
         members |= {"idle": Out(COUNT), "rewinds": Out(COUNT)}
@@ -162,6 +171,7 @@ class Endpoint(Unit):
             m.d.comb += [
                 sender.phase.eq(self.send_phase[k]),
                 sender.peer.eq(self.send_peer[k]),
+                sender.generation.eq(self.send_generation[k]),
                 sender.clear.eq(self.send_clear[k]),
                 self.idle[k].eq(sender.idle),
                 self.rewinds[k].eq(sender.retransmit),
@@ -184,6 +194,7 @@ class Endpoint(Unit):
             m.d.comb += [
                 receiver.phase.eq(self.receive_phase[k]),
                 receiver.peer.eq(self.receive_peer[k]),
+                receiver.generation.eq(self.receive_generation[k]),
                 receiver.clear.eq(self.receive_clear[k]),
                 receiver.broken.eq(dropped & incoming[k] & ~deframer.o[k].incoming),
             ]

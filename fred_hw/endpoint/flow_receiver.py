@@ -22,7 +22,8 @@ class FlowReceiver(Unit):
 
     Flits are handed on as they come. When a packet is sent again, what came of it before is passed
     over. Packets that are sent again count for acks as others do, as the ack before may be lost;
-    those of a flow that was set before are answered by an ack, and asks for it like others.
+    those of a flow that was set before are answered by an ack, and asks for it like others. What is
+    of another generation is thrown away, and not answered.
 
     Parameters
     ----------
@@ -31,8 +32,9 @@ class FlowReceiver(Unit):
 
     Members
     -------
-    phase, peer : In(phase), In(peer)
-        The flow; changes only between packets. Each goes on with the number it had come to.
+    phase, peer, generation : In(phase), In(peer), In(generation)
+        The flow and its generation; they change only between packets. Each flow goes on with the
+        number it had come to, in another generation with 0.
     clear : In(1)
         Start the flow's numbers at 0; only between packets, and not in the cycle in which the flow
         changes.
@@ -53,12 +55,13 @@ class FlowReceiver(Unit):
     ------
     Latency : 1 cycle from a flit to the same flit on ``o``, and to the ack or nack that it causes.
     Throughput : one flit per cycle in, and out while ``o.ready`` is high.
-    Paths : ``i``, ``ask``, ``phase`` and ``peer`` to ``unknown`` and ``message``.
+    Paths : ``i``, ``ask``, ``phase``, ``peer`` and ``generation`` to ``unknown`` and ``message``.
     Reset : forgets all packets and expects number 0.
     """
 
     phase: Signal
     peer: Signal
+    generation: Signal
     clear: Signal
     i: Arrival
     broken: Signal
@@ -76,6 +79,7 @@ class FlowReceiver(Unit):
             {
                 "phase": In(fields["phase"]),
                 "peer": In(fields["peer"]),
+                "generation": In(fields["generation"]),
                 "clear": In(1),
                 "i": In(arrival_signature(spec)),
                 "broken": In(1),
@@ -97,9 +101,16 @@ class FlowReceiver(Unit):
         ledger = place(m, "ledger", Ledger(spec=spec))
         queue = place(m, "queue", Fifo(shape=spec.data_width + 1, depth=spec.protocol.buffer_flits))
         m.d.comb += [
-            mine.eq(self.i.valid & self.i.ready & here & ~ledger.changed),
+            mine.eq(
+                self.i.valid
+                & self.i.ready
+                & here
+                & (descriptor.generation == self.generation)
+                & ~ledger.changed
+            ),
             ledger.phase.eq(self.phase),
             ledger.peer.eq(self.peer),
+            ledger.generation.eq(self.generation),
             ledger.write.eq(came & word.last),
             ledger.number.eq(expected + 1),
             ledger.clear.eq(self.clear),
@@ -185,6 +196,7 @@ class FlowReceiver(Unit):
         here = same_flow(self.spec, ask.phase, ask.peer, self.phase, self.peer)
         asked = self._is_asked()
         other = self._other(m, ledger, asked & ~here, stray, acks | (unsaid != 0))
+        here &= ask.generation == self.generation
         self._offer(m, ledger, other, acks, due_nack, expected)
         sent = self.message_ready & ~other.any() & ~ledger.changed
         restart = self.clear | ledger.changed
@@ -230,27 +242,42 @@ class FlowReceiver(Unit):
         """
         word, ask = self.i.word, self.ask.payload
         phase, peer = Signal.like(self.phase), Signal.like(self.peer)
+        generation = Signal.like(self.generation)
         last_phase, last_peer = Signal.like(self.phase), Signal.like(self.peer)
+        last_generation = Signal.like(self.generation)
         due = Signal(2, name="other_due")
         m.d.comb += [
-            self.unknown.eq(stray & ~due.any() & ~ledger.other_known),
+            self.unknown.eq(stray & ~due.any() & ~ledger.other_seen),
             ledger.other_phase.eq(phase),
             ledger.other_peer.eq(peer),
+            ledger.other_generation.eq(generation),
         ]
         with m.If(~due.any()):
+            descriptor = word.descriptor
             m.d.comb += [
-                ledger.other_phase.eq(Mux(stray, word.descriptor.phase, ask.phase)),
-                ledger.other_peer.eq(Mux(stray, word.descriptor.peer, ask.peer)),
+                ledger.other_phase.eq(Mux(stray, descriptor.phase, ask.phase)),
+                ledger.other_peer.eq(Mux(stray, descriptor.peer, ask.peer)),
+                ledger.other_generation.eq(Mux(stray, descriptor.generation, ask.generation)),
             ]
-        m.d.sync += [last_phase.eq(self.phase), last_peer.eq(self.peer)]
+        m.d.sync += [
+            last_phase.eq(self.phase),
+            last_peer.eq(self.peer),
+            last_generation.eq(self.generation),
+        ]
         with m.If(ledger.changed & leaves):
-            m.d.sync += [phase.eq(last_phase), peer.eq(last_peer), due.eq(0b01)]
+            m.d.sync += [
+                phase.eq(last_phase),
+                peer.eq(last_peer),
+                generation.eq(last_generation),
+                due.eq(0b01),
+            ]
         with m.Elif(due.any() & self.message_ready):
             m.d.sync += due.eq(Mux(due.all(), 0b10, 0))
         with m.Elif(~due.any() & (asked | (stray & word.last))):
             m.d.sync += [
                 phase.eq(ledger.other_phase),
                 peer.eq(ledger.other_peer),
+                generation.eq(ledger.other_generation),
                 due.eq(Cat(ledger.other_known, ledger.other_known & ~stray)),
             ]
         return due
@@ -266,11 +293,12 @@ class FlowReceiver(Unit):
     ) -> None:
         """Offer what is due, that of a flow which was set before first."""
         said, waits = self.message.payload, other.any()
-        phase, peer = (
+        phase, peer, generation = (
             Mux(waits, of_other, own)
             for of_other, own in (
                 (ledger.other_phase, self.phase),
                 (ledger.other_peer, self.peer),
+                (ledger.other_generation, self.generation),
             )
         )
         m.d.comb += [
@@ -279,4 +307,5 @@ class FlowReceiver(Unit):
             said.phase.eq(phase),
             said.peer.eq(Mux(said.phase == self.spec.protocol.online, peer, 0)),
             said.sequence.eq(Mux(waits, ledger.other_stored, expected)),
+            said.generation.eq(generation),
         ]

@@ -32,15 +32,16 @@ class FlowSender(Unit):
     -------
     i : In(payload_signature(spec))
         Packets; ``last`` ends one, and so does its ``packet_flits``-th flit.
-    phase, peer : In(phase), In(peer)
-        The flow; constant while ``idle`` is low. Each goes on with the number it had come to.
+    phase, peer, generation : In(phase), In(peer), In(generation)
+        The flow and its generation; constant while ``idle`` is low. Each flow goes on with the
+        number it had come to, in another generation with 0.
     clear : In(1)
         Start the flow's numbers at 0; only while ``idle`` is high and no flit is offered, and not
         in the cycle in which the flow changes.
     idle : Out(1)
         All packets that were taken are acknowledged.
     message : In(message_signature(spec))
-        From the link; acks and nacks of other flows are ignored.
+        From the link; acks and nacks of other flows and generations are ignored.
     o : Out(departure_signature(spec))
         To the ``Transmitter``.
     retransmit : Out(1)
@@ -52,13 +53,14 @@ class FlowSender(Unit):
         taken to the flit.
     Throughput : one flit per cycle in and out, without a gap between packets, while the window has
         room.
-    Paths : ``phase`` and ``peer`` to ``i.ready``, ``message`` to ``retransmit``.
+    Paths : ``phase``, ``peer`` and ``generation`` to ``i.ready``, ``message`` to ``retransmit``.
     Reset : forgets all packets and starts with number 0.
     """
 
     i: PayloadStream
     phase: Signal
     peer: Signal
+    generation: Signal
     clear: Signal
     idle: Signal
     message: Message
@@ -74,6 +76,7 @@ class FlowSender(Unit):
                 "i": In(payload_signature(spec)),
                 "phase": In(fields["phase"]),
                 "peer": In(fields["peer"]),
+                "generation": In(fields["generation"]),
                 "clear": In(1),
                 "idle": Out(1),
                 "message": In(message_signature(spec)),
@@ -102,6 +105,7 @@ class FlowSender(Unit):
         m.d.comb += [
             ledger.phase.eq(self.phase),
             ledger.peer.eq(self.peer),
+            ledger.generation.eq(self.generation),
             ledger.write.eq(ledger.changed),
             ledger.number.eq(newest),
             ledger.clear.eq(self.clear),
@@ -169,6 +173,7 @@ class FlowSender(Unit):
             mine.eq(
                 self.message.valid
                 & same_flow(self.spec, message.phase, message.peer, self.phase, self.peer)
+                & (message.generation == self.generation)
                 & (ahead <= (begun - oldest)[: len(oldest)])
             ),
             acknowledged.eq(mine & (message.kind == Kind.ACK) & (ahead != 0)),
@@ -222,6 +227,7 @@ class FlowSender(Unit):
                 o.descriptor.peer.eq(self.peer),
                 o.descriptor.sequence.eq(sequence),
                 o.descriptor.length.eq(here),
+                o.descriptor.generation.eq(self.generation),
                 o.index.eq(index),
                 o.last.eq(o.ends),
             ]

@@ -1,6 +1,7 @@
 """Numbers of flows that follow each other on a circuit."""
 
 from amaranth.hdl import Module, Signal
+from amaranth.lib import data
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
@@ -13,7 +14,9 @@ __all__ = ["Ledger"]
 
 
 class Ledger(Unit):
-    """Keep the number at which each flow goes on.
+    """Keep the number at which each flow goes on, and the generation that it is of.
+
+    A flow of another generation than the one that is kept starts with number 0.
 
     Parameters
     ----------
@@ -22,20 +25,22 @@ class Ledger(Unit):
 
     Members
     -------
-    phase, peer : In(phase), In(peer)
-        The flow that is set.
+    phase, peer, generation : In(phase), In(peer), In(generation)
+        The flow that is set, and its generation.
     changed : Out(1)
-        It is another than in the cycle before.
+        One of them is another than in the cycle before.
     stored : Out(sequence)
         Its number, 0 if none was written.
     write, number : In(1), In(sequence)
-        Write the number of the flow of the cycle before.
+        Write the number of the flow, and generation, of the cycle before.
     clear : In(1)
         Forget that.
-    other_phase, other_peer : In(phase), In(peer)
+    other_phase, other_peer, other_generation : In(phase), In(peer), In(generation)
         Another flow.
     other_stored, other_known : Out(sequence), Out(1)
         Its number, 0 if none was written, and whether one was.
+    other_seen : Out(1)
+        Whether one was, of whatever generation.
 
     Timing
     ------
@@ -47,6 +52,7 @@ class Ledger(Unit):
 
     phase: Signal
     peer: Signal
+    generation: Signal
     changed: Signal
     stored: Signal
     write: Signal
@@ -54,14 +60,16 @@ class Ledger(Unit):
     clear: Signal
     other_phase: Signal
     other_peer: Signal
+    other_generation: Signal
     other_stored: Signal
     other_known: Signal
+    other_seen: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("Ledger", spec, link=True)
         self.unit_name = f"ledger_p{spec.ports}_{spec.protocol.suffix}"
         fields = spec.protocol.fields(spec.ports)
-        flow = {"phase": In(fields["phase"]), "peer": In(fields["peer"])}
+        flow = {name: In(fields[name]) for name in ("phase", "peer", "generation")}
         sequence = fields["sequence"]
         super().__init__(
             {
@@ -74,40 +82,45 @@ class Ledger(Unit):
                 **{f"other_{name}": member for name, member in flow.items()},
                 "other_stored": Out(sequence),
                 "other_known": Out(1),
+                "other_seen": Out(1),
             }
         )
 
     def build(self, platform: object) -> Module:
         m = Module()
         count = self.spec.protocol.phases + self.spec.ports
-        memory = m.submodules.memory = Memory(shape=len(self.number), depth=count, init=[])
+        kept = data.StructLayout({"number": len(self.number), "generation": len(self.generation)})
+        memory = m.submodules.memory = Memory(shape=kept, depth=count, init=[])
         write = memory.write_port()
         key, held, other = (
             Signal(key_bits(self.spec), name=name) for name in ("key", "held", "other")
         )
-        known, mine = Signal(count), Signal(count)
+        known, mine, before = Signal(count), Signal(count), Signal.like(self.generation)
         m.d.comb += [
             key.eq(flow_key(self.spec, self.phase, self.peer)),
             other.eq(flow_key(self.spec, self.other_phase, self.other_peer)),
-            self.changed.eq(key != held),
+            self.changed.eq((key != held) | (self.generation != before)),
             mine.eq(1 << held),
             write.addr.eq(held),
-            write.data.eq(self.number),
+            write.data.number.eq(self.number),
+            write.data.generation.eq(before),
             write.en.eq(self.write),
         ]
-        m.d.sync += held.eq(key)
+        m.d.sync += [held.eq(key), before.eq(self.generation)]
         with m.If(self.clear):
             m.d.sync += known.eq(known & ~mine)
         with m.Elif(self.write):
             m.d.sync += known.eq(known | mine)
-        for address, stored, there in (
-            (key, self.stored, Signal(name="key_known")),
-            (other, self.other_stored, self.other_known),
+        own = Signal(name="key_known"), Signal(name="key_seen")
+        for address, generation, stored, (there, seen) in (
+            (key, self.generation, self.stored, own),
+            (other, self.other_generation, self.other_stored, (self.other_known, self.other_seen)),
         ):
             read = memory.read_port(domain="comb")
             m.d.comb += [
                 read.addr.eq(address),
-                there.eq(selected(address, list(known))),
-                stored.eq(read.data & there.replicate(len(stored))),
+                seen.eq(selected(address, list(known))),
+                there.eq(seen & (read.data.generation == generation)),
+                stored.eq(read.data.number & there.replicate(len(stored))),
             ]
         return m

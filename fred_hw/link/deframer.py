@@ -98,6 +98,7 @@ class Deframer(Unit):
                 word.descriptor.peer.eq(header.peer),
                 word.descriptor.sequence.eq(header.sequence),
                 word.descriptor.length.eq(header.last),
+                word.descriptor.generation.eq(header.generation),
                 word.data.eq(check.data),
             ]
         return m

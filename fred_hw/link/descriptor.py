@@ -11,13 +11,13 @@ __all__ = ["descriptor_layout", "flow_key", "key_bits", "same_flow"]
 def descriptor_layout(spec: SwitchSpec) -> data.StructLayout:
     """Return what every flit knows of its packet.
 
-    ``phase``, ``peer``, ``sequence`` and ``length`` (place of the packet's last flit) are those of
-    the header; without the link layer there are no sequence and length.
+    ``phase``, ``peer``, ``sequence``, ``length`` (place of the packet's last flit) and
+    ``generation`` are those of the header; without the link layer there are only the first two.
     """
     fields = spec.protocol.fields(spec.ports)
     names = {"phase": "phase", "peer": "peer"}
     if spec.protocol.link:
-        names |= {"sequence": "sequence", "length": "last"}
+        names |= {"sequence": "sequence", "length": "last", "generation": "generation"}
     return data.StructLayout({name: fields[field] for name, field in names.items()})
 
 

@@ -146,6 +146,7 @@ class Framer(Unit):
             header.index.eq(frame.index),
             header.last.eq(frame.descriptor.length),
             header.ticket.eq(frame.ticket),
+            header.generation.eq(frame.descriptor.generation),
         ]
 
     def _crc(self, header: Value, packet: Value) -> Value:

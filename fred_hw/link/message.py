@@ -19,7 +19,8 @@ class Message(wiring.PureInterface):
 def message_layout(spec: SwitchSpec) -> data.StructLayout:
     """Return an ack, nack or ask as bits: some fields of the header; see docs/protocol.md."""
     fields = spec.protocol.fields(spec.ports)
-    return data.StructLayout({name: fields[name] for name in ("kind", "phase", "peer", "sequence")})
+    names = ("kind", "phase", "peer", "sequence", "generation")
+    return data.StructLayout({name: fields[name] for name in names})
 
 
 def message_signature(spec: SwitchSpec) -> wiring.Signature:

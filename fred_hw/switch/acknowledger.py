@@ -17,7 +17,7 @@ from fred_hw.unit import Unit, check_spec, place
 
 from .case_queue import QUEUED, CaseQueue
 from .flow_progress import FlowProgress, Progress
-from .phase_table import TableRead, table_read_signature
+from .phase_table import TableRead, restart_layout, table_read_signature
 from .ports.signatures import Due, Event, due_signature, event_signature
 
 __all__ = ["Acknowledger"]
@@ -43,6 +43,9 @@ class Acknowledger(Unit):
     - A packet from an input that was due before: likewise, but for the number that is due.
     - A packet from an input that is due later: it is told what is due.
 
+    A message of another generation than the entry's changes nothing. What is said is of the
+    entry's; unicasts have generation 0.
+
     Parameters
     ----------
     spec : SwitchSpec
@@ -54,12 +57,13 @@ class Acknowledger(Unit):
         Messages from the neighbours.
     event : In(event_signature(spec)).array(P)
         Events of the input ports.
-    restart : In(stream.Signature(key_bits(spec)))
-        Flows whose numbers start at 0.
+    restart : In(stream.Signature(restart_layout(spec)))
+        Flows whose numbers start at 0, and their generation.
     flows : Out(table_read_signature(spec))
         Phase that is looked up.
     due : In(due_signature(spec)).array(P)
-        Numbers that are due at the ports; no packet may start while one is written.
+        Numbers that are due at the ports, with their generation; no packet may start while one is
+        written.
     reply : Out(message_stream(spec)).array(P)
         Messages to the neighbours.
     retransmit : Out(P)
@@ -70,7 +74,8 @@ class Acknowledger(Unit):
     Timing
     ------
     Latency : 7 cycles from a message to the first that it causes.
-    Throughput : one message in 6 cycles, one that is answered in 8.
+    Throughput : one message in 6 cycles, one that is answered in 8, one that changes nothing as it
+        is of another generation in 3; none in the 2 cycles of a restart.
     Paths : none.
     Reset : starts all flows' numbers at 0, which takes a cycle for each.
 
@@ -97,7 +102,7 @@ class Acknowledger(Unit):
             {
                 "message": In(message_signature(spec)).array(ports),
                 "event": In(event_signature(spec)).array(ports),
-                "restart": In(stream.Signature(key_bits(spec))),
+                "restart": In(stream.Signature(restart_layout(spec))),
                 "flows": Out(table_read_signature(spec)),
                 "due": In(due_signature(spec)).array(ports),
                 "reply": Out(message_stream(spec)).array(ports),
@@ -124,6 +129,12 @@ class Acknowledger(Unit):
         case, mine = cases.case, Signal(ports)
         m.d.comb += mine.eq(1 << case.port)
         key, number = self._address(m, case, read, write)
+        generation, stale = Signal.like(case.generation), Signal()
+        m.d.comb += [
+            generation.eq(Mux(case.online, 0, self.flows.entry.generation)),
+            stale.eq(case.told & (case.generation != generation)),
+            *(due.generation.eq(generation) for due in self.due),
+        ]
         fsm = Fsm(
             m, "reset", "pick", "look", "gather", "compare", "measure", "serve", "answer", "ask"
         )
@@ -144,8 +155,11 @@ class Acknowledger(Unit):
         ):
             with fsm.state(before):
                 fsm.go(after)
+                if before == "gather":
+                    with m.If(stale):
+                        fsm.go("pick")
         answer = self._serve(m, fsm, case, mine, flow.progress, key, write)
-        self._reply(m, case, mine, answer)
+        self._reply(m, case, mine, answer, generation)
         return m
 
     def _address(self, m: Module, case: data.View, read: Any, write: Any) -> tuple[Signal, Signal]:
@@ -176,22 +190,23 @@ class Acknowledger(Unit):
         """Start numbers at 0, those of all flows after a reset, and take the next case."""
         walk, everyone = Signal(range(self.flow_count)), (1 << self.spec.ports) - 1
 
-        def start_at_0(flow: Value) -> None:
+        def start_at_0(flow: Value, generation: Value | int) -> None:
             m.d.comb += [number.eq(0), key.eq(flow), write.addr.eq(flow), write.en.eq(everyone)]
-            m.d.comb += [due.write.eq(1) for due in self.due]
+            for due in self.due:
+                m.d.comb += [due.write.eq(1), due.generation.eq(generation)]
 
         m.d.comb += self.ready.eq(~fsm.ongoing("reset"))
         with fsm.state("reset"):
-            start_at_0(walk)
+            start_at_0(walk, 0)
             m.d.sync += walk.eq(walk + 1)
             with m.If(walk == self.flow_count - 1):
                 fsm.go("pick")
         with fsm.state("pick"):
+            m.d.sync += self.restart.ready.eq(self.restart.valid & ~self.restart.ready)
+            # The entry is written in the cycle behind; a case that is picked then sees it.
             with m.If(self.restart.valid & ~self.restart.ready):
-                start_at_0(self.restart.payload)
-                m.d.sync += self.restart.ready.eq(1)
-            with m.Else():
-                m.d.sync += self.restart.ready.eq(0)
+                start_at_0(self.restart.payload.key, self.restart.payload.generation)
+            with m.Elif(~self.restart.valid):
                 m.d.comb += cases.pick.eq(cases.found)
                 with m.If(cases.found):
                     fsm.go("look")
@@ -259,7 +274,9 @@ class Acknowledger(Unit):
             m.d.sync += [last_key.eq(key), last_number.eq(case.number), recent.eq(pause)]
         return (back != 0) & (back <= flow.before) & ~again
 
-    def _reply(self, m: Module, case: data.View, mine: Value, answer: _Answer) -> None:
+    def _reply(
+        self, m: Module, case: data.View, mine: Value, answer: _Answer, generation: Value
+    ) -> None:
         """Queue a message for each of the ports that it is for."""
         layout, peer = message_layout(self.spec), Signal.like(case.peer)
         # To a source goes the destination, to a destination the source: the other end of the flow.
@@ -274,6 +291,7 @@ class Acknowledger(Unit):
                 queue.i.payload.phase.eq(case.phase),
                 queue.i.payload.peer.eq(peer),
                 queue.i.payload.sequence.eq(answer.number),
+                queue.i.payload.generation.eq(generation),
             ]
 
 

@@ -26,7 +26,7 @@ def case_layout(spec: SwitchSpec) -> data.StructLayout:
 
     ``from_input``: of an input of the flow, else of an output; ``late``: the smallest ack is asked
     for; ``nacks``: the number that is due is asked for; ``online``: the flow is a unicast of the
-    default index with ``peer``.
+    default index with ``peer``; ``told``: a neighbour says it of ``generation``.
     """
     fields = spec.protocol.fields(spec.ports)
     return data.StructLayout(
@@ -40,6 +40,8 @@ def case_layout(spec: SwitchSpec) -> data.StructLayout:
             "peer": fields["peer"],
             "number": fields["sequence"],
             "port": fields["peer"],
+            "told": 1,
+            "generation": fields["generation"],
         }
     )
 
@@ -131,6 +133,8 @@ class CaseQueue(Unit):
                 case.peer.eq(said.peer),
                 case.number.eq(said.sequence),
                 case.port.eq(k),
+                case.told.eq(1),
+                case.generation.eq(said.generation),
             ]
             yield queue.o.valid, case
 

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.control.entry_port import EntryPort, entry_port_signature
 from fred_hw.control.events import count_signature, error_signature
 from fred_hw.datapath.interconnect import Interconnect, latency_cycles
-from fred_hw.gates.select import selected
+from fred_hw.gates.select import any_of, selected
 from fred_hw.link.flit import LinkFlit, framed_signature, link_flit_signature
 from fred_hw.link.packet_stream import PacketStream, packet_signature
 from fred_hw.protocol import DATA_CIRCUITS
@@ -48,12 +48,14 @@ class SwitchCore(Unit):
     o : Out(framed_signature(spec)).array(P), or Out(packet_signature(spec)) without the link layer
         Packets to the ports.
     table : In(entry_port_signature(spec))
-        Writes the entry of a phase, which only then exists; numbers of its packets start at 0
-        again, so none of before may still be on its way. All other phases go on.
+        Writes the entry of a phase, which only then exists. With the link layer numbers of its
+        packets start at 0, and those of another generation are thrown away. All other phases go on.
     active, phase : Out(1), Out(phase)
         Whether a phase is served, and which.
     counts, errors : Out(count_signature(spec)), Out(error_signature(spec))
         What happens.
+    queued : Out(phases)
+        With the link layer: phases with a packet in a queue of an input port.
 
     Timing
     ------
@@ -77,6 +79,7 @@ class SwitchCore(Unit):
     phase: Signal
     counts: wiring.PureInterface
     errors: wiring.PureInterface
+    queued: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("SwitchCore", spec)
@@ -93,6 +96,8 @@ class SwitchCore(Unit):
             "counts": Out(count_signature(spec)),
             "errors": Out(error_signature(spec)),
         }
+        if protocol.link:
+            members["queued"] = Out(protocol.phases)
         super().__init__(members)
 
     def build(self, platform: object) -> Module:
@@ -209,4 +214,5 @@ class SwitchCore(Unit):
         m.d.comb += [
             dispatcher.hold.eq(Cat(due.write for due in unit.due).any()),
             self.counts.rewinds.eq(unit.retransmit),
+            self.queued.eq(any_of([port.queued for port in ins])),
         ]

@@ -25,7 +25,7 @@ from .scheduler_signatures import (
     phase_update_signature,
 )
 
-__all__ = ["PhaseTable", "TableRead", "table_read_signature"]
+__all__ = ["PhaseTable", "TableRead", "restart_layout", "table_read_signature"]
 
 
 class TableRead(wiring.PureInterface):
@@ -50,6 +50,12 @@ def table_read_signature(spec: SwitchSpec) -> wiring.Signature:
     return wiring.Signature(members)
 
 
+def restart_layout(spec: SwitchSpec) -> data.StructLayout:
+    """Return a flow by its ``key`` whose numbers start at 0, and the ``generation`` it gets."""
+    generation = spec.protocol.fields(spec.ports)["generation"]
+    return data.StructLayout({"key": key_bits(spec), "generation": generation})
+
+
 class PhaseTable(Unit):
     """Keep the entry of each phase, and take another one only if it keeps flows apart.
 
@@ -68,8 +74,9 @@ class PhaseTable(Unit):
         Reads of the hardware.
     update, halt : Out(phase_update_signature(spec)), Out(phase_halt_signature(spec))
         What is written, for the scheduler; makes its phase stand still before.
-    restart : Out(stream.Signature(key_bits(spec)))
-        With the link layer: flows whose numbers must start at 0 before their entry is written.
+    restart : Out(stream.Signature(restart_layout(spec)))
+        With the link layer: flows whose numbers must start at 0 before their entry is written, and
+        their generation.
 
     Timing
     ------
@@ -104,7 +111,7 @@ class PhaseTable(Unit):
             "halt": Out(phase_halt_signature(spec)),
         }
         if spec.protocol.link:
-            members["restart"] = Out(stream.Signature(key_bits(spec)))
+            members["restart"] = Out(stream.Signature(restart_layout(spec)))
         super().__init__(members)
 
     def build(self, platform: object) -> Module:
@@ -160,7 +167,8 @@ class PhaseTable(Unit):
             restart = self.restart
             stops.append(fsm.ongoing("number"))
             m.d.comb += [
-                restart.payload.eq(control.number),
+                restart.payload.key.eq(control.number),
+                restart.payload.generation.eq(control.entry.generation),
                 restart.valid.eq(fsm.ongoing("number")),
             ]
             with m.If(restart.valid & restart.ready):

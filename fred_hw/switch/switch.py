@@ -92,6 +92,8 @@ class Switch(Unit):
             control.active.eq(core.active),
             control.active_phase.eq(core.phase),
         ]
+        if self.spec.protocol.link:
+            m.d.comb += control.queued.eq(core.queued)
         return m
 
     def _connect(self, m: Module, core: SwitchCore, k: int) -> None:

@@ -10,7 +10,6 @@ import cocotb
 
 from fred_hw.compiler.collectives import COLLECTIVES, collective_steps
 from fred_hw.compiler.flows import Flow
-from fred_hw.control.phase_entry import entry_word
 from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.spec import SwitchSpec
 from testbench.benches.agents.switch import SwitchBench
@@ -285,8 +284,7 @@ async def phase_is_rewritten_while_others_run(dut: Any) -> None:
         left = bench.missing()
         await bench.write(again)
         assert bench.missing() < left, "nothing came while the phase was written"
-        word = entry_word(SPEC, again.configuration, again.flows, again.circuit)
-        assert await bench.access.read_phase(number) == word
+        assert await bench.access.read_phase(number) == bench.word(again)
         bench.play(turns_of(rng, again, PACKETS))
         await bench.drain()
     assert (await bench.access.errors()).raised == ()

@@ -9,7 +9,8 @@ import cocotb
 
 from fred_hw.compiler.flows import Flow
 from fred_hw.protocol import CRC_BITS, HEADER_BITS, KINDS
-from testbench.benches.agents.switch import Fault, Line, SwitchBench
+from testbench.benches.agents.line import Fault, Line
+from testbench.benches.agents.switch import SwitchBench
 from testbench.models.endpoint import Flit
 
 from .tb_switch import (

@@ -8,7 +8,8 @@ import cocotb
 
 from fred_hw.compiler.flows import Flow
 from fred_hw.protocol import CRC_BITS, HEADER_BITS, KINDS
-from testbench.benches.agents.switch import Fault, SwitchBench
+from testbench.benches.agents.line import Fault
+from testbench.benches.agents.switch import SwitchBench
 from testbench.models.endpoint import Flit
 from testbench.volume.switch import recovery_cycles
 

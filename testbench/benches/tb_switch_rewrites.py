@@ -12,7 +12,9 @@ from testbench.stimulus.phases import Phase
 from .tb_switch import PORTS, PROTOCOL, SPEC, everyone, finish, phase_of, started, turns_of
 
 PACKETS, MOST = 12, PROTOCOL.packet_flits
+DELAY, ROUNDS = 80, 12
 rewrite_test = cocotb.test(timeout_time=20, timeout_unit="ms", skip=PROTOCOL.phases < 3)
+link_test = cocotb.test(timeout_time=20, timeout_unit="ms", skip=not PROTOCOL.link)
 
 
 async def arrive(bench: SwitchBench, phases: list[Phase]) -> None:
@@ -69,4 +71,58 @@ async def phase_that_is_served_goes_by_its_new_entry(dut: Any) -> None:
         await bench.write(phase)
         bench.play(turns_of(rng, phase, 2))
         await bench.drain()
+    finish(bench)
+
+
+async def acknowledged(bench: SwitchBench, phase: Phase) -> None:
+    """Run until packets have come and their sources know it: a phase may be written then."""
+    await arrive(bench, [phase])
+    while not all(port.done for port in bench.ports):
+        await bench.cycles(1)
+
+
+@link_test
+async def copies_of_before_are_not_added_to_what_comes_behind(dut: Any) -> None:
+    """Write a phase again and use it at once, while copies of old packets are on the way.
+
+    Nothing is lost: acks come when sources have just begun to send everything again, as they have
+    waited for them long enough. Generations come round on the way.
+    """
+    phase, few = everyone(), max(1, PROTOCOL.ack_interval // 2)
+    bench = SwitchBench(dut, SPEC, delay=DELAY)
+    await bench.start([phase])
+    rng, slow = bench.rng, DELAY
+    for number in range(ROUNDS):
+        for port in bench.ports:
+            port.from_switch.delay = slow + (rng.randrange(16) if number else 0)
+        begun = bench.cycle
+        bench.play(turns_of(rng, phase, few))
+        await arrive(bench, [phase])
+        while not all(port.done for port in bench.ports):
+            await bench.cycles(1)
+        if not number:  # packets and acks both come that way
+            slow = max(0, slow + (PROTOCOL.timeout_cycles - (bench.cycle - begun)) // 2)
+        await bench.write(phase)
+    bench.play(turns_of(rng, phase, few))
+    await bench.drain()
+    assert sum((await bench.access.counters())["dropped"]), "no copy came too late"
+    assert (await bench.access.errors()).raised == ()
+    finish(bench)
+
+
+@link_test
+async def packets_in_queues_are_told_by_phase(dut: Any) -> None:
+    bench, rng = await started(dut, phases=[everyone(0, 0), everyone(1, 1)][: PROTOCOL.phases])
+    for phase in (everyone(0, 0), everyone(1, 1))[: PROTOCOL.phases]:
+        others = [one for one in range(PROTOCOL.phases) if one != phase.number]
+        assert not await bench.access.queued(phase.number)
+        turns = turns_of(rng, phase, 2)
+        bench.offer(turns, [PORTS - 1])
+        bench.expect(turns)
+        await bench.cycles(20)
+        assert await bench.access.queued(phase.number)
+        assert not any([await bench.access.queued(one) for one in others])
+        bench.offer(turns, range(PORTS - 1))
+        await bench.drain()
+        assert not await bench.access.queued(phase.number)
     finish(bench)

@@ -12,6 +12,7 @@ from fred_hw.switch.acknowledger import Acknowledger
 from fred_hw.switch.entry_check import EntryCheck
 from fred_hw.switch.ports.circuit_queue import CircuitQueue
 from fred_hw.switch.ports.input_port import InputPort
+from fred_hw.switch.ports.occupancy import Occupancy
 from fred_hw.switch.ports.output_port import OutputPort
 from fred_hw.switch.scheduler import Scheduler
 from fred_hw.switch.switch import Switch
@@ -21,9 +22,11 @@ from .fault import broken
 __all__ = [
     "always_room",
     "any_entry",
+    "any_generation",
     "any_number",
     "eager_ack",
     "flit_early",
+    "never_empty",
     "never_preempts",
     "never_stomps",
     "never_stops",
@@ -91,6 +94,21 @@ def any_entry(m: Module, sound: Any, ports: Any) -> None:
 def any_number(m: Module, sound: Any, ports: Any) -> None:
     """A packet of any number is taken as due."""
     m.d.comb += sound.due.eq(sound.descriptor.sequence)
+
+
+@broken(
+    CircuitQueue,
+    {"switch": "copies_of_before_are_not_added_to_what_comes_behind"},
+)
+def any_generation(m: Module, sound: Any, ports: Any) -> None:
+    """A packet of any generation is taken as one of its phase's."""
+    m.d.comb += sound.generation.eq(sound.descriptor.generation)
+
+
+@broken(Occupancy, {"switch": "packets_in_queues_are_told_by_phase"})
+def never_empty(m: Module, sound: Any, ports: Any) -> None:
+    """Packets that have left a queue seem to be in it."""
+    m.d.comb += sound.leaves.eq(0)
 
 
 @broken(Acknowledger, {"loaded switch": "but a destination waits for"})

@@ -23,11 +23,13 @@ class NumberedEndpoint final : public Endpoint {
     Port& port_;
     uint64_t cycle_ = 1;  // the next one
     std::map<std::pair<unsigned, unsigned>, Flow> flows_;  // by phase and peer
+    std::map<unsigned, unsigned> generations_;             // by phase
 
     Flow& flow(unsigned phase, unsigned peer) {
         Flow& found = flows_[{phase, peer}];
         found.phase = found.received.phase = phase;
         found.peer = found.received.peer = peer;
+        found.generation = found.received.generation = generations_[phase];
         return found;
     }
     Sending* sending(const Header& h) override { return &flow(h.phase, h.peer); }
@@ -53,7 +55,8 @@ public:
         send(circuit, to, packets);
     }
 
-    void forget_phase(unsigned phase) {
+    void forget_phase(unsigned phase, unsigned generation) {
+        generations_[phase] = generation;
         std::erase_if(flows_, [&](const auto& one) {
             if (one.first.first != phase) return false;
             forget(one.second, one.second.received);
@@ -80,7 +83,9 @@ void endpoint_send(NumberedEndpoint* end, unsigned phase, unsigned peer, unsigne
                    const unsigned* lengths, unsigned packets) {
     end->send_packets(phase, peer, circuit, lengths, packets);
 }
-void endpoint_forget(NumberedEndpoint* end, unsigned phase) { end->forget_phase(phase); }
+void endpoint_forget(NumberedEndpoint* end, unsigned phase, unsigned generation) {
+    end->forget_phase(phase, generation);
+}
 void endpoint_free(NumberedEndpoint* end) { end->free(); }
 bool endpoint_done(const NumberedEndpoint* end) { return end->all_sent(); }
 void endpoint_step(NumberedEndpoint* end) { end->step(); }

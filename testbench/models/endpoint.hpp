@@ -23,13 +23,13 @@ struct Header {
 // What a port sends of a flow: of `total` packets `begun` have been begun, those before `base` are
 // acknowledged.
 struct Sending {
-    unsigned phase = 0, peer = 0;
+    unsigned phase = 0, peer = 0, generation = 0;
     uint64_t total = 0, base = 0, next = 0, begun = 0, since = 0;
 };
 
 // What a port has received of a flow: packets, and flits of the one that is coming in.
 struct Receiving {
-    unsigned phase = 0, peer = 0, index = 0;
+    unsigned phase = 0, peer = 0, generation = 0, index = 0;
     uint64_t expected = 0, told = 0, last_data = 0, refused_at = 0;
     bool refused = false, untold = false;
     std::array<bool, KINDS> due{};  // answers
@@ -99,6 +99,12 @@ private:
 
     // ---- receiving ----
 
+    // The flow that a header is of, unless it is of another generation.
+    template <class Flow>
+    static Flow* current(Flow* flow, const Header& h) {
+        return flow && flow->generation == h.generation ? flow : nullptr;
+    }
+
     void give_up(Circuit& c) {
         c.held -= c.open;
         c.open = false;
@@ -130,7 +136,7 @@ private:
         const unsigned tickets_ahead = (h.ticket - c.expected) & tickets_;
         if (h.index == 0 && tickets_ahead > sizes_.buffer_packets) return;  // it has come twice
         take_room(c, h);
-        Receiving* flow = receiving(h);
+        Receiving* flow = current(receiving(h), h);
         if (!flow) return;
         flow->last_data = now_;
         const unsigned ahead = (h.sequence - flow->expected) & sequences_, behind = -ahead & sequences_;
@@ -239,6 +245,7 @@ private:
             packet_.circuit = k;
             packet_.phase = flow.phase;
             packet_.peer = flow.peer;
+            packet_.generation = flow.generation;
             packet_.sequence = flow.next & sequences_;
             packet_.last = length_ - 1;
             packet_.ticket = c.ticket;
@@ -265,6 +272,7 @@ private:
         h.kind = kind;
         h.phase = flow->phase;
         h.peer = flow->peer;
+        h.generation = flow->generation;
         h.sequence = flow->expected & sequences_;
         if (kind == ACK) flow->told = flow->expected;
         return true;
@@ -338,14 +346,14 @@ public:
         if (h.kind == DATA) {
             receive_data(h, data);
         } else if (h.kind == ACK || h.kind == NACK) {
-            if (Sending* flow = sending(h)) receive_answer(*flow, h);
+            if (Sending* flow = current(sending(h), h)) receive_answer(*flow, h);
         } else if (h.kind == SYNC && h.circuit < CIRCUITS) {
             Circuit& c = circuits_[h.circuit];
             give_up(c);
             c.expected = h.ticket;
             c.tell = true;
         } else if (h.kind == ASK) {
-            Receiving* flow = receiving(h);
+            Receiving* flow = current(receiving(h), h);
             if (!flow) return;
             say(ACK, *flow);
             if (idle(*flow)) say(NACK, *flow);

@@ -158,7 +158,7 @@ def endpoint_library() -> ctypes.CDLL:
     library.endpoint_done.restype = ctypes.c_bool
     lengths = ctypes.POINTER(number)
     library.endpoint_send.argtypes = [end, number, number, number, lengths, number]
-    library.endpoint_forget.argtypes = [end, number]
+    library.endpoint_forget.argtypes = [end, number, number]
     for name in ("delete", "free", "done", "step"):
         getattr(library, f"endpoint_{name}").argtypes = [end]
     return library
@@ -227,9 +227,12 @@ class Endpoint:
         lengths = (ctypes.c_uint * len(packets))(*(len(packet) for packet in packets))
         self._library.endpoint_send(self._end, phase, peer, circuit, lengths, len(packets))
 
-    def forget(self, phase: int) -> None:
-        """Start the numbers of a phase at 0, as when the switch is given it anew."""
-        self._library.endpoint_forget(self._end, phase)
+    def forget(self, phase: int, generation: int = 0) -> None:
+        """Start the numbers of a phase at 0, as when the switch is given it anew.
+
+        What comes of it is thrown away from now on if it is of another generation.
+        """
+        self._library.endpoint_forget(self._end, phase, generation)
         for flows in (self.received, self._coming, self._packets):
             for flow in [flow for flow in flows if flow[0] == phase]:
                 del flows[flow]

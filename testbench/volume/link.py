@@ -100,6 +100,8 @@ class EndpointPair(Unit):
         circuit = flow % COUNT
         phase, peer = getattr(self, f"phase{flow}"), getattr(self, f"peer{flow}")
         m.d.comb += [
+            source.send_generation[circuit].eq(phase),
+            destination.receive_generation[circuit].eq(phase),
             source.send_phase[circuit].eq(phase),
             source.send_peer[circuit].eq(peer),
             destination.receive_phase[circuit].eq(phase),

@@ -49,11 +49,13 @@ struct Scenario {
             if (phase.outputs[port]) {
                 Incoming& flow = ends[port].incoming[phase.number];
                 flow.phase = phase.number;
+                flow.generation = phase.number & mask(GENERATION_BITS);
                 flow.pool = wanted[port];
             }
             if (phase.inputs[port]) {
                 Outgoing& flow = ends[port].outgoing[phase.number];
                 flow.phase = phase.number;
+                flow.generation = phase.number & mask(GENERATION_BITS);
                 flow.pool = sent[port];
                 for (unsigned other = 0; other < PORTS; ++other)
                     if (phase.outputs[other] == phase.inputs[port])

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from amaranth.hdl import Cat, Module
+from amaranth.hdl import Cat, Module, Mux
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.control.axi_lite import PREFIX, axi_lite_members
@@ -113,6 +113,10 @@ class SwitchWithEndpoints(Unit):
 
     def _flow(self, m: Module, n: int, end: Any, circuit: int) -> None:
         m.d.comb += [getattr(end, name)[circuit].eq(getattr(self, f"{name}{n}")) for name in _NAMES]
+        for side in ("send", "receive"):
+            phase = getattr(self, f"{side}_phase{n}")
+            generation = getattr(end, f"{side}_generation")[circuit]
+            m.d.comb += generation.eq(Mux(phase == self.spec.protocol.online, 0, phase))
         join_payload(m, self, n, end.send[circuit], end.receive[circuit])
 
 

@@ -8,6 +8,7 @@ from itertools import permutations
 from fred_hw.control.phase_entry import entry_word
 from fred_hw.control.registers import WORD_BITS
 from fred_hw.control.switch_map import COMMANDS, switch_map
+from fred_hw.protocol import GENERATIONS
 from fred_hw.spec import SwitchSpec
 from testbench.stimulus.phases import Phase, Turn, make_turn
 
@@ -129,6 +130,8 @@ def scripted(operations: Sequence[Operation]) -> Iterator[int]:
 def configure(spec: SwitchSpec, phases: Sequence[Phase]) -> tuple[Operation, ...]:
     """Return the writes that bring phases into the configuration memory of a switch.
 
+    The generation of a phase is its number, modulo that of generations.
+
     Parameters
     ----------
     spec : SwitchSpec
@@ -141,7 +144,13 @@ def configure(spec: SwitchSpec, phases: Sequence[Phase]) -> tuple[Operation, ...
     done = sum(status.field(name).mask for name in ("busy", "refused"))
     operations: list[Operation] = []
     for phase in phases:
-        word = entry_word(spec, phase.configuration, phase.flows, phase.circuit)
+        word = entry_word(
+            spec,
+            phase.configuration,
+            phase.flows,
+            phase.circuit,
+            generation=phase.number % GENERATIONS if spec.protocol.link else 0,
+        )
         for index in range(entry.words):
             part = word >> WORD_BITS * index & ((1 << WORD_BITS) - 1)
             operations.append(Operation(entry.address + WORD_BITS // 8 * index, part))

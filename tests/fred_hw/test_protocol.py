@@ -28,7 +28,9 @@ def test_published_sizes() -> None:
         "ticket": 5,
         "credit_circuit": 2,
         "credit_limit": 5,
+        "generation": 3,
     }
+    assert ProtocolSpec(phases=28, link=False).fields(12) == fields | {"generation": 0}
     assert sum(fields.values()) <= HEADER_BITS == 6 * 8
 
 
@@ -88,7 +90,7 @@ def test_impossible_protocol_is_refused(given: dict[str, int], message: str) -> 
 
 def test_fields_that_do_not_fit_the_header_are_refused() -> None:
     sizes = {"phases": 64, "packet_flits": 64, "buffer_packets": 64, "window_packets": 128}
-    message = "switch.yaml: protocol: must have a header of 48 bits or fewer, not 57: lower phases,"
+    message = "switch.yaml: protocol: must have a header of 48 bits or fewer, not 60: lower phases,"
     with pytest.raises(InputError, match=re.escape(message)):
         validate(SwitchSpec, {"ports": 64, "protocol": sizes}, "switch.yaml")
 

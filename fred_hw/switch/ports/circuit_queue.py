@@ -19,8 +19,8 @@ __all__ = ["CircuitQueue"]
 class CircuitQueue(Unit):
     """Queue packets; offer the one at the head if it is due, throw it away if it is not.
 
-    With the link layer a packet is due if its number is the one that its flow takes next, without
-    it when all of it is there.
+    With the link layer a packet is due if its number is the one that its flow takes next, and its
+    generation that of the flow; without it when all of it is there.
 
     Parameters
     ----------
@@ -35,8 +35,9 @@ class CircuitQueue(Unit):
         Whether heads are looked at.
     serves : In(phases)
         Phases of this circuit that take packets from this port.
-    key, due : Out(key_bits(spec)), In(sequence)
-        Flow of the packet at the head, and the number that it takes next; with the link layer.
+    key, due, generation : Out(key_bits(spec)), In(sequence), In(generation)
+        Flow of the packet at the head, the number that it takes next, and its generation; with the
+        link layer.
     waiting, descriptor : Out(1), Out(descriptor_layout(spec))
         Whether the head is a packet that may start, and what is known of it.
     start, take, finish : In(1)
@@ -47,18 +48,23 @@ class CircuitQueue(Unit):
     broken : Out(1)
         The rest of the packet is not there and will not come; with the link layer.
     unknown : Out(1)
-        High for a cycle when a packet is thrown away because its phase takes none from this port.
+        High for a cycle when a packet is thrown away because its phase takes none from this port,
+        though it is of the phase's generation.
     late, early, stuck : Out(1)
         With the link layer: high for a cycle when a packet is thrown away that was due before, or
         is due later, or has been at the head for ``stuck_cycles``.
+    stale : Out(1)
+        Likewise, when it is of another generation.
+    enters, leaves : Out(1)
+        Likewise, when the first flit of a packet comes, and when it goes.
 
     Timing
     ------
     Latency : 1 cycle from a flit that is taken to the head, without the link layer from the last
         flit of a packet to ``waiting``.
     Throughput : one flit per cycle.
-    Paths : ``enable``, ``serves`` and ``due`` to ``waiting``, ``valid`` and what is thrown away,
-        ``i.incoming`` to ``broken``.
+    Paths : ``enable``, ``serves``, ``due`` and ``generation`` to ``waiting``, ``valid`` and what is
+        thrown away, ``i.incoming`` to ``broken``.
     Reset : forgets all packets.
     """
 
@@ -67,6 +73,7 @@ class CircuitQueue(Unit):
     serves: Signal
     key: Signal
     due: Signal
+    generation: Signal
     waiting: Signal
     descriptor: data.View
     start: Signal
@@ -80,6 +87,9 @@ class CircuitQueue(Unit):
     late: Signal
     early: Signal
     stuck: Signal
+    stale: Signal
+    enters: Signal
+    leaves: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("CircuitQueue", spec)
@@ -99,13 +109,13 @@ class CircuitQueue(Unit):
             "unknown": Out(1),
         }
         if spec.protocol.link:
+            fields = spec.protocol.fields(spec.ports)
+            strobes = ("broken", "late", "early", "stuck", "stale", "enters", "leaves")
             members |= {
                 "key": Out(key_bits(spec)),
-                "due": In(spec.protocol.fields(spec.ports)["sequence"]),
-                "broken": Out(1),
-                "late": Out(1),
-                "early": Out(1),
-                "stuck": Out(1),
+                "due": In(fields["sequence"]),
+                "generation": In(fields["generation"]),
+                **dict.fromkeys(strobes, Out(1)),
             }
         super().__init__(members)
 
@@ -129,10 +139,19 @@ class CircuitQueue(Unit):
         peer = head.descriptor.peer
         real = peer < spec.ports if spec.ports & (spec.ports - 1) else Const(1, 1)
         serves = Cat(self.serves, Const(1, 1))
+        strange, mine = first & ~known, first & known
+        if protocol.link:
+            # A flow that does not exist has no generation.
+            exists = ~online | real
+            if protocol.online < (1 << len(head.descriptor.phase)) - 1:
+                exists &= head.descriptor.phase <= protocol.online
+            old = exists & (head.descriptor.generation != self.generation)
+            m.d.comb += self.stale.eq(first & old)
+            strange, mine = strange & ~old, mine & ~old
         m.d.comb += [
             first.eq(here & head.first & ~inside & self.enable),
             known.eq(selected(head.descriptor.phase, list(serves)) & (~online | real)),
-            self.unknown.eq(first & ~known),
+            self.unknown.eq(strange),
         ]
         with m.If(self.finish):
             m.d.sync += inside.eq(0)
@@ -141,10 +160,14 @@ class CircuitQueue(Unit):
         m.d.comb += self.valid.eq((here & inside & ~head.first) | self.waiting)
         useless = self.unknown
         if protocol.link:
-            useless = self.unknown | self._judge(m, head.descriptor, first & known)
-            m.d.comb += self.broken.eq(inside & Mux(here, head.first, ~self.i.incoming))
+            useless = self.unknown | self.stale | self._judge(m, head.descriptor, mine)
+            m.d.comb += [
+                self.broken.eq(inside & Mux(here, head.first, ~self.i.incoming)),
+                self.enters.eq(self.i.valid & self.i.ready & self.i.word.first),
+                self.leaves.eq(here & head.first & fifo.o.ready),
+            ]
         else:
-            m.d.comb += self.waiting.eq(first & known & self._whole(m, fifo))
+            m.d.comb += self.waiting.eq(mine & self._whole(m, fifo))
         # Between packets, a flit that begins none is left over from one that has finished.
         left_over = here & ~inside & ~head.first
         m.d.comb += fifo.o.ready.eq((self.take & self.valid) | useless | left_over)

@@ -18,6 +18,7 @@ from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, place, sized_name
 
 from .circuit_queue import CircuitQueue
+from .occupancy import Occupancy
 from .signatures import Due, Event, Head, due_signature, event_signature, head_signature
 
 __all__ = ["InputPort"]
@@ -51,9 +52,13 @@ class InputPort(Unit):
         With the link layer: a packet of a flow was thrown away that was due before, or is due
         later. One such event in ``patience_cycles``, and none so long after ``due.write``.
     came, dropped, unknown, length, kind : Out(1)
-        High for a cycle per flit taken and dropped, and for errors.
+        High for a cycle per flit taken and dropped, and for errors. A packet that is thrown away
+        as it is of another generation counts as one that is dropped; what is dropped in the same
+        cycle counts once.
     overflow, stuck : Out(1)
         Likewise, for errors with the link layer.
+    queued : Out(phases)
+        With the link layer: phases with a packet in a queue.
 
     Timing
     ------
@@ -80,6 +85,7 @@ class InputPort(Unit):
     kind: Signal
     overflow: Signal
     stuck: Signal
+    queued: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("InputPort", spec)
@@ -98,6 +104,7 @@ class InputPort(Unit):
                 "due": Out(due_signature(spec)),
                 "event": Out(event_signature(spec)),
                 **{name: Out(1) for name in ("overflow", "stuck")},
+                "queued": Out(spec.protocol.phases),
             }
         else:
             members["i"] = In(packet_signature(spec))
@@ -127,6 +134,7 @@ class InputPort(Unit):
             self._receive(m, queues)
             self._number(m, queues)
             self._events(m, queues)
+            self._count(m, queues)
         else:
             self._accept(m, queues)
         return m
@@ -141,7 +149,7 @@ class InputPort(Unit):
             wiring.connect(m, arrival, queue.i)
         m.d.comb += [
             self.came.eq(deframer.came),
-            self.dropped.eq(deframer.dropped),
+            self.dropped.eq(deframer.dropped | Cat(queue.stale for queue in queues).any()),
             self.overflow.eq(deframer.overflow),
             self.kind.eq(deframer.kind_error),
             self.length.eq(deframer.length_error),
@@ -150,24 +158,52 @@ class InputPort(Unit):
         ]
 
     def _number(self, m: Module, queues: list[CircuitQueue]) -> None:
-        """Keep the number that is due of each flow."""
+        """Keep the number that is due of each flow, and its generation."""
         due, flows = self.due, self.spec.protocol.phases + self.spec.ports
-        memory = m.submodules.due = Memory(shape=len(due.due), depth=flows, init=[])
+        known = data.StructLayout({"number": len(due.due), "generation": len(due.generation)})
+        memory = m.submodules.due = Memory(shape=known, depth=flows, init=[])
         write = memory.write_port()
         for queue in queues:
             read = memory.read_port(domain="comb")
-            m.d.comb += [read.addr.eq(queue.key), queue.due.eq(read.data)]
+            m.d.comb += [
+                read.addr.eq(queue.key),
+                queue.due.eq(read.data.number),
+                queue.generation.eq(read.data.generation),
+            ]
         read = memory.read_port(domain="comb")
-        m.d.comb += [read.addr.eq(due.key), due.due.eq(read.data), write.en.eq(self.head.start)]
-        # A packet that starts makes the one behind it due.
+        m.d.comb += [
+            read.addr.eq(due.key),
+            due.due.eq(read.data.number),
+            write.en.eq(self.head.start),
+        ]
+        # A packet that starts makes the one behind it due; it is of its flow's generation.
         keys = [queue.key for queue in queues]
         numbers = [queue.descriptor.sequence for queue in queues]
+        generations = [queue.descriptor.generation for queue in queues]
         m.d.comb += [
             write.addr.eq(selected(self.head.circuit, keys)),
-            write.data.eq(selected(self.head.circuit, numbers) + 1),
+            write.data.number.eq(selected(self.head.circuit, numbers) + 1),
+            write.data.generation.eq(selected(self.head.circuit, generations)),
         ]
         with m.If(due.write):
-            m.d.comb += [write.en.eq(1), write.addr.eq(due.key), write.data.eq(due.number)]
+            m.d.comb += [
+                write.en.eq(1),
+                write.addr.eq(due.key),
+                write.data.number.eq(due.number),
+                write.data.generation.eq(due.generation),
+            ]
+
+    def _count(self, m: Module, queues: list[CircuitQueue]) -> None:
+        """Say which phases have packets here."""
+        occupancy = place(m, "occupancy", Occupancy(spec=self.spec))
+        m.d.comb += [
+            occupancy.enters.eq(Cat(queue.enters for queue in queues).any()),
+            # One packet comes at a time, and all queues see which.
+            occupancy.comes.eq(queues[0].i.word.descriptor.phase),
+            occupancy.leaves.eq(Cat(queue.leaves for queue in queues)),
+            occupancy.goes.eq(Cat(queue.descriptor.phase for queue in queues)),
+            self.queued.eq(occupancy.queued),
+        ]
 
     def _events(self, m: Module, queues: list[CircuitQueue]) -> None:
         """Say where packets come that are not due."""

@@ -56,6 +56,7 @@ class Due(wiring.PureInterface):
     due: Signal
     write: Signal
     number: Signal
+    generation: Signal
 
 
 class Event(wiring.PureInterface):
@@ -137,16 +138,18 @@ def due_signature(spec: SwitchSpec) -> wiring.Signature:
     -------
     key, due : In(key_bits(spec)), Out(sequence)
         A flow, and the number that is due of it in the same cycle.
-    write, number : In(1), In(sequence)
-        Write that number; no packet may start in this cycle.
+    write, number, generation : In(1), In(sequence), In(generation)
+        Write that number, and the generation that packets of the flow have; no packet may start
+        in this cycle.
     """
-    sequence = spec.protocol.fields(spec.ports)["sequence"]
+    fields = spec.protocol.fields(spec.ports)
     return wiring.Signature(
         {
             "key": In(key_bits(spec)),
-            "due": Out(sequence),
+            "due": Out(fields["sequence"]),
             "write": In(1),
-            "number": In(sequence),
+            "number": In(fields["sequence"]),
+            "generation": In(fields["generation"]),
         }
     )
 

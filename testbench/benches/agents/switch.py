@@ -7,9 +7,8 @@ neighbour takes a flit in one cycle and answers in the next but one.
 import logging
 import random
 import warnings
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
@@ -30,14 +29,15 @@ from fred_hw.control.access import AsyncAccess
 from fred_hw.control.phase_entry import entry_word
 from fred_hw.control.switch_map import switch_map
 from fred_hw.link.packet_stream import PACKET_FIELDS
-from fred_hw.protocol import HEADER_BITS
+from fred_hw.protocol import GENERATIONS, HEADER_BITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import user_bits
+from testbench.benches.agents.line import Line
 from testbench.models.endpoint import Endpoint, Flit, FlitCodec
 from testbench.stimulus.phases import Phase, Turn
 from testbench.stimulus.traffic import random_flit
 
-__all__ = ["Beat", "Fault", "Line", "SwitchBench"]
+__all__ = ["Beat", "SwitchBench"]
 
 # cocotbext-axi 0.1.28 calls what cocotb 2 deprecates; the bench's own warnings stay errors.
 warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"cocotbext\.axi\.")
@@ -98,70 +98,6 @@ class Source(AxiStreamSource):
     _init_x = False
 
 
-class Line:
-    """A direction of a link.
-
-    Parameters
-    ----------
-    delay : int
-        Cycles beside those that the agents take.
-
-    Attributes
-    ----------
-    change : callable, optional
-        What becomes of a flit: none, one or more.
-    """
-
-    def __init__(self, delay: int) -> None:
-        self.delay, self._cycle = delay, 0
-        self._flits: deque[tuple[int, Flit]] = deque()
-        self.change: Callable[[Flit], Sequence[Flit]] | None = None
-
-    def put(self, flit: Flit) -> None:
-        """Add a flit behind all others, past ``change``."""
-        self._flits.append((self._cycle + self.delay, flit))
-
-    def step(self, flit: Flit | None, leaves: bool = True) -> Flit | None:
-        """Let a cycle pass with the flit that enters; return the one that leaves, if one may."""
-        self._cycle += 1
-        if flit is not None:
-            for one in (flit,) if self.change is None else self.change(flit):
-                self.put(one)
-        if leaves and self._flits and self._flits[0][0] <= self._cycle:
-            return self._flits.popleft()[1]
-        return None
-
-
-@dataclass
-class Fault:
-    """Change the flit with a number among those selected, once.
-
-    Parameters
-    ----------
-    codec : FlitCodec
-        Of the link.
-    select : callable
-        Whether a flit with these fields counts.
-    act : callable
-        What becomes of it.
-    number : int
-        Which one, from 0.
-    """
-
-    codec: FlitCodec
-    select: Callable[[dict[str, int]], bool]
-    act: Callable[[Flit], Sequence[Flit]]
-    number: int = 0
-    done: bool = field(default=False, init=False)
-
-    def __call__(self, flit: Flit) -> Sequence[Flit]:
-        if self.done or not self.select(self.codec.unpack(flit)):
-            return (flit,)
-        self.number -= 1
-        self.done = self.number < 0
-        return self.act(flit) if self.done else (flit,)
-
-
 class LinkPort:
     """A neighbour with the link layer.
 
@@ -196,9 +132,9 @@ class LinkPort:
         """Send packets of a flow."""
         self.endpoint.send(phase, circuit, packets, peer)
 
-    def forget(self, phase: int) -> None:
-        """Start the numbers of a phase at 0."""
-        self.endpoint.forget(phase)
+    def forget(self, phase: int, generation: int) -> None:
+        """Start the numbers of a phase at 0, in a generation."""
+        self.endpoint.forget(phase, generation)
 
     def step(self) -> None:
         """Take the flit that has come, and offer the next one."""
@@ -255,8 +191,8 @@ class BarePort:
             offset += self._bits[name]
         return user
 
-    def forget(self, phase: int) -> None:
-        """Forget what came of a phase."""
+    def forget(self, phase: int, generation: int) -> None:
+        """Forget what came of a phase, which has no generation."""
         for flow in [flow for flow in self.received if flow[0] == phase]:
             del self.received[flow]
 
@@ -333,6 +269,8 @@ class SwitchBench:
         What crosses ``s<k>_axis`` and ``m<k>_axis``.
     probes : dict
         Signals inside by name; ``seen`` has for each the cycles in which it was not 0.
+    generations : dict
+        By number, those of the phases that were written.
     """
 
     def __init__(self, dut: Any, spec: SwitchSpec, stall: float = 0.0, delay: int = 0) -> None:
@@ -346,6 +284,7 @@ class SwitchBench:
         self.wanted: list[dict[Flow, Packets]] = [{} for _ in range(spec.ports)]
         self.probes: dict[str, Any] = {}
         self.seen: dict[str, list[int]] = {}
+        self.generations: dict[int, int] = {}
 
     async def start(self, phases: Iterable[Phase] = ()) -> None:
         """Reset, let the agents run, and write phases."""
@@ -414,13 +353,21 @@ class SwitchBench:
         self.probes = signals
         self.seen = {name: [] for name in signals}
 
+    def word(self, phase: Phase) -> int:
+        """Return the entry of a phase, with its generation."""
+        generation = self.generations.get(phase.number, 0) if self.spec.protocol.link else 0
+        return entry_word(
+            self.spec, phase.configuration, phase.flows, phase.circuit, generation=generation
+        )
+
     async def write(self, phase: Phase) -> None:
-        """Write a phase, whose packets are numbered from 0 then; all of them have come."""
-        word = entry_word(self.spec, phase.configuration, phase.flows, phase.circuit)
-        await self.access.write_phase(phase.number, word)
+        """Write a phase in its next generation, numbered from 0 then; all packets have come."""
+        generation = (self.generations.get(phase.number, -1) + 1) % GENERATIONS
+        self.generations[phase.number] = generation
+        await self.access.write_phase(phase.number, self.word(phase))
         self.check()
         for port, wanted in zip(self.ports, self.wanted, strict=True):
-            port.forget(phase.number)
+            port.forget(phase.number, generation)
             for flow in [flow for flow in wanted if flow[0] == phase.number]:
                 del wanted[flow]
 

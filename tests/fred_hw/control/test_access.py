@@ -25,6 +25,7 @@ from fred_hw.control.switch_map import (
     VERSION,
     switch_map,
 )
+from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 
 SPEC = SwitchSpec(ports=4, lanes=2)
@@ -207,8 +208,8 @@ def test_fields_are_read_and_written_alone() -> None:
         (lambda a: a.write("PHASE", -1), "value of PHASE must be 0 to 4294967295, not -1"),
         (lambda a: a.write("CONTROL", 8), "value of CONTROL must have no bits but 0x7, not 0x8"),
         (
-            lambda a: a.write("ENTRY", 1 << 23, 1),
-            "value of ENTRY must have no bits but 0x7fffff, not 0x800000",
+            lambda a: a.write("ENTRY", 1 << 26, 1),
+            "value of ENTRY must have no bits but 0x3ffffff, not 0x4000000",
         ),
         (
             lambda a: a.write_field("COMMAND", "command", 4),
@@ -219,12 +220,13 @@ def test_fields_are_read_and_written_alone() -> None:
             "field of ERROR_FIRST must be one that can be written, not 'port'",
         ),
         (
-            lambda a: a.write_field("ENTRY", "value", 1 << 23, 1),
-            "value of ENTRY must be 0 to 8388607, not 8388608",
+            lambda a: a.write_field("ENTRY", "value", 1 << 26, 1),
+            "value of ENTRY must be 0 to 67108863, not 67108864",
         ),
         (lambda a: a.write_phase(16, 0), "phase must be 0 to 15, not 16"),
         (lambda a: a.read_phase(-1), "phase must be 0 to 15, not -1"),
         (lambda a: a.erase_phase(16), "phase must be 0 to 15, not 16"),
+        (lambda a: a.queued(16), "phase must be 0 to 15, not 16"),
         (
             lambda a: a.write_phase(0, 1 << BITS),
             f"entry_word must be 0 to {(1 << BITS) - 1}, not {1 << BITS}",
@@ -237,6 +239,13 @@ def test_what_does_not_exist_is_refused(act: Callable[[Access], Any], message: s
     with pytest.raises(ValueError, match=f"^{re.escape(message.replace('{known}', known))}$"):
         act(access)
     assert not model.log
+
+
+def test_queued_is_the_bit_of_the_phase() -> None:
+    registers = switch_map(SwitchSpec(ports=4, protocol=ProtocolSpec(phases=40)))
+    words = {registers.register("QUEUED").address + 4 * k: 1 << 3 for k in range(2)}
+    access = Access(registers, words.__getitem__, lambda _address, _value: None)
+    assert [number for number in range(40) if access.queued(number)] == [3, 35]
 
 
 def test_numbers_must_be_integers() -> None:

@@ -279,7 +279,17 @@ def test_each_spec_has_ports_of_its_size() -> None:
         1,
         2,
     )
-    assert len(single.table.entry.as_value()) == len(single.table.stored.as_value()) == 15
+    assert len(single.table.entry.as_value()) == len(single.table.stored.as_value()) == 18
+
+
+def test_queued_shows_which_phases_have_packets() -> None:
+    bench = ControlUnitBench()
+
+    async def test(ctx: Any) -> None:
+        ctx.set(bench.dut.queued, 0b10110)
+        assert await bench.read(ctx, "QUEUED") == 0b10110
+
+    bench.run(test)
 
 
 def test_throughput_is_an_event_of_every_port_per_cycle() -> None:

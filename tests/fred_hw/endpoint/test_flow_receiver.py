@@ -171,3 +171,28 @@ def test_reset_forgets_all_packets_and_messages() -> None:
     inputs = [one | {"o.ready": 0, "message_ready": 0} for one in [{}, *packet(0), *packet(2), {}]]
     seen = run([*inputs, {"rst": 1, "o.ready": 0}, {}], ["o.valid", "message.valid"])
     assert seen[3] == (1, 1) and seen[-1] == (0, 0)
+
+
+def of(generation: int, inputs: Inputs) -> Inputs:
+    """Return packets, and asks, of a generation."""
+    names = ("i.word.descriptor.generation", "ask.payload.generation")
+    return [one | dict.fromkeys(names, generation) for one in inputs]
+
+
+def test_what_is_of_another_generation_is_thrown_away_and_not_answered() -> None:
+    old = [*packet(0, data=5), *packet(3), ask(), *packet(0, phase=2), ask(2)]
+    inputs = [{}, *packet(0, phase=2), *packet(0, phase=2)]
+    inputs = [one | {"phase": 2} for one in inputs] + of(2, [*old, *[{}] * (IDLE + 2)])
+    seen = run(inputs, ["o.valid", "unknown", "message.valid", "message.payload.generation"])
+    # The flow that was set before is acknowledged, as it is left; nothing else is said.
+    assert [word[:2] for word in seen[4:]] == [(0, 0)] * (len(inputs) - 4)
+    assert sum(word[2] for word in seen) == 1
+
+
+def test_a_flow_of_another_generation_starts_at_0_and_says_it() -> None:
+    before, after = [{}, *packet(0), *packet(1)], of(4, [{}, *packet(0, data=7), ask(), {}, {}])
+    inputs = [*before, *[{}] * IDLE, *(one | {"generation": 4} for one in after)]
+    names = [f"message.payload.{name}" for name in ("kind", "sequence", "generation")]
+    seen = run(inputs, ["o.valid", "o.data", "message.valid", *names])
+    assert [word[1] for word in seen if word[0]] == [0, 0, 7]
+    assert [word[3:] for word in seen if word[2]] == [(Kind.ACK, 2, 0), (Kind.ACK, 1, 4)]

@@ -164,3 +164,20 @@ def test_reset_forgets_all_packets_and_starts_with_number_0() -> None:
     assert seen[5][:2] == (1, 0)
     assert [word[1] for word in seen[5:]] == [0, 0, 0, 1, 0]
     assert seen[-1][2] == 0
+
+
+def test_packets_of_another_generation_start_at_0_and_carry_it() -> None:
+    watch = ["o.take", "o.descriptor.sequence", "o.descriptor.generation"]
+    before = [*packet(), *packet(), {}, {}, {}, said(Kind.ACK, 2), {}]
+    after = [one | {"generation": 3} for one in [{}, *packet(), *[{}] * 4]]
+    seen = run([*before, *after], watch)
+    flits = [word[1:] for (taken, *_), word in pairwise(seen) if taken]
+    assert flits == [(0, 0), (1, 0), (0, 3)]
+
+
+@pytest.mark.parametrize("generation", [2, 3])
+def test_acks_and_nacks_of_another_generation_are_ignored(generation: int) -> None:
+    about = {"generation": 3, "message.payload.generation": generation}
+    inputs = [{}, *packet(), {}, {}, {}, said(Kind.NACK, 0), {}, said(Kind.ACK, 1), {}]
+    seen = run([one | about for one in inputs], ["retransmit", "idle"])
+    assert sum(back for back, _ in seen) == seen[-1][1] == int(generation == 3)

@@ -40,3 +40,21 @@ def test_clear_forgets_that_flow_alone() -> None:
     write = {"write": 1, "number": 3}
     inputs = [write, {"phase": 1}, write | {"phase": 1}, {"phase": 1, "clear": 1}, {"phase": 1}, {}]
     assert trace(Ledger(spec=LINK), inputs, ["stored"])[-2:] == [0, 3]
+
+
+def test_a_flow_of_another_generation_starts_at_0_and_is_another() -> None:
+    inputs = [{"write": 1, "number": 3}, {}, {"generation": 5}, {"generation": 5}, {}]
+    seen = trace(Ledger(spec=LINK), inputs, ["stored", "changed"])
+    assert seen == [(0, 0), (3, 0), (0, 1), (0, 0), (3, 1)]
+
+
+def test_a_number_is_of_the_generation_of_the_cycle_before() -> None:
+    write = {"write": 1, "number": 3, "generation": 5}
+    inputs = [{"generation": 4}, write, {"generation": 4}, {"generation": 5}]
+    assert trace(Ledger(spec=LINK), inputs, ["stored"])[2:] == [3, 0]
+
+
+def test_another_flow_is_known_in_its_generation_and_seen_in_any() -> None:
+    inputs = [{"write": 1, "number": 7}, {}, {"other_generation": 1}, {"other_phase": 1}]
+    seen = trace(Ledger(spec=LINK), inputs, ["other_stored", "other_known", "other_seen"])
+    assert seen[1:] == [(7, 1, 1), (0, 0, 1), (0, 0, 0)]

@@ -36,7 +36,7 @@ def run(
 
 @pytest.mark.parametrize("circuit", [MP, PP, DP])
 def test_latency_to_the_circuit_is_a_cycle_and_throughput_a_flit_per_cycle(circuit: int) -> None:
-    fields = {"phase": 2, "peer": 1, "sequence": 9}
+    fields = {"phase": 2, "peer": 1, "sequence": 9, "generation": 5}
     flits = [*packet(4, circuit, 0, **fields), *packet(2, circuit, 1, **fields)]
     word = [f"o[{circuit}].word.{name}" for name in ("first", "last", "data")]
     known = [f"o[{circuit}].word.descriptor.{name}" for name in (*fields, "length")]
@@ -53,13 +53,17 @@ def test_latency_to_the_circuit_is_a_cycle_and_throughput_a_flit_per_cycle(circu
 def test_latency_of_messages_is_a_cycle() -> None:
     said = [("kind", int(kind)) for kind in (Kind.ACK, Kind.NACK, Kind.ASK)]
     flits = [
-        CODEC.pack(kind=kind, circuit=CONTROL, phase=1, peer=2, sequence=k)
+        CODEC.pack(kind=kind, circuit=CONTROL, phase=1, peer=2, sequence=k, generation=k + 1)
         for k, (_, kind) in enumerate(said)
     ]
-    names = [f"message.payload.{name}" for name in ("kind", "phase", "peer", "sequence")]
+    names = [
+        f"message.payload.{name}" for name in ("kind", "phase", "peer", "sequence", "generation")
+    ]
     seen = run([*flits, None, None], ["message.valid", *names])
     assert [word[0] for word in seen] == [0, 1, 1, 1, 0]
-    assert [word[1:] for word in seen[1:4]] == [(kind, 1, 2, k) for k, (_, kind) in enumerate(said)]
+    assert [word[1:] for word in seen[1:4]] == [
+        (kind, 1, 2, k, k + 1) for k, (_, kind) in enumerate(said)
+    ]
 
 
 def test_latency_of_grants_is_a_cycle() -> None:

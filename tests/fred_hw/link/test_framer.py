@@ -12,6 +12,7 @@ from tests.fred_hw.specs import CODEC, FRAMED, LINK, STOMP, framed_flit
 MP, PP, DP = range(3)
 MOST, TIMEOUT = LINK.protocol.buffer_packets, LINK.protocol.timeout_cycles
 FIELDS = {"circuit": PP, "phase": 3, "peer": 1, "sequence": 7, "index": 1, "last": 2, "ticket": 4}
+FIELDS |= {"generation": 6}
 LIMITS = {f"here.limit[{k}]": MOST for k in range(3)}
 
 
@@ -20,7 +21,7 @@ def offered(data: int, **fields: int) -> dict[str, int]:
     given = FIELDS | fields
     frame = {name: given[name] for name in ("circuit", "index", "ticket")}
     frame |= {"last": given["index"] == given["last"], "bad": fields.get("bad", 0)}
-    known = {name: given[name] for name in ("phase", "peer", "sequence")}
+    known = {name: given[name] for name in ("phase", "peer", "sequence", "generation")}
     known |= {"length": given["last"]}
     return {
         "i.valid": 1,
@@ -32,7 +33,7 @@ def offered(data: int, **fields: int) -> dict[str, int]:
 
 
 def message(kind: Kind, sequence: int) -> dict[str, int]:
-    said = {"kind": int(kind), "phase": 1, "peer": 0, "sequence": sequence}
+    said = {"kind": int(kind), "phase": 1, "peer": 0, "sequence": sequence, "generation": 2}
     return {"message.valid": 1, **{f"message.payload.{k}": v for k, v in said.items()}}
 
 
@@ -53,7 +54,7 @@ def test_throughput_is_a_data_flit_per_cycle_in_the_same_cycle() -> None:
 
 
 def test_a_message_leaves_in_the_same_cycle_before_data() -> None:
-    said = {"kind": Kind.NACK, "circuit": CONTROL, "phase": 1, "sequence": 6}
+    said = {"kind": Kind.NACK, "circuit": CONTROL, "phase": 1, "sequence": 6, "generation": 2}
     readies, flits = run([offered(9) | message(Kind.NACK, 6), offered(9)])
     assert flits == [CODEC.pack(**said), CODEC.pack(9, **FIELDS)]
     assert readies == [(0, 1), (1, 0)]

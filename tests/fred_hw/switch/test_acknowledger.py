@@ -108,6 +108,54 @@ def test_a_flow_starts_at_0_again_before_its_entry_is_written() -> None:
     assert [cycle[:5] for cycle in found[1:]] == [(1, 0, 0, 0, 0), (0, 0, 0, 0, 0)]
 
 
+def test_flows_start_in_their_generation_and_keep_it() -> None:
+    nack = message(1, Kind.NACK, 2) | {"message[1].payload.generation": 5}
+    entry = {"flows.entry.generation": 5}
+    cycles = [{"restart.valid": 1, "restart.payload.generation": 6}, nack | entry, *[entry] * 8]
+    found = run(cycles, [*WRITES, "due[0].generation"])
+    assert [(cycle, word[4]) for cycle, word in enumerate(found) if word[0]] == [(0, 6), (7, 5)]
+
+
+@pytest.mark.parametrize("kind", [Kind.ACK, Kind.NACK, Kind.ASK])
+def test_a_message_of_another_generation_changes_nothing(kind: Kind) -> None:
+    port = int(kind != Kind.ASK)
+    entry = {"flows.entry.generation": 5, "flows.entry.outputs[2]": 0}
+    for generation, answered in ((5, True), (4, False), (6, False)):
+        said = message(port, kind, 2) | {f"message[{port}].payload.generation": generation}
+        cycles = [one | entry for one in [said, *IDLE]]
+        watch = [f"reply[{k}].{name}" for k in range(2) for name in ("valid", "payload.generation")]
+        found = run(cycles, [*watch, *WRITES])
+        told = {word[2 * k + 1] for word in found for k in range(2) if word[2 * k]}
+        assert told == ({5} if answered else set())
+        assert any(any(word[4:]) for word in found) == (answered and kind == Kind.NACK)
+
+
+def test_unicasts_have_generation_0() -> None:
+    nack = message(3, Kind.NACK, 1, ONLINE, 2)
+    entry = {"flows.entry.generation": 5}
+    watch = ["reply[2].valid", "reply[2].payload.generation"]
+    assert run([one | entry for one in [nack, *IDLE]], watch)[7] == (1, 0)
+    strange = nack | {"message[3].payload.generation": 5}
+    assert not any(word[0] for word in run([one | entry for one in [strange, *IDLE]], watch))
+
+
+def test_throughput_is_a_message_of_another_generation_in_three_cycles() -> None:
+    old = message(1, Kind.NACK, 2) | {"message[1].payload.generation": 1}
+    # It is the fourth one, behind three that change nothing.
+    cycles = [old, old, old, message(1, Kind.NACK, 2), *IDLE, *IDLE]
+    assert [cycle for cycle, *_ in told(cycles)] == [7 + 3 * 3]
+
+
+def test_a_case_is_not_picked_before_the_entry_is_written() -> None:
+    # The entry is another from the cycle behind that of ready on, when the table has written it.
+    restart = {"restart.valid": 1, "restart.payload": 1}
+    old = message(1, Kind.ACK, 3)
+    written = {"flows.entry.generation": 1}
+    cycles = [old, restart, restart, {}, *[written] * 12]
+    watch = ["reply[0].valid"]
+    assert not any(run(cycles, watch))
+
+
 def test_reset_starts_all_numbers_at_0_a_flow_per_cycle() -> None:
     watch = ["ready", *WRITES, "due[0].key", "due[0].number"]
     found = trace(Acknowledger(spec=LINK), [ENTRY] * (FLOWS + 1), watch)

@@ -10,7 +10,18 @@ from tests.fred_hw.simulation import trace
 from tests.fred_hw.specs import BARE, LINK
 
 ONLINE = LINK.protocol.online
-FIELDS = ("kind", "from_input", "late", "nacks", "online", "phase", "peer", "number", "port")
+FIELDS = (
+    "kind",
+    "from_input",
+    "late",
+    "nacks",
+    "online",
+    "phase",
+    "peer",
+    "number",
+    "port",
+    "told",
+)
 CASE = [f"case.{name}" for name in FIELDS]
 
 
@@ -28,12 +39,12 @@ def test_latency_is_one_cycle_to_found_and_one_from_pick() -> None:
     cycles = [message(2, Kind.ACK, 1, 0, 7), {}, {"pick": 1}, {}]
     found = seen(cycles, ["found", *CASE])
     assert [one for one, *_ in found] == [0, 1, 1, 0]
-    assert found[3][1:] == (Kind.ACK, 0, 0, 0, 0, 1, 0, 7, 2)
+    assert found[3][1:] == (Kind.ACK, 0, 0, 0, 0, 1, 0, 7, 2, 1)
 
 
 def test_an_ask_comes_from_an_input_and_wants_both_answers() -> None:
     found = seen([message(1, Kind.ASK, ONLINE, 3), {"pick": 1}, {}], CASE)
-    assert found[2] == (Kind.ASK, 1, 1, 1, 1, ONLINE, 3, 0, 1)
+    assert found[2] == (Kind.ASK, 1, 1, 1, 1, ONLINE, 3, 0, 1, 1)
 
 
 @pytest.mark.parametrize("late", [0, 1])
@@ -41,7 +52,12 @@ def test_an_event_is_found_in_the_same_cycle_and_taken_with_pick(late: int) -> N
     event = {"event[3].late": late, "event[3].early": 1 - late, "event[3].key": ONLINE + 2}
     found = seen([event, event | {"pick": 1}, {}], ["found", "event[3].taken", *CASE])
     assert [one[:2] for one in found] == [(1, 0), (1, 1), (0, 0)]
-    assert found[2][2:] == (Kind.ASK, 1, late, 1 - late, 1, ONLINE, 2, 0, 3)
+    assert found[2][2:] == (Kind.ASK, 1, late, 1 - late, 1, ONLINE, 2, 0, 3, 0)
+
+
+def test_a_message_keeps_its_generation() -> None:
+    said = message(1, Kind.NACK) | {"message[1].payload.generation": 6}
+    assert seen([said, {"pick": 1}, {}], ["case.generation"])[2] == 6
 
 
 def test_throughput_is_one_per_cycle_and_ports_take_turns() -> None:

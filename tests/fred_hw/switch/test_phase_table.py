@@ -2,6 +2,7 @@
 
 import pytest
 
+from fred_hw.control.phase_entry import entry_bits
 from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.phase_table import PhaseTable
@@ -78,3 +79,10 @@ def test_reset_forgets_what_is_under_way() -> None:
 def test_wrong_readers_are_refused(readers: int, kind: type[Exception], text: str) -> None:
     with pytest.raises(kind, match=f"^PhaseTable readers must be {text}$"):
         PhaseTable(spec=BARE, readers=readers)
+
+
+def test_the_generation_of_the_entry_goes_with_its_numbers() -> None:
+    entry = GOOD | 6 << entry_bits(BARE)
+    write = WRITE | {"control.entry": entry}
+    watch = ["restart.valid", "restart.payload.key", "restart.payload.generation"]
+    assert seen([write] * (CHECK + 3), watch, LINK)[-1] == (1, 3, 6)

@@ -331,6 +331,25 @@ def test_forgotten_phase_starts_at_0() -> None:
     assert end.received == {(0, 0): [(8,)]}
 
 
+def test_what_is_of_another_generation_is_ignored() -> None:
+    end = Endpoint(SPEC)
+    end.forget(0, 3)
+    about = {"circuit": 0, "phase": 0, "sequence": 0}
+    end.step(CODEC.pack(7, **about))
+    end.step(CODEC.pack(8, **about, ticket=1, generation=3))
+    assert end.received == {(0, 0): [(8,)]}
+    end.send(0, 0, [(9,)])
+    said = [end.step(None) for _ in range(2 * SPEC.protocol.idle_cycles)]
+    mine = [CODEC.unpack(flit) for flit in said if flit]
+    kinds = ("data", "ack")
+    assert {one["generation"] for one in mine if KINDS[one["kind"]] in kinds} == {3}
+    for generation, done in ((2, False), (3, True)):
+        ack = {"kind": KINDS.index("ack"), "circuit": 3, "phase": 0, "sequence": 1}
+        end.step(CODEC.pack(**ack, generation=generation))
+        end.step(None)
+        assert end.done is done
+
+
 def test_packets_begin_an_interval_apart() -> None:
     end = Endpoint(SPEC)
     end.interval = 10

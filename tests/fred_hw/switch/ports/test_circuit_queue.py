@@ -82,6 +82,39 @@ def test_a_packet_that_is_not_due_is_thrown_away(due: int, what: str) -> None:
     assert [word[3] for word in seen] == [0, 1, 1, 0, 0]
 
 
+def test_a_packet_of_another_generation_is_stale_whatever_its_number_and_phase() -> None:
+    watch = ["waiting", "late", "early", "unknown", "stale", "i.used"]
+    for number, phase in ((0, 2), (1, 2), (15, 2), (0, 3), (0, 4)):
+        about = {"generation": 5, "serves": 0b0111}
+        packet = flits(2, number, phase=phase, generation=4)
+        seen = run([one | about for one in [*packet, {}, {}]], watch)
+        assert [word[:5] for word in seen] == [(0,) * 5, (0, 0, 0, 0, 1), (0,) * 5, (0,) * 5]
+        assert [word[5] for word in seen] == [0, 1, 1, 0]
+        fits = [one | {"generation": 4} for one in [*packet, {}, {}]]
+        assert not any(word[4] for word in run(fits, watch))
+
+
+def test_a_flow_that_does_not_exist_has_no_generation() -> None:
+    three = LINK.with_changes(ports=3)
+    for phase, peer, spec in ((5, 0, LINK), (4, 3, three)):
+        inputs = [*flits(1, phase=phase, peer=peer, generation=4), {}]
+        assert run(inputs, ["unknown", "stale"], spec)[1] == (1, 0)
+
+
+def test_packets_enter_and_leave_with_their_first_flits_whatever_becomes_of_them() -> None:
+    taken = {"start": 1, "take": 1}
+    inputs = [*flits(2), {}, taken, {"take": 1, "finish": 1}, *flits(2, 3), *flits(1, 5), {}, {}]
+    seen = run(inputs, ["i.valid", "enters", "leaves"])
+    assert [enters for _, enters, _ in seen] == [1, 0, 0, 0, 0, 1, 0, 1, 0, 0]
+    assert [leaves for *_, leaves in seen] == [0, 0, 0, 1, 0, 0, 1, 0, 1, 0]
+
+
+def test_a_packet_that_finds_no_room_does_not_enter() -> None:
+    room = LINK.protocol.buffer_flits
+    inputs = [{"enable": 0, **one} for _ in range(room + 2) for one in flits(1)]
+    assert run(inputs, ["enters"]) == [1] * room + [0, 0]
+
+
 @BOTH
 def test_a_phase_that_takes_none_from_here_is_unknown(spec: SwitchSpec) -> None:
     inputs = [one | {"serves": 0b0111} for one in [*flits(1, phase=3), {}, {}]]

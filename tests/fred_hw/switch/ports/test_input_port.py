@@ -35,6 +35,7 @@ def packet(
     peer: int = 0,
     number: int = 0,
     ticket: int | None = None,
+    generation: int = 0,
 ) -> Inputs:
     """Return the flits of a packet as inputs."""
     if spec is BARE:
@@ -51,6 +52,7 @@ def packet(
                 index=k,
                 last=length - 1,
                 ticket=number if ticket is None else ticket,
+                generation=generation,
             )
         )
         for k in range(length)
@@ -187,3 +189,28 @@ def test_reset_forgets_all_packets(spec: SwitchSpec) -> None:
     inputs = [*ready, *packet(1, spec), *[{}] * 2, {"rst": 1}, {}]
     seen = run(inputs, ["head.waiting"], spec)
     assert seen[-3:] == [1, 1, 0]
+
+
+def test_packets_of_another_generation_are_dropped_and_no_event() -> None:
+    begin = {"due.write": 1, "due.key": 2, "due.number": 0, "due.generation": 3}
+    old = packet(2, phase=2, generation=2) + packet(1, phase=2, number=4, ticket=1, generation=4)
+    new = packet(1, phase=2, ticket=2, generation=3)
+    watch = ["head.waiting", "dropped", "unknown", "event.late", "event.early"]
+    seen = run([begin, *old, *new, *[{}] * PATIENCE], watch)
+    assert [cycle for cycle, word in enumerate(seen) if word[1]] == [3, 5]
+    assert {word[2:] for word in seen} == {(0, 0, 0)}
+    assert seen[-1][0] == 1
+
+
+def test_a_packet_that_starts_leaves_its_flow_in_its_generation() -> None:
+    begin = {"due.write": 1, "due.key": 2, "due.number": 0, "due.generation": 3}
+    both = [*packet(1, phase=2, generation=3), *packet(1, phase=2, number=1, generation=3)]
+    served = {"head.start": 1, "head.take": 1, "head.finish": 1}
+    seen = run([begin, *both, served, {}], ["head.waiting", "dropped"])
+    assert seen[-2:] == [(1, 0), (1, 0)]
+
+
+def test_phases_with_packets_in_a_queue_are_told() -> None:
+    inputs = [*zero(1), *packet(1, phase=1), *packet(2, circuit=DP, phase=3), *[{}] * 3]
+    inputs += [{"head.start": 1, "head.take": 1, "head.finish": 1}, {}]
+    assert run(inputs, ["queued"]) == [0, 0, 0, 0b0010, *[0b1010] * 4, 0b1000]

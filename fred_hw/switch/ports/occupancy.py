@@ -1,0 +1,82 @@
+"""Which phases have packets in the queues of an input port."""
+
+from functools import reduce
+from operator import add
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.spec import SwitchSpec
+from fred_hw.unit import Unit, check_spec
+
+__all__ = ["Occupancy"]
+
+COUNT = len(DATA_CIRCUITS)
+
+
+class Occupancy(Unit):
+    """Count the packets of each phase that have come into queues and not left them.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        Sizes; with the link layer.
+
+    Members
+    -------
+    enters, comes : In(1), In(phase)
+        A packet comes; its phase.
+    leaves, goes : In(3), In(ArrayLayout(phase, 3))
+        For each circuit whether a packet goes, and its phase. Packets of the default index are not
+        counted.
+    queued : Out(phases)
+        For each phase whether there is a packet of it.
+
+    Timing
+    ------
+    Latency : 1 cycle.
+    Throughput : a packet that comes, and one that goes from each circuit, per cycle.
+    Paths : none.
+    Reset : forgets all packets.
+
+    Raises
+    ------
+    TypeError, ValueError
+        ``spec`` is no specification, or has no link layer.
+    """
+
+    enters: Signal
+    comes: Signal
+    leaves: Signal
+    goes: data.View
+    queued: Signal
+
+    def __init__(self, *, spec: SwitchSpec) -> None:
+        self.spec = check_spec("Occupancy", spec, link=True)
+        phase = spec.protocol.fields(spec.ports)["phase"]
+        self.unit_name = f"occupancy_{spec.protocol.suffix}"
+        super().__init__(
+            {
+                "enters": In(1),
+                "comes": In(phase),
+                "leaves": In(COUNT),
+                "goes": In(data.ArrayLayout(phase, COUNT)),
+                "queued": Out(spec.protocol.phases),
+            }
+        )
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        most = COUNT * self.spec.protocol.buffer_flits
+        for number, queued in enumerate(self.queued):
+            count = Signal(range(most + 1), name=f"packets_{number}")
+            came, gone = Signal(name=f"came_{number}"), Signal(COUNT, name=f"gone_{number}")
+            m.d.comb += [
+                came.eq(self.enters & (self.comes == number)),
+                gone.eq(self.leaves & Cat(phase == number for phase in self.goes)),
+                queued.eq(count != 0),
+            ]
+            m.d.sync += count.eq(count + came - reduce(add, [gone[k] for k in range(COUNT)]))
+        return m

@@ -1,0 +1,73 @@
+"""A direction of a link, and what may happen to a flit on it."""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from testbench.models.endpoint import Flit, FlitCodec
+
+__all__ = ["Fault", "Line"]
+
+
+class Line:
+    """A direction of a link.
+
+    Parameters
+    ----------
+    delay : int
+        Cycles beside those that the agents take.
+
+    Attributes
+    ----------
+    change : callable, optional
+        What becomes of a flit: none, one or more.
+    """
+
+    def __init__(self, delay: int) -> None:
+        self.delay, self._cycle = delay, 0
+        self._flits: deque[tuple[int, Flit]] = deque()
+        self.change: Callable[[Flit], Sequence[Flit]] | None = None
+
+    def put(self, flit: Flit) -> None:
+        """Add a flit behind all others, past ``change``."""
+        self._flits.append((self._cycle + self.delay, flit))
+
+    def step(self, flit: Flit | None, leaves: bool = True) -> Flit | None:
+        """Let a cycle pass with the flit that enters; return the one that leaves, if one may."""
+        self._cycle += 1
+        if flit is not None:
+            for one in (flit,) if self.change is None else self.change(flit):
+                self.put(one)
+        if leaves and self._flits and self._flits[0][0] <= self._cycle:
+            return self._flits.popleft()[1]
+        return None
+
+
+@dataclass
+class Fault:
+    """Change the flit with a number among those selected, once.
+
+    Parameters
+    ----------
+    codec : FlitCodec
+        Of the link.
+    select : callable
+        Whether a flit with these fields counts.
+    act : callable
+        What becomes of it.
+    number : int
+        Which one, from 0.
+    """
+
+    codec: FlitCodec
+    select: Callable[[dict[str, int]], bool]
+    act: Callable[[Flit], Sequence[Flit]]
+    number: int = 0
+    done: bool = field(default=False, init=False)
+
+    def __call__(self, flit: Flit) -> Sequence[Flit]:
+        if self.done or not self.select(self.codec.unpack(flit)):
+            return (flit,)
+        self.number -= 1
+        self.done = self.number < 0
+        return self.act(flit) if self.done else (flit,)
