@@ -72,7 +72,7 @@ class ControlBench:
     """A bus master with pauses on all channels, and the core."""
 
     def __init__(self, dut: Any, spec: SwitchSpec, stall: float) -> None:
-        self.dut, self.stall = dut, stall
+        self.dut, self.spec, self.stall = dut, spec, stall
         self.rng = random.Random(cocotb.RANDOM_SEED)
         self.core = Core(dut, spec, self.rng)
         self.access = AsyncAccess(switch_map(spec), self.read, self.write, polls=1000)
@@ -84,7 +84,8 @@ class ControlBench:
         """Reset, then let pauses, checks and the core run."""
         dut = self.dut
         table = tuple(f"table__{name}" for name in ("done", "accepted", "stored"))
-        for name in (*ERRORS, *COUNTED, *table, "active", "active_phase"):
+        queued = ("queued",) if self.spec.protocol.link else ()
+        for name in (*ERRORS, *COUNTED, *table, *queued, "active", "active_phase"):
             dut[name].value = 0
         dut.counts__cycles.value = 1
         dut.rst.value = 1

@@ -42,7 +42,8 @@ def run(cycles: list[dict[str, int]]) -> list[tuple[int, int, int]]:
 
 
 def test_latency_and_throughput_from_port_to_port() -> None:
-    start = latency_cycles(SPEC) + added_cycles(SPEC)
+    # Without the link layer a packet starts when all of it is there.
+    start = latency_cycles(SPEC) + added_cycles(SPEC) + FLITS - 1
     want = [(start + k, k % FLITS + 1, int(k % FLITS == FLITS - 1)) for k in range(2 * FLITS)]
     assert run([*packet(), *packet()]) == want
 
