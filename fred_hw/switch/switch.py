@@ -52,8 +52,9 @@ class Switch(Unit):
 
     Timing
     ------
-    Latency : 6 cycles with the link layer, else 4, and those of the interconnect, from the first
-        flit of a lone packet on a port to the same flit offered.
+    Latency : 6 cycles with the link layer, and those of the interconnect, from the first flit of a
+        lone packet on a port to the same flit offered; without it 4, and one for each flit
+        behind the first.
     Throughput : one flit per port and cycle, without a gap between packets.
     Paths : ``tuser`` to ``tready`` of the same port without the link layer.
     Reset : forgets all packets and phases; neighbours must be reset with it.
