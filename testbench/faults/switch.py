@@ -54,7 +54,7 @@ def never_stops(m: Module, sound: Any, ports: Any) -> None:
     m.d.comb += [sound.halt.asked.eq(0), ports.halt.stands.eq(1)]
 
 
-@broken(InputPort, {"bare switch": "flows_and_phases_run_at_once"})
+@broken(InputPort, {"switch": "flows_and_phases_run_at_once"})
 def flit_early(m: Module, sound: Any, ports: Any) -> None:
     """An input port says that a flit is there before it is."""
     m.d.comb += ports.head.valid.eq(1)
