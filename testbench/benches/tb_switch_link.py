@@ -22,16 +22,15 @@ from .tb_switch import (
     everyone,
     finish,
     phase_of,
+    scenario,
     several,
     started,
     turns_of,
 )
 from .tb_switch_registers import expect_error
 
-test = cocotb.test(timeout_time=20, timeout_unit="ms", skip=not PROTOCOL.link)
-stuck_test = cocotb.test(
-    timeout_time=20, timeout_unit="ms", skip=not PROTOCOL.link or PROTOCOL.stuck_cycles > 10_000
-)
+test = scenario(PROTOCOL.link)
+stuck_test = scenario(PROTOCOL.link and PROTOCOL.stuck_cycles <= 10_000)
 DATA, ACK = KINDS.index("data"), KINDS.index("ack")
 Act = Callable[[random.Random, Flit], Sequence[Flit]]
 

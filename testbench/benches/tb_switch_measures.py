@@ -4,8 +4,6 @@ from collections import Counter
 from itertools import pairwise
 from typing import Any
 
-import cocotb
-
 from fred_hw.compiler.flows import Flow
 from fred_hw.protocol import CRC_BITS, HEADER_BITS, KINDS
 from testbench.benches.agents.line import Fault
@@ -22,6 +20,7 @@ from .tb_switch import (
     everyone,
     finish,
     phase_of,
+    scenario,
     started,
     turns_of,
 )
@@ -29,9 +28,7 @@ from .tb_switch import (
 MOST = PROTOCOL.packet_flits
 HEADER_AND_CRC = HEADER_BITS + CRC_BITS if PROTOCOL.link else 0
 PAYLOAD_BITS = 4096  # of the published flit, 512 bytes
-test = cocotb.test(timeout_time=20, timeout_unit="ms")
-link_test = cocotb.test(timeout_time=20, timeout_unit="ms", skip=not PROTOCOL.link)
-phases_test = cocotb.test(timeout_time=20, timeout_unit="ms", skip=PROTOCOL.phases < 2)
+test, link_test, phases_test = scenario(), scenario(PROTOCOL.link), scenario(PROTOCOL.phases >= 2)
 
 
 def into(bench: SwitchBench, port: int) -> Any:

@@ -22,14 +22,14 @@ from .tb_switch import (
     everyone,
     finish,
     phase_of,
+    scenario,
     several,
     started,
     turns_of,
 )
 
 CAUSE_BITS = {cause: 1 << place for place, cause in enumerate(CAUSES)}
-test = cocotb.test(timeout_time=20, timeout_unit="ms")
-one_phase_each = cocotb.test(timeout_time=20, timeout_unit="ms", skip=PROTOCOL.phases < 2)
+test, one_phase_each = scenario(), scenario(PROTOCOL.phases >= 2)
 
 
 async def expect_error(bench: SwitchBench, cause: str, port: int) -> None:

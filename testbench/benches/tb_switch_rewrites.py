@@ -7,34 +7,23 @@ import cocotb
 from fred_hw.compiler.flows import Flow
 from fred_hw.control.phase_entry import entry_word
 from testbench.benches.agents.switch import SwitchBench
-from testbench.stimulus.phases import Phase
 
-from .tb_switch import PORTS, PROTOCOL, SPEC, everyone, finish, phase_of, started, turns_of
+from .tb_switch import (
+    PORTS,
+    PROTOCOL,
+    SPEC,
+    everyone,
+    finish,
+    phase_of,
+    scenario,
+    started,
+    turns_of,
+)
 
 PACKETS, MOST = 12, PROTOCOL.packet_flits
 DELAY, ROUNDS = 80, 12
-rewrite_test = cocotb.test(timeout_time=20, timeout_unit="ms", skip=PROTOCOL.phases < 3)
-link_test = cocotb.test(timeout_time=20, timeout_unit="ms", skip=not PROTOCOL.link)
-
-
-async def arrive(bench: SwitchBench, phases: list[Phase]) -> None:
-    """Run until all packets of some phases have come, and see that they are right."""
-    numbers = {phase.number for phase in phases}
-    wanted = [(k, flow) for k, own in enumerate(bench.wanted) for flow in own if flow[0] in numbers]
-    limit = bench.cycle + 2000 + 8 * (PROTOCOL.timeout_cycles + PROTOCOL.idle_cycles)
-
-    def left() -> dict[tuple[int, Any], int]:
-        counts = {
-            (k, flow): len(bench.wanted[k][flow]) - len(bench.ports[k].received.get(flow, ()))
-            for k, flow in wanted
-        }
-        return {one: count for one, count in counts.items() if count}
-
-    while left():
-        assert bench.cycle < limit, f"packets have not come: {left()}"
-        await bench.cycles(1)
-    for k, flow in wanted:
-        assert bench.ports[k].received[flow] == bench.wanted[k][flow], f"port {k}, flow {flow}"
+rewrite_test = scenario(PROTOCOL.phases >= 3)
+link_test = scenario(PROTOCOL.link)
 
 
 @rewrite_test
@@ -59,7 +48,7 @@ async def phase_in_use_may_be_rewritten(dut: Any, wait: int, command: str) -> No
     for phase in (urgent, patient):
         bench.play(turns_of(rng, phase, PACKETS))
     others = [urgent, patient]
-    await arrive(bench, others if PROTOCOL.link or command == "erase" else [used, *others])
+    await bench.arrive(others if PROTOCOL.link or command == "erase" else [used, *others])
 
 
 @rewrite_test
@@ -72,13 +61,6 @@ async def phase_that_is_served_goes_by_its_new_entry(dut: Any) -> None:
         bench.play(turns_of(rng, phase, 2))
         await bench.drain()
     finish(bench)
-
-
-async def acknowledged(bench: SwitchBench, phase: Phase) -> None:
-    """Run until packets have come and their sources know it: a phase may be written then."""
-    await arrive(bench, [phase])
-    while not all(port.done for port in bench.ports):
-        await bench.cycles(1)
 
 
 @link_test
@@ -97,9 +79,7 @@ async def copies_of_before_are_not_added_to_what_comes_behind(dut: Any) -> None:
             port.from_switch.delay = slow + (rng.randrange(16) if number else 0)
         begun = bench.cycle
         bench.play(turns_of(rng, phase, few))
-        await arrive(bench, [phase])
-        while not all(port.done for port in bench.ports):
-            await bench.cycles(1)
+        await bench.acknowledged()
         if not number:  # packets and acks both come that way
             slow = max(0, slow + (PROTOCOL.timeout_cycles - (bench.cycle - begun)) // 2)
         await bench.write(phase)

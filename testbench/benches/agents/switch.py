@@ -405,12 +405,19 @@ class SwitchBench:
         self.ports[source].send(online, circuit, new, destination)
         self.want(destination, online, source, circuit, new)
 
-    def missing(self) -> int:
-        """Return how many packets have not come."""
+    def _wanted(self, phases: Iterable[Phase] | None) -> Iterator[tuple[int, Flow, Packets]]:
+        """Yield port, flow and packets of what was to come, of some phases or of all."""
+        numbers = None if phases is None else {phase.number for phase in phases}
+        for port, wanted in enumerate(self.wanted):
+            for flow, packets in wanted.items():
+                if numbers is None or flow[0] in numbers:
+                    yield port, flow, packets
+
+    def missing(self, phases: Iterable[Phase] | None = None) -> int:
+        """Return how many packets have not come, of some phases or of all."""
         return sum(
-            len(packets) - len(port.received.get(flow, []))
-            for port, wanted in zip(self.ports, self.wanted, strict=True)
-            for flow, packets in wanted.items()
+            len(packets) - len(self.ports[port].received.get(flow, []))
+            for port, flow, packets in self._wanted(phases)
         )
 
     def check(self) -> None:
@@ -420,25 +427,46 @@ class SwitchBench:
                 want = wanted.get(flow, [])[: len(got)]
                 assert got == want, f"port {number}, flow {flow}: got {got}, want {want}"
 
-    async def drain(self, limit: int | None = None) -> None:
-        """Run until all has come and is acknowledged; see that it is right, and all of it.
+    async def arrive(self, phases: Sequence[Phase] | None = None, limit: int | None = None) -> None:
+        """Run until all has come, of some phases or of all; see that it is right.
 
         Parameters
         ----------
+        phases : sequence of Phase, optional
+            Which.
         limit : int, optional
             Cycles without a packet that are allowed.
         """
-        protocol = self.spec.protocol
-        limit = limit or 2000 + 8 * (protocol.timeout_cycles + protocol.idle_cycles)
-        best, since = self.missing(), self.cycle
-        while (left := self.missing()) or not all(port.done for port in self.ports):
+        limit = limit or self.patience
+        best, since = self.missing(phases), self.cycle
+        while left := self.missing(phases):
             if left < best:
                 best, since = left, self.cycle
             assert self.cycle - since < limit, f"{left} packets have not come; cycle {self.cycle}"
             await RisingEdge(self.dut.clk)
+        for port, flow, packets in self._wanted(phases):
+            assert self.ports[port].received.get(flow, []) == packets, f"port {port}, flow {flow}"
+
+    async def acknowledged(self, limit: int | None = None) -> None:
+        """Run until all has come, and sources know it: phases may be written then."""
+        await self.arrive(limit=limit)
+        end = self.cycle + (limit or self.patience)
+        while not all(port.done for port in self.ports):
+            assert self.cycle < end, f"not all is acknowledged; cycle {self.cycle}"
+            await RisingEdge(self.dut.clk)
+
+    async def drain(self, limit: int | None = None) -> None:
+        """Run until all is acknowledged, and somewhat on; see that nothing else has come."""
+        await self.acknowledged(limit)
         await self.cycles(30)
         assert not self.missing()
         self.check()
+
+    @property
+    def patience(self) -> int:
+        """Cycles without a packet in which any loss is made up for."""
+        protocol = self.spec.protocol
+        return 2000 + 8 * (protocol.timeout_cycles + protocol.idle_cycles)
 
     def data(self, watch: Watch) -> list[Beat]:
         """Return the beats of a stream that carry payload."""

@@ -275,11 +275,12 @@ def test_lone_packet_takes_the_cycles_of_the_contract(spec: SwitchSpec, flits: i
     wanted = latency_cycles(spec) + added_cycles(spec)
     everyone = range(spec.ports)
     lone = run_flows(spec, [(1, everyone, everyone)], [Burst(0, 1)], packet_flits=flits)
+    unicast = run_flows(spec, [], [Unicast(0, 1, 2, 1)])  # of as many flits as there may be
     # Without the link layer a packet starts when all of it is there.
-    whole = 0 if spec.protocol.link else flits - 1
-    assert lone["latency_cycles"] == wanted + whole
+    behind = 0 if spec.protocol.link else 1
+    assert lone["latency_cycles"] == wanted + behind * (flits - 1)
     # One more to find a path.
-    assert run_flows(spec, [], [Unicast(0, 1, 2, 1)])["latency_cycles"] == wanted + 1
+    assert unicast["latency_cycles"] == wanted + 1 + behind * (spec.protocol.packet_flits - 1)
 
 
 RING = [(0, [0], [1]), (0, [1], [2]), (0, [2], [3])]
