@@ -23,7 +23,7 @@ def truth_table(function: str, inputs: Sequence[str]) -> tuple[bool, ...] | None
         reader = _Reader(tokens, values | {"0": False, "1": True})
         try:
             rows.append(reader.alternatives())
-        except (IndexError, KeyError):
+        except (IndexError, KeyError, RecursionError):
             return None
         if reader.tokens:
             return None

@@ -4,10 +4,11 @@ import gzip
 import hashlib
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from functools import cached_property
+from math import inf, nan
 from pathlib import Path
 
 from fred_hw.errors import InputError
@@ -19,14 +20,17 @@ __all__ = ["Cell", "Libraries", "Library", "read_libraries"]
 NOT_LOGIC = ("*lpflow*", "*dly*", "*probe*", "*sparecell*")
 """Names of cells that are not meant for logic though they have a function: delays, probes."""
 
-_TABLES = re.compile(r"\b(?:values|index_\d)\s*\([^)]*\)\s*;?")
-_COMMENTS = re.compile(r"/\*.*?\*/", re.DOTALL)
+# Each begins at the edge of a word and stops at the next bracket, lest long text take squared time.
+_TABLES = re.compile(r"\b(?:values|index_\d)\s*\([^()]*\)\s*;?")
+_COMMENTS = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 _TOKEN = re.compile(
-    r"(?P<group>\w+)\s*\((?P<name>[^(){};]*)\)\s*\{"
-    r"|(?P<unit>capacitive_load_unit)\s*\((?P<units>[^)]*)\)"
-    r'|(?P<key>\w+)\s*:\s*(?P<value>"[^"]*"|[^;{}\n]+)'
+    r"\b(?P<group>\w+)\s*\((?P<name>[^(){};]*)\)\s*\{"
+    r"|\b(?P<unit>capacitive_load_unit)\s*\((?P<units>[^()]*)\)"
+    r'|\b(?P<key>\w+)\s*:\s*(?P<value>"[^"]*"|[^;{}\n]+)'
     r"|(?P<brace>[{}])"
 )
+_NAME = re.compile(r"\w[\w$.-]*", re.ASCII)
+_UNIT = re.compile(r"(\d+\.?\d*|\.\d+)[\s,]*([A-Za-z]+)", re.ASCII)
 _SECONDS = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "fs": 1e-15}
 _FARADS = {"ff": 1e-15, "pf": 1e-12}
 _NAND2 = (True, True, True, False)
@@ -94,6 +98,11 @@ class Libraries:
 
     files: tuple[Library, ...]
 
+    @property
+    def label(self) -> str:
+        """Whom to name when together they are refused."""
+        return ", ".join(str(library.path) for library in self.files)
+
     @cached_property
     def cells(self) -> dict[str, Cell]:
         """Every cell by its name."""
@@ -136,6 +145,7 @@ def read_libraries(paths: Sequence[Path]) -> Libraries:
         if units != (first.time_unit_s, first.capacitance_unit_f):
             message = f"must have the time and capacitance units of {first.path}, not others"
             raise InputError(str(library.path), "units", message)
+    _check_apart(libraries.files)
     cells = libraries.cells.values()
     wanted = {
         "an inverter": any(cell.usable and cell.computes((True, False)) for cell in cells),
@@ -144,9 +154,23 @@ def read_libraries(paths: Sequence[Path]) -> Libraries:
     }
     for what, there in wanted.items():
         if not there:
-            source = ", ".join(str(library.path) for library in libraries.files)
-            raise InputError(source, "cell", f"must have {what}, not {len(cells)} cells without")
+            message = f"must have {what}, not {len(cells)} cells without"
+            raise InputError(libraries.label, "cell", message)
+    if not libraries.nand2.area_um2:
+        field = f"cell {libraries.nand2.name}: area"
+        raise InputError(libraries.label, field, "must be above 0, as areas are counted in it")
     return libraries
+
+
+def _check_apart(files: Sequence[Library]) -> None:
+    """Refuse a cell that two files have, as areas and tools may take either."""
+    homes: dict[str, Path] = {}
+    for library in files:
+        for name in library.cells:
+            if name in homes:
+                message = f"must be in one library, not also in {homes[name]}"
+                raise InputError(str(library.path), f"cell {name}", message)
+            homes[name] = library.path
 
 
 def _read(path: Path) -> Library:
@@ -156,14 +180,16 @@ def _read(path: Path) -> Library:
         reason = (error.strerror or "unreadable").lower()
         raise InputError(str(path), "", f"must be a readable file, not {reason}") from None
     try:
-        text = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode("utf-8")
+        text = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode("utf-8-sig")
     except (OSError, EOFError, zlib.error, UnicodeDecodeError):
+        text = "\0"
+    if "\0" in text:
         message = "must be a Liberty file, as text or compressed by gzip, not binary data"
-        raise InputError(str(path), "", message) from None
-    library = _parse(text, path, hashlib.sha256(data).hexdigest())
-    if not library.cells:
-        raise InputError(str(path), "library", "must be a Liberty file with cells, not one without")
-    return library
+        raise InputError(str(path), "", message)
+    try:
+        return _parse(text, path, hashlib.sha256(data).hexdigest())
+    except ValueError as error:
+        raise InputError(str(path), "", str(error)) from None
 
 
 def _parse(text: str, path: Path, sha256: str) -> Library:
@@ -178,23 +204,26 @@ def _parse(text: str, path: Path, sha256: str) -> Library:
             if stack == ["library"]:
                 name = given
             elif stack == ["library", "cell"]:
-                cell = cells[given] = Cell(given, usable=not _is_special(given))
+                cell = cells[given] = _new_cell(given, cells)
             elif stack == ["library", "cell", "pin"]:
                 pin = given
             elif stack in (["library", "cell", "ff"], ["library", "cell", "latch"]):
                 cell.register = True
         elif found["brace"] == "}":
-            stack = stack[:-1]
+            del stack[-1:]
         elif found["brace"]:
             stack.append("")
         elif found["unit"]:
-            number, unit = found["units"].replace('"', "").split(",")
-            capacitance_f = float(number) * _FARADS.get(unit.strip().lower(), 1e-12)
+            capacitance_f = _unit("capacitive_load_unit", found["units"], _FARADS)
         elif stack == ["library"] and found["key"] == "time_unit":
-            time_s = _time_unit(found["value"])
+            time_s = _unit("time_unit", found["value"], _SECONDS)
         elif stack[:2] == ["library", "cell"] and len(stack) <= 3:
             value = found["value"].strip().strip('"')
             _attribute(cell, pin if stack[2:] == ["pin"] else "", stack, found["key"], value)
+    if not cells:
+        raise ValueError("library: must be a Liberty file with cells, not one without")
+    if stack:
+        raise ValueError("library: must end with its last }, not be cut short")
     farads = capacitance_f * 1e15
     for cell in cells.values():
         cell.inputs = {pin: value * farads for pin, value in cell.inputs.items()}
@@ -205,7 +234,7 @@ def _attribute(cell: Cell, pin: str, stack: list[str], key: str, value: str) -> 
     """Note an attribute of a cell or of one of its pins."""
     if len(stack) == 2:
         if key == "area":
-            cell.area_um2 = float(value)
+            cell.area_um2 = _number(f"cell {cell.name}: area", value)
         elif key in ("dont_use", "is_isolation_cell", "is_level_shifter") and value == "true":
             cell.usable = False
     elif pin and key == "direction":
@@ -215,17 +244,36 @@ def _attribute(cell: Cell, pin: str, stack: list[str], key: str, value: str) -> 
             cell.outputs.setdefault(pin, "")
             cell.inputs.pop(pin, None)
     elif pin and key == "capacitance" and pin not in cell.outputs:
-        cell.inputs[pin] = float(value)
+        cell.inputs[pin] = _number(f"cell {cell.name}: pin {pin}: capacitance", value)
     elif pin and key == "function":
         cell.outputs[pin] = value
     elif pin and key == "clock" and value == "true":
         cell.clocks.add(pin)
 
 
-def _is_special(name: str) -> bool:
-    return any(fnmatch(name, pattern) for pattern in NOT_LOGIC)
+def _new_cell(name: str, others: Mapping[str, Cell]) -> Cell:
+    # Names get into commands of tools.
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"cell: must have a name of letters, digits, _, $, . and -, not {name!r}")
+    if name in others:
+        raise ValueError(f"cell {name}: must be there once, not again")
+    return Cell(name, usable=not any(fnmatch(name, pattern) for pattern in NOT_LOGIC))
 
 
-def _time_unit(text: str) -> float:
-    found = re.fullmatch(r"\s*\"?\s*([\d.]+)\s*(\w+)\s*\"?\s*", text)
-    return float(found[1]) * _SECONDS.get(found[2], 1e-9) if found else 1e-9
+def _number(what: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = nan
+    if not 0 <= value < inf:
+        raise ValueError(f"{what}: must be a number of 0 or more, not {text!r}")
+    return value
+
+
+def _unit(what: str, text: str, units: Mapping[str, float]) -> float:
+    found = _UNIT.fullmatch(text.replace('"', "").strip())
+    value = float(found[1]) * units.get(found[2].lower(), 0.0) if found else 0.0
+    if not 0 < value < inf:
+        known = ", ".join(units)
+        raise ValueError(f"{what}: must be a number above 0 with one of {known}, not {text}")
+    return value

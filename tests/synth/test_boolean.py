@@ -33,3 +33,8 @@ def test_operators_are_those_of_liberty(function: str, values: list[int]) -> Non
 @pytest.mark.parametrize("function", ["", "C", "A +", "(A", "A)", "A ? B", "IQ", "!", "A % B"])
 def test_what_is_no_function_of_the_inputs_has_no_table(function: str) -> None:
     assert truth_table(function, ["A", "B"]) is None
+
+
+@pytest.mark.parametrize("opening", ["(", "!"])
+def test_what_is_too_deep_has_no_table(opening: str) -> None:
+    assert truth_table(opening * 100_000 + "A", ["A"]) is None

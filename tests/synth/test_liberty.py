@@ -85,6 +85,17 @@ def test_a_library_may_be_split(tmp_path: Path) -> None:
             tiny_liberty(without=("INV",)).encode(),
             r"thin\.lib: cell: must have an inverter, not 5 cells without",
         ),
+        ("zeros.lib", bytes(10), r"zeros\.lib: must be a Liberty file, .*, not binary data"),
+        (
+            "short.lib",
+            tiny_liberty()[:-3].encode(),
+            r"short\.lib: library: must end with its last }, not be cut short",
+        ),
+        (
+            "double.lib",
+            (tiny_liberty() * 2).encode(),
+            r"double\.lib: cell INV: must be there once, not again",
+        ),
     ],
 )
 def test_what_is_no_library_is_refused(
@@ -104,3 +115,59 @@ def test_libraries_of_different_units_are_refused(tmp_path: Path) -> None:
     message = f"{other}: units: must have the time and capacitance units of {tiny}, not others"
     with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
         read_libraries([tiny, other])
+
+
+@pytest.mark.parametrize("part", ["a", "values(", "/* ", "{"])
+def test_text_of_any_kind_is_read_in_one_go(tmp_path: Path, part: str) -> None:
+    """In squared time it would take hours."""
+    path = tmp_path / "long.lib"
+    path.write_text(part * 700_000)
+    with pytest.raises(InputError, match=r"library: must be a Liberty file with cells, not one"):
+        read_libraries([path])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("area : 2.0", "area : big", r"cell BUFX2: area: must be a number of 0 or more, not 'big'"),
+        ("area : 2.0", "area : nan", r"cell BUFX2: area: must be a number of .*, not 'nan'"),
+        ("area : 2.0", "area : 1e999", r"cell BUFX2: area: must be a number of .*, not '1e999'"),
+        ("area : 2.0", "area : -2", r"cell BUFX2: area: must be a number of .*, not '-2'"),
+        ("area : 2.0", "area : 0", r"cell NAND2: area: must be above 0, .*"),
+        ("area :", "size :", r"cell NAND2: area: must be above 0, .*"),
+        ("capacitance : 2.0", "capacitance : x", r"cell INV: pin A: capacitance: must .*, not 'x'"),
+        ('"1ps"', '"0ps"', r"time_unit: must be .* with one of ps, ns, us, fs, not \"0ps\""),
+        ('"1ps"', '"1xs"', r"time_unit: must be .* with one of ps, ns, us, fs, not \"1xs\""),
+        ('"1ps"', '"1.2.3ps"', r"time_unit: must be .*, not \"1\.2\.3ps\""),
+        ("(1, ff)", "(1)", r"capacitive_load_unit: must be .* with one of ff, pf, not 1"),
+        ("(1, ff)", "(x, ff)", r"capacitive_load_unit: must be .* of ff, pf, not x, ff"),
+        ("(1, ff)", "(1, zf)", r"capacitive_load_unit: must be .* of ff, pf, not 1, zf"),
+        ("(BUF)", "(B dly)", r"cell: must have a name of letters, .*, not 'B dly'"),
+        ("(BUF)", "(-liberty)", r"cell: must have a name of letters, .*, not '-liberty'"),
+        ("(BUF)", "(B[exit])", r"cell: must have a name of letters, .*, not 'B\[exit\]'"),
+        ("(BUF)", "()", r"cell: must have a name of letters, digits, _, \$, \. and -, not ''"),
+    ],
+)
+def test_what_no_cell_can_be_is_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
+    path = tmp_path / "odd.lib"
+    assert old in tiny_liberty()
+    path.write_text(tiny_liberty().replace(old, new))
+    with pytest.raises(InputError) as refused:
+        read_libraries([path])
+    assert re.fullmatch(f".*/odd\\.lib: {message}", str(refused.value))
+
+
+def test_a_cell_of_two_libraries_is_refused(tmp_path: Path) -> None:
+    tiny, other = tmp_path / "tiny.lib", tmp_path / "other.lib"
+    for path in (tiny, other):
+        path.write_text(tiny_liberty())
+    message = f"{other}: cell INV: must be in one library, not also in {tiny}"
+    with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
+        read_libraries([tiny, other])
+
+
+def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "marked.lib"
+    path.write_text("\ufeff" + tiny_liberty(), encoding="utf-8")
+    (library,) = read_libraries([path]).files
+    assert library.text == tiny_liberty()
