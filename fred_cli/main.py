@@ -1,6 +1,7 @@
 """The command `fred`: options in, one JSON object or a table out, one line on bad input."""
 
 import sys
+import warnings
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -47,6 +48,7 @@ def main() -> None:
     except click.ClickException as error:
         sys.exit(_refused(error.format_message()))
     except (click.Abort, KeyboardInterrupt):
+        warnings.simplefilter("ignore")  # of hardware that is now left unfinished
         sys.exit(130)
     except BrokenPipeError:
         sys.exit(1)

@@ -122,6 +122,17 @@ def test_what_is_no_command_is_refused(
     assert refused(*arguments) == f"error: {line}"
 
 
+def test_interrupt_says_nothing_of_hardware_left_unfinished(tmp_path: Path) -> None:
+    code = (
+        "import signal\nfrom fred_hw.datapath.interconnect import Interconnect\n"
+        "Interconnect.elaborate = lambda *_: signal.raise_signal(signal.SIGINT)\n"
+        "from fred_cli.main import main\nmain()"
+    )
+    said = python(code, "gen", "tiny-2", "--level", "switch", "-o", str(tmp_path / "out"))
+    assert (said.returncode, said.stdout, said.stderr) == (130, "", "\n")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_file_name_that_the_system_refuses_is_one_line(refused: Callable[..., str]) -> None:
     name = "n" * 300
     assert refused("gen", name, "-o", "o") == (
