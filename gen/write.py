@@ -17,8 +17,11 @@ def write_files(files: Mapping[str, str], folder: Path) -> list[Path]:
     Raises
     ------
     InputError
-        The folder cannot be made or written to, or is no folder.
+        The folder cannot be made or written to or is no folder, or a file is one.
     """
+    for path in (folder / name for name in files):
+        if path.is_dir():
+            raise InputError(str(path), "", "must be a file, not a directory")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder, prefix=".writing-") as aside:

@@ -37,3 +37,11 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.Mon
     with pytest.raises(InputError, match=r"must be a folder that can be .*: No space left"):
         write_files({"a.v": "new", "b.v": "new"}, tmp_path)
     assert [path.read_text() for path in sorted(tmp_path.iterdir())] == ["old", "old"]
+
+
+def test_a_folder_in_place_of_a_file_leaves_what_was_there(tmp_path: Path) -> None:
+    (tmp_path / "a.v").write_text("old")
+    (tmp_path / "b.v").mkdir()
+    with pytest.raises(InputError, match=r"^.*/b\.v: must be a file, not a directory$"):
+        write_files({"a.v": "new", "b.v": "new"}, tmp_path)
+    assert (tmp_path / "a.v").read_text() == "old"
