@@ -1,11 +1,13 @@
 """Mapping of Verilog to the cells of a library, each distinct module once."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from errno import ENOSPC
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from fred_hw.checks import check_choice
@@ -145,10 +147,19 @@ def map_design(
     commands, label = _commands(libraries, options.effort, work), options.label
     (work / "design.v").write_text(verilog, encoding="utf-8")
     with running(work / "yosys.log", label) as worker:
-        sizes: dict[str, int] = worker.do("read", verilog="design.v", top=top, flat=options.flat)
+        found = worker.do("read", verilog="design.v", top=top, flat=options.flat)
+    sizes: dict[str, int] = found["sizes"]
+    _check_names(sizes, found["boxes"], libraries, label)
     order = sorted(sizes, key=lambda module: (-sizes[module], module))
-    results = _map_each(order, commands, label, work, options.progress)
+    try:
+        results = _map_each(order, commands, label, work, options.progress)
+    except InputError as error:
+        if "liberty file" in error.message:
+            raise InputError(libraries.label, "", error.message) from None
+        raise
     parts = [(work / f"{module}.v").read_text(encoding="utf-8") for module in sorted(sizes)]
+    if not all(part.endswith("endmodule\n") for part in parts):  # Yosys does not look
+        raise OSError(ENOSPC, os.strerror(ENOSPC))
     return Mapped(
         top=top,
         verilog="".join(parts),
@@ -157,28 +168,45 @@ def map_design(
     )
 
 
+def _check_names(
+    modules: Iterable[str], boxes: Iterable[str], libraries: Libraries, label: str
+) -> None:
+    """Refuse modules whose area would be missing, or taken for that of a cell."""
+    for name in boxes:
+        if name not in libraries.cells:
+            message = "must have contents or be a cell of the library, not be empty"
+            raise InputError(label, f"module {name}", message)
+    for name in modules:
+        if name in libraries.cells:
+            message = "must have a name of its own, not that of a cell of the library"
+            raise InputError(label, f"module {name}", message)
+
+
 def _map_each(
     modules: Sequence[str], commands: dict[str, str], label: str, work: Path, progress: Progress
 ) -> dict[str, dict[str, Any]]:
     """Map modules, each in a process of its own so that what it becomes depends on it alone."""
     results: dict[str, dict[str, Any]] = {}
     alive: set[Worker] = set()
+    ended = Event()
 
     def map_one(module: str) -> None:
         with running(work / f"{module}.log", label) as worker:
             alive.add(worker)
+            if ended.is_set():  # while it was started, so nobody else ends it
+                return
             results[module] = worker.do("map", module=module, **commands)
             alive.discard(worker)
         progress(f"{len(results)} of {len(modules)} modules mapped: {module}")
 
     with ThreadPoolExecutor(min(WORKERS, os.cpu_count() or 1)) as pool:
-        runs = [pool.submit(map_one, module) for module in modules]
         try:
+            runs = [pool.submit(map_one, module) for module in modules]
             for run in as_completed(runs):
                 run.result()
         except BaseException:
-            for run in runs:
-                run.cancel()
+            ended.set()
+            pool.shutdown(wait=False, cancel_futures=True)
             for worker in list(alive):
                 worker.kill()
             raise

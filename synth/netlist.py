@@ -2,19 +2,20 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 
 from .liberty import Libraries
 
-__all__ = ["INSTANCE", "Instance", "MappedModule", "leaf_cells", "read_netlist"]
+__all__ = ["INSTANCE", "Instance", "MappedModule", "leaf_cells", "plain_names", "read_netlist"]
 
-_MODULE = re.compile(r"^module (\S+?) ?\(.*?^endmodule\n", re.MULTILINE | re.DOTALL)
-_PORT = re.compile(r"^  (input|output) (?:\[(\d+):(\d+)\] )?(\\\S+ |[\w$]+);", re.MULTILINE)
+_MODULE = re.compile(r"^module (?:\\(\S+) |([\w$]+)) ?\(.*?^endmodule\n", re.MULTILINE | re.DOTALL)
+_PORT = re.compile(r"^  (input|output|inout) (?:\[(\d+):(\d+)\] )?(\\\S+ |[\w$]+);", re.MULTILINE)
 INSTANCE = re.compile(
     r"^  (\\\S+ |[\w$]+) (\\\S+ |[\w$]+) \(\n((?:    \..*\n)*)  \);", re.MULTILINE
 )
 _PIN = re.compile(r"^    \.(\\\S+ |[\w$]+)\((.*)\),?$", re.MULTILINE)
+_LETTERS = str.maketrans("0123456789", "abcdefghij")
 _REGISTER = re.compile(r"_reg(?:_\d+)?x*$")
 
 
@@ -38,7 +39,7 @@ class MappedModule:
     text : str
         Its Verilog.
     ports : dict of str to (way, width)
-        Its ports, "input" or "output", width in bits.
+        Its ports, "input", "output" or "inout", width in bits.
     cells : Counter of str
         How many there are of each cell of the library.
     registers : Counter of (signal, cell)
@@ -46,7 +47,9 @@ class MappedModule:
     instances : list of Instance
         Modules and memories in it.
     clocks : set of str
-        Ports that lead to clock pins of its own flip-flops.
+        Ports that lead to clock pins of flip-flops, also through inverters and buffers.
+    inverted : dict of str to str
+        From what net an inverter or a buffer drives each net that it does.
     """
 
     name: str
@@ -56,6 +59,7 @@ class MappedModule:
     registers: Counter[tuple[str, str]] = field(default_factory=Counter)
     instances: list[Instance] = field(default_factory=list)
     clocks: set[str] = field(default_factory=set)
+    inverted: dict[str, str] = field(default_factory=dict)
 
 
 def read_netlist(verilog: str, libraries: Libraries) -> dict[str, MappedModule]:
@@ -63,7 +67,8 @@ def read_netlist(verilog: str, libraries: Libraries) -> dict[str, MappedModule]:
 
     Clock ports are followed through the hierarchy.
     """
-    found = {match[1]: _read(match[1], match[0], libraries) for match in _MODULE.finditer(verilog)}
+    read = [_read(match[1] or match[2], match[0], libraries) for match in _MODULE.finditer(verilog)]
+    found = {module.name: module for module in read}
     modules: dict[str, MappedModule] = {}
 
     def add(module: MappedModule) -> None:
@@ -74,6 +79,7 @@ def read_netlist(verilog: str, libraries: Libraries) -> dict[str, MappedModule]:
             inner = modules.get(instance.module)
             clocks = inner.clocks if inner else {"CLK"}
             module.clocks |= {instance.pins[pin] for pin in clocks & instance.pins.keys()}
+        module.clocks = {_source(net, module.inverted) for net in module.clocks}
         module.clocks &= module.ports.keys()
         modules[module.name] = module
 
@@ -81,6 +87,26 @@ def read_netlist(verilog: str, libraries: Libraries) -> dict[str, MappedModule]:
         if module.name not in modules:
             add(module)
     return modules
+
+
+def plain_names(verilog: str, cells: Container[str]) -> tuple[str, dict[str, str]]:
+    """Return mapped Verilog whose names need no escape, and its new name for each that did.
+
+    Names that differ in numbers alone still do, and those of cells stay.
+    """
+    names: dict[str, str] = {}
+    kinds: dict[str, str] = {}
+
+    def plain(match: re.Match[str]) -> str:
+        name = match[1]
+        if name in cells:
+            return match[0]
+        kind = re.sub(r"\d", "", name)
+        letters = kinds.setdefault(kind, str(len(kinds)).translate(_LETTERS))
+        names[name] = f"fred_{letters}_" + re.sub(r"\W", "_", name, flags=re.ASCII)
+        return names[name]
+
+    return re.sub(r"\\(\S+) ", plain, verilog), names
 
 
 def leaf_cells(text: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
@@ -96,7 +122,8 @@ def _connections(text: str) -> list[tuple[str, str]]:
 def _read(name: str, text: str, libraries: Libraries) -> MappedModule:
     module = MappedModule(name, text)
     for way, high, low, port in _PORT.findall(text):
-        module.ports[port.strip().removeprefix("\\")] = (way, int(high or 0) - int(low or 0) + 1)
+        width = abs(int(high or 0) - int(low or 0)) + 1
+        module.ports[port.strip().removeprefix("\\")] = (way, width)
     for kind, label, pins in INSTANCE.findall(text):
         kind, label = kind.strip().removeprefix("\\"), label.strip().removeprefix("\\")
         cell = libraries.cells.get(kind)
@@ -107,4 +134,18 @@ def _read(name: str, text: str, libraries: Libraries) -> MappedModule:
         if cell.register:
             module.registers[_REGISTER.sub("", label), kind] += 1
             module.clocks |= {net for pin, net in _connections(pins) if pin in cell.clocks}
+        elif len(cell.inputs) == len(cell.outputs) == 1:
+            nets = dict(_connections(pins))
+            (i,), (o,) = cell.inputs, cell.outputs
+            if i in nets and o in nets:
+                module.inverted[nets[o]] = nets[i]
     return module
+
+
+def _source(net: str, inverted: dict[str, str]) -> str:
+    """Return the net that a net comes from, through inverters and buffers."""
+    passed: set[str] = set()
+    while net in inverted and net not in passed:
+        passed.add(net)
+        net = inverted[net]
+    return net

@@ -32,14 +32,14 @@ class Worker:
     def __init__(self, log: Path, source: str) -> None:
         self.log, self._source = log, source
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "synth.worker", str(log)],
+            [sys.executable, "-m", "synth.worker", log.name],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             env={
                 **os.environ,
                 "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-                "TMPDIR": str(log.parent),
+                "TMPDIR": ".",  # ABC takes no path with spaces
             },
             cwd=log.parent,  # names of files, which get into names of cells, are then the same
             start_new_session=True,

@@ -6,7 +6,7 @@ as the module does and whose outputs never change, so that drivers see the full 
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -108,7 +108,9 @@ def _loads(
     loads: dict[str, dict[str, float]] = {}
     for name, module in modules.items():
         bits = {
-            port: [0.0] * width for port, (way, width) in module.ports.items() if way == "input"
+            port: defaultdict[int | None, float](float)
+            for port, (way, _) in module.ports.items()
+            if way == "input"
         }
         for kind, pins in leaf_cells(module.text):
             cell = libraries.cells.get(kind)
@@ -117,17 +119,22 @@ def _loads(
                 load = memory_load_ff if inputs is None else inputs.get(pin, 0.0)
                 if load:
                     _add(bits, net, load)
-        loads[name] = {port: max(values) for port, values in bits.items()}
+        loads[name] = {
+            port: values.pop(None, 0.0) + max(values.values(), default=0.0)
+            for port, values in bits.items()
+        }
     return loads
 
 
-def _add(bits: dict[str, list[float]], nets: str, load: float) -> None:
-    """Add a load to every bit that a connection names."""
+def _add(bits: Mapping[str, dict[int | None, float]], nets: str, load: float) -> None:
+    """Add a load to every bit that a connection names; None is all of them."""
     for net, high, low in _NET.findall(nets):
         values = bits.get(net.strip().removeprefix("\\"))
         if values is None:
             continue
-        first = int(low or high or 0)
-        last = int(high) if high else len(values) - 1
+        if not high:
+            values[None] += load
+            continue
+        first, last = sorted((int(high), int(low or high)))
         for index in range(first, last + 1):
             values[index] += load

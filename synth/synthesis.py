@@ -1,8 +1,10 @@
 """The whole flow: from a specification or Verilog to area and clock."""
 
 import hashlib
+import re
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,8 @@ from .netlist import read_netlist
 from .timing import Timing, estimate, find_opensta, time_design
 
 __all__ = ["Source", "Synthesis", "from_spec", "from_verilog", "synthesize"]
+
+_NAME = re.compile(r"[A-Za-z_][\w$]*", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -130,16 +134,32 @@ def from_verilog(path: Path, top: str) -> Source:
     Raises
     ------
     InputError
-        It cannot be read.
+        It cannot be read, or the name of the top module needs an escape.
     """
+    if not _NAME.fullmatch(top):
+        message = f"must be a name of letters, digits, _ and $, not {top!r}"
+        raise InputError("--top", "", message)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise InputError(str(path), "", "must be a text file in UTF-8, not binary data") from None
     except OSError as error:
         reason = (error.strerror or "unreadable").lower()
         raise InputError(str(path), "", f"must be a readable file, not {reason}") from None
     return Source(top, text, str(path), {})
+
+
+@contextmanager
+def _work_folder() -> Iterator[Path]:
+    """Give a folder for files in between, which may turn out to be full."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="fred-synth-") as folder:
+            yield Path(folder)
+    except OSError as error:
+        if error.filename is not None:  # which says where
+            raise
+        message = f"must be a folder that can be written to, not one with: {error.strerror}"
+        raise InputError(tempfile.gettempdir(), "", message) from None
 
 
 def synthesize(
@@ -176,13 +196,13 @@ def synthesize(
     tools = {"Yosys": find_yosys()}
     if opensta := find_opensta():
         tools["OpenSTA"] = opensta
-    with tempfile.TemporaryDirectory(prefix="fred-synth-") as folder:
-        work, options = Path(folder), MapOptions(effort, source.label, flat, progress)
+    with _work_folder() as work:
+        options = MapOptions(effort, source.label, flat, progress)
         mapped = map_design(source.verilog, source.name, libraries, work, options)
         modules = read_netlist(mapped.verilog, libraries)
         if opensta:
             progress("timing the whole design")
-            timing = time_design(modules, mapped, libraries, clock_ns, work)
+            timing = time_design(mapped, libraries, clock_ns, work)
         else:
             timing = estimate(mapped)
     return Synthesis(

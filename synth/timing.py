@@ -3,7 +3,6 @@
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from fred_hw.errors import InputError
 from .blocks import blocks_library, memory_block
 from .liberty import Libraries
 from .mapping import Mapped
-from .netlist import MappedModule
+from .netlist import MappedModule, plain_names, read_netlist
 from .representatives import TIMED_CELLS, representatives
 
 __all__ = ["PATHS", "TimedPath", "Timing", "estimate", "find_opensta", "time_design"]
@@ -22,9 +21,10 @@ PATHS = 5
 
 _SCRIPT = """\
 {libraries}
-read_verilog {{{verilog}}}
+read_verilog timed.v
 link_design {top}
 create_clock -name fred_clock -period {period} {clocks}
+check_setup -no_clock
 {delays}
 foreach count {{1000 10000 100000}} {{
   set ends [find_timing_paths -path_delay max -group_count $count]
@@ -53,7 +53,12 @@ exit
 _STAGE = re.compile(r"^\s+-?[\d.]+\s+(-?[\d.]+) [v^] (\S+) \((\S+)\)", re.MULTILINE)
 _SLACK = re.compile(r"(-?[\d.]+)\s+slack \(")
 _REGISTER = re.compile(r"^(.*)_reg(?:_(\d+))?x*/\w+$")
+_EDGE = re.compile(r"([\d.]+)   clock fred_clock'? \(\w+ edge\)")
+_UNCLOCKED = re.compile(r"(\d+) unclocked register")
 _ERROR = re.compile(r"^Error: .*", re.MULTILINE)
+
+_SPAN_NS = 0.01, 100.0
+"""Periods that slack is counted from: OpenSTA counts in 24 bits, in which longer ones drown it."""
 
 
 @dataclass(frozen=True)
@@ -110,8 +115,10 @@ def find_opensta() -> str | None:
     command = shutil.which("sta")
     if command is None:
         return None
-    said = subprocess.run([command, "-version"], capture_output=True, text=True, check=False)
-    return said.stdout.strip() or "unknown"
+    said = subprocess.run(
+        [command, "-version"], stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
+    return " ".join(said.stdout.decode(errors="replace").split()) or "unknown"
 
 
 def estimate(mapped: Mapped) -> Timing:
@@ -127,7 +134,6 @@ def estimate(mapped: Mapped) -> Timing:
 
 
 def time_design(
-    modules: Mapping[str, MappedModule],
     mapped: Mapped,
     libraries: Libraries,
     period_ns: float,
@@ -140,14 +146,12 @@ def time_design(
 
     Parameters
     ----------
-    modules : Mapping of str to MappedModule
-        Its modules, each behind those in it.
     mapped : Mapped
         The design.
     libraries : Libraries
         Its cells.
     period_ns : float
-        Period that slack is counted from [ns].
+        Period that is asked for [ns]; paths that miss it come first.
     work : Path
         Folder for files in between.
     most : int
@@ -160,29 +164,44 @@ def time_design(
     """
     version = find_opensta()
     load_ff = max(libraries.nand2.inputs.values())
-    timed = representatives(modules, mapped.top, libraries, load_ff, most)
+    verilog, names = plain_names(mapped.verilog, libraries.cells)
+    modules = read_netlist(verilog, libraries)
+    top = names.get(mapped.top, mapped.top)
+    timed = representatives(modules, top, libraries, load_ff, most)
     memories = {one.kind: one for inside in mapped.memories.values() for one in inside}
     blocks = [*timed.blocks, *(memory_block(memory, load_ff) for memory in memories.values())]
     (work / "timed.v").write_text(timed.verilog, encoding="utf-8")
     (work / "blocks.lib").write_text(blocks_library(blocks), encoding="utf-8")
-    files = [work / f"cells-{number}.lib" for number in range(len(libraries.files))]
-    files += [work / "blocks.lib"] * bool(blocks)
+    files = [f"cells-{number}.lib" for number in range(len(libraries.files))]
+    files += ["blocks.lib"] * bool(blocks)
     unit_ns = libraries.files[0].time_unit_s * 1e9
-    script = _script(modules[mapped.top], files, work / "timed.v", period_ns / unit_ns)
-    (work / "timing.tcl").write_text(script, encoding="utf-8")
-    reports = _run(work).split("fred path\n")[1:]
-    paths = [_path(text, period_ns, unit_ns, libraries) for text in reports if _SLACK.search(text)]
+    period = min(max(period_ns, _SPAN_NS[0]), _SPAN_NS[1]) / unit_ns
+    (work / "timing.tcl").write_text(_script(modules[top], files, period), encoding="utf-8")
+    said = _run(work)
+    for name, plain in names.items():
+        said = said.replace(plain, name)
+    reports = said.split("fred path\n")[1:]
+    paths = [_path(text, period, unit_ns, libraries) for text in reports if _SLACK.search(text)]
     paths.sort(key=lambda path: -path.clock_ns)
     clock = max((path.clock_ns for path in paths), default=0.0)
     by = f"OpenSTA {version}, register to register through the hierarchy, without wires"
+    if unclocked := _UNCLOCKED.search(said):
+        by += f"; registers that no port clocks are not timed: {unclocked[1]}"
     return Timing(by, clock, paths, timed.cells, timed.kept)
 
 
 def _run(work: Path) -> str:
     """Run OpenSTA on the script in a folder and return what it says."""
     with (work / "timing.log").open("w", encoding="utf-8") as log:
-        command = ["sta", "-exit", "-no_splash", str(work / "timing.tcl")]
-        subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, check=False)
+        command = ["sta", "-exit", "-no_splash", "timing.tcl"]
+        subprocess.run(
+            command,
+            cwd=work,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
     said = (work / "timing.log").read_text(encoding="utf-8", errors="replace")
     errors = _ERROR.findall(said)
     if errors or "\nfred end\n" not in f"\n{said}":
@@ -192,11 +211,11 @@ def _run(work: Path) -> str:
     return said
 
 
-def _script(top: MappedModule, files: list[Path], verilog: Path, period: float) -> str:
+def _script(top: MappedModule, files: list[str], period: float) -> str:
     """Return the commands for OpenSTA; ``period`` is in units of the library."""
     clocks = " ".join(sorted(top.clocks))
     ports = {
-        way: " ".join(port for port, (its, _) in top.ports.items() if its == way)
+        way: " ".join(port for port, (its, _) in top.ports.items() if its in (way, "inout"))
         for way in ("input", "output")
     }
     inputs = " ".join(port for port in ports["input"].split() if port not in top.clocks)
@@ -206,8 +225,7 @@ def _script(top: MappedModule, files: list[Path], verilog: Path, period: float) 
         if names
     ]
     return _SCRIPT.format(
-        libraries="\n".join(f"read_liberty {{{file}}}" for file in files),
-        verilog=verilog,
+        libraries="\n".join(f"read_liberty {file}" for file in files),
         top=top.name,
         period=f"{period:.9g}",
         clocks=f"[get_ports {{{clocks}}}]" if clocks else "",
@@ -221,10 +239,13 @@ def _bits(top: MappedModule, ports: str) -> str:
     return " ".join(f"{port}[*]" if top.ports[port][1] > 1 else port for port in ports.split())
 
 
-def _path(text: str, period_ns: float, unit_ns: float, libraries: Libraries) -> TimedPath:
-    """Return a path as OpenSTA reports it."""
-    slack = _SLACK.search(text)
+def _path(text: str, period: float, unit_ns: float, libraries: Libraries) -> TimedPath:
+    """Return a path as OpenSTA reports it, with a period in units of the library."""
+    slack, edges = _SLACK.search(text), [float(time) for time in _EDGE.findall(text)]
     assert slack
+    # Between edges of both kinds a path has but half of the period.
+    share = (round(2 * (edges[-1] - edges[0]) / period) or 2) / 2 if len(edges) > 1 else 1.0
+    needed = period - float(slack[1]) / share
     launch, _, _ = text.partition("data arrival time")
     pins = [(pin, cell) for _, pin, cell in _STAGE.findall(launch)]
     logic = [
@@ -236,7 +257,7 @@ def _path(text: str, period_ns: float, unit_ns: float, libraries: Libraries) -> 
     return TimedPath(
         start=_ours(start[0]),
         end=_ours(pins[-1][0]),
-        clock_ns=max(0.0, round(period_ns - float(slack[1]) * unit_ns, 6)),
+        clock_ns=max(0.0, round(needed * unit_ns, 6)),
         levels=len(logic),
         through=[one for n, one in enumerate(through) if one not in through[:n]],
     )

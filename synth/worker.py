@@ -16,6 +16,7 @@ from pyosys import libyosys as yosys  # pyright: ignore[reportAttributeAccessIss
 __all__ = ["main"]
 
 _COARSE = (
+    "tribuf",  # else what drives a bus at times drives it always
     "opt_expr",
     "opt_clean",
     "opt -nodffe -nosdff",
@@ -41,7 +42,10 @@ _SOURCE = re.compile(r"^\s*attribute \\src .*\n", re.MULTILINE)
 
 _DELAY = re.compile(r"Delay =\s*([\d.]+) ps")
 _LEVEL = re.compile(r"Path\s+\d+ --")
-_PLAIN = re.compile(r"\\[A-Za-z]\w*")
+_PLAIN = re.compile(r"\\([A-Za-z_][\w$]*)", re.ASCII)
+
+_SAID = ("$print", "$check", "$assert", "$assume", "$cover", "$live", "$fair")
+"""Cells of what only simulators and provers do."""
 
 
 def main() -> None:
@@ -51,7 +55,7 @@ def main() -> None:
     file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(file, 1)
     os.dup2(file, 2)
-    session = _Session(log.with_suffix(".abc"))
+    session = _Session(log.stem + ".abc")
     for line in sys.stdin:
         job = json.loads(line)
         answers.write(json.dumps(getattr(session, job.pop("do"))(**job)) + "\n")
@@ -64,7 +68,7 @@ def _id(name: str) -> Any:
 class _Session:
     """A design in Yosys and what is done to it."""
 
-    def __init__(self, abc_log: Path) -> None:
+    def __init__(self, abc_log: str) -> None:
         self.design = yosys.Design()
         self.abc_log = abc_log
 
@@ -72,30 +76,48 @@ class _Session:
         for command in commands:
             yosys.run_pass(command, self.design)
 
-    def read(self, verilog: str, top: str, flat: bool) -> dict[str, int]:
-        """Read Verilog and write each module to a file; return a measure of their sizes."""
+    def read(self, verilog: str, top: str, flat: bool) -> dict[str, Any]:
+        """Read Verilog and write each module to a file.
+
+        Return a measure of their sizes, and the modules in use that have no contents.
+        """
         self._run(f"read_verilog -sv {verilog}", f"hierarchy -check -top {top}", "proc")
         if flat:
             self._run("flatten", f"hierarchy -top {top}")
         modules = list(self.design.modules_.values())
+        self._rename(modules)
+        sizes: dict[str, int] = {}
+        used = {f"\\{top}"}
+        for module in modules:
+            if module.get_blackbox_attribute():
+                continue
+            for cell in list(module.cells_.values()):
+                if cell.type.str() in _SAID:
+                    module.remove(cell)
+                else:
+                    used.add(cell.type.str())
+            name = module.name.str()[1:]
+            Path(f"{name}.il").write_text(self._alone(module), encoding="utf-8")
+            sizes[name] = sum(_size(cell) for cell in module.cells_.values())
+        boxes = {one.name.str() for one in modules if one.get_blackbox_attribute()}
+        return {"sizes": sizes, "boxes": sorted(name[1:] for name in boxes & used)}
+
+    def _rename(self, modules: list[Any]) -> None:
+        """Give modules plain names, which commands and files have: not those of parameters."""
         names: dict[str, str] = {}
         for number, module in enumerate(modules):
             name = module.name.str()
-            if not _PLAIN.fullmatch(name):  # made of parameters
-                found = re.search(r"\\([A-Za-z]\w*)", name)
-                names[name] = f"{found[1] if found else 'module'}_{number}"
-                self.design.rename(module, _id(names[name]))
+            if not _PLAIN.fullmatch(name):
+                found = _PLAIN.search(name)
+                plain = f"{found[1] if found else 'module'}_{number}"
+                while self.design.module(_id(plain)) is not None:
+                    plain += "x"
+                names[name] = plain
+                self.design.rename(module, _id(plain))
         for module in modules:
             for cell in module.cells_.values():
                 if cell.type.str() in names:
                     cell.type = _id(names[cell.type.str()])
-        sizes = {}
-        for module in modules:
-            if not module.get_blackbox_attribute():
-                name = module.name.str()[1:]
-                Path(f"{name}.il").write_text(self._alone(module), encoding="utf-8")
-                sizes[name] = sum(_size(cell) for cell in module.cells_.values())
-        return sizes
 
     def _alone(self, module: Any) -> str:
         """Return a module, with those in it as black boxes, in the same words in every design."""
@@ -121,16 +143,23 @@ class _Session:
         self._name_registers(module)
         # Cells of a library power up as they like.
         self._run(f"setattr -unset init {module}/w:*", f"{flip_flops} {module}", f"opt {module}")
-        self._run(f'tee -o "{self.abc_log}" {gates} {module}')
+        self._run(f"tee -o {self.abc_log} {gates} {module}")
         self._run(f"setundef -zero {module}", f"opt_clean -purge {module}")
+        self._check(module)
         self._run(f"write_verilog -noattr -noexpr -nohex -nodec -simple-lhs {module}.v")
-        said = self.abc_log.read_text(encoding="utf-8", errors="replace")
+        said = Path(self.abc_log).read_text(encoding="utf-8", errors="replace")
         delays = [float(delay) for delay in _DELAY.findall(said)]
         return {
             "memories": memories,
             "delay_ps": delays[-1] if delays else 0.0,
             "levels": len(_LEVEL.findall(said)),
         }
+
+    def _check(self, name: str) -> None:
+        """Refuse a module with cells that no library has, which would count as nothing."""
+        kinds = {cell.type.str() for cell in self.design.module(_id(name)).cells_.values()}
+        if left := sorted(kind for kind in kinds if kind.startswith("$")):
+            raise SystemExit(f"ERROR: Module `{name}' has what no cell does: {', '.join(left)}")
 
     def _put_memories_aside(self, name: str) -> list[dict[str, Any]]:
         """Replace each memory that is written to by a black box without contents."""
@@ -193,7 +222,7 @@ class _Session:
         taken: set[str] = set()
         for cell in cells:
             bit = _bits(cell, "Q")[0]
-            signal = re.sub(r"\W+", "_", bit.wire.name.str()).strip("_")
+            signal = re.sub(r"\W+", "_", bit.wire.name.str()).strip("_") or "_"
             label = f"{signal}_reg_{bit.offset}" if bit.wire.width > 1 else f"{signal}_reg"
             while label in taken or module.cell(_id(label)) or module.wire(_id(label)):
                 label += "x"

@@ -3,7 +3,13 @@
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Barrier, Event
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -11,9 +17,10 @@ from fred_hw.errors import InputError
 from fred_hw.load import load_spec
 from gen.design import generate
 from synth import mapping
+from synth.liberty import read_libraries
 from synth.mapping import EFFORTS, MapOptions, Mapped, map_design
 from synth.netlist import read_netlist
-from tests.synth.tiny import tiny_libraries
+from tests.synth.tiny import tiny_liberty, tiny_libraries
 
 MODELS = """\
 module INV(input A, output Y); assign Y = !A; endmodule
@@ -62,6 +69,23 @@ endmodule
 module steps(input clk, input [3:0] i, output [3:0] o, output [1:0] p);
   step #(4) wide(clk, i, o);
   step #(2) narrow(clk, i[1:0], p);
+endmodule
+"""
+
+
+TWO = """\
+module two(input i, output o); one inner(i, o); endmodule
+module one(input i, output o); assign o = !i; endmodule
+"""
+
+SPEAKING = """\
+module speaking(input clk, input d, output reg q);
+  always @(posedge clk) begin
+    q <= !d;
+    if (d) $display("taken %d", q);
+    assert (d | q);
+    cover (q);
+  end
 endmodule
 """
 
@@ -147,6 +171,10 @@ def test_a_module_of_two_sizes_is_two_modules(tmp_path: Path) -> None:
         ("module a(input x;\nendmodule\n", "line 1: syntax error, .*"),
         ("module b; endmodule\n", "Module `a' not found!"),
         ("module a; c inner(); endmodule\n", r"Module `\\c' referenced in module `\\a' .*"),
+        (
+            "module a(input e, i, output o); assign o = e ? i : 1'bz; endmodule\n",
+            r"Module `a' has what no cell does: \$_TBUF_",
+        ),
     ],
 )
 def test_what_yosys_refuses_is_said(tmp_path: Path, verilog: str, message: str) -> None:
@@ -154,6 +182,104 @@ def test_what_yosys_refuses_is_said(tmp_path: Path, verilog: str, message: str) 
         mapped(verilog, "a", tmp_path)
     pattern = f"source: must be what Yosys maps, not with: {message}"
     assert re.fullmatch(pattern, str(refused.value))
+
+
+@pytest.mark.parametrize(
+    ("verilog", "message"),
+    [
+        ("module a; endmodule\n", "module a: must have contents or be a cell of .*"),
+        (
+            "module ram(input i); endmodule module a(input i); ram inner(i); endmodule\n",
+            "module ram: must have contents or be a cell of the library, not be empty",
+        ),
+        (
+            "module INV(input i); wire o = !i; endmodule module a(input i); INV u(i); endmodule\n",
+            "module INV: must have a name of its own, not that of a cell of the library",
+        ),
+    ],
+    ids=["top", "inner", "cell"],
+)
+def test_modules_whose_area_nobody_knows_are_refused(
+    tmp_path: Path, verilog: str, message: str
+) -> None:
+    with pytest.raises(InputError, match=f"^source: {message}$"):
+        mapped(verilog, "a", tmp_path)
+
+
+def test_a_cell_of_the_library_may_stand_in_verilog(tmp_path: Path) -> None:
+    verilog = (
+        "(* blackbox *) module INV(input A, output Y); endmodule\n"
+        "module a(input i, output o); INV inner(i, o); endmodule\n"
+    )
+    modules = read_netlist(mapped(verilog, "a", tmp_path).verilog, tiny_libraries(tmp_path))
+    assert modules["a"].cells == {"INV": 1}
+
+
+def test_what_only_simulators_do_is_left_out(tmp_path: Path) -> None:
+    result = mapped(SPEAKING, "speaking", tmp_path)
+    assert "$" not in result.verilog.partition("module")[2]
+
+
+@pytest.mark.parametrize("name", ["_top", "a$b", "cell", "step_0"])
+def test_names_that_verilog_allows_are_mapped(tmp_path: Path, name: str) -> None:
+    """Also those that tools have for themselves, and those that modules of parameters get."""
+    parts = f"step #(2) u(c, i, o); step #(3) v(c, i, p); {name} w(c, i, q); \\x.y z(c, i, r);"
+    verilog = (
+        f"module top(input c, i, output o, p, q, r); {parts} endmodule\n"
+        "module step #(parameter W = 1)(input c, i, output reg o);\n"
+        "  always @(posedge c) o <= !i;\nendmodule\n"
+        f"module {name}(input c, i, output reg o); always @(posedge c) o <= !i; endmodule\n"
+        "module \\x.y (input c, i, output reg o); always @(posedge c) o <= !i; endmodule\n"
+    )
+    libraries = tiny_libraries(tmp_path)
+    modules = read_netlist(mapped(verilog, "top", tmp_path).verilog, libraries)
+    assert {one.module for one in modules["top"].instances} == modules.keys() - {"top"}
+    assert len(modules) == 5 and name in modules
+    alone = read_netlist(mapped(verilog, name, tmp_path).verilog, libraries)
+    assert list(alone) == [name]
+
+
+def test_a_library_that_yosys_refuses_is_named(tmp_path: Path) -> None:
+    (tmp_path / "tiny.lib").write_text(tiny_liberty().replace("cell (BUF)", "odd odd; cell (BUF)"))
+    libraries = read_libraries([tmp_path / "tiny.lib"])
+    with pytest.raises(InputError, match=r"/tiny\.lib: must be .* liberty file on line \d+\.$"):
+        map_design(SIZES, "steps", libraries, tmp_path, MapOptions("area", "source"))
+
+
+def test_spaces_in_the_name_of_the_work_folder_do_no_harm(tmp_path: Path) -> None:
+    folder = tmp_path / "a b [c]"
+    folder.mkdir()
+    assert mapped(SIZES, "steps", folder).verilog == mapped(SIZES, "steps", tmp_path).verilog
+
+
+def test_a_worker_that_begins_while_another_fails_gets_no_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody ends it, as it was not there when all were ended."""
+    real, end, handled = mapping.running, ThreadPoolExecutor.shutdown, Event()
+    begun, late = Barrier(2), Mock()
+
+    @contextmanager
+    def running(log: Path, source: str) -> Iterator[Any]:
+        if log.name == "yosys.log":
+            with real(log, source) as worker:
+                yield worker
+            return
+        if begun.wait(60) == 0:
+            raise InputError(source, "", "fails")
+        assert handled.wait(60)
+        yield late
+
+    def shutdown(pool: ThreadPoolExecutor, wait: bool = True, **options: bool) -> None:
+        handled.set()
+        end(pool, wait, **options)
+
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    monkeypatch.setattr(mapping, "running", running)
+    monkeypatch.setattr(ThreadPoolExecutor, "shutdown", shutdown)
+    with pytest.raises(InputError, match=r"^source: fails$"):
+        mapped(TWO, "two", tmp_path)
+    late.do.assert_not_called()
 
 
 def test_what_abc_refuses_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

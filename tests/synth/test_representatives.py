@@ -27,6 +27,15 @@ def test_surplus_instances_become_loads(tmp_path: Path) -> None:
     assert block == Block("fred_load_lane", ports, {"ck": 2.0, "i": 2.0})
 
 
+def test_loads_of_ports_of_any_range_are_those_of_their_bits(tmp_path: Path) -> None:
+    libraries = tiny_libraries(tmp_path)
+    text = TWO_LANES.replace("[1:0] i;", "[7:8] i;").replace("(i[0])", "({ i[7:8], ck })")
+    text = text.replace("    .A(i[1])", "    .A(i[8])")
+    timed = representatives(read_netlist(text, libraries), "top", libraries, 2.0, most=10)
+    (block,) = timed.blocks
+    assert block.ports["i"] == ("input", 2) and block.loads_ff == {"ck": 4.0, "i": 4.0}
+
+
 def test_a_memory_takes_and_gives_at_the_edge() -> None:
     (memory,) = two_lanes().memories["top"]
     assert memory.bits == 8

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from fred_hw.errors import InputError
 from fred_hw.load import load_spec
 from synth import synthesis
 from synth.liberty import read_libraries
-from synth.synthesis import Source, from_spec, synthesize
+from synth.synthesis import Source, from_spec, from_verilog, synthesize
 from synth.timing import find_opensta
 from tests.synth.libraries import asap7, sky130
 from tests.synth.test_mapping import MEMORY
@@ -68,6 +69,32 @@ def test_any_verilog_takes_the_same_way(tmp_path: Path) -> None:
     report = synthesize(foreign, tiny_libraries(tmp_path), clock_ns=1.0).to_dict()
     assert (report["name"], report["memory_bits"]) == ("queue", 32)
     assert [one.name for one in report["classes"]] == ["unclassified"]
+
+
+def test_a_full_disk_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    libraries = tiny_libraries(tmp_path)
+
+    def failing(*_: object, **__: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", failing)
+    message = r"^/.*: must be a folder that can be written to, not one with: No space left on .*$"
+    with pytest.raises(InputError, match=message):
+        synthesize(Source("queue", MEMORY, "queue.v", {}), libraries, clock_ns=1.0)
+
+
+def test_verilog_cut_short_by_a_full_disk_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Path.read_text
+    monkeypatch.setattr(Path, "read_text", lambda path, **given: real(path, **given)[:-3])
+    with pytest.raises(InputError, match=r"^/.*: must be a folder .*: No space left on device$"):
+        synthesize(Source("queue", MEMORY, "queue.v", {}), tiny_libraries(tmp_path), clock_ns=1.0)
+
+
+def test_verilog_of_a_file_may_begin_with_a_mark(tmp_path: Path) -> None:
+    (tmp_path / "queue.v").write_text("\ufeff" + MEMORY, encoding="utf-8")
+    assert from_verilog(tmp_path / "queue.v", "queue").verilog == MEMORY
 
 
 @pytest.mark.slow

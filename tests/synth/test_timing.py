@@ -6,7 +6,6 @@ import pytest
 
 from fred_hw.errors import InputError
 from synth.mapping import Mapped
-from synth.netlist import read_netlist
 from synth.timing import Timing, estimate, find_opensta, time_design
 from tests.synth.netlists import two_lanes
 from tests.synth.tiny import CELLS, CLK_TO_Q_PS, SETUP_PS, tiny_libraries
@@ -17,11 +16,44 @@ needs_opensta = pytest.mark.skipif(
 INV, NAND2 = CELLS["INV"][3], CELLS["NAND2"][3]
 
 
-def timed(mapped: Mapped, folder: Path, **most: int) -> Timing:
+HALVES = Mapped(
+    "top",
+    """\
+module top(clk, d, o);
+  input clk;
+  wire clk;
+  input d;
+  wire d;
+  output o;
+  wire o;
+  wire b;
+  wire r;
+  INV a (
+    .A(clk),
+    .Y(b)
+  );
+  DFF r_reg (
+    .CK(b),
+    .D(d),
+    .Q(r)
+  );
+  DFF q_reg (
+    .CK(clk),
+    .D(r),
+    .Q(o)
+  );
+endmodule
+""",
+    {},
+    {},
+)
+"""A register at the falling edge in front of one at the rising edge."""
+
+
+def timed(mapped: Mapped, folder: Path, period_ns: float = 0.1, **most: int) -> Timing:
     libraries = tiny_libraries(folder)
     (folder / "cells-0.lib").write_text(libraries.files[0].text)
-    modules = read_netlist(mapped.verilog, libraries)
-    return time_design(modules, mapped, libraries, 0.1, folder, **most)
+    return time_design(mapped, libraries, period_ns, folder, **most)
 
 
 @needs_opensta
@@ -53,14 +85,42 @@ def test_one_of_equal_instances_stands_for_all(tmp_path: Path) -> None:
 
 
 @needs_opensta
+@pytest.mark.parametrize("period_ns", [1e-9, 1.0, 1e12])
+def test_the_period_asked_for_does_not_matter(tmp_path: Path, period_ns: float) -> None:
+    found = timed(two_lanes(), tmp_path, period_ns=period_ns)
+    assert found.clock_ns == pytest.approx(timed(two_lanes(), tmp_path).clock_ns, abs=1e-5)
+
+
+@needs_opensta
+@pytest.mark.parametrize("period_ns", [0.01, 1.0])
+def test_between_edges_of_both_kinds_is_half_a_period(tmp_path: Path, period_ns: float) -> None:
+    timing = timed(HALVES, tmp_path, period_ns=period_ns)
+    found = {(path.start, path.end): path.clock_ns for path in timing.paths}
+    assert found["r", "q"] == pytest.approx(2 * (CLK_TO_Q_PS + SETUP_PS) / 1000)
+    assert found["d", "r"] == pytest.approx(2 * SETUP_PS / 1000)
+
+
+@needs_opensta
+def test_registers_without_a_clock_are_told(tmp_path: Path) -> None:
+    verilog = HALVES.verilog.replace(".CK(b)", ".CK(o)")
+    timing = timed(Mapped("top", verilog, {}, {}), tmp_path)
+    assert timing.by.endswith("wires; registers that no port clocks are not timed: 1")
+
+
+@needs_opensta
+def test_names_are_no_commands(tmp_path: Path) -> None:
+    port = "}];exit;é[exit]"
+    verilog = HALVES.verilog.replace(" d", f" \\{port} ").replace("(d)", f"(\\{port} )")
+    verilog = verilog.replace("r_reg", "\\$g[0].r ").replace("module top", "module \\cell ")
+    timing = timed(Mapped("cell", verilog, {}, {}), tmp_path)
+    assert {(path.start, path.end) for path in timing.paths} >= {(port, "$g[0].r.D"), ("q", "o")}
+
+
+@needs_opensta
 def test_what_opensta_refuses_is_said(tmp_path: Path) -> None:
-    mapped = two_lanes()
-    broken = Mapped("nothing", mapped.verilog, mapped.memories, mapped.delays)
-    libraries = tiny_libraries(tmp_path)
-    modules = read_netlist(broken.verilog, libraries)
-    modules["nothing"] = modules["top"]
+    libraries = tiny_libraries(tmp_path)  # which is not where its cells are looked for
     with pytest.raises(InputError, match=r"^OpenSTA: must take the mapped design, not end with: "):
-        time_design(modules, broken, libraries, 0.1, tmp_path)
+        time_design(two_lanes(), libraries, 0.1, tmp_path)
 
 
 def test_without_opensta_the_estimate_names_itself() -> None:
@@ -70,3 +130,12 @@ def test_without_opensta_the_estimate_names_itself() -> None:
     assert [(path.start, path.clock_ns, path.levels) for path in timing.paths] == [
         ("lane", 0.018, 2)
     ]
+
+
+def test_a_tool_of_another_kind_has_no_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sta").write_text("#!/bin/sh\nprintf 'a\\377\\nb\\n'\n")
+    (tmp_path / "sta").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert find_opensta() == "a\ufffd b"
