@@ -1,6 +1,6 @@
 """Options and arguments that commands share."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ __all__ = [
     "mode_option",
     "placement_option",
     "protocol_option",
+    "read_cells",
     "read_spec",
     "schedule_option",
     "seed_option",
@@ -211,6 +212,15 @@ TRAINING_OPTIONS = (
     "least-npus",
 )
 """Names in errors of the rooms below that are those of options."""
+
+
+def read_cells(liberty: Sequence[Path]) -> Any:
+    """Return the cell libraries named on the command line, if there is a tool for them."""
+    from synth.liberty import read_libraries
+    from synth.mapping import find_yosys
+
+    find_yosys()
+    return read_libraries(liberty)
 
 
 def read_spec(source: str, changes: tuple[str, ...]) -> Any:

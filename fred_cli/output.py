@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -53,15 +54,21 @@ def say_json(value: Any) -> None:
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse, before any work is done, a folder that cannot be made for it is or is below a file.
+    """Refuse, before any work is done, a folder that cannot be made or written to.
 
     Raises
     ------
     InputError
-        The path or one above it is no folder.
+        The path or one above it is no folder, or nothing can be written there.
     """
-    if any(path.exists() and not path.is_dir() for path in (folder, *folder.parents)):
+    there = [path for path in (folder, *folder.parents) if path.exists()]
+    if not all(path.is_dir() for path in there):
         raise InputError(str(folder), "", "must be a folder, not a file")
+    try:
+        tempfile.TemporaryFile(dir=there[0]).close()
+    except OSError as error:
+        message = f"must be a folder that can be written to, not one with: {error.strerror}"
+        raise InputError(str(folder), "", message) from None
 
 
 def write_json(value: Any, path: Path) -> None:
@@ -85,8 +92,6 @@ def write_text(text: str, path: Path) -> None:
     """
     from gen.write import write_files
 
-    if path.is_dir():
-        raise InputError(str(path), "", "must be a file, not a directory")
     write_files({path.name: text}, path.parent)
 
 

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 from fred_hw.errors import InputError
@@ -18,24 +19,21 @@ _PERIODS_NS = {"ps": 1e-3, "ns": 1.0, "us": 1e3}
 _FREQUENCIES_GHZ = {"khz": 1e-6, "mhz": 1e-3, "ghz": 1.0}
 
 
-def parse_clock(text: str | None) -> float:
-    """Return the period [ns] that text like ``0.853ns`` or ``1.2GHz`` means; ours without one.
+def parse_clock(text: str) -> float:
+    """Return the period [ns] that text like ``0.853ns`` or ``1.2GHz`` means.
 
     Raises
     ------
     InputError
         The number or the unit is not understood.
     """
-    if text is None:
-        from gen.clock import CLOCK_HZ
-
-        return 1e9 / CLOCK_HZ
     found = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-zA-Z]+)\s*", text)
     value, unit = (float(found[1]), found[2].lower()) if found else (0.0, "")
-    if value > 0 and unit in _PERIODS_NS:
-        return value * _PERIODS_NS[unit]
-    if value > 0 and unit in _FREQUENCIES_GHZ:
-        return 1 / (value * _FREQUENCIES_GHZ[unit])
+    period = value * _PERIODS_NS.get(unit, 0.0)
+    if frequency := value * _FREQUENCIES_GHZ.get(unit, 0.0):
+        period = 1 / frequency
+    if 0 < period < inf:
+        return period
     message = f"must be a number above 0 with one of ps, ns, us, kHz, MHz, GHz, not {text!r}"
     raise InputError("--clock", "", message)
 

@@ -41,9 +41,10 @@ def characterize(
     simulators: Sequence[str] = ("icarus",),
     seed: int = 1,
     lanes: int | None = None,
-    clock: Mapping[str, float | str] | None = None,
 ) -> dict[str, Any]:
     """Co-simulate ``spec``, alone and in a whole switch, and return its timing record.
+
+    Its clock is that of the published port rate.
 
     Parameters
     ----------
@@ -57,8 +58,6 @@ def characterize(
         Seed of all stimulus.
     lanes : int, optional
         Lanes to co-simulate, ``MEASURED_LANES`` or fewer by default.
-    clock : Mapping, optional
-        Frequency ``hz`` [Hz] and its ``source``; that of the published port rate by default.
 
     Raises
     ------
@@ -92,7 +91,7 @@ def characterize(
         **measured,
         "flits_checked": sum(result.measurements["flits_checked"] for result in [*results, *runs]),
         "switch": _agreed(runs, lambda one: _switch(one, spec)) if runs else None,
-        "clock": dict(clock or {"hz": CLOCK_HZ, "source": CLOCK_SOURCE}),
+        "clock": {"hz": CLOCK_HZ, "source": CLOCK_SOURCE},
     }
 
 

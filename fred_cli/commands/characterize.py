@@ -4,19 +4,20 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from fred_cli.cosimulation import load_testbench, simulating
 from fred_cli.options import (
     as_json_option,
     effort_option,
     liberty_option,
+    read_cells,
     read_spec,
     set_option,
     simulator_option,
     spec_argument,
 )
 from fred_cli.output import check_folder, checked, progress, say_json, steps, write_json
-from fred_cli.values import parse_clock
 from fred_hw.errors import InputError
 
 __all__ = ["command"]
@@ -51,6 +52,9 @@ def command(
     from fred_hw.files import validate
     from fred_hw.spec import SwitchSpec
 
+    given = click.get_current_context().get_parameter_source("effort")
+    if not liberty and given is not ParameterSource.DEFAULT:
+        raise InputError("characterize", "--effort", "must be given only with --liberty")
     spec = read_spec(spec_source, changes)
     if path is not None and path.is_dir():
         raise InputError(str(path), "", "must be a file, not a directory")
@@ -61,10 +65,12 @@ def command(
     _, names = load_testbench(simulator)
     from testbench.characterize import characterize as measure
 
+    libraries = read_cells(liberty) if liberty else None
     work = Path("build") / "characterize" / spec.name
-    clock = _synthesized(spec, spec_source, liberty, effort) if liberty else None
     with simulating(), checked("--seed"), progress(f"characterizing {spec.name}"):
-        record = measure(spec, work, simulators=names, seed=seed, lanes=lanes, clock=clock)
+        record = measure(spec, work, simulators=names, seed=seed, lanes=lanes)
+    if libraries:
+        record["clock"] = _synthesized(spec, spec_source, libraries, effort)
     if path is not None:
         write_json(record, path)
     if as_json:
@@ -101,19 +107,16 @@ def _print(record: dict[str, Any]) -> None:
     print(f"{record['flits_checked']} flits checked, seed {record['seed']}")
 
 
-def _synthesized(
-    spec: Any, label: str, liberty: tuple[Path, ...], effort: str
-) -> dict[str, float | str]:
+def _synthesized(spec: Any, label: str, libraries: Any, effort: str) -> dict[str, float | str]:
     """Return the clock of a record as synthesis finds it, of the whole switch if there is one."""
-    from synth.liberty import read_libraries
-    from synth.mapping import find_yosys
+    from gen.clock import CLOCK_HZ
     from synth.synthesis import from_spec, synthesize
 
-    find_yosys()
-    libraries = read_libraries(liberty)
     level = "switch" if spec.protocol.link else "interconnect"
     with steps(f"synthesizing {spec.name}") as step:
         source = from_spec(spec, level, label)
-        target_ns = parse_clock(None)
+        target_ns = 1e9 / CLOCK_HZ
         result = synthesize(source, libraries, clock_ns=target_ns, effort=effort, progress=step)
+    if not result.timing.clock_ns:
+        raise InputError(libraries.label, "timing", "must give paths a delay, not 0 ns to all")
     return {"hz": 1e9 / result.timing.clock_ns, "source": result.provenance}

@@ -11,6 +11,7 @@ from fred_cli.options import (
     effort_option,
     level_option,
     liberty_option,
+    read_cells,
     read_spec,
     set_option,
 )
@@ -57,16 +58,15 @@ def command(
         raise InputError("synth", "SPEC", "must be given, or --verilog, but not both")
     if (verilog is None) != (top is None):
         raise InputError("synth", "--top", "must be given with --verilog, and only with it")
-    target_ns = parse_clock(clock)
     if folder is not None:
         check_folder(folder)
-    from synth.liberty import read_libraries
-    from synth.mapping import find_yosys
+    from gen.clock import CLOCK_HZ
+
+    target_ns = 1e9 / CLOCK_HZ if clock is None else parse_clock(clock)
+    libraries = read_cells(liberty)
     from synth.synthesis import from_spec, from_verilog, synthesize
 
-    find_yosys()
     spec = None if spec_source is None else read_spec(spec_source, changes)
-    libraries = read_libraries(liberty)
     with steps(f"synthesizing {spec.name if spec else top}") as step:
         if spec is not None:
             source = from_spec(spec, level, str(spec_source))

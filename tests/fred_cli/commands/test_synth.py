@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -114,6 +115,18 @@ def test_progress_is_told(
         ),
         ("synth tiny-2 --liberty tiny.lib --effort all", r"fred synth: .* '--effort': 'all' .*"),
         ("synth tiny-2 --liberty tiny.lib -o a-file/x", r"a-file/x: must be a folder, not a file"),
+        (
+            "synth missing.yaml --liberty tiny.lib -o /proc/x",
+            r"/proc/x: must be a folder that can be written to, not one with: No such file .*",
+        ),
+        (
+            "synth --verilog twice.v --top a;b --liberty tiny.lib",
+            r"--top: must be a name of letters, digits, _ and \$, not 'a;b'",
+        ),
+        (
+            "characterize small.yaml --effort area",
+            r"characterize: --effort: .* only with --liberty",
+        ),
         ("characterize small.yaml --liberty none.lib", r"none\.lib: must be a readable file, .*"),
     ],
 )
@@ -139,19 +152,31 @@ def test_without_pyosys_the_extra_is_named(
 def test_the_clock_of_a_record_may_be_synthesized(
     fred: Run, tiny: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given: list[dict[str, object]] = []
-
-    def measure(*_: object, clock: dict[str, object], **__: object) -> dict[str, object]:
-        given.append(clock)
-        return {"clock": clock}
-
-    monkeypatch.setattr("testbench.characterize.characterize", measure)
+    monkeypatch.setattr("testbench.characterize.characterize", lambda *_, **__: {"clock": None})
     changes = ("--set", "protocol.link=false", "--set", "lanes=1")
     said = fred("characterize", "tiny-2", *changes, *tiny, "--json")
     assert said[0] == 0
     report = json.loads(fred("synth", "tiny-2", *changes, *tiny, "--json")[1])
-    (clock,) = given
+    clock = json.loads(said[1])["clock"]
     assert clock["hz"] == pytest.approx(1e9 / report["clock_ns"])
-    source = str(clock["source"])
+    source = clock["source"]
     assert source.startswith("synthesized: fred_m3_p2_int8x1_a1, effort speed, library tiny (sha")
     assert load_spec("tiny-2").lanes == 1 and characterize.command.name == "characterize"
+
+
+def test_the_seed_is_checked_before_hours_of_synthesis(
+    refused: Callable[..., str], tiny: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("synth.synthesis.synthesize", lambda *_, **__: pytest.fail("synthesized"))
+    said = refused("characterize", "tiny-2", "--seed", "0", *tiny)
+    assert said == "error: --seed: seed must be 1 or more, not 0"
+
+
+def test_a_clock_of_no_time_gets_no_record(
+    refused: Callable[..., str], tiny: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("testbench.characterize.characterize", lambda *_, **__: {"clock": None})
+    found = SimpleNamespace(timing=SimpleNamespace(clock_ns=0.0))
+    monkeypatch.setattr("synth.synthesis.synthesize", lambda *_, **__: found)
+    said = refused("characterize", "tiny-2", "--set", "protocol.link=false", *tiny, "-o", "x.json")
+    assert said == "error: tiny.lib: timing: must give paths a delay, not 0 ns to all"
