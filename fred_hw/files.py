@@ -19,7 +19,6 @@ __all__ = [
     "read_kind",
     "read_yaml",
     "validate",
-    "yes_or_no",
 ]
 
 M = TypeVar("M", bound=BaseModel)
@@ -60,19 +59,6 @@ def name_in(choices: Collection[str]) -> BeforeValidator:
                 "one_of",
                 "must be one of {choices}, not {given}",
                 {"choices": ", ".join(choices), "given": repr(value)},
-            )
-        return value
-
-    return BeforeValidator(check)
-
-
-def yes_or_no() -> BeforeValidator:
-    """Check of a boolean field."""
-
-    def check(value: object) -> object:
-        if not isinstance(value, bool):
-            raise PydanticCustomError(
-                "one_of", "must be true or false, not {given}", {"given": repr(value)}
             )
         return value
 

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import AfterValidator, ValidationInfo
 from pydantic_core import PydanticCustomError
 
-from .files import FileModel, int_range, yes_or_no
+from .files import FileModel, int_range
 
 __all__ = [
     "CIRCUITS",
@@ -91,7 +91,7 @@ def _too_few(needed: int, purpose: str, value: int) -> PydanticCustomError:
 def _covers_round_trip(value: int, info: ValidationInfo) -> int:
     """Refuse a buffer that a sender at full rate finds full."""
     given = info.data
-    if given.get("link") and {"packet_flits", "round_trip_cycles"} <= given.keys():
+    if {"packet_flits", "round_trip_cycles"} <= given.keys():
         needed = max(2, _flight(given))
         if value < needed:
             purpose = f"cover round_trip_cycles, which are {given['round_trip_cycles']}"
@@ -103,7 +103,7 @@ def _covers_acks(value: int, info: ValidationInfo) -> int:
     """Refuse a window that is used up before an ack can come, and one that is no power of two."""
     given = info.data
     sizes = {"packet_flits", "round_trip_cycles", "ack_interval"}
-    if given.get("link") and sizes <= given.keys():
+    if sizes <= given.keys():
         # An ack comes when the interval is full; packet and ack cross two links each.
         needed = given["ack_interval"] + 2 * _flight(given) + 1
         if value < needed:
@@ -122,9 +122,6 @@ class ProtocolSpec(FileModel, validate_default=True):
 
     Parameters
     ----------
-    link : bool
-        Whether ports have the link layer: headers, CRC, credits, packets sent again. Without it
-        links must be reliable, and ports hold packets back with ``tready``.
     phases : int
         Phases that the switch has configurations for, 1 to 64; one more index routes online.
     packet_flits : int
@@ -156,12 +153,10 @@ class ProtocolSpec(FileModel, validate_default=True):
     Raises
     ------
     pydantic.ValidationError
-        A key is unknown or a value is out of range; with the link layer, the buffer is shorter
-        than the round trip, or the window than the wait for an ack: names the number that would
-        do.
+        A key is unknown or a value is out of range; the buffer is shorter than the round trip, or
+        the window than the wait for an ack: names the number that would do.
     """
 
-    link: Annotated[bool, yes_or_no()] = True
     phases: Annotated[int, int_range(1, 64)] = 16
     packet_flits: Annotated[int, int_range(1, 64)] = 8
     round_trip_cycles: Annotated[int, int_range(1, 512)] = 47
@@ -189,8 +184,7 @@ class ProtocolSpec(FileModel, validate_default=True):
         ``phase`` tells the phases and the default index apart, ``peer`` the ports, ``index`` and
         ``last`` the flits of a packet. ``sequence`` takes values for a window of packets behind
         the one that is due and one ahead, ``ticket`` for a buffer of packets behind and one ahead,
-        so that neither is ever taken for the other. Without the link layer there is no
-        ``generation``.
+        so that neither is ever taken for the other.
         """
         return {
             "kind": _bits(len(KINDS)),
@@ -203,7 +197,7 @@ class ProtocolSpec(FileModel, validate_default=True):
             "ticket": _bits(2 * self.buffer_packets + 1),
             "credit_circuit": _bits(len(CIRCUITS)),
             "credit_limit": _bits(2 * self.buffer_packets + 1),
-            "generation": GENERATION_BITS if self.link else 0,
+            "generation": GENERATION_BITS,
         }
 
     @property
@@ -222,7 +216,7 @@ class ProtocolSpec(FileModel, validate_default=True):
             "stuck_cycles": "s",
         }
         default = ProtocolSpec()
-        parts = ["link" if self.link else "bare"]
+        parts = ["link"]
         parts += [
             f"{letter}{getattr(self, name)}"
             for name, letter in letters.items()

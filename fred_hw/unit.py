@@ -66,20 +66,16 @@ def place(m: Module, name: str, unit: U) -> U:
     return unit
 
 
-def check_spec(unit: str, spec: object, *, link: bool = False) -> SwitchSpec:
-    """Return ``spec`` if ``unit`` can be made for it, with the link layer if it needs one.
+def check_spec(unit: str, spec: object) -> SwitchSpec:
+    """Return ``spec`` if ``unit`` can be made for it.
 
     Raises
     ------
     TypeError
         ``spec`` is no specification.
-    ValueError
-        It has no link layer, which the unit needs.
     """
     if not isinstance(spec, SwitchSpec):
         raise TypeError(f"{unit} spec must be a SwitchSpec, not {spec!r}")
-    if link and not spec.protocol.link:
-        raise ValueError(f"protocol.link must be True for {unit}, not False")
     return spec
 
 

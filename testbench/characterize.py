@@ -70,16 +70,14 @@ def characterize(
     lanes = min(spec.lanes, MEASURED_LANES) if lanes is None else lanes
     measured_spec = spec.with_changes(lanes=lanes)
     design = generate(measured_spec)
-    whole = generate(measured_spec, level="switch") if measured_spec.protocol.link else None
+    whole = generate(measured_spec, level="switch")
     results = [
         cosimulate(measured_spec, work / name, simulator=name, seed=seed, design=design)
         for name in simulators
     ]
     measured = _agreed(results, lambda one: {key: one[key] for key in _MEASURED})
-    runs: list[SimulationResult] = []
-    if whole is not None:
-        options = Options(seed=seed, tests=_SWITCH_TESTS, design=whole)
-        runs = _switch_runs(measured_spec, work / "switch", simulators, options)
+    options = Options(seed=seed, tests=_SWITCH_TESTS, design=whole)
+    runs = _switch_runs(measured_spec, work / "switch", simulators, options)
     return {
         "schema": RECORD_SCHEMA,
         "name": spec.name,
@@ -90,7 +88,7 @@ def characterize(
         "source": _source(design, whole),
         **measured,
         "flits_checked": sum(result.measurements["flits_checked"] for result in [*results, *runs]),
-        "switch": _agreed(runs, lambda one: _switch(one, spec)) if runs else None,
+        "switch": _agreed(runs, lambda one: _switch(one, spec)),
         "clock": {"hz": CLOCK_HZ, "source": CLOCK_SOURCE},
     }
 
@@ -105,9 +103,9 @@ def _switch_runs(
     ]
 
 
-def _source(design: Design, whole: Design | None) -> dict[str, str | None]:
+def _source(design: Design, whole: Design) -> dict[str, str | None]:
     """Return what the record was measured on."""
-    hashes = [one and hashlib.sha256(one.verilog.encode()).hexdigest() for one in (design, whole)]
+    hashes = [hashlib.sha256(one.verilog.encode()).hexdigest() for one in (design, whole)]
     return {
         "git_commit": _git_commit(),
         "verilog_sha256": hashes[0],

@@ -1,13 +1,16 @@
 """A switch in Amaranth's simulator: read, written, and sent packets to as a device would be."""
 
 from collections.abc import Callable, Coroutine
+from functools import cached_property
 from typing import Any
 
 from amaranth.sim import Simulator
 
 from fred_hw.control.switch_map import switch_map
+from fred_hw.protocol import HEADER_BITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import Switch
+from testbench.models.endpoint import Endpoint, Flit
 
 __all__ = ["SHAKE", "Recorder", "Rows", "SimulatedSwitch", "Value", "Watch"]
 
@@ -66,9 +69,14 @@ class Recorder:
         """Return a sampler of a label that means something while ``valid`` is high."""
         return lambda: label() if self.get(valid) else None
 
+    def flit(self, user: Any, data: Any) -> Flit:
+        """Return the flit on a stream with these signals."""
+        header, crc = self.get(user) & ((1 << HEADER_BITS) - 1), self.get(user) >> HEADER_BITS
+        return Flit(header, self.get(data), crc)
+
 
 class SimulatedSwitch:
-    """A whole switch without the link layer, in the simulator.
+    """A whole switch in the simulator, with an NPU at each port.
 
     Parameters
     ----------
@@ -113,27 +121,46 @@ class SimulatedSwitch:
         await self._shake("aw", "w")
         await self._shake("b")
 
+    def flit(self, port: str) -> Flit | None:
+        """Return the flit on a stream, if there is one."""
+        r, valid = self.recorder, self.axis(port, "valid")
+        return r.flit(self.axis(port, "user"), self.axis(port, "data")) if r.get(valid) else None
+
+    def offer(self, port: str, flit: Flit | None) -> None:
+        """Show a flit, or none, on a stream to the switch."""
+        self.recorder.set(self.axis(port, "valid"), flit is not None)
+        if flit is not None:
+            for name, value in (("data", flit.data), ("user", flit.user), ("last", flit.last)):
+                self.recorder.set(self.axis(port, name), value)
+
+    @cached_property
+    def npus(self) -> list[Endpoint]:
+        """What is at the other ends of the links."""
+        return [Endpoint(self.spec) for _ in range(self.spec.ports)]
+
     async def exchange(
-        self, packets: dict[int, list[int]], phase: int, circuit: int = 0, cycles: int = 60
+        self, packets: dict[int, list[int]], phase: int, circuit: int = 0, cycles: int = 200
     ) -> dict[int, list[int]]:
-        """Send a packet into some ports, and return what came out of each in so many cycles."""
-        r, left = self.recorder, {port: list(words) for port, words in packets.items()}
-        user = phase | circuit << self.spec.protocol.fields(self.spec.ports)["phase"]
-        came: dict[int, list[int]] = {}
+        """Send a packet from some NPUs, and return what has come to each in so many cycles."""
+        flow = phase, 0
+        before = [len(npu.received.get(flow, ())) for npu in self.npus]
+        for port, words in packets.items():
+            self.npus[port].send(phase, circuit, [words])
         for _ in range(cycles):
-            for port, words in left.items():
-                r.set(self.axis(f"s{port}", "valid"), bool(words))
-                r.set(self.axis(f"s{port}", "data"), words[0] if words else 0)
-                r.set(self.axis(f"s{port}", "last"), len(words) == 1)
-                r.set(self.axis(f"s{port}", "user"), user)
-            for port in range(self.spec.ports):
-                if r.get(self.axis(f"m{port}", "valid")):
-                    came.setdefault(port, []).append(r.get(self.axis(f"m{port}", "data")))
-            taken = [p for p, words in left.items() if words and r.get(self.axis(f"s{p}", "ready"))]
-            await r.tick()
-            for port in taken:
-                left[port].pop(0)
-        return came
+            for port, npu in enumerate(self.npus):
+                self.offer(f"s{port}", npu.step(self.flit(f"m{port}")))
+            await self.recorder.tick()
+        for port in range(self.spec.ports):
+            self.offer(f"s{port}", None)
+        new = [npu.received.get(flow, [])[old:] for npu, old in zip(self.npus, before, strict=True)]
+        return {
+            port: [word for one in came for word in one] for port, came in enumerate(new) if came
+        }
+
+    def restart(self, phase: int, generation: int) -> None:
+        """Let all NPUs start the numbers of a phase at 0, in a generation."""
+        for npu in self.npus:
+            npu.forget(phase, generation)
 
     @property
     def interrupted(self) -> bool:

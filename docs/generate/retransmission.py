@@ -7,14 +7,14 @@ from typing import Any
 from amaranth.hdl import Module
 
 from fred_hw.endpoint.endpoint import Endpoint
-from fred_hw.protocol import HEADER_BITS, KINDS, ProtocolSpec
+from fred_hw.protocol import KINDS, ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from testbench.models.endpoint import Flit, FlitCodec
 
 from .device import Recorder, Value, Watch
 from .wavejson import Trace
 
-__all__ = ["retransmission"]
+__all__ = ["called", "retransmission"]
 
 FLIGHT, LOST, LABEL = 3, 3, "1.0"
 """Cycles on a link, place and name of the flit that is lost."""
@@ -39,9 +39,9 @@ SPEC = SwitchSpec(
 CODEC = FlitCodec(SPEC)
 
 
-def called(flit: Flit) -> str:
+def called(flit: Flit, codec: FlitCodec = CODEC) -> str:
     """Return the label of a flit."""
-    fields = CODEC.unpack(flit)
+    fields = codec.unpack(flit)
     kind = KINDS[fields["kind"]]
     if kind == "data":
         return f"{fields['sequence']}.{fields['index']}"
@@ -87,17 +87,12 @@ class Pair:
 
     def coming(self, end: Any) -> Callable[[], Value]:
         def label() -> str:
-            return called(self.flit(end.s_axis_tuser, end.s_axis_tdata))
+            return called(self.recorder.flit(end.s_axis_tuser, end.s_axis_tdata))
 
         return self.recorder.word(end.s_axis_tvalid, label)
 
     def offered(self, end: Any) -> Flit:
-        return self.flit(end.m_axis_tuser, end.m_axis_tdata)
-
-    def flit(self, tuser: Any, tdata: Any) -> Flit:
-        user = self.recorder.get(tuser)
-        header, crc = user & ((1 << HEADER_BITS) - 1), user >> HEADER_BITS
-        return Flit(header, self.recorder.get(tdata), crc)
+        return self.recorder.flit(end.m_axis_tuser, end.m_axis_tdata)
 
     def set_up(self) -> None:
         """Let circuit 0 carry the flow of phase 0, the others phases without a part."""

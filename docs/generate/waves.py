@@ -12,9 +12,10 @@ from fred_hw.control.phase_entry import entry_word
 from fred_hw.datapath.interconnect import Interconnect
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
+from testbench.models.endpoint import Flit, FlitCodec
 
 from .device import SHAKE, Recorder, SimulatedSwitch, Value
-from .retransmission import retransmission
+from .retransmission import called, retransmission
 from .wavejson import Trace
 
 __all__ = ["WAVES"]
@@ -75,19 +76,19 @@ def interconnect() -> dict[str, Any]:
 COLOURS = {"A": "3|", "B": "5|"}
 
 
-BARE = SwitchSpec(ports=2, format="int8", lanes=1, protocol=ProtocolSpec(link=False, phases=2))
+PAIR = SwitchSpec(ports=2, format="int8", lanes=1, protocol=ProtocolSpec(phases=2))
 
 
 async def all_reduce(device: SimulatedSwitch) -> None:
     """Write an all-reduce of both ports as phase 1."""
     flows = [Flow([0, 1], [0, 1])]
     access = AsyncAccess(device.registers, device.read, device.write)
-    await access.write_phase(1, entry_word(BARE, routed(flows, BARE), flows, circuit=0))
+    await access.write_phase(1, entry_word(PAIR, routed(flows, PAIR), flows, circuit=0))
 
 
 def axi_lite() -> dict[str, Any]:
     """Show the entry of a phase being written, committed and found to be accepted."""
-    device = SimulatedSwitch(BARE)
+    device = SimulatedSwitch(PAIR)
     r = device.recorder
 
     def channel(letters: str, **labels: Callable[[], str]) -> dict[str, Callable[[], Value]]:
@@ -119,48 +120,49 @@ def axi_lite() -> dict[str, Any]:
 
 
 def axi_stream() -> dict[str, Any]:
-    """Show a reduction without the link layer: it waits for both inputs, then for both outputs."""
-    device = SimulatedSwitch(BARE)
+    """Show a reduction: it waits for both inputs, and one output is held back."""
+    device, codec = SimulatedSwitch(PAIR), FlitCodec(PAIR)
     r, axis = device.recorder, device.axis
 
-    def stream(port: str) -> dict[str, Callable[[], Value]]:
-        valid, held = axis(port, "valid"), False
+    def label(port: str, show: Callable[[Flit], str]) -> Callable[[], Value]:
+        held = False
 
-        def data() -> str:
+        def sample() -> Value:
             nonlocal held
             before, held = held, not r.get(axis(port, "ready"))
-            return "" if before else str(r.get(axis(port, "data")))
+            flit = device.flit(port)
+            return None if flit is None else "" if before else show(flit)
 
+        return sample
+
+    def stream(port: str) -> dict[str, Callable[[], Value]]:
         return {
             **{f"t{name}": r.bit(axis(port, name)) for name in SHAKE},
-            "tdata": r.word(valid, data),
-            "tlast": r.bit(axis(port, "last")),
+            "tuser": label(port, lambda flit: called(flit, codec)),
+            "tdata": label(port, lambda flit: str(flit.data)),
         }
+
+    def packet(*words: int) -> deque[Flit]:
+        last = len(words) - 1
+        return deque(codec.pack(word, phase=1, index=k, last=last) for k, word in enumerate(words))
 
     async def bench() -> None:
         await all_reduce(device)
         r.watch = {f"{port}_axis": stream(port) for port in ("s0", "s1", "m0", "m1")}
         r.recording = True
-        packets = {"s0": deque([1, 2, 3]), "s1": deque([10, 20, 30])}
-        for cycle in range(18):
-            for start, (port, words) in zip((1, 3), packets.items(), strict=True):
-                here = cycle >= start and bool(words)
-                r.set(axis(port, "valid"), here)
-                r.set(axis(port, "data"), words[0] if here else 0)
-                r.set(axis(port, "last"), here and len(words) == 1)
-                r.set(axis(port, "user"), 1)
+        packets = {"s0": packet(1, 2, 3), "s1": packet(10, 20, 30)}
+        for cycle in range(20):
+            for start, (port, flits) in zip((1, 3), packets.items(), strict=True):
+                device.offer(port, flits.popleft() if cycle >= start and flits else None)
             for port in ("m0", "m1"):
-                r.set(axis(port, "ready"), not (port == "m0" and 12 <= cycle < 15))
-            taken = [p for p in packets if r.get(axis(p, "valid") & axis(p, "ready"))]
+                r.set(axis(port, "ready"), not (port == "m0" and 13 <= cycle < 16))
             await r.tick()
-            for port in taken:
-                packets[port].popleft()
 
     trace = Trace(r.run(bench))
     start = trace.first("s1_axis", "tvalid", 1)
     end = trace.first("m0_axis", "tvalid", 1)
     title = (
-        f"Packets of one flow at ports 0 and 1 are added, both get the sum: {end - start} cycles"
+        f"Flits (packet.flit) of ports 0 and 1 are added, both get the sums: {end - start} cycles"
     )
     return trace.wave(title, [(("s1_axis", "tvalid", start), ("m0_axis", "tvalid", end))])
 

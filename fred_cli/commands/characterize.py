@@ -90,31 +90,29 @@ def _print(record: dict[str, Any]) -> None:
         f"{record['reconfiguration_cycles']} cycles lost to a new configuration"
     )
     whole = record["switch"]
-    if whole:
-        stages = ", ".join(f"{name} {cycles}" for name, cycles in whole["stages"].items())
-        recovery = whole["recovery_cycles"]
-        print(
-            f"whole switch: latency {whole['latency_cycles']} cycles ({stages}), "
-            f"{whole['payload_share']:.4f} of the link rate is payload, "
-            f"{whole['ack_share']:.4f} of the flits are acks"
-        )
-        print(
-            f"preemption after {whole['preemption_cycles']} cycles, recovery after "
-            f"{recovery['to_switch']} cycles (link to the switch) or "
-            f"{recovery['from_switch']} (from it), delays of the links not counted"
-        )
+    stages = ", ".join(f"{name} {cycles}" for name, cycles in whole["stages"].items())
+    recovery = whole["recovery_cycles"]
+    print(
+        f"whole switch: latency {whole['latency_cycles']} cycles ({stages}), "
+        f"{whole['payload_share']:.4f} of the link rate is payload, "
+        f"{whole['ack_share']:.4f} of the flits are acks"
+    )
+    print(
+        f"preemption after {whole['preemption_cycles']} cycles, recovery after "
+        f"{recovery['to_switch']} cycles (link to the switch) or "
+        f"{recovery['from_switch']} (from it), delays of the links not counted"
+    )
     print(f"clock {clock['hz'] / 1e9:.6f} GHz, {clock['source']}")
     print(f"{record['flits_checked']} flits checked, seed {record['seed']}")
 
 
 def _synthesized(spec: Any, label: str, libraries: Any, effort: str) -> dict[str, float | str]:
-    """Return the clock of a record as synthesis finds it, of the whole switch if there is one."""
+    """Return the clock of a record as synthesis of the whole switch finds it."""
     from gen.clock import CLOCK_HZ
     from synth.synthesis import from_spec, synthesize
 
-    level = "switch" if spec.protocol.link else "interconnect"
     with steps(f"synthesizing {spec.name}") as step:
-        source = from_spec(spec, level, label)
+        source = from_spec(spec, "switch", label)
         target_ns = 1e9 / CLOCK_HZ
         result = synthesize(source, libraries, clock_ns=target_ns, effort=effort, progress=step)
     if not result.timing.clock_ns:

@@ -43,7 +43,6 @@ class Identity:
     packet_flits: int
     data_bytes: int
     entry_words: int
-    link: bool
 
 
 @dataclass(frozen=True)
@@ -166,7 +165,6 @@ class AsyncAccess:
             **shape,
             data_bytes=await self.read_field("FLIT", "data_bytes"),
             entry_words=await self.read_field("FLIT", "entry_words"),
-            link=bool(await self.read_field("FLIT", "link")),
         )
 
     async def write_phase(self, number: int, entry_word: int) -> None:
@@ -203,10 +201,7 @@ class AsyncAccess:
         await self._command("erase", number)
 
     async def queued(self, number: int) -> bool:
-        """Return whether a packet of a phase is in a queue of an input port.
-
-        Only with the link layer; docs/driver.md says what for.
-        """
+        """Return whether a packet of a phase is in a queue; docs/driver.md says what for."""
         self._check_phase(number)
         word = await self.read("QUEUED", number // WORD_BITS)
         return bool(word >> number % WORD_BITS & 1)

@@ -27,7 +27,7 @@ def phase_fields(spec: SwitchSpec) -> dict[str, int]:
 
     ``inputs`` and ``outputs`` hold for each port the number of its flow, from 1, or 0 for none;
     ``circuit`` is the virtual circuit of the phase's packets, ``used`` whether there is a phase.
-    With the link layer ``generation`` tells its packets from those of the entry before.
+    ``generation`` tells its packets from those of the entry before.
     """
     flow = spec.ports.bit_length()
     return {
@@ -36,7 +36,7 @@ def phase_fields(spec: SwitchSpec) -> dict[str, int]:
         "outputs": flow * spec.ports,
         "circuit": 2,
         "used": 1,
-        **({"generation": GENERATION_BITS} if spec.protocol.link else {}),
+        "generation": GENERATION_BITS,
     }
 
 
@@ -71,7 +71,7 @@ def entry_word(
     circuit : int
         0 MP, 1 PP, 2 DP.
     generation : int
-        With the link layer: one more than that of the entry before, modulo ``GENERATIONS``.
+        One more than that of the entry before, modulo ``GENERATIONS``.
 
     Raises
     ------
@@ -81,8 +81,7 @@ def entry_word(
     """
     if not 0 <= circuit < len(DATA_CIRCUITS):
         raise ValueError(f"circuit must be 0 to {len(DATA_CIRCUITS) - 1}, not {circuit}")
-    last = GENERATIONS - 1 if spec.protocol.link else 0
-    check_int("generation", generation, minimum=0, maximum=last)
+    check_int("generation", generation, minimum=0, maximum=GENERATIONS - 1)
     if (configuration.ports, configuration.middle) != (spec.ports, spec.middle):
         raise ValueError(
             f"configuration must be of ports and middle ({spec.ports}, {spec.middle}), "

@@ -18,10 +18,11 @@ __all__ = [
 
 ID = int.from_bytes(b"FRED", "big")
 
-VERSION = (1, 1)
+VERSION = (2, 0)
 """Major and minor version of the registers; what a minor one adds breaks no software.
 
-1.1 has generations and QUEUED, which are of the link layer: a switch without it is still 1.0.
+1.1 added generations and QUEUED. 2.0 has no bit for switches without the link layer, as there are
+none any more.
 """
 
 CAUSES = {
@@ -101,7 +102,7 @@ def _word(name: str, address: int, access: str, description: str, count: int | N
 
 def _identity(spec: SwitchSpec) -> tuple[Register, ...]:
     protocol = spec.protocol
-    major, minor = VERSION if protocol.link else (VERSION[0], 0)
+    major, minor = VERSION
     return (
         Register(
             "ID",
@@ -135,8 +136,7 @@ def _identity(spec: SwitchSpec) -> tuple[Register, ...]:
             "Size of a flit and of an entry",
             (
                 _constant("data_bytes", 0, 16, spec.data_width // 8, "Bytes of data in a flit"),
-                _constant("entry_words", 16, 15, -(-entry_bits(spec) // 32), "Words of ENTRY"),
-                _constant("link", 31, 1, int(protocol.link), "Whether ports have the link layer"),
+                _constant("entry_words", 16, 16, -(-entry_bits(spec) // 32), "Words of ENTRY"),
             ),
         ),
     )
@@ -241,21 +241,19 @@ def _configuration(spec: SwitchSpec) -> tuple[Register, ...]:
                 ),
             ),
         ),
-        *(_queued(spec.protocol.phases) if spec.protocol.link else ()),
+        _queued(spec.protocol.phases),
     )
 
 
-def _queued(phases: int) -> tuple[Register]:
-    return (
-        Register(
-            "QUEUED",
-            0x08C,
-            "Whether packets of a phase are in queues of input ports, a bit for each phase, that "
-            "of phase 0 the lowest of the first word",
-            (Field("value", 0, WORD_BITS, "ro", "Bits of phases"),),
-            count=-(-phases // WORD_BITS),
-            total_bits=phases,
-        ),
+def _queued(phases: int) -> Register:
+    return Register(
+        "QUEUED",
+        0x08C,
+        "Whether packets of a phase are in queues of input ports, a bit for each phase, that of "
+        "phase 0 the lowest of the first word",
+        (Field("value", 0, WORD_BITS, "ro", "Bits of phases"),),
+        count=-(-phases // WORD_BITS),
+        total_bits=phases,
     )
 
 

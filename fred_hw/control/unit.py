@@ -45,7 +45,7 @@ class ControlUnit(Unit):
     counts : In(count_signature(spec))
         What the performance counters count.
     queued : In(phases)
-        With the link layer: phases with a packet in a queue of an input port.
+        Phases with a packet in a queue of an input port.
 
     Timing
     ------
@@ -78,9 +78,8 @@ class ControlUnit(Unit):
             "active": In(1),
             "active_phase": In(spec.protocol.phases.bit_length()),
             "counts": In(count_signature(spec)),
+            "queued": In(spec.protocol.phases),
         }
-        if spec.protocol.link:
-            members["queued"] = In(spec.protocol.phases)
         super().__init__(members)
 
     def build(self, platform: object) -> Module:
@@ -90,9 +89,8 @@ class ControlUnit(Unit):
         m.d.comb += [
             registers.status_active.eq(self.active),
             registers.status_phase.eq(self.active_phase),
+            registers.queued_value.eq(self.queued),
         ]
-        if self.spec.protocol.link:
-            m.d.comb += registers.queued_value.eq(self.queued)
         refused = self._commands(m, registers)
         self._errors(m, registers, refused)
         self._counters(m, registers)

@@ -30,7 +30,7 @@ class Endpoint(Unit):
     Parameters
     ----------
     spec : SwitchSpec
-        That of the switch; with the link layer.
+        That of the switch.
 
     Members
     -------
@@ -110,7 +110,7 @@ class Endpoint(Unit):
     overflow: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = check_spec("Endpoint", spec, link=True)
+        self.spec = check_spec("Endpoint", spec)
         self.unit_name = sized_name("endpoint", spec)
         fields = spec.protocol.fields(spec.ports)
         about = {

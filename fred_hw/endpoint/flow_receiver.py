@@ -28,7 +28,7 @@ class FlowReceiver(Unit):
     Parameters
     ----------
     spec : SwitchSpec
-        Sizes; with the link layer.
+        Sizes.
 
     Members
     -------
@@ -72,7 +72,7 @@ class FlowReceiver(Unit):
     unknown: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = check_spec("FlowReceiver", spec, link=True)
+        self.spec = check_spec("FlowReceiver", spec)
         self.unit_name = sized_name("flow_receiver", spec)
         fields = spec.protocol.fields(spec.ports)
         super().__init__(

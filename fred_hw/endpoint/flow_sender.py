@@ -26,7 +26,7 @@ class FlowSender(Unit):
     Parameters
     ----------
     spec : SwitchSpec
-        Sizes; with the link layer.
+        Sizes.
 
     Members
     -------
@@ -68,7 +68,7 @@ class FlowSender(Unit):
     retransmit: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = check_spec("FlowSender", spec, link=True)
+        self.spec = check_spec("FlowSender", spec)
         self.unit_name = sized_name("flow_sender", spec)
         fields = spec.protocol.fields(spec.ports)
         super().__init__(

@@ -66,7 +66,7 @@ class Ledger(Unit):
     other_seen: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = check_spec("Ledger", spec, link=True)
+        self.spec = check_spec("Ledger", spec)
         self.unit_name = f"ledger_p{spec.ports}_{spec.protocol.suffix}"
         fields = spec.protocol.fields(spec.ports)
         flow = {name: In(fields[name]) for name in ("phase", "peer", "generation")}

@@ -31,7 +31,7 @@ class Transmitter(Unit):
     Parameters
     ----------
     spec : SwitchSpec
-        Sizes; with the link layer.
+        Sizes.
 
     Members
     -------
@@ -60,7 +60,7 @@ class Transmitter(Unit):
     o: stream.Interface
 
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = check_spec("Transmitter", spec, link=True)
+        self.spec = check_spec("Transmitter", spec)
         self.unit_name = sized_name("transmitter", spec)
         super().__init__(
             {

@@ -17,7 +17,7 @@ class CircuitCredits(Unit):
     Parameters
     ----------
     spec : SwitchSpec
-        Sizes; with the link layer.
+        Sizes.
 
     Members
     -------
@@ -48,7 +48,7 @@ class CircuitCredits(Unit):
     ticket: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = check_spec("CircuitCredits", spec, link=True)
+        self.spec = check_spec("CircuitCredits", spec)
         self.unit_name = f"circuit_credits_b{spec.protocol.buffer_packets}"
         super().__init__(
             {

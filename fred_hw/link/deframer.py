@@ -1,4 +1,4 @@
-"""Receiving side of a port with the link layer: checked flits, credits, control messages."""
+"""Receiving side of a link: checked flits, credits, control messages."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
@@ -28,7 +28,7 @@ class Deframer(Unit):
     Parameters
     ----------
     spec : SwitchSpec
-        Sizes; with the link layer.
+        Sizes.
 
     Members
     -------
@@ -67,7 +67,7 @@ class Deframer(Unit):
     overflow: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = check_spec("Deframer", spec, link=True)
+        self.spec = check_spec("Deframer", spec)
         self.unit_name = sized_name("deframer", spec)
         names = ("dropped", "came", "kind_error", "length_error", "overflow")
         super().__init__(

@@ -12,13 +12,11 @@ def descriptor_layout(spec: SwitchSpec) -> data.StructLayout:
     """Return what every flit knows of its packet.
 
     ``phase``, ``peer``, ``sequence``, ``length`` (place of the packet's last flit) and
-    ``generation`` are those of the header; without the link layer there are only the first two.
+    ``generation`` are those of the header.
     """
     fields = spec.protocol.fields(spec.ports)
-    names = {"phase": "phase", "peer": "peer"}
-    if spec.protocol.link:
-        names |= {"sequence": "sequence", "length": "last", "generation": "generation"}
-    return data.StructLayout({name: fields[field] for name, field in names.items()})
+    own = {name: fields[name] for name in ("phase", "peer", "sequence")}
+    return data.StructLayout({**own, "length": fields["last"], "generation": fields["generation"]})
 
 
 def key_bits(spec: SwitchSpec) -> int:

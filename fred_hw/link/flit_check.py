@@ -20,7 +20,7 @@ class FlitCheck(Unit):
     Parameters
     ----------
     spec : SwitchSpec
-        Sizes; with the link layer.
+        Sizes.
 
     Members
     -------
@@ -46,7 +46,7 @@ class FlitCheck(Unit):
     data: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = check_spec("FlitCheck", spec, link=True)
+        self.spec = check_spec("FlitCheck", spec)
         self.unit_name = sized_name("flit_check", spec)
         super().__init__(
             {

@@ -24,15 +24,20 @@ class FramedData(wiring.PureInterface):
 def frame_layout(spec: SwitchSpec) -> data.StructLayout:
     """Return what a flit takes through the interconnect beside its data.
 
-    ``last`` ends the packet of ``descriptor`` on ``circuit``. With the link layer there are its
-    place ``index``, the packet's ``ticket``, and with the last flit ``bad`` if the packet must not
-    be used.
+    ``last`` ends the packet of ``descriptor`` on ``circuit``; ``index`` is the place of the flit,
+    ``ticket`` the packet's; with the last flit ``bad`` is high if the packet must not be used.
     """
     fields = spec.protocol.fields(spec.ports)
-    names = {"last": 1, "circuit": fields["circuit"], "descriptor": descriptor_layout(spec)}
-    if spec.protocol.link:
-        names |= {"bad": 1, "index": fields["index"], "ticket": fields["ticket"]}
-    return data.StructLayout(names)
+    own = {name: fields[name] for name in ("index", "ticket")}
+    return data.StructLayout(
+        {
+            "last": 1,
+            "circuit": fields["circuit"],
+            "descriptor": descriptor_layout(spec),
+            "bad": 1,
+            **own,
+        }
+    )
 
 
 def frame_signature(spec: SwitchSpec) -> wiring.Signature:

@@ -35,7 +35,7 @@ class Framer(Unit):
     Parameters
     ----------
     spec : SwitchSpec
-        Sizes; with the link layer.
+        Sizes.
 
     Members
     -------
@@ -67,7 +67,7 @@ class Framer(Unit):
     o: stream.Interface
 
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = check_spec("Framer", spec, link=True)
+        self.spec = check_spec("Framer", spec)
         self.unit_name = sized_name("framer", spec)
         super().__init__(
             {

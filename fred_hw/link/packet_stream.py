@@ -1,4 +1,4 @@
-"""Streams of packets: payload at an NPU, and packets at a switch without the link layer."""
+"""Streams of packets at an NPU."""
 
 from amaranth.hdl import Signal
 from amaranth.lib import wiring
@@ -6,16 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.spec import SwitchSpec
 
-__all__ = [
-    "PACKET_FIELDS",
-    "PacketStream",
-    "PayloadStream",
-    "packet_signature",
-    "payload_signature",
-]
-
-PACKET_FIELDS = ("phase", "circuit", "peer")
-"""What goes with the payload of a packet without the link layer, the lowest first in ``tuser``."""
+__all__ = ["PayloadStream", "payload_signature"]
 
 
 class PayloadStream(wiring.PureInterface):
@@ -25,14 +16,6 @@ class PayloadStream(wiring.PureInterface):
     ready: Signal
     data: Signal
     last: Signal
-
-
-class PacketStream(PayloadStream):
-    """Packets with what a switch has to know of them."""
-
-    phase: Signal
-    circuit: Signal
-    peer: Signal
 
 
 def payload_signature(spec: SwitchSpec) -> wiring.Signature:
@@ -50,18 +33,3 @@ def payload_signature(spec: SwitchSpec) -> wiring.Signature:
     return wiring.Signature(
         {"valid": Out(1), "ready": In(1), "data": Out(spec.data_width), "last": Out(1)}
     )
-
-
-def packet_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of a port without the link layer, as the source of its packets sees it.
-
-    Members
-    -------
-    valid, ready, data, last
-        As in ``payload_signature``.
-    phase, circuit, peer : Out
-        Those of the packet, the same in all of its flits; see docs/protocol.md.
-    """
-    fields = spec.protocol.fields(spec.ports)
-    own = {name: Out(fields[name]) for name in PACKET_FIELDS}
-    return wiring.Signature({**payload_signature(spec).members, **own})

@@ -33,7 +33,7 @@ class Sender(Unit):
     Parameters
     ----------
     spec : SwitchSpec
-        Sizes; with the link layer.
+        Sizes.
     depth : int
         Flits that fit, 2 or more.
 
@@ -79,7 +79,7 @@ class Sender(Unit):
     o: stream.Interface
 
     def __init__(self, *, spec: SwitchSpec, depth: int) -> None:
-        self.spec = check_spec("Sender", spec, link=True)
+        self.spec = check_spec("Sender", spec)
         self.depth = check_int("Sender depth", depth, minimum=2)
         self.unit_name = f"{sized_name('sender', spec)}_d{depth}"
         super().__init__(

@@ -49,7 +49,7 @@ class Acknowledger(Unit):
     Parameters
     ----------
     spec : SwitchSpec
-        Sizes; with the link layer.
+        Sizes.
 
     Members
     -------
@@ -81,8 +81,8 @@ class Acknowledger(Unit):
 
     Raises
     ------
-    TypeError, ValueError
-        ``spec`` is no specification, or has no link layer.
+    TypeError
+        ``spec`` is no specification.
     """
 
     message: list[Message]
@@ -95,7 +95,7 @@ class Acknowledger(Unit):
     ready: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = check_spec("Acknowledger", spec, link=True)
+        self.spec = check_spec("Acknowledger", spec)
         ports = spec.ports
         self.unit_name = f"acknowledger_m{spec.middle}_p{ports}_{spec.protocol.suffix}"
         super().__init__(

@@ -52,7 +52,7 @@ class CaseQueue(Unit):
     Parameters
     ----------
     spec : SwitchSpec
-        Sizes; with the link layer.
+        Sizes.
 
     Members
     -------
@@ -74,8 +74,8 @@ class CaseQueue(Unit):
 
     Raises
     ------
-    TypeError, ValueError
-        ``spec`` is no specification, or has no link layer.
+    TypeError
+        ``spec`` is no specification.
     """
 
     message: list[Message]
@@ -85,7 +85,7 @@ class CaseQueue(Unit):
     case: data.View
 
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = check_spec("CaseQueue", spec, link=True)
+        self.spec = check_spec("CaseQueue", spec)
         self.unit_name = f"case_queue_p{spec.ports}_{spec.protocol.suffix}"
         super().__init__(
             {

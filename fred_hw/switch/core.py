@@ -11,7 +11,6 @@ from fred_hw.control.events import count_signature, error_signature
 from fred_hw.datapath.interconnect import Interconnect, latency_cycles
 from fred_hw.gates.select import any_of, selected
 from fred_hw.link.flit import LinkFlit, framed_signature, link_flit_signature
-from fred_hw.link.packet_stream import PacketStream, packet_signature
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.ports.input_port import InputPort
@@ -31,10 +30,10 @@ class SwitchCore(Unit):
 
     A phase is a set of flows that the interconnect carries at once. A flow starts a packet when
     all of its inputs have it at the head of the phase's circuit and all of its outputs have room
-    for all of it; then a flit goes in whenever all inputs have one. With the link layer
-    all inputs must have the packet of the number that is due, so a reduction only ever adds
-    flits of equal place of packets of equal number. Which phase is served is the scheduler's
-    choice. Packets of the default index are unicast, on paths that are found as they come.
+    for all of it; then a flit goes in whenever all inputs have one. All inputs must have the packet
+    of the number that is due, so a reduction only ever adds flits of equal place of packets of
+    equal number. Which phase is served is the scheduler's choice. Packets of the default index are
+    unicast, on paths that are found as they come.
 
     Parameters
     ----------
@@ -43,27 +42,26 @@ class SwitchCore(Unit):
 
     Members
     -------
-    i : In(link_flit_signature(spec)).array(P), or In(packet_signature(spec)) without the link layer
+    i : In(link_flit_signature(spec)).array(P)
         Packets from the ports.
-    o : Out(framed_signature(spec)).array(P), or Out(packet_signature(spec)) without the link layer
+    o : Out(framed_signature(spec)).array(P)
         Packets to the ports.
     table : In(entry_port_signature(spec))
-        Writes the entry of a phase, which only then exists. With the link layer numbers of its
-        packets start at 0, and those of another generation are thrown away. All other phases go on.
+        Writes the entry of a phase, which only then exists. Numbers of its packets start at 0
+        then, and those of another generation are thrown away. All other phases go on.
     active, phase : Out(1), Out(phase)
         Whether a phase is served, and which.
     counts, errors : Out(count_signature(spec)), Out(error_signature(spec))
         What happens.
     queued : Out(phases)
-        With the link layer: phases with a packet in a queue of an input port.
+        Phases with a packet in a queue of an input port.
 
     Timing
     ------
-    Latency : 6 cycles with the link layer, and those of the interconnect, from the first flit of a
-        lone packet on a port to the same flit offered; without it 4, and one for each flit
-        behind the first, as a packet starts when all of it is there.
+    Latency : 6 cycles and those of the interconnect, from the first flit of a lone packet on a
+        port to the same flit offered.
     Throughput : one flit per port and cycle, without a gap between packets.
-    Paths : ``i[k].circuit`` to ``i[k].ready`` without the link layer.
+    Paths : none.
     Reset : forgets all packets and phases.
 
     Raises
@@ -72,8 +70,8 @@ class SwitchCore(Unit):
         ``spec`` is no specification.
     """
 
-    i: list[LinkFlit] | list[PacketStream]
-    o: list[stream.Interface] | list[PacketStream]
+    i: list[LinkFlit]
+    o: list[stream.Interface]
     table: EntryPort
     active: Signal
     phase: Signal
@@ -85,24 +83,21 @@ class SwitchCore(Unit):
         self.spec = check_spec("SwitchCore", spec)
         protocol, ports = spec.protocol, spec.ports
         self.unit_name = f"{spec.name}_core_{protocol.suffix}"
-        into = link_flit_signature(spec) if protocol.link else packet_signature(spec)
-        out = framed_signature(spec) if protocol.link else packet_signature(spec)
         members: dict[str, Any] = {
-            "i": In(into).array(ports),
-            "o": Out(out).array(ports),
+            "i": In(link_flit_signature(spec)).array(ports),
+            "o": Out(framed_signature(spec)).array(ports),
             "table": In(entry_port_signature(spec)),
             "active": Out(1),
             "phase": Out(protocol.fields(ports)["phase"]),
             "counts": Out(count_signature(spec)),
             "errors": Out(error_signature(spec)),
+            "queued": Out(protocol.phases),
         }
-        if protocol.link:
-            members["queued"] = Out(protocol.phases)
         super().__init__(members)
 
     def build(self, platform: object) -> Module:
         m = Module()
-        spec, link = self.spec, self.spec.protocol.link
+        spec = self.spec
         latency = latency_cycles(spec)
         ins = [place(m, f"input_{k}", InputPort(spec=spec)) for k in range(spec.ports)]
         outs = [
@@ -110,7 +105,7 @@ class SwitchCore(Unit):
             for k in range(spec.ports)
         ]
         scheduler = place(m, "scheduler", Scheduler(spec=spec))
-        table = place(m, "table", PhaseTable(spec=spec, readers=3 if link else 2))
+        table = place(m, "table", PhaseTable(spec=spec, readers=3))
         dispatcher = place(m, "dispatcher", Dispatcher(spec=spec))
         interconnect = place(m, "interconnect", Interconnect(spec=spec))
         wiring.connect(m, wiring.flipped(self.table), table.control)
@@ -136,10 +131,7 @@ class SwitchCore(Unit):
             wiring.connect(m, out.o, wiring.flipped(self.o[k]))
         self._hint(m, scheduler, ins, outs)
         self._report(m, scheduler, dispatcher, ins, outs)
-        if link:
-            self._acknowledge(m, table, dispatcher, ins, outs)
-        else:
-            m.d.comb += [port.enable.eq(1) for port in ins]
+        self._acknowledge(m, table, dispatcher, ins, outs)
         return m
 
     def _hint(
@@ -183,14 +175,9 @@ class SwitchCore(Unit):
             errors.phase.eq(Cat(port.unknown for port in ins)),
             errors.length.eq(Cat(port.length for port in ins) | dispatcher.longer),
             errors.kind.eq(Cat(port.kind for port in ins)),
+            errors.overflow.eq(Cat(port.overflow for port in ins)),
+            errors.stuck.eq(Cat(port.stuck for port in ins)),
         ]
-        if self.spec.protocol.link:
-            m.d.comb += [
-                errors.overflow.eq(Cat(port.overflow for port in ins)),
-                errors.stuck.eq(Cat(port.stuck for port in ins)),
-            ]
-        else:
-            m.d.comb += [counts.rewinds.eq(0), errors.overflow.eq(0), errors.stuck.eq(0)]
 
     def _acknowledge(
         self,

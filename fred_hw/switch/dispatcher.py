@@ -157,9 +157,8 @@ class Dispatcher(Unit):
                 states.room[k].eq(selected(circuit, list(injection.room & before))),
                 states.valid[k].eq(head.valid),
                 states.last[k].eq(head.last),
+                states.broken[k].eq(head.broken),
             ]
-            if self.spec.protocol.link:
-                m.d.comb += states.broken[k].eq(head.broken)
 
     def _route(
         self, m: Module, states: PortStates, router: OnlineRouter, busy: Value, ending: Value
@@ -210,6 +209,7 @@ class Dispatcher(Unit):
     ) -> None:
         """Tell the output ports of flows that move what comes to them."""
         descriptors = [Const(0, 1), *(flow.descriptor for flow in flows)]
+        bad = [Const(0, 1), *(flow.bad for flow in flows)]
         for injection, number in zip(self.injections, states.gives, strict=True):
             m.d.comb += [
                 injection.start.eq(selected(number, list(start))),
@@ -217,10 +217,8 @@ class Dispatcher(Unit):
                 injection.last.eq(selected(number, list(ending))),
                 injection.circuit.eq(self.service.circuit),
                 injection.descriptor.as_value().eq(selected(number, descriptors)),
+                injection.bad.eq(selected(number, bad)),
             ]
-            if self.spec.protocol.link:
-                bad = [Const(0, 1), *(flow.bad for flow in flows)]
-                m.d.comb += injection.bad.eq(selected(number, bad))
             # Towards the destination the peer of a unicast is its source.
             with m.If(self.service.online):
                 m.d.comb += injection.descriptor.peer.eq(number - 1)

@@ -65,7 +65,7 @@ class FlowProgress(Unit):
     Parameters
     ----------
     spec : SwitchSpec
-        Sizes; with the link layer.
+        Sizes.
 
     Members
     -------
@@ -92,8 +92,8 @@ class FlowProgress(Unit):
 
     Raises
     ------
-    TypeError, ValueError
-        ``spec`` is no specification, or has no link layer.
+    TypeError
+        ``spec`` is no specification.
     """
 
     case: data.View
@@ -105,7 +105,7 @@ class FlowProgress(Unit):
     progress: Progress
 
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = check_spec("FlowProgress", spec, link=True)
+        self.spec = check_spec("FlowProgress", spec)
         ports = spec.ports
         self.unit_name = f"flow_progress_p{ports}_{spec.protocol.suffix}"
         flows = data.ArrayLayout(ports.bit_length(), ports)

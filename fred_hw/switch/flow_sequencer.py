@@ -105,8 +105,7 @@ class FlowSequencer(Unit):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("FlowSequencer", spec)
         descriptor = descriptor_layout(spec)
-        kind = "link" if spec.protocol.link else "bare"
-        self.unit_name = f"flow_sequencer_p{spec.ports}_a{descriptor.size}_{kind}"
+        self.unit_name = f"flow_sequencer_p{spec.ports}_a{descriptor.size}"
         strobes = ("start", "fire", "ending", "bad", "busy", "goes_on")
         super().__init__(
             {

@@ -75,15 +75,13 @@ class PhaseTable(Unit):
     update, halt : Out(phase_update_signature(spec)), Out(phase_halt_signature(spec))
         What is written, for the scheduler; makes its phase stand still before.
     restart : Out(stream.Signature(restart_layout(spec)))
-        With the link layer: flows whose numbers must start at 0 before their entry is written, and
-        their generation.
+        Flows whose numbers must start at 0 before their entry is written, and their generation.
 
     Timing
     ------
     Latency : 1 cycle from ``number`` to ``entry`` and ``stored``; from the first cycle of
         ``control.write`` to ``done`` 4 cycles and those of the check's interconnect, those until
-        ``halt.stands``, and with the link layer those that ``restart`` takes; 2 less if the
-        entry is refused.
+        ``halt.stands`` and those that ``restart`` takes; 2 less if the entry is refused.
     Throughput : one entry in that time, and one cycle more.
     Paths : ``control.number`` and ``control.entry`` to ``update``, ``halt`` and ``restart``.
     Reset : forgets what is under way; entries stay.
@@ -109,9 +107,8 @@ class PhaseTable(Unit):
             "reads": In(table_read_signature(spec)).array(readers),
             "update": Out(phase_update_signature(spec)),
             "halt": Out(phase_halt_signature(spec)),
+            "restart": Out(stream.Signature(restart_layout(spec))),
         }
-        if spec.protocol.link:
-            members["restart"] = Out(stream.Signature(restart_layout(spec)))
         super().__init__(members)
 
     def build(self, platform: object) -> Module:
@@ -147,10 +144,10 @@ class PhaseTable(Unit):
 
     def _write(self, m: Module, enable: Signal) -> None:
         """Check an entry, stop its phase, start the numbers of its flows at 0, and write it."""
-        link, control = self.spec.protocol.link, self.control
+        control, restart = self.control, self.restart
         check = place(m, "check", EntryCheck(spec=self.spec))
         m.d.comb += check.entry.eq(control.entry)
-        fsm = Fsm(m, "idle", "check", "stop", *(("number",) if link else ()), "write")
+        fsm = Fsm(m, "idle", "check", "stop", "number", "write")
         with fsm.state("idle"), m.If(control.write):
             m.d.comb += check.start.eq(1)
             fsm.go("check")
@@ -161,19 +158,16 @@ class PhaseTable(Unit):
             with m.Elif(check.done):
                 fsm.go("stop")
         with fsm.state("stop"), m.If(self.halt.stands):
-            fsm.go("number" if link else "write")
-        stops = [fsm.ongoing("stop"), fsm.ongoing("write")]
-        if link:
-            restart = self.restart
-            stops.append(fsm.ongoing("number"))
-            m.d.comb += [
-                restart.payload.key.eq(control.number),
-                restart.payload.generation.eq(control.entry.generation),
-                restart.valid.eq(fsm.ongoing("number")),
-            ]
-            with m.If(restart.valid & restart.ready):
-                fsm.go("write")
+            fsm.go("number")
+        m.d.comb += [
+            restart.payload.key.eq(control.number),
+            restart.payload.generation.eq(control.entry.generation),
+            restart.valid.eq(fsm.ongoing("number")),
+        ]
+        with fsm.state("number"), m.If(restart.ready):
+            fsm.go("write")
         with fsm.state("write"):
             m.d.comb += [enable.eq(1), control.done.eq(1), control.accepted.eq(1)]
             fsm.go("idle")
+        stops = [fsm.ongoing(state) for state in ("stop", "number", "write")]
         m.d.comb += self.halt.asked.eq(Cat(stops).any())

@@ -7,7 +7,6 @@ from amaranth.lib.wiring import In, Member, Out
 from fred_hw.control.axi_lite import axi_lite_members, pass_axi_lite
 from fred_hw.control.switch_map import switch_map
 from fred_hw.control.unit import ControlUnit
-from fred_hw.link.packet_stream import PACKET_FIELDS
 from fred_hw.protocol import CRC_BITS, HEADER_BITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, place
@@ -18,16 +17,13 @@ __all__ = ["Switch", "added_cycles", "user_bits"]
 
 
 def user_bits(spec: SwitchSpec) -> int:
-    """Return the width of ``tuser``: header and CRC, or ``PACKET_FIELDS`` without a link layer."""
-    if spec.protocol.link:
-        return HEADER_BITS + CRC_BITS
-    fields = spec.protocol.fields(spec.ports)
-    return sum(fields[name] for name in PACKET_FIELDS)
+    """Return the width of ``tuser``: header and CRC."""
+    return HEADER_BITS + CRC_BITS
 
 
 def added_cycles(spec: SwitchSpec) -> int:
     """Return the cycles that a lone flit takes beside those of the interconnect."""
-    return 6 if spec.protocol.link else 4
+    return 6
 
 
 class Switch(Unit):
@@ -41,8 +37,8 @@ class Switch(Unit):
     Members
     -------
     s<k>_axis_tdata, tvalid, tready, tlast, tuser : In, In(1), Out(1), In(1), In
-        Flits from port k, see docs/protocol.md. With the link layer ``tready`` is always high, and
-        ``tlast``, which the header says too, is not looked at.
+        Flits from port k, see docs/protocol.md. ``tready`` is always high, and ``tlast``, which
+        the header says too, is not looked at.
     m<k>_axis_tdata, tvalid, tready, tlast, tuser : Out, Out(1), In(1), Out(1), Out
         Flits to port k.
     s_axil_awaddr, ... s_axil_rready
@@ -52,11 +48,10 @@ class Switch(Unit):
 
     Timing
     ------
-    Latency : 6 cycles with the link layer, and those of the interconnect, from the first flit of a
-        lone packet on a port to the same flit offered; without it 4, and one for each flit
-        behind the first.
+    Latency : 6 cycles and those of the interconnect, from the first flit of a lone packet on a
+        port to the same flit offered.
     Throughput : one flit per port and cycle, without a gap between packets.
-    Paths : ``tuser`` to ``tready`` of the same port without the link layer.
+    Paths : none.
     Reset : forgets all packets and phases; neighbours must be reset with it.
     """
 
@@ -92,9 +87,8 @@ class Switch(Unit):
             self.irq.eq(control.irq),
             control.active.eq(core.active),
             control.active_phase.eq(core.phase),
+            control.queued.eq(core.queued),
         ]
-        if self.spec.protocol.link:
-            m.d.comb += control.queued.eq(core.queued)
         return m
 
     def _connect(self, m: Module, core: SwitchCore, k: int) -> None:
@@ -104,7 +98,7 @@ class Switch(Unit):
         def wire(letter: str, name: str) -> Value:
             return getattr(self, f"{letter}{k}_axis_t{name}")
 
-        flit = o.payload if self.spec.protocol.link else o
+        flit = o.payload
         m.d.comb += [
             i.valid.eq(wire("s", "valid")),
             i.data.eq(wire("s", "data")),
@@ -112,17 +106,7 @@ class Switch(Unit):
             wire("m", "data").eq(flit.data),
             wire("m", "last").eq(flit.last),
             o.ready.eq(wire("m", "ready")),
+            wire("s", "ready").eq(1),
+            Cat(i.header.as_value(), i.crc).eq(wire("s", "user")),
+            wire("m", "user").eq(Cat(flit.header.as_value(), flit.crc)),
         ]
-        if self.spec.protocol.link:
-            m.d.comb += [
-                wire("s", "ready").eq(1),
-                Cat(i.header.as_value(), i.crc).eq(wire("s", "user")),
-                wire("m", "user").eq(Cat(flit.header.as_value(), flit.crc)),
-            ]
-        else:
-            m.d.comb += [
-                wire("s", "ready").eq(i.ready),
-                i.last.eq(wire("s", "last")),
-                Cat(getattr(i, name) for name in PACKET_FIELDS).eq(wire("s", "user")),
-                wire("m", "user").eq(Cat(getattr(o, name) for name in PACKET_FIELDS)),
-            ]

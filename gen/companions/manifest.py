@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from fred_hw.compiler.shape import layout
 from fred_hw.control.phase_entry import phase_fields, phases_that_fit
 from fred_hw.control.switch_map import switch_map
-from fred_hw.link.packet_stream import PACKET_FIELDS
 from fred_hw.protocol import CIRCUITS, CRC_BITS, HEADER_BITS, KINDS
 
 from .companion import COMPANIONS, Companion
@@ -76,12 +75,11 @@ def _protocol(design: "Design") -> dict[str, Any]:
     """Return what the manifest of a switch has beside: streams, entries and registers."""
     protocol = design.spec.protocol
     fields = protocol.fields(design.spec.ports)
-    used = fields if protocol.link else {name: fields[name] for name in PACKET_FIELDS}
     return {
         "streams": {
             "slave": "s<k>_axis",
             "master": "m<k>_axis",
-            "tuser": _placed(used) | ({"crc": [HEADER_BITS, CRC_BITS]} if protocol.link else {}),
+            "tuser": _placed(fields) | {"crc": [HEADER_BITS, CRC_BITS]},
             "kinds": list(KINDS),
             "circuits": list(CIRCUITS),
         },

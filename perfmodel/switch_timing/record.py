@@ -115,7 +115,7 @@ class TimingRecord(FileModel):
             raise ValueError(f"name must be {self.spec.name} as spec says, not {self.name}")
         if self.measured_spec.with_changes(lanes=self.spec.lanes) != self.spec:
             raise ValueError("measured_spec must differ from spec in lanes only")
-        if self.switch and self.spec.protocol.link:
+        if self.switch:
             # Not that of measured_spec: a header costs a flit of fewer lanes a larger share.
             width = self.spec.data_width
             share = self.switch.data_flits_per_cycle * width / (width + HEADER_BITS + CRC_BITS)

@@ -33,7 +33,6 @@ def scenario(there: bool = True) -> Any:
 
 test = scenario()
 one_phase_each = scenario(PROTOCOL.phases >= 2)
-one_queue_each = scenario(not PROTOCOL.link and PROTOCOL.phases >= 2)
 
 
 async def started(
@@ -169,7 +168,7 @@ async def urgent_packet_overtakes_at_every_flit_position(dut: Any) -> None:
 def phase_numbers(bench: SwitchBench, first: int = 0) -> list[int]:
     """Return the phases of the data flits at port 0 from one on."""
     fields = PROTOCOL.fields(PORTS)
-    low = fields["kind"] + fields["circuit"] if PROTOCOL.link else 0
+    low = fields["kind"] + fields["circuit"]
     mask = (1 << fields["phase"]) - 1
     return [beat.user >> low & mask for beat in bench.data(bench.outputs[0])[first:]]
 
@@ -217,7 +216,7 @@ async def urgent_turn_overtakes_those_of_the_same_ports(dut: Any) -> None:
     finish(bench)
 
 
-@one_queue_each
+@one_phase_each
 async def urgent_turn_goes_before_those_that_waited_longer(dut: Any) -> None:
     patient, urgent, most = everyone(0, 2), everyone(1, 0), PROTOCOL.packet_flits
     bench, rng = await started(dut, 0.0, [patient, urgent])
@@ -229,7 +228,7 @@ async def urgent_turn_goes_before_those_that_waited_longer(dut: Any) -> None:
     await bench.cycles((begun + 6) * most)
     bench.play(turns_of(rng, urgent, 1, most))
     await bench.cycles(6 * most)
-    assert all(port.done for port in bench.ports)
+    assert {len(bench.data(watch)) for watch in bench.inputs} == {(begun + 3) * most}
     for port in bench.ports:
         port.sink.pause = False
     await bench.drain()
@@ -246,29 +245,22 @@ async def receiver_that_grants_nothing_holds_up_only_its_flows(dut: Any) -> None
     bench, rng = await started(dut, 0.0, [blocked, free])
     port, most = bench.ports[-1], PROTOCOL.packet_flits
     count = PROTOCOL.buffer_packets + 3
-    if PROTOCOL.link:
-        port.endpoint.keeps_room = True
-    else:
-        port.sink.pause = True
-        await bench.cycles(2)
+    port.endpoint.keeps_room = True
     bench.play(turns_of(rng, blocked, count, most))
     await bench.cycles(2 * LATENCY + 4 * most * count)
     came = len(bench.data(bench.outputs[-1]))
-    assert came == (PROTOCOL.buffer_packets * most if PROTOCOL.link else 0)
+    assert came == PROTOCOL.buffer_packets * most
     stuck = bench.missing()
     bench.play(turns_of(rng, free, PACKETS))
     await bench.cycles(20 * LATENCY + 4 * most * PACKETS)
     assert bench.missing() == stuck
     assert len(bench.data(bench.outputs[-1])) == came
-    if PROTOCOL.link:
-        port.endpoint.keeps_room = False
-        port.endpoint.free()
-    else:
-        port.sink.pause = False
+    port.endpoint.keeps_room = False
+    port.endpoint.free()
     again = bench.cycle
     await bench.drain()
     first = bench.data(bench.outputs[-1])[came].cycle
-    # With the link layer the limit goes to the switch, and the packet through it.
+    # The limit goes to the switch, and the packet through it.
     assert first - again <= LATENCY + 10, f"went on after {first - again} cycles"
     assert (await bench.access.errors()).raised == ()
     finish(bench)
@@ -300,10 +292,8 @@ async def phase_is_rewritten_while_others_run(dut: Any) -> None:
 async def default_index_reaches_every_port_from_every_port(dut: Any) -> None:
     bench, rng = await started(dut, 0.1)
     pairs = [(a, b) for a in range(PORTS) for b in range(PORTS)]
-    # With the link layer those of a pair stay on a circuit.
-    for turn in range(1 if PROTOCOL.link else 3):
-        for source, destination in rng.sample(pairs, len(pairs)):
-            bench.unicast(source, destination, 2, turn)
+    for source, destination in rng.sample(pairs, len(pairs)):
+        bench.unicast(source, destination, 2)
     await bench.drain()
     assert (await bench.access.errors()).raised == ()
     finish(bench)

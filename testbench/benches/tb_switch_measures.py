@@ -26,9 +26,9 @@ from .tb_switch import (
 )
 
 MOST = PROTOCOL.packet_flits
-HEADER_AND_CRC = HEADER_BITS + CRC_BITS if PROTOCOL.link else 0
+HEADER_AND_CRC = HEADER_BITS + CRC_BITS
 PAYLOAD_BITS = 4096  # of the published flit, 512 bytes
-test, link_test, phases_test = scenario(), scenario(PROTOCOL.link), scenario(PROTOCOL.phases >= 2)
+test, phases_test = scenario(), scenario(PROTOCOL.phases >= 2)
 
 
 def into(bench: SwitchBench, port: int) -> Any:
@@ -77,10 +77,9 @@ async def links_carry_data_at_full_load(dut: Any) -> None:
     """Measure ``efficiency`` on the links from the switch in an all-reduce of all ports.
 
     Shares are those of the cycles from the first ack on a link to the last one between data flits,
-    that one left out, so that each ack counts with the packets it is for; without the link layer
-    from the first data flit to the last.
+    that one left out, so that each ack counts with the packets it is for.
     """
-    phase, count = everyone(), 80
+    phase, count = everyone(), max(80, 5 * PROTOCOL.ack_interval)
     bench, rng = await started(dut, 0.0, [phase])
     bench.play(turns_of(rng, phase, count, MOST))
     await bench.drain()
@@ -88,14 +87,10 @@ async def links_carry_data_at_full_load(dut: Any) -> None:
     kinds: Counter[str] = Counter()
     for watch in bench.outputs:
         assert len(bench.data(watch)) == count * MOST
-        seen = [
-            (beat.cycle, KINDS[bench.codec.unpack(beat.flit)["kind"] if PROTOCOL.link else 0])
-            for beat in watch.beats
-        ]
+        seen = [(beat.cycle, KINDS[bench.codec.unpack(beat.flit)["kind"]]) for beat in watch.beats]
         busy = max(cycle for cycle, kind in seen if kind == "data")
-        marks = "ack" if PROTOCOL.link else "data"
-        ends = [cycle for cycle, kind in seen if kind == marks and cycle <= busy]
-        first, last = ends[0], ends[-1] + (not PROTOCOL.link)
+        acks = [cycle for cycle, kind in seen if kind == "ack" and cycle <= busy]
+        first, last = acks[0], acks[-1]
         cycles += last - first
         kinds.update(kind for cycle, kind in seen if first <= cycle < last)
     data = kinds["data"] / cycles
@@ -109,8 +104,8 @@ async def links_carry_data_at_full_load(dut: Any) -> None:
         }
     )
     # An ack takes a flit of all that ``ack_interval`` packets would.
-    acks = 1 / (1 + PROTOCOL.ack_interval * MOST) if PROTOCOL.link else 0
-    assert data >= 1 - acks - 1e-9, f"{data} data flits per cycle; {kinds} in {cycles} cycles"
+    most = 1 - 1 / (1 + PROTOCOL.ack_interval * MOST)
+    assert data >= most - 1e-9, f"{data} data flits per cycle; {kinds} in {cycles} cycles"
     finish(bench)
 
 
@@ -203,7 +198,7 @@ async def arrivals(bench: SwitchBench, count: int) -> dict[str, list[int]]:
     return {f"{port}": cycles for port, cycles in enumerate(came)}
 
 
-@link_test
+@test
 async def single_loss_is_caught_up(dut: Any) -> None:
     """Measure ``recovery_cycles``, from the loss of a data flit until all is as if it had not been.
 
@@ -212,7 +207,7 @@ async def single_loss_is_caught_up(dut: Any) -> None:
     rate. Delays of the links come on top: the nack crosses two of them, and the packet too.
     """
     bench, rng = await started(dut, 0.0, [everyone()])
-    count = 2 * PROTOCOL.ack_interval + 2 * MOST
+    count = 2 * PROTOCOL.ack_interval + max(2 * MOST, 128 // MOST)
     found: dict[str, int] = {}
     clean = await arrivals(bench, count)
     for name, direction in (("input", "to_switch"), ("output", "from_switch")):

@@ -14,7 +14,6 @@ from fred_hw.control.switch_map import CAUSES
 from testbench.benches.agents.switch import SwitchBench
 
 from .tb_switch import (
-    LATENCY,
     PACKETS,
     PORTS,
     PROTOCOL,
@@ -77,8 +76,7 @@ async def packet_of_a_phase_without_a_configuration_is_told(dut: Any) -> None:
             pass
         word = entry_word(SPEC, phase.configuration, phase.flows, phase.circuit)
         await bench.access.write_phase(phase.number, word)
-        if PROTOCOL.link:  # its source has it still, and sends it again
-            bench.expect(turns)
+        bench.expect(turns)  # its source has it still, and sends it again
 
     finish(await while_others_run(dut, act, "phase"))
 
@@ -89,10 +87,6 @@ async def packet_that_is_too_long_is_told(dut: Any) -> None:
 
     async def act(bench: SwitchBench) -> None:
         await bench.write(phase)
-        if not PROTOCOL.link:
-            bench.ports[0].send(0, 0, [tuple(range(most + 1))])
-            bench.want(0, 0, 0, 0, [tuple(range(most))])
-            return
         last_fits = most < 1 << PROTOCOL.fields(PORTS)["last"]
         places = {"last": most} if last_fits else {"index": 1, "last": 0}
         bench.ports[0].to_switch.put(bench.codec.pack(7, phase=0, circuit=0, **places))
@@ -110,15 +104,6 @@ async def packets_of_unequal_length_in_a_flow_are_told(dut: Any) -> None:
     async def act(bench: SwitchBench) -> None:
         await bench.write(phase)
         (turn,) = turns_of(bench.rng, phase, 1, 2)
-        if not PROTOCOL.link:
-            bench.offer([turn], [0])
-            bench.ports[1].send(0, 0, [turn.sent[1].flits[:1]])
-            (short,) = (turn.wanted[0].flits[:1],)
-            for port in (0, 1):
-                bench.want(port, 0, 0, 0, [short])
-            await bench.cycles(2 * LATENCY)
-            bench.play(turns_of(bench.rng, phase, 2))
-            return
         changed: list[int] = []
 
         def shorten(flit: Any) -> Sequence[Any]:
@@ -138,10 +123,7 @@ async def packets_of_unequal_length_in_a_flow_are_told(dut: Any) -> None:
 @test
 async def header_of_unknown_kind_is_told(dut: Any) -> None:
     async def act(bench: SwitchBench) -> None:
-        if PROTOCOL.link:
-            bench.ports[0].to_switch.put(bench.codec.pack(7, kind=6))
-        else:
-            bench.ports[0].send(0, 3, [(7,)])
+        bench.ports[0].to_switch.put(bench.codec.pack(7, kind=6))
         await bench.cycles(10)
 
     finish(await while_others_run(dut, act, "kind"))
@@ -220,5 +202,4 @@ async def switch_says_what_it_is(dut: Any) -> None:
     identity = await bench.access.identify()
     assert (identity.ports, identity.middle) == (PORTS, SPEC.middle)
     assert (identity.phases, identity.packet_flits) == (PROTOCOL.phases, PROTOCOL.packet_flits)
-    assert identity.link == PROTOCOL.link
     assert identity.data_bytes * 8 == SPEC.data_width

@@ -22,8 +22,7 @@ from .tb_switch import (
 
 PACKETS, MOST = 12, PROTOCOL.packet_flits
 DELAY, ROUNDS = 80, 12
-rewrite_test = scenario(PROTOCOL.phases >= 3)
-link_test = scenario(PROTOCOL.link)
+test, rewrite_test = scenario(), scenario(PROTOCOL.phases >= 3)
 
 
 @rewrite_test
@@ -31,8 +30,7 @@ link_test = scenario(PROTOCOL.link)
 async def phase_in_use_may_be_rewritten(dut: Any, wait: int, command: str) -> None:
     """Write an entry again, or erase it, at any cycle of a burst: all other phases go on.
 
-    Without the link layer a phase that is written again just goes on, too. With it the numbers of
-    its packets start at 0, which its sources are not told here.
+    The numbers of its packets start at 0, which its sources are not told here.
     """
     used, urgent, patient = everyone(0, 1), everyone(1, 0), phase_of(2, 2, Flow((0,), (PORTS - 1,)))
     bench, rng = await started(dut, 0.0, [used, urgent, patient])
@@ -47,8 +45,7 @@ async def phase_in_use_may_be_rewritten(dut: Any, wait: int, command: str) -> No
         await bench.access.erase_phase(used.number)
     for phase in (urgent, patient):
         bench.play(turns_of(rng, phase, PACKETS))
-    others = [urgent, patient]
-    await bench.arrive(others if PROTOCOL.link or command == "erase" else [used, *others])
+    await bench.arrive([urgent, patient])
 
 
 @rewrite_test
@@ -63,7 +60,7 @@ async def phase_that_is_served_goes_by_its_new_entry(dut: Any) -> None:
     finish(bench)
 
 
-@link_test
+@test
 async def copies_of_before_are_not_added_to_what_comes_behind(dut: Any) -> None:
     """Write a phase again and use it at once, while copies of old packets are on the way.
 
@@ -90,7 +87,7 @@ async def copies_of_before_are_not_added_to_what_comes_behind(dut: Any) -> None:
     finish(bench)
 
 
-@link_test
+@test
 async def packets_in_queues_are_told_by_phase(dut: Any) -> None:
     bench, rng = await started(dut, phases=[everyone(0, 0), everyone(1, 1)][: PROTOCOL.phases])
     for phase in (everyone(0, 0), everyone(1, 1))[: PROTOCOL.phases]:

@@ -1,61 +1,157 @@
-"""cocotb tests of sources that stop inside a packet, or say other things of it half-way."""
+"""cocotb tests of sources that break off, leave out or contradict what they have begun to say."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+from enum import Enum
 from typing import Any
 
 import cocotb
-from cocotbext.axi import AxiStreamFrame
 
 from fred_hw.compiler.flows import Flow
+from fred_hw.protocol import Kind
+from testbench.benches.agents.line import Fault
+from testbench.benches.agents.switch import SwitchBench
+from testbench.models.endpoint import Flit
 from testbench.stimulus.phases import Phase
 
-from .tb_switch import PORTS, PROTOCOL, finish, phase_of, scenario, started, turns_of
+from .tb_switch import (
+    LATENCY,
+    PACKETS,
+    PORTS,
+    PROTOCOL,
+    everyone,
+    finish,
+    phase_of,
+    scenario,
+    started,
+    turns_of,
+)
 
 MOST = PROTOCOL.packet_flits
-bare_test = scenario(not PROTOCOL.link and MOST >= 2 and PROTOCOL.phases >= 2)
+# Others wait until what has not come is given up, never until its source sends it again.
+WAIT = PROTOCOL.patience_cycles + LATENCY + 4 * MOST
+Said: Any = Enum(
+    "Said",
+    {
+        name: name
+        for name in ("phase", "circuit", "peer", "sequence", "last", "ticket", "generation")
+    },
+)
+test, half_test = scenario(), scenario(MOST >= 2 and PROTOCOL.phases >= 2)
 
 
 def two_apart() -> tuple[Phase, Phase]:
-    """Return an urgent phase from port 0 to the last one, and a patient one of all others."""
+    """Return an urgent phase of port 0 and the last one, and a patient one of all but port 0."""
     others = tuple(range(1, PORTS))
-    return phase_of(0, 0, Flow((0,), (PORTS - 1,))), phase_of(1, 2, Flow(others, others))
+    return phase_of(0, 0, Flow((0, PORTS - 1), (PORTS - 1,))), phase_of(1, 2, Flow(others, others))
 
 
-@bare_test
+async def others_go_on(bench: SwitchBench, runs: Phase) -> None:
+    bench.play(turns_of(bench.rng, runs, 2 * PACKETS))
+    await bench.arrive([runs], limit=WAIT)
+
+
+@half_test
 @cocotb.parametrize(sent=[1, MOST - 1])
 async def source_that_stops_inside_a_packet_holds_up_nobody_else(dut: Any, sent: int) -> None:
     stops, runs = two_apart()
     bench, rng = await started(dut, 0.0, [stops, runs])
-    source, beats = bench.ports[0].source, bench.inputs[0].beats
-    bench.play(turns_of(rng, stops, 1, MOST))
-    while len(beats) < sent:
-        await bench.cycles(1)
-    source.pause = True
-    await bench.cycles(20)
-    assert len(beats) < MOST, "the source has not stopped"
-    for _ in range(3):
-        bench.play(turns_of(rng, runs, 4))
-        await bench.arrive([runs])
-    source.pause = False
+    port = bench.ports[0]
+
+    def stop(flit: Flit) -> Sequence[Flit]:
+        port.source.pause = True
+        return (flit,)
+
+    port.to_switch.change = Fault(
+        bench.codec, lambda fields: (fields["kind"], fields["index"]) == (Kind.DATA, sent), stop
+    )
+    bench.play(turns_of(rng, stops, 3, MOST))
+    await others_go_on(bench, runs)
+    assert len(bench.data(bench.inputs[0])) == sent
+    assert not port.done
+    port.source.pause = False
     await bench.drain()
     assert (await bench.access.errors()).raised == ()
     finish(bench)
 
 
-@bare_test
-async def header_of_the_first_flit_is_that_of_the_packet(dut: Any) -> None:
+@half_test
+@cocotb.parametrize(behind=[0, 2])
+async def packet_without_its_last_flit_is_sent_again(dut: Any, behind: int) -> None:
     stops, runs = two_apart()
     bench, rng = await started(dut, 0.0, [stops, runs])
-    (turn,) = turns_of(rng, stops, 1, MOST)
-    port = bench.ports[0]
-    users = [
-        port.user(0, 0),
-        *(port.user(rng.randrange(2), rng.randrange(4)) for _ in range(MOST - 1)),
-    ]
-    beats: Any = list(turn.sent[0].flits)
-    port.source.send_nowait(AxiStreamFrame(beats, tuser=users))
-    bench.expect([turn])
-    for _ in range(3):
-        bench.play([*turns_of(rng, runs, 2), *turns_of(rng, stops, 2)])
+    lost = Fault(
+        bench.codec,
+        lambda fields: fields["kind"] == Kind.DATA and fields["index"] == fields["last"],
+        lambda _: (),
+    )
+    bench.ports[0].to_switch.change = lost
+    bench.play(turns_of(rng, stops, 1 + behind, MOST))
+    await others_go_on(bench, runs)
     await bench.drain()
+    assert lost.done
     assert (await bench.access.errors()).raised == ()
+    finish(bench)
+
+
+@half_test
+@cocotb.parametrize(said=list(Said))
+async def header_that_changes_inside_a_packet_does_no_harm(dut: Any, said: Any) -> None:
+    """Let a flit with a right CRC say something else than the one before it."""
+    stops, runs = two_apart()
+    bench, rng = await started(dut, 0.0, [stops, runs])
+    place = rng.randrange(1, MOST)
+
+    def contradict(flit: Flit) -> Sequence[Flit]:
+        fields = bench.codec.unpack(flit)
+        return (bench.codec.pack(flit.data, **fields | {said.value: fields[said.value] ^ 1}),)
+
+    changed = Fault(
+        bench.codec,
+        lambda fields: (fields["kind"], fields["index"]) == (Kind.DATA, place),
+        contradict,
+    )
+    bench.ports[0].to_switch.change = changed
+    bench.play(turns_of(rng, stops, 3, MOST))
+    await others_go_on(bench, runs)
+    await bench.drain()
+    assert changed.done
+    ends = (MOST - 1) ^ 1  # where a changed one says that the packet ends
+    fits = said.value != "last" or place < ends < MOST
+    assert (await bench.access.errors()).raised == (() if fits else ("length",))
+    finish(bench)
+
+
+@test
+async def tlast_of_a_source_is_not_looked_at(dut: Any) -> None:
+    phase = everyone()
+    bench, rng = await started(dut, 0.0, [phase])
+    for port in bench.ports:
+        port.to_switch.change = lambda flit: (replace(flit, last=rng.random() < 0.5),)
+    bench.play(turns_of(rng, phase, PACKETS))
+    await bench.drain()
+    assert not any(port.endpoint.counts["resent"] for port in bench.ports)
+    assert (await bench.access.errors()).raised == ()
+    finish(bench)
+
+
+@test
+async def packets_sent_before_the_commit_are_added_to_their_own(dut: Any) -> None:
+    """Let half of the sources begin before their phase exists, the others after that."""
+    phase, count = everyone(), 24
+    bench, rng = await started(dut)
+    turns = turns_of(rng, phase, count)
+    early = rng.sample(range(PORTS), PORTS // 2)
+    for port in early:
+        bench.ports[port].endpoint.interval = 16
+    bench.offer(turns, early)
+    await bench.cycles(4 * MOST)
+    await bench.access.write_phase(phase.number, bench.word(phase))
+    for port in early:
+        said = map(bench.codec.unpack, (beat.flit for beat in bench.data(bench.inputs[port])))
+        assert 0 < len({fields["sequence"] for fields in said}) < count, "not in between"
+    bench.offer(turns, [port for port in range(PORTS) if port not in early])
+    bench.expect(turns)
+    await bench.drain()
+    assert (await bench.access.errors()).raised == ("phase",)
     finish(bench)

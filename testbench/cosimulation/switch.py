@@ -26,14 +26,14 @@ def cosimulate_switch(
     Parameters
     ----------
     spec, work, options
-        As in :func:`launch`; what the link layer does is tested if there is one.
+        As in :func:`launch`.
     packets : int
         Packets of each flow in the longer tests, 1 or more.
 
     Raises
     ------
     SimulatorError
-        The simulator, or g++ for the link layer, is not installed or failed.
+        The simulator, or g++ for the endpoints, is not installed or failed.
     """
     check_int("packets", packets, minimum=1)
 
@@ -41,8 +41,7 @@ def cosimulate_switch(
         design = generate(spec, emitter, level="switch")
         return design.verilog, design.name
 
-    if spec.protocol.link:
-        endpoint_library()  # refused here rather than inside the simulation
+    endpoint_library()  # refused here rather than inside the simulation
     latency = latency_cycles(spec) + added_cycles(spec)
     environment = {"FRED_LATENCY": latency, "FRED_PACKETS": packets}
     return launch(benches("switch"), make, spec, work, environment, options)

@@ -32,23 +32,18 @@ __all__ = [
     "never_stops",
     "no_answer",
     "offer_changes",
+    "waits_for_ever",
 ]
 
 
-@broken(
-    Scheduler,
-    {
-        "bare switch": "urgent_turn_goes_before_those_that_waited_longer",
-        "switch": "urgent_packet_overtakes_at_every_flit_position",
-    },
-)
+@broken(Scheduler, {"switch": "urgent_packet_overtakes_at_every_flit_position"})
 def never_preempts(m: Module, sound: Any, ports: Any) -> None:
     """A phase is served to its end, however urgent another one is."""
     # A packet always goes on, as it seems, until none is left.
     m.d.comb += [ports.service.leaving.eq(0), sound.service.runs.eq(1)]
 
 
-@broken(Scheduler, {"bare switch": "phase_that_is_served_goes_by_its_new_entry"})
+@broken(Scheduler, {"switch": "phase_that_is_served_goes_by_its_new_entry"})
 def never_stops(m: Module, sound: Any, ports: Any) -> None:
     """An entry changes while its phase is served, which then goes on by the old one."""
     m.d.comb += [sound.halt.asked.eq(0), ports.halt.stands.eq(1)]
@@ -60,13 +55,7 @@ def flit_early(m: Module, sound: Any, ports: Any) -> None:
     m.d.comb += ports.head.valid.eq(1)
 
 
-@broken(
-    OutputPort,
-    {
-        "bare switch": "receiver_that_grants_nothing_holds_up_only_its_flows",
-        "switch": "receiver_that_grants_nothing_holds_up_only_its_flows",
-    },
-)
+@broken(OutputPort, {"switch": "receiver_that_grants_nothing_holds_up_only_its_flows"})
 def always_room(m: Module, sound: Any, ports: Any) -> None:
     """An output port promises room that there is not."""
     m.d.comb += ports.injection.room.eq(-1)
@@ -78,13 +67,7 @@ def never_stomps(m: Module, sound: Any, ports: Any) -> None:
     m.d.comb += sound.injection.bad.eq(0)
 
 
-@broken(
-    EntryCheck,
-    {
-        "bare switch": "entry_that_joins_two_flows_is_refused",
-        "switch": "entry_that_joins_two_flows_is_refused",
-    },
-)
+@broken(EntryCheck, {"switch": "entry_that_joins_two_flows_is_refused"})
 def any_entry(m: Module, sound: Any, ports: Any) -> None:
     """Every entry of the configuration memory is taken."""
     m.d.comb += ports.right.eq(1)
@@ -103,6 +86,12 @@ def any_number(m: Module, sound: Any, ports: Any) -> None:
 def any_generation(m: Module, sound: Any, ports: Any) -> None:
     """A packet of any generation is taken as one of its phase's."""
     m.d.comb += sound.generation.eq(sound.descriptor.generation)
+
+
+@broken(CircuitQueue, {"switch": "source_that_stops_inside_a_packet_holds_up_nobody_else"})
+def waits_for_ever(m: Module, sound: Any, ports: Any) -> None:
+    """The rest of a packet that has stopped still seems to come."""
+    m.d.comb += sound.i.incoming.eq(1)
 
 
 @broken(Occupancy, {"switch": "packets_in_queues_are_told_by_phase"})

@@ -165,7 +165,7 @@ def endpoint_library() -> ctypes.CDLL:
 
 
 class Endpoint:
-    """Send and receive packets at one port of a switch with the link layer.
+    """Send and receive packets at one port of a switch.
 
     The state of the protocol is kept by ``endpoint.hpp``, payload here.
 

@@ -1,4 +1,4 @@
-// What an NPU sends and expects, with the link layer or without, and what is reported of it.
+// What an NPU sends and expects, and what is reported of it.
 #pragma once
 
 #include <cstdarg>
@@ -99,7 +99,7 @@ protected:
     Outgoing* outgoing_of(unsigned phase, unsigned peer) { return find(outgoing, phase, peer); }
     Incoming* incoming_of(unsigned phase, unsigned peer) { return find(incoming, phase, peer); }
 
-    // Compares the next flit of a flow; `last` is that of its packet, as far as it is known.
+    // Compares the next flit of a flow, in a packet whose last flit is number `last`.
     void compare(Incoming& flow, uint64_t data, unsigned last, uint64_t now) {
         if (flow.expected >= flow.total)
             return report_.violation(now, port_, "packet %" PRIu64 " of phase %u, which has fewer",

@@ -2,12 +2,8 @@
 #pragma once
 
 #include <deque>
-#include <type_traits>
 
 #include "checking_endpoint.hpp"
-#include "linkless_endpoint.hpp"
-
-using End = std::conditional_t<LINK, CheckingEndpoint, LinklessEndpoint>;
 
 struct Operation {
     uint64_t poll, address, select, value;
@@ -30,7 +26,7 @@ struct Scenario {
         return &pool;
     }
 
-    void read_phase(Reader& next, std::deque<End>& ends) {
+    void read_phase(Reader& next, std::deque<CheckingEndpoint>& ends) {
         Phase phase;
         phase.number = next();
         phase.circuit = next();
@@ -70,7 +66,7 @@ struct Scenario {
         flow.ends.push_back(flow.total);
     }
 
-    void read_burst(Reader& next, std::deque<End>& ends, unsigned pool_size, bool longest) {
+    void read_burst(Reader& next, std::deque<CheckingEndpoint>& ends, unsigned pool_size, bool longest) {
         const unsigned circuit = next(), number = next(), from = next(), to = next();
         const uint64_t packets = next();
         if (number < PHASES) {
@@ -98,7 +94,7 @@ struct Scenario {
         expect(in, packets);
     }
 
-    Scenario(const char* path, std::deque<End>& ends) {
+    Scenario(const char* path, std::deque<CheckingEndpoint>& ends) {
         Reader next{path};
         for (uint64_t left = next(); left; --left) {
             Operation one;

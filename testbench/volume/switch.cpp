@@ -115,19 +115,19 @@ public:
 class SwitchBench {
     const Options& options_;
     Report report_;
-    std::deque<End> ends_;
+    std::deque<CheckingEndpoint> ends_;
     Scenario scenario_;
     VerilatedSwitch device_;
     std::deque<Channel> to_, from_;
     std::vector<Watch> watches_;
     std::vector<Count> in_, out_;
     std::vector<Random> pauses_;
-    std::vector<bool> ready_, given_;
+    std::vector<bool> ready_;
     uint64_t now_ = 0, late_ = 0, overtakings_ = 0;
     bool complete_ = false;
 
-    static std::deque<End> make_ends(const Options& options, Report& report) {
-        std::deque<End> ends;
+    static std::deque<CheckingEndpoint> make_ends(const Options& options, Report& report) {
+        std::deque<CheckingEndpoint> ends;
         for (unsigned k = 0; k < PORTS; ++k) ends.emplace_back(k, options, report);
         return ends;
     }
@@ -145,19 +145,17 @@ class SwitchBench {
 
     void cycle() {
         Flit flit;
+        bool good;
         for (unsigned k = 0; k < PORTS; ++k) {
-            bool good;
-            if constexpr (LINK) given_[k] = to_[k].take(now_, flit, good);
-            else given_[k] = ends_[k].send(now_, flit);
-            device_.give(k, given_[k], flit);
-            if (given_[k] && LINK) in_[k].add((flit.header & mask(KIND_BITS)) == DATA, now_);
+            const bool given = to_[k].take(now_, flit, good);
+            device_.give(k, given, flit);
+            if (given) in_[k].add((flit.header & mask(KIND_BITS)) == DATA, now_);
             ready_[k] = !pauses_[k].percent(options_.stall);
-            if (!LINK && options_.stops(k, now_)) ready_[k] = false;
             device_.ready(k, ready_[k]);
         }
         device_.settle();
         for (unsigned k = 0; k < PORTS; ++k) {
-            inlet(ends_[k], k);
+            if (!device_.taken(k)) report_.violation(now_, k, "tready is low");
             if (device_.shown(k, flit)) {
                 watches_[k].hold(flit, ready_[k], k, now_, report_);
                 if (ready_[k]) outlet(k, flit);
@@ -166,45 +164,25 @@ class SwitchBench {
             }
         }
         device_.tick();
-        if constexpr (LINK) {
-            bool good;
-            for (unsigned k = 0; k < PORTS; ++k) {
-                if (from_[k].take(now_, flit, good) && good) ends_[k].receive(flit, now_);
-                if (ends_[k].send(now_, flit)) to_[k].put(now_, flit);
-            }
+        for (unsigned k = 0; k < PORTS; ++k) {
+            if (from_[k].take(now_, flit, good) && good) ends_[k].receive(flit, now_);
+            if (ends_[k].send(now_, flit)) to_[k].put(now_, flit);
         }
         ++now_;
     }
 
-    template <class T>
-    void inlet(T& end, unsigned k) {
-        if constexpr (LINK) {
-            if (!device_.taken(k)) report_.violation(now_, k, "tready is low");
-        } else {
-            if (!given_[k] || !device_.taken(k)) return;
-            end.taken(now_);
-            in_[k].add(true, now_);
-        }
-    }
-
     void outlet(unsigned k, const Flit& flit) {
-        if constexpr (LINK) {
-            Header h;
-            const bool good = watches_[k].check(flit, h, k, now_, report_);
-            out_[k].add(h.kind == DATA, now_);
-            if (h.kind == DATA && h.index == 0) note_packet(k, h.phase, h.peer, h.circuit);
-            late_ += complete_ && h.kind == DATA;
-            // A flit that the switch spoils is dropped at the other end.
-            if (good) from_[k].put(now_, flit);
-        } else {
-            out_[k].add(true, now_);
-            ++report_.from_switch[DATA];
-            ends_[k].receive(flit, now_);
-        }
+        Header h;
+        const bool good = watches_[k].check(flit, h, k, now_, report_);
+        out_[k].add(h.kind == DATA, now_);
+        if (h.kind == DATA && h.index == 0) note_packet(k, h.phase, h.peer, h.circuit);
+        late_ += complete_ && h.kind == DATA;
+        // A flit that the switch spoils is dropped at the other end.
+        if (good) from_[k].put(now_, flit);
     }
 
     bool done() const {
-        return std::all_of(ends_.begin(), ends_.end(), [](const End& end) { return end.done(); });
+        return std::all_of(ends_.begin(), ends_.end(), [](const auto& end) { return end.done(); });
     }
 
     void add_ports(Json& json, const char* name, const std::vector<Count>& counts) const {
@@ -246,7 +224,7 @@ public:
                 const std::array<Planned, 2>& planned, unsigned port)
         : options_(options), ends_(make_ends(options, report_)),
           scenario_(program.scenario, ends_), device_(program), watches_(PORTS), in_(PORTS),
-          out_(PORTS), ready_(PORTS), given_(PORTS) {
+          out_(PORTS), ready_(PORTS) {
         for (unsigned k = 0; k < PORTS; ++k) {
             to_.emplace_back(options.delay, options.faults, options.seed * 2000 + 2 * k);
             from_.emplace_back(options.delay, options.faults, options.seed * 2000 + 2 * k + 1);
@@ -260,7 +238,7 @@ public:
         device_.configure(scenario_.operations);
         while (!(complete_ = done()) && now_ - report_.progress < options_.idle_limit) cycle();
         if (!complete_)
-            for (const End& end : ends_) end.dump(stderr);
+            for (const auto& end : ends_) end.dump(stderr);
         const uint64_t finished = now_;
         // What still goes about must change nothing.
         for (uint64_t k = 2 * options_.delay + TIMEOUT_CYCLES + 200; k && complete_; --k) cycle();

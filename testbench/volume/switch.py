@@ -60,7 +60,7 @@ class Stop:
     port : int
         Which one.
     at, cycles : int
-        When it begins, and for how long; without the link layer ``tready`` is low then.
+        When it begins, and for how long.
     """
 
     port: int
@@ -82,7 +82,7 @@ class SwitchConditions(Conditions):
         A circuit of a port starts, and goes on after a burst, up to so many cycles late.
     interval_cycles : int
         At least so many cycles between two packets of a burst when they are sent first; 0 for as
-        fast as it goes. With the link layer only.
+        fast as it goes.
     trace : bool
         Whether the result has ``arrivals``.
     """

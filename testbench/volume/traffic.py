@@ -67,8 +67,7 @@ class Traffic:
         should be odd so that numbers that the sequence field cannot tell apart differ in content.
     bursts : tuple
         In the order in which each port works through those of a circuit; the next one starts when
-        all packets of the one before are acknowledged. Without the link layer in this order on all
-        circuits.
+        all packets of the one before are acknowledged.
     unicast_packets : int
         Different packets between two ports at the default index.
     full : bool
@@ -149,7 +148,7 @@ def configure(spec: SwitchSpec, phases: Sequence[Phase]) -> tuple[Operation, ...
             phase.configuration,
             phase.flows,
             phase.circuit,
-            generation=phase.number % GENERATIONS if spec.protocol.link else 0,
+            generation=phase.number % GENERATIONS,
         )
         for index in range(entry.words):
             part = word >> WORD_BITS * index & ((1 << WORD_BITS) - 1)

@@ -11,19 +11,10 @@ void put_user(VlWide<Words>& to, const Flit& flit) {
     to[1] = flit.header >> 32 | flit.crc << 16;
     to[2] = flit.crc >> 16;
 }
-template <class T>
-void put_user(T& to, const Flit& flit) {
-    to = flit.header;
-}
 template <size_t Words>
 void get_user(const VlWide<Words>& from, Flit& flit) {
     flit.header = from[0] | uint64_t{from[1] & 0xFFFF} << 32;
     flit.crc = from[1] >> 16 | from[2] << 16;
-}
-template <class T>
-void get_user(const T& from, Flit& flit) {
-    flit.header = from;
-    flit.crc = 0;
 }
 
 // The hardware: inputs are given before `settle`, outputs hold from there to `tick`.

@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from fred_hw.load import PRESETS
+from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from perfmodel.topology.parse import parse_topology, topology_names
 from perfmodel.training.compute_model import COMPUTE_MODELS
 from perfmodel.training.placement.policy import fitting
 from testbench.sim.simulator import SIMULATORS
 
-KEYS = ", ".join(SwitchSpec.model_fields)
+KEYS, SIZES = (", ".join(model.model_fields) for model in (SwitchSpec, ProtocolSpec))
 
 UNITS = "B, kB, MB, GB, TB, KiB, MiB, GiB, TiB"
 FRED_D = "collective --topology fred-d"
@@ -43,7 +44,7 @@ REFUSED = {
     # the whole switch
     "gen demo-8 --level wafer -o out": r"fred gen: Invalid value for '--level': 'wafer' .*",
     "gen demo-8 --set protocol=3 -o out": r"demo-8: protocol: must be a mapping .*, not 3",
-    "gen demo-8 --set protocol.link=1 -o out": r"demo-8: protocol\.link: must be true or .*, not 1",
+    "gen no-link.yaml -o out": rf"no-link\.yaml: protocol\.link: unknown key; allowed are {SIZES}",
     "gen demo-8 --set protocol.phase=1 -o out": r"demo-8: protocol\.phase: unknown key; .*",
     "gen demo-8 --set protocol.buffer_packets=3 -o out": r"demo-8: protocol\.buffer_packets: must "
     r"be 6 or more to cover round_trip_cycles, which are 47, not 3",

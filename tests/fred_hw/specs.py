@@ -6,7 +6,7 @@ from fred_hw.protocol import CRC_BITS, ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from testbench.models.endpoint import Flit, FlitCodec
 
-__all__ = ["BARE", "CODEC", "FRAMED", "LINK", "STOMP", "framed_flit", "link_flit"]
+__all__ = ["CODEC", "FRAMED", "LINK", "STOMP", "framed_flit", "link_flit"]
 
 STOMP = (1 << CRC_BITS) - 1
 """What inverts a CRC."""
@@ -24,7 +24,6 @@ _PROTOCOL = ProtocolSpec(
     stuck_cycles=256,
 )
 LINK = SwitchSpec(ports=4, lanes=1, format="int16", protocol=_PROTOCOL)
-BARE = LINK.with_changes(protocol={**_PROTOCOL.model_dump(), "link": False})
 CODEC = FlitCodec(LINK)
 
 FRAMED = [f"o.payload.{name}" for name in ("header", "data", "crc", "last")]

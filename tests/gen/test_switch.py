@@ -18,7 +18,6 @@ from tests.gen.tools import icarus, lint
 SPECS = {
     "two ports": SwitchSpec(ports=2, lanes=1, format="int8", protocol=ProtocolSpec(phases=1)),
     "four ports": SwitchSpec(ports=4, lanes=2),
-    "four ports, bare": SwitchSpec(ports=4, lanes=2, protocol=ProtocolSpec(link=False)),
     "five ports, odd sizes": SwitchSpec(
         ports=5,
         lanes=1,
@@ -26,10 +25,10 @@ SPECS = {
         format="bf16",
         protocol=ProtocolSpec(phases=5, packet_flits=3, buffer_packets=17),
     ),
-    "five ports, odd sizes, bare": SwitchSpec(
+    "five ports, single flits": SwitchSpec(
         ports=5,
         lanes=1,
-        protocol=ProtocolSpec(link=False, phases=3, packet_flits=1),
+        protocol=ProtocolSpec(phases=3, packet_flits=1, round_trip_cycles=9),
     ),
 }
 
@@ -110,11 +109,11 @@ def test_manifest_places_every_field(name: str) -> None:
     manifest = json.loads(design.files()[f"{design.name}.json"])
     assert SwitchSpec.model_validate(manifest["spec"]) == spec
     assert manifest["level"] == "switch"
-    assert manifest["latency_cycles"] == latency_cycles(spec) + (6 if spec.protocol.link else 4)
+    assert manifest["latency_cycles"] == latency_cycles(spec) + 6
     widths = {port["name"]: port["width"] for port in manifest["ports"]}
     user = manifest["streams"]["tuser"]
     assert widths["s0_axis_tuser"] == max(low + width for low, width in user.values())
-    assert ("crc" in user) == spec.protocol.link
+    assert list(user) == [*spec.protocol.fields(spec.ports), "crc"]
     entry = manifest["entry"]
     assert entry["inputs"][0] == entry["configuration"][1] == manifest["configuration"]["width"]
     assert manifest["registers"]["ENTRY"]["words"] == -(-sum(entry["used"]) // 32)

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from fred_hw.load import load_spec
-from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from testbench.characterize import characterize
 from testbench.cosimulation.interconnect import cosimulate
@@ -52,18 +51,11 @@ def test_cycles_do_not_depend_on_lanes(lanes: int, tests: tuple[str, ...], tmp_p
     assert measured[0] == measured[1]
 
 
-@pytest.mark.slow
-def test_cycles_follow_the_pipeline_registers(tmp_path: Path) -> None:
-    record = characterize(DEEP.with_changes(ports=4), tmp_path)
-    # two reducing stages of 3 + 2 cycles and a distributing one of 2
-    assert [record[key] for key in CYCLES] == [12, 1.0, 0]
+# A reducing stage is 3 + 2 cycles, a distributing one 2: one of the first, or two and one.
+@pytest.mark.parametrize(("ports", "cycles"), [(2, 5), pytest.param(4, 12, marks=pytest.mark.slow)])
+def test_cycles_follow_the_pipeline_registers(ports: int, cycles: int, tmp_path: Path) -> None:
+    record = characterize(DEEP.with_changes(ports=ports), tmp_path)
+    assert [record[key] for key in CYCLES] == [cycles, 1.0, 0]
     whole = record["switch"]
-    assert whole["stages"]["interconnect"] == 12
-    assert whole["latency_cycles"] == sum(whole["stages"].values()) == 12 + 6
-
-
-def test_switch_without_the_link_layer_has_a_record_of_its_interconnect(tmp_path: Path) -> None:
-    record = characterize(DEEP.with_changes(protocol=ProtocolSpec(link=False)), tmp_path)
-    # a reducing stage of 3 + 2 cycles
-    assert [record[key] for key in CYCLES] == [5, 1.0, 0]
-    assert record["switch"] is None and record["source"]["switch_verilog_sha256"] is None
+    assert whole["stages"]["interconnect"] == cycles
+    assert whole["latency_cycles"] == sum(whole["stages"].values()) == cycles + 6

@@ -19,8 +19,8 @@ __all__ = ["CircuitQueue"]
 class CircuitQueue(Unit):
     """Queue packets; offer the one at the head if it is due, throw it away if it is not.
 
-    With the link layer a packet is due if its number is the one that its flow takes next, and its
-    generation that of the flow; without it when all of it is there.
+    A packet is due if its number is the one that its flow takes next, and its generation that of
+    the flow.
 
     Parameters
     ----------
@@ -36,8 +36,7 @@ class CircuitQueue(Unit):
     serves : In(phases)
         Phases of this circuit that take packets from this port.
     key, due, generation : Out(key_bits(spec)), In(sequence), In(generation)
-        Flow of the packet at the head, the number that it takes next, and its generation; with the
-        link layer.
+        Flow of the packet at the head, the number that it takes next, and its generation.
     waiting, descriptor : Out(1), Out(descriptor_layout(spec))
         Whether the head is a packet that may start, and what is known of it.
     start, take, finish : In(1)
@@ -46,13 +45,13 @@ class CircuitQueue(Unit):
     valid, last, word : Out(1), Out(1), Out(data_width)
         A flit is there; it ends the packet; the flit.
     broken : Out(1)
-        The rest of the packet is not there and will not come; with the link layer.
+        The rest of the packet is not there and will not come.
     unknown : Out(1)
         High for a cycle when a packet is thrown away because its phase takes none from this port,
         though it is of the phase's generation.
     late, early, stuck : Out(1)
-        With the link layer: high for a cycle when a packet is thrown away that was due before, or
-        is due later, or has been at the head for ``stuck_cycles``.
+        High for a cycle when a packet is thrown away that was due before, or is due later, or has
+        been at the head for ``stuck_cycles``.
     stale : Out(1)
         Likewise, when it is of another generation.
     enters, leaves : Out(1)
@@ -60,8 +59,7 @@ class CircuitQueue(Unit):
 
     Timing
     ------
-    Latency : 1 cycle from a flit that is taken to the head, without the link layer from the last
-        flit of a packet to ``waiting``.
+    Latency : 1 cycle from a flit that is taken to the head.
     Throughput : one flit per cycle.
     Paths : ``enable``, ``serves``, ``due`` and ``generation`` to ``waiting``, ``valid`` and what is
         thrown away, ``i.incoming`` to ``broken``.
@@ -94,6 +92,8 @@ class CircuitQueue(Unit):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("CircuitQueue", spec)
         self.unit_name = sized_name("circuit_queue", spec)
+        fields = spec.protocol.fields(spec.ports)
+        strobes = ("broken", "late", "early", "stuck", "stale", "enters", "leaves")
         members: dict[str, Any] = {
             "i": In(arrival_signature(spec)),
             "enable": In(1),
@@ -107,16 +107,11 @@ class CircuitQueue(Unit):
             "last": Out(1),
             "word": Out(spec.data_width),
             "unknown": Out(1),
+            "key": Out(key_bits(spec)),
+            "due": In(fields["sequence"]),
+            "generation": In(fields["generation"]),
+            **dict.fromkeys(strobes, Out(1)),
         }
-        if spec.protocol.link:
-            fields = spec.protocol.fields(spec.ports)
-            strobes = ("broken", "late", "early", "stuck", "stale", "enters", "leaves")
-            members |= {
-                "key": Out(key_bits(spec)),
-                "due": In(fields["sequence"]),
-                "generation": In(fields["generation"]),
-                **dict.fromkeys(strobes, Out(1)),
-            }
         super().__init__(members)
 
     def build(self, platform: object) -> Module:
@@ -139,49 +134,32 @@ class CircuitQueue(Unit):
         peer = head.descriptor.peer
         real = peer < spec.ports if spec.ports & (spec.ports - 1) else Const(1, 1)
         serves = Cat(self.serves, Const(1, 1))
-        strange, mine = first & ~known, first & known
-        if protocol.link:
-            # A flow that does not exist has no generation.
-            exists = ~online | real
-            if protocol.online < (1 << len(head.descriptor.phase)) - 1:
-                exists &= head.descriptor.phase <= protocol.online
-            old = exists & (head.descriptor.generation != self.generation)
-            m.d.comb += self.stale.eq(first & old)
-            strange, mine = strange & ~old, mine & ~old
+        # A flow that does not exist has no generation.
+        exists = ~online | real
+        if protocol.online < (1 << len(head.descriptor.phase)) - 1:
+            exists &= head.descriptor.phase <= protocol.online
+        old = exists & (head.descriptor.generation != self.generation)
         m.d.comb += [
             first.eq(here & head.first & ~inside & self.enable),
             known.eq(selected(head.descriptor.phase, list(serves)) & (~online | real)),
-            self.unknown.eq(strange),
+            self.stale.eq(first & old),
+            self.unknown.eq(first & ~known & ~old),
         ]
         with m.If(self.finish):
             m.d.sync += inside.eq(0)
         with m.Elif(self.start):
             m.d.sync += inside.eq(1)
         m.d.comb += self.valid.eq((here & inside & ~head.first) | self.waiting)
-        useless = self.unknown
-        if protocol.link:
-            useless = self.unknown | self.stale | self._judge(m, head.descriptor, mine)
-            m.d.comb += [
-                self.broken.eq(inside & Mux(here, head.first, ~self.i.incoming)),
-                self.enters.eq(self.i.valid & self.i.ready & self.i.word.first),
-                self.leaves.eq(here & head.first & fifo.o.ready),
-            ]
-        else:
-            m.d.comb += self.waiting.eq(mine & self._whole(m, fifo))
+        useless = self.unknown | self.stale | self._judge(m, head.descriptor, first & known & ~old)
+        m.d.comb += [
+            self.broken.eq(inside & Mux(here, head.first, ~self.i.incoming)),
+            self.enters.eq(self.i.valid & self.i.ready & self.i.word.first),
+            self.leaves.eq(here & head.first & fifo.o.ready),
+        ]
         # Between packets, a flit that begins none is left over from one that has finished.
         left_over = here & ~inside & ~head.first
         m.d.comb += fifo.o.ready.eq((self.take & self.valid) | useless | left_over)
         return m
-
-    def _whole(self, m: Module, fifo: Fifo) -> Value:
-        """Return whether all of a packet is there, so that none waits for its source half-way."""
-        packets = Signal(range(self.spec.protocol.buffer_flits + 1))
-        then, whole = Signal.like(packets), Signal()
-        ends = fifo.i.valid & fifo.i.ready & fifo.i.payload.last
-        leaves = fifo.o.valid & fifo.o.ready & fifo.o.payload.last
-        m.d.comb += then.eq(packets + ends - leaves)
-        m.d.sync += [packets.eq(then), whole.eq(then != 0)]
-        return whole
 
     def _judge(self, m: Module, head: data.View, first: Value) -> Value:
         """Compare the packet with what is due; return whether it is thrown away."""

@@ -12,7 +12,6 @@ from fred_hw.link.credits import Credits, credit_signature
 from fred_hw.link.deframer import Deframer
 from fred_hw.link.flit import LinkFlit, link_flit_signature
 from fred_hw.link.message import Message, message_signature
-from fred_hw.link.packet_stream import PacketStream, packet_signature
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, place, sized_name
@@ -36,7 +35,7 @@ class InputPort(Unit):
 
     Members
     -------
-    i : In(link_flit_signature(spec)), or In(packet_signature(spec)) without the link layer
+    i : In(link_flit_signature(spec))
         Flits from outside.
     enable : In(1)
         Whether packets are looked at.
@@ -45,32 +44,29 @@ class InputPort(Unit):
     head : Out(head_signature(spec))
         Packets that may start, and what becomes of one.
     credit, message : Out(credit_signature(spec)), Out(message_signature(spec))
-        With the link layer: see ``Deframer``.
+        See ``Deframer``.
     due : Out(due_signature(spec))
-        With the link layer: numbers of the packets that are due.
+        Numbers of the packets that are due.
     event : Out(event_signature(spec))
-        With the link layer: a packet of a flow was thrown away that was due before, or is due
-        later. One such event in ``patience_cycles``, and none so long after ``due.write``.
-    came, dropped, unknown, length, kind : Out(1)
+        A packet of a flow was thrown away that was due before, or is due later. One such event in
+        ``patience_cycles``, and none so long after ``due.write``.
+    came, dropped, unknown, length, kind, overflow, stuck : Out(1)
         High for a cycle per flit taken and dropped, and for errors. A packet that is thrown away
         as it is of another generation counts as one that is dropped; what is dropped in the same
         cycle counts once.
-    overflow, stuck : Out(1)
-        Likewise, for errors with the link layer.
     queued : Out(phases)
-        With the link layer: phases with a packet in a queue.
+        Phases with a packet in a queue.
 
     Timing
     ------
-    Latency : 2 cycles from a flit to the head of its queue with the link layer; else 1 from the
-        last flit of a packet.
+    Latency : 2 cycles from a flit to the head of its queue.
     Throughput : one flit per cycle.
     Paths : ``circuit`` to what it selects, ``enable`` and ``serves`` to ``waiting``, ``key`` to
-        ``due``; ``i.circuit`` to ``i.ready`` without the link layer.
+        ``due``.
     Reset : forgets all packets.
     """
 
-    i: LinkFlit | PacketStream
+    i: LinkFlit
     enable: Signal
     serves: data.View
     head: Head
@@ -90,24 +86,19 @@ class InputPort(Unit):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("InputPort", spec)
         self.unit_name = sized_name("input_port", spec)
+        strobes = ("came", "dropped", "unknown", "length", "kind", "overflow", "stuck")
         members: dict[str, Any] = {
             "enable": In(1),
             "serves": In(data.ArrayLayout(spec.protocol.phases, COUNT)),
             "head": Out(head_signature(spec)),
-            **{name: Out(1) for name in ("came", "dropped", "unknown", "length", "kind")},
+            **dict.fromkeys(strobes, Out(1)),
+            "i": In(link_flit_signature(spec)),
+            "credit": Out(credit_signature(spec)),
+            "message": Out(message_signature(spec)),
+            "due": Out(due_signature(spec)),
+            "event": Out(event_signature(spec)),
+            "queued": Out(spec.protocol.phases),
         }
-        if spec.protocol.link:
-            members |= {
-                "i": In(link_flit_signature(spec)),
-                "credit": Out(credit_signature(spec)),
-                "message": Out(message_signature(spec)),
-                "due": Out(due_signature(spec)),
-                "event": Out(event_signature(spec)),
-                **{name: Out(1) for name in ("overflow", "stuck")},
-                "queued": Out(spec.protocol.phases),
-            }
-        else:
-            members["i"] = In(packet_signature(spec))
         super().__init__(members)
 
     def build(self, platform: object) -> Module:
@@ -130,13 +121,10 @@ class InputPort(Unit):
             values = [getattr(queue, name) for queue in queues]
             m.d.comb += getattr(self.head, name).eq(selected(self.head.circuit, values))
         m.d.comb += self.unknown.eq(Cat(queue.unknown for queue in queues).any())
-        if self.spec.protocol.link:
-            self._receive(m, queues)
-            self._number(m, queues)
-            self._events(m, queues)
-            self._count(m, queues)
-        else:
-            self._accept(m, queues)
+        self._receive(m, queues)
+        self._number(m, queues)
+        self._events(m, queues)
+        self._count(m, queues)
         return m
 
     def _receive(self, m: Module, queues: list[CircuitQueue]) -> None:
@@ -225,46 +213,3 @@ class InputPort(Unit):
         with m.If(self.due.write):
             # The source is told at the same time; what is on its way is late or early all the same.
             m.d.sync += [pause.eq(patience), event.late.eq(0), event.early.eq(0)]
-
-    def _accept(self, m: Module, queues: list[CircuitQueue]) -> None:
-        """Give packets to the queue of their circuit, no more of one than fits.
-
-        Its first flit says what a packet is; what the others say is not looked at.
-        """
-        inside, skips, taken, end = Signal(), Signal(), Signal(), Signal()
-        said = Cat(self.i.circuit, self.i.phase, self.i.peer)
-        kept, now = Signal.like(said), Signal.like(said)
-        sizes = [len(one) for one in (self.i.circuit, self.i.phase, self.i.peer)]
-        circuit, phase, peer = (
-            now[sum(sizes[:k]) : sum(sizes[: k + 1])] for k in range(len(sizes))
-        )
-        ready = Signal(COUNT + 1)
-        count = Signal(range(self.spec.protocol.packet_flits))
-        for number, queue in enumerate(queues):
-            m.d.comb += [
-                queue.i.valid.eq(self.i.valid & (circuit == number) & ~skips),
-                ready[number].eq(queue.i.ready),
-                queue.i.word.first.eq(~inside),
-                queue.i.word.last.eq(self.i.last | end),
-                queue.i.word.descriptor.phase.eq(phase),
-                queue.i.word.descriptor.peer.eq(peer),
-                queue.i.word.data.eq(self.i.data),
-            ]
-        m.d.comb += [
-            now.eq(Mux(inside, kept, said)),
-            ready[COUNT].eq(1),
-            self.i.ready.eq(selected(circuit, list(ready)) | skips),
-            taken.eq(self.i.valid & self.i.ready),
-            end.eq(count == self.spec.protocol.packet_flits - 1),
-            self.kind.eq(taken & ~inside & (circuit == COUNT)),
-            self.came.eq(taken & ~self.kind & ~skips),
-            self.dropped.eq(taken & (self.kind | skips)),
-            self.length.eq(self.came & end & ~self.i.last),
-        ]
-        with m.If(taken):
-            m.d.sync += [kept.eq(now), inside.eq(~self.i.last)]
-            m.d.sync += skips.eq((self.kind | self.length | skips) & ~self.i.last)
-        with m.If(taken & self.i.last):
-            m.d.sync += count.eq(0)
-        with m.Elif(self.came):
-            m.d.sync += count.eq(count + 1)

@@ -22,7 +22,7 @@ class Occupancy(Unit):
     Parameters
     ----------
     spec : SwitchSpec
-        Sizes; with the link layer.
+        Sizes.
 
     Members
     -------
@@ -43,8 +43,8 @@ class Occupancy(Unit):
 
     Raises
     ------
-    TypeError, ValueError
-        ``spec`` is no specification, or has no link layer.
+    TypeError
+        ``spec`` is no specification.
     """
 
     enters: Signal
@@ -54,7 +54,7 @@ class Occupancy(Unit):
     queued: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
-        self.spec = check_spec("Occupancy", spec, link=True)
+        self.spec = check_spec("Occupancy", spec)
         phase = spec.protocol.fields(spec.ports)["phase"]
         self.unit_name = f"occupancy_{spec.protocol.suffix}"
         super().__init__(

@@ -8,13 +8,11 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_int
 from fred_hw.datapath.flit import Flit, flit_signature
-from fred_hw.gates.fifo import Fifo
 from fred_hw.link.credits import Credits, credit_signature
 from fred_hw.link.descriptor import descriptor_layout
 from fred_hw.link.flit import framed_signature
 from fred_hw.link.frame import frame_layout
 from fred_hw.link.message import message_stream
-from fred_hw.link.packet_stream import PACKET_FIELDS, PacketStream, packet_signature
 from fred_hw.link.sender import Sender
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
@@ -41,30 +39,29 @@ class OutputPort(Unit):
     -------
     injection : In(injection_signature(spec))
         What goes into the interconnect for this port. There is ``room`` for a packet if there is
-        room here beside all that was promised and, with the link layer, in the next receiver.
+        room here beside all that was promised, and in the next receiver.
     i : In(flit_signature(data_width))
         What the interconnect gives this port, ``latency`` cycles after ``injection.fire``.
-    o : Out(framed_signature(spec)), or Out(packet_signature(spec)) without the link layer
+    o : Out(framed_signature(spec))
         Flits to outside.
     message : In(message_stream(spec))
-        With the link layer: control messages to send.
+        Control messages to send.
     credit : In(credit_signature(spec))
-        With the link layer: from this port's ``InputPort``.
+        From this port's ``InputPort``.
     given : Out(1)
         High for a cycle per data flit that leaves.
 
     Timing
     ------
-    Latency : 2 cycles with the link layer, else 1, from a flit given to the same flit offered.
+    Latency : 2 cycles from a flit given to the same flit offered.
     Throughput : one flit per cycle; packet follows packet without a gap while ``o.ready`` is high.
-    Paths : ``o.ready`` to ``given``; with the link layer ``message`` to ``o`` and ``o.ready`` to
-        ``message.ready``.
+    Paths : ``o.ready`` to ``given``, ``message`` to ``o`` and ``o.ready`` to ``message.ready``.
     Reset : forgets all packets and promises.
     """
 
     injection: Injection
     i: Flit
-    o: stream.Interface | PacketStream
+    o: stream.Interface
     message: stream.Interface
     credit: Credits
     given: Signal
@@ -79,15 +76,10 @@ class OutputPort(Unit):
             "injection": In(injection_signature(spec)),
             "i": In(flit_signature(spec.data_width)),
             "given": Out(1),
+            "o": Out(framed_signature(spec)),
+            "message": In(message_stream(spec)),
+            "credit": In(credit_signature(spec)),
         }
-        if spec.protocol.link:
-            members |= {
-                "o": Out(framed_signature(spec)),
-                "message": In(message_stream(spec)),
-                "credit": In(credit_signature(spec)),
-            }
-        else:
-            members["o"] = Out(packet_signature(spec))
         super().__init__(members)
 
     @property
@@ -105,15 +97,12 @@ class OutputPort(Unit):
             frame.last.eq(self.injection.last),
             frame.circuit.eq(self.injection.circuit),
             frame.descriptor.eq(Mux(self.injection.start, self.injection.descriptor, descriptor)),
+            frame.bad.eq(self.injection.bad),
+            frame.index.eq(index),
         ]
         with m.If(self.injection.start):
             m.d.sync += descriptor.eq(self.injection.descriptor)
-        if self.spec.protocol.link:
-            m.d.comb += [frame.bad.eq(self.injection.bad), frame.index.eq(index)]
-            self._send(m, room, frame)
-        else:
-            m.d.comb += self.injection.room.eq(room.replicate(COUNT))
-            self._queue(m, *self._carried(m, frame))
+        self._send(m, room, frame)
         return m
 
     def _promise(self, m: Module, index: Signal) -> Value:
@@ -142,23 +131,8 @@ class OutputPort(Unit):
             fire, frame = valid, register
         return fire, frame
 
-    def _queue(self, m: Module, expected: Value, frame: data.View) -> None:
-        """Queue flits behind the interconnect; without the link layer."""
-        known = [frame.descriptor.phase, frame.circuit, frame.descriptor.peer]
-        word = Cat(self.i.data, frame.last, *known)
-        queue = place(m, "queue", Fifo(shape=len(word), depth=self.depth))
-        given = [self.o.data, self.o.last, *(getattr(self.o, name) for name in PACKET_FIELDS)]
-        m.d.comb += [
-            queue.i.valid.eq(expected),
-            queue.i.payload.eq(word),
-            queue.o.ready.eq(self.o.ready),
-            self.o.valid.eq(queue.o.valid),
-            Cat(given).eq(queue.o.payload),
-            self.given.eq(queue.o.valid & self.o.ready),
-        ]
-
     def _send(self, m: Module, room: Value, frame: data.View) -> None:
-        """Send flits behind the interconnect; with the link layer."""
+        """Send flits behind the interconnect."""
         sender = place(m, "sender", Sender(spec=self.spec, depth=self.depth))
         m.d.comb += [
             frame.ticket.eq(sender.ticket),

@@ -82,9 +82,8 @@ def head_signature(spec: SwitchSpec) -> wiring.Signature:
     valid, last, word : Out(1), Out(1), Out(data_width)
         The flit at its head.
     broken : Out(1)
-        With the link layer: the rest of the packet is not there and will not come.
+        The rest of the packet is not there and will not come.
     """
-    broken = {"broken": Out(1)} if spec.protocol.link else {}
     return wiring.Signature(
         {
             "waiting": Out(COUNT),
@@ -96,7 +95,7 @@ def head_signature(spec: SwitchSpec) -> wiring.Signature:
             "valid": Out(1),
             "last": Out(1),
             "word": Out(spec.data_width),
-            **broken,
+            "broken": Out(1),
         }
     )
 
@@ -113,11 +112,10 @@ def injection_signature(spec: SwitchSpec) -> wiring.Signature:
     fire, last : Out(1)
         A flit for this port enters the interconnect; it ends its packet.
     bad : Out(1)
-        With the link layer: the packet that ends must not be used.
+        The packet that ends must not be used.
     circuit, descriptor : Out(2), Out(descriptor_layout(spec))
         What the packet is, with ``start``; the circuit stays until it ends.
     """
-    bad = {"bad": Out(1)} if spec.protocol.link else {}
     return wiring.Signature(
         {
             "room": In(COUNT),
@@ -126,7 +124,7 @@ def injection_signature(spec: SwitchSpec) -> wiring.Signature:
             "last": Out(1),
             "circuit": Out(2),
             "descriptor": Out(descriptor_layout(spec)),
-            **bad,
+            "bad": Out(1),
         }
     )
 

@@ -28,7 +28,6 @@ from cocotbext.axi import (
 from fred_hw.control.access import AsyncAccess
 from fred_hw.control.phase_entry import entry_word
 from fred_hw.control.switch_map import switch_map
-from fred_hw.link.packet_stream import PACKET_FIELDS
 from fred_hw.protocol import GENERATIONS, HEADER_BITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import user_bits
@@ -43,8 +42,8 @@ __all__ = ["Beat", "SwitchBench"]
 warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"cocotbext\.axi\.")
 
 Packets = list[tuple[int, ...]]
-Flow = tuple[int, ...]
-"""Phase; the other end at the default index, else 0; without the link layer also the circuit."""
+Flow = tuple[int, int]
+"""Phase, and the other end at the default index, else 0."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ class Beat:
 
     @property
     def flit(self) -> Flit:
-        """The flit of the link layer that it carries."""
+        """The flit that it carries."""
         header = self.user & ((1 << HEADER_BITS) - 1)
         return Flit(header, self.data, self.user >> HEADER_BITS, self.last)
 
@@ -99,7 +98,7 @@ class Source(AxiStreamSource):
 
 
 class LinkPort:
-    """A neighbour with the link layer.
+    """A neighbour.
 
     Attributes
     ----------
@@ -152,63 +151,9 @@ class LinkPort:
         def show_last(_: AxiStreamFrame) -> None:
             self._last.value = int(flit.last)
 
-        self.source.send_nowait(_frame([flit.data], flit.user, show_last))
-
-
-def _frame(flits: Sequence[int], user: int, on_last: Any = None) -> AxiStreamFrame:
-    """Return a frame of a beat for each flit; ``on_last`` is called as the last one is offered."""
-    beats: Any = list(flits)  # of whole flits, as the agents have one lane
-    return AxiStreamFrame(beats, tuser=[user] * len(beats), tx_complete=on_last)
-
-
-class BarePort:
-    """A neighbour without the link layer: whole packets, held back by ``tready``."""
-
-    def __init__(self, dut: Any, spec: SwitchSpec, port: int) -> None:
-        self._spec, self._bits = spec, spec.protocol.fields(spec.ports)
-        into = AxiStreamBus.from_prefix(dut, f"s{port}_axis")
-        out = AxiStreamBus.from_prefix(dut, f"m{port}_axis")
-        self.source = Source(into, dut.clk, byte_lanes=1)
-        self.sink = AxiStreamSink(out, dut.clk, byte_lanes=1)
-        self.received: dict[Flow, Packets] = {}
-
-    @property
-    def done(self) -> bool:
-        """Whether all that it sent is taken."""
-        return self.source.idle()
-
-    def send(self, phase: int, circuit: int, packets: Packets, peer: int = 0) -> None:
-        """Send packets of a flow, behind all others."""
-        user = self.user(phase, circuit, peer)
-        for packet in packets:
-            self.source.send_nowait(_frame(packet, user))
-
-    def user(self, phase: int, circuit: int, peer: int = 0) -> int:
-        """Return the ``tuser`` that says so much of a packet."""
-        user = offset = 0
-        for name, value in zip(PACKET_FIELDS, (phase, circuit, peer), strict=True):
-            user |= value << offset
-            offset += self._bits[name]
-        return user
-
-    def forget(self, phase: int, generation: int) -> None:
-        """Forget what came of a phase, which has no generation."""
-        for flow in [flow for flow in self.received if flow[0] == phase]:
-            del self.received[flow]
-
-    def step(self) -> None:
-        """Take the packet that has come."""
-        if self.sink.empty():
-            return
-        frame = self.sink.recv_nowait(compact=False)
-        assert len(set(frame.tuser)) == 1, f"packet of {frame.tuser}"
-        user, fields = frame.tuser[0], {}
-        for name in PACKET_FIELDS:
-            fields[name] = user & ((1 << self._bits[name]) - 1)
-            user >>= self._bits[name]
-        peer = fields["peer"] if fields["phase"] == self._spec.protocol.online else 0
-        flow = fields["phase"], peer, fields["circuit"]
-        self.received.setdefault(flow, []).append(tuple(frame.tdata))
+        # A beat is a whole flit, as the agents have one lane.
+        beat: Any = [flit.data]
+        self.source.send_nowait(AxiStreamFrame(beat, tuser=[flit.user], tx_complete=show_last))
 
 
 class Registers:
@@ -278,7 +223,7 @@ class SwitchBench:
         self.rng = random.Random(cocotb.RANDOM_SEED)
         self.codec = FlitCodec(spec)
         self.cycle = self.flits = 0
-        self.ports: list[Any] = []
+        self.ports: list[LinkPort] = []
         self.inputs: list[Watch] = []
         self.outputs: list[Watch] = []
         self.wanted: list[dict[Flow, Packets]] = [{} for _ in range(spec.ports)]
@@ -300,8 +245,7 @@ class SwitchBench:
         await self._edges(2)
         self.registers = Registers(dut, spec, self.pauses)
         for port in range(spec.ports):
-            link = spec.protocol.link
-            new = LinkPort(dut, spec, port, self.delay) if link else BarePort(dut, spec, port)
+            new = LinkPort(dut, spec, port, self.delay)
             self.ports.append(new)
             self.inputs.append(Watch(dut, f"s{port}_axis"))
             self.outputs.append(Watch(dut, f"m{port}_axis"))
@@ -355,7 +299,7 @@ class SwitchBench:
 
     def word(self, phase: Phase) -> int:
         """Return the entry of a phase, with its generation."""
-        generation = self.generations.get(phase.number, 0) if self.spec.protocol.link else 0
+        generation = self.generations.get(phase.number, 0)
         return entry_word(
             self.spec, phase.configuration, phase.flows, phase.circuit, generation=generation
         )
@@ -382,28 +326,26 @@ class SwitchBench:
         """Expect what turns must give, behind all that was expected before of their phases."""
         for turn in turns:
             for port, packet in turn.wanted.items():
-                self.want(port, packet.phase, 0, packet.circuit, [packet.flits])
+                self.want(port, packet.phase, 0, [packet.flits])
 
-    def want(self, port: int, phase: int, peer: int, circuit: int, packets: Packets) -> None:
+    def want(self, port: int, phase: int, peer: int, packets: Packets) -> None:
         """Expect packets of a flow at a port."""
-        flow = (phase, peer) if self.spec.protocol.link else (phase, peer, circuit)
-        self.wanted[port].setdefault(flow, []).extend(packets)
+        self.wanted[port].setdefault((phase, peer), []).extend(packets)
 
     def play(self, turns: Sequence[Turn]) -> None:
         """Send and expect turns."""
         self.offer(turns)
         self.expect(turns)
 
-    def unicast(self, source: int, destination: int, packets: int = 1, turn: int = 0) -> None:
-        """Send and expect packets at the default index, those of a pair and turn on one circuit."""
+    def unicast(self, source: int, destination: int, packets: int = 1) -> None:
+        """Send and expect packets at the default index, those of a pair on one circuit."""
         most, online = self.spec.protocol.packet_flits, self.spec.protocol.online
         new = [
             tuple(random_flit(self.rng, self.spec) for _ in range(self.rng.randint(1, most)))
             for _ in range(packets)
         ]
-        circuit = (source + destination + turn) % 3
-        self.ports[source].send(online, circuit, new, destination)
-        self.want(destination, online, source, circuit, new)
+        self.ports[source].send(online, (source + destination) % 3, new, destination)
+        self.want(destination, online, source, new)
 
     def _wanted(self, phases: Iterable[Phase] | None) -> Iterator[tuple[int, Flow, Packets]]:
         """Yield port, flow and packets of what was to come, of some phases or of all."""
@@ -470,6 +412,4 @@ class SwitchBench:
 
     def data(self, watch: Watch) -> list[Beat]:
         """Return the beats of a stream that carry payload."""
-        if not self.spec.protocol.link:
-            return watch.beats
         return [beat for beat in watch.beats if not self.codec.unpack(beat.flit)["kind"]]

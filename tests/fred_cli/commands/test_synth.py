@@ -149,18 +149,18 @@ def test_without_pyosys_the_extra_is_named(
     assert said == ("error: pyosys: must be installed for synthesis: pip install 'fred-hw[synth]'")
 
 
+@pytest.mark.slow
 def test_the_clock_of_a_record_may_be_synthesized(
     fred: Run, tiny: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("testbench.characterize.characterize", lambda *_, **__: {"clock": None})
-    changes = ("--set", "protocol.link=false", "--set", "lanes=1")
-    said = fred("characterize", "tiny-2", *changes, *tiny, "--json")
+    said = fred("characterize", "tiny-2", *tiny, "--json")
     assert said[0] == 0
-    report = json.loads(fred("synth", "tiny-2", *changes, *tiny, "--json")[1])
+    report = json.loads(fred("synth", "tiny-2", "--level", "switch", *tiny, "--json")[1])
     clock = json.loads(said[1])["clock"]
     assert clock["hz"] == pytest.approx(1e9 / report["clock_ns"])
-    source = clock["source"]
-    assert source.startswith("synthesized: fred_m3_p2_int8x1_a1, effort speed, library tiny (sha")
+    source, name = clock["source"], "fred_m3_p2_int8x1_a1_switch_link"
+    assert source.startswith(f"synthesized: {name}, effort speed, library tiny (sha")
     assert load_spec("tiny-2").lanes == 1 and characterize.command.name == "characterize"
 
 
@@ -178,5 +178,5 @@ def test_a_clock_of_no_time_gets_no_record(
     monkeypatch.setattr("testbench.characterize.characterize", lambda *_, **__: {"clock": None})
     found = SimpleNamespace(timing=SimpleNamespace(clock_ns=0.0))
     monkeypatch.setattr("synth.synthesis.synthesize", lambda *_, **__: found)
-    said = refused("characterize", "tiny-2", "--set", "protocol.link=false", *tiny, "-o", "x.json")
+    said = refused("characterize", "tiny-2", *tiny, "-o", "x.json")
     assert said == "error: tiny.lib: timing: must give paths a delay, not 0 ns to all"

@@ -88,7 +88,6 @@ def test_identity_is_that_of_the_switch() -> None:
         packet_flits=8,
         data_bytes=4,
         entry_words=2,
-        link=True,
     )
 
 
@@ -96,7 +95,7 @@ def test_identity_is_that_of_the_switch() -> None:
     ("name", "value", "message"),
     [
         ("ID", 0xFFFFFFFF, "ID must be 0x46524544, not 0xffffffff"),
-        ("VERSION", 2 << 16, "major version must be 1, not 2"),
+        ("VERSION", 1 << 16, "major version must be 2, not 1"),
     ],
 )
 def test_what_is_no_such_switch_is_refused(name: str, value: int, message: str) -> None:
@@ -108,8 +107,8 @@ def test_what_is_no_such_switch_is_refused(name: str, value: int, message: str) 
 
 def test_later_minor_version_is_taken() -> None:
     model, access = opened()
-    model.words[model.at("VERSION")] = 1 << 16 | 7
-    assert access.identify().version == (1, 7)
+    model.words[model.at("VERSION")] = 2 << 16 | 7
+    assert access.identify().version == (2, 7)
 
 
 def test_phases_are_written_read_and_erased() -> None:

@@ -9,7 +9,6 @@ from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.routing import route
 from fred_hw.compiler.tracing import arriving
 from fred_hw.control.phase_entry import entry_bits, entry_word, phase_fields, phases_that_fit
-from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from testbench.models.golden import walk
 from testbench.stimulus.traffic import routed_random_flows
@@ -34,7 +33,6 @@ def test_published_memory_holds_28_phases_of_the_largest_l1() -> None:
     # 1.5 KB, 438 bits each: the configuration, and the flow of every input and output.
     assert entry_bits(SwitchSpec(ports=12)) == 438
     assert phases_that_fit(SwitchSpec(ports=12)) == 28
-    assert entry_bits(SwitchSpec(ports=12, protocol=ProtocolSpec(link=False))) == 435
 
 
 def test_entry_holds_flows_circuit_and_configuration() -> None:
@@ -50,12 +48,10 @@ def test_entry_holds_flows_circuit_and_configuration() -> None:
     assert entry_word(SPEC, configuration, flows, 2, generation=5) >> width + 24 == 0b101_110
 
 
-@pytest.mark.parametrize(("link", "generation"), [(True, 8), (True, -1), (False, 1)])
-def test_generation_that_does_not_exist_is_refused(link: bool, generation: int) -> None:
-    spec = SwitchSpec(ports=4, protocol=ProtocolSpec(link=link))
-    message = f"^generation must be 0 to {7 if link else 0}, not {generation}$"
-    with pytest.raises(ValueError, match=message):
-        entry_word(spec, routed(), [], 0, generation=generation)
+@pytest.mark.parametrize("generation", [8, -1])
+def test_generation_that_does_not_exist_is_refused(generation: int) -> None:
+    with pytest.raises(ValueError, match=f"^generation must be 0 to 7, not {generation}$"):
+        entry_word(SPEC, routed(), [], 0, generation=generation)
 
 
 @pytest.mark.parametrize(

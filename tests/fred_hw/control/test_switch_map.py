@@ -69,7 +69,6 @@ def test_different_switches_have_different_names() -> None:
         SwitchSpec(ports=5),
         SwitchSpec(ports=4, middle=2),
         SwitchSpec(ports=4, lanes=8),
-        SwitchSpec(ports=4, protocol=ProtocolSpec(link=False)),
         SwitchSpec(ports=4, protocol=ProtocolSpec(phases=5)),
         SwitchSpec(ports=4, protocol=ProtocolSpec(packet_flits=7)),
     ]
@@ -92,10 +91,6 @@ def test_every_phase_has_a_bit_of_queued(phases: int, words: int) -> None:
     assert (queued.words, queued.total_bits) == (words, phases)
 
 
-def test_without_the_link_layer_registers_are_those_of_1_0() -> None:
-    bare = switch_map(SwitchSpec(ports=4, protocol=ProtocolSpec(link=False)))
-    link = switch_map(SwitchSpec(ports=4))
-    names = {register.name for register in bare.registers}
-    assert {register.name for register in link.registers} - names == {"QUEUED"}
-    versions = [[field.value for field in one.register("VERSION").fields] for one in (bare, link)]
-    assert versions == [[0, 1], [1, 1]]
+def test_version_is_2_0() -> None:
+    fields = switch_map(SwitchSpec(ports=4)).register("VERSION").fields
+    assert {field.name: field.value for field in fields} == {"major": 2, "minor": 0}

@@ -195,12 +195,6 @@ def begun(one: Run) -> list[tuple[int, int]]:
     return [(f["circuit"], f["sequence"]) for f in one.of(DATA) if f["index"] == 0]
 
 
-def test_endpoint_without_link_layer_is_refused() -> None:
-    bare = SPEC.with_changes(protocol={"link": False, "round_trip_cycles": 8})
-    with pytest.raises(ValueError, match=r"^protocol\.link must be True for Endpoint, not False$"):
-        Endpoint(spec=bare)
-
-
 def test_latency_from_the_last_flit_of_a_packet_to_the_link_is_five_cycles() -> None:
     one = run(cycles=20, packets={MP: [[5, 6, 7]]}, start={MP: 2})
     assert one.taken == [2, 3, 4]

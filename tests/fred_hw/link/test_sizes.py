@@ -1,4 +1,4 @@
-"""Units of the link take a specification that they can be made for, and no other."""
+"""Units of the link take a specification and sizes that they can be made for, and no other."""
 
 from collections.abc import Callable
 
@@ -19,38 +19,30 @@ from fred_hw.switch.ports.circuit_queue import CircuitQueue
 from fred_hw.switch.ports.input_port import InputPort
 from fred_hw.switch.ports.output_port import OutputPort
 from fred_hw.unit import Unit
-from tests.fred_hw.specs import BARE, LINK
+from tests.fred_hw.specs import LINK
 
-LINKED: dict[str, Callable[[SwitchSpec], Unit]] = {
+UNITS: dict[str, Callable[[SwitchSpec], Unit]] = {
     "CircuitCredits": lambda spec: CircuitCredits(spec=spec),
+    "CircuitQueue": lambda spec: CircuitQueue(spec=spec),
     "Deframer": lambda spec: Deframer(spec=spec),
     "Endpoint": lambda spec: Endpoint(spec=spec),
     "FlitCheck": lambda spec: FlitCheck(spec=spec),
     "FlowReceiver": lambda spec: FlowReceiver(spec=spec),
     "FlowSender": lambda spec: FlowSender(spec=spec),
     "Framer": lambda spec: Framer(spec=spec),
+    "InputPort": lambda spec: InputPort(spec=spec),
     "Ledger": lambda spec: Ledger(spec=spec),
+    "OutputPort": lambda spec: OutputPort(spec=spec, latency=1),
     "Sender": lambda spec: Sender(spec=spec, depth=8),
     "Transmitter": lambda spec: Transmitter(spec=spec),
 }
-PORTS: dict[str, Callable[[SwitchSpec], Unit]] = {
-    "CircuitQueue": lambda spec: CircuitQueue(spec=spec),
-    "InputPort": lambda spec: InputPort(spec=spec),
-    "OutputPort": lambda spec: OutputPort(spec=spec, latency=1),
-}
 
 
-@pytest.mark.parametrize("name", LINKED)
-def test_a_unit_without_its_link_layer_is_refused(name: str) -> None:
-    with pytest.raises(ValueError, match=rf"^protocol\.link must be True for {name}, not False$"):
-        LINKED[name](BARE)
-
-
-@pytest.mark.parametrize("name", [*LINKED, *PORTS])
+@pytest.mark.parametrize("name", UNITS)
 def test_what_is_no_specification_is_refused(name: str) -> None:
     nothing: SwitchSpec = 3  # pyright: ignore[reportAssignmentType]
     with pytest.raises(TypeError, match=rf"^{name} spec must be a SwitchSpec, not 3$"):
-        (LINKED | PORTS)[name](nothing)
+        UNITS[name](nothing)
 
 
 @pytest.mark.parametrize("depth", [1, 0])

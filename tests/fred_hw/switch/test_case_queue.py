@@ -1,13 +1,11 @@
 """Contract of fred_hw.switch.case_queue, cycle by cycle."""
 
-import re
-
 import pytest
 
 from fred_hw.protocol import Kind
 from fred_hw.switch.case_queue import QUEUED, CaseQueue
 from tests.fred_hw.simulation import trace
-from tests.fred_hw.specs import BARE, LINK
+from tests.fred_hw.specs import LINK
 
 ONLINE = LINK.protocol.online
 FIELDS = (
@@ -74,9 +72,3 @@ def test_a_message_too_many_is_lost() -> None:
 
 def test_reset_forgets_all_messages() -> None:
     assert seen([message(0, Kind.ACK), {"rst": 1}, {}], ["found"]) == [0, 1, 0]
-
-
-def test_without_the_link_layer_there_are_no_messages() -> None:
-    text = "protocol.link must be True for CaseQueue, not False"
-    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
-        CaseQueue(spec=BARE)

@@ -7,69 +7,63 @@ from fred_hw.compiler.routing import route
 from fred_hw.control.phase_entry import entry_word
 from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.protocol import Kind
-from fred_hw.spec import SwitchSpec
 from fred_hw.switch.core import SwitchCore
-from testbench.models.endpoint import FlitCodec
+from testbench.models.endpoint import Flit, FlitCodec
 from tests.fred_hw.simulation import trace
-from tests.fred_hw.specs import BARE, LINK, link_flit
+from tests.fred_hw.specs import LINK, link_flit
 
-PAIR = {spec.protocol.link: spec.with_changes(ports=2) for spec in (LINK, BARE)}
-BOTH = pytest.mark.parametrize("link", [True, False], ids=["link", "bare"])
+PAIR = LINK.with_changes(ports=2)
 FLITS = 4
 
 
-def entry(spec: SwitchSpec) -> int:
+def entry() -> int:
     """Return the entry of phase 1: from port 0 to port 1."""
     flows = (Flow([0], [1]),)
-    configuration = route(flows, spec.ports, spec.middle).configuration
+    configuration = route(flows, PAIR.ports, PAIR.middle).configuration
     assert configuration is not None
-    return entry_word(spec, configuration, flows, 0)
+    return entry_word(PAIR, configuration, flows, 0)
 
 
-def packet(spec: SwitchSpec, number: int) -> list[dict[str, int]]:
-    """Return a largest packet of phase 1 as inputs of port 0."""
-    if not spec.protocol.link:
-        fields = {"valid": 1, "phase": 1, "circuit": 0}
-        packets = [fields | {"data": k + 1, "last": int(k == FLITS - 1)} for k in range(FLITS)]
-        return [{f"i[0].{name}": value for name, value in one.items()} for one in packets]
-    codec, last = FlitCodec(spec), FLITS - 1
+def flits(number: int) -> list[Flit]:
+    """Return a largest packet of phase 1."""
+    codec, last = FlitCodec(PAIR), FLITS - 1
     fields = {"kind": Kind.DATA, "phase": 1, "sequence": number, "ticket": number, "last": last}
-    none = {"credit_circuit": 3}
-    flits = [codec.pack(k + 1, index=k, **fields, **none) for k in range(FLITS)]
-    return [{f"i[0].{name[2:]}": v for name, v in link_flit(flit).items()} for flit in flits]
+    return [codec.pack(k + 1, index=k, **fields) for k in range(FLITS)]
 
 
-def run(spec: SwitchSpec, cycles: list[dict[str, int]]) -> tuple[list[int], list[int]]:
+def packet(number: int) -> list[dict[str, int]]:
+    """Return a packet as inputs of port 0."""
+    return [
+        {f"i[0].{name[2:]}": value for name, value in link_flit(flit).items()}
+        for flit in flits(number)
+    ]
+
+
+def run(cycles: list[dict[str, int]]) -> tuple[list[int], list[int]]:
     """Return cycle and data of the data flits at port 1, the first of ``cycles`` being 0."""
-    write = {"table.write": 1, "table.number": 1, "table.entry": entry(spec)}
-    setup = [{}] * 10 + [write] * (9 if spec.protocol.link else 7) + [{}] * 5
-    path = "o[1].payload." if spec.protocol.link else "o[1]."
-    header = [path + "header"] if spec.protocol.link else []
-    watch = ["table.accepted", "o[1].valid", path + "data", *header]
+    write = {"table.write": 1, "table.number": 1, "table.entry": entry()}
+    setup = [{}] * 10 + [write] * 9 + [{}] * 5
+    watch = ["table.accepted", "o[1].valid", "o[1].payload.data", "o[1].payload.header"]
     inputs = [{"o[1].ready": 1} | cycle for cycle in [*setup, *cycles, *[{}] * 20]]
-    seen = trace(SwitchCore(spec=spec), inputs, watch)
+    seen = trace(SwitchCore(spec=PAIR), inputs, watch)
     assert [accepted for accepted, *_ in seen].count(1) == 1
     found = [
         (cycle, data)
-        for cycle, (_, valid, data, *header) in enumerate(seen[len(setup) :])
-        if valid and not (header and header[0] & 7)
+        for cycle, (_, valid, data, header) in enumerate(seen[len(setup) :])
+        if valid and header & 7 == Kind.DATA
     ]
     return [cycle for cycle, _ in found], [data for _, data in found]
 
 
-@BOTH
-def test_latency_and_throughput_from_port_to_port(link: bool) -> None:
-    spec = PAIR[link]
-    cycles, data = run(spec, [*packet(spec, 0), *packet(spec, 1)])
-    start = latency_cycles(spec) + (6 if link else 4 + FLITS - 1)
+def test_latency_and_throughput_from_port_to_port() -> None:
+    cycles, data = run([*packet(0), *packet(1)])
+    start = latency_cycles(PAIR) + 6
     assert cycles == list(range(start, start + 2 * FLITS))
     assert data == [1, 2, 3, 4] * 2
 
 
-@BOTH
-def test_reset_forgets_all_packets_and_phases(link: bool) -> None:
-    spec = PAIR[link]
-    assert run(spec, [*packet(spec, 0), {"rst": 1}, *packet(spec, 0)]) == ([], [])
+def test_reset_forgets_all_packets_and_phases() -> None:
+    assert run([*packet(0), {"rst": 1}, *packet(0)]) == ([], [])
 
 
 def test_what_is_no_specification_is_refused() -> None:

@@ -7,7 +7,7 @@ import pytest
 from fred_hw.protocol import Kind
 from fred_hw.switch.flow_progress import FlowProgress
 from tests.fred_hw.simulation import trace
-from tests.fred_hw.specs import BARE, LINK
+from tests.fred_hw.specs import LINK
 
 # A flow goes from port 0 to ports 1 and 2, another one from port 3 to itself. Packet 5 is due.
 FLOW = {"inputs[0]": 1, "outputs[1]": 1, "outputs[2]": 1, "inputs[3]": 2, "outputs[3]": 2}
@@ -92,8 +92,3 @@ def test_reset_clears_all() -> None:
     found = trace(FlowProgress(spec=LINK), cycles, [*ENDS, *LAGS, *SUMS])
     assert any(found[4])
     assert found[6] == (0,) * 10
-
-
-def test_a_switch_without_a_link_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^protocol\.link must be True for FlowProgress"):
-        FlowProgress(spec=BARE)

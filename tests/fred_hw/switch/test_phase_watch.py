@@ -4,7 +4,7 @@ import pytest
 
 from fred_hw.switch.phase_watch import PhaseWatch
 from tests.fred_hw.simulation import trace
-from tests.fred_hw.specs import BARE
+from tests.fred_hw.specs import LINK
 
 PP = 1
 ENTRY = {
@@ -22,7 +22,7 @@ READY = WAITS | HEADS
 
 
 def seen(cycles: list[dict[str, int]], watch: list[str]) -> list[tuple[int, ...]]:
-    return trace(PhaseWatch(spec=BARE), [{"number": 2} | cycle for cycle in cycles], watch)
+    return trace(PhaseWatch(spec=LINK), [{"number": 2} | cycle for cycle in cycles], watch)
 
 
 def test_latency_is_one_cycle_from_ports_and_from_an_update() -> None:

@@ -6,10 +6,10 @@ import pytest
 
 from fred_hw.switch.scheduler import Scheduler
 from tests.fred_hw.simulation import trace
-from tests.fred_hw.specs import BARE
+from tests.fred_hw.specs import LINK
 
 MP, PP, DP = range(3)
-ONLINE = BARE.protocol.online
+ONLINE = LINK.protocol.online
 Cycle = dict[str, int]
 
 
@@ -36,7 +36,7 @@ SERVED = ["service.active", "service.phase", "service.circuit"]
 def seen(cycles: list[Cycle], watch: list[str]) -> list[tuple[int, ...]]:
     """Return what shows in cycles behind the writing of the table."""
     inputs: list[Mapping[str, int]] = [ROOM | cycle for cycle in [*TABLE, *cycles]]
-    return trace(Scheduler(spec=BARE), inputs, watch)[len(TABLE) :]
+    return trace(Scheduler(spec=LINK), inputs, watch)[len(TABLE) :]
 
 
 def test_latency_is_two_cycles_from_a_packet_to_its_phase() -> None:
@@ -100,7 +100,7 @@ def test_unicasts_of_a_circuit_are_served_together(reaches: int) -> None:
 
 def test_ports_are_told_which_phases_they_serve() -> None:
     found = seen([{}], [f"ports[{k}].serves" for k in range(4)])[0]
-    phases = BARE.protocol.phases
+    phases = LINK.protocol.phases
     want = [1 << DP * phases | 8 << PP * phases, 2 | 8 << PP * phases, 4 << DP * phases, 0]
     assert list(found) == want
 

@@ -85,13 +85,6 @@ def test_use_without_latency_says_none(tmp_path: Path) -> None:
     assert (use.latency_cycles, use.latency_s, use.efficiency) == (None, None, 0.5)
 
 
-def test_payload_share_of_a_switch_without_a_link_layer_is_free(tmp_path: Path) -> None:
-    data = content() | {"switch": WHOLE | {"payload_share": 0.9}}
-    for spec in ("spec", "measured_spec"):
-        data[spec] = data[spec] | {"protocol": {"link": False}}
-    assert load_record(write(tmp_path, data)).efficiency == 0.9
-
-
 def switch_with(**change: Any) -> dict[str, Any]:
     return {"switch": WHOLE | change}
 

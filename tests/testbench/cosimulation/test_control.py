@@ -19,7 +19,7 @@ CASES = {
     "two ports, five phases": SwitchSpec(ports=2, lanes=1, protocol=ProtocolSpec(phases=5)),
     "four ports": SPEC,
     "seven ports, two phases": SwitchSpec(ports=7, lanes=4, protocol=ProtocolSpec(phases=2)),
-    "l1-12, without link": load_spec("l1-12").with_changes(protocol=ProtocolSpec(link=False)),
+    "l1-12": load_spec("l1-12"),
 }
 
 

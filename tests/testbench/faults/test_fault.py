@@ -9,8 +9,8 @@ from testbench import faults
 from testbench.faults.fault import Fault, noticed_by
 
 BENCHES = (
-    *("vectors", "interconnect", "control", "switch", "bare switch"),
-    *("link", "loaded switch", "switch with endpoints"),
+    *("vectors", "interconnect", "control"),
+    *("switch", "link", "loaded switch", "switch with endpoints"),
 )
 """Those whose tests ask for their faults."""
 

@@ -37,7 +37,6 @@ pytestmark = [pytest.mark.sim, pytest.mark.slow]
 LINK = SwitchSpec(
     ports=4, lanes=2, format="int16", overflow="wrap", protocol=ProtocolSpec(phases=6)
 )
-BARE = LINK.with_changes(middle=2, protocol=ProtocolSpec(link=False, phases=6))
 ODD = SwitchSpec(
     ports=5,
     middle=2,
@@ -54,12 +53,10 @@ ODD = SwitchSpec(
         patience_cycles=30,
     ),
 )
-SPECS = {"link": LINK, "bare": BARE, "odd": ODD}
-FAULTY = {name: spec for name, spec in SPECS.items() if spec.protocol.link}
+SPECS = {"default sizes": LINK, "odd sizes": ODD}
 
 
-def each_of(specs: dict[str, SwitchSpec]) -> Any:
-    return pytest.mark.parametrize("spec", specs.values(), ids=specs.keys())
+each = pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS.keys())
 
 
 @cache
@@ -214,7 +211,7 @@ def longest_wait(cycles: Sequence[int]) -> int:
     return max(later - earlier for earlier, later in pairwise(sorted(cycles)))
 
 
-@each_of(SPECS)
+@each
 @pytest.mark.parametrize("seed", range(5))
 def test_hardware_passes(spec: SwitchSpec, seed: int) -> None:
     result = run_random(
@@ -229,11 +226,10 @@ def test_hardware_passes(spec: SwitchSpec, seed: int) -> None:
     assert result["packets"] == result["wanted_packets"]
     assert result["flits"] > 70_000
     assert result["stomped"] == 0
-    if spec.protocol.link:
-        assert result["preemptions"] > 100
+    assert result["preemptions"] > 100
 
 
-@each_of(FAULTY)
+@each
 @pytest.mark.parametrize("faults", [1_000, 30_000])
 def test_hardware_passes_faults_of_every_kind(spec: SwitchSpec, faults: int) -> None:
     result = run_random(spec, 1, flits=100_000, faults_per_million=faults, stall_percent=20)
@@ -243,7 +239,7 @@ def test_hardware_passes_faults_of_every_kind(spec: SwitchSpec, faults: int) -> 
         assert min(result[direction].values()) > 0
 
 
-@each_of(FAULTY)
+@each
 @pytest.mark.parametrize("seed", range(40))
 def test_hardware_passes_a_storm(spec: SwitchSpec, seed: int) -> None:
     rng = random.Random(seed)
@@ -259,37 +255,32 @@ def test_hardware_passes_a_storm(spec: SwitchSpec, seed: int) -> None:
     )
 
 
-@each_of({"link": LINK, "bare": BARE})
-def test_all_ports_run_at_full_rate(spec: SwitchSpec) -> None:
-    result = run_flows(spec, [(0, range(4), range(4))], [Burst(0, 3000)])
-    least = 0.99 if spec.protocol.link else 1.0
+def test_all_ports_run_at_full_rate() -> None:
+    result = run_flows(LINK, [(0, range(4), range(4))], [Burst(0, 3000)])
     for port in range(4):
-        assert result["in"][port]["rate"] >= least
-        assert result["out"][port]["rate"] >= least
+        assert result["in"][port]["rate"] >= 0.99
+        assert result["out"][port]["rate"] >= 0.99
     assert result["resent"] == 0
 
 
-@each_of(SPECS)
+@each
 @pytest.mark.parametrize("flits", [1, 3])
 def test_lone_packet_takes_the_cycles_of_the_contract(spec: SwitchSpec, flits: int) -> None:
     wanted = latency_cycles(spec) + added_cycles(spec)
     everyone = range(spec.ports)
     lone = run_flows(spec, [(1, everyone, everyone)], [Burst(0, 1)], packet_flits=flits)
     unicast = run_flows(spec, [], [Unicast(0, 1, 2, 1)])  # of as many flits as there may be
-    # Without the link layer a packet starts when all of it is there.
-    behind = 0 if spec.protocol.link else 1
-    assert lone["latency_cycles"] == wanted + behind * (flits - 1)
+    assert lone["latency_cycles"] == wanted
     # One more to find a path.
-    assert unicast["latency_cycles"] == wanted + 1 + behind * (spec.protocol.packet_flits - 1)
+    assert unicast["latency_cycles"] == wanted + 1
 
 
 RING = [(0, [0], [1]), (0, [1], [2]), (0, [2], [3])]
 
 
-@each_of({"link": LINK, "bare": BARE})
-def test_flows_of_a_circuit_take_fair_turns(spec: SwitchSpec) -> None:
+def test_flows_of_a_circuit_take_fair_turns() -> None:
     bursts = [Burst(0, 6000), Burst(1, 300), Burst(2, 300), Unicast(3, 0, 0, 300)]
-    result = run_flows(spec, RING, bursts)
+    result = run_flows(LINK, RING, bursts)
     assert min(shares(result).values()) >= 295
     assert max(shares(result).values()) <= 305
 
@@ -302,19 +293,20 @@ def test_less_urgent_packets_wait_and_come_through() -> None:
     assert result["arrivals"]["0/9"][0] > urgent - 1000
 
 
-@each_of({"link": LINK, "bare": BARE})
 @pytest.mark.parametrize("stall", [0, 80])
 @pytest.mark.parametrize("sources", [[0, 1, 2], [0, 1, 2, 3], [1, 3]])
-def test_sources_of_one_destination_have_equal_shares(
-    spec: SwitchSpec, sources: list[int], stall: int
-) -> None:
+def test_sources_of_one_destination_have_equal_shares(sources: list[int], stall: int) -> None:
     bursts = [Unicast(source, 3, 0, 300) for source in sources]
-    result = run_flows(spec, [], bursts, stall_percent=stall)
+    result = run_flows(LINK, [], bursts, stall_percent=stall)
     # A source that pauses misses a grant now and then.
     assert min(shares(result).values()) >= (280 if stall else 295)
     if not stall:
         # A path is looked for between two packets.
         assert result["out"][3]["rate"] == pytest.approx(8 / 9, rel=0.01)
+
+
+# With two middle subswitches there may be no path for a packet yet.
+NARROW = LINK.with_changes(middle=2)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -325,15 +317,16 @@ def test_no_source_waits_for_ever_for_a_path(seed: int) -> None:
         for source in range(4)
         for _ in range(8)
     ]
-    result = run_flows(BARE, [], bursts, seed=seed, start_spread=400)
+    result = run_flows(NARROW, [], bursts, seed=seed, start_spread=400, delay=1)
     for source in range(4):
         mine = [
             cycle
             for name, cycles in result["arrivals"].items()
-            if name.endswith(f"/{BARE.protocol.online + source}")
+            if name.endswith(f"/{NARROW.protocol.online + source}")
             for cycle in cycles
         ]
-        assert longest_wait(mine) < 100
+        # Behind a burst it waits for an ack too, which comes when nothing else does.
+        assert longest_wait(mine) < 100 + NARROW.protocol.idle_cycles
 
 
 def test_all_permutations_find_their_paths_in_two_middle_subswitches() -> None:
@@ -342,7 +335,7 @@ def test_all_permutations_find_their_paths_in_two_middle_subswitches() -> None:
         run_flows(ODD, [], bursts, seed=number, start_spread=100, delay=8)
 
 
-@each_of(SPECS)
+@each
 def test_ports_may_start_at_very_different_times(spec: SwitchSpec) -> None:
     everyone = range(spec.ports)
     flows = [(0, everyone, everyone), (0, everyone, [0, 1]), (1, [0, 1], [2, 3])]
@@ -351,12 +344,11 @@ def test_ports_may_start_at_very_different_times(spec: SwitchSpec) -> None:
     assert result["cycles"] > 10_000
 
 
-@each_of({"link": LINK, "bare": BARE})
-def test_port_that_stops_lets_others_go_on(spec: SwitchSpec) -> None:
+def test_port_that_stops_lets_others_go_on() -> None:
     bursts = [Unicast(0, 1, 0, 3000), Unicast(2, 3, 0, 1000)]
-    result = run_flows(spec, [], bursts, stop=Stop(port=3, at=2000, cycles=30_000))
-    stopped = result["arrivals"][f"3/{spec.protocol.online + 2}"]
-    other = result["arrivals"][f"1/{spec.protocol.online}"]
+    result = run_flows(LINK, [], bursts, stop=Stop(port=3, at=2000, cycles=30_000))
+    stopped = result["arrivals"][f"3/{LINK.protocol.online + 2}"]
+    other = result["arrivals"][f"1/{LINK.protocol.online}"]
     assert longest_wait(stopped) > 29_000
     assert longest_wait(other) < 20
     assert other[-1] < 3000 * 8 * 1.02

@@ -8,10 +8,9 @@ import pytest
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.ports.circuit_queue import CircuitQueue
 from tests.fred_hw.simulation import trace
-from tests.fred_hw.specs import BARE, LINK
+from tests.fred_hw.specs import LINK
 
 REST = {"enable": 1, "serves": 0b1111}
-BOTH = pytest.mark.parametrize("spec", [LINK, BARE], ids=["link", "bare"])
 
 
 def flits(length: int, sequence: int = 0, data: int = 0, **known: int) -> list[dict[str, int]]:
@@ -37,34 +36,17 @@ def run(
     return trace(CircuitQueue(spec=spec), inputs, watch, **REST)
 
 
-@BOTH
-def test_latency_from_a_flit_to_the_head_is_a_cycle(spec: SwitchSpec) -> None:
-    seen = run([*flits(1, phase=2, peer=1, data=7), {}], ["waiting", "valid", "last", "word"], spec)
+def test_latency_from_a_flit_to_the_head_is_a_cycle() -> None:
+    seen = run([*flits(1, phase=2, peer=1, data=7), {}], ["waiting", "valid", "last", "word"])
     assert (seen[0][:2], seen[1]) == ((0, 0), (1, 1, 1, 7))
 
 
-@BOTH
-def test_throughput_is_a_flit_per_cycle_without_a_gap_between_packets(spec: SwitchSpec) -> None:
-    late = 0 if spec is LINK else 2  # when all of the first one is there
-    inputs = [*flits(3, data=10), *flits(2, data=20), *[{}] * (2 + late)]
-    starts, ends = {1 + late, 4 + late}, {3 + late, 5 + late}
-    moves = [
-        {"take": 1, "start": int(k in starts), "finish": int(k in ends)} for k in range(7 + late)
-    ]
-    seen = run(
-        [one | move for one, move in zip(inputs, moves, strict=True)], ["valid", "word"], spec
-    )
+def test_throughput_is_a_flit_per_cycle_without_a_gap_between_packets() -> None:
+    inputs = [*flits(3, data=10), *flits(2, data=20), *[{}] * 2]
+    moves = [{"take": 1, "start": int(k in (1, 4)), "finish": int(k in (3, 5))} for k in range(7)]
+    seen = run([one | move for one, move in zip(inputs, moves, strict=True)], ["valid", "word"])
     assert [word for valid, word in seen if valid] == [10, 11, 12, 20, 21]
-    assert [valid for valid, _ in seen] == [0] * (1 + late) + [1, 1, 1, 1, 1, 0]
-
-
-def test_without_a_link_layer_a_packet_waits_until_all_of_it_is_there() -> None:
-    first, *others = flits(3)
-    inputs = [first, {}, *others, {}, *flits(2), {}]
-    assert run(inputs, ["waiting"], BARE) == [0, 0, 0, 0, 1, 1, 1, 1]
-    moves = [{}] * 4 + [{"start": 1, "take": 1}, {"take": 1}, {"take": 1, "finish": 1}, {}]
-    taken = [one | move for one, move in zip(inputs, moves, strict=True)]
-    assert run([*taken, {}, {}], ["waiting"], BARE)[4:] == [1, 0, 0, 1, 1, 1]
+    assert [valid for valid, _ in seen] == [0, 1, 1, 1, 1, 1, 0]
 
 
 def test_only_the_packet_that_is_due_waits() -> None:
@@ -115,16 +97,14 @@ def test_a_packet_that_finds_no_room_does_not_enter() -> None:
     assert run(inputs, ["enters"]) == [1] * room + [0, 0]
 
 
-@BOTH
-def test_a_phase_that_takes_none_from_here_is_unknown(spec: SwitchSpec) -> None:
+def test_a_phase_that_takes_none_from_here_is_unknown() -> None:
     inputs = [one | {"serves": 0b0111} for one in [*flits(1, phase=3), {}, {}]]
-    assert run(inputs, ["waiting", "unknown"], spec) == [(0, 0), (0, 1), (0, 0)]
+    assert run(inputs, ["waiting", "unknown"]) == [(0, 0), (0, 1), (0, 0)]
 
 
-@BOTH
-def test_the_default_index_is_always_served(spec: SwitchSpec) -> None:
+def test_the_default_index_is_always_served() -> None:
     inputs = [one | {"serves": 0} for one in [*flits(1, phase=4, peer=3), {}]]
-    assert run(inputs, ["waiting", "unknown"], spec)[1] == (1, 0)
+    assert run(inputs, ["waiting", "unknown"])[1] == (1, 0)
 
 
 def test_the_key_tells_phases_and_peers() -> None:
@@ -161,10 +141,9 @@ def test_a_packet_that_is_not_started_is_stuck_in_the_end() -> None:
     assert [cycle for cycle, word in enumerate(seen) if word[0]] == list(range(1, limit + 1))
 
 
-@BOTH
-def test_reset_forgets_all_packets(spec: SwitchSpec) -> None:
+def test_reset_forgets_all_packets() -> None:
     inputs = [*flits(2), {"start": 1, "take": 1}, {"rst": 1}, {}]
-    seen = run(inputs, ["i.used", "valid"], spec)
+    seen = run(inputs, ["i.used", "valid"])
     assert seen[2][1] == 1 and seen[4] == (0, 0)
-    again = run([*inputs, *flits(1), {}], ["waiting"], spec)
+    again = run([*inputs, *flits(1), {}], ["waiting"])
     assert again[-1] == 1

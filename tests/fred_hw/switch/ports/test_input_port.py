@@ -6,29 +6,24 @@ from typing import Any
 import pytest
 
 from fred_hw.protocol import CONTROL, Kind
-from fred_hw.spec import SwitchSpec
 from fred_hw.switch.ports.input_port import InputPort
 from tests.fred_hw.simulation import trace
-from tests.fred_hw.specs import BARE, CODEC, LINK, link_flit
+from tests.fred_hw.specs import CODEC, LINK, link_flit
 
 MP, PP, DP = range(3)
-SIZE, PATIENCE = LINK.protocol.packet_flits, LINK.protocol.patience_cycles
-BOTH = pytest.mark.parametrize("spec", [LINK, BARE], ids=["link", "bare"])
-ADDED = {True: 2, False: 1}
+PATIENCE = LINK.protocol.patience_cycles
+ADDED = 2
 REST = {"enable": 1, "serves[0]": 15, "serves[1]": 15, "serves[2]": 15}
 
 Inputs = list[dict[str, int]]
 
 
-def run(
-    inputs: Sequence[Mapping[str, int]], watch: Sequence[str], spec: SwitchSpec = LINK
-) -> list[Any]:
-    return trace(InputPort(spec=spec), inputs, watch, **REST)
+def run(inputs: Sequence[Mapping[str, int]], watch: Sequence[str]) -> list[Any]:
+    return trace(InputPort(spec=LINK), inputs, watch, **REST)
 
 
 def packet(
     length: int,
-    spec: SwitchSpec = LINK,
     *,
     circuit: int = MP,
     phase: int = 0,
@@ -38,9 +33,6 @@ def packet(
     generation: int = 0,
 ) -> Inputs:
     """Return the flits of a packet as inputs."""
-    if spec is BARE:
-        known = {"i.valid": 1, "i.circuit": circuit, "i.phase": phase, "i.peer": peer}
-        return [known | {"i.data": k + 1, "i.last": int(k == length - 1)} for k in range(length)]
     return [
         link_flit(
             CODEC.pack(
@@ -64,29 +56,27 @@ def zero(*keys: int) -> Inputs:
     return [{"due.write": 1, "due.key": key} for key in keys]
 
 
-@BOTH
 @pytest.mark.parametrize("circuit", [MP, PP, DP])
-def test_latency_from_a_flit_to_the_head_of_its_circuit(spec: SwitchSpec, circuit: int) -> None:
-    ready = zero(2) if spec is LINK else []
-    inputs = [*ready, *packet(2, spec, circuit=circuit, phase=2, peer=1), *[{}] * 3]
+def test_latency_from_a_flit_to_the_head_of_its_circuit(circuit: int) -> None:
+    ready = zero(2)
+    inputs = [*ready, *packet(2, circuit=circuit, phase=2, peer=1), *[{}] * 3]
     names = [f"head.descriptor[{circuit}].phase", f"head.descriptor[{circuit}].peer"]
-    seen = run([one | {"head.circuit": circuit} for one in inputs], ["head.waiting", *names], spec)
-    first = len(ready) + (ADDED[True] if spec is LINK else ADDED[False] + 1)  # all of it
+    seen = run([one | {"head.circuit": circuit} for one in inputs], ["head.waiting", *names])
+    first = len(ready) + ADDED
     assert [word[0] for word in seen[:first]] == [0] * first
     assert seen[first] == (1 << circuit, 2, 1)
 
 
-@BOTH
-def test_throughput_is_a_flit_per_cycle(spec: SwitchSpec) -> None:
-    ready = zero(0) if spec is LINK else []
-    inputs = [*ready, *packet(4, spec), *packet(3, spec, number=1), *({} for _ in range(6))]
-    first = len(ready) + (ADDED[True] if spec is LINK else ADDED[False] + 3)  # all of it
+def test_throughput_is_a_flit_per_cycle() -> None:
+    ready = zero(0)
+    inputs = [*ready, *packet(4), *packet(3, number=1), *({} for _ in range(6))]
+    first = len(ready) + ADDED
     starts, ends = {first, first + 4}, {first + 3, first + 6}
     for cycle, one in enumerate(inputs):
         one.update(
             {"head.take": 1, "head.start": int(cycle in starts), "head.finish": int(cycle in ends)}
         )
-    seen = run(inputs, ["head.valid", "head.word", "head.last"], spec)
+    seen = run(inputs, ["head.valid", "head.word", "head.last"])
     assert [word[1:] for word in seen if word[0]] == [
         (k + 1, int(k == length - 1)) for length in (4, 3) for k in range(length)
     ]
@@ -99,46 +89,11 @@ def test_the_circuit_selects_in_the_same_cycle() -> None:
     assert run(inputs, ["head.valid"])[-3:] == [1, 1, 0]
 
 
-@BOTH
-def test_what_came_and_was_dropped_is_told(spec: SwitchSpec) -> None:
-    wrong = packet(1, spec, circuit=CONTROL)
-    seen = run([*packet(1, spec), *wrong, {}], ["came", "kind", "dropped"], spec)
-    later = int(spec is LINK)
-    # A control flit of no packet is dropped by the link layer as another kind of error.
-    assert seen[later] == (1, 0, 0)
-    assert seen[later + 1][:2] == (0, 1)
-
-
-def test_without_a_link_layer_a_port_takes_no_more_of_a_packet_than_fits() -> None:
-    inputs = packet(SIZE + 2, BARE) + packet(1, BARE) + [{}]
-    seen = run(inputs, ["came", "dropped", "length"], BARE)
-    assert seen[:SIZE] == [(1, 0, int(k == SIZE - 1)) for k in range(SIZE)]
-    assert seen[SIZE:] == [(0, 1, 0), (0, 1, 0), (1, 0, 0), (0, 0, 0)]
-
-
-def test_without_a_link_layer_the_first_flit_says_what_a_packet_is() -> None:
-    inputs = packet(3, BARE, circuit=PP, phase=2, peer=1)
-    for flit in inputs[1:]:
-        flit.update({"i.circuit": CONTROL, "i.phase": 0, "i.peer": 0})
-    names = ["head.waiting", *(f"head.descriptor[{PP}].{name}" for name in ("phase", "peer"))]
-    seen = run([*inputs, {}], [*names, "kind", "dropped"], BARE)
-    assert seen[3] == (1 << PP, 2, 1, 0, 0)
-    assert [word[3:] for word in seen] == [(0, 0)] * 4
-
-
-def test_without_a_link_layer_all_of_a_packet_of_no_circuit_is_dropped() -> None:
-    inputs = packet(3, BARE, circuit=CONTROL)
-    for flit in inputs[1:]:
-        flit["i.circuit"] = MP
-    seen = run([*inputs, *packet(1, BARE), {}], ["kind", "dropped", "came", "head.waiting"], BARE)
-    assert seen == [(1, 1, 0, 0), (0, 1, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1)]
-
-
-def test_without_a_link_layer_the_circuit_is_ready_in_the_same_cycle() -> None:
-    room = BARE.protocol.buffer_flits
-    fill = [one for _ in range(room // SIZE) for one in packet(SIZE, BARE)]
-    inputs = [*fill, *packet(1, BARE), *packet(1, BARE, circuit=DP)]
-    assert run(inputs, ["i.ready"], BARE) == [*[1] * room, 0, 1]
+def test_what_came_and_was_dropped_is_told() -> None:
+    wrong = packet(1, circuit=CONTROL)
+    seen = run([*packet(1), *wrong, {}], ["came", "kind", "dropped"])
+    # Data of no circuit is an error of another kind than a flit that is dropped.
+    assert seen[1:] == [(1, 0, 0), (0, 1, 0)]
 
 
 def test_numbers_are_written_and_read_by_key() -> None:
@@ -183,11 +138,9 @@ def test_messages_and_credits_come_through() -> None:
     assert run([link_flit(ack), {}], watch)[1] == (1, 6, 1, DP, 5)
 
 
-@BOTH
-def test_reset_forgets_all_packets(spec: SwitchSpec) -> None:
-    ready = zero(0) if spec is LINK else []
-    inputs = [*ready, *packet(1, spec), *[{}] * 2, {"rst": 1}, {}]
-    seen = run(inputs, ["head.waiting"], spec)
+def test_reset_forgets_all_packets() -> None:
+    inputs = [*zero(0), *packet(1), *[{}] * 2, {"rst": 1}, {}]
+    seen = run(inputs, ["head.waiting"])
     assert seen[-3:] == [1, 1, 0]
 
 

@@ -1,12 +1,8 @@
 """Contract of fred_hw.switch.ports.occupancy, cycle by cycle."""
 
-import re
-
-import pytest
-
 from fred_hw.switch.ports.occupancy import Occupancy
 from tests.fred_hw.simulation import trace
-from tests.fred_hw.specs import BARE, LINK
+from tests.fred_hw.specs import LINK
 
 MP, PP, DP = range(3)
 
@@ -48,9 +44,3 @@ def test_phases_are_counted_apart_and_the_default_index_is_not() -> None:
 
 def test_reset_forgets_all_packets() -> None:
     assert queued([comes(1), {"rst": 1}, {}]) == [0, 0b0010, 0]
-
-
-def test_without_the_link_layer_there_are_no_copies_to_wait_for() -> None:
-    text = "protocol.link must be True for Occupancy, not False"
-    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
-        Occupancy(spec=BARE)

@@ -6,23 +6,19 @@ from typing import Any
 import pytest
 
 from fred_hw.protocol import Kind
-from fred_hw.spec import SwitchSpec
 from fred_hw.switch.ports.output_port import OutputPort
 from tests.fred_hw.simulation import trace
-from tests.fred_hw.specs import BARE, CODEC, FRAMED, LINK, STOMP, framed_flit
+from tests.fred_hw.specs import CODEC, FRAMED, LINK, STOMP, framed_flit
 
 LATENCY = 2
 MP, PP, DP = range(3)
 MOST, SIZE = LINK.protocol.buffer_packets, LINK.protocol.packet_flits
-BOTH = pytest.mark.parametrize("spec", [LINK, BARE], ids=["link", "bare"])
-ADDED = {True: 2, False: 1}
+ADDED = 2
 
 
-def run(
-    inputs: Sequence[Mapping[str, int]], watch: Sequence[str], spec: SwitchSpec = LINK
-) -> list[Any]:
-    limits = {f"credit.here.limit[{k}]": MOST for k in range(3)} if spec is LINK else {}
-    return trace(OutputPort(spec=spec, latency=LATENCY), inputs, watch, **{"o.ready": 1}, **limits)
+def run(inputs: Sequence[Mapping[str, int]], watch: Sequence[str]) -> list[Any]:
+    rest = {"o.ready": 1} | {f"credit.here.limit[{k}]": MOST for k in range(3)}
+    return trace(OutputPort(spec=LINK, latency=LATENCY), inputs, watch, **rest)
 
 
 def packets(*lengths: int, circuit: int = MP, **more: int) -> list[dict[str, int]]:
@@ -45,12 +41,9 @@ def packets(*lengths: int, circuit: int = MP, **more: int) -> list[dict[str, int
     return [entry | flit for entry, flit in zip(entries, flits, strict=True)]
 
 
-@BOTH
-def test_latency_and_throughput_of_packets_without_a_gap(spec: SwitchSpec) -> None:
-    link = spec is LINK
-    data = "o.payload.data" if link else "o.data"
-    seen = run(packets(4, 2, 1), ["o.valid", "given", data], spec)
-    first = LATENCY + ADDED[link]
+def test_latency_and_throughput_of_packets_without_a_gap() -> None:
+    seen = run(packets(4, 2, 1), ["o.valid", "given", "o.payload.data"])
+    first = LATENCY + ADDED
     assert [cycle for cycle, word in enumerate(seen) if word[0]] == list(range(first, first + 7))
     assert [word[1] for word in seen] == [word[0] for word in seen]
     assert [word[2] for word in seen if word[0]] == list(range(1, 8))
@@ -69,34 +62,21 @@ def test_headers_say_what_was_known_at_the_start() -> None:
     ]
 
 
-def test_without_a_link_layer_flits_say_what_was_known_at_the_start() -> None:
-    inputs = packets(
-        2, circuit=PP, **{"injection.descriptor.phase": 3, "injection.descriptor.peer": 2}
-    )
-    watch = ["o.valid", "o.last", "o.phase", "o.circuit", "o.peer"]
-    words = [word[1:] for word in run(inputs, watch, BARE) if word[0]]
-    assert words == [(0, 3, PP, 2), (1, 3, PP, 2)]
-
-
-@BOTH
-def test_room_is_promised_for_whole_packets(spec: SwitchSpec) -> None:
+def test_room_is_promised_for_whole_packets() -> None:
     # Two largest packets, and what is on the way, fit while nothing leaves.
     depth = LATENCY + 4 + 2 * SIZE
     inputs = [
         {"injection.start": int(k < depth // SIZE), "injection.circuit": k % 3}
         for k in range(depth // SIZE + 2)
     ]
-    seen = run([one | {"o.ready": 0} for one in inputs], ["injection.room"], spec)
+    seen = run([one | {"o.ready": 0} for one in inputs], ["injection.room"])
     assert [room == 7 for room in seen] == [*[True] * (depth // SIZE), False, False]
 
 
-@BOTH
-def test_a_short_packet_gives_back_the_room_that_it_did_not_take(spec: SwitchSpec) -> None:
+def test_a_short_packet_gives_back_the_room_that_it_did_not_take() -> None:
     short = {"injection.start": 1, "injection.fire": 1, "injection.last": 1, "o.ready": 0}
     count = 3 * SIZE // 2  # more than largest packets fit
-    seen = run(
-        [short | {"injection.circuit": k % 3} for k in range(count)], ["injection.room"], spec
-    )
+    seen = run([short | {"injection.circuit": k % 3} for k in range(count)], ["injection.room"])
     assert all(seen[:7])
 
 
@@ -119,12 +99,9 @@ def test_a_message_leaves_in_the_same_cycle() -> None:
     assert run([message, {}], ["o.valid", "message.ready", "given"]) == [(1, 1, 0), (0, 0, 0)]
 
 
-@BOTH
-def test_reset_forgets_all_packets_and_promises(spec: SwitchSpec) -> None:
+def test_reset_forgets_all_packets_and_promises() -> None:
     begun = [{"injection.start": 1, "injection.circuit": k} | {"o.ready": 0} for k in range(3)]
     fired = [{"injection.fire": 1, "o.ready": 0}] * 3
-    seen = run(
-        [*begun, *fired, {"rst": 1, "o.ready": 0}, *[{}] * 6], ["injection.room", "o.valid"], spec
-    )
+    seen = run([*begun, *fired, {"rst": 1, "o.ready": 0}, *[{}] * 6], ["injection.room", "o.valid"])
     assert seen[6][0] != 7
     assert seen[7:] == [(7, 0)] * 6
