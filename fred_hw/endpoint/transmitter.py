@@ -46,7 +46,8 @@ class Transmitter(Unit):
 
     Timing
     ------
-    Latency : 3 cycles from a flit taken to the link.
+    Latency : 3 cycles from a flit taken to the link, 2 from ``credit.grant`` to the start of a
+        packet.
     Throughput : one flit per cycle, without a gap between packets, while there are credits and
         ``o.ready`` is high.
     Paths : ``i.waiting`` to ``i.take`` and to what is asked for on ``o``, ``message`` to ``o``,

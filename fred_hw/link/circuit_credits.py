@@ -26,7 +26,7 @@ class CircuitCredits(Unit):
     start : In(1)
         A packet takes its ticket; only while ``room``.
     room : Out(1)
-        Whether the neighbour has room for a packet.
+        Whether the neighbour has room for a packet; a limit counts a cycle later than in ``owed``.
     owed : Out(1)
         Whether some of its room is not granted.
     ticket : Out(ticket)
@@ -34,7 +34,7 @@ class CircuitCredits(Unit):
 
     Timing
     ------
-    Latency : 1 cycle from ``grant`` or ``start`` to the outputs.
+    Latency : 1 cycle from ``grant`` or ``start`` to the outputs, 2 from ``grant`` to ``room``.
     Throughput : one packet and one limit per cycle.
     Paths : none.
     Reset : all room is granted, and the next ticket is 0.
@@ -55,7 +55,7 @@ class CircuitCredits(Unit):
                 "grant": In(1),
                 "limit": In(ticket_bits(spec)),
                 "start": In(1),
-                "room": Out(1),
+                "room": Out(1, init=1),
                 "owed": Out(1),
                 "ticket": Out(ticket_bits(spec)),
             }
@@ -69,9 +69,11 @@ class CircuitCredits(Unit):
         m.d.comb += [
             self.ticket.eq(ticket),
             credits.eq(limit - ticket),
-            self.room.eq((credits != 0) & (credits <= most)),
             self.owed.eq(credits != most),
         ]
+        # ``start`` is known late in its cycle.
+        left = (credits != 0) & (credits <= most)
+        m.d.sync += self.room.eq(left & ~(self.start & (credits == 1)))
         with m.If(self.grant):
             m.d.sync += limit.eq(self.limit)
         with m.If(self.start):

@@ -61,10 +61,11 @@ class Sender(Unit):
 
     Timing
     ------
-    Latency : 2 cycles from a flit on ``i`` to the same flit on ``o``, none from ``message``.
+    Latency : 2 cycles from a flit on ``i`` to the same flit on ``o``, none from ``message``; 1 from
+        ``start`` to ``room``, 2 from ``credit.grant``.
     Throughput : one flit per cycle, packet after packet without a gap while ``o.ready`` is high.
-    Paths : ``start`` to ``ticket``, ``message`` to ``o``, ``o.ready`` to ``message.ready`` and
-        ``gone``.
+    Paths : ``start`` to ``ticket``, ``message`` and ``wanted`` to ``o`` and ``gone``, ``o.ready``
+        to ``message.ready`` and ``gone``.
     Reset : forgets what is inside, tickets and limits; the neighbour must be reset with it.
     """
 

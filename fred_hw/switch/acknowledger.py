@@ -31,6 +31,13 @@ class _Answer(NamedTuple):
     number: Signal
 
 
+class _Order(NamedTuple):
+    """Ports at which a number becomes the one that is due, and the generation of its flow."""
+
+    targets: Signal
+    generation: Signal
+
+
 class Acknowledger(Unit):
     """Serve one message or event at a time.
 
@@ -69,15 +76,16 @@ class Acknowledger(Unit):
     retransmit : Out(P)
         High for a cycle for each source that is sent back.
     ready : Out(1)
-        Low after a reset until all numbers are 0.
+        Low after a reset until the last number is written.
 
     Timing
     ------
-    Latency : 7 cycles from a message to the first that it causes.
+    Latency : 7 cycles from a message to the first that it causes and to ``due.write``, 6 to
+        ``retransmit``; 1 from ``restart`` to ``due.write``.
     Throughput : one message in 6 cycles, one that is answered in 8, one that changes nothing as it
         is of another generation in 3; none in the 2 cycles of a restart.
-    Paths : none.
-    Reset : starts all flows' numbers at 0, which takes a cycle for each.
+    Paths : ``restart`` to ``due.key`` and ``event.taken``, ``event`` to ``event.taken``.
+    Reset : starts all flows' numbers at 0, which takes a cycle for each and one more.
 
     Raises
     ------
@@ -133,8 +141,9 @@ class Acknowledger(Unit):
         m.d.comb += [
             generation.eq(Mux(case.online, 0, self.flows.entry.generation)),
             stale.eq(case.told & (case.generation != generation)),
-            *(due.generation.eq(generation) for due in self.due),
         ]
+        order = _Order(Signal(ports, name="order_targets"), Signal.like(generation))
+        m.d.comb += order.generation.eq(generation)
         fsm = Fsm(
             m, "reset", "pick", "look", "gather", "compare", "measure", "serve", "answer", "ask"
         )
@@ -147,7 +156,7 @@ class Acknowledger(Unit):
             flow.acked.eq(read.data),
             flow.gather.eq(fsm.ongoing("gather")),
         ]
-        self._pick(m, fsm, cases, key, number, write)
+        self._pick(m, fsm, cases, key, number, write, order)
         for before, after in zip(
             ("look", "gather", "compare", "measure"),
             ("gather", "compare", "measure", "serve"),
@@ -158,7 +167,14 @@ class Acknowledger(Unit):
                 if before == "gather":
                     with m.If(stale):
                         fsm.go("pick")
-        answer = self._serve(m, fsm, case, mine, flow.progress, key, write)
+        answer = self._serve(m, fsm, case, mine, flow.progress, key, write, order)
+        for k, due in enumerate(self.due):
+            m.d.sync += [
+                due.write.eq(order.targets[k]),
+                due.at.eq(key),
+                due.number.eq(number),
+                due.generation.eq(order.generation),
+            ]
         self._reply(m, case, mine, answer, generation)
         return m
 
@@ -180,20 +196,25 @@ class Acknowledger(Unit):
             self.flows.number.eq(case.phase),
             self.flows.enable.eq(1),
         ]
-        for due in self.due:
-            m.d.comb += [due.key.eq(key), due.number.eq(number)]
+        m.d.comb += [due.key.eq(key) for due in self.due]
         return key, number
 
     def _pick(
-        self, m: Module, fsm: Fsm, cases: CaseQueue, key: Signal, number: Signal, write: Any
+        self,
+        m: Module,
+        fsm: Fsm,
+        cases: CaseQueue,
+        key: Signal,
+        number: Signal,
+        write: Any,
+        order: _Order,
     ) -> None:
         """Start numbers at 0, those of all flows after a reset, and take the next case."""
         walk, everyone = Signal(range(self.flow_count)), (1 << self.spec.ports) - 1
 
         def start_at_0(flow: Value, generation: Value | int) -> None:
             m.d.comb += [number.eq(0), key.eq(flow), write.addr.eq(flow), write.en.eq(everyone)]
-            for due in self.due:
-                m.d.comb += [due.write.eq(1), due.generation.eq(generation)]
+            m.d.comb += [order.targets.eq(everyone), order.generation.eq(generation)]
 
         m.d.comb += self.ready.eq(~fsm.ongoing("reset"))
         with fsm.state("reset"):
@@ -220,6 +241,7 @@ class Acknowledger(Unit):
         flow: Progress,
         key: Value,
         write: Any,
+        order: _Order,
     ) -> _Answer:
         """Say what follows from a case."""
         ports = self.spec.ports
@@ -242,7 +264,7 @@ class Acknowledger(Unit):
             with m.Elif(retransmits):
                 _say(m, answer, flow.inputs, Kind.NACK, case.number)
                 m.d.comb += [obeyed.eq(1), self.retransmit.eq(flow.inputs)]
-                m.d.comb += [due.write.eq(flow.inputs[k]) for k, due in enumerate(self.due)]
+                m.d.comb += order.targets.eq(flow.inputs)
         with fsm.state("answer"):
             _say(m, answer, mine & flow.inputs, Kind.ACK, flow.due - flow.before)
             fsm.go("ask")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -22,7 +22,10 @@ from .dispatcher import Dispatcher
 from .phase_table import PhaseTable
 from .scheduler import Scheduler
 
-__all__ = ["SwitchCore"]
+__all__ = ["READ_CYCLES", "SwitchCore"]
+
+READ_CYCLES = 2
+"""From a flit taken to the same flit at the interconnect: read from memory, and kept."""
 
 
 class SwitchCore(Unit):
@@ -58,9 +61,10 @@ class SwitchCore(Unit):
 
     Timing
     ------
-    Latency : 6 cycles and those of the interconnect, from the first flit of a lone packet on a
-        port to the same flit offered.
-    Throughput : one flit per port and cycle, without a gap between packets.
+    Latency : 10 cycles and those of the interconnect, from the first flit of a lone packet on a
+        port to the same flit offered; 2 more for a lone unicast, whose path is found first.
+    Throughput : one flit per port and cycle, without a gap between packets. Where unicasts of
+        several sources share a destination, a cycle passes between them, 2 behind one of one flit.
     Paths : none.
     Reset : forgets all packets and phases.
 
@@ -98,7 +102,7 @@ class SwitchCore(Unit):
     def build(self, platform: object) -> Module:
         m = Module()
         spec = self.spec
-        latency = latency_cycles(spec)
+        latency = latency_cycles(spec) + READ_CYCLES
         ins = [place(m, f"input_{k}", InputPort(spec=spec)) for k in range(spec.ports)]
         outs = [
             place(m, f"output_{k}", OutputPort(spec=spec, latency=latency))
@@ -114,18 +118,19 @@ class SwitchCore(Unit):
         wiring.connect(m, scheduler.service, dispatcher.service)
         served, probed = table.reads[:2]
         m.d.comb += [
-            served.number.eq(scheduler.load_phase),
-            served.enable.eq(scheduler.load),
+            served.number.eq(scheduler.next_phase),
+            served.enable.eq(scheduler.read),
             dispatcher.entry.eq(served.entry),
             probed.number.eq(scheduler.probe),
             probed.enable.eq(1),
             scheduler.probed.eq(probed.entry),
-            interconnect.configuration.eq(dispatcher.configuration),
         ]
+        self._govern(m, dispatcher, interconnect)
         for k, (port, out) in enumerate(zip(ins, outs, strict=True)):
             wiring.connect(m, wiring.flipped(self.i[k]), port.i)
             wiring.connect(m, port.head, dispatcher.heads[k])
-            wiring.connect(m, dispatcher.flits[k], interconnect.i[k])
+            wiring.connect(m, port.flit, interconnect.i[k])
+            m.d.comb += port.changed.eq(table.update.write)
             wiring.connect(m, dispatcher.injections[k], out.injection)
             wiring.connect(m, interconnect.o[k], out.i)
             wiring.connect(m, out.o, wiring.flipped(self.o[k]))
@@ -133,6 +138,15 @@ class SwitchCore(Unit):
         self._report(m, scheduler, dispatcher, ins, outs)
         self._acknowledge(m, table, dispatcher, ins, outs)
         return m
+
+    def _govern(self, m: Module, dispatcher: Dispatcher, interconnect: Interconnect) -> None:
+        """Let the word of the interconnect come with the flits that it governs."""
+        word: Value = dispatcher.configuration
+        for cycle in range(READ_CYCLES):
+            register = Signal(len(word), name=f"configuration_q{cycle + 1}", reset_less=True)
+            m.d.sync += register.eq(word)
+            word = register
+        m.d.comb += interconnect.configuration.eq(word)
 
     def _hint(
         self, m: Module, scheduler: Scheduler, ins: list[InputPort], outs: list[OutputPort]
@@ -160,15 +174,17 @@ class SwitchCore(Unit):
         ins: list[InputPort],
         outs: list[OutputPort],
     ) -> None:
-        """Say what happens."""
+        """Say what happens, a cycle late."""
         counts, errors, active = self.counts, self.errors, scheduler.service.active
         m.d.comb += [
             self.active.eq(active),
             self.phase.eq(scheduler.service.phase),
             counts.cycles.eq(1),
-            counts.phase_starts.eq(scheduler.load),
+        ]
+        m.d.sync += [
+            counts.phase_starts.eq(scheduler.service.load),
             counts.preemptions.eq(scheduler.preempts),
-            counts.reconfiguration_cycles.eq(scheduler.load & active & ~dispatcher.moving),
+            counts.reconfiguration_cycles.eq(scheduler.service.load & active & ~dispatcher.moving),
             counts.flits_in.eq(Cat(port.came for port in ins)),
             counts.flits_out.eq(Cat(port.given for port in outs)),
             counts.dropped.eq(Cat(port.dropped for port in ins)),
@@ -198,8 +214,8 @@ class SwitchCore(Unit):
             wiring.connect(m, unit.reply[k], out.message)
             wiring.connect(m, port.credit, out.credit)
             m.d.comb += port.enable.eq(unit.ready)
+        m.d.sync += self.counts.rewinds.eq(unit.retransmit)
         m.d.comb += [
             dispatcher.hold.eq(Cat(due.write for due in unit.due).any()),
-            self.counts.rewinds.eq(unit.retransmit),
             self.queued.eq(any_of([port.queued for port in ins])),
         ]

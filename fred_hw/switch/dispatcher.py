@@ -6,8 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.compiler.shape import configuration_width
 from fred_hw.control.entry_port import entry_layout
-from fred_hw.datapath.flit import Flit, flit_signature
-from fred_hw.gates.select import any_of, selected
+from fred_hw.gates.select import any_of, one_hot_mux, selected
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, place
@@ -33,15 +32,15 @@ class Dispatcher(Unit):
     service : In(service_signature(spec))
         What is served.
     entry : In(entry_layout(spec))
-        Entry of the phase that is served.
+        Entry of the phase that is served from the next cycle on, with ``service.load``.
     hold : In(1)
         No packet may start in this cycle.
     heads : In(head_signature(spec)).array(P)
         Packets at the input ports.
     injections : Out(injection_signature(spec)).array(P)
         What goes into the interconnect for each output port.
-    flits, configuration : Out(flit_signature(data_width)).array(P), Out(configuration_width(P, m))
-        To the interconnect.
+    configuration : Out(configuration_width(P, m))
+        Of the interconnect, for the flits that are taken in this cycle.
     moving : Out(1)
         High in each cycle in which a flit goes in.
     longer : Out(P)
@@ -49,9 +48,9 @@ class Dispatcher(Unit):
 
     Timing
     ------
-    Latency : none from a flit at a head to ``flits``, 1 cycle from ``room`` to a start.
+    Latency : none from a flit at a head to what becomes of it, 1 cycle from ``room`` to a start.
     Throughput : a flit per port and cycle, and packet behind packet without a gap.
-    Paths : all inputs to the outputs.
+    Paths : all inputs but ``entry`` and ``service.load`` to the outputs.
     Reset : forgets the packets that are under way, and all online paths.
 
     Raises
@@ -65,7 +64,6 @@ class Dispatcher(Unit):
     hold: Signal
     heads: list[Head]
     injections: list[Injection]
-    flits: list[Flit]
     configuration: Signal
     moving: Signal
     longer: Signal
@@ -81,7 +79,6 @@ class Dispatcher(Unit):
                 "hold": In(1),
                 "heads": In(head_signature(spec)).array(ports),
                 "injections": Out(injection_signature(spec)).array(ports),
-                "flits": Out(flit_signature(spec.data_width)).array(ports),
                 "configuration": Out(configuration_width(ports, spec.middle)),
                 "moving": Out(1),
                 "longer": Out(ports),
@@ -90,135 +87,131 @@ class Dispatcher(Unit):
 
     def build(self, platform: object) -> Module:
         m = Module()
-        spec = self.spec
+        spec, online = self.spec, self.service.online
         router = place(m, "router", OnlineRouter(ports=spec.ports, middle=spec.middle))
         states = port_states_signature(spec).create()
         flows = [place(m, f"flow_{k + 1}", FlowSequencer(spec=spec)) for k in range(spec.ports)]
+        configuration = self._configuration(m)
         for number, flow in enumerate(flows, 1):
-            m.d.comb += flow.number.eq(number)
             wiring.connect(m, states, flow.ports)
-        # By flow number; 0 stands for none.
-        start, fire, ending, busy, goes_on = (
-            Cat(Const(0, 1), *(getattr(flow, name) for flow in flows))
-            for name in ("start", "fire", "ending", "busy", "goes_on")
-        )
-        self._join(m, states, router)
-        self._look(m, states, router)
-        self._route(m, states, router, busy, ending)
+            # A unicast has the flow with the number of its source.
+            ends = {
+                "members": (self.entry.inputs, router.connected & (1 << number - 1)),
+                "ends": (self.entry.outputs, router.destination_of[number - 1]),
+            }
+            for name, (ports, unicast) in ends.items():
+                kept = Signal(spec.ports, name=f"{name}_{number}")
+                with m.If(self.service.load):
+                    m.d.sync += kept.eq(Cat(one == number for one in ports))
+                m.d.comb += getattr(flow, name).eq(Mux(online, unicast, kept))
+        waiting = self._look(m, states, router)
+        self._route(m, states, router, flows, waiting)
         m.d.comb += [
             states.may.eq(self.service.active & ~self.service.leaving & ~self.hold),
-            self.service.runs.eq(goes_on.any()),
-            self.service.stands.eq(~busy.any()),
-            self.service.ran.eq(start.any()),
-            self.moving.eq(fire.any()),
+            self.service.runs.eq(Cat(flow.stays for flow in flows).any()),
+            self.service.stands.eq(~Cat(flow.inside | flow.start for flow in flows).any()),
+            self.service.ran.eq(Cat(flow.start for flow in flows).any()),
+            self.moving.eq(Cat(flow.fire for flow in flows).any()),
             self.longer.eq(any_of([flow.longer for flow in flows])),
-            self.configuration.eq(
-                Mux(self.service.online, router.configuration, self.entry.configuration)
-            ),
+            self.configuration.eq(Mux(online, router.configuration, configuration)),
         ]
-        self._take(m, states, start, fire, ending)
-        self._inject(m, states, flows, start, fire, ending)
+        self._take(m, flows)
+        self._inject(m, flows)
         return m
 
-    def _join(self, m: Module, states: PortStates, router: OnlineRouter) -> None:
-        """Say which flow each port is in; that of a unicast has the number of its source."""
-        flow = self.spec.ports.bit_length()
-        for k in range(self.spec.ports):
-            reached = [
-                Const(j + 1, flow)
-                & (router.connected[j] & (router.destination_of[j] == k)).replicate(flow)
-                for j in range(self.spec.ports)
-            ]
-            joined = Signal(flow, name=f"source_of_{k}")
-            own = router.connected[k].replicate(flow) & (k + 1)
-            online = self.service.online
-            m.d.comb += [
-                joined.eq(any_of(reached)),
-                states.takes[k].eq(Mux(online, own, self.entry.inputs[k])),
-                states.gives[k].eq(Mux(online, joined, self.entry.outputs[k])),
-            ]
+    def _configuration(self, m: Module) -> Value:
+        """Return the word of the phase that is served.
 
-    def _look(self, m: Module, states: PortStates, router: OnlineRouter) -> None:
-        """Look at the heads of the circuit that is served, and at what has room on it."""
-        service, circuit = self.service, self.service.circuit
+        It is needed a cycle later than the flows, and then kept, as it is wide and ``load`` late.
+        """
+        width, loaded = len(self.configuration), Signal()
+        entered, kept = Signal(width, reset_less=True), Signal(width, reset_less=True)
+        m.d.sync += [loaded.eq(self.service.load), entered.eq(self.entry.configuration)]
+        with m.If(loaded):
+            m.d.sync += kept.eq(entered)
+        return Mux(loaded, entered, kept)
+
+    def _look(self, m: Module, states: PortStates, router: OnlineRouter) -> Signal:
+        """Look at the heads of the circuit that is served, and at what has room on it.
+
+        Return the ports with a packet of what is served.
+        """
+        service, circuit, waiting = self.service, self.service.circuit, Signal(self.spec.ports)
         for k, (head, injection) in enumerate(zip(self.heads, self.injections, strict=True)):
             # The scheduler knows of room a cycle late; until then nobody else may take it.
             before = Signal(len(DATA_CIRCUITS), name=f"room_before_{k}")
             m.d.sync += before.eq(injection.room)
             descriptor = states.descriptors[k]
-            mine = router.connected[k] & (router.destination_of[k] == descriptor.peer)
+            mine = selected(descriptor.peer, list(router.destination_of[k]))
+            waits = [
+                head.waiting[c] & (head.descriptor[c].phase == service.phase)
+                for c in range(len(DATA_CIRCUITS))
+            ]
             m.d.comb += [
                 descriptor.as_value().eq(selected(circuit, list(head.descriptor))),
-                states.here[k].eq(
-                    selected(circuit, list(head.waiting))
-                    & (descriptor.phase == service.phase)
-                    & (~service.online | mine)
-                ),
+                waiting[k].eq(selected(circuit, waits)),
+                states.here[k].eq(waiting[k] & (~service.online | (mine & ~router.gives_way[k]))),
                 states.room[k].eq(selected(circuit, list(injection.room & before))),
                 states.valid[k].eq(head.valid),
                 states.last[k].eq(head.last),
                 states.broken[k].eq(head.broken),
             ]
+        return waiting
 
     def _route(
-        self, m: Module, states: PortStates, router: OnlineRouter, busy: Value, ending: Value
-    ) -> None:
-        """Tell the router of packets of the default index."""
-        service = self.service
-        for k, head in enumerate(self.heads):
-            descriptor = states.descriptors[k]
-            m.d.comb += [
-                router.waits[k].eq(
-                    selected(service.circuit, list(head.waiting))
-                    & (descriptor.phase == self.spec.protocol.online)
-                ),
-                router.peers[k].eq(descriptor.peer),
-            ]
-        m.d.comb += [
-            router.online.eq(service.online),
-            router.circuit.eq(service.circuit),
-            router.may.eq(states.may),
-            router.here.eq(states.here),
-            router.room.eq(states.room),
-            router.busy.eq(busy[1:]),
-            router.ending.eq(ending[1:]),
-        ]
-
-    def _take(
-        self, m: Module, states: PortStates, start: Value, fire: Value, ending: Value
-    ) -> None:
-        """Take flits from the input ports of flows that move."""
-        for head, flit, flow in zip(self.heads, self.flits, states.takes, strict=True):
-            m.d.comb += [
-                head.circuit.eq(self.service.circuit),
-                head.start.eq(selected(flow, list(start))),
-                head.take.eq(selected(flow, list(fire))),
-                head.finish.eq(selected(flow, list(ending))),
-                flit.valid.eq(head.take),
-                flit.data.eq(head.word),
-            ]
-
-    def _inject(
         self,
         m: Module,
         states: PortStates,
+        router: OnlineRouter,
         flows: list[FlowSequencer],
-        start: Value,
-        fire: Value,
-        ending: Value,
+        waiting: Signal,
     ) -> None:
-        """Tell the output ports of flows that move what comes to them."""
-        descriptors = [Const(0, 1), *(flow.descriptor for flow in flows)]
-        bad = [Const(0, 1), *(flow.bad for flow in flows)]
-        for injection, number in zip(self.injections, states.gives, strict=True):
+        """Tell the router of packets of the default index."""
+        service = self.service
+        for k, flow in enumerate(flows):
             m.d.comb += [
-                injection.start.eq(selected(number, list(start))),
-                injection.fire.eq(selected(number, list(fire))),
-                injection.last.eq(selected(number, list(ending))),
+                router.peers[k].eq(states.descriptors[k].peer),
+                # A unicast that has started waits for nobody.
+                router.inside[k].eq(flow.inside),
+                router.closing[k].eq(
+                    flow.inside & (states.broken[k] | (states.valid[k] & states.last[k]))
+                ),
+            ]
+            m.d.sync += router.ended[k].eq(flow.start & flow.ending)
+        m.d.comb += [
+            router.online.eq(service.online),
+            router.circuit.eq(service.circuit),
+            router.waits.eq(waiting),
+            router.here.eq(states.here),
+            router.room.eq(states.room),
+        ]
+
+    def _take(self, m: Module, flows: list[FlowSequencer]) -> None:
+        """Take flits from the input ports of flows that move."""
+        for k, head in enumerate(self.heads):
+            mine = Cat(flow.members[k] for flow in flows)
+            m.d.comb += [
+                head.circuit.eq(self.service.circuit),
+                head.start.eq((mine & Cat(flow.start for flow in flows)).any()),
+                head.take.eq((mine & Cat(flow.fire for flow in flows)).any()),
+                head.finish.eq((mine & Cat(flow.ending for flow in flows)).any()),
+            ]
+
+    def _inject(self, m: Module, flows: list[FlowSequencer]) -> None:
+        """Tell the output ports of flows that move what comes to them."""
+        sources = [Const(k) for k in range(self.spec.ports)]
+        for k, injection in enumerate(self.injections):
+            mine = Cat(flow.ends[k] for flow in flows)
+            m.d.comb += [
+                injection.start.eq((mine & Cat(flow.start for flow in flows)).any()),
+                injection.fire.eq((mine & Cat(flow.fire for flow in flows)).any()),
+                injection.last.eq((mine & Cat(flow.ending for flow in flows)).any()),
+                injection.bad.eq((mine & Cat(flow.bad for flow in flows)).any()),
                 injection.circuit.eq(self.service.circuit),
-                injection.descriptor.as_value().eq(selected(number, descriptors)),
-                injection.bad.eq(selected(number, bad)),
+                injection.descriptor.as_value().eq(
+                    one_hot_mux(mine, [flow.descriptor for flow in flows])
+                ),
             ]
             # Towards the destination the peer of a unicast is its source.
             with m.If(self.service.online):
-                m.d.comb += injection.descriptor.peer.eq(number - 1)
+                m.d.comb += injection.descriptor.peer.eq(one_hot_mux(mine, sources))

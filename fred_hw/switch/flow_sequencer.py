@@ -1,6 +1,6 @@
 """One flow of the phase that is served: when it starts, goes on, and ends a packet."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -13,10 +13,8 @@ __all__ = ["FlowSequencer", "PortStates", "port_states_signature"]
 
 
 class PortStates(wiring.PureInterface):
-    """Which flow each port is in, and what it has."""
+    """What each port has."""
 
-    takes: data.View
-    gives: data.View
     may: Signal
     here: Signal
     room: Signal
@@ -31,8 +29,6 @@ def port_states_signature(spec: SwitchSpec) -> wiring.Signature:
 
     Members
     -------
-    takes, gives : Out(ArrayLayout(bits of P, P))
-        Flow that each input and output port is in, 0 for none; the same while a packet goes on.
     may : Out(1)
         Whether packets may start.
     here, room : Out(P)
@@ -43,11 +39,8 @@ def port_states_signature(spec: SwitchSpec) -> wiring.Signature:
         What is known of the packets.
     """
     ports = spec.ports
-    flows = data.ArrayLayout(ports.bit_length(), ports)
     return wiring.Signature(
         {
-            "takes": Out(flows),
-            "gives": Out(flows),
             "may": Out(1),
             **dict.fromkeys(("here", "room", "valid", "broken", "last"), Out(ports)),
             "descriptors": Out(data.ArrayLayout(descriptor_layout(spec), ports)),
@@ -65,14 +58,14 @@ class FlowSequencer(Unit):
 
     Members
     -------
-    number : In(bits of P)
-        Of the flow, from 1; constant.
+    members, ends : In(P), In(P)
+        Its inputs and outputs; the same while a packet goes on.
     ports : In(port_states_signature(spec))
         What it knows of the ports.
     start, fire, ending, bad : Out(1)
         A packet starts; a flit goes in; it ends the packet; the packet must not be used.
-    busy, goes_on : Out(1)
-        Whether a packet is under way in this cycle, in the next.
+    inside, stays : Out(1)
+        Whether a packet has started before this cycle; whether it goes on behind it.
     descriptor : Out(descriptor_layout(spec))
         What is known of the packet that starts.
     longer : Out(P)
@@ -91,14 +84,15 @@ class FlowSequencer(Unit):
         ``spec`` is no specification.
     """
 
-    number: Signal
+    members: Signal
+    ends: Signal
     ports: PortStates
     start: Signal
     fire: Signal
     ending: Signal
     bad: Signal
-    busy: Signal
-    goes_on: Signal
+    inside: Signal
+    stays: Signal
     descriptor: data.View
     longer: Signal
 
@@ -106,10 +100,11 @@ class FlowSequencer(Unit):
         self.spec = check_spec("FlowSequencer", spec)
         descriptor = descriptor_layout(spec)
         self.unit_name = f"flow_sequencer_p{spec.ports}_a{descriptor.size}"
-        strobes = ("start", "fire", "ending", "bad", "busy", "goes_on")
+        strobes = ("start", "fire", "ending", "bad", "inside", "stays")
         super().__init__(
             {
-                "number": In(spec.ports.bit_length()),
+                "members": In(spec.ports),
+                "ends": In(spec.ports),
                 "ports": In(port_states_signature(spec)),
                 **dict.fromkeys(strobes, Out(1)),
                 "descriptor": Out(descriptor),
@@ -120,11 +115,9 @@ class FlowSequencer(Unit):
     def build(self, platform: object) -> Module:
         m = Module()
         of, ports = self.ports, self.spec.ports
-        members, ends, stops = (Signal(ports, name=name) for name in ("members", "ends", "stops"))
-        inside, cut = Signal(), Signal()
+        members, ends, stops = self.members, self.ends, Signal(ports)
+        inside, cut, there = self.inside, Signal(), Signal()
         m.d.comb += [
-            members.eq(Cat(one == self.number for one in of.takes)),
-            ends.eq(Cat(one == self.number for one in of.gives)),
             self.start.eq(
                 of.may
                 & ~inside
@@ -132,7 +125,8 @@ class FlowSequencer(Unit):
                 & (of.here | ~members).all()
                 & (of.room | ~ends).all()
             ),
-            self.fire.eq(self.start | (inside & (of.valid | of.broken | ~members).all())),
+            there.eq((of.valid | of.broken | ~members).all()),
+            self.fire.eq(self.start | (inside & there)),
             stops.eq(members & (of.last | of.broken)),
             self.ending.eq(self.fire & stops.any()),
             cut.eq((members & of.broken).any()),
@@ -140,9 +134,8 @@ class FlowSequencer(Unit):
             self.bad.eq(self.ending & (cut | (stops != members))),
             # One that a broken packet of another port has cut is not too long.
             self.longer.eq(Mux(self.ending & ~cut, members & ~stops, 0)),
-            self.busy.eq(inside | self.start),
-            self.goes_on.eq(self.busy & ~self.ending),
+            self.stays.eq(inside & ~(there & stops.any())),
             self.descriptor.eq(one_hot_mux(first_of(members), list(of.descriptors))),
         ]
-        m.d.sync += inside.eq(self.goes_on)
+        m.d.sync += inside.eq((self.start & ~self.ending) | self.stays)
         return m

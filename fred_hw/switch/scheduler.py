@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -27,6 +27,8 @@ from .scheduler_signatures import (
 __all__ = ["Scheduler"]
 
 COUNT = len(DATA_CIRCUITS)
+SEEK_CYCLES = 4
+"""Cycles in which the default index may find a path before it gives way as nothing is under way."""
 
 
 class Scheduler(Unit):
@@ -38,7 +40,8 @@ class Scheduler(Unit):
     Packets of the default index are flows of their own, those of each circuit together as if they
     were a phase. While a phase is served, one of a more urgent circuit takes its place as soon as
     the packets under way have ended; so does one of the same circuit, once a packet has been
-    served; others do when nothing is under way. A phase that is about to change stands still first:
+    served; others do when nothing is under way, the default index keeping its place for
+    ``SEEK_CYCLES`` before that. A phase that is about to change stands still first:
     flows go by the entry that was loaded, so it must not change under their packets.
 
     Parameters
@@ -58,17 +61,20 @@ class Scheduler(Unit):
         Phase that is looked at, and a cycle later its entry.
     service : Out(service_signature(spec))
         What is served, and how it goes.
-    load, load_phase : Out(1), Out(number_bits(spec))
-        Read the entry of that phase, which is served from the next cycle on.
+    read, next_phase : Out(1), Out(number_bits(spec))
+        Read the entry of that phase, which is there with ``service.load``, if that comes; 0 for the
+        default index.
     preempts : Out(1)
-        High with ``load`` for a more urgent phase than one whose packets end in this cycle.
+        High with ``service.load`` for a more urgent phase than one whose packets end in this cycle.
 
     Timing
     ------
-    Latency : 2 cycles from a packet that waits to its phase being served; 1 from ``halt.asked`` to
-        ``halt.stands`` if the phase stands still.
-    Throughput : a phase per cycle.
-    Paths : ``service.runs`` and ``service.stands`` to ``load`` and ``preempts``.
+    Latency : 3 cycles from a packet that waits to its phase being served, 5 if it is looked at, 4
+        from ``update.write``, one more if something is loaded in the cycle of its choice; 1 from
+        ``halt.asked`` to ``halt.stands`` if the phase is not served in the next cycle, else 1 from
+        ``service.stands``.
+    Throughput : a phase in 2 cycles.
+    Paths : ``service.runs`` and ``service.stands`` to ``service.load`` and ``preempts``.
     Reset : forgets all phases.
 
     Raises
@@ -83,8 +89,8 @@ class Scheduler(Unit):
     probe: Signal
     probed: data.View
     service: Service
-    load: Signal
-    load_phase: Signal
+    read: Signal
+    next_phase: Signal
     preempts: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
@@ -99,8 +105,8 @@ class Scheduler(Unit):
                 "probe": Out(number),
                 "probed": In(entry_layout(spec)),
                 "service": Out(service_signature(spec)),
-                "load": Out(1),
-                "load_phase": Out(number),
+                "read": Out(1),
+                "next_phase": Out(number),
                 "preempts": Out(1),
             }
         )
@@ -109,7 +115,7 @@ class Scheduler(Unit):
         m = Module()
         phases = self.spec.protocol.phases
         count = phases + COUNT  # and the default index once for each circuit
-        served = Signal(count)  # one-hot
+        served, following = Signal(count), Signal(count)  # one-hot: now, and next
         watches = self._watches(m)
         stopped, halted = Signal(phases), Signal()
         m.d.sync += stopped.eq(self.halt.asked.replicate(phases) & (1 << self.halt.number))
@@ -119,54 +125,77 @@ class Scheduler(Unit):
         ]
         partly = self._probe(m, watches, served[:phases] | stopped)
         known = Cat(watch.complete for watch in watches) | partly
-        ready = Cat(known & ~stopped, self._unicasts(m))
+        ready = Cat(known & ~stopped, self._unicasts(m)) & ~served
         circuits = [*(watch.circuit for watch in watches), *(Const(c, 2) for c in range(COUNT))]
-        urgency = [Signal(count, name=f"ready_{name}") for name in DATA_CIRCUITS]
-        for circuit, own in enumerate(urgency):
-            mine = Cat(other == circuit for other in circuits)
-            m.d.comb += own.eq(ready & mine & ~served)
-        pool = Signal(count)
-        for own in reversed(urgency):
-            with m.If(own.any()):
-                m.d.comb += pool.eq(own)
-        recent = Signal(count)
-        chosen = round_robin(m, "grant", pool, recent)
-        self._leave(m, urgency, pool, halted)
-        m.d.comb += self.load_phase.eq(
-            one_hot_mux(chosen, [Const(k if k < phases else 0) for k in range(count)])
-        )
         service = self.service
-        with m.If(self.load):
+        chosen, circuit = self._choose(m, ready, circuits, following)
+        # It was chosen a cycle ago, and may have to stand still since.
+        valid = following.any() & ~(following[:phases] & stopped).any()
+        online = following[phases:].any()
+        self._leave(m, valid, circuit, halted, online)
+        m.d.comb += [
+            self.read.eq(chosen.any()),
+            self.next_phase.eq(
+                one_hot_mux(chosen, [Const(k if k < phases else 0) for k in range(count)])
+            ),
+        ]
+        with m.If(service.load):
             m.d.sync += [
                 service.active.eq(1),
-                service.online.eq(chosen[phases:].any()),
-                service.circuit.eq(one_hot_mux(chosen, circuits)),
+                service.online.eq(online),
+                service.circuit.eq(circuit),
                 service.phase.eq(
-                    one_hot_mux(chosen, [Const(min(k, phases)) for k in range(count)])
+                    one_hot_mux(following, [Const(min(k, phases)) for k in range(count)])
                 ),
-                served.eq(chosen),
-                recent.eq(chosen),
+                served.eq(following),
+                # What was chosen before what is served was known may be the same.
+                following.eq(0),
             ]
-        with m.Elif(halted & service.stands):
-            m.d.sync += [service.active.eq(0), served.eq(0)]
+        with m.Else():
+            m.d.sync += following.eq(chosen)
+            with m.If(halted & service.stands):
+                m.d.sync += [service.active.eq(0), served.eq(0)]
         return m
 
-    def _leave(self, m: Module, urgency: Sequence[Value], pool: Value, halted: Value) -> None:
-        """Say when what is served gives way, and when another phase takes its place."""
-        service = self.service
-        urgent, equal, done = Signal(), Signal(), Signal()
-        for circuit, own in enumerate(urgency):
-            above = [other.any() for other in urgency[:circuit]]
-            with m.If(service.circuit == circuit):
-                m.d.comb += [urgent.eq(Cat(above).any()), equal.eq(own.any())]
+    def _choose(
+        self, m: Module, ready: Value, circuits: Sequence[Value], following: Value
+    ) -> tuple[Signal, Signal]:
+        """Choose what goes first; return it, and a cycle later its circuit."""
+        pool, recent, circuit = Signal(len(ready)), Signal(len(ready)), Signal(2)
+        for number, name in reversed(list(enumerate(DATA_CIRCUITS))):
+            own, before = (Signal(len(ready), name=f"{what}_{name}") for what in ("ready", "last"))
+            m.d.comb += own.eq(ready & Cat(other == number for other in circuits))
+            with m.If(own.any()):
+                m.d.comb += [pool.eq(own), recent.eq(before)]
+                m.d.sync += circuit.eq(number)
+            with m.If(self.service.load & (circuit == number)):
+                m.d.sync += before.eq(following)
+        return round_robin(m, "grant", pool, recent), circuit
+
+    def _leave(self, m: Module, valid: Value, circuit: Value, halted: Value, online: Value) -> None:
+        """Say when what is served gives way, and when what follows takes its place."""
+        service, urgent, done = self.service, Signal(), Signal()
+        seeks = Signal(range(SEEK_CYCLES + 1))
         m.d.comb += [
-            service.leaving.eq(service.active & (urgent | halted | (equal & done))),
-            self.load.eq(
-                pool.any() & (~service.active | service.stands | (service.leaving & ~service.runs))
+            urgent.eq(valid & (circuit < service.circuit)),
+            service.leaving.eq(
+                service.active & (urgent | halted | (valid & done & (circuit == service.circuit)))
             ),
-            self.preempts.eq(self.load & service.leaving & urgent & ~service.stands),
+            service.load.eq(
+                valid
+                & (
+                    ~service.active
+                    | (service.stands & (seeks == 0))
+                    | (service.leaving & ~service.runs)
+                )
+            ),
+            self.preempts.eq(service.load & service.leaving & urgent & ~service.stands),
         ]
-        m.d.sync += done.eq((done | service.ran) & ~self.load)
+        m.d.sync += done.eq((done | service.ran) & ~service.load)
+        with m.If(service.load):
+            m.d.sync += seeks.eq(Mux(online, SEEK_CYCLES, 0))
+        with m.Elif(seeks != 0):
+            m.d.sync += seeks.eq(seeks - 1)
 
     def _watches(self, m: Module) -> list[PhaseWatch]:
         """Watch each phase, and tell ports which ones take packets from them."""

@@ -58,6 +58,7 @@ class Service(wiring.PureInterface):
     online: Signal
     phase: Signal
     circuit: Signal
+    load: Signal
     leaving: Signal
     runs: Signal
     stands: Signal
@@ -119,7 +120,8 @@ def phase_halt_signature(spec: SwitchSpec) -> wiring.Signature:
     Members
     -------
     asked, number : Out(1), Out(number_bits(spec))
-        No packet of the phase may start; stays until the phase has changed.
+        No packet of the phase may start; stays until the phase has changed, and is then low for a
+        cycle at least.
     stands : In(1)
         None is under way.
     """
@@ -133,10 +135,13 @@ def service_signature(spec: SwitchSpec) -> wiring.Signature:
     -------
     active, online, phase, circuit : Out(1), Out(1), Out(phase), Out(2)
         Whether something is served, whether that is the default index, its phase and circuit.
+    load : Out(1)
+        In the next cycle something else is served; if it is a phase, by the entry that is there.
     leaving : Out(1)
         No packet may start.
     runs, stands, ran : In(1)
-        A packet goes on in the next cycle; none is under way or starts; one starts.
+        A packet that has started before goes on in the next cycle; none is under way or starts;
+        one starts.
     """
     return wiring.Signature(
         {
@@ -144,6 +149,7 @@ def service_signature(spec: SwitchSpec) -> wiring.Signature:
             "online": Out(1),
             "phase": Out(spec.protocol.fields(spec.ports)["phase"]),
             "circuit": Out(2),
+            "load": Out(1),
             "leaving": Out(1),
             "runs": In(1),
             "stands": In(1),

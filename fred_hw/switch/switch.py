@@ -23,7 +23,7 @@ def user_bits(spec: SwitchSpec) -> int:
 
 def added_cycles(spec: SwitchSpec) -> int:
     """Return the cycles that a lone flit takes beside those of the interconnect."""
-    return 6
+    return 10
 
 
 class Switch(Unit):
@@ -48,9 +48,10 @@ class Switch(Unit):
 
     Timing
     ------
-    Latency : 6 cycles and those of the interconnect, from the first flit of a lone packet on a
-        port to the same flit offered.
-    Throughput : one flit per port and cycle, without a gap between packets.
+    Latency : 10 cycles and those of the interconnect, from the first flit of a lone packet on a
+        port to the same flit offered; 2 more for a lone unicast, whose path is found first.
+    Throughput : one flit per port and cycle, without a gap between packets. Where unicasts of
+        several sources share a destination, a cycle passes between them, 2 behind one of one flit.
     Paths : none.
     Reset : forgets all packets and phases; neighbours must be reset with it.
     """

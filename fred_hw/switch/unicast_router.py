@@ -29,19 +29,20 @@ class UnicastRouter(Unit):
 
     Members
     -------
-    request, source, destination : In(1), In(port), In(port)
-        Connect the two ports.
+    request, source, destination : In(1), In(P), In(P)
+        Connect the two ports, each of which is the only bit that is high.
     granted : Out(1)
         Both ports are free and there is a path, so the request is served: they are connected from
-        the next cycle on. Else the request changes nothing. Low without a request and in a cycle
-        with ``clear``.
+        the next cycle on. Else the request changes nothing. Low without a request, without a
+        source or a destination, and in a cycle with ``clear``.
     leave : In(P)
         Per source: its connection ends with this cycle. From the next one on its ports and its
         path are free, in this one they are not. Sources without a connection ignore it.
     clear : In(1)
         End all connections.
-    connected, destination_of : Out(P), Out(port).array(P)
-        Per source, whether it is connected, and to what; the latter has no meaning if it is not.
+    connected, destination_of : Out(P), Out(P).array(P)
+        Per source, whether it is connected, and to what, as the only bit that is high; 0 if to
+        nothing.
     taken : Out(P)
         Per destination, whether a source is connected to it.
     configuration : Out(configuration_width(P, m))
@@ -80,13 +81,13 @@ class UnicastRouter(Unit):
         super().__init__(
             {
                 "request": In(1),
-                "source": In(range(ports)),
-                "destination": In(range(ports)),
+                "source": In(ports),
+                "destination": In(ports),
                 "granted": Out(1),
                 "leave": In(ports),
                 "clear": In(1),
                 "connected": Out(ports),
-                "destination_of": Out(range(ports)).array(ports),
+                "destination_of": Out(ports).array(ports),
                 "taken": Out(ports),
                 "configuration": Out(configuration_width(ports, middle)),
             }
@@ -100,17 +101,18 @@ class UnicastRouter(Unit):
             paths.set.eq(self.granted),
             paths.ending.eq(self.leave),
             paths.clear.eq(self.clear),
-            self.connected.eq(paths.connected),
+            paths.source.eq(self.source),
+            paths.destination.eq(self.destination),
             self.taken.eq(paths.taken),
             self.configuration.eq(paths.configuration),
         ]
         for port, destination in enumerate(self.destination_of):
-            m.d.comb += [
-                paths.source[port].eq(self.source == port),
-                paths.destination[port].eq(self.destination == port),
-            ]
-            with m.If(self.granted & paths.source[port]):
-                m.d.sync += destination.eq(self.destination)
+            with m.If(self.clear):
+                m.d.sync += [self.connected[port].eq(0), destination.eq(0)]
+            with m.Elif(self.granted & self.source[port]):
+                m.d.sync += [self.connected[port].eq(1), destination.eq(self.destination)]
+            with m.Elif(self.leave[port]):
+                m.d.sync += [self.connected[port].eq(0), destination.eq(0)]
         return m
 
 

@@ -29,7 +29,7 @@ from .tb_switch import (
 
 MOST = PROTOCOL.packet_flits
 # Others wait until what has not come is given up, never until its source sends it again.
-WAIT = PROTOCOL.patience_cycles + LATENCY + 4 * MOST
+WAIT = PROTOCOL.patience_cycles + 2 * LATENCY + 4 * MOST
 Said: Any = Enum(
     "Said",
     {

@@ -58,4 +58,4 @@ def test_cycles_follow_the_pipeline_registers(ports: int, cycles: int, tmp_path:
     assert [record[key] for key in CYCLES] == [cycles, 1.0, 0]
     whole = record["switch"]
     assert whole["stages"]["interconnect"] == cycles
-    assert whole["latency_cycles"] == sum(whole["stages"].values()) == cycles + 6
+    assert whole["latency_cycles"] == sum(whole["stages"].values()) == cycles + 10

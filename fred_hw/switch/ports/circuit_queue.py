@@ -8,19 +8,27 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.fifo import Fifo
 from fred_hw.gates.select import selected
-from fred_hw.link.arrival import Arrival, arrival_signature, queued_layout
 from fred_hw.link.descriptor import descriptor_layout, flow_key, key_bits
 from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, check_spec, place, sized_name
+from fred_hw.unit import Unit, check_spec, place
+
+from .signatures import mark_layout
 
 __all__ = ["CircuitQueue"]
 
+THROWN = ("unknown", "late", "early", "stuck", "stale")
+"""Why packets are thrown away."""
+
 
 class CircuitQueue(Unit):
-    """Queue packets; offer the one at the head if it is due, throw it away if it is not.
+    """Queue packets without their payload; offer the one at the head if it is due.
 
     A packet is due if its number is the one that its flow takes next, and its generation that of
-    the flow.
+    the flow; all others are thrown away. That is found out when a packet comes to the head, by
+    ``asks``, and kept until numbers change. A packet that follows one that has started, of the
+    same flow, peer and generation and with the next number, is due without asking, so that packet
+    follows packet without a gap; not behind ``changed`` or ``overtaken``, and not if it cuts that
+    one short.
 
     Parameters
     ----------
@@ -29,49 +37,77 @@ class CircuitQueue(Unit):
 
     Members
     -------
-    i : In(arrival_signature(spec))
-        Flits.
+    arrives, mark, incoming : In(1), In(mark_layout(spec)), In(1)
+        A flit comes, and what it is; whether more may come of the packet of the last one.
+    ready, used : Out(1), Out(range(buffer_flits + 1))
+        Whether there is room for a flit, else it is lost; flits inside, one that goes counted for a
+        cycle more.
+    tail, place : Out(range(buffer_flits)), Out(range(buffer_flits))
+        Where the payload of a flit that comes belongs, and where that of the head is.
     enable : In(1)
         Whether heads are looked at.
     serves : In(phases)
         Phases of this circuit that take packets from this port.
-    key, due, generation : Out(key_bits(spec)), In(sequence), In(generation)
-        Flow of the packet at the head, the number that it takes next, and its generation.
+    key, asks, answered : Out(key_bits(spec)), Out(1), In(1)
+        Flow of the packet at the head; its number is wanted; it is there in the next cycle.
+    foretold : In(1)
+        The number of the flow of ``mark``, the first of a packet, is there in the next cycle; of
+        use if that flit comes straight to the head, between packets.
+    due, generation : In(sequence), In(generation)
+        Number that the flow takes next, and its generation, a cycle after ``answered``.
+    changed, overtaken : In(1)
+        Numbers or phases change; a packet of the flow at the head starts from another circuit.
+        What was found out before counts no more.
     waiting, descriptor : Out(1), Out(descriptor_layout(spec))
         Whether the head is a packet that may start, and what is known of it.
     start, take, finish : In(1)
-        Start it; take a flit, from the cycle of the start on; its flow ends its packet, what is
-        left of this one is thrown away.
-    valid, last, word : Out(1), Out(1), Out(data_width)
-        A flit is there; it ends the packet; the flit.
+        Start it, with ``take``; take a flit; its flow ends its packet, what is left of this one is
+        thrown away.
+    valid, last : Out(1), Out(1)
+        A flit is there; it ends the packet.
     broken : Out(1)
         The rest of the packet is not there and will not come.
     unknown : Out(1)
         High for a cycle when a packet is thrown away because its phase takes none from this port,
         though it is of the phase's generation.
-    late, early, stuck : Out(1)
+    late, early, stuck, stale : Out(1)
         High for a cycle when a packet is thrown away that was due before, or is due later, or has
-        been at the head for ``stuck_cycles``.
-    stale : Out(1)
-        Likewise, when it is of another generation.
+        waited for ``stuck_cycles``, or is of another generation.
     enters, leaves : Out(1)
         Likewise, when the first flit of a packet comes, and when it goes.
 
     Timing
     ------
-    Latency : 1 cycle from a flit that is taken to the head.
+    Latency : 1 cycle from a flit to the head; from there to ``waiting`` none if the packet follows
+        one that has started, 1 if the number was ``foretold``, else 2 after ``answered``.
     Throughput : one flit per cycle.
-    Paths : ``enable``, ``serves``, ``due`` and ``generation`` to ``waiting``, ``valid`` and what is
-        thrown away, ``i.incoming`` to ``broken``.
+    Paths : ``enable`` to ``asks``, ``arrives`` and ``mark`` to ``enters``, ``take`` to ``leaves``,
+        ``incoming`` to ``broken``.
     Reset : forgets all packets.
+
+    Raises
+    ------
+    TypeError
+        ``spec`` is no specification.
     """
 
-    i: Arrival
+    arrives: Signal
+    mark: data.View
+    incoming: Signal
+    ready: Signal
+    used: Signal
+    tail: Signal
+    place: Signal
     enable: Signal
     serves: Signal
     key: Signal
+    asks: Signal
+    answered: Signal
+    foretold: Signal
     due: Signal
     generation: Signal
+    changed: Signal
+    overtaken: Signal
     waiting: Signal
     descriptor: data.View
     start: Signal
@@ -79,7 +115,6 @@ class CircuitQueue(Unit):
     finish: Signal
     valid: Signal
     last: Signal
-    word: Signal
     broken: Signal
     unknown: Signal
     late: Signal
@@ -91,92 +126,177 @@ class CircuitQueue(Unit):
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("CircuitQueue", spec)
-        self.unit_name = sized_name("circuit_queue", spec)
-        fields = spec.protocol.fields(spec.ports)
-        strobes = ("broken", "late", "early", "stuck", "stale", "enters", "leaves")
+        protocol, fields = spec.protocol, spec.protocol.fields(spec.ports)
+        self.unit_name = f"circuit_queue_p{spec.ports}_{protocol.suffix}"
+        depth = protocol.buffer_flits
+        inputs = ("arrives", "incoming", "enable", "answered", "foretold", "changed", "overtaken")
+        outputs = ("ready", "asks", "waiting", "valid", "last", "broken", "enters", "leaves")
         members: dict[str, Any] = {
-            "i": In(arrival_signature(spec)),
-            "enable": In(1),
-            "serves": In(spec.protocol.phases),
-            "waiting": Out(1),
-            "descriptor": Out(descriptor_layout(spec)),
-            "start": In(1),
-            "take": In(1),
-            "finish": In(1),
-            "valid": Out(1),
-            "last": Out(1),
-            "word": Out(spec.data_width),
-            "unknown": Out(1),
+            **dict.fromkeys((*inputs, "start", "take", "finish"), In(1)),
+            **dict.fromkeys((*outputs, *THROWN), Out(1)),
+            "mark": In(mark_layout(spec)),
+            "used": Out(range(depth + 1)),
+            "tail": Out(range(depth)),
+            "place": Out(range(depth)),
+            "serves": In(protocol.phases),
             "key": Out(key_bits(spec)),
             "due": In(fields["sequence"]),
             "generation": In(fields["generation"]),
-            **dict.fromkeys(strobes, Out(1)),
+            "descriptor": Out(descriptor_layout(spec)),
         }
         super().__init__(members)
 
     def build(self, platform: object) -> Module:
         m = Module()
-        spec, protocol = self.spec, self.spec.protocol
-        fifo = place(m, "flits", Fifo(shape=queued_layout(spec), depth=protocol.buffer_flits))
-        here, head = fifo.o.valid, fifo.o.payload
-        m.d.comb += [
-            fifo.i.valid.eq(self.i.valid),
-            fifo.i.payload.eq(self.i.word),
-            self.i.ready.eq(fifo.i.ready),
-            self.i.used.eq(fifo.used),
-            self.descriptor.eq(head.descriptor),
-            self.word.eq(head.data),
-            self.last.eq(head.last),
-        ]
+        here, head, pop = Signal(), Signal(mark_layout(self.spec)), Signal()
         inside = Signal()  # the packet at the head has started and has not finished
-        first, known = Signal(), Signal()
-        online = head.descriptor.phase == protocol.online
-        peer = head.descriptor.peer
-        real = peer < spec.ports if spec.ports & (spec.ports - 1) else Const(1, 1)
-        serves = Cat(self.serves, Const(1, 1))
-        # A flow that does not exist has no generation.
-        exists = ~online | real
-        if protocol.online < (1 << len(head.descriptor.phase)) - 1:
-            exists &= head.descriptor.phase <= protocol.online
-        old = exists & (head.descriptor.generation != self.generation)
-        m.d.comb += [
-            first.eq(here & head.first & ~inside & self.enable),
-            known.eq(selected(head.descriptor.phase, list(serves)) & (~online | real)),
-            self.stale.eq(first & old),
-            self.unknown.eq(first & ~known & ~old),
-        ]
+        source, moves, direct = self._advance(m, here, head, pop)
+        first, goes, outside = here & head.first & ~inside, Signal(), Signal()
+        # Whether the next cycle is between packets.
+        m.d.comb += outside.eq(self.finish | (~inside & ~self.start))
+        known = self.answered | (self.foretold & moves & direct & outside)
+        self._judge(m, first, head.descriptor, source, moves, known, outside)
+        with m.If(moves):
+            m.d.sync += goes.eq(~source.first & ~outside)
+        with m.Else():
+            m.d.sync += goes.eq(here & ~pop & ~head.first & ~outside)
         with m.If(self.finish):
             m.d.sync += inside.eq(0)
         with m.Elif(self.start):
             m.d.sync += inside.eq(1)
-        m.d.comb += self.valid.eq((here & inside & ~head.first) | self.waiting)
-        useless = self.unknown | self.stale | self._judge(m, head.descriptor, first & known & ~old)
-        m.d.comb += [
-            self.broken.eq(inside & Mux(here, head.first, ~self.i.incoming)),
-            self.enters.eq(self.i.valid & self.i.ready & self.i.word.first),
-            self.leaves.eq(here & head.first & fifo.o.ready),
-        ]
         # Between packets, a flit that begins none is left over from one that has finished.
         left_over = here & ~inside & ~head.first
-        m.d.comb += fifo.o.ready.eq((self.take & self.valid) | useless | left_over)
+        thrown = Cat(getattr(self, name) for name in THROWN).any()
+        m.d.comb += [
+            self.descriptor.eq(head.descriptor),
+            self.last.eq(head.last),
+            self.valid.eq(goes | self.waiting),
+            # Without a head the queue is empty.
+            self.broken.eq(inside & Mux(here, head.first, ~self.incoming)),
+            pop.eq((self.take & self.valid) | thrown | left_over),
+            self.leaves.eq(pop & head.first),
+        ]
+        self._places(m, pop)
         return m
 
-    def _judge(self, m: Module, head: data.View, first: Value) -> Value:
-        """Compare the packet with what is due; return whether it is thrown away."""
-        protocol = self.spec.protocol
-        behind = Signal.like(self.due)
-        fits, patience = Signal(), Signal(range(protocol.stuck_cycles + 1))
+    def _advance(
+        self, m: Module, here: Signal, head: data.View, pop: Value
+    ) -> tuple[data.View, Signal, Value]:
+        """Move flits to the head; return the next one, whether it moves, and whether it just comes.
+
+        Behind the head there is a place for one flit, so that what goes into the memory or comes
+        out of it need not know whether the head goes.
+        """
+        layout, depth = mark_layout(self.spec), self.spec.protocol.buffer_flits
+        marks = place(m, "marks", Fifo(shape=layout, depth=depth))
+        second, held = Signal(layout, reset_less=True), Signal()
+        source, comes, came, moves = Signal(layout), Signal(), Signal(), Signal()
+        m.d.comb += [
+            came.eq(self.arrives & self.ready),
+            self.enters.eq(came & self.mark.first),
+            marks.i.valid.eq(came & (held | marks.o.valid)),
+            marks.i.payload.eq(self.mark),
+            marks.o.ready.eq(~held),
+            comes.eq(held | marks.o.valid | came),
+            moves.eq(comes & (~here | pop)),
+            source.eq(self.mark),
+        ]
+        with m.If(held):
+            m.d.comb += source.eq(second)
+        with m.Elif(marks.o.valid):
+            m.d.comb += source.eq(marks.o.payload)
+        with m.If(~here | pop):
+            m.d.sync += [here.eq(comes), held.eq(0)]
+        with m.Elif(~held):
+            m.d.sync += [held.eq(comes), second.eq(source)]
+        with m.If(moves):
+            m.d.sync += head.eq(source)
+        return source, moves, ~held & ~marks.o.valid
+
+    def _judge(
+        self,
+        m: Module,
+        first: Value,
+        head: data.View,
+        source: data.View,
+        moves: Value,
+        known: Value,
+        outside: Value,
+    ) -> None:
+        """Find out what becomes of the packet at the head."""
+        due, asked, judged = self.waiting, Signal(), Signal()
+        chain, follows, spoilt = Signal(), Signal(), Signal()
+        verdict = self._compare(m, head)
+        next_one, then = (head.sequence + 1)[: len(head.sequence)], source.descriptor
+        same = [then[name] == head[name] for name in ("phase", "peer", "generation")]
+        patience = Signal(range(self.spec.protocol.stuck_cycles + 1))
+        gives_up = Signal()
         m.d.comb += [
             self.key.eq(flow_key(self.spec, head.phase, head.peer)),
-            behind.eq(self.due - head.sequence),
-            fits.eq(first & (behind == 0)),
-            self.stuck.eq(fits & (patience == protocol.stuck_cycles)),
-            self.waiting.eq(fits & ~self.stuck),
-            self.late.eq(first & (behind != 0) & (behind <= protocol.window_packets)),
-            self.early.eq(first & (behind > protocol.window_packets)),
+            self.asks.eq(first & ~judged & ~asked & self.enable),
+            spoilt.eq(self.changed | self.overtaken),
+            # It has started, and the number that is due is the one behind it.
+            follows.eq(
+                (chain | self.start) & (then.sequence == next_one) & Cat(same).all() & outside
+            ),
+            gives_up.eq(due & ~self.start & (patience == self.spec.protocol.stuck_cycles - 1)),
         ]
-        with m.If(fits & ~self.start & ~self.stuck):
-            m.d.sync += patience.eq(patience + 1)
-        with m.Else():
+        m.d.sync += [
+            asked.eq(known & ~spoilt),
+            self.stuck.eq(gives_up & ~spoilt),
+            *(
+                getattr(self, name).eq(asked & verdict[name] & ~spoilt)
+                for name in THROWN
+                if name != "stuck"
+            ),
+        ]
+        # A verdict that is asked for again goes on with the wait of the one before.
+        with m.If(self.start | (moves & source.first)):
             m.d.sync += patience.eq(0)
-        return self.late | self.early | self.stuck
+        with m.Elif(due & ~gives_up):
+            m.d.sync += patience.eq(patience + 1)
+        with m.If(spoilt):
+            m.d.sync += [chain.eq(0), due.eq(0), judged.eq(0)]
+        with m.Elif(moves & source.first):
+            m.d.sync += [chain.eq(0), due.eq(follows), judged.eq(follows)]
+        with m.Elif(self.start):
+            m.d.sync += [chain.eq(1), due.eq(0)]
+        with m.Elif(asked):
+            m.d.sync += [due.eq(verdict["due"]), judged.eq(1)]
+        with m.Elif(gives_up):
+            m.d.sync += due.eq(0)
+
+    def _compare(self, m: Module, head: data.View) -> dict[str, Value]:
+        """Compare the packet at the head with the number of its flow."""
+        spec, protocol = self.spec, self.spec.protocol
+        online, serves = head.phase == protocol.online, Cat(self.serves, Const(1, 1))
+        real = head.peer < spec.ports if spec.ports & (spec.ports - 1) else Const(1, 1)
+        # A flow that does not exist has no generation.
+        exists = ~online | real
+        if protocol.online < (1 << len(head.phase)) - 1:
+            exists &= head.phase <= protocol.online
+        known, stale, behind = Signal(), Signal(), Signal.like(self.due)
+        m.d.comb += [
+            known.eq(selected(head.phase, list(serves)) & (~online | real)),
+            stale.eq(exists & (head.generation != self.generation)),
+            behind.eq(self.due - head.sequence),
+        ]
+        mine, before = known & ~stale, behind <= protocol.window_packets
+        return {
+            "stale": stale,
+            "unknown": ~known & ~stale,
+            "due": mine & (behind == 0),
+            "late": mine & (behind != 0) & before,
+            "early": mine & ~before,
+        }
+
+    def _places(self, m: Module, pop: Value) -> None:
+        """Say where payload is, and how much there is."""
+        depth = self.spec.protocol.buffer_flits
+        came, used, gone = self.arrives & self.ready, Signal(range(depth + 1)), Signal()
+        m.d.comb += [self.used.eq(used), self.ready.eq(used != depth)]
+        # What goes is known late in its cycle.
+        m.d.sync += [gone.eq(pop), used.eq(used + came - gone)]
+        for place_of, moves in ((self.tail, came), (self.place, pop)):
+            with m.If(moves):
+                m.d.sync += place_of.eq(Mux(place_of == depth - 1, 0, place_of + 1))

@@ -7,9 +7,12 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.gates.select import selected
+from fred_hw.datapath.flit import Flit, flit_signature
+from fred_hw.gates.select import first_of, one_hot_mux, selected
+from fred_hw.link.arrival import Arrival
 from fred_hw.link.credits import Credits, credit_signature
 from fred_hw.link.deframer import Deframer
+from fred_hw.link.descriptor import flow_key
 from fred_hw.link.flit import LinkFlit, link_flit_signature
 from fred_hw.link.message import Message, message_signature
 from fred_hw.protocol import DATA_CIRCUITS
@@ -43,6 +46,10 @@ class InputPort(Unit):
         For each circuit the phases that take packets from this port.
     head : Out(head_signature(spec))
         Packets that may start, and what becomes of one.
+    flit : Out(flit_signature(data_width))
+        The flits that are taken.
+    changed : In(1)
+        A phase changes.
     credit, message : Out(credit_signature(spec)), Out(message_signature(spec))
         See ``Deframer``.
     due : Out(due_signature(spec))
@@ -59,17 +66,22 @@ class InputPort(Unit):
 
     Timing
     ------
-    Latency : 2 cycles from a flit to the head of its queue.
+    Latency : 2 cycles from a flit to the head of its queue, 1 more to ``head.waiting`` if nothing
+        is before it and, in the cycle before the head, no packet starts, no number is written or
+        asked for, else 2 and one for each more urgent circuit that asks; none if it follows one
+        that has started, 3 from ``changed`` and ``due.write``; 2 cycles from ``head.take`` to
+        ``flit``.
     Throughput : one flit per cycle.
-    Paths : ``circuit`` to what it selects, ``enable`` and ``serves`` to ``waiting``, ``key`` to
-        ``due``.
-    Reset : forgets all packets.
+    Paths : ``head.circuit`` to what it selects.
+    Reset : forgets all packets, and keeps the numbers.
     """
 
     i: LinkFlit
     enable: Signal
     serves: data.View
     head: Head
+    flit: Flit
+    changed: Signal
     credit: Credits
     message: Message
     due: Due
@@ -91,6 +103,8 @@ class InputPort(Unit):
             "enable": In(1),
             "serves": In(data.ArrayLayout(spec.protocol.phases, COUNT)),
             "head": Out(head_signature(spec)),
+            "flit": Out(flit_signature(spec.data_width)),
+            "changed": In(1),
             **dict.fromkeys(strobes, Out(1)),
             "i": In(link_flit_signature(spec)),
             "credit": Out(credit_signature(spec)),
@@ -117,68 +131,101 @@ class InputPort(Unit):
                 self.head.waiting[number].eq(queue.waiting),
                 self.head.descriptor[number].eq(queue.descriptor),
             ]
-        for name in ("valid", "last", "word"):
+        for name in ("valid", "last", "broken"):
             values = [getattr(queue, name) for queue in queues]
             m.d.comb += getattr(self.head, name).eq(selected(self.head.circuit, values))
-        m.d.comb += self.unknown.eq(Cat(queue.unknown for queue in queues).any())
-        self._receive(m, queues)
-        self._number(m, queues)
+        for name in ("unknown", "stuck"):
+            m.d.comb += getattr(self, name).eq(Cat(getattr(queue, name) for queue in queues).any())
+        arrivals = self._receive(m, queues)
+        self._store(m, queues, arrivals)
+        self._number(m, queues, arrivals[0].word)
         self._events(m, queues)
         self._count(m, queues)
         return m
 
-    def _receive(self, m: Module, queues: list[CircuitQueue]) -> None:
-        """Connect the link layer."""
+    def _receive(self, m: Module, queues: list[CircuitQueue]) -> list[Arrival]:
+        """Connect the link layer; return what comes on each circuit."""
         deframer = place(m, "deframer", Deframer(spec=self.spec))
         wiring.connect(m, wiring.flipped(self.i), deframer.i)
         wiring.connect(m, deframer.message, wiring.flipped(self.message))
         wiring.connect(m, deframer.credit, wiring.flipped(self.credit))
         for arrival, queue in zip(deframer.o, queues, strict=True):
-            wiring.connect(m, arrival, queue.i)
+            m.d.comb += [
+                queue.arrives.eq(arrival.valid),
+                queue.incoming.eq(arrival.incoming),
+                arrival.ready.eq(queue.ready),
+                arrival.used.eq(queue.used),
+                *(queue.mark[name].eq(arrival.word[name]) for name, _ in queue.mark.shape()),
+            ]
         m.d.comb += [
             self.came.eq(deframer.came),
             self.dropped.eq(deframer.dropped | Cat(queue.stale for queue in queues).any()),
             self.overflow.eq(deframer.overflow),
             self.kind.eq(deframer.kind_error),
             self.length.eq(deframer.length_error),
-            self.stuck.eq(Cat(queue.stuck for queue in queues).any()),
-            self.head.broken.eq(selected(self.head.circuit, [queue.broken for queue in queues])),
         ]
+        return deframer.o
 
-    def _number(self, m: Module, queues: list[CircuitQueue]) -> None:
+    def _store(self, m: Module, queues: list[CircuitQueue], arrivals: list[Arrival]) -> None:
+        """Keep the payload of all circuits in one memory, and give that of the flit taken."""
+        depth, width = self.spec.protocol.buffer_flits, self.spec.data_width
+        memory = m.submodules.payload = Memory(shape=width, depth=COUNT * depth, init=[])
+        write, read = memory.write_port(), memory.read_port()
+        tails = [queue.tail + number * depth for number, queue in enumerate(queues)]
+        places = [queue.place + number * depth for number, queue in enumerate(queues)]
+        came, taken = Signal(COUNT), Signal()
+        m.d.comb += [
+            came.eq(Cat(arrival.valid & arrival.ready for arrival in arrivals)),
+            write.en.eq(came.any()),
+            write.addr.eq(one_hot_mux(came, tails)),
+            write.data.eq(arrivals[0].word.data),
+            read.en.eq(self.head.take & self.head.valid),
+            read.addr.eq(selected(self.head.circuit, places)),
+        ]
+        m.d.sync += [taken.eq(read.en), self.flit.valid.eq(taken)]
+        with m.If(taken):
+            m.d.sync += self.flit.data.eq(read.data)
+
+    def _number(self, m: Module, queues: list[CircuitQueue], word: data.View) -> None:
         """Keep the number that is due of each flow, and its generation."""
-        due, flows = self.due, self.spec.protocol.phases + self.spec.ports
+        due, head, flows = self.due, self.head, self.spec.protocol.phases + self.spec.ports
         known = data.StructLayout({"number": len(due.due), "generation": len(due.generation)})
         memory = m.submodules.due = Memory(shape=known, depth=flows, init=[])
-        write = memory.write_port()
-        for queue in queues:
-            read = memory.read_port(domain="comb")
-            m.d.comb += [
-                read.addr.eq(queue.key),
-                queue.due.eq(read.data.number),
-                queue.generation.eq(read.data.generation),
-            ]
-        read = memory.read_port(domain="comb")
+        write, told, read = memory.write_port(), memory.read_port(), memory.read_port()
+        asks, answered = Cat(queue.asks for queue in queues), Signal(COUNT)
+        comes = word.descriptor
+        foretold = ~asks.any() & word.first & self.enable & ~head.start & ~due.write
+        circuit = head.circuit
         m.d.comb += [
-            read.addr.eq(due.key),
-            due.due.eq(read.data.number),
-            write.en.eq(self.head.start),
+            told.addr.eq(due.key),
+            told.en.eq(1),
+            due.due.eq(told.data.number),
+            answered.eq(first_of(asks)),
+            read.en.eq(1),
+            read.addr.eq(flow_key(self.spec, comes.phase, comes.peer)),
+            # A packet that starts makes the one behind it due; it is of its flow's generation.
+            write.en.eq(head.start | due.write),
+            write.addr.eq(selected(circuit, [queue.key for queue in queues])),
+            write.data.number.eq(selected(circuit, [q.descriptor.sequence for q in queues]) + 1),
+            write.data.generation.eq(selected(circuit, [q.descriptor.generation for q in queues])),
         ]
-        # A packet that starts makes the one behind it due; it is of its flow's generation.
-        keys = [queue.key for queue in queues]
-        numbers = [queue.descriptor.sequence for queue in queues]
-        generations = [queue.descriptor.generation for queue in queues]
-        m.d.comb += [
-            write.addr.eq(selected(self.head.circuit, keys)),
-            write.data.number.eq(selected(self.head.circuit, numbers) + 1),
-            write.data.generation.eq(selected(self.head.circuit, generations)),
-        ]
+        with m.If(asks.any()):
+            m.d.comb += read.addr.eq(one_hot_mux(answered, [queue.key for queue in queues]))
         with m.If(due.write):
             m.d.comb += [
-                write.en.eq(1),
-                write.addr.eq(due.key),
+                write.addr.eq(due.at),
                 write.data.number.eq(due.number),
                 write.data.generation.eq(due.generation),
+            ]
+        for number, queue in enumerate(queues):
+            others = head.start & (circuit != number)
+            m.d.comb += [
+                queue.answered.eq(answered[number]),
+                queue.foretold.eq(foretold),
+                queue.due.eq(read.data.number),
+                queue.generation.eq(read.data.generation),
+                queue.changed.eq(due.write | self.changed),
+                queue.overtaken.eq(others & (write.addr == queue.key)),
             ]
 
     def _count(self, m: Module, queues: list[CircuitQueue]) -> None:
@@ -187,7 +234,7 @@ class InputPort(Unit):
         m.d.comb += [
             occupancy.enters.eq(Cat(queue.enters for queue in queues).any()),
             # One packet comes at a time, and all queues see which.
-            occupancy.comes.eq(queues[0].i.word.descriptor.phase),
+            occupancy.comes.eq(queues[0].mark.descriptor.phase),
             occupancy.leaves.eq(Cat(queue.leaves for queue in queues)),
             occupancy.goes.eq(Cat(queue.descriptor.phase for queue in queues)),
             self.queued.eq(occupancy.queued),

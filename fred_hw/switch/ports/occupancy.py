@@ -36,7 +36,7 @@ class Occupancy(Unit):
 
     Timing
     ------
-    Latency : 1 cycle.
+    Latency : 2 cycles.
     Throughput : a packet that comes, and one that goes from each circuit, per cycle.
     Paths : none.
     Reset : forgets all packets.
@@ -70,12 +70,21 @@ class Occupancy(Unit):
     def build(self, platform: object) -> Module:
         m = Module()
         most = COUNT * self.spec.protocol.buffer_flits
+        # What comes and goes is known late in its cycle.
+        enters, comes = Signal.like(self.enters), Signal.like(self.comes)
+        leaves, goes = Signal.like(self.leaves), Signal.like(self.goes)
+        m.d.sync += [
+            enters.eq(self.enters),
+            comes.eq(self.comes),
+            leaves.eq(self.leaves),
+            goes.eq(self.goes),
+        ]
         for number, queued in enumerate(self.queued):
             count = Signal(range(most + 1), name=f"packets_{number}")
             came, gone = Signal(name=f"came_{number}"), Signal(COUNT, name=f"gone_{number}")
             m.d.comb += [
-                came.eq(self.enters & (self.comes == number)),
-                gone.eq(self.leaves & Cat(phase == number for phase in self.goes)),
+                came.eq(enters & (comes == number)),
+                gone.eq(leaves & Cat(phase == number for phase in goes)),
                 queued.eq(count != 0),
             ]
             m.d.sync += count.eq(count + came - reduce(add, [gone[k] for k in range(COUNT)]))

@@ -53,9 +53,11 @@ class OutputPort(Unit):
 
     Timing
     ------
-    Latency : 2 cycles from a flit given to the same flit offered.
+    Latency : 2 cycles from a flit given to the same flit offered; 1 from ``injection.start`` to
+        ``injection.room``, 2 from the end of a short packet, from ``given`` and ``credit.grant``.
     Throughput : one flit per cycle; packet follows packet without a gap while ``o.ready`` is high.
-    Paths : ``o.ready`` to ``given``, ``message`` to ``o`` and ``o.ready`` to ``message.ready``.
+    Paths : ``o.ready`` and ``message`` to ``given``, ``message`` to ``o`` and ``o.ready`` to
+        ``message.ready``.
     Reset : forgets all packets and promises.
     """
 
@@ -85,7 +87,7 @@ class OutputPort(Unit):
     @property
     def depth(self) -> int:
         """Flits that fit: inside the interconnect and around the queue, and two packets."""
-        return self.latency + 4 + 2 * self.spec.protocol.packet_flits
+        return self.latency + 6 + 2 * self.spec.protocol.packet_flits
 
     def build(self, platform: object) -> Module:
         m = Module()
@@ -108,17 +110,22 @@ class OutputPort(Unit):
     def _promise(self, m: Module, index: Signal) -> Value:
         """Count flits that have room, come or not; return whether a largest packet has."""
         largest = self.spec.protocol.packet_flits
-        promised, room = Signal(range(self.depth + 1)), Signal()
-        spare = Signal(range(largest + 1))
-        m.d.comb += room.eq(promised <= self.depth - largest)
+        promised, room = Signal(range(self.depth + 1)), Signal(init=1)
+        spare, begun = Signal(range(largest)), Signal()
+        # What starts is known late in its cycle, and is counted in the next.
+        counted = promised + Mux(begun, largest, 0) - spare
+        known = [counted <= self.depth - count * largest for count in (1, 2)]
+        m.d.sync += [
+            begun.eq(self.injection.start),
+            room.eq(Mux(self.injection.start, known[1], known[0])),
+            spare.eq(0),
+        ]
         with m.If(self.injection.fire):
             m.d.sync += index.eq(index + 1)
             with m.If(self.injection.last):
                 # A short packet gives back the room that it did not take.
-                m.d.sync += index.eq(0)
-                m.d.comb += spare.eq(largest - 1 - index)
-        taken = self.injection.start.replicate(len(promised)) & largest
-        m.d.sync += promised.eq(promised + taken - spare - self.given)
+                m.d.sync += [index.eq(0), spare.eq(largest - 1 - index)]
+        m.d.sync += promised.eq(counted - self.given)
         return room
 
     def _carried(self, m: Module, frame: Any) -> tuple[Value, Any]:

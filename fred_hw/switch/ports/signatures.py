@@ -17,6 +17,7 @@ __all__ = [
     "event_signature",
     "head_signature",
     "injection_signature",
+    "mark_layout",
 ]
 
 COUNT = len(DATA_CIRCUITS)
@@ -34,7 +35,6 @@ class Head(wiring.PureInterface):
     valid: Signal
     broken: Signal
     last: Signal
-    word: Signal
 
 
 class Injection(wiring.PureInterface):
@@ -55,6 +55,7 @@ class Due(wiring.PureInterface):
     key: Signal
     due: Signal
     write: Signal
+    at: Signal
     number: Signal
     generation: Signal
 
@@ -68,6 +69,11 @@ class Event(wiring.PureInterface):
     taken: Signal
 
 
+def mark_layout(spec: SwitchSpec) -> data.StructLayout:
+    """Return a flit without its payload: ``first`` and ``last`` of the packet of ``descriptor``."""
+    return data.StructLayout({"first": 1, "last": 1, "descriptor": descriptor_layout(spec)})
+
+
 def head_signature(spec: SwitchSpec) -> wiring.Signature:
     """Return the signature of the packets at an input port.
 
@@ -79,8 +85,8 @@ def head_signature(spec: SwitchSpec) -> wiring.Signature:
         Circuit that is served.
     start, take, finish : In(1)
         Start its packet, take a flit of it, end it; see ``CircuitQueue``.
-    valid, last, word : Out(1), Out(1), Out(data_width)
-        The flit at its head.
+    valid, last : Out(1), Out(1)
+        A flit is at its head; it ends the packet.
     broken : Out(1)
         The rest of the packet is not there and will not come.
     """
@@ -94,7 +100,6 @@ def head_signature(spec: SwitchSpec) -> wiring.Signature:
             "finish": In(1),
             "valid": Out(1),
             "last": Out(1),
-            "word": Out(spec.data_width),
             "broken": Out(1),
         }
     )
@@ -135,10 +140,10 @@ def due_signature(spec: SwitchSpec) -> wiring.Signature:
     Members
     -------
     key, due : In(key_bits(spec)), Out(sequence)
-        A flow, and the number that is due of it in the same cycle.
-    write, number, generation : In(1), In(sequence), In(generation)
-        Write that number, and the generation that packets of the flow have; no packet may start
-        in this cycle.
+        A flow, and in the next cycle the number that is due of it.
+    write, at, number, generation : In(1), In(key_bits(spec)), In(sequence), In(generation)
+        Write the number that is due of a flow, and the generation that its packets have; no packet
+        may start in this cycle.
     """
     fields = spec.protocol.fields(spec.ports)
     return wiring.Signature(
@@ -146,6 +151,7 @@ def due_signature(spec: SwitchSpec) -> wiring.Signature:
             "key": In(key_bits(spec)),
             "due": Out(fields["sequence"]),
             "write": In(1),
+            "at": In(key_bits(spec)),
             "number": In(fields["sequence"]),
             "generation": In(fields["generation"]),
         }

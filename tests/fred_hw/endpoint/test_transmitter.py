@@ -53,7 +53,8 @@ def test_no_packet_begins_without_credits() -> None:
     inputs = [waits(MP, PP)] * (2 * MOST + 1)
     assert circuits(inputs) == [*[MP] * MOST, *[PP] * MOST, None]
     grant = {"credit.grant.valid": 1, "credit.grant.circuit": PP, "credit.grant.limit": MOST + 1}
-    assert circuits([*inputs, waits(PP) | grant, waits(PP), waits(PP)])[-2:] == [PP, None]
+    granted = [*inputs, waits(PP) | grant, *[waits(PP)] * 3]
+    assert circuits(granted)[-3:] == [None, PP, None]
 
 
 def test_a_link_that_is_not_ready_fills_the_queue_alone() -> None:

@@ -72,7 +72,8 @@ def test_a_packet_takes_its_ticket_in_the_cycle_in_which_it_starts() -> None:
 def test_there_is_room_for_as_many_packets_as_granted() -> None:
     inputs = [*[start(PP)] * MOST, {}, grant(PP, MOST + 1), {}, grant(DP, MOST), {}]
     seen = run(inputs, ["room"])
-    assert seen == [*[7] * MOST, 7 & ~(1 << PP), 7 & ~(1 << PP), 7, 7, 7]
+    # A cycle after a start, two after a grant.
+    assert seen == [*[7] * MOST, *[7 & ~(1 << PP)] * 3, 7, 7]
 
 
 @pytest.mark.parametrize("waits", [False, True])
@@ -82,6 +83,12 @@ def test_missing_credits_are_asked_for_once_the_circuit_is_quiet(waits: bool) ->
     # Quiet from the cycle after the flit has left, if no packet waits for its grant.
     syncs = [word["cycle"] for word in sent if word["kind"] == Kind.SYNC]
     assert syncs == ([] if waits else [3 + 2 + 1 + TIMEOUT])
+
+
+def test_a_packet_that_is_about_to_start_takes_the_question_back_in_its_cycle() -> None:
+    quiet = [start(MP), {}, {}, flit(1), *[{}] * (TIMEOUT + 2)]
+    assert run([*quiet, {}, {}], ["o.valid"])[-2:] == [1, 0]
+    assert run([*quiet, {"wanted": 1}, {}], ["o.valid"])[-2:] == [0, 0]
 
 
 def test_a_packet_that_waits_without_room_has_its_credits_asked_for() -> None:

@@ -16,6 +16,7 @@ ENTRY = {f"flows.entry.{side}": 1 for side in ("inputs[0]", "outputs[1]", "outpu
 ENTRY |= {f"due[{k}].due": 3 for k in range(4)} | {f"reply[{k}].ready": 1 for k in range(4)}
 REPLIES = [f"reply[{k}].{name}" for k in range(4) for name in ("valid", "payload")]
 WRITES = [f"due[{k}].write" for k in range(4)]
+ORDER = [f"due[0].{name}" for name in ("at", "number", "generation")]
 
 
 def message(port: int, kind: Kind, sequence: int = 0, phase: int = 1, peer: int = 0) -> dict:
@@ -25,9 +26,10 @@ def message(port: int, kind: Kind, sequence: int = 0, phase: int = 1, peer: int 
 
 
 def run(cycles: list[dict[str, int]], watch: list[str], spec: SwitchSpec = LINK) -> list[Any]:
-    """Return what shows from the first cycle in which it is ready."""
-    inputs = [ENTRY] * FLOWS + [ENTRY | cycle for cycle in cycles]
-    return trace(Acknowledger(spec=spec), inputs, watch)[FLOWS:]
+    """Return what shows once it is ready and the last number is 0."""
+    reset = [ENTRY] * (FLOWS + 1)
+    inputs = [*reset, *(ENTRY | cycle for cycle in cycles)]
+    return trace(Acknowledger(spec=spec), inputs, watch)[len(reset) :]
 
 
 def told(cycles: list[dict[str, int]]) -> list[tuple[int, int, Kind, int]]:
@@ -77,10 +79,45 @@ def test_an_ask_is_answered_and_goes_to_outputs_that_lack_acks() -> None:
 def test_a_nack_sends_all_inputs_back_but_not_again_soon(patience: int, cycles: list[int]) -> None:
     both = message(1, Kind.NACK, 2) | message(2, Kind.NACK, 2)
     protocol = LINK.protocol.model_dump() | {"patience_cycles": patience}
-    watch = ["retransmit", *WRITES, "due[0].key", "due[0].number"]
+    watch = ["retransmit", *WRITES, *ORDER]
     found = run([both, *IDLE, *IDLE], watch, LINK.with_changes(protocol=protocol))
-    back = [(cycle, *what) for cycle, what in enumerate(found) if what[0]]
-    assert back == [(cycle, 1, 1, 0, 0, 0, 1, 2) for cycle in cycles]
+    assert [(cycle, word[0]) for cycle, word in enumerate(found) if word[0]] == [
+        (cycle, 1) for cycle in cycles
+    ]
+    # The number is written in the cycle behind.
+    writes = [(cycle, *word[1:]) for cycle, word in enumerate(found) if any(word[1:5])]
+    assert writes == [(cycle + 1, 1, 0, 0, 0, 1, 2, 0) for cycle in cycles]
+
+
+def test_a_nack_is_written_in_the_cycle_in_which_its_sources_are_told() -> None:
+    # From ports 0 and 3 to port 1: both have the same number due from then on.
+    entry = {"flows.entry.inputs[3]": 1, "flows.entry.generation": 5}
+    nack = message(1, Kind.NACK, 2) | {"message[1].payload.generation": 5}
+    watch = [*WRITES, *(f"due[3].{name}" for name in ("at", "number", "generation"))]
+    found = run(
+        [one | entry for one in [nack, *IDLE]], [*watch, "reply[0].valid", "reply[3].valid"]
+    )
+    seen = [(cycle, word) for cycle, word in enumerate(found) if any(word[:4]) or any(word[-2:])]
+    assert seen == [(7, (1, 0, 0, 1, 1, 2, 5, 1, 1))]
+
+
+@pytest.mark.parametrize(
+    ("asked", "key"), [(message(0, Kind.ASK), 1), (message(0, Kind.ASK, 0, ONLINE, 3), ONLINE + 3)]
+)
+def test_the_number_that_is_due_is_read_a_cycle_after_its_flow(
+    asked: dict[str, int], key: int
+) -> None:
+    others = {f"due[{k}].due": 7 for k in range(4)}
+    # Two cycles behind the message its flow is looked up, so the number is there in the next.
+    right = {"due[0].due": 2}
+    cycles = [asked | others, others, others, others | right, *[others] * 12]
+    found = run(cycles, ["due[0].key", "reply[0].valid", "reply[0].payload.sequence"])
+    assert [word[0] for word in found[2:7]] == [key] * 5
+    # The smallest ack is that of number 0, and told behind it.
+    assert [(cycle, *word[1:]) for cycle, word in enumerate(found) if word[1]] == [
+        (7, 1, 2),
+        (8, 1, 0),
+    ]
 
 
 @pytest.mark.parametrize("number", [3, 4])
@@ -90,9 +127,9 @@ def test_a_nack_of_what_is_due_or_later_changes_nothing(number: int) -> None:
 
 def test_a_unicast_is_told_the_other_end() -> None:
     nack = message(3, Kind.NACK, 1, ONLINE, 2)
-    found = run([nack, *IDLE], ["reply[2].valid", "reply[2].payload.peer", "due[2].key"])
-    assert found[7][:2] == (1, 3)
-    assert found[6][2] == ONLINE + 3
+    watch = ["reply[2].valid", "reply[2].payload.peer", *WRITES, "due[2].at", "due[2].number"]
+    found = run([nack, *IDLE], watch)
+    assert found[7] == (1, 3, 0, 0, 1, 0, ONLINE + 3, 1)
 
 
 @pytest.mark.parametrize(("event", "kinds"), [("late", ["ACK", "ASK", "ASK"]), ("early", ["NACK"])])
@@ -101,19 +138,41 @@ def test_events_are_answered(event: str, kinds: list[str]) -> None:
     assert [kind.name for _, _, kind, _ in told([there, *IDLE])] == kinds
 
 
+def test_an_event_is_taken_in_its_cycle_if_nothing_else_is_to_be_done() -> None:
+    late = {"event[3].late": 1, "event[3].key": 1}
+    restart = {"restart.valid": 1}
+    cycles = [late, *IDLE, late | restart, late | restart, late, {}]
+    found = run(cycles, ["event[3].taken", "restart.ready"])
+    taken = [cycle for cycle, word in enumerate(found) if word[0]]
+    assert taken == [0, len(cycles) - 2]
+
+
 def test_a_flow_starts_at_0_again_before_its_entry_is_written() -> None:
-    restart = {"restart.valid": 1, "restart.payload": 2}
-    found = run([restart, restart, {}], ["restart.ready", *WRITES, "due[0].key", "due[0].number"])
-    assert found[0] == (0, 1, 1, 1, 1, 2, 0)
-    assert [cycle[:5] for cycle in found[1:]] == [(1, 0, 0, 0, 0), (0, 0, 0, 0, 0)]
+    restart = {"restart.valid": 1, "restart.payload.key": 2, "restart.payload.generation": 3}
+    # What a message said before is of no account.
+    cycles = [message(1, Kind.NACK, 2), *IDLE, restart, restart, {}]
+    found = run(cycles, ["restart.ready", *WRITES, *ORDER])[-3:]
+    assert found[1] == (1, 1, 1, 1, 1, 2, 0, 3)
+    assert [found[k][:5] for k in (0, 2)] == [(0, 0, 0, 0, 0)] * 2
+
+
+def test_throughput_is_none_in_the_two_cycles_of_a_restart() -> None:
+    restart = {"restart.valid": 1, "restart.payload.key": 2}
+    nack = message(1, Kind.NACK, 1)
+    # It is there to be picked in the cycle behind, in which the restart comes.
+    assert told([nack, restart, restart, *IDLE]) == [(7 + 2, 0, Kind.NACK, 1)]
+    # One that was picked before goes on, and the restart waits until it has been served.
+    found = run([nack, {}, *[restart] * 7, *IDLE], ["restart.ready", "reply[0].valid"])
+    seen = [(cycle, *word) for cycle, word in enumerate(found) if any(word)]
+    assert seen == [(7, 0, 1), (8, 1, 0)]
 
 
 def test_flows_start_in_their_generation_and_keep_it() -> None:
     nack = message(1, Kind.NACK, 2) | {"message[1].payload.generation": 5}
     entry = {"flows.entry.generation": 5}
-    cycles = [{"restart.valid": 1, "restart.payload.generation": 6}, nack | entry, *[entry] * 8]
-    found = run(cycles, [*WRITES, "due[0].generation"])
-    assert [(cycle, word[4]) for cycle, word in enumerate(found) if word[0]] == [(0, 6), (7, 5)]
+    restart = {"restart.valid": 1, "restart.payload.generation": 6}
+    found = run([restart, nack | entry, *[entry] * 8], [*WRITES, "due[0].generation"])
+    assert [(cycle, word[4]) for cycle, word in enumerate(found) if word[0]] == [(1, 6), (8, 5)]
 
 
 @pytest.mark.parametrize("kind", [Kind.ACK, Kind.NACK, Kind.ASK])
@@ -157,7 +216,14 @@ def test_a_case_is_not_picked_before_the_entry_is_written() -> None:
 
 
 def test_reset_starts_all_numbers_at_0_a_flow_per_cycle() -> None:
-    watch = ["ready", *WRITES, "due[0].key", "due[0].number"]
-    found = trace(Acknowledger(spec=LINK), [ENTRY] * (FLOWS + 1), watch)
-    assert found[:FLOWS] == [(0, 1, 1, 1, 1, flow, 0) for flow in range(FLOWS)]
-    assert found[FLOWS][:5] == (1, 0, 0, 0, 0)
+    watch = ["ready", *WRITES, *ORDER]
+    once = [*[ENTRY] * (FLOWS + 3), ENTRY | {"rst": 1}]
+    # Another reset is no different, even in the middle.
+    for inputs in (once, [*[ENTRY] * 3, ENTRY | {"rst": 1}, *once]):
+        found = trace(Acknowledger(spec=LINK), inputs, watch)[-len(once) :]
+        assert found[0] == (0, 0, 0, 0, 0, 0, 0, 0)
+        # It is ready in the cycle in which the last number is written.
+        assert found[1 : FLOWS + 1] == [
+            (int(flow == FLOWS - 1), 1, 1, 1, 1, flow, 0, 0) for flow in range(FLOWS)
+        ]
+        assert [word[:5] for word in found[FLOWS + 1 :]] == [(1, 0, 0, 0, 0)] * 3

@@ -1,5 +1,7 @@
 """Contract of fred_hw.switch.core, cycle by cycle."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from fred_hw.compiler.flows import Flow
@@ -7,13 +9,17 @@ from fred_hw.compiler.routing import route
 from fred_hw.control.phase_entry import entry_word
 from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.protocol import Kind
-from fred_hw.switch.core import SwitchCore
+from fred_hw.switch.core import READ_CYCLES, SwitchCore
 from testbench.models.endpoint import Flit, FlitCodec
 from tests.fred_hw.simulation import trace
 from tests.fred_hw.specs import LINK, link_flit
 
 PAIR = LINK.with_changes(ports=2)
 FLITS = 4
+ADDED, ADDED_UNICAST = 10, 12
+_PROTOCOL = LINK.protocol.model_dump() | {"buffer_packets": 12, "window_packets": 16}
+CROWD = LINK.with_changes(ports=3, protocol=_PROTOCOL)
+"""A switch with room for many packets of one flit."""
 
 
 def entry() -> int:
@@ -24,19 +30,59 @@ def entry() -> int:
     return entry_word(PAIR, configuration, flows, 0)
 
 
-def flits(number: int) -> list[Flit]:
+def flits(number: int, **fields: int) -> list[Flit]:
     """Return a largest packet of phase 1."""
     codec, last = FlitCodec(PAIR), FLITS - 1
-    fields = {"kind": Kind.DATA, "phase": 1, "sequence": number, "ticket": number, "last": last}
-    return [codec.pack(k + 1, index=k, **fields) for k in range(FLITS)]
+    fields = {"phase": 1, "sequence": number, "ticket": number, "last": last} | fields
+    return [codec.pack(k + 1, index=k, kind=Kind.DATA, **fields) for k in range(FLITS)]
 
 
-def packet(number: int) -> list[dict[str, int]]:
-    """Return a packet as inputs of port 0."""
+def on_port(port: int, flits: Sequence[Flit]) -> list[dict[str, int]]:
+    """Return flits as inputs of a port."""
     return [
-        {f"i[0].{name[2:]}": value for name, value in link_flit(flit).items()}
-        for flit in flits(number)
+        {f"i[{port}].{name[2:]}": value for name, value in link_flit(flit).items()}
+        for flit in flits
     ]
+
+
+def packet(number: int, **fields: int) -> list[dict[str, int]]:
+    """Return a packet as inputs of port 0."""
+    return on_port(0, flits(number, **fields))
+
+
+def unicast(number: int) -> list[dict[str, int]]:
+    """Return a packet from port 0 to port 1 of the default index."""
+    return packet(number, phase=PAIR.protocol.online, peer=1)
+
+
+def words(count: int, destination: int) -> list[Flit]:
+    """Return packets of one flit of the default index of ``CROWD``."""
+    codec, online = FlitCodec(CROWD), CROWD.protocol.online
+    fields = {"kind": Kind.DATA, "phase": online, "peer": destination}
+    return [codec.pack(k, sequence=k, ticket=k, **fields) for k in range(count)]
+
+
+def arrivals(cycles: Sequence[dict[str, int]]) -> list[tuple[int, int, int]]:
+    """Return cycle, source and data of what comes out of port 2 of ``CROWD``."""
+    setup, ready = 10, {"o[2].ready": 1}
+    watch = [f"o[2].{name}" for name in ("valid", "payload.header", "payload.data")]
+    inputs = [{}] * setup + [*cycles, *[{}] * 30]
+    seen = trace(SwitchCore(spec=CROWD), [ready | one for one in inputs], watch)
+    codec, found = FlitCodec(CROWD), []
+    for cycle, (valid, header, data) in enumerate(seen[setup:]):
+        fields = codec.unpack(Flit(header, data, 0))
+        if valid and fields["kind"] == Kind.DATA:
+            found.append((cycle, fields["peer"], data))
+    return found
+
+
+def together(*streams: tuple[int, int, int]) -> list[dict[str, int]]:
+    """Return what ports send to port 2: each with its first cycle and its packets."""
+    cycles: list[dict[str, int]] = [{} for _ in range(20)]
+    for port, first, count in streams:
+        for k, inputs in enumerate(on_port(port, words(count, 2))):
+            cycles[first + k] |= inputs
+    return cycles
 
 
 def run(cycles: list[dict[str, int]]) -> tuple[list[int], list[int]]:
@@ -57,13 +103,46 @@ def run(cycles: list[dict[str, int]]) -> tuple[list[int], list[int]]:
 
 def test_latency_and_throughput_from_port_to_port() -> None:
     cycles, data = run([*packet(0), *packet(1)])
-    start = latency_cycles(PAIR) + 6
+    start = latency_cycles(PAIR) + ADDED
     assert cycles == list(range(start, start + 2 * FLITS))
     assert data == [1, 2, 3, 4] * 2
 
 
+def test_latency_and_throughput_of_unicasts() -> None:
+    cycles, data = run([*unicast(0), *unicast(1)])
+    start = latency_cycles(PAIR) + ADDED_UNICAST
+    assert cycles == list(range(start, start + 2 * FLITS))
+    assert data == [1, 2, 3, 4] * 2
+
+
+def test_two_sources_of_unicasts_of_one_flit_to_one_destination_take_turns() -> None:
+    found = arrivals(together((0, 0, 5), (1, 0, 5)))
+    start = latency_cycles(CROWD) + ADDED_UNICAST
+    # The path of the one ends in the cycle behind its packet, then the other gets its own.
+    turns = [(k % 2, k // 2) for k in range(10)]
+    assert found == [(start + 3 * k, *turn) for k, turn in enumerate(turns)]
+
+
+def test_throughput_of_unicasts_of_one_flit_is_full_until_another_source_waits() -> None:
+    late, start = 9, latency_cycles(CROWD) + ADDED_UNICAST
+    found = arrivals(together((0, 0, 10), (1, late, 2)))
+    # The later one is at a head 3 cycles behind its flit, and the other has stopped 1 later.
+    first = late + 4 - (ADDED_UNICAST - READ_CYCLES - 2)
+    assert [source for _, source, _ in found] == [0] * first + [1, 0, 1] + [0] * (9 - first)
+    assert [cycle for cycle, *_ in found[:first]] == list(range(start, start + first))
+    again = found[first + 2][0] + 3
+    assert [cycle for cycle, *_ in found[first + 3 :]] == list(range(again, again + 9 - first))
+    assert [data for _, source, data in found if source == 0] == list(range(10))
+
+
 def test_reset_forgets_all_packets_and_phases() -> None:
     assert run([*packet(0), {"rst": 1}, *packet(0)]) == ([], [])
+
+
+def test_reset_starts_numbers_at_0_before_a_packet_is_looked_at() -> None:
+    # The flow is the one whose number is the last to be written.
+    _, data = run([*unicast(0), *unicast(1), *[{}] * 20, {"rst": 1}, *unicast(0), *[{}] * 10])
+    assert data == [1, 2, 3, 4] * 3
 
 
 def test_what_is_no_specification_is_refused() -> None:

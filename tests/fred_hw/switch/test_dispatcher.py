@@ -1,70 +1,270 @@
 """Contract of fred_hw.switch.dispatcher, cycle by cycle."""
 
+import random
+from typing import Any
+
+import pytest
+
 from fred_hw.switch.dispatcher import Dispatcher
-from tests.fred_hw.simulation import trace
+from tests.fred_hw.simulation import port, simulate, trace
 from tests.fred_hw.specs import LINK
+from tests.fred_hw.switch.test_unicast_router import heard
 
 PP = 1
+ONLINE = LINK.protocol.online
 # Phase 2 on PP: port 0 to port 3.
+ENTRY = {"entry.inputs[0]": 1, "entry.outputs[3]": 1, "entry.configuration": 77}
+LOAD = ENTRY | {"service.load": 1, "service.active": 0}
 SERVED = {
     "service.active": 1,
     "service.phase": 2,
     "service.circuit": PP,
-    "entry.inputs[0]": 1,
-    "entry.outputs[3]": 1,
-    "entry.configuration": 77,
     "heads[0].waiting": 1 << PP,
     f"heads[0].descriptor[{PP}].phase": 2,
     f"heads[0].descriptor[{PP}].sequence": 9,
     "heads[0].valid": 1,
-    "heads[0].word": 5,
     "injections[3].room": 7,
 }
-FLIT = ["heads[0].start", "heads[0].take", "flits[0].valid", "flits[0].data", "injections[3].start"]
+FLIT = ["heads[0].start", "heads[0].take", "injections[3].start", "injections[3].fire", "moving"]
 
 
 def seen(cycles: list[dict[str, int]], watch: list[str]) -> list:
     return trace(Dispatcher(spec=LINK), [SERVED | cycle for cycle in cycles], watch)
 
 
+def waiting(k: int) -> dict[str, int]:
+    """Return a packet of phase 2 at a port."""
+    return {
+        f"heads[{k}].waiting": 1 << PP,
+        f"heads[{k}].descriptor[{PP}].phase": 2,
+        f"heads[{k}].descriptor[{PP}].sequence": 20 + k,
+        f"heads[{k}].valid": 1,
+    }
+
+
 def test_latency_is_none_for_flits_and_one_cycle_for_room() -> None:
-    found = seen([{}, {}], [*FLIT, "moving"])
-    assert found == [(0, 0, 0, 5, 0, 0), (1, 1, 1, 5, 1, 1)]
-    descriptor = seen([{}, {}], ["injections[3].descriptor.sequence", "configuration"])
-    assert descriptor[1] == (9, 77)
+    room, none = {}, {"injections[3].room": 0}
+    missing = {"heads[0].valid": 0}
+    found = seen([LOAD | none, room, room, missing, none], FLIT)
+    assert found == [(0,) * 5] * 2 + [(1,) * 5, (0,) * 5, (0, 1, 0, 1, 1)]
+    watch = ["injections[3].descriptor.sequence", "injections[3].circuit", "heads[0].circuit"]
+    assert seen([LOAD, {}], watch)[1] == (9, PP, PP)
 
 
 def test_throughput_is_a_flit_per_cycle_and_packets_without_a_gap() -> None:
-    cycles = [{}, *[{"heads[0].last": n % 2} for n in range(6)]]
+    cycles = [LOAD, *[{"heads[0].last": n % 2} for n in range(6)], *[{"heads[0].last": 1}] * 2]
     found = seen(cycles, ["heads[0].start", "heads[0].take", "heads[0].finish"])
-    assert found[1:] == [(1, 1, 0), (0, 1, 1)] * 3
+    assert found[1:] == [(1, 1, 0), (0, 1, 1)] * 3 + [(1, 1, 1)] * 2
 
 
-def test_nothing_starts_while_it_may_not() -> None:
-    for name, value in (("hold", 1), ("service.leaving", 1), ("service.active", 0)):
-        assert seen([{name: value}] * 3, ["flits[0].valid"]) == [0, 0, 0]
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("hold", 1),
+        ("service.leaving", 1),
+        ("service.active", 0),
+        ("heads[0].waiting", 0b101),
+        (f"heads[0].descriptor[{PP}].phase", 3),
+        ("injections[3].room", 0b101),
+    ],
+)
+def test_nothing_starts_while_it_may_not(name: str, value: int) -> None:
+    watch = ["heads[0].start", "heads[0].take", "injections[3].fire", "moving"]
+    assert seen([LOAD, *[{name: value}] * 2], watch) == [(0, 0, 0, 0)] * 3
+    # What has started goes on.
+    assert seen([LOAD, {}, {name: value}], watch)[1:] == [(1, 1, 1, 1), (0, 1, 1, 1)]
+
+
+def test_the_entry_with_load_is_served_from_the_next_cycle_on() -> None:
+    other = {"entry.inputs[1]": 1, "entry.outputs[2]": 1, "entry.configuration": 99}
+    third = {"entry.inputs[2]": 1, "entry.outputs[1]": 1, "entry.configuration": 11}
+    rest = waiting(1) | waiting(2) | {f"injections[{k}].room": 7 for k in range(4)}
+    last = {"heads[0].last": 1}
+    cycles = [LOAD, third, other | last, other | last | {"service.load": 1}, third, third, {}]
+    found = seen(
+        [rest | cycle for cycle in cycles],
+        [
+            *[f"heads[{k}].take" for k in range(3)],
+            *[f"injections[{k}].fire" for k in range(4)],
+            "configuration",
+        ],
+    )
+    ours, others = (1, 0, 0, 0, 0, 0, 1, 77), (0, 1, 0, 0, 0, 1, 0, 99)
+    assert found[1:] == [ours] * 3 + [others] * 3
+
+
+def test_flows_of_an_entry_go_each_for_itself() -> None:
+    entry = LOAD | {"entry.inputs[1]": 2, "entry.inputs[2]": 2}
+    entry |= {"entry.outputs[0]": 2, "entry.outputs[1]": 2}
+    rest = {f"injections[{k}].room": 7 for k in range(4)} | waiting(1)
+    both = rest | waiting(2)
+    found = seen(
+        [entry | both, rest, both, both | {"heads[1].last": 1, "heads[2].last": 1}, rest],
+        [
+            *[f"heads[{k}].take" for k in range(4)],
+            *[f"injections[{k}].fire" for k in range(4)],
+            "injections[1].descriptor.sequence",
+        ],
+    )
+    first, all_go = (1, 0, 0, 0, 0, 0, 0, 1), (1, 1, 1, 0, 1, 1, 0, 1)
+    assert [cycle[:8] for cycle in found[1:]] == [first, all_go, all_go, first]
+    assert found[2][8] == 21
+
+
+@pytest.mark.parametrize(
+    ("end", "bad", "longer"),
+    [
+        ({"heads[0].last": 1, "heads[1].last": 1}, 0, 0),
+        ({"heads[0].last": 1}, 1, 0b10),
+        ({"heads[1].valid": 0, "heads[1].broken": 1}, 1, 0),
+    ],
+    ids=["equal", "longer", "broken"],
+)
+def test_an_end_that_is_bad_is_told(end: dict[str, int], bad: int, longer: int) -> None:
+    watch = ["heads[0].finish", "heads[1].finish", "injections[3].last", "injections[3].bad"]
+    cycles = [LOAD | {"entry.inputs[1]": 1}, waiting(1), waiting(1) | end]
+    found = seen(cycles, [*watch, "longer"])
+    assert found[1:] == [(0,) * 5, (1, 1, 1, bad, longer)]
 
 
 def test_what_goes_on_is_told_to_the_scheduler() -> None:
-    watch = ["service.runs", "service.stands", "service.ran"]
+    leaving, last = {"service.leaving": 1}, {"heads[0].last": 1}
     found = seen(
-        [{}, {}, {"heads[0].last": 1, "service.leaving": 1}, {"service.leaving": 1}], watch
+        [LOAD, {}, {}, last | leaving, leaving, last],
+        ["service.runs", "service.stands", "service.ran"],
     )
-    assert found == [(0, 1, 0), (1, 0, 1), (0, 0, 0), (0, 1, 0)]
+    assert found == [(0, 1, 0), (0, 0, 1), (1, 0, 0), (0, 0, 0), (0, 1, 0), (0, 0, 1)]
+
+
+def unicast(k: int, destination: int) -> dict[str, int]:
+    """Return a packet of the default index at a port."""
+    return waiting(k) | {
+        f"heads[{k}].descriptor[{PP}].phase": ONLINE,
+        f"heads[{k}].descriptor[{PP}].peer": destination,
+    }
+
+
+UNICASTS = {"service.active": 1, "service.online": 1, "service.phase": ONLINE}
+UNICASTS |= {"service.circuit": PP} | {f"injections[{k}].room": 7 for k in range(4)}
 
 
 def test_a_unicast_goes_to_its_peer_and_is_told_its_source() -> None:
-    unicast = {"service.online": 1, "service.phase": LINK.protocol.online}
-    unicast |= {
-        f"heads[0].descriptor[{PP}].phase": LINK.protocol.online,
-        f"heads[0].descriptor[{PP}].peer": 3,
-    }
-    watch = ["flits[0].valid", "injections[3].start", "injections[3].descriptor.peer"]
-    # Room counts a cycle late, then a path is found, then the packet starts.
-    assert seen([unicast] * 3, watch)[2] == (1, 1, 0)
+    watch = ["heads[2].take", "injections[3].start", "injections[3].descriptor.peer"]
+    cycles = [UNICASTS | unicast(2, 3)] * 5
+    # Room counts a cycle late, the path is there two cycles later, and the packet starts with it.
+    found = trace(Dispatcher(spec=LINK), cycles, [*watch, "configuration"])
+    assert [cycle[0] for cycle in found] == [0, 0, 0, 1, 1]
+    assert found[3][:3] == (1, 1, 2)
+    assert heard(found[3][3], 4, LINK.middle) == [None, None, None, 2]
 
 
-def test_reset_forgets_the_packet_under_way() -> None:
+def test_an_entry_does_not_touch_unicasts() -> None:
+    cycles = [UNICASTS | unicast(2, 3) | ENTRY | {"service.load": 1}] * 5
+    found = trace(Dispatcher(spec=LINK), cycles, ["heads[0].take", "heads[2].take"])
+    assert found[3:] == [(0, 1)] * 2
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_unicasts_of_one_flit_take_fair_turns(count: int) -> None:
+    one = UNICASTS.copy()
+    for k in range(count):
+        one |= unicast(k, 3) | {f"heads[{k}].last": 1}
+    found = trace(Dispatcher(spec=LINK), [one] * 80, [f"heads[{k}].take" for k in range(4)])
+    order = [takes.index(1) for takes in found if any(takes)]
+    assert len(order) >= 25
+    assert all(sum(takes) <= 1 for takes in found)
+    # The first of a round may be the last of the next one.
+    for first in range(len(order) - 2 * count + 2):
+        assert set(order[first : first + 2 * count - 1]) == set(range(count))
+
+
+@pytest.mark.parametrize("end", [{"last": 1}, {"valid": 0, "broken": 1}], ids=["last", "broken"])
+def test_unicasts_of_several_flits_take_fair_turns(end: dict[str, int]) -> None:
+    both = UNICASTS | unicast(0, 3) | unicast(1, 3)
+    ends = {f"heads[{k}].{name}": value for k in range(2) for name, value in end.items()}
+    # Behind a packet of three flits the path ends, then one is found.
+    cycles = [both | (ends if number % 4 == 1 else {}) for number in range(40)]
+    found = trace(Dispatcher(spec=LINK), cycles, ["heads[0].start", "heads[1].start"])
+    starts = [(number, *start) for number, start in enumerate(found) if any(start)]
+    assert starts == [(3 + 4 * n, 1 - n % 2, n % 2) for n in range(10)]
+
+
+def test_reset_forgets_the_packet_under_way_and_online_paths() -> None:
     nothing = {"heads[0].waiting": 0, "heads[0].valid": 0}
-    found = seen([{}, {}, nothing | {"rst": 1}, nothing], ["service.stands"])
+    found = seen([LOAD, {}, nothing | {"rst": 1}, nothing], ["service.stands"])
     assert found == [1, 0, 0, 1]
+    one = UNICASTS | unicast(2, 3)
+    cycles = [*[one] * 4, one | {"rst": 1}, *[one] * 4]
+    found = trace(Dispatcher(spec=LINK), cycles, ["heads[2].start"])
+    assert found == [0, 0, 0, 1, 0, 0, 0, 0, 1]
+
+
+class Unicasts:
+    """Packets of the default index at the ports of a dispatcher, which flits of may be late."""
+
+    def __init__(self, rng: random.Random, packets: int) -> None:
+        self.rng, self.dut = rng, Dispatcher(spec=LINK)
+        ports = range(LINK.ports)
+        flits = [1, 1, 2, 3]
+        self.queues = [
+            [(rng.choice([0, *ports]), rng.choice(flits)) for _ in range(packets)] for _ in ports
+        ]
+        self.left: list[int] = [0] * LINK.ports
+        self.under_way: dict[int, int] = {}
+
+    async def cycle(self, ctx: Any) -> None:
+        """Offer what there is, and check what is taken of it and where it goes."""
+        dut, rng, valid = self.dut, self.rng, []
+        for k, queue in enumerate(self.queues):
+            begins = bool(queue) and not self.left[k]
+            offered = begins or (self.left[k] > 0 and rng.random() < 0.8)
+            flits = queue[0][1] if begins else self.left[k]
+            valid.append(offered)
+            now = {
+                f"heads[{k}].waiting": begins << PP,
+                f"heads[{k}].valid": int(offered),
+                f"heads[{k}].last": int(offered and flits == 1),
+                f"heads[{k}].descriptor[{PP}].phase": ONLINE,
+                f"heads[{k}].descriptor[{PP}].peer": queue[0][0] if begins else 0,
+                f"injections[{k}].room": int(rng.random() < 0.8) << PP,
+            }
+            for name, value in now.items():
+                ctx.set(port(dut, name), value)
+        starts, fires, told = [], {}, {}
+        sources = heard(ctx.get(dut.configuration), LINK.ports, LINK.middle)
+        for k, head in enumerate(dut.heads):
+            if ctx.get(head.start):
+                starts.append(k)
+                destination, self.left[k] = self.queues[k].pop(0)
+                assert destination not in self.under_way.values()
+                self.under_way[k] = destination
+                told[destination] = k
+            if ctx.get(head.take):
+                assert valid[k], "a flit that is not there"
+                fires[self.under_way[k]] = k
+        for k, injection in enumerate(dut.injections):
+            assert bool(ctx.get(injection.fire)) == (k in fires)
+            assert bool(ctx.get(injection.start)) == (k in told)
+            assert k not in told or ctx.get(injection.descriptor.peer) == told[k]
+            # A flit that is taken finds its way under the word of the same cycle.
+            assert k not in fires or sources[k] == fires[k]
+            if k in fires:
+                source = fires[k]
+                self.left[source] -= 1
+                assert bool(ctx.get(injection.last)) == (self.left[source] == 0)
+                if not self.left[source]:
+                    del self.under_way[source]
+
+
+def test_flits_of_unicasts_go_to_their_destinations() -> None:
+    bench = Unicasts(random.Random(5), 60)
+
+    async def test(ctx: Any) -> None:
+        for name, value in UNICASTS.items():
+            ctx.set(port(bench.dut, name), value)
+        for _ in range(1000):
+            await bench.cycle(ctx)
+            await ctx.tick()
+
+    simulate(bench.dut, test)
+    assert not any(bench.queues) and not bench.under_way

@@ -9,50 +9,54 @@ from tests.fred_hw.simulation import trace
 
 SPEC = SwitchSpec(ports=3, lanes=1, protocol=ProtocolSpec(phases=2))
 
-# Flow 1 takes from ports 0 and 2 and gives to port 1; flow 2 takes from port 1 and gives to 0.
-FLOWS = {
-    "number": 1,
-    "ports.takes[0]": 1,
-    "ports.takes[1]": 2,
-    "ports.takes[2]": 1,
-    "ports.gives[0]": 2,
-    "ports.gives[1]": 1,
-}
+# The flow takes from ports 0 and 2 and gives to port 1.
+FLOW = {"members": 0b101, "ends": 0b010}
 READY = {"ports.may": 1, "ports.here": 0b101, "ports.room": 0b010, "ports.valid": 0b101}
-STATE = ["start", "fire", "ending", "busy", "goes_on"]
+STATE = ["start", "fire", "ending", "inside", "stays"]
 
 
 def states(cycles: list[dict[str, int]], watch: list[str]) -> list[tuple[int, ...]]:
-    return trace(FlowSequencer(spec=SPEC), [FLOWS | cycle for cycle in cycles], watch)
+    return trace(FlowSequencer(spec=SPEC), [FLOW | cycle for cycle in cycles], watch)
 
 
 def test_without_latency_a_packet_starts_when_all_is_there() -> None:
     lacking = [{**READY, name: 0} for name in ("ports.may", "ports.room")]
     lacking += [{**READY, "ports.here": here} for here in (0b001, 0b100, 0b010)]
-    assert states([*lacking, READY], STATE) == [(0, 0, 0, 0, 0)] * 5 + [(1, 1, 0, 1, 1)]
+    lacking += [READY | {"members": 0}]
+    seen = states([*lacking, READY, READY], STATE)
+    assert seen == [(0, 0, 0, 0, 0)] * 6 + [(1, 1, 0, 0, 0), (0, 1, 0, 1, 1)]
 
 
 def test_throughput_is_a_flit_per_cycle_without_a_gap_between_packets() -> None:
     last = {**READY, "ports.last": 0b101}
-    seen = states([READY, READY, last, READY, last, last], STATE)
+    seen = states([READY, READY, last, READY, last, last, last, {}], STATE)
     assert seen == [
-        (1, 1, 0, 1, 1),
+        (1, 1, 0, 0, 0),
         (0, 1, 0, 1, 1),
         (0, 1, 1, 1, 0),
-        (1, 1, 0, 1, 1),
+        (1, 1, 0, 0, 0),
         (0, 1, 1, 1, 0),
-        (1, 1, 1, 1, 0),
+        (1, 1, 1, 0, 0),
+        (1, 1, 1, 0, 0),
+        (0, 0, 0, 0, 0),
     ]
 
 
 def test_a_missing_flit_stops_all_inputs_but_not_for_ever() -> None:
-    waits = {**READY, "ports.valid": 0b100}
-    assert states([READY, waits, waits, READY], ["fire", "busy"]) == [
-        (1, 1),
-        (0, 1),
-        (0, 1),
-        (1, 1),
+    # That one input is at the end of its packet ends nothing before the others have their flit.
+    waits = {**READY, "ports.valid": 0b100, "ports.last": 0b100}
+    assert states([READY, waits, waits, READY], ["fire", "ending", "inside", "stays"]) == [
+        (1, 0, 0, 0),
+        (0, 0, 1, 1),
+        (0, 0, 1, 1),
+        (1, 0, 1, 1),
     ]
+
+
+def test_a_packet_that_has_started_needs_neither_room_nor_leave() -> None:
+    goes_on = {"ports.valid": 0b101}
+    seen = states([READY, goes_on, goes_on | {"ports.last": 0b101}], STATE)
+    assert seen == [(1, 1, 0, 0, 0), (0, 1, 0, 1, 1), (0, 1, 1, 1, 0)]
 
 
 @pytest.mark.parametrize(
@@ -76,11 +80,14 @@ def test_the_end_is_bad_unless_all_inputs_end_together(
 
 def test_the_descriptor_is_that_of_the_first_input() -> None:
     cycle = {f"ports.descriptors[{k}]": 5 + k for k in range(3)}
-    assert states([cycle, cycle | {"number": 2}], ["descriptor"]) == [5, 6]
+    seen = states(
+        [cycle | {"members": members} for members in (0b101, 0b110, 0b100)], ["descriptor"]
+    )
+    assert seen == [5, 6, 7]
 
 
 def test_reset_forgets_the_packet() -> None:
-    assert states([READY, {"rst": 1}, {}], ["busy"]) == [1, 1, 0]
+    assert states([READY, {"rst": 1}, {}], ["inside"]) == [0, 1, 0]
 
 
 def test_what_is_no_specification_is_refused() -> None:

@@ -7,7 +7,7 @@ from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.protocol import Kind
 from fred_hw.switch.switch import Switch, added_cycles
 from tests.fred_hw.simulation import trace
-from tests.fred_hw.switch.test_core import FLITS, PAIR, entry, flits
+from tests.fred_hw.switch.test_core import ADDED, FLITS, PAIR, entry, flits
 
 ACCEPTS = {"s_axil_bready": 1, "m1_axis_tready": 1}
 
@@ -45,7 +45,8 @@ def run(cycles: list[dict[str, int]]) -> list[tuple[int, int, int]]:
 
 
 def test_latency_and_throughput_from_port_to_port() -> None:
-    start = latency_cycles(PAIR) + added_cycles(PAIR)
+    assert added_cycles(PAIR) == ADDED
+    start = latency_cycles(PAIR) + ADDED
     want = [(start + k, k % FLITS + 1, int(k % FLITS == FLITS - 1)) for k in range(2 * FLITS)]
     assert run([*packet(0), *packet(1)]) == want
 

@@ -1,5 +1,7 @@
 """Contract of fred_hw.switch.ports.input_port, cycle by cycle."""
 
+import random
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -7,19 +9,34 @@ import pytest
 
 from fred_hw.protocol import CONTROL, Kind
 from fred_hw.switch.ports.input_port import InputPort
-from tests.fred_hw.simulation import trace
+from tests.fred_hw.simulation import port, simulate, trace
 from tests.fred_hw.specs import CODEC, LINK, link_flit
 
 MP, PP, DP = range(3)
-PATIENCE = LINK.protocol.patience_cycles
-ADDED = 2
+PATIENCE, DEPTH = LINK.protocol.patience_cycles, LINK.protocol.buffer_flits
+ONLINE = LINK.protocol.online
+HEAD, QUICK, ASKED = 2, 3, 4
+"""Cycles from a flit to the head, and to ``waiting`` if its number is read on the way or not."""
+
 REST = {"enable": 1, "serves[0]": 15, "serves[1]": 15, "serves[2]": 15}
+START, TAKE = {"head.start": 1, "head.take": 1}, {"head.take": 1}
+WHOLE, END = {**START, "head.finish": 1}, {**TAKE, "head.finish": 1}
 
 Inputs = list[dict[str, int]]
+Moves = Mapping[int, Mapping[str, int]]
 
 
-def run(inputs: Sequence[Mapping[str, int]], watch: Sequence[str]) -> list[Any]:
-    return trace(InputPort(spec=LINK), inputs, watch, **REST)
+def run(
+    inputs: Sequence[Mapping[str, int]], watch: Sequence[str], moves: Moves | None = None
+) -> list[Any]:
+    """Return what is seen in each cycle; ``moves`` are other inputs by cycle."""
+    both = [{**one, **(moves or {}).get(cycle, {})} for cycle, one in enumerate(inputs)]
+    return trace(InputPort(spec=LINK), both, watch, **REST)
+
+
+def high(values: Sequence[int]) -> list[int]:
+    """Return the cycles in which a bit is high."""
+    return [cycle for cycle, value in enumerate(values) if value]
 
 
 def packet(
@@ -31,12 +48,13 @@ def packet(
     number: int = 0,
     ticket: int | None = None,
     generation: int = 0,
+    word: int = 1,
 ) -> Inputs:
     """Return the flits of a packet as inputs."""
     return [
         link_flit(
             CODEC.pack(
-                k + 1,
+                word + k,
                 circuit=circuit,
                 phase=phase,
                 peer=peer,
@@ -53,40 +71,95 @@ def packet(
 
 def zero(*keys: int) -> Inputs:
     """Return inputs that make 0 the number that is due of flows."""
-    return [{"due.write": 1, "due.key": key} for key in keys]
+    return [{"due.write": 1, "due.at": key} for key in keys]
+
+
+# From a flit to the head
 
 
 @pytest.mark.parametrize("circuit", [MP, PP, DP])
-def test_latency_from_a_flit_to_the_head_of_its_circuit(circuit: int) -> None:
-    ready = zero(2)
-    inputs = [*ready, *packet(2, circuit=circuit, phase=2, peer=1), *[{}] * 3]
-    names = [f"head.descriptor[{circuit}].phase", f"head.descriptor[{circuit}].peer"]
-    seen = run([one | {"head.circuit": circuit} for one in inputs], ["head.waiting", *names])
-    first = len(ready) + ADDED
-    assert [word[0] for word in seen[:first]] == [0] * first
-    assert seen[first] == (1 << circuit, 2, 1)
+def test_latency_from_a_flit_to_the_head_of_its_circuit_and_to_waiting(circuit: int) -> None:
+    inputs = [*zero(2), *packet(2, circuit=circuit, phase=2, peer=1), *[{}] * 4]
+    names = [f"head.descriptor[{circuit}].{name}" for name in ("phase", "peer", "length")]
+    seen = run(inputs, ["head.waiting", *names])
+    assert [word[1:] for word in seen[: 1 + HEAD]] == [(0, 0, 0)] * (1 + HEAD)
+    assert seen[1 + HEAD][1:] == (2, 1, 1)
+    assert [word[0] for word in seen] == [0] * (1 + QUICK) + [1 << circuit] * 3
 
 
-def test_throughput_is_a_flit_per_cycle() -> None:
-    ready = zero(0)
-    inputs = [*ready, *packet(4), *packet(3, number=1), *({} for _ in range(6))]
-    first = len(ready) + ADDED
-    starts, ends = {first, first + 4}, {first + 3, first + 6}
-    for cycle, one in enumerate(inputs):
-        one.update(
-            {"head.take": 1, "head.start": int(cycle in starts), "head.finish": int(cycle in ends)}
-        )
-    seen = run(inputs, ["head.valid", "head.word", "head.last"])
-    assert [word[1:] for word in seen if word[0]] == [
-        (k + 1, int(k == length - 1)) for length in (4, 3) for k in range(length)
+@pytest.mark.parametrize("what", ["write", "start", "ask", "disabled", "changed"])
+def test_latency_is_longer_if_the_number_is_not_read_on_the_way(what: str) -> None:
+    # The packet of PP is at its queue in cycle 11, and at the head in cycle 12.
+    other = packet(1, circuit=MP)
+    sent = {"ask": 8, "start": 0}.get(what)
+    before = [{}] * 10 if sent is None else [*[{}] * sent, *other, *[{}] * (9 - sent)]
+    moves: dict[int, dict[str, int]] = {
+        "write": {11: zero(5)[0]},
+        "start": {11: WHOLE},
+        # That of MP is not looked at before cycle 11.
+        "ask": {9: {"enable": 0}, 10: {"enable": 0}},
+        "disabled": {11: {"enable": 0}},
+        "changed": {11: {"changed": 1}},
+    }[what]
+    inputs = [*before, *packet(1, circuit=PP, phase=1, ticket=0), *[{}] * 6]
+    seen = run(inputs, ["head.waiting"], moves)
+    assert high([one >> PP & 1 for one in seen]) == list(range(10 + ASKED, 17))
+
+
+def test_circuits_that_ask_are_answered_one_after_the_other_the_most_urgent_first() -> None:
+    packets = [packet(1, circuit=circuit, phase=circuit, ticket=0)[0] for circuit in (DP, PP, MP)]
+    moves = {cycle: {"enable": 0} for cycle in range(8)}
+    seen = run([*packets, *[{}] * 12], ["head.waiting"], moves)
+    assert seen == [*[0] * 10, 0b001, 0b011, *[0b111] * 3]
+
+
+@pytest.mark.parametrize("circuit", [MP, PP, DP])
+def test_throughput_is_a_flit_per_cycle(circuit: int) -> None:
+    first, lengths = 1 + QUICK, (4, 3, 1, 1)
+    packets = [
+        packet(length, circuit=circuit, number=number, word=10 * number)
+        for number, length in enumerate(lengths)
     ]
-    assert [word[0] for word in seen[first : first + 7]] == [1] * 7
+    inputs = [*zero(0), *(one for each in packets for one in each), *[{}] * 6]
+    ends = [sum(lengths[: k + 1]) + first - 1 for k in range(len(lengths))]
+    moves: dict[int, dict[str, int]] = {
+        cycle: {
+            "head.take": 1,
+            "head.start": int(cycle in {first, *(end + 1 for end in ends[:-1])}),
+            "head.finish": int(cycle in ends),
+        }
+        for cycle in range(first, ends[-1] + 1)
+    }
+    always = {cycle: {"head.circuit": circuit, **moves.get(cycle, {})} for cycle in range(99)}
+    seen = run(inputs, ["head.valid", "head.last", "flit.valid", "flit.data"], always)
+    taken = list(range(first, ends[-1] + 1))
+    assert high([word[0] for word in seen]) == taken
+    assert high([word[0] & word[1] for word in seen]) == ends
+    # Payload comes two cycles later.
+    assert high([word[2] for word in seen]) == [cycle + 2 for cycle in taken]
+    words = [10 * number + k for number, length in enumerate(lengths) for k in range(length)]
+    assert [word[3] for word in seen if word[2]] == words
+
+
+def test_latency_from_take_to_the_payload_is_two_cycles_and_nothing_comes_otherwise() -> None:
+    inputs = [*packet(2, word=7), *[{}] * 8]
+    # Nothing is there to take in cycles 1 and 7.
+    moves = {1: TAKE, QUICK: START, QUICK + 2: END, QUICK + 4: TAKE}
+    seen = run(inputs, ["flit.valid", "flit.data"], moves)
+    assert high([word[0] for word in seen]) == [QUICK + 2, QUICK + 4]
+    assert (seen[QUICK + 2][1], seen[QUICK + 4][1]) == (7, 8)
 
 
 def test_the_circuit_selects_in_the_same_cycle() -> None:
-    inputs = [*zero(0, 1), *packet(1), *packet(1, circuit=PP, phase=1, ticket=0), {}, {}]
+    # MP has a packet of two flits, PP one, and DP none; then MP has begun its own.
+    inputs = [*packet(2), *packet(1, circuit=PP, phase=1, ticket=0), *[{}] * 4]
     inputs += [{"head.circuit": circuit} for circuit in (MP, PP, DP)]
-    assert run(inputs, ["head.valid"])[-3:] == [1, 1, 0]
+    inputs += [{"head.circuit": MP, **START}, {"head.circuit": MP, **TAKE}]
+    inputs += [{"head.circuit": circuit} for circuit in (MP, PP, DP)]
+    seen = run(inputs, ["head.valid", "head.last", "head.broken"])
+    assert [word[0] for word in seen[-8:]] == [1, 1, 0, 1, 1, 0, 1, 0]
+    assert [word[1] for word in seen[-8:-3]] == [0, 1, 0, 0, 1]
+    assert [word[2] for word in seen[-3:]] == [1, 0, 0]
 
 
 def test_what_came_and_was_dropped_is_told() -> None:
@@ -94,39 +167,6 @@ def test_what_came_and_was_dropped_is_told() -> None:
     seen = run([*packet(1), *wrong, {}], ["came", "kind", "dropped"])
     # Data of no circuit is an error of another kind than a flit that is dropped.
     assert seen[1:] == [(1, 0, 0), (0, 1, 0)]
-
-
-def test_numbers_are_written_and_read_by_key() -> None:
-    inputs = [{"due.write": 1, "due.key": k, "due.number": k + 3} for k in range(8)]
-    seen = run([*inputs, *({"due.key": k} for k in range(8))], ["due.due"])
-    assert seen[8:] == [k + 3 for k in range(8)]
-
-
-def test_a_packet_that_starts_makes_the_next_one_due() -> None:
-    inputs = [*zero(0), *packet(1), {}, {"head.start": 1, "head.take": 1, "head.finish": 1}, {}]
-    assert run(inputs, ["head.waiting", "due.due"])[2:] == [(0, 0), (1, 0), (0, 1)]
-
-
-@pytest.mark.parametrize(("number", "what"), [(2, "early"), (31, "late")])
-def test_a_packet_that_is_not_due_is_told_once_in_a_while(number: int, what: str) -> None:
-    zeros = [*zero(4 + 1), *[{}] * (PATIENCE + 1)]
-    first = len(zeros) + 2
-    again = [packet(1, phase=4, peer=1, number=number, ticket=k) for k in range(3)]
-    inputs = [*zeros, *again[0], *again[1], {}, {"event.taken": 1}, *[{}] * PATIENCE, *again[2]]
-    watch = ["event.late", "event.early", "event.key", "dropped"]
-    seen = run([*inputs, *[{}] * 4], watch)
-    told = (int(what == "late"), int(what == "early"))
-    cycles = [cycle for cycle, word in enumerate(seen) if word[:2] == told]
-    after = len(inputs) + 2
-    # The second one comes too soon after the first.
-    assert cycles == [first + 1, after, after + 1]
-    assert all(seen[cycle][2] == 4 + 1 for cycle in cycles)
-    assert not any(word[:2] == told[::-1] for word in seen)
-
-
-def test_nothing_is_told_soon_after_a_number_was_written() -> None:
-    inputs = [*zero(0), *packet(1, number=2, ticket=0), *[{}] * (PATIENCE + 6)]
-    assert set(run(inputs, ["event.late", "event.early"])) == {(0, 0)}
 
 
 def test_messages_and_credits_come_through() -> None:
@@ -138,32 +178,302 @@ def test_messages_and_credits_come_through() -> None:
     assert run([link_flit(ack), {}], watch)[1] == (1, 6, 1, DP, 5)
 
 
-def test_reset_forgets_all_packets() -> None:
-    inputs = [*zero(0), *packet(1), *[{}] * 2, {"rst": 1}, {}]
-    seen = run(inputs, ["head.waiting"])
-    assert seen[-3:] == [1, 1, 0]
+# Numbers
 
 
-def test_packets_of_another_generation_are_dropped_and_no_event() -> None:
-    begin = {"due.write": 1, "due.key": 2, "due.number": 0, "due.generation": 3}
-    old = packet(2, phase=2, generation=2) + packet(1, phase=2, number=4, ticket=1, generation=4)
-    new = packet(1, phase=2, ticket=2, generation=3)
-    watch = ["head.waiting", "dropped", "unknown", "event.late", "event.early"]
-    seen = run([begin, *old, *new, *[{}] * PATIENCE], watch)
-    assert [cycle for cycle, word in enumerate(seen) if word[1]] == [3, 5]
-    assert {word[2:] for word in seen} == {(0, 0, 0)}
-    assert seen[-1][0] == 1
+def test_numbers_are_written_at_their_place_and_read_a_cycle_after_the_key() -> None:
+    written = [
+        {"due.write": 1, "due.at": k, "due.number": k + 3, "due.key": 7 - k} for k in range(8)
+    ]
+    seen = run([*written, *({"due.key": k} for k in range(8)), {}], ["due.due"])
+    # What is read while it is written is the old one.
+    assert seen[1:5] == [0] * 4 and seen[5:9] == [6, 5, 4, 3]
+    assert seen[9:] == [k + 3 for k in range(8)]
+
+
+@pytest.mark.parametrize("circuit", [MP, PP, DP])
+def test_a_packet_that_starts_makes_the_next_one_due(circuit: int) -> None:
+    key = ONLINE + 2
+    number = {"due.write": 1, "due.at": key, "due.number": 31, "due.generation": 3}
+    flow = {"circuit": circuit, "phase": ONLINE, "peer": 2, "generation": 3}
+    inputs = [number, *packet(1, number=31, ticket=0, **flow), *[{}] * 6]
+    inputs = [{"due.key": key, "head.circuit": circuit, **one} for one in inputs]
+    seen = run(inputs, ["due.due", "head.waiting"], {1 + QUICK: WHOLE})
+    # Numbers go round.
+    assert [due for due, _ in seen] == [0, 0, 31, 31, 31, 31, 0, 0]
+    assert [waiting for _, waiting in seen] == [0] * 4 + [1 << circuit] + [0] * 3
 
 
 def test_a_packet_that_starts_leaves_its_flow_in_its_generation() -> None:
-    begin = {"due.write": 1, "due.key": 2, "due.number": 0, "due.generation": 3}
-    both = [*packet(1, phase=2, generation=3), *packet(1, phase=2, number=1, generation=3)]
-    served = {"head.start": 1, "head.take": 1, "head.finish": 1}
-    seen = run([begin, *both, served, {}], ["head.waiting", "dropped"])
-    assert seen[-2:] == [(1, 0), (1, 0)]
+    begin = {"due.write": 1, "due.at": 2, "due.number": 0, "due.generation": 3}
+    # The next one comes on the same circuit, or on another, and its number is looked up.
+    for circuit, ticket in ((MP, 1), (PP, 0)):
+        then = packet(1, circuit=circuit, phase=2, number=1, ticket=ticket, generation=3)
+        inputs = [begin, *packet(1, phase=2, generation=3), {}, {}, WHOLE, *then, *[{}] * 4]
+        seen = run(inputs, ["head.waiting", "dropped"])
+        assert not any(dropped for _, dropped in seen)
+        assert high([waiting for waiting, _ in seen])[0] == 1 + QUICK
+        assert seen[-1][0] == 1 << circuit
+
+
+def test_packets_of_another_generation_are_dropped_and_no_event() -> None:
+    begin = {"due.write": 1, "due.at": 2, "due.number": 0, "due.generation": 3}
+    old = packet(2, phase=2, generation=2) + packet(1, phase=2, number=4, ticket=1, generation=4)
+    new = packet(1, phase=2, ticket=2, generation=3)
+    watch = ["head.waiting", "dropped", "unknown", "event.late", "event.early"]
+    seen = run([begin, *old, *new, *[{}] * 8], watch)
+    # The first goes in cycle 4, its other flit in 5; the second asks in 6, the third in 9.
+    assert high([word[1] for word in seen]) == [4, 8]
+    assert {word[2:] for word in seen} == {(0, 0, 0)}
+    assert high([word[0] for word in seen]) == [11, 12]
+
+
+@pytest.mark.parametrize("what", ["changed", "write"])
+def test_packets_are_judged_anew_when_numbers_or_phases_change(what: str) -> None:
+    inputs = [*packet(1, phase=1), *[{}] * 14]
+    change = {"changed": {"changed": 1}, "write": zero(6)[0]}[what]
+    waiting = run(inputs, ["head.waiting"], {6: change})
+    assert high(waiting) == [*range(QUICK, 7), *range(9, 15)]
+    # What has changed counts.
+    if what == "changed":
+        moves = {cycle: {"serves[0]": 0b1101} for cycle in range(6, 15)}
+        seen = run(inputs, ["head.waiting", "unknown"], {**moves, 6: {**change, **moves[6]}})
+        assert [high(values) for values in zip(*seen, strict=True)] == [list(range(QUICK, 7)), [9]]
+    else:
+        write = {"due.write": 1, "due.at": 1, "due.generation": 1}
+        seen = run(inputs, ["head.waiting", "dropped"], {6: write})
+        assert [high(values) for values in zip(*seen, strict=True)] == [list(range(QUICK, 7)), [9]]
+
+
+@pytest.mark.parametrize("sent", [1, 5, 7, 8, 9, 10, 11])
+def test_a_packet_that_starts_on_one_circuit_makes_its_double_on_another_late(sent: int) -> None:
+    # That of MP starts in cycle 10; that of PP comes when it likes.
+    flow = {"phase": ONLINE, "peer": 1}
+    inputs = [{} for _ in range(20)]
+    inputs[sent].update(packet(1, circuit=PP, **flow)[0])
+    inputs[4].update(packet(1, **flow)[0])
+    seen = run(inputs, ["head.waiting", "event.late", "event.key"], {10: WHOLE})
+    assert seen[10][0] & 1
+    assert not any(waiting for waiting, *_ in seen[11:])
+    # It is asked for in the cycle after the start, or when it comes.
+    told = max(10 + 1 + QUICK, sent + QUICK + 1)
+    assert high([late for _, late, _ in seen]) == list(range(told, 20))
+    assert seen[told][2] == ONLINE + 1
+
+
+# Packets that are not due
+
+
+@pytest.mark.parametrize(("number", "what"), [(2, "early"), (31, "late")])
+def test_a_packet_that_is_not_due_is_told_once_in_a_while(number: int, what: str) -> None:
+    watch = ["event.late", "event.early", "event.key", "dropped"]
+    told = (int(what == "late"), int(what == "early"))
+    # It is thrown away QUICK cycles behind its flit, and told a cycle later. What is thrown away
+    # so soon after it is not told.
+    for behind, again in ((1, False), (PATIENCE, False), (PATIENCE + 1, True)):
+        inputs = [{} for _ in range(24)]
+        for ticket, cycle in enumerate((2, 2 + behind)):
+            one = packet(1, phase=ONLINE, peer=1, number=number, ticket=ticket)
+            inputs[cycle].update(one[0])
+        seen = run(inputs, watch, {8: {"event.taken": 1}})
+        assert not any(word[3] for word in seen)
+        cycles = [cycle for cycle, word in enumerate(seen) if word[:2] == told]
+        second = range(2 + behind + QUICK + 1, 24) if again else []
+        assert cycles == [6, 7, 8, *second]
+        assert all(seen[cycle][2] == ONLINE + 1 for cycle in cycles)
+        assert not any(word[:2] == told[::-1] for word in seen)
+
+
+def test_nothing_is_told_soon_after_a_number_was_written() -> None:
+    # Written in cycle 3; thrown away QUICK cycles behind the flit.
+    for sent, cycles in ((3 + PATIENCE - QUICK, []), (4 + PATIENCE - QUICK, [3 + PATIENCE + 2])):
+        inputs = [{} for _ in range(20)]
+        inputs[3].update(zero(0)[0])
+        inputs[sent].update(packet(1, number=2, ticket=0)[0])
+        assert high(run(inputs, ["event.early"]))[:1] == cycles
+
+
+def test_what_is_not_taken_is_forgotten_when_numbers_are_written() -> None:
+    inputs = [*packet(1, number=2, ticket=0), *[{}] * 9]
+    assert high(run(inputs, ["event.early"], {6: zero(7)[0]})) == [4, 5, 6]
+    # Also what is thrown away in that cycle.
+    assert high(run(inputs, ["event.early"], {3: zero(7)[0]})) == []
+
+
+def test_a_packet_that_is_not_started_is_stuck_in_the_end() -> None:
+    limit = LINK.protocol.stuck_cycles
+    seen = run([*packet(1, circuit=DP), *[{}] * (limit + 5)], ["head.waiting", "stuck"])
+    assert high([word[1] for word in seen]) == [QUICK + limit]
+    assert high([word[0] for word in seen]) == list(range(QUICK, QUICK + limit))
+
+
+# Room
 
 
 def test_phases_with_packets_in_a_queue_are_told() -> None:
-    inputs = [*zero(1), *packet(1, phase=1), *packet(2, circuit=DP, phase=3), *[{}] * 3]
-    inputs += [{"head.start": 1, "head.take": 1, "head.finish": 1}, {}]
-    assert run(inputs, ["queued"]) == [0, 0, 0, 0b0010, *[0b1010] * 4, 0b1000]
+    # Three cycles after a flit, and two after it has gone.
+    inputs = [*packet(1, phase=1), *packet(2, circuit=DP, phase=3), *[{}] * 2, WHOLE, *[{}] * 3]
+    assert run(inputs, ["queued"]) == [0, 0, 0, 0b0010, *[0b1010] * 3, 0b1000, 0b1000]
+
+
+@pytest.mark.parametrize("circuit", [MP, PP, DP])
+def test_a_flit_beyond_the_room_does_not_overwrite_another(circuit: int) -> None:
+    size, most = LINK.protocol.packet_flits, LINK.protocol.buffer_packets
+    full = [
+        one
+        for place in (MP, PP, DP)
+        for number in range(most)
+        for one in packet(
+            size, circuit=place, phase=place, number=number, word=100 * place + size * number
+        )
+    ]
+    lost = packet(size, circuit=circuit, phase=circuit, number=most, word=999)
+    served: Inputs = []
+    for place in (MP, PP, DP):
+        ends = [{}] * (size - 2)
+        served += [{**one, "head.circuit": place} for one in [START, *ends, {}] * most]
+    for cycle, one in enumerate(served):
+        one.update({"head.take": 1, "head.finish": int(cycle % size == size - 1)})
+    inputs = [*full, *lost, {}, {}, *served, {}, {}]
+    seen = run(inputs, ["overflow", "came", "flit.valid", "flit.data", "dropped"])
+    assert high([word[1] for word in seen]) == list(range(1, 3 * DEPTH + 1))
+    # Without the first flit the others do not go on a packet.
+    assert high([word[0] for word in seen]) == [3 * DEPTH + 1]
+    assert high([word[4] for word in seen]) == [3 * DEPTH + 2 + k for k in range(size - 1)]
+    words = [100 * place + k for place in (MP, PP, DP) for k in range(DEPTH)]
+    assert [word[3] for word in seen if word[2]] == words
+
+
+def test_reset_forgets_all_packets() -> None:
+    inputs = [*packet(2), *[{}] * 2, {**START, "rst": 0}, {"rst": 1}, *[{}] * 3]
+    seen = run(inputs, ["head.waiting", "head.valid", "queued", "flit.valid", "head.broken"])
+    assert seen[4][:3] == (1, 1, 1) and seen[5][1:3] == (1, 1)
+    assert seen[6:] == [(0, 0, 0, 0, 0)] * 3
+    again = run([*inputs, *packet(1, number=1, ticket=0), *[{}] * 3], ["head.waiting"])
+    assert again[-1] == 1
+
+
+# Anything at any time
+
+
+class Traffic:
+    """Flits of packets on all circuits, each a flow of its own; what is lost is begun again."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng, self.words, self.silent = rng, 0, 0
+        self.left = deque[tuple[int, int, int, dict[str, int]]]()
+        self.numbers, self.tickets = [0] * 3, [0] * 3
+
+    def flit(
+        self, rate: float, circuits: Sequence[int]
+    ) -> tuple[int, int, int, dict[str, int]] | None:
+        """Return the flit of a cycle if there is one: circuit, first, last, and the inputs."""
+        # The rest of a packet comes before patience ends.
+        if self.rng.random() >= rate and not (self.left and self.silent > 2):
+            self.silent += 1
+            return None
+        self.silent = 0
+        if not self.left:
+            circuit, length = self.rng.choice(circuits), self.rng.choice([1, 1, 2, 4])
+            number, ticket = self.numbers[circuit] % 32, self.tickets[circuit] % 8
+            flow = {"circuit": circuit, "phase": circuit, "number": number, "ticket": ticket}
+            for k, one in enumerate(packet(length, word=self.words, **flow)):
+                self.left.append((circuit, int(k == 0), int(k == length - 1), one))
+            self.words = (self.words + length) % 60000
+            self.tickets[circuit] += 1
+        return self.left.popleft()
+
+
+class Reference:
+    """Three queues as lists, and what is taken from them."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng, self.traffic = rng, Traffic(rng)
+        self.queues = [deque[tuple[int, int, int]]() for _ in range(3)]  # first, last, data
+        self.coming: tuple[int, int, int, dict[str, int]] | None = None
+        self.circuit: int | None = None  # whose packet has started
+        self.gone, self.taken, self.lost, self.most = [0] * 3, [0] * 3, [0] * 3, [0] * 3
+        self.numbers = [0] * 3
+        self.words: deque[int | None] = deque([None, None])  # taken in the last two cycles
+
+    def room(self) -> bool:
+        """Return whether there is room for what was sent a cycle ago."""
+        if self.coming is None:
+            return False
+        circuit, first, *_ = self.coming
+        room = len(self.queues[circuit]) + self.gone[circuit] < DEPTH
+        if room:
+            self.traffic.numbers[circuit] += first
+        else:
+            self.traffic.left.clear()
+            self.lost[circuit] += 1
+        return room
+
+    def serve(self, ctx: Any, head: Any, rate: float) -> int | None:
+        """Set inputs of the head and check what it shows; return the word that is taken."""
+        waiting = [circuit for circuit in (MP, PP, DP) if ctx.get(head.waiting) >> circuit & 1]
+        start = self.circuit is None and bool(waiting) and self.rng.random() < rate
+        if start:
+            self.circuit = self.rng.choice(waiting)
+        inside = self.circuit is not None
+        circuit = self.rng.randrange(3) if self.circuit is None else self.circuit
+        ctx.set(head.circuit, circuit)
+        queue = self.queues[circuit]
+        goes_on = inside and bool(queue) and queue[0][0] == start
+        assert ctx.get(head.valid) == (goes_on or circuit in waiting)
+        take = start or (goes_on and self.rng.random() < 0.5 + rate)
+        ends = inside and not start and bool(ctx.get(head.broken))
+        assert not (ends and take)
+        if start:
+            assert ctx.get(head.descriptor[circuit].phase) == circuit
+            assert ctx.get(head.descriptor[circuit].sequence) == self.numbers[circuit] % 32
+            self.numbers[circuit] += 1
+        word = None
+        if take:
+            first, last, word = queue.popleft()
+            assert (first, last) == (start, ctx.get(head.last))
+            self.taken[circuit] += 1
+            ends = bool(last)
+        for value, wire in ((start, head.start), (take, head.take), (ends, head.finish)):
+            ctx.set(wire, int(value))
+        self.gone = [int(take and one == circuit) for one in range(3)]
+        self.circuit = None if ends else self.circuit
+        return word
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_payload_comes_with_its_marks_under_any_traffic_on_all_circuits(seed: int) -> None:
+    unit, rng = InputPort(spec=LINK), random.Random(seed)
+    reference = Reference(rng)
+    wires = {name: port(unit, name) for name in [*REST, *packet(1)[0]]}
+
+    async def bench(ctx: Any) -> None:
+        rates, circuits = (1.0, 1.0), [MP]
+        for name, value in REST.items():
+            ctx.set(wires[name], value)
+        for cycle in range(2000):
+            if cycle % 50 == 0:
+                rates = rng.choice([0.3, 0.7, 1.0]), rng.choice([0.05, 0.5, 1.0])
+                circuits = rng.choice([[MP], [PP], [DP], [MP, PP, DP], [MP, PP, DP]])
+            word = reference.words.popleft()
+            assert ctx.get(unit.flit.valid) == (word is not None)
+            assert word is None or ctx.get(unit.flit.data) == word
+            came, room = reference.coming, reference.room()
+            assert ctx.get(unit.came) == room
+            assert ctx.get(unit.overflow) == (came is not None and not room)
+            reference.coming = reference.traffic.flit(rates[0], circuits)
+            idle = dict.fromkeys(packet(1)[0], 0)
+            flit = idle if reference.coming is None else reference.coming[3]
+            for name, value in flit.items():
+                ctx.set(wires[name], value)
+            reference.words.append(reference.serve(ctx, unit.head, rates[1]))
+            if came is not None and room:
+                circuit, first, last, one = came
+                reference.queues[circuit].append((first, last, one["i.data"]))
+                inside = len(reference.queues[circuit])
+                reference.most[circuit] = max(reference.most[circuit], inside)
+            await ctx.tick()
+
+    simulate(unit, bench)
+    assert min(reference.taken) > 100 and min(reference.lost) > 10
+    assert reference.most == [DEPTH] * 3

@@ -22,25 +22,31 @@ def queued(inputs: list[dict[str, int]]) -> list[int]:
     return trace(Occupancy(spec=LINK), inputs, ["queued"])
 
 
-def test_latency_is_a_cycle() -> None:
-    assert queued([comes(2), {}, goes(mp=2), {}]) == [0, 0b100, 0b100, 0]
+def test_latency_is_two_cycles() -> None:
+    assert queued([comes(2), {}, {}, goes(mp=2), {}, {}]) == [0, 0, *[0b100] * 3, 0]
+
+
+def test_a_packet_that_leaves_a_cycle_after_it_came_is_there_for_a_cycle() -> None:
+    assert queued([comes(2), goes(dp=2), {}, {}]) == [0, 0, 0b100, 0]
 
 
 def test_throughput_is_a_packet_in_and_one_from_each_circuit_per_cycle() -> None:
-    inputs = [*[comes(1)] * 3, comes(1) | goes(mp=1, pp=1, dp=1), {}, goes(dp=1), {}]
-    assert queued(inputs) == [0, *[0b0010] * 5, 0]
+    inputs = [*[comes(1)] * 3, comes(1) | goes(mp=1, pp=1, dp=1), {}, goes(dp=1), {}, {}]
+    assert queued(inputs) == [0, 0, *[0b0010] * 5, 0]
 
 
 def test_all_packets_of_full_queues_are_counted() -> None:
     most = 3 * LINK.protocol.buffer_flits
-    inputs = [*[comes(3)] * most, *[goes(pp=3)] * most, {}]
-    assert queued(inputs) == [0, *[0b1000] * (2 * most - 1), 0]
+    inputs = [*[comes(3)] * most, *[goes(pp=3)] * most, {}, {}]
+    assert queued(inputs) == [0, 0, *[0b1000] * (2 * most - 1), 0]
 
 
 def test_phases_are_counted_apart_and_the_default_index_is_not() -> None:
-    inputs = [comes(0), comes(3), comes(LINK.protocol.online), goes(mp=3, dp=0), {}]
-    assert queued(inputs) == [0, 0b0001, 0b1001, 0b1001, 0]
+    inputs = [comes(0), comes(3), comes(LINK.protocol.online), goes(mp=3, dp=0), {}, {}]
+    assert queued(inputs) == [0, 0, 0b0001, 0b1001, 0b1001, 0]
 
 
-def test_reset_forgets_all_packets() -> None:
-    assert queued([comes(1), {"rst": 1}, {}]) == [0, 0b0010, 0]
+def test_reset_forgets_all_packets_also_those_that_are_not_counted_yet() -> None:
+    assert queued([comes(1), {}, {"rst": 1}, {}, {}]) == [0, 0, 0b0010, 0, 0]
+    assert queued([comes(1), {"rst": 1}, {}, {}]) == [0, 0, 0, 0]
+    assert queued([comes(1), {"rst": 1} | comes(1), {}, {}]) == [0, 0, 0, 0]

@@ -1,19 +1,38 @@
 """Contract of fred_hw.switch.ports.output_port, cycle by cycle."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import random
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import cycle as endless
+from itertools import repeat
+from typing import Any, NamedTuple
 
 import pytest
 
 from fred_hw.protocol import Kind
 from fred_hw.switch.ports.output_port import OutputPort
-from tests.fred_hw.simulation import trace
+from tests.fred_hw.simulation import port, simulate, trace
 from tests.fred_hw.specs import CODEC, FRAMED, LINK, STOMP, framed_flit
 
 LATENCY = 2
 MP, PP, DP = range(3)
 MOST, SIZE = LINK.protocol.buffer_packets, LINK.protocol.packet_flits
 ADDED = 2
+DEPTH = LATENCY + 6 + 2 * SIZE
+"""Flits that fit."""
+
+
+class Cycle(NamedTuple):
+    """What is seen in a cycle: the flit that leaves is None if there is none."""
+
+    room: int
+    start: bool
+    spare: int
+    flit: int | None
+
+    @property
+    def given(self) -> bool:
+        return self.flit is not None
 
 
 def run(inputs: Sequence[Mapping[str, int]], watch: Sequence[str]) -> list[Any]:
@@ -41,6 +60,73 @@ def packets(*lengths: int, circuit: int = MP, **more: int) -> list[dict[str, int
     return [entry | flit for entry, flit in zip(entries, flits, strict=True)]
 
 
+def sized(size: int) -> OutputPort:
+    """Return a port for packets of so many flits."""
+    protocol = LINK.protocol.model_dump() | {"packet_flits": size, "round_trip_cycles": 1}
+    return OutputPort(spec=LINK.with_changes(protocol=protocol), latency=LATENCY)
+
+
+def play(
+    unit: OutputPort,
+    cycles: int,
+    lengths: Iterator[int],
+    goes: Callable[[int], bool] = lambda cycle: True,
+    ready: Callable[[int], bool] = lambda cycle: True,
+) -> list[Cycle]:
+    """Start packets of these lengths where there is room, a flit in each cycle that ``goes``.
+
+    The next receiver grants room for what starts at once. Flits are numbered.
+    """
+    size, most = unit.spec.protocol.packet_flits, unit.spec.protocol.buffer_packets
+    tickets = 1 << len(unit.credit.grant.limit)
+    seen: list[Cycle] = []
+
+    async def bench(ctx: Any) -> None:
+        inside = deque([False] * unit.latency)  # the interconnect
+        started = left = length = out = 0
+        for number in range(3):
+            ctx.set(unit.credit.here.limit[number], most)
+        ctx.set(unit.credit.grant.valid, 1)
+        for cycle in range(cycles):
+            room = ctx.get(port(unit, "injection.room"))
+            start = not left and room == 7 and goes(cycle)
+            if start:
+                started, left = started + 1, (length := next(lengths))
+            # The first flit comes with the start or behind it.
+            fire = left > 0 and goes(cycle)
+            left -= fire
+            last = fire and not left
+            ctx.set(unit.injection.start, start)
+            ctx.set(unit.injection.fire, fire)
+            ctx.set(unit.injection.last, last)
+            ctx.set(unit.credit.grant.limit, (started + most) % tickets)
+            ctx.set(unit.o.ready, ready(cycle))
+            inside.append(fire)
+            arrives = inside.popleft()
+            ctx.set(unit.i.valid, arrives)
+            ctx.set(unit.i.data, out)
+            out += arrives
+            flit = ctx.get(port(unit, "o.payload.data")) if ctx.get(unit.given) else None
+            seen.append(Cycle(room, start, size - length if last else 0, flit))
+            await ctx.tick()
+
+    simulate(unit, bench)
+    return seen
+
+
+def counted(unit: OutputPort, seen: Sequence[Cycle]) -> Iterator[int]:
+    """Yield for each cycle the flits that are known to be promised.
+
+    A packet that starts takes room for a largest one from the next cycle on; what it did not
+    take, and what leaves, is free a cycle later than that.
+    """
+    promised = free = 0
+    for cycle in seen:
+        yield promised
+        promised += unit.spec.protocol.packet_flits * cycle.start - free
+        free = cycle.spare + cycle.given
+
+
 def test_latency_and_throughput_of_packets_without_a_gap() -> None:
     seen = run(packets(4, 2, 1), ["o.valid", "given", "o.payload.data"])
     first = LATENCY + ADDED
@@ -64,20 +150,84 @@ def test_headers_say_what_was_known_at_the_start() -> None:
 
 def test_room_is_promised_for_whole_packets() -> None:
     # Two largest packets, and what is on the way, fit while nothing leaves.
-    depth = LATENCY + 4 + 2 * SIZE
     inputs = [
-        {"injection.start": int(k < depth // SIZE), "injection.circuit": k % 3}
-        for k in range(depth // SIZE + 2)
+        {"injection.start": int(k < DEPTH // SIZE), "injection.circuit": k % 3}
+        for k in range(DEPTH // SIZE + 2)
     ]
     seen = run([one | {"o.ready": 0} for one in inputs], ["injection.room"])
-    assert [room == 7 for room in seen] == [*[True] * (depth // SIZE), False, False]
+    assert [room == 7 for room in seen] == [*[True] * (DEPTH // SIZE), False, False]
+
+
+@pytest.mark.parametrize("pause", [0, 1, 5])
+def test_room_counts_a_packet_that_starts_in_the_cycle_behind(pause: int) -> None:
+    start = {"injection.start": 1, "o.ready": 0}
+    before = [start | {"injection.circuit": k} for k in range(DEPTH // SIZE - 1)]
+    inputs = [*before, *[{"o.ready": 0}] * pause, start, {"o.ready": 0}, {"o.ready": 0}]
+    rooms = run(inputs, ["injection.room"])
+    assert rooms == [7] * (len(before) + pause + 1) + [0, 0]
+
+
+def test_room_counts_what_ends_short_and_what_leaves_two_cycles_later() -> None:
+    # The fourth of these is 1 flit long: until that is known there is no room for a fifth.
+    goes, leaves = 4 + 4 + 3, 20
+    seen = play(
+        sized(SIZE), leaves + 4, iter([4, 4, 3, 1, 1, 4]), ready=lambda cycle: cycle >= leaves
+    )
+    rooms = {cycle: word.room for cycle, word in enumerate(seen)}
+    assert all(rooms[cycle] == 7 for cycle in range(goes + 1))
+    assert [rooms[goes + k] for k in (1, 2)] == [0, 7]
+    # The fifth fills it: 13 flits are inside, and a largest packet does not fit beside them.
+    assert [seen[goes + k].start for k in (0, 1, 2)] == [True, False, True]
+    assert {rooms[cycle] for cycle in range(goes + 3, leaves + 2)} == {0}
+    assert [word.given for word in seen[leaves - 1 :]] == [False, *[True] * 4]
+    assert rooms[leaves + 2] == 7
 
 
 def test_a_short_packet_gives_back_the_room_that_it_did_not_take() -> None:
-    short = {"injection.start": 1, "injection.fire": 1, "injection.last": 1, "o.ready": 0}
-    count = 3 * SIZE // 2  # more than largest packets fit
-    seen = run([short | {"injection.circuit": k % 3} for k in range(count)], ["injection.room"])
-    assert all(seen[:7])
+    # The last of these start where a largest packet fits, but only once the end of the one before
+    # is known, which it is in the second cycle behind it.
+    seen = play(sized(SIZE), 2 * DEPTH, repeat(1), ready=lambda cycle: False)
+    starts, full = [cycle for cycle, word in enumerate(seen) if word.start], DEPTH - 2 * SIZE + 2
+    assert starts == [*range(full), full + 1, full + 3, full + 5]
+    assert len(starts) == DEPTH - SIZE + 1
+
+
+@pytest.mark.parametrize("size", [4, 8, 16])
+@pytest.mark.parametrize("lengths", ["one flit", "all"])
+def test_throughput_is_full_for_short_packets_without_a_gap(size: int, lengths: str) -> None:
+    unit, cycles = sized(size), 200
+    every = [k * k % size + 1 for k in range(size)] if lengths == "all" else [1]
+    seen = play(unit, cycles, endless(every))
+    assert {word.room for word in seen} == {7}
+    assert [word.flit for word in seen] == [
+        *[None] * (LATENCY + ADDED),
+        *range(cycles - LATENCY - ADDED),
+    ]
+
+
+@pytest.mark.parametrize("size", [1, 4, 8, 16])
+def test_never_more_is_promised_than_fits(size: int) -> None:
+    unit, rng, cycles = sized(size), random.Random(size), 700
+    # Every 50 cycles either side gets another chance to go on.
+    rates = [rng.choices((0.1, 0.5, 0.9, 1), k=2) for _ in range(cycles // 50)]
+
+    def lengths() -> Iterator[int]:
+        while True:
+            largest = rng.choice((1, 2, size))
+            yield from (rng.randint(1, min(size, largest)) for _ in range(10))
+
+    seen = play(
+        unit,
+        cycles,
+        lengths(),
+        goes=lambda cycle: rng.random() < rates[cycle // 50][0],
+        ready=lambda cycle: rng.random() < rates[cycle // 50][1],
+    )
+    promised = list(counted(unit, seen))
+    assert [word.room for word in seen] == [7 * (one + size <= unit.depth) for one in promised]
+    assert unit.depth - size < max(promised) <= unit.depth
+    flits = [word.flit for word in seen if word.given]
+    assert flits == list(range(len(flits))) and len(flits) > 100
 
 
 def test_room_is_that_of_the_next_receiver_too() -> None:
@@ -94,14 +244,31 @@ def test_what_must_not_be_used_leaves_with_a_crc_inverted(bad: int, valid: int) 
     assert word[0] and word[3] == CODEC.crc(word[1], word[2]) ^ STOMP
 
 
-def test_a_message_leaves_in_the_same_cycle() -> None:
+def test_a_message_leaves_in_the_same_cycle_before_a_flit() -> None:
     message = {"message.valid": 1, "message.payload.kind": Kind.ASK}
-    assert run([message, {}], ["o.valid", "message.ready", "given"]) == [(1, 1, 0), (0, 0, 0)]
+    watch = ["o.valid", "message.ready", "given"]
+    assert run([message | {"o.ready": 0}, message, {}], watch) == [(1, 0, 0), (1, 1, 0), (0, 0, 0)]
+    inputs = packets(1)
+    inputs[LATENCY + ADDED] |= message
+    assert run(inputs, watch)[LATENCY + ADDED :][:2] == [(1, 1, 0), (1, 0, 1)]
+
+
+def test_a_flit_is_given_in_the_cycle_in_which_it_is_taken() -> None:
+    inputs = packets(1)
+    inputs[LATENCY + ADDED] |= {"o.ready": 0}
+    seen = run(inputs, ["o.valid", "given"])
+    assert seen[LATENCY + ADDED :] == [(1, 0), (1, 1), (0, 0)]
 
 
 def test_reset_forgets_all_packets_and_promises() -> None:
-    begun = [{"injection.start": 1, "injection.circuit": k} | {"o.ready": 0} for k in range(3)]
-    fired = [{"injection.fire": 1, "o.ready": 0}] * 3
-    seen = run([*begun, *fired, {"rst": 1, "o.ready": 0}, *[{}] * 6], ["injection.room", "o.valid"])
-    assert seen[6][0] != 7
-    assert seen[7:] == [(7, 0)] * 6
+    begun = [
+        {"injection.start": 1, "injection.fire": 1, "injection.circuit": k % 3, "o.ready": 0}
+        for k in range(DEPTH // SIZE)
+    ]
+    # What the last of them gives back is not known yet.
+    begun[-1] |= {"injection.last": 1}
+    again = [{"injection.start": 1, "injection.circuit": k % 3} for k in range(len(begun))]
+    inputs = [*begun, {"rst": 1, "o.ready": 0}, *again, {}, {}]
+    seen = run(inputs, ["injection.room", "o.valid"])
+    assert seen[len(begun)][0] == 0
+    assert seen[len(begun) + 1 :] == [(7, 0)] * len(again) + [(0, 0)] * 2

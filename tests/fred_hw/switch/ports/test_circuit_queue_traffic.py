@@ -1,0 +1,237 @@
+"""A circuit queue under any traffic, against a list: places, numbers, verdicts, and room."""
+
+import random
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from fred_hw.switch.ports.circuit_queue import CircuitQueue
+from tests.fred_hw.simulation import port, simulate
+from tests.fred_hw.specs import LINK
+
+DEPTH, ONLINE = LINK.protocol.buffer_flits, LINK.protocol.online
+NUMBERS = 1 << LINK.protocol.fields(LINK.ports)["sequence"]
+THROWN = ["unknown", "late", "early", "stuck", "stale"]
+FLOWS = {0: (0, 3), 3: (3, 1), ONLINE: (ONLINE, 0), ONLINE + 1: (ONLINE, 1)}
+"""Phase and peer of each flow, by its key; the second is not served."""
+
+REASONS = [name for name in THROWN if name != "stuck"]
+
+
+def flits(length: int, known: Mapping[str, int]) -> list[dict[str, int]]:
+    """Return the flits of a packet as inputs."""
+    about = {f"mark.descriptor.{name}": value for name, value in known.items()}
+    return [
+        {"arrives": 1, "mark.first": int(k == 0), "mark.last": int(k == length - 1), **about}
+        for k in range(length)
+    ]
+
+
+class Traffic:
+    """What comes on a circuit: packets of flows, some with a wrong number, some cut short."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng, self.left, self.incoming = rng, list[dict[str, int]](), 0
+        self.key, self.next = 0, dict.fromkeys(FLOWS, 0)
+
+    def flit(self) -> dict[str, int]:
+        """Return the flit that comes next."""
+        rng = self.rng
+        if not self.left:
+            if rng.random() < 0.15:
+                self.key = rng.choice(list(FLOWS))
+            phase, peer = FLOWS[self.key]
+            number, length = self.next[self.key], rng.choice([1, 1, 2, 4])
+            wrong, old = rng.random() < 0.05, int(rng.random() < 0.05)
+            if wrong:
+                number = (number + rng.randint(-9, 9)) % NUMBERS
+            elif not old:
+                self.next[self.key] = (number + 1) % NUMBERS
+            known = {"phase": phase, "peer": peer, "sequence": number, "generation": old}
+            packet = flits(length, {**known, "length": length - 1})
+            self.left = packet[: rng.randint(1, length)] if rng.random() < 0.2 else packet
+        flit = self.left.pop(0)
+        self.incoming = int(bool(self.left))
+        return flit
+
+    def lose(self, flit: Mapping[str, int]) -> None:
+        """Without a flit, the rest of its packet does not come either; begin it again."""
+        self.left, self.incoming = [], 0
+        if flit["mark.first"] and not flit["mark.descriptor.generation"]:
+            self.next[self.key] = flit["mark.descriptor.sequence"]
+
+
+class Reference:
+    """A circuit queue as a list, and the numbers of the flows; generations are 0."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng, self.traffic, self.numbers = rng, Traffic(rng), dict.fromkeys(FLOWS, 0)
+        self.queue = deque[tuple[int, dict[str, int]]]()  # places and flits
+        self.came = self.gone = self.inside = self.pending = self.resolved = 0
+        self.started: tuple[int, ...] | None = None  # the packet whose next one follows
+        self.follows, self.answer = False, 0
+        self.seen = dict.fromkeys((*REASONS, "start", "follows", "lost", "left", "cut", "told"), 0)
+
+    def flow(self, flit: Mapping[str, int]) -> tuple[int, ...]:
+        names = ("phase", "peer", "generation", "sequence")
+        return tuple(flit[f"mark.descriptor.{name}"] for name in names)
+
+    def verdict(self) -> str:
+        """Return what becomes of the packet at the head."""
+        phase, peer, generation, number = self.flow(self.queue[0][1])
+        behind = (self.numbers[phase + peer if phase == ONLINE else phase] - number) % NUMBERS
+        if generation:
+            return "stale"
+        if phase == 3:
+            return "unknown"
+        late = behind <= LINK.protocol.window_packets
+        return "due" if behind == 0 else "late" if late else "early"
+
+    def check(self, see: Mapping[str, int]) -> str | None:
+        """Compare what registers show; return why the packet at the head is thrown away."""
+        flit = self.queue[0][1] if self.queue else {}
+        first = bool(self.queue) and flit["mark.first"] and not self.inside
+        assert see["used"] == len(self.queue) + self.gone
+        assert see["ready"] == (see["used"] < DEPTH)
+        assert see["tail"] == self.came % DEPTH
+        if self.queue:
+            assert see["place"] == self.queue[0][0]
+            assert see["last"] == flit["mark.last"]
+            told = {f"mark.{name}": see[name] for name in see if name.startswith("descriptor")}
+            assert told.items() <= flit.items()
+        goes_on = bool(self.queue) and self.inside and not flit["mark.first"]
+        assert see["valid"] == (see["waiting"] or goes_on)
+        thrown = [name for name in THROWN if see[name]]
+        assert len(thrown) + see["waiting"] + see["asks"] <= (1 if first else 0)
+        assert not see["waiting"] or self.verdict() == "due"
+        assert not thrown or thrown == [self.verdict()]
+        assert see["waiting"] or not self.follows
+        # The packet at the head asks unless it is known what becomes of it.
+        known = see["waiting"] or thrown or self.pending
+        assert see["asks"] == (first and not known)
+        assert not (self.resolved and see["asks"])
+        return thrown[0] if thrown else None
+
+    def choose(self, see: Mapping[str, int], rates: Sequence[float]) -> dict[str, int]:
+        """Return inputs for a cycle."""
+        rng, comes = self.rng, {}
+        arrives, starts, takes = (rng.random() < rate for rate in rates)
+        if arrives:
+            comes = self.traffic.flit()
+        start = see["waiting"] and starts
+        take = start or (see["valid"] and self.inside and takes)
+        ended = take and see["last"]
+        ends = rng.random() < (0.9 if ended else 0.02 if see["valid"] else 0.2)
+        quiet, event = not start, rng.random()
+        changed, overtaken = quiet and event < 0.03, quiet and 0.03 <= event < 0.06
+        answered = see["asks"] and rng.random() < 0.6
+        new = comes.get("mark.first", 0) and not (see["asks"] or changed or overtaken or start)
+        moves = {
+            "incoming": self.traffic.incoming,
+            "start": start,
+            "take": take,
+            "finish": (start or self.inside) and ends,
+            "changed": changed,
+            "overtaken": overtaken,
+            "answered": answered,
+            "foretold": new and rng.random() < 0.7,
+            "due": self.answer,
+        }
+        return {**comes, **{name: int(value) for name, value in moves.items()}}
+
+    def step(self, see: Mapping[str, int], moves: Mapping[str, int], thrown: str | None) -> None:
+        """Go on to the next cycle."""
+        head = self.queue[0][1] if self.queue else None
+        self._number(see, moves)
+        left = head is not None and not head["mark.first"] and not self.inside
+        gone = bool(moves["take"] or thrown or left)
+        came = bool(moves.get("arrives")) and see["ready"]
+        spoilt = moves["changed"] or moves["overtaken"]
+        between = moves["finish"] or not (self.inside or moves["start"])
+        if gone:
+            self.queue.popleft()
+        straight = came and not self.queue
+        if came:
+            self.queue.append((self.came % DEPTH, dict(moves)))
+            self.came += 1
+        elif moves.get("arrives"):
+            self.traffic.lose(moves)
+            self.seen["lost"] += 1
+        told = moves["foretold"] and straight and between
+        if spoilt:
+            self.started = None
+        elif moves["start"] and head is not None:
+            self.started = self.flow(head)
+        self.follows = False
+        if self.queue and (gone or head is None) and self.queue[0][1]["mark.first"]:
+            if self.started is not None and between:
+                *same, number = self.started
+                self.follows = self.flow(self.queue[0][1]) == (*same, (number + 1) % NUMBERS)
+            self.started = None
+            self.seen["cut"] += not between
+        self.resolved = self.pending and not spoilt
+        self.pending = (moves["answered"] or told) and not spoilt
+        self.inside = int(not between)
+        self.gone = int(gone)
+        for name, more in (("start", moves["start"]), ("follows", self.follows), ("left", left)):
+            self.seen[name] += more
+        self.seen["told"] += bool(told)
+        if thrown:
+            self.seen[thrown] += 1
+
+    def _number(self, see: Mapping[str, int], moves: Mapping[str, int]) -> None:
+        """Give the number that is asked for, and write numbers behind it."""
+        rng, key = self.rng, see["key"]
+        self.answer = rng.randrange(NUMBERS)
+        if moves["foretold"]:
+            phase, peer, *_ = self.flow(moves)
+            key = phase + peer if phase == ONLINE else phase
+        if moves["answered"] or moves["foretold"]:
+            self.answer = self.numbers[key]
+        if moves["start"] or moves["overtaken"]:
+            self.numbers[see["key"]] = (self.numbers[see["key"]] + 1) % NUMBERS
+        if moves["changed"] and self.queue:
+            *_, number = self.flow(self.queue[0][1])
+            self.numbers[see["key"]] = number if rng.random() < 0.8 else rng.randrange(NUMBERS)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_places_numbers_and_verdicts_go_with_the_flits_of_any_traffic(seed: int) -> None:
+    unit, rng = CircuitQueue(spec=LINK), random.Random(seed)
+    reference = Reference(rng)
+    names = ["used", "ready", "tail", "place", "valid", "last", "waiting", "asks", "key", *THROWN]
+    names += [f"descriptor.{name}" for name, _ in unit.descriptor.shape()]
+    rates = (1.0, 1.0, 1.0)
+    outputs = {name: port(unit, name) for name in names}
+    moved = ["arrives", "incoming", "start", "take", "finish", "changed", "overtaken", "answered"]
+    moved += ["foretold", "due", "mark.first", "mark.last"]
+    moved += [f"mark.descriptor.{name}" for name, _ in unit.descriptor.shape()]
+    inputs = {name: port(unit, name) for name in moved}
+
+    async def bench(ctx: Any) -> None:
+        nonlocal rates
+        ctx.set(unit.enable, 1)
+        ctx.set(unit.serves, 0b0111)
+        for cycle in range(2500):
+            if cycle % 100 == 0:
+                rates = rng.choice([0.1, 0.4, 1.0]), rng.choice([0.2, 1.0]), rng.choice([0.5, 1.0])
+            see = {name: ctx.get(value) for name, value in outputs.items()}
+            thrown = reference.check(see)
+            moves = reference.choose(see, rates)
+            for name, value in inputs.items():
+                ctx.set(value, moves.get(name, 0))
+            head = reference.queue[0][1] if reference.queue else None
+            came = moves.get("arrives", 0) & see["ready"]
+            assert ctx.get(unit.enters) == (came and moves["mark.first"])
+            goes = moves["take"] or thrown is not None
+            assert ctx.get(unit.leaves) == (head is not None and goes and head["mark.first"])
+            rest = head is None and moves["incoming"]
+            cut = head is not None and not head["mark.first"]
+            assert ctx.get(unit.broken) == (reference.inside and not rest and not cut)
+            reference.step(see, moves, thrown)
+            await ctx.tick()
+
+    simulate(unit, bench)
+    assert min(reference.seen.values()) > 10, reference.seen
