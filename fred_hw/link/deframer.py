@@ -15,9 +15,11 @@ from .flit import LinkFlit, link_flit_signature
 from .flit_check import FlitCheck
 from .message import Message, message_signature
 
-__all__ = ["Deframer"]
+__all__ = ["PACKET_FIELDS", "Deframer"]
 
 COUNT = len(DATA_CIRCUITS)
+PACKET_FIELDS = ("circuit", "ticket", "phase", "peer", "sequence", "generation", "last")
+"""What all flits of a packet say alike."""
 
 
 class Deframer(Unit):
@@ -87,7 +89,7 @@ class Deframer(Unit):
         wanted, sync = self._sort(m, check.good, check.header)
         next_index = Signal.like(check.header.index)
         begins = self._limits(m, check.header, wanted, sync, next_index)
-        misfit = self._join(m, check.header, wanted, begins, next_index)
+        misfit = self._join(m, check.header, wanted, sync, begins, next_index)
         m.d.comb += self.dropped.eq(check.bad | misfit)
         for arrival in self.o:
             word, header = arrival.word, check.header
@@ -132,17 +134,25 @@ class Deframer(Unit):
         return wanted, kinds[Kind.SYNC]
 
     def _join(
-        self, m: Module, header: data.View, wanted: Value, begins: Value, next_index: Signal
+        self,
+        m: Module,
+        header: data.View,
+        wanted: Value,
+        sync: Value,
+        begins: Value,
+        next_index: Signal,
     ) -> Value:
         """Offer flits that begin a packet or go on one; return whether a flit does not."""
         protocol = self.spec.protocol
-        opened, circuit, ticket = Signal(), Signal(2), Signal.like(header.ticket)
+        # Tickets come round, and a source may say anything: all of the header tells packets apart.
+        told = Cat(header[name] for name in PACKET_FIELDS)
+        opened, circuit, packet = Signal(), Signal(2), Signal.like(told)
         patience = Signal(range(protocol.patience_cycles + 1))
         same, goes_on, again, fits, taken = (
             Signal(name=name) for name in ("same", "goes_on", "again", "fits", "taken")
         )
         m.d.comb += [
-            same.eq(opened & (header.circuit == circuit) & (header.ticket == ticket)),
+            same.eq(opened & (packet == told)),
             goes_on.eq(same & (header.index == next_index)),
             # A flit that comes twice changes nothing.
             again.eq(wanted & same & (header.index < next_index)),
@@ -161,9 +171,12 @@ class Deframer(Unit):
                 opened.eq(taken & (header.index != header.last)),
                 next_index.eq(header.index + 1),
                 circuit.eq(header.circuit),
-                ticket.eq(header.ticket),
+                packet.eq(told),
                 patience.eq(0),
             ]
+        with m.Elif(sync & (header.circuit == circuit)):
+            # Who asks for credits has nothing of a packet left to send.
+            m.d.sync += opened.eq(0)
         with m.Elif(opened & (patience == protocol.patience_cycles)):
             m.d.sync += opened.eq(0)
         with m.Elif(opened):

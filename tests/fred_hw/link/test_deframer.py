@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fred_hw.link.deframer import Deframer
+from fred_hw.link.deframer import PACKET_FIELDS, Deframer
 from fred_hw.protocol import CONTROL, Kind
 from testbench.models.endpoint import Flit
 from tests.fred_hw.simulation import trace
@@ -15,6 +15,7 @@ from tests.fred_hw.specs import CODEC, LINK, link_flit
 MP, PP, DP = range(3)
 READY = {f"o[{k}].ready": 1 for k in range(3)}
 VALID = [f"o[{k}].valid" for k in range(3)]
+INCOMING = [f"o[{k}].incoming" for k in range(3)]
 SIZE, MOST = LINK.protocol.packet_flits, LINK.protocol.buffer_packets
 
 
@@ -92,6 +93,24 @@ def test_behind_a_missing_flit_all_of_the_packet_are_dropped() -> None:
     flits = packet()
     seen = run([flits[0], flits[2], flits[3], *packet(1, ticket=1), None], [*VALID[:1], "dropped"])
     assert seen == [(0, 0), (1, 0), (0, 1), (0, 1), (1, 0)]
+
+
+@pytest.mark.parametrize("name", PACKET_FIELDS)
+def test_a_flit_of_another_packet_goes_on_none(name: str) -> None:
+    flits = packet(4)
+    other = CODEC.unpack(flits[2]) | {"index": 2}
+    strange = CODEC.pack(3, **other | {name: other[name] ^ 1})
+    seen = run([*flits[:2], strange, *flits[2:], None], ["came", "dropped", *INCOMING])
+    assert [one[:2] for one in seen[1:]] == [(1, 0), (1, 0), (0, 1), (0, 1), (0, 1)]
+    assert seen[4][2:] == (0, 0, 0)
+
+
+@pytest.mark.parametrize(("circuit", "open_after"), [(MP, 0), (PP, 1)])
+def test_a_sync_of_its_circuit_ends_a_packet(circuit: int, open_after: int) -> None:
+    flits, sync = packet(4), CODEC.pack(kind=Kind.SYNC, circuit=circuit, ticket=1)
+    seen = run([flits[0], sync, flits[1], None], ["came", "dropped", *INCOMING])
+    assert seen[2][2] == 1
+    assert seen[3] == (open_after, 1 - open_after, open_after, 0, 0)
 
 
 def test_a_flit_that_comes_twice_changes_nothing() -> None:
