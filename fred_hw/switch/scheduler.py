@@ -41,8 +41,10 @@ class Scheduler(Unit):
     were a phase. While a phase is served, one of a more urgent circuit takes its place as soon as
     the packets under way have ended; so does one of the same circuit, once a packet has been
     served; others do when nothing is under way, the default index keeping its place for
-    ``SEEK_CYCLES`` before that. A phase that is about to change stands still first:
-    flows go by the entry that was loaded, so it must not change under their packets.
+    ``SEEK_CYCLES`` before that. One that another gives way to is served though it may not be ready
+    any more, as the other took the room, unless a more urgent one is. A phase that is about to
+    change stands still first: flows go by the entry that was loaded, so it must not change under
+    their packets.
 
     Parameters
     ----------
@@ -128,13 +130,16 @@ class Scheduler(Unit):
         ready = Cat(known & ~stopped, self._unicasts(m)) & ~served
         circuits = [*(watch.circuit for watch in watches), *(Const(c, 2) for c in range(COUNT))]
         service = self.service
-        chosen, circuit = self._choose(m, ready, circuits, following)
+        keeps, circuit = Signal(), Signal(2)
+        chosen, hurry = self._choose(m, ready, circuits, following, circuit, keeps)
         # It was chosen a cycle ago, and may have to stand still since.
         valid = following.any() & ~(following[:phases] & stopped).any()
         online = following[phases:].any()
         self._leave(m, valid, circuit, halted, online)
         m.d.comb += [
-            self.read.eq(chosen.any()),
+            # What is served takes the room that the next one waits for, which gets its turn.
+            keeps.eq(valid & service.leaving & ~hurry),
+            self.read.eq(chosen.any() & ~keeps),
             self.next_phase.eq(
                 one_hot_mux(chosen, [Const(k if k < phases else 0) for k in range(count)])
             ),
@@ -152,25 +157,37 @@ class Scheduler(Unit):
                 following.eq(0),
             ]
         with m.Else():
-            m.d.sync += following.eq(chosen)
+            with m.If(~keeps):
+                m.d.sync += following.eq(chosen)
             with m.If(halted & service.stands):
                 m.d.sync += [service.active.eq(0), served.eq(0)]
         return m
 
     def _choose(
-        self, m: Module, ready: Value, circuits: Sequence[Value], following: Value
-    ) -> tuple[Signal, Signal]:
-        """Choose what goes first; return it, and a cycle later its circuit."""
-        pool, recent, circuit = Signal(len(ready)), Signal(len(ready)), Signal(2)
+        self,
+        m: Module,
+        ready: Value,
+        circuits: Sequence[Value],
+        following: Value,
+        circuit: Signal,
+        keeps: Value,
+    ) -> tuple[Signal, Value]:
+        """Choose what goes first, and keep its circuit.
+
+        Return it, and whether something more urgent is ready than what was chosen before.
+        """
+        pool, recent, found = Signal(len(ready)), Signal(len(ready)), []
         for number, name in reversed(list(enumerate(DATA_CIRCUITS))):
             own, before = (Signal(len(ready), name=f"{what}_{name}") for what in ("ready", "last"))
             m.d.comb += own.eq(ready & Cat(other == number for other in circuits))
             with m.If(own.any()):
                 m.d.comb += [pool.eq(own), recent.eq(before)]
-                m.d.sync += circuit.eq(number)
+                with m.If(~keeps):
+                    m.d.sync += circuit.eq(number)
+            found.append(own.any() & (circuit > number))
             with m.If(self.service.load & (circuit == number)):
                 m.d.sync += before.eq(following)
-        return round_robin(m, "grant", pool, recent), circuit
+        return round_robin(m, "grant", pool, recent), Cat(found).any()
 
     def _leave(self, m: Module, valid: Value, circuit: Value, halted: Value, online: Value) -> None:
         """Say when what is served gives way, and when what follows takes its place."""
