@@ -64,7 +64,7 @@ def always_room(m: Module, sound: Any, ports: Any) -> None:
 @broken(OutputPort, {"switch": "packet_that_breaks_half_way_is_stomped_and_sent_again"})
 def never_stomps(m: Module, sound: Any, ports: Any) -> None:
     """Broken packets end with a CRC that is right."""
-    m.d.comb += sound.injection.bad.eq(0)
+    m.d.comb += [sound.injection.bad.eq(0), sound.i.valid.eq(1)]
 
 
 @broken(EntryCheck, {"switch": "entry_that_joins_two_flows_is_refused"})
@@ -91,7 +91,7 @@ def any_generation(m: Module, sound: Any, ports: Any) -> None:
 @broken(CircuitQueue, {"switch": "source_that_stops_inside_a_packet_holds_up_nobody_else"})
 def waits_for_ever(m: Module, sound: Any, ports: Any) -> None:
     """The rest of a packet that has stopped still seems to come."""
-    m.d.comb += sound.i.incoming.eq(1)
+    m.d.comb += sound.incoming.eq(1)
 
 
 @broken(Occupancy, {"switch": "packets_in_queues_are_told_by_phase"})
