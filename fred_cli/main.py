@@ -38,6 +38,8 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line; bad input ends in one line and exit status 2."""
+    # Amaranth says so of hardware that an error or an interrupt leaves unfinished.
+    warnings.filterwarnings("ignore", message=".* created but never used")
     try:
         status = cli.main(prog_name="fred", standalone_mode=False)
     except InputError as error:
@@ -48,7 +50,6 @@ def main() -> None:
     except click.ClickException as error:
         sys.exit(_refused(error.format_message()))
     except (click.Abort, KeyboardInterrupt):
-        warnings.simplefilter("ignore")  # of hardware that is now left unfinished
         sys.exit(130)
     except BrokenPipeError:
         sys.exit(1)
