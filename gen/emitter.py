@@ -1,5 +1,6 @@
 """Verilog text of a hierarchy of units, each distinct module written once."""
 
+import re
 from collections.abc import Callable
 
 from amaranth._toolchain.yosys import find_yosys
@@ -14,12 +15,19 @@ __all__ = ["VerilogEmitter"]
 # Attributes that tell how the text came about; without them it depends on the hardware alone.
 _ATTRIBUTES = ("generator", "top", "src", "amaranth.hierarchy", "amaranth.decoding", "init")
 
+# The contents of a memory for which none were given; an SRAM has none before it is written.
+_NO_CONTENTS = re.compile(
+    r"^  cell \$meminit_v2 (?:(?!^  end$).)*?connect \\DATA \d+'0+\n.*?^  end\n",
+    re.MULTILINE | re.DOTALL,
+)
+
 
 class VerilogEmitter:
     """Collect units and write them as Verilog; see :class:`fred_hw.unit.Emitter`.
 
     Amaranth writes one module per instance, so text and time grow with the instances. Here each
     distinct unit is converted alone, its submodules as instances, and Yosys writes all at once.
+    A memory has initial contents only if some of them are not 0.
 
     Parameters
     ----------
@@ -88,7 +96,7 @@ class VerilogEmitter:
         text = rtlil.convert(source, name=name, platform=self, ports=ports, emit_src=False)
         self._converting, self._domain = outer
         self._open.pop()
-        self._rtlil[name] = text
+        self._rtlil[name] = _NO_CONTENTS.sub("", text)
 
     def count(self, top: str) -> dict[str, int]:
         """Return how often each module stands in the whole hierarchy below ``top``."""

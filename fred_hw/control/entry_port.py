@@ -46,7 +46,8 @@ def entry_port_signature(spec: SwitchSpec) -> wiring.Signature:
         High for one cycle when the entry was dealt with, in the first cycle of ``write`` at the
         earliest; whether it was taken, in that cycle.
     stored : In(entry_layout(spec))
-        Entry of phase ``number``, at the latest 2 cycles after ``number`` has changed.
+        Entry of phase ``number``, at the latest 2 cycles after ``number`` has changed and ``write``
+        is low.
     """
     entry = entry_layout(spec)
     return wiring.Signature(

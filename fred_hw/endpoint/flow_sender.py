@@ -116,7 +116,7 @@ class FlowSender(Unit):
         partial = self._take_in(m, memory, lasts, newest, ~full & ~held & ~ledger.changed)
         m.d.comb += self.idle.eq((oldest == newest) & ~busy & ~partial)
         jump, target = self._listen(m, oldest, begun, following)
-        after = self._send(m, memory, lasts, following, busy, current)
+        after = self._send(m, memory, lasts, newest, following, busy, current)
         with m.If(jump):
             m.d.comb += after.eq(target)
         with m.If(self.o.take & ~busy & (following == begun)):
@@ -197,6 +197,7 @@ class FlowSender(Unit):
         m: Module,
         memory: Memory,
         lasts: Memory,
+        newest: Value,
         following: Value,
         busy: Signal,
         current: Signal,
@@ -211,9 +212,10 @@ class FlowSender(Unit):
             o.ends.eq(index == here),
             sequence.eq(Mux(busy, current, following)),
             after.eq(following + (o.take & ~busy)),
-            read.en.eq(1),
+            read.en.eq(o.take),
             read.addr.eq(self._slot(sequence) * size + index),
-            read_last.en.eq(1),
+            # Behind the newest packet there is none, and its length may just be written.
+            read_last.en.eq(after != newest),
             read_last.addr.eq(self._slot(after)),
             o.data.eq(read.data),
         ]

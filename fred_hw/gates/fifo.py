@@ -1,6 +1,6 @@
 """Queue of words in a memory that synthesis maps to SRAM."""
 
-from amaranth.hdl import Module, Shape, ShapeLike, Signal, Value
+from amaranth.hdl import Module, Mux, Shape, ShapeLike, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -13,6 +13,8 @@ __all__ = ["Fifo"]
 
 class Fifo(Unit):
     """Queue words, first in, first out.
+
+    The memory of words is never read and written at one address in the same cycle.
 
     Parameters
     ----------
@@ -64,7 +66,7 @@ class Fifo(Unit):
         used, offered = Signal(range(self.depth + 1)), Signal()
         came, gone = Signal(), Signal()
         word, given = Value.cast(self.i.payload), Value.cast(self.o.payload)
-        # A word that goes into an empty queue passes by the memory, which still reads the old one.
+        # A word that goes into an empty queue passes by the memory, and stays until it goes.
         passed, passing = Signal(self.width, reset_less=True), Signal()
         m.d.comb += [
             self.used.eq(used),
@@ -76,27 +78,25 @@ class Fifo(Unit):
             write.en.eq(came),
             self.o.valid.eq(offered),
             given.eq(read.data),
-            read.en.eq(1),
-            # The address runs a cycle ahead of the word that is offered.
-            following.eq(head),
+            # The next word is read while the one before it goes.
+            read.en.eq(gone & (used > 1)),
             read.addr.eq(following),
+            following.eq(Mux(head == self.depth - 1, 0, head + 1)),
         ]
         with m.If(passing):
             m.d.comb += given.eq(passed)
         with m.If(gone):
-            m.d.comb += following.eq(head + 1)
-            with m.If(head == self.depth - 1):
-                m.d.comb += following.eq(0)
+            m.d.sync += head.eq(following)
         with m.If(came):
             m.d.sync += tail.eq(tail + 1)
             with m.If(tail == self.depth - 1):
                 m.d.sync += tail.eq(0)
         m.d.sync += [
-            head.eq(following),
             used.eq(used + came - gone),
             offered.eq(used + came - gone != 0),
-            passing.eq(came & (tail == following)),
         ]
-        with m.If(came):
-            m.d.sync += passed.eq(word)
+        with m.If(gone | ~offered):
+            m.d.sync += passing.eq(used == gone)
+            with m.If(came):
+                m.d.sync += passed.eq(word)
         return m

@@ -38,6 +38,13 @@ class _Order(NamedTuple):
     generation: Signal
 
 
+class _Write(NamedTuple):
+    """Flow, and ports whose ack of it changes."""
+
+    addr: Signal
+    en: Signal
+
+
 class Acknowledger(Unit):
     """Serve one message or event at a time.
 
@@ -129,7 +136,8 @@ class Acknowledger(Unit):
         spec, ports = self.spec, self.spec.ports
         numbers = data.ArrayLayout(spec.protocol.fields(ports)["sequence"], ports)
         acked = m.submodules.acked = Memory(shape=numbers, depth=self.flow_count, init=[])
-        read, write = acked.read_port(), acked.write_port(granularity=1)
+        read, stored = acked.read_port(), acked.write_port()
+        write = _Write(Signal.like(stored.addr), Signal(ports, name="acked_by"))
         cases = place(m, "cases", CaseQueue(spec=spec))
         for k in range(ports):
             wiring.connect(m, wiring.flipped(self.message[k]), cases.message[k])
@@ -137,6 +145,10 @@ class Acknowledger(Unit):
         case, mine = cases.case, Signal(ports)
         m.d.comb += mine.eq(1 << case.port)
         key, number = self._address(m, case, read, write)
+        m.d.comb += [stored.addr.eq(write.addr), stored.en.eq(write.en.any())]
+        for k in range(ports):
+            # What was looked up is still there, and the whole word is written.
+            m.d.comb += stored.data[k].eq(Mux(write.en[k], number, read.data[k]))
         generation, stale = Signal.like(case.generation), Signal()
         m.d.comb += [
             generation.eq(Mux(case.online, 0, self.flows.entry.generation)),
@@ -155,6 +167,8 @@ class Acknowledger(Unit):
             flow.due.eq(Cat(due.due for due in self.due)),
             flow.acked.eq(read.data),
             flow.gather.eq(fsm.ongoing("gather")),
+            read.en.eq(fsm.ongoing("look")),
+            self.flows.enable.eq(fsm.ongoing("look")),
         ]
         self._pick(m, fsm, cases, key, number, write, order)
         for before, after in zip(
@@ -178,7 +192,9 @@ class Acknowledger(Unit):
         self._reply(m, case, mine, answer, generation)
         return m
 
-    def _address(self, m: Module, case: data.View, read: Any, write: Any) -> tuple[Signal, Signal]:
+    def _address(
+        self, m: Module, case: data.View, read: Any, write: _Write
+    ) -> tuple[Signal, Signal]:
         """Look up the flow of a case; return its key at inputs, and the number to write."""
         online = self.spec.protocol.online
         key, number = Signal(key_bits(self.spec)), Signal.like(case.number)
@@ -189,12 +205,9 @@ class Acknowledger(Unit):
             # Inputs know unicasts by their destinations, outputs by their sources.
             key.eq(Mux(case.online, online + destination, case.phase)),
             read.addr.eq(Mux(case.online, online + source, case.phase)),
-            read.en.eq(1),
             write.addr.eq(read.addr),
-            write.data.as_value().eq(number.replicate(self.spec.ports)),
             number.eq(case.number),
             self.flows.number.eq(case.phase),
-            self.flows.enable.eq(1),
         ]
         m.d.comb += [due.key.eq(key) for due in self.due]
         return key, number
@@ -206,7 +219,7 @@ class Acknowledger(Unit):
         cases: CaseQueue,
         key: Signal,
         number: Signal,
-        write: Any,
+        write: _Write,
         order: _Order,
     ) -> None:
         """Start numbers at 0, those of all flows after a reset, and take the next case."""
@@ -240,7 +253,7 @@ class Acknowledger(Unit):
         mine: Value,
         flow: Progress,
         key: Value,
-        write: Any,
+        write: _Write,
         order: _Order,
     ) -> _Answer:
         """Say what follows from a case."""

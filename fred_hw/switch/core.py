@@ -122,7 +122,7 @@ class SwitchCore(Unit):
             served.enable.eq(scheduler.read),
             dispatcher.entry.eq(served.entry),
             probed.number.eq(scheduler.probe),
-            probed.enable.eq(1),
+            probed.enable.eq(scheduler.probes),
             scheduler.probed.eq(probed.entry),
         ]
         self._govern(m, dispatcher, interconnect)

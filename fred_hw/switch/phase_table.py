@@ -1,6 +1,6 @@
 """The configuration memory: entries of phases, checked before they are written."""
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -79,12 +79,14 @@ class PhaseTable(Unit):
 
     Timing
     ------
-    Latency : 1 cycle from ``number`` to ``entry`` and ``stored``; from the first cycle of
+    Latency : 1 cycle from ``number`` to ``entry``, and to ``stored`` if ``control.write`` is low,
+        else until it falls; from the first cycle of
         ``control.write`` to ``done`` 4 cycles and those of the check's interconnect, those until
         ``halt.stands`` and those that ``restart`` takes; 2 less if the entry is refused.
     Throughput : one entry in that time, and one cycle more.
     Paths : ``control.number`` and ``control.entry`` to ``update``, ``halt`` and ``restart``.
-    Reset : forgets what is under way; entries stay.
+    Reset : forgets what is under way and erases all entries, which takes a cycle for each; writes
+        wait meanwhile, and what other reads than ``stored`` give is not known.
 
     Raises
     ------
@@ -114,24 +116,8 @@ class PhaseTable(Unit):
     def build(self, platform: object) -> Module:
         m = Module()
         control, update = self.control, self.update
-        memory = m.submodules.memory = Memory(
-            shape=entry_layout(self.spec), depth=self.spec.protocol.phases, init=[]
-        )
-        write, stored = memory.write_port(), memory.read_port()
-        for reader in self.reads:
-            read = memory.read_port()
-            m.d.comb += [
-                read.addr.eq(reader.number),
-                read.en.eq(reader.enable),
-                reader.entry.eq(read.data),
-            ]
+        self._write(m, self._keep(m, update.write))
         m.d.comb += [
-            stored.addr.eq(control.number),
-            stored.en.eq(1),
-            control.stored.eq(stored.data),
-            write.addr.eq(control.number),
-            write.data.eq(control.entry),
-            update.write.eq(write.en),
             update.number.eq(control.number),
             self.halt.number.eq(control.number),
             update.used.eq(control.entry.used),
@@ -139,16 +125,41 @@ class PhaseTable(Unit):
             update.takes.eq(Cat(flow.any() for flow in control.entry.inputs)),
             update.gives.eq(Cat(flow.any() for flow in control.entry.outputs)),
         ]
-        self._write(m, write.en)
         return m
 
-    def _write(self, m: Module, enable: Signal) -> None:
+    def _keep(self, m: Module, written: Value) -> Value:
+        """Keep the entries, once for each reader; return whether all are erased yet."""
+        control, layout, phases = self.control, entry_layout(self.spec), self.spec.protocol.phases
+        walk, erases, stored = Signal(range(phases)), Signal(init=1), Signal(layout)
+        hidden = Signal(init=1)  # what was read while entries were erased
+        m.d.sync += hidden.eq(erases)
+        with m.If(erases):
+            m.d.sync += [walk.eq(walk + 1), erases.eq(walk != phases - 1)]
+        m.d.comb += control.stored.as_value().eq(Mux(hidden, 0, stored.as_value()))
+        reads = [(reader.enable, reader.number, reader.entry) for reader in self.reads]
+        # Nothing is read for software in the cycle in which an entry is written.
+        reads.append((~control.write, control.number, stored))
+        for k, (enable, number, entry) in enumerate(reads):
+            memory = Memory(shape=layout, depth=phases, init=[])
+            m.submodules[f"entries_{k}"] = memory
+            read, write = memory.read_port(), memory.write_port()
+            m.d.comb += [
+                read.en.eq(enable),
+                read.addr.eq(number),
+                entry.eq(read.data),
+                write.en.eq(written | erases),
+                write.addr.eq(Mux(erases, walk, control.number)),
+                write.data.as_value().eq(Mux(erases, 0, control.entry.as_value())),
+            ]
+        return ~erases
+
+    def _write(self, m: Module, erased: Value) -> None:
         """Check an entry, stop its phase, start the numbers of its flows at 0, and write it."""
         control, restart = self.control, self.restart
         check = place(m, "check", EntryCheck(spec=self.spec))
         m.d.comb += check.entry.eq(control.entry)
         fsm = Fsm(m, "idle", "check", "stop", "number", "write")
-        with fsm.state("idle"), m.If(control.write):
+        with fsm.state("idle"), m.If(control.write & erased):
             m.d.comb += check.start.eq(1)
             fsm.go("check")
         with fsm.state("check"):
@@ -167,7 +178,7 @@ class PhaseTable(Unit):
         with fsm.state("number"), m.If(restart.ready):
             fsm.go("write")
         with fsm.state("write"):
-            m.d.comb += [enable.eq(1), control.done.eq(1), control.accepted.eq(1)]
+            m.d.comb += [self.update.write.eq(1), control.done.eq(1), control.accepted.eq(1)]
             fsm.go("idle")
         stops = [fsm.ongoing(state) for state in ("stop", "number", "write")]
         m.d.comb += self.halt.asked.eq(Cat(stops).any())

@@ -59,8 +59,8 @@ class Scheduler(Unit):
         Changes of phases; only while the phase stands still.
     halt : In(phase_halt_signature(spec))
         Makes a phase stand still.
-    probe, probed : Out(number_bits(spec)), In(entry_layout(spec))
-        Phase that is looked at, and a cycle later its entry.
+    probes, probe, probed : Out(1), Out(number_bits(spec)), In(entry_layout(spec))
+        Whether a phase is looked at, which, and a cycle later its entry.
     service : Out(service_signature(spec))
         What is served, and how it goes.
     read, next_phase : Out(1), Out(number_bits(spec))
@@ -88,6 +88,7 @@ class Scheduler(Unit):
     ports: list[PortHints]
     update: PhaseUpdate
     halt: PhaseHalt
+    probes: Signal
     probe: Signal
     probed: data.View
     service: Service
@@ -104,6 +105,7 @@ class Scheduler(Unit):
                 "ports": In(port_hints_signature(spec)).array(spec.ports),
                 "update": In(phase_update_signature(spec)),
                 "halt": In(phase_halt_signature(spec)),
+                "probes": Out(1),
                 "probe": Out(number),
                 "probed": In(entry_layout(spec)),
                 "service": Out(service_signature(spec)),
@@ -250,7 +252,10 @@ class Scheduler(Unit):
         looked, recent = Signal(phases), Signal(phases)
         m.d.comb += looked.eq(Cat(watch.some for watch in watches) & ~others)
         chosen = round_robin(m, "probe", looked, recent)
-        m.d.comb += self.probe.eq(one_hot_mux(chosen, [Const(k) for k in range(phases)]))
+        m.d.comb += [
+            self.probes.eq(looked.any()),
+            self.probe.eq(one_hot_mux(chosen, [Const(k) for k in range(phases)])),
+        ]
         m.d.sync += recent.eq(chosen)
         there, room, found = Signal(ports), Signal(ports), Signal()
         m.d.comb += [

@@ -19,8 +19,12 @@ DONE = CHECK + 3  # a cycle each: its phase stands, its numbers start at 0, it i
 ANSWER = ["control.done", "control.accepted"]
 
 
+PHASES = LINK.protocol.phases
+
+
 def seen(cycles: list[dict[str, int]], watch: list[str]) -> list:
-    return trace(PhaseTable(spec=LINK, readers=1), cycles, watch)
+    """Return what shows once all entries are erased."""
+    return trace(PhaseTable(spec=LINK, readers=1), [{}] * PHASES + cycles, watch)[PHASES:]
 
 
 @pytest.mark.parametrize("wait", [0, 1, 5])
@@ -65,8 +69,25 @@ def test_throughput_is_one_entry_in_that_time() -> None:
 
 
 def test_reset_forgets_what_is_under_way() -> None:
-    cycles = [WRITE, WRITE, {"rst": 1}, *[{}] * (DONE + 1)]
+    cycles = [WRITE, WRITE, {"rst": 1}, *[{}] * (PHASES + DONE + 1)]
     assert not any(seen(cycles, ["control.done"]))
+
+
+def test_reset_erases_all_entries_while_writes_wait() -> None:
+    read = {"reads[0].enable": 1, "reads[0].number": 3, "control.number": 3}
+    cycles = [WRITE] * (DONE + 1) + [read, {"rst": 1}, *[read] * (PHASES + 2)]
+    found = seen(cycles, ["reads[0].entry", "control.stored"])
+    # The memory still has it at first, which is hidden from software alone.
+    assert found[DONE + 2] == (GOOD, GOOD)
+    assert [stored for _, stored in found[DONE + 3 :]] == [0] * (PHASES + 2)
+    assert [entry for entry, _ in found[DONE + 3 :]] == [GOOD] * (PHASES + 1) + [0]
+    again = seen([{"rst": 1}, *[WRITE] * (PHASES + DONE + 1)], ["control.done"])
+    assert again == [0] * (PHASES + DONE + 1) + [1]
+
+
+def test_an_entry_is_read_for_software_once_its_write_is_over() -> None:
+    found = seen([WRITE] * (DONE + 3) + [{"control.number": 3}] * 2, ["control.stored"])
+    assert found == [0] * (DONE + 4) + [GOOD]
 
 
 @pytest.mark.parametrize(

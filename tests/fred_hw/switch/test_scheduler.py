@@ -225,7 +225,8 @@ def test_the_entry_of_a_phase_that_is_looked_at_is_seen_a_cycle_later(cycle: int
 def test_phases_are_looked_at_one_after_the_other_but_for_those_that_stand_still() -> None:
     packets = EQUAL | waits(0, PP, 3)
     cycles = [write(2, DP, 0b0110, 0b1000), *[packets] * 5, *[packets | stop(2)] * 4]
-    assert seen(cycles, ["probe"]) == [0, 0, 2, 3, 2, 3, 2, 3, 3, 3]
+    probes = [(0, 0)] * 2 + [(1, phase) for phase in (2, 3, 2, 3, 2, 3, 3, 3)]
+    assert seen(cycles, ["probes", "probe"]) == probes
 
 
 @pytest.mark.parametrize("later", range(2, 5))

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 from perfmodel.studies.reproduce import reproduce
-from perfmodel.studies.section import Setting
 
 __all__ = ["FIGURES"]
 
@@ -13,7 +12,7 @@ FIGURES = Path(__file__).with_name("ideal_figures.json")
 
 def main() -> None:
     """Write our figures by the id of their row."""
-    found = {row.id: row.model for row in reproduce(setting=Setting("ideal"))}
+    found = {row.id: row.model for row in reproduce(protocol="ideal")}
     FIGURES.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 

@@ -1,0 +1,159 @@
+"""Memories of the generated Verilog are those that any memory compiler has."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fred_hw.endpoint.endpoint import Endpoint
+from fred_hw.protocol import ProtocolSpec
+from fred_hw.spec import SwitchSpec
+from fred_hw.switch.switch import Switch
+from gen.design import generate
+from gen.emitter import VerilogEmitter
+from testbench.cosimulation.switch import cosimulate_switch
+
+SIZES = ProtocolSpec(
+    phases=8,
+    packet_flits=4,
+    round_trip_cycles=12,
+    buffer_packets=6,
+    ack_interval=8,
+    window_packets=32,
+    timeout_cycles=400,
+    idle_cycles=24,
+    patience_cycles=32,
+    stuck_cycles=2000,
+)
+SMALL = SwitchSpec(ports=3, lanes=1, format="int8", protocol=SIZES)
+TOPS = {"switch": Switch, "endpoint": Endpoint}
+
+SRAM = """\
+ram block $__SRAM_ {
+  abits 4;
+  width 16;
+  cost 1;
+  port sw "W" { clock posedge; }
+  port sr "R" { clock posedge; rden; }
+}
+"""
+"""A memory of 16 words of 16 bits without initial values, cheaper than flip-flops."""
+
+SCRIPT = """\
+import sys
+from pyosys import libyosys as yosys
+design = yosys.Design()
+for command in sys.argv[1:]:
+    yosys.run_pass(command, design)
+"""
+READ = ["read_verilog -sv design.v", "proc", "opt"]
+
+OTHERWISE = {
+    "input_port.due": {"RD_PORTS", "RD_EN"},
+    "ledger.memory": {"RD_PORTS", "RD_CLK_ENABLE", "RD_EN"},
+}
+"""What small memories have otherwise, see docs/switch.md."""
+
+SEEN_AT_ONCE = ["due"]
+"""Memories of which a word is used that is read while it is written."""
+
+
+@cache
+def verilog_of(name: str) -> str:
+    emitter = VerilogEmitter()
+    emitter.add(TOPS[name](spec=SMALL))
+    return emitter.verilog()
+
+
+def run_yosys(folder: Path, verilog: str, commands: Sequence[str]) -> None:
+    (folder / "design.v").write_text(verilog)
+    (folder / "sram.txt").write_text(SRAM)
+    subprocess.run(
+        [sys.executable, "-c", SCRIPT, *READ, *commands],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+    )
+
+
+def cells_of(folder: Path, name: str, *passes: str) -> list[dict[str, Any]]:
+    """Return the cells of a design behind some passes, each with its name and its unit."""
+    commands = ["memory -nomap", *passes, "write_json cells.json"]
+    run_yosys(folder, verilog_of(name), commands)
+    modules = json.loads((folder / "cells.json").read_text())["modules"]
+    return [
+        {"name": f"{re.split(r'_[a-z]*[0-9]', module)[0]}.{label}"} | cell
+        for module, found in modules.items()
+        for label, cell in found["cells"].items()
+    ]
+
+
+@pytest.mark.parametrize("name", TOPS)
+def test_memories_have_no_contents_at_first(name: str) -> None:
+    assert "initial" not in verilog_of(name)
+    assert len(re.findall(r"^  reg \[.*\] \S+ \[.*\];$", verilog_of(name), re.MULTILINE)) > 3
+
+
+@pytest.mark.parametrize("name", TOPS)
+def test_memories_have_a_write_port_and_a_read_port_with_an_enable(
+    name: str, tmp_path: Path
+) -> None:
+    found = [cell for cell in cells_of(tmp_path, name) if cell["type"] == "$mem_v2"]
+    assert len(found) > 3
+    for cell in found:
+        sizes, ends = cell["parameters"], cell["connections"]
+        holds = {
+            "WR_PORTS": int(sizes["WR_PORTS"], 2) == 1,
+            "WR_EN": len(set(ends["WR_EN"])) == 1,  # of whole words
+            "RD_PORTS": int(sizes["RD_PORTS"], 2) == 1,
+            "RD_CLK_ENABLE": set(sizes["RD_CLK_ENABLE"]) == {"1"},
+            "RD_EN": not set(ends["RD_EN"]) & {"0", "1"},
+            "INIT": set(sizes["INIT"]) == {"x"},
+        }
+        otherwise = {what for what, held in holds.items() if not held}
+        assert otherwise == OTHERWISE.get(cell["name"], set()), cell["name"]
+
+
+@pytest.mark.parametrize(("name", "left"), [("switch", []), ("endpoint", ["ledger.memory"])])
+def test_no_memory_but_the_smallest_is_left_as_flip_flops(
+    name: str, left: list[str], tmp_path: Path
+) -> None:
+    cells = cells_of(tmp_path, name, "memory_libmap -lib sram.txt")
+    kept = {
+        cell["name"]: int(cell["parameters"]["SIZE"], 2) * int(cell["parameters"]["WIDTH"], 2)
+        for cell in cells
+        if cell["type"] == "$mem_v2"
+    }
+    assert list(kept) == left
+    assert all(bits < 128 for bits in kept.values())
+    assert sum(cell["type"] == "$__SRAM_" for cell in cells) > 10
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize(
+    ("ports", "tests"),
+    [
+        (2, ["flows_and_phases_run_at_once"]),
+        pytest.param(4, [], marks=pytest.mark.slow),
+    ],
+)
+def test_no_word_is_used_that_was_read_while_it_was_written(
+    ports: int, tests: list[str], tmp_path: Path
+) -> None:
+    spec = SMALL.with_changes(ports=ports)
+    design = generate(spec, level="switch")
+    seen = " ".join(f"m:{name} %d" for name in SEEN_AT_ONCE)
+    unknown = [f"setattr -set no_rw_check 1 m:* {seen}", "memory -nomap"]
+    run_yosys(tmp_path, design.verilog, [*unknown, "write_verilog -norename -noattr unknown.v"])
+    text = (tmp_path / "unknown.v").read_text()
+    assert len(re.findall(r"<= \d+'hx+;", text)) >= 4
+    run = cosimulate_switch(spec, tmp_path, design=replace(design, verilog=text), tests=tests)
+    assert [(test.name, test.message) for test in run.failures] == []
+    assert run.measurements["flits_checked"] > 300
