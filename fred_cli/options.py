@@ -174,14 +174,20 @@ protocol_option = click.option(
 size_option = click.option(
     "--size", default="1GiB", show_default=True, help="Vector, like 64MB or 1GiB."
 )
-compute_option = click.option(
-    "--compute",
-    default="first-principles",
-    show_default=True,
-    metavar="MODEL",
-    cls=ListingOption,
-    listing=_compute_models,
-)
+
+
+def compute_option(default: str = "first-principles") -> Callable[[Any], Any]:
+    """Return the option for the model of compute."""
+    return click.option(
+        "--compute",
+        default=default,
+        show_default=True,
+        metavar="MODEL",
+        cls=ListingOption,
+        listing=_compute_models,
+    )
+
+
 placement_option = click.option(
     "--placement",
     default="auto",

@@ -13,6 +13,7 @@ from .errors import InputError
 __all__ = [
     "FileModel",
     "describe",
+    "in_range",
     "int_range",
     "name_in",
     "one_of",
@@ -32,17 +33,18 @@ class FileModel(BaseModel):
 
 def int_range(minimum: int, maximum: int) -> BeforeValidator:
     """Check of an integer field from ``minimum`` to ``maximum``; a boolean is no integer."""
+    return BeforeValidator(lambda value: in_range(value, minimum, maximum))
 
-    def check(value: object) -> object:
-        if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= maximum:
-            raise PydanticCustomError(
-                "int_range",
-                "must be an integer from {minimum} to {maximum}, not {given}",
-                {"minimum": minimum, "maximum": maximum, "given": repr(value)},
-            )
-        return value
 
-    return BeforeValidator(check)
+def in_range(value: object, minimum: int, maximum: int, other: str = "") -> object:
+    """Return ``value`` if it is an integer of a range; ``other`` says what may stand instead."""
+    if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= maximum:
+        raise PydanticCustomError(
+            "int_range",
+            "must be {other}an integer from {minimum} to {maximum}, not {given}",
+            {"other": other, "minimum": minimum, "maximum": maximum, "given": repr(value)},
+        )
+    return value
 
 
 def one_of(*choices: str) -> BeforeValidator:

@@ -2,15 +2,23 @@
 
 from typing import Annotated, Any, Self
 
-from pydantic import model_validator
+from pydantic import Field, PlainValidator, model_validator
 from pydantic_core import PydanticCustomError
 
-from .files import FileModel, int_range, name_in
+from .files import FileModel, in_range, int_range, name_in
 from .formats.number_format import FORMATS, OVERFLOWS, IntFormat, NumberFormat
 from .operations.operation import OPERATIONS, fitting
 from .protocol import HEADER_BITS, ProtocolSpec
 
-__all__ = ["SwitchSpec"]
+__all__ = ["AUTO", "SwitchSpec"]
+
+AUTO: Any = "auto"
+"""Value of a field that the specification finds a number for; it may stand for any."""
+
+
+def _registers_or_auto(value: object) -> object:
+    """Check ``adder_registers``."""
+    return value if value == AUTO else in_range(value, 0, 8, f"{AUTO} or ")
 
 
 class SwitchSpec(FileModel):
@@ -35,7 +43,8 @@ class SwitchSpec(FileModel):
     stage_registers : int
         Pipeline registers behind the crossing of each micro-switch stage, 1 to 4.
     adder_registers : int
-        Pipeline registers inside each reduction unit, 0 to 8.
+        Pipeline registers inside each reduction unit, 0 to 8. "auto" stands for what
+        ``Operation.registers`` says of the format, and becomes that number at once.
     protocol : ProtocolSpec
         Link layer, buffers and phases of the whole switch around the interconnect.
 
@@ -53,7 +62,7 @@ class SwitchSpec(FileModel):
     overflow: Annotated[str, name_in(OVERFLOWS)] = "saturate"
     lanes: Annotated[int, int_range(1, 256)] = 4
     stage_registers: Annotated[int, int_range(1, 4)] = 1
-    adder_registers: Annotated[int, int_range(0, 8)] = 2
+    adder_registers: Annotated[int, PlainValidator(_registers_or_auto)] = Field(default=AUTO)
     protocol: ProtocolSpec = ProtocolSpec()
 
     @model_validator(mode="after")
@@ -83,7 +92,9 @@ class SwitchSpec(FileModel):
         return self
 
     def model_post_init(self, context: Any, /) -> None:
-        """Drop what has no effect, so that equal hardware has an equal specification."""
+        """Find numbers and drop what has no effect: equal hardware has equal specifications."""
+        if self.adder_registers == AUTO:
+            object.__setattr__(self, "adder_registers", self._auto_registers)
         if self.overflow == "wrap" and not self.overflow_matters:
             object.__setattr__(self, "overflow", "saturate")
 
@@ -96,6 +107,10 @@ class SwitchSpec(FileModel):
     def number_format(self) -> NumberFormat:
         """Format of a lane."""
         return FORMATS[self.format]
+
+    @property
+    def _auto_registers(self) -> int:
+        return OPERATIONS[self.operation].registers(self.number_format)
 
     @property
     def data_width(self) -> int:
@@ -116,7 +131,8 @@ class SwitchSpec(FileModel):
         if reduces:
             parts += [self.operation] if self.operation != "sum" else []
             parts += [self.overflow] if self.overflow != "saturate" else []
-            parts += [f"a{self.adder_registers}"] if self.adder_registers != 2 else []
+            registers = self.adder_registers
+            parts += [f"a{registers}"] if registers != self._auto_registers else []
         if crosses and self.stage_registers != 1:
             parts.append(f"s{self.stage_registers}")
         return "_".join(parts)
@@ -127,5 +143,5 @@ class SwitchSpec(FileModel):
         return f"fred_m{self.middle}_p{self.ports}_{self.suffix()}"
 
     def with_changes(self, **changes: object) -> "SwitchSpec":
-        """Return a validated copy with some fields changed."""
+        """Return a validated copy with some fields changed; what was auto keeps its number."""
         return SwitchSpec.model_validate({**self.model_dump(), **changes})

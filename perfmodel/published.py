@@ -1,25 +1,31 @@
-"""Published figures that ours are put beside; nothing here enters a result."""
+"""Figures that the paper prints, which ours are put beside; nothing here enters a result.
+
+What we work out from them ourselves is in ``perfmodel.derived``.
+"""
 
 from dataclasses import dataclass
 
 __all__ = [
-    "ALL_REDUCE_BANDWIDTH",
+    "ACK_SHARE",
     "BISECTION",
+    "BUFFER",
     "CHIPLET_AREA_MM2",
     "CHIPLET_PORT",
+    "CLOSER",
     "COMPUTE_AREA",
     "DENSE_IO_AREA",
+    "GPT_3_GAIN",
+    "INPUT_LOAD",
     "IO_AREA_MM2",
     "IO_GB_PER_S_PER_MM",
     "LINE_RATE",
     "NPU_AREA_MM2",
+    "ORDER",
     "PAPER",
     "PARAMETERS",
-    "RESNET_COMPUTE_US",
-    "RESNET_DP_MB",
-    "RESNET_DP_US",
     "SPEEDUP_C",
     "SPEEDUP_D",
+    "SQUARE_HOT_SPOT",
     "STRATEGY_BANDWIDTH",
     "SWEEPS",
     "SWITCH_AREA",
@@ -31,6 +37,7 @@ __all__ = [
     "WAFER_POWER_W",
     "WORST_LINK",
     "Published",
+    "Statement",
     "Sweep",
 ]
 
@@ -43,162 +50,186 @@ class Published:
 
     Parameters
     ----------
-    value : float
-        The figure, in SI base units or in the unit that is named where it stands.
+    printed : str
+        The digits as they are printed, which say how exact they are.
     source : str
-        Where it stands, and what was done to it if it is derived.
+        Where: a section of the paper, or another work.
+    unit : float
+        What the digits count, in SI base units or in the unit that is named where they stand.
+    about : bool
+        Whether the text says "about", "around" or the like.
     """
 
-    value: float
+    printed: str
+    source: str
+    unit: float = 1.0
+    about: bool = False
+
+    @property
+    def value(self) -> float:
+        """The figure."""
+        return float(self.printed) * self.unit
+
+    @property
+    def last_digit(self) -> float:
+        """One unit of the last digit that is printed."""
+        return 10.0 ** -len(self.printed.partition(".")[2]) * self.unit
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What the text says in words.
+
+    Parameters
+    ----------
+    words : str
+        What it says, in a word or two of ours.
+    source : str
+        Where, and as far as it matters how.
+    """
+
+    words: str
     source: str
 
 
-_IN_NETWORK = (
-    f"{PAPER}: published rate of the in-network all-reduce, at which each byte crosses an NPU's "
-    "link once; times 2 * 19 / 20 to compare with endpoint algorithms"
-)
+def _section(number: str, text: str) -> str:
+    return f"{PAPER}, section {number}: {text}"
 
-ALL_REDUCE_BANDWIDTH: dict[str, Published] = {
-    "mesh:5x4": Published(1.5e12, f"{PAPER}: effective NPU bandwidth, wafer-wide all-reduce"),
-    "fred-a": Published(1.85e12, f"{PAPER}: about, likewise"),
-    "fred-b": Published(1.5e12 * 2 * 19 / 20, _IN_NETWORK),
-    "fred-c": Published(3e12, f"{PAPER}: effective NPU bandwidth, wafer-wide all-reduce"),
-    "fred-d": Published(3e12 * 2 * 19 / 20, _IN_NETWORK),
-}
-"""Effective NPU bandwidth [B/s] of an all-reduce over 20 NPUs, 2 (N - 1) / N * bytes / time."""
 
-_TABLE = f"{PAPER}: end-to-end speed-up over the mesh"
+_SPEEDUP = _section("8.2", "end-to-end speed-up over the mesh")
 
 SPEEDUP_C: dict[str, Published] = {
-    "resnet-152": Published(1.41, _TABLE),
-    "transformer-17b": Published(1.75, _TABLE),
-    "gpt-3": Published(1.34, _TABLE),
-    "transformer-1t": Published(1.4, _TABLE),
+    "resnet-152": Published("1.41", _SPEEDUP),
+    "transformer-17b": Published("1.75", _SPEEDUP),
+    "gpt-3": Published("1.34", _SPEEDUP),
+    "transformer-1t": Published("1.4", _SPEEDUP),
 }
 """End-to-end speed-up of FRED-C over the mesh."""
 
 SPEEDUP_D: dict[str, Published] = {
-    "resnet-152": Published(1.76, _TABLE),
-    "transformer-17b": Published(1.87, _TABLE),
-    "gpt-3": Published(1.34, _TABLE),
-    "transformer-1t": Published(1.4, _TABLE),
+    "resnet-152": Published("1.76", _SPEEDUP),
+    "transformer-17b": Published("1.87", _SPEEDUP),
+    "gpt-3": Published("1.34", _SPEEDUP),
+    "transformer-1t": Published("1.4", _SPEEDUP),
 }
 """End-to-end speed-up of FRED-D over the mesh."""
 
-_WAFER = f"{PAPER}: effective NPU bandwidth of a wafer-wide all-reduce"
-_HALF = f"{_WAFER}; with about half the traffic, so this is bytes of the vector over time"
+ORDER = Statement("yes", _section("8.2", "FRED-A and B lie between the mesh and FRED-C"))
+"""Speed-ups of FRED-A and B, for every workload."""
+
+INPUT_LOAD: dict[str, Statement] = {
+    name: Statement(
+        "exposed" if name == "transformer-1t" else "hidden",
+        _section("8.2", 'no input load is exposed but that of Transformer-1T, "very negligible"'),
+    )
+    for name in SPEEDUP_C
+}
+"""Whether loading the next input shows in an iteration."""
+
+GPT_3_GAIN = Published("4", _section("8.2", "MP and PP about 4 times better"), about=True)
+"""Exposed MP and exposed PP of GPT-3, mesh over FRED-C and mesh over FRED-D."""
+
+_WAFER = _section("8.1", "effective NPU bandwidth of a wafer-wide all-reduce")
+_HALF = f"{_WAFER}; with about half the traffic, so it is bytes of the vector over time"
 
 WAFER_BANDWIDTH: dict[str, Published] = {
-    "mesh:5x4": Published(1.5e12, _WAFER),
-    "fred-a": Published(1.85e12, f"{_WAFER}; about"),
-    "fred-b": Published(1.5e12, _HALF),
-    "fred-c": Published(3e12, _WAFER),
-    "fred-d": Published(3e12, _HALF),
+    "mesh:5x4": Published("1500", f'{_WAFER}, "around" 2 x 750, by the corners', 1e9, about=True),
+    "fred-a": Published("1850", f"{_WAFER}, as 375 + 4 x 375, which is 1875", 1e9),
+    "fred-b": Published("1500", _HALF, 1e9),
+    "fred-c": Published("3", _WAFER, 1e12),
+    "fred-d": Published("3", _HALF, 1e12),
 }
 """Bytes that an NPU sends in a wafer-wide all-reduce divided by its time [B/s], as published."""
 
-_STRATEGY = f"{PAPER}: effective NPU bandwidth under MP2-DP5-PP2"
-_LESS = f"{_STRATEGY}; with 37.5 % less traffic, so this is bytes of the vector over time"
+_STRATEGY = _section("8.1", "effective NPU bandwidth under MP2-DP5-PP2")
+_FRED_3 = {f"fred-{name}": Published("3", _STRATEGY, 1e12) for name in "abcd"}
+_MESH = {"mesh:5x4": Published("750", _STRATEGY, 1e9)}
 
 STRATEGY_BANDWIDTH: dict[str, dict[str, Published]] = {
-    "mp": {
-        "mesh:5x4": Published(750e9, _STRATEGY),
-        **{f"fred-{name}": Published(3e12, _STRATEGY) for name in "abcd"},
-    },
-    "dp": {
-        "mesh:5x4": Published(750e9, _STRATEGY),
-        "fred-a": Published(375e9, _STRATEGY),
-        "fred-b": Published(375e9, _LESS),
-        "fred-c": Published(3e12, _STRATEGY),
-        "fred-d": Published(3e12, _LESS),
-    },
-    "pp": {
-        "mesh:5x4": Published(750e9, _STRATEGY),
-        **{f"fred-{name}": Published(3e12, _STRATEGY) for name in "abcd"},
-    },
+    "mp": _MESH | _FRED_3,
+    "dp": _MESH | {"fred-a": Published("375", _STRATEGY, 1e9), "fred-c": _FRED_3["fred-c"]},
+    "pp": _MESH | _FRED_3,
 }
 """Bytes that an NPU sends divided by the time [B/s], of each communication of MP2-DP5-PP2."""
 
-_BISECTION = f"{PAPER}: table of the fabrics"
+CLOSER = Statement("B", _section("8.1", 'FRED-A is "worse than the baseline", B "closer to it"'))
+"""Which of FRED-A and B is closer to the mesh in the DP all-reduce of MP2-DP5-PP2."""
+
+TRAFFIC_SHARE = Published("0.5", _section("8.1", "about half the traffic"), about=True)
+"""Bytes that an NPU sends in a wafer-wide in-network all-reduce, endpoint algorithm = 1."""
+
+TRAFFIC_SAVED = Published("37.5", _section("8.1", "37.5 % less traffic"))
+"""Traffic that in-network collectives save in the DP all-reduce of MP2-DP5-PP2 [%]."""
+
+_BISECTION = f"{PAPER}, table of the fabrics"
 
 BISECTION: dict[str, Published] = {
-    "mesh:5x4": Published(3.75e12, f"{PAPER}: baseline mesh"),
-    "fred-a": Published(3.75e12, _BISECTION),
-    "fred-b": Published(3.75e12, _BISECTION),
-    "fred-c": Published(30e12, _BISECTION),
-    "fred-d": Published(30e12, _BISECTION),
+    "mesh:5x4": Published("3.75", _BISECTION, 1e12),
+    "fred-a": Published("3.75", _BISECTION, 1e12),
+    "fred-b": Published("3.75", _BISECTION, 1e12),
+    "fred-c": Published("30", _BISECTION, 1e12),
+    "fred-d": Published("30", _BISECTION, 1e12),
 }
 """Bisection bandwidth, one direction [B/s]."""
 
-TRAFFIC_SHARE = Published(0.5, f"{PAPER}: about half the traffic")
-"""Bytes that an NPU sends in a wafer-wide in-network all-reduce, endpoint algorithm = 1."""
+SQUARE_HOT_SPOT = Statement("2 N - 1", _section("3.2", "(2N - 1) times the rate of one channel"))
+"""Load of the worst link of an N x N mesh, one channel = 1."""
 
-TRAFFIC_SAVED = Published(37.5, _LESS)
-"""Traffic that in-network collectives save in the DP all-reduce of MP2-DP5-PP2 [%]."""
-
-WORST_LINK = Published(1152, f"{PAPER}: 9 x 128 GB/s")
+WORST_LINK = Published("1152", _section("8.2", "(2 x 5 - 1) x 128 GB/s"))
 """Rate that the worst link of the 5 x 4 mesh would have to carry [GB/s]."""
 
-_LINE_RATE = f"{PAPER}: 9 x 128 = 1152 GB/s against 750 GB/s; FRED at line rate"
+_LINE_RATE = _section("8.2", "1152 GB/s against 750 GB/s on the mesh; FRED at full rate")
 
 LINE_RATE: dict[str, Published] = {
-    "mesh:5x4": Published(0.65, _LINE_RATE),
-    "fred-d": Published(1.0, _LINE_RATE),
-    "fred-c": Published(1.0, _LINE_RATE),
+    "mesh:5x4": Published("0.65", _LINE_RATE),
+    "fred-c": Published("1", _LINE_RATE),
+    "fred-d": Published("1", _LINE_RATE),
 }
-"""Share of their line rate at which all I/O controllers broadcast."""
+"""Share of their line rate at which I/O controllers stream the weights of GPT-3 and of
+Transformer-1T."""
 
 CHIPLET_AREA_MM2 = {12: 685.0, 11: 678.0, 10: 814.0}
-"""Area of a switch chiplet by its ports [mm2] (FRED, arXiv 2406.19580)."""
+"""Area of a switch chiplet by its ports [mm2]: such that the published sum comes out."""
 
 CHIPLET_PORT = 600e9
 """Bandwidth of a port of a switch chiplet, each direction [B/s] (FRED, arXiv 2406.19580)."""
 
 NPU_AREA_MM2, IO_AREA_MM2 = 1314, 20
-"""Area of an NPU and of an I/O controller [mm2] (FRED, arXiv 2406.19580)."""
+"""Area of an NPU, and of an I/O controller such that the published sum comes out [mm2]."""
 
-IO_GB_PER_S_PER_MM = (107.4, 250)
-"""Bandwidth along the edge of a chiplet, and what a later technology has [GB/s/mm] (likewise)."""
+IO_GB_PER_S_PER_MM = (107.4, 250, 1000)
+"""Bandwidth along the edge of a chiplet, and what later technologies have [GB/s/mm]:
+section 6.2.3."""
 
 SWITCH_POWER_W, WAFER_POWER_W = 179.35, 15000
-"""Power of all switches, and that of the wafer [W] (likewise)."""
+"""Power of all switches, and that of the wafer [W]: section 6.2.3."""
 
-_AREA = f"{PAPER}: switch area"
-
-SWITCH_AREA = Published(25195, _AREA)
+SWITCH_AREA = Published("25195", _section("6.2.3", "switch area"))
 """Area of all switch chiplets [mm2]."""
 
-COMPUTE_AREA = Published(26640, f"{PAPER}: 20 NPUs and 18 controllers")
+COMPUTE_AREA = Published("26640", f"{PAPER}, table of areas: 20 NPUs and 18 controllers")
 """Area of NPUs and I/O controllers [mm2]."""
 
-DENSE_IO_AREA = Published(18.4, _AREA)
-"""Area of the switches at the later density, of that at the first [%]."""
+DENSE_IO_AREA: dict[float, Published] = {
+    250: Published("18.4", _section("6.2.3", "switch area at 250 GB/s/mm")),
+    1000: Published("5", _section("6.2.3", "switch area at 1 TB/s/mm")),
+}
+"""Area of the switches at a later density [GB/s/mm], of that at the first [%]."""
 
-SWITCH_POWER = Published(1.2, f"{PAPER}: power overhead")
+SWITCH_POWER = Published("1.2", _section("6.2.3", "power overhead"), about=True)
 """Power of the switches, of that of the wafer [%]."""
 
-_RESNET = f"derived from {PAPER}: 228 MB per NPU of endpoint traffic at the published rates"
+BUFFER = Published("24", _section("6.2.3", "24 KB per data VC, link bandwidth x round trip"))
+"""Buffer of each data circuit of a port [KB]."""
 
-RESNET_DP_US: dict[str, Published] = {
-    "mesh:5x4": Published(152.0, _RESNET),
-    "fred-c": Published(76.0, _RESNET),
-    "fred-d": Published(40.0, _RESNET),
-}
-"""Gradient all-reduce of ResNet-152 [us]."""
-
-RESNET_DP_MB = Published(
-    228.0, f"derived from {PAPER}: 60 M parameters, 2 (N - 1) / N times their bytes"
-)
-"""Endpoint traffic of the gradients of ResNet-152 per NPU [MB]."""
-
-RESNET_COMPUTE_US = Published(109.0, f"derived from {PAPER}: solved from 152 us, 76 us and 1.41")
-"""Compute of ResNet-152 that the published speed-up of FRED-C implies [us]."""
+ACK_SHARE = Published("1", _section("6.2.3", "an ack per 16 packets: under 1 % of the bandwidth"))
+"""Most of the link rate that acks may take [%]."""
 
 PARAMETERS: dict[str, Published] = {
-    "resnet-152": Published(60.2e6, "torchvision, resnet152; He et al. give operations only"),
-    "transformer-17b": Published(17.2e9, "Microsoft Research blog, Turing-NLG, 2020-02-10"),
-    "gpt-3": Published(175e9, "Brown et al., arXiv 2005.14165, table 2.1"),
-    "transformer-1t": Published(1008e9, "Narayanan et al., arXiv 2104.04473, table 1"),
+    "resnet-152": Published("60.2", "torchvision, resnet152; He et al. give operations only", 1e6),
+    "transformer-17b": Published("17.2", "Microsoft Research blog, Turing-NLG, 2020-02-10", 1e9),
+    "gpt-3": Published("175", "Brown et al., arXiv 2005.14165, table 2.1", 1e9),
+    "transformer-1t": Published("1008", "Narayanan et al., arXiv 2104.04473, table 1", 1e9),
 }
 """Trained numbers of the networks."""
 
@@ -215,37 +246,38 @@ class Sweep:
         By the number of pipeline stages.
     exposed, speedup : Published
         How much less exposed communication, and how much faster, FRED-D is than the mesh.
-    best, best_source : str
-        Strategy that is fastest on FRED-D, and where that stands.
+    best : Statement
+        Strategy that has the least compute, and is fastest on FRED-D.
+    fastest_on : Statement or None
+        Where the strategy with the least compute is the fastest, as far as the text says.
     """
 
     samples_per_replica: int
     microbatches: dict[int, int]
     exposed: Published
     speedup: Published
-    best: str
-    best_source: str
+    best: Statement
+    fastest_on: Statement | None = None
 
 
-_SWEEP = f"{PAPER}: average over all strategies, minibatch 40 x DP, FRED-D over the mesh"
-_BEST = f"{PAPER}: with FRED-D the strategy with the least compute time is also the fastest"
+_SWEEP = _section("8.3", "average over all strategies, minibatch 40 x DP, FRED-D over the mesh")
+_BEST = _section("8.3", "the most compute-efficient strategy is the fastest on FRED-D")
 
 SWEEPS: dict[str, Sweep] = {
     "transformer-17b": Sweep(
         40,
         {1: 1, 2: 10, 4: 20, 5: 20, 10: 20, 20: 40},
-        Published(4.22, _SWEEP),
-        Published(1.63, _SWEEP),
-        "MP20-DP1-PP1",
-        _BEST,
+        Published("4.22", _SWEEP),
+        Published("1.63", _SWEEP),
+        Statement("MP20-DP1-PP1", _BEST),
+        Statement("FRED-D alone", f"{_BEST}, and not on the mesh"),
     ),
     "transformer-1t": Sweep(
         40,
         {1: 1, 2: 2, 4: 4, 5: 5, 10: 10, 20: 20},
-        Published(3.92, _SWEEP),
-        Published(1.44, _SWEEP),
-        "MP5-DP1-PP4",
-        _BEST,
+        Published("3.92", _SWEEP),
+        Published("1.44", _SWEEP),
+        Statement("MP5-DP1-PP4", _BEST),
     ),
 }
 """Sweeps over strategies."""

@@ -81,7 +81,7 @@ def main() -> None:
         sys.stdout.write(f"\n{name}, {len(choices)} strategies\n\n")
         say(("assumption", "exposed, mean of ratios", "of sums", "speed-up", "fastest on FRED-D"))
         say(("---",) * 5)
-        say(("published", figures.exposed.value, "", figures.speedup.value, figures.best))
+        say(("published", figures.exposed.value, "", figures.speedup.value, figures.best.words))
         for case in CASES:
             mesh = {s: simulate(name, "mesh:5x4", s, case) for s in choices}
             fred = {s: simulate(name, "fred-d", s, case) for s in choices}

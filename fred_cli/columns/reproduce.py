@@ -16,19 +16,23 @@ def _ratio(row: Any) -> str:
     return "" if row.ratio is None else f"{row.ratio:.3f}"
 
 
-def _within(row: Any) -> str:
-    return "same" if row.tolerance is None else f"{row.tolerance:.3g}"
+def _shown(value: float | str | None) -> str:
+    return "" if value is None else figure(value)
 
 
 _FIGURES = (
     Column(attrgetter("id"), "id"),
     Column(attrgetter("what"), "what", "figure", number=False),
-    Column(attrgetter("published"), "published", "published", lambda row: figure(row.published)),
+    Column(attrgetter("evidence"), "class", "class", number=False),
+    Column(attrgetter("published"), "published", "published", lambda row: _shown(row.published)),
+    Column(attrgetter("derived"), "derived", "derived", lambda row: _shown(row.derived)),
     Column(attrgetter("model"), "model", "ours", lambda row: figure(row.model)),
     Column(attrgetter("ratio"), "ratio", "ratio", _ratio),
-    Column(attrgetter("tolerance"), "tolerance", "within", _within),
+    Column(attrgetter("rule"), "rule", "within"),
+    Column(attrgetter("tolerance"), "tolerance"),
     Column(attrgetter("ok"), "ok", "verdict", lambda row: "ok" if row.ok else "MISS", number=False),
     Column(attrgetter("how"), "how", "how", last=True, number=False),
+    Column(attrgetter("others"), "others", "other readings", last=True, number=False),
     Column(attrgetter("source"), "source", "source", last=True, number=False),
 )
 _IDEAL = (

@@ -25,7 +25,7 @@ __all__ = ["command"]
 @click.option(
     "--workload", "workloads", multiple=True, help="Repeat; all that --compute knows by default."
 )
-@compute_option
+@compute_option()
 @protocol_option
 @csv_option
 @as_json_option

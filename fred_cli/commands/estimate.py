@@ -27,7 +27,7 @@ __all__ = ["command"]
 @topology_option
 @workload_option
 @click.option("--strategy", help="Like MP2-DP5-PP2; that of the workload by default.")
-@compute_option
+@compute_option()
 @placement_option
 @algorithm_option
 @protocol_option

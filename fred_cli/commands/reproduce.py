@@ -6,8 +6,15 @@ from typing import Any
 import click
 
 from fred_cli.columns.reproduce import columns_of
-from fred_cli.options import ListingOption, as_json_option, csv_option, protocol_option
-from fred_cli.output import progress, say_json
+from fred_cli.options import (
+    TRAINING_OPTIONS,
+    ListingOption,
+    as_json_option,
+    compute_option,
+    csv_option,
+    protocol_option,
+)
+from fred_cli.output import option_names, progress, say_json
 from fred_hw.errors import InputError
 
 __all__ = ["command"]
@@ -21,28 +28,44 @@ def _sections() -> str:
 
 @click.command("reproduce")
 @click.option("--section", "sections", multiple=True, cls=ListingOption, listing=_sections)
+@compute_option("calibrated")
 @protocol_option
 @csv_option
 @as_json_option
-def command(sections: tuple[str, ...], protocol: Any, csv_file: Path | None, as_json: bool) -> None:
+def command(
+    sections: tuple[str, ...], compute: str, protocol: Any, csv_file: Path | None, as_json: bool
+) -> None:
     """Put every published figure beside ours, and say how far the protocol moved it."""
+    from perfmodel.studies.reproduce import count, reproduce_both
     from perfmodel.studies.reproduce import reproduce as run
-    from perfmodel.studies.reproduce import reproduce_both
-    from perfmodel.studies.section import SECTIONS
+    from perfmodel.studies.section import SECTIONS, Setting
+    from perfmodel.training.compute_model import compute_model
 
     for name in sections:
         if name not in SECTIONS:
             allowed = ", ".join(SECTIONS)
             raise InputError("--section", "", f"must be one of {allowed}, not {name!r}")
     moved = protocol != "ideal"
-    with progress("reproducing published figures"):
-        rows = reproduce_both(sections or None) if moved else tuple(run(sections or None, "ideal"))
+    with option_names(*TRAINING_OPTIONS), progress("reproducing published figures"):
+        compute_model(compute)
+        setting = Setting(protocol or "measured", compute)
+        chosen = sections or None
+        rows = reproduce_both(chosen, setting) if moved else tuple(run(chosen, setting))
     columns = columns_of(moved=moved)
     columns.write(rows, csv_file)
-    good = sum(row.ok for row in rows)
+    counts = count(rows)
     if as_json:
-        figures = [columns.json(row, row) for row in rows]
-        say_json({"rows": figures, "within_tolerance": good, "rows_in_all": len(rows)})
+        say_json({"rows": [columns.json(row, row) for row in rows], "counts": counts})
         return
-    columns.print(f"Published figures and ours, protocol {protocol or 'measured'}", rows)
-    print(f"{good} of {len(rows)} within tolerance; docs/fidelity.md explains the others")
+    columns.print(
+        f"Published figures and ours, protocol {setting.protocol}, compute {compute}", rows
+    )
+    good = counts["predicted"]
+    rest = ", ".join(
+        f"{one.ok} of {one.rows} {name}"
+        for name, one in counts.items()
+        if name != "predicted" and one.rows
+    )
+    print(f"{good.ok} of {good.rows} predicted figures within tolerance")
+    if rest:
+        print(f"beside them, and no evidence: {rest}")

@@ -29,7 +29,7 @@ __all__ = ["command"]
 @click.option(
     "--topology", "topologies", multiple=True, help="Repeat; mesh:5x4 and fred-d by default."
 )
-@compute_option
+@compute_option()
 @placement_option
 @algorithm_option
 @protocol_option

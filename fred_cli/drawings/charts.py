@@ -54,12 +54,15 @@ def bandwidth_chart(rows: Sequence[ReproduceRow]) -> str:
     }
     figure = make_subplots(1, len(kinds), subplot_titles=list(kinds.values()), shared_yaxes=True)
     for column, kind in enumerate(kinds, start=1):
-        shown = [row for row in rows if row.id.startswith(f"bandwidth/{kind}/")]
+        shown = [row for row in rows if row.id.startswith(f"bandwidth/{kind}/") and row.ratio]
         names = [row.id.rpartition("/")[2].replace(":5x4", "") for row in shown]
         scale = 1000 if kind == "wafer" else 1
         bars = (
             ("simulated here", "#0072b2", [float(row.model) * scale for row in shown]),
-            ("published", "#c9ced6", [float(row.published) * scale for row in shown]),
+            *(
+                (label, colour, [_scaled(getattr(row, label), scale) for row in shown])
+                for label, colour in (("published", "#c9ced6"), ("derived", "#e9dcc4"))
+            ),
         )
         for label, colour, values in bars:
             bar = go.Bar(name=label, x=names, y=values, marker_color=colour, showlegend=column == 1)
@@ -68,6 +71,10 @@ def bandwidth_chart(rows: Sequence[ReproduceRow]) -> str:
     figure.update_yaxes(title_text="GB/s", row=1, col=1)
     figure.update_xaxes(tickangle=-45)
     return chart(figure, "chart-bandwidth")
+
+
+def _scaled(value: float | str | None, scale: float) -> float | None:
+    return None if value is None else float(value) * scale
 
 
 def iteration_chart(rows: Sequence[Row], name: str) -> str:

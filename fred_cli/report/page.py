@@ -20,7 +20,8 @@ from fred_hw.load import load_spec
 from fred_hw.spec import SwitchSpec
 from gen.design import generate
 from gen.write import write_files
-from perfmodel.published import ALL_REDUCE_BANDWIDTH
+from perfmodel.derived import ALL_REDUCE_BANDWIDTH, Derived
+from perfmodel.studies.reproduce import count
 
 from .results import simulation_results
 from .wafer import gather
@@ -65,11 +66,13 @@ def build(spec_source: str, folder: Path, results: Path | None) -> list[Path]:
         word=f"{routing.configuration.pack():#x}",
         wafer=wafer,
         collectives=[
-            (result, ALL_REDUCE_BANDWIDTH[result.topology]) for result in wafer.all_reduce
+            (result, figure, isinstance(figure, Derived))
+            for result, figure in zip(wafer.all_reduce, ALL_REDUCE_BANDWIDTH.values(), strict=True)
         ],
         compare_columns=COMPARE.titled,
         reproduce_columns=columns_of(moved=True).titled,
         charts=wafer.charts(),
+        counts=count(wafer.reproduced),
         downloads={name: _download(table) for name, table in wafer.tables().items()},
         colours=colour_key(),
         plotly=get_plotlyjs(),

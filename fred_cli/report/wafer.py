@@ -16,6 +16,7 @@ from perfmodel.collectives.run import CollectiveResult, profile, run_collective
 from perfmodel.published import SWEEPS
 from perfmodel.studies.compare import Row, compare
 from perfmodel.studies.reproduce import MovedRow, reproduce_both
+from perfmodel.studies.section import Setting
 from perfmodel.studies.sections.sweeps import swept
 from perfmodel.studies.strategies import StrategyRow
 from perfmodel.topology.parse import FABRICS, parse_topology
@@ -106,7 +107,7 @@ def gather() -> Wafer:
         calibrated=compare(compute="calibrated"),
         scales={name: calibrate(name).scale for name in PUBLISHED},
         reproduced=reproduce_both(),
-        sweeps={name: swept(name, "measured") for name in SWEEPS},
+        sweeps={name: swept(name, Setting()) for name in SWEEPS},
         maps=tuple(_map(phase, name) for name in _MAPPED for phase in _PHASES),
     )
 

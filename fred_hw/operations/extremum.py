@@ -31,6 +31,10 @@ class Extremum(Operation):
             "below +0, and of two NaNs comes the canonical one"
         )
 
+    def registers(self, number_format: NumberFormat) -> int:
+        """Return 0: a comparison takes less than the sum of ``Sum.registers``."""
+        return 0
+
     def unit(self, number_format: NumberFormat, overflow: str, registers: int) -> "LaneUnit":
         from fred_hw.arith.extremum import FloatExtremum, IntExtremum
 

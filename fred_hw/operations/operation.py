@@ -39,6 +39,13 @@ class Operation(ABC):
         """Whether it can reduce numbers of a format; every format, unless a subclass says less."""
         return True
 
+    def registers(self, number_format: NumberFormat) -> int:
+        """Return the registers of its hardware for ``adder_registers: auto``, 0 to 8.
+
+        They should be as few as reach the clock of 0.853 ns; see ``Sum.registers``.
+        """
+        return 2
+
     @abstractmethod
     def unit(self, number_format: NumberFormat, overflow: str, registers: int) -> "LaneUnit":
         """Return the hardware; ``registers`` is its latency in cycles, 0 to 8."""

@@ -1,15 +1,13 @@
 """Every published figure beside ours."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from multiprocessing import get_context
 
-from perfmodel.switch_timing.record import ProtocolModel
+from .section import CLASSES, SECTIONS, Evidence, ReproduceRow, Setting
 
-from .section import SECTIONS, ReproduceRow
-
-__all__ = ["MovedRow", "reproduce", "reproduce_both"]
+__all__ = ["Count", "MovedRow", "count", "reproduce", "reproduce_both"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,30 +26,55 @@ class MovedRow(ReproduceRow):
     moved_percent: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many rows of a class there are.
+
+    Parameters
+    ----------
+    rows, ok : int
+        All, and those within their tolerance.
+    """
+
+    rows: int
+    ok: int
+
+
+def count(rows: Iterable[ReproduceRow]) -> dict[Evidence, Count]:
+    """Return how many rows of each class there are; those predicted alone are evidence."""
+    found: dict[Evidence, list[bool]] = {name: [] for name in CLASSES}
+    for row in rows:
+        found[row.evidence].append(row.ok)
+    return {name: Count(len(oks), sum(oks)) for name, oks in found.items()}
+
+
 def reproduce(
-    sections: Sequence[str] | None = None, protocol: ProtocolModel = "measured"
+    sections: Sequence[str] | None = None, setting: Setting | None = None
 ) -> Iterator[ReproduceRow]:
     """Yield the rows of some sections, all of ``SECTIONS`` if None, as they are found."""
     for name, rows in SECTIONS.items():
         if sections is None or name in sections:
-            yield from rows(protocol)
+            yield from rows(setting or Setting())
 
 
-def reproduce_both(sections: Sequence[str] | None = None) -> tuple[MovedRow, ...]:
+def reproduce_both(
+    sections: Sequence[str] | None = None, setting: Setting | None = None
+) -> tuple[MovedRow, ...]:
     """Return the rows of some sections as measured, and how the protocol moved each.
 
     The ideal ones are found by a second process at the same time, which imports the main module
     again.
     """
     context = get_context("spawn")  # a fork of a process with threads may hang
+    setting = replace(setting or Setting(), protocol="measured")
     with ProcessPoolExecutor(1, mp_context=context) as pool:
-        ideal = pool.submit(_all_rows, sections, "ideal")
-        measured = _all_rows(sections, "measured")
+        ideal = pool.submit(_all_rows, sections, replace(setting, protocol="ideal"))
+        measured = _all_rows(sections, setting)
         return tuple(map(_moved, measured, ideal.result()))
 
 
-def _all_rows(sections: Sequence[str] | None, protocol: ProtocolModel) -> list[ReproduceRow]:
-    return list(reproduce(sections, protocol))
+def _all_rows(sections: Sequence[str] | None, setting: Setting) -> list[ReproduceRow]:
+    return list(reproduce(sections, setting))
 
 
 def _moved(row: ReproduceRow, ideal: ReproduceRow) -> MovedRow:

@@ -30,6 +30,8 @@ class ComputeModel:
         Returns which of some workloads it knows: what a comparison of all workloads takes.
     basis : str
         What stands behind its name in help texts: what it is solved from, if anything.
+    fitted : bool
+        Whether a number of it is set by the published speed-ups of FRED-C.
     """
 
     check: Callable[[Sequence[Topology]], None]
@@ -37,6 +39,7 @@ class ComputeModel:
     assumptions: Callable[[float, float, Npu], tuple[str, ...]]
     workloads: Callable[[Sequence[str]], Sequence[str]] = tuple[str, ...]
     basis: str = ""
+    fitted: bool = False
 
 
 COMPUTE_MODELS: Registry[ComputeModel] = Registry(

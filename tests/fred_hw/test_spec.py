@@ -29,7 +29,7 @@ from fred_hw.spec import SwitchSpec
         ({"lanes": 0}, "lanes: must be an integer from 1 to 256, not 0"),
         ({"lanes": 257}, "lanes: must be an integer from 1 to 256, not 257"),
         ({"stage_registers": 0}, "stage_registers: must be an integer from 1 to 4, not 0"),
-        ({"adder_registers": 9}, "adder_registers: must be an integer from 0 to 8, not 9"),
+        ({"adder_registers": 9}, "adder_registers: must be auto or an integer from 0 to 8, not 9"),
         ({"operation": "mul"}, f"operation: must be one of {', '.join(OPERATIONS)}, not 'mul'"),
         ({"overflow": 1}, "overflow: must be one of saturate, wrap, not 1"),
         (
@@ -86,6 +86,18 @@ def test_missing_and_unknown_keys_are_refused() -> None:
 )
 def test_name_is_stable(fields: dict[str, Any], name: str) -> None:
     assert SwitchSpec(**fields).name == name
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_auto_is_the_number_of_the_operation(form: str, operation: str) -> None:
+    spec = SwitchSpec(ports=8, format=form, operation=operation)
+    adds_floats = operation == "sum" and not isinstance(FORMATS[form], IntFormat)
+    assert spec.adder_registers == (2 if adds_floats else 0)
+    assert spec == SwitchSpec(ports=8, format=form, operation=operation, adder_registers="auto")
+    assert spec.model_dump()["adder_registers"] == spec.adder_registers
+    other = spec.with_changes(adder_registers=spec.adder_registers + 1)
+    assert other.name == f"{spec.name}_a{other.adder_registers}"
 
 
 def test_specification_is_a_value() -> None:

@@ -1,6 +1,7 @@
 """Hierarchical two-dimensional collectives on a whole mesh."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from perfmodel.collectives.algorithm import ALGORITHMS, SCATTERED, Algorithm
 from perfmodel.collectives.schedule import ScheduleBuilder
@@ -36,17 +37,22 @@ def rows_first_share(columns: int, rows: int) -> float:
 
 
 def mesh2d(
-    builder: ScheduleBuilder, members: Sequence[int], chunk_bytes: float, pattern: str
+    builder: ScheduleBuilder,
+    members: Sequence[int],
+    chunk_bytes: float,
+    pattern: str,
+    share: float | None = None,
 ) -> None:
     """Add an all-reduce, reduce-scatter or all-gather over all NPUs of a mesh, in any order.
 
     Two parts run at once in opposite order of the dimensions. On each line there is a logical
     ring whose last message goes back across the whole line, so each direction of each link
-    carries one message in every step.
+    carries one message in every step. ``share`` of the data goes along the rows first; None is
+    :func:`rows_first_share`.
     """
     grid = builder.topology.grid
     assert grid and len(members) == grid[0] * grid[1]
-    share = rows_first_share(*grid)
+    share = rows_first_share(*grid) if share is None else share
     first = builder.lane
     for along_rows, part in ((True, share), (False, 1 - share)):
         if part > 0:
@@ -107,4 +113,15 @@ ALGORITHMS.add(
         preference=dict.fromkeys(SCATTERED, 3),
     ),
     rank=5,
+)
+ALGORITHMS.add(
+    "hierarchical_2d_halves",
+    Algorithm(
+        "hierarchical 2D, half of the data in each order",
+        partial(mesh2d, share=0.5),
+        SCATTERED,
+        needs="all NPUs of a mesh",
+        fits=_whole_grid,
+    ),
+    rank=5.5,
 )

@@ -1,24 +1,40 @@
 """Effective NPU bandwidths, and the traffic that in-network collectives save."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from fred_hw.compiler.placement import Strategy
-from perfmodel.collectives.run import run_collective, run_collectives
-from perfmodel.published import STRATEGY_BANDWIDTH, TRAFFIC_SAVED, TRAFFIC_SHARE, WAFER_BANDWIDTH
-from perfmodel.studies.section import GIB, SECTIONS, ReproduceRow, number
-from perfmodel.switch_timing.record import ProtocolModel
-from perfmodel.topology.parse import FABRICS, parse_topology
-from perfmodel.training.placement.place import place
+from perfmodel.collectives.run import CollectiveResult, run_collective, run_collectives
+from perfmodel.derived import DP_BANDWIDTH, Derived
+from perfmodel.published import (
+    CLOSER,
+    STRATEGY_BANDWIDTH,
+    TRAFFIC_SAVED,
+    TRAFFIC_SHARE,
+    WAFER_BANDWIDTH,
+    Published,
+)
+from perfmodel.studies.section import GIB, SECTIONS, ReproduceRow, Setting, number, word
+from perfmodel.topology.graph import Topology
+from perfmodel.topology.parse import BASELINE, FABRICS, parse_topology
+from perfmodel.training.placement.place import Placement, place
+from perfmodel.training.placement.policy import fitting
 
-__all__ = ["bandwidth"]
+__all__ = ["bandwidth", "strategy_groups"]
 
-_ABOUT = 0.1  # of figures published as "about"
+STRATEGY = Strategy(2, 5, 2)
+"""Strategy of the published bandwidths by communication."""
+
+_WORDS = {"mp": "MP all-reduce", "dp": "DP all-reduce", "pp": "PP multicast"}
+_FIGURES: Mapping[str, Mapping[str, Published | Derived]] = {
+    **STRATEGY_BANDWIDTH,
+    "dp": DP_BANDWIDTH,
+}
 
 
-def bandwidth(protocol: ProtocolModel) -> Iterator[ReproduceRow]:
+def bandwidth(setting: Setting) -> Iterator[ReproduceRow]:
     """Effective NPU bandwidths, and the traffic that in-network collectives save."""
     for name in FABRICS:
-        fabric = parse_topology(name, protocol)
+        fabric = parse_topology(name, setting.protocol)
         result = run_collective(fabric, "all_reduce", GIB)
         sent = result.size_bytes if fabric.in_network else result.bytes_per_npu
         yield number(
@@ -26,8 +42,11 @@ def bandwidth(protocol: ProtocolModel) -> Iterator[ReproduceRow]:
             f"wafer-wide all-reduce on {name} [TB/s]",
             WAFER_BANDWIDTH[name],
             sent / result.time_s / 1e12,
-            "simulated",
+            "simulated, the two orders of the dimensions loading all links alike"
+            if fabric.grid
+            else "simulated",
             unit=1e12,
+            others=_halves(fabric) if fabric.grid else "",
         )
         if fabric.in_network:
             endpoint = 2 * (fabric.npus - 1) / fabric.npus * result.size_bytes
@@ -36,49 +55,97 @@ def bandwidth(protocol: ProtocolModel) -> Iterator[ReproduceRow]:
                 f"bytes that an NPU sends on {name}, endpoint algorithm = 1",
                 TRAFFIC_SHARE,
                 result.bytes_per_npu / endpoint,
-                "simulated",
-                _ABOUT,
+                "N / 2 (N - 1) by what the two are",
+                "consistency",
+                exact=True,
             )
-    for kind in STRATEGY_BANDWIDTH:
+    for kind in _FIGURES:
         for name in FABRICS:
-            yield from _of_strategy(kind, name, protocol)
+            yield from _of_strategy(kind, parse_topology(name, setting.protocol))
+    yield _closer(setting)
 
 
-def _of_strategy(kind: str, name: str, protocol: ProtocolModel) -> Iterator[ReproduceRow]:
-    strategy, figure = Strategy(2, 5, 2), STRATEGY_BANDWIDTH[kind][name]
-    fabric = parse_topology(name, protocol)
-    # On the mesh a replica of four fills a column, as its figures require: MP pairs and stages
-    # are neighbours, and DP groups are rows.
-    placed = place(fabric, strategy, "columns" if fabric.grid else "linear")
-    stages = range(strategy.pp)
+def _halves(fabric: Topology) -> str:
+    found = run_collective(fabric, "all_reduce", GIB, algorithm="hierarchical_2d_halves")
+    return f"half of the data in each order {found.npu_bandwidth_bytes_per_s / 1e12:.4g}"
+
+
+def strategy_groups(placed: Placement, kind: str) -> list[tuple[int, ...]]:
+    """Return the groups of a communication of a placed strategy, ``mp``, ``dp`` or ``pp``."""
+    stages = range(placed.strategy.pp)
     if kind == "pp":
-        groups = [group for s in stages[:-1] for group in placed.multicasts(s, s + 1)]
-    elif kind == "mp":
-        groups = [group for s in stages for group in placed.mp_groups(s)]
-    else:
-        groups = [group for s in stages for group in placed.dp_groups(s)]
+        return [tuple(g) for s in stages[:-1] for g in placed.multicasts(s, s + 1)]
+    groups = placed.mp_groups if kind == "mp" else placed.dp_groups
+    return [tuple(group) for stage in stages for group in groups(stage)]
+
+
+def _placed(fabric: Topology) -> Placement:
+    """Return where workers are: of the walks over a mesh, columns alone give all three figures."""
+    return place(fabric, STRATEGY, "columns" if fabric.grid else "linear")
+
+
+def _simulated(fabric: Topology, kind: str, placed: Placement) -> tuple[CollectiveResult, float]:
+    """Return the collectives of a kind, and what an endpoint algorithm sends of the vector."""
+    groups: Sequence[Sequence[int]] = strategy_groups(placed, kind)
     pattern = "broadcast" if kind == "pp" else "all_reduce"
-    result = run_collectives(fabric, pattern, GIB, groups)
     members = len(groups[0])
     endpoint = 1.0 if kind == "pp" else 2 * (members - 1) / members
-    sent = 1.0 if fabric.in_network else endpoint
-    words = {"mp": "MP all-reduce", "dp": "DP all-reduce", "pp": "PP multicast"}[kind]
+    return run_collectives(fabric, pattern, GIB, groups), endpoint
+
+
+def _gb_per_s(fabric: Topology, kind: str, placed: Placement) -> float:
+    result, endpoint = _simulated(fabric, kind, placed)
+    return (1.0 if fabric.in_network else endpoint) * result.size_bytes / result.time_s / 1e9
+
+
+def _of_strategy(kind: str, fabric: Topology) -> Iterator[ReproduceRow]:
+    name = fabric.name
+    placed = _placed(fabric)
+    others = ", ".join(
+        f"{policy} {_gb_per_s(fabric, kind, place(fabric, STRATEGY, policy)):.4g}"
+        for policy in (fitting(fabric) if fabric.grid else ())
+        if policy != placed.policy
+    )
     yield number(
         f"bandwidth/{kind}/{name}",
-        f"{words} of {strategy} on {name} [GB/s]",
-        figure,
-        sent * result.size_bytes / result.time_s / 1e9,
-        "simulated",
+        f"{_WORDS[kind]} of {STRATEGY} on {name} [GB/s]",
+        _FIGURES[kind][name],
+        _gb_per_s(fabric, kind, placed),
+        "simulated, a replica in each column, chosen by these figures"
+        if fabric.grid
+        else "simulated",
+        "calibrated" if fabric.grid else "predicted",
         unit=1e9,
+        others=others,
     )
     if kind == "dp" and fabric.in_network:
+        result, endpoint = _simulated(fabric, kind, placed)
         yield number(
             f"traffic/dp/{name}",
-            f"traffic saved by the DP all-reduce of {strategy} on {name} [%]",
+            f"traffic saved by the DP all-reduce of {STRATEGY} on {name} [%]",
             TRAFFIC_SAVED,
             100 * (1 - result.bytes_per_npu / (endpoint * result.size_bytes)),
-            "simulated",
+            "1 - N / 2 (N - 1) by what the two are",
+            "consistency",
+            exact=True,
         )
+
+
+def _closer(setting: Setting) -> ReproduceRow:
+    """Return which of FRED-A and B takes a time closer to that of the mesh."""
+    times: dict[str, float] = {}
+    for name in (BASELINE, "fred-a", "fred-b"):
+        fabric = parse_topology(name, setting.protocol)
+        placed = _placed(fabric)
+        times[name] = _simulated(fabric, "dp", placed)[0].time_s
+    a, b = (times[name] / times[BASELINE] for name in ("fred-a", "fred-b"))
+    return word(
+        "bandwidth/dp/closer",
+        f"FRED-A or B, whose DP all-reduce of {STRATEGY} is closer to the mesh",
+        CLOSER,
+        "B" if abs(b - 1) < abs(a - 1) else "A",
+        f"simulated: A takes {a:.3g} and B {b:.3g} times as long as the mesh",
+    )
 
 
 SECTIONS.add("bandwidth", bandwidth, rank=0)

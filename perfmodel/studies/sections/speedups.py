@@ -1,85 +1,122 @@
-"""End-to-end speed-ups over the mesh: calibrated on FRED-C, FRED-D predicted."""
+"""End-to-end speed-ups over the mesh, and what the text says of the iterations behind them."""
 
 from collections.abc import Iterator
 
 from perfmodel.collectives.run import run_collective
 from perfmodel.constants import NUMBER_BYTES
-from perfmodel.published import (
-    RESNET_COMPUTE_US,
-    RESNET_DP_MB,
-    RESNET_DP_US,
-    SPEEDUP_C,
-    SPEEDUP_D,
-)
-from perfmodel.studies.section import SECTIONS, ReproduceRow, number
-from perfmodel.switch_timing.record import ProtocolModel
-from perfmodel.topology.parse import BASELINE, parse_topology
+from perfmodel.derived import RESNET_COMPUTE_US, RESNET_DP_MB, RESNET_DP_US
+from perfmodel.published import GPT_3_GAIN, INPUT_LOAD, ORDER, SPEEDUP_C, SPEEDUP_D
+from perfmodel.studies.section import SECTIONS, ReproduceRow, Setting, number, word
+from perfmodel.topology.parse import BASELINE, FABRICS, parse_topology
+from perfmodel.training.compute_model import compute_model
 from perfmodel.training.compute_models.calibrated import FABRIC
-from perfmodel.training.estimate import estimate
+from perfmodel.training.estimate import Estimate, estimate
 from perfmodel.workloads.workload import PUBLISHED, load_workload
 
 __all__ = ["speedups"]
 
+_HIDDEN_S = 1e-9
 
-def speedups(protocol: ProtocolModel) -> Iterator[ReproduceRow]:
-    """End-to-end speed-ups over the mesh: calibrated on FRED-C, FRED-D predicted."""
+
+def speedups(setting: Setting) -> Iterator[ReproduceRow]:
+    """End-to-end speed-ups over the mesh, and what the text says of the iterations behind them."""
+    model = compute_model(setting.compute)
+    how = f"simulated, compute {setting.compute}"
     for name in PUBLISHED:
-        workload = load_workload(name)
         found = {
-            fabric: estimate(parse_topology(fabric, protocol), workload, compute="calibrated")
-            for fabric in (BASELINE, FABRIC, "fred-d")
+            fabric: estimate(
+                parse_topology(fabric, setting.protocol),
+                load_workload(name),
+                compute=setting.compute,
+            )
+            for fabric in FABRICS
         }
-        times = {fabric: one.iteration_time_s for fabric, one in found.items()}
-        scale, share = found[FABRIC].compute_scale, found[FABRIC].peak_share
+        ratio = {
+            fabric: found[BASELINE].iteration_time_s / one.iteration_time_s
+            for fabric, one in found.items()
+        }
         yield number(
             f"speedup/{name}/fred-c",
             f"speed-up of {name} on FRED-C",
             SPEEDUP_C[name],
-            times[BASELINE] / times[FABRIC],
-            f"calibrated on this figure: compute of the roofline times {scale:.4g}, "
-            f"{share:.3g} times the peak of the NPU",
+            ratio[FABRIC],
+            f"{how}: solved from this figure" if model.fitted else how,
+            "calibrated" if model.fitted else "predicted",
         )
         yield number(
             f"speedup/{name}/fred-d",
             f"speed-up of {name} on FRED-D",
             SPEEDUP_D[name],
-            times[BASELINE] / times["fred-d"],
-            "calibrated on FRED-C, predicted",
+            ratio["fred-d"],
+            how,
         )
-    yield from _resnet(protocol)
+        between = all(1 < ratio[one] < ratio[FABRIC] for one in ("fred-a", "fred-b"))
+        yield word(
+            f"speedup/{name}/order",
+            f"speed-ups of {name} on FRED-A and B lie between 1 and that on FRED-C",
+            ORDER,
+            "yes" if between else "no",
+            f"{how}: A {ratio['fred-a']:.3f}, B {ratio['fred-b']:.3f}, C {ratio[FABRIC]:.3f}",
+        )
+        yield _input_load(name, found, how)
+        if name == "gpt-3":
+            yield from _gains(found, how)
+        if name == "resnet-152":
+            yield from _resnet(setting, found)
 
 
-def _resnet(protocol: ProtocolModel) -> Iterator[ReproduceRow]:
+def _input_load(name: str, found: dict[str, Estimate], how: str) -> ReproduceRow:
+    """Return whether loading the input of the next iteration shows on any fabric."""
+    longest = max(one.exposed_s.input_load for one in found.values())
+    return word(
+        f"input-load/{name}",
+        f"loading the input of {name}, on all fabrics",
+        INPUT_LOAD[name],
+        "exposed" if longest > _HIDDEN_S else "hidden",
+        f"{how}: at most {longest * 1e3:.3g} ms",
+    )
+
+
+def _gains(found: dict[str, Estimate], how: str) -> Iterator[ReproduceRow]:
+    """Yield how much less MP and PP of GPT-3 are exposed than on the mesh."""
+    for kind in ("mp", "pp"):
+        for fabric in (FABRIC, "fred-d"):
+            there = getattr(found[fabric].exposed_s, kind)
+            yield number(
+                f"gain/gpt-3/{kind}/{fabric}",
+                f"exposed {kind.upper()} of GPT-3, mesh over {fabric}",
+                GPT_3_GAIN,
+                getattr(found[BASELINE].exposed_s, kind) / there if there else float("inf"),
+                how,
+            )
+
+
+def _resnet(setting: Setting, found: dict[str, Estimate]) -> Iterator[ReproduceRow]:
     """Yield what the published speed-ups of ResNet-152 imply."""
-    resnet = load_workload("resnet-152")
     for fabric, figure in RESNET_DP_US.items():
-        found = estimate(parse_topology(fabric, protocol), resnet, compute="calibrated")
         yield number(
             f"time/resnet-152/dp/{fabric}",
             f"gradient all-reduce of ResNet-152 on {fabric} [us]",
             figure,
-            found.exposed_s.dp * 1e6,
+            found[fabric].communication_s["dp"] * 1e6,
             "simulated",
         )
-        if fabric == FABRIC:
-            size = NUMBER_BYTES * resnet.network.parameters
-            sent = run_collective(
-                parse_topology(fabric, protocol), "all_reduce", size
-            ).bytes_per_npu
-            yield number(
-                "traffic/resnet-152/dp",
-                "endpoint traffic of the gradients of ResNet-152 per NPU [MB]",
-                RESNET_DP_MB,
-                sent / 1e6,
-                "simulated",
-            )
-            yield number(
-                "time/resnet-152/compute",
-                "compute of ResNet-152 that the published speed-up of FRED-C implies [us]",
-                RESNET_COMPUTE_US,
-                found.compute_s * 1e6,
-                "calibrated on FRED-C",
-            )
+    size = NUMBER_BYTES * load_workload("resnet-152").network.parameters
+    fabric = parse_topology(FABRIC, setting.protocol)
+    yield number(
+        "traffic/resnet-152/dp",
+        "endpoint traffic of the gradients of ResNet-152 per NPU [MB]",
+        RESNET_DP_MB,
+        run_collective(fabric, "all_reduce", size).bytes_per_npu / 1e6,
+        "simulated",
+    )
+    yield number(
+        "time/resnet-152/compute",
+        "compute of ResNet-152 that the published speed-up of FRED-C implies [us]",
+        RESNET_COMPUTE_US,
+        found[FABRIC].busy_s * 1e6,
+        f"compute {setting.compute}",
+    )
 
 
 SECTIONS.add("speedups", speedups, rank=2)

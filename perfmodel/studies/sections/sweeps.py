@@ -1,38 +1,44 @@
 """Averages over all strategies, and which is best where."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 
-from perfmodel.published import PAPER, SWEEPS
-from perfmodel.studies.section import SECTIONS, ReproduceRow, number, word
+from perfmodel.published import SWEEPS, Sweep
+from perfmodel.studies.section import SECTIONS, ReproduceRow, Setting, number, word
 from perfmodel.studies.strategies import StrategyRow, feasible, sweep
-from perfmodel.switch_timing.record import ProtocolModel
 from perfmodel.topology.parse import BASELINE, parse_topology
+from perfmodel.training.estimate import Estimate
 from perfmodel.workloads.workload import load_workload
 
 __all__ = ["sweeps", "swept"]
 
+_Estimates = Mapping[str, Estimate]
+
 
 @cache
-def swept(name: str, protocol: ProtocolModel) -> tuple[StrategyRow, ...]:
+def swept(name: str, setting: Setting) -> tuple[StrategyRow, ...]:
     """Return the published sweep of a workload, on the mesh and FRED-D, all 20 NPUs in use."""
     workload, figures = load_workload(name), SWEEPS[name]
-    fabrics = [parse_topology(fabric, protocol) for fabric in (BASELINE, "fred-d")]
+    fabrics = [parse_topology(fabric, setting.protocol) for fabric in (BASELINE, "fred-d")]
     choices = feasible(workload, fabrics[0].npus, fabrics[0].npus)
-    return sweep(fabrics, workload, choices, figures.samples_per_replica, "calibrated")
+    return sweep(fabrics, workload, choices, figures.samples_per_replica, setting.compute)
 
 
-def sweeps(protocol: ProtocolModel) -> Iterator[ReproduceRow]:
+def sweeps(setting: Setting) -> Iterator[ReproduceRow]:
     """Averages over all strategies, and which is best where."""
     for name, figures in SWEEPS.items():
-        rows = swept(name, protocol)
+        rows = swept(name, setting)
         mesh = {r.estimate.strategy: r.estimate for r in rows if r.estimate.topology == BASELINE}
         fred = {r.estimate.strategy: r.estimate for r in rows if r.estimate.topology == "fred-d"}
-        how = "calibrated on FRED-C, predicted; mean of the ratios of all strategies"
+        how = f"simulated, compute {setting.compute}"
         exposed = [
             mesh[key].exposed_s.total_s / fred[key].exposed_s.total_s
             for key in mesh
             if fred[key].exposed_s.total_s
+        ]
+        sums = [
+            sum(one.exposed_s.total_s / one.minibatch for one in side.values())
+            for side in (mesh, fred)
         ]
         speedups = [mesh[key].time_per_sample_s / fred[key].time_per_sample_s for key in mesh]
         yield number(
@@ -40,43 +46,57 @@ def sweeps(protocol: ProtocolModel) -> Iterator[ReproduceRow]:
             f"exposed communication of {name}, mesh over FRED-D, all strategies",
             figures.exposed,
             sum(exposed) / len(exposed),
-            how,
+            f"{how}; mean of the ratios",
+            others=f"ratio of the sums {sums[0] / sums[1]:.4g}" if sums[1] else "",
         )
         yield number(
             f"sweep/{name}/speedup",
             f"speed-up of {name}, FRED-D over the mesh, all strategies",
             figures.speedup,
             sum(speedups) / len(speedups),
-            how,
+            f"{how}; mean of the ratios",
+            others=f"ratio of the sums {_per_sample(mesh) / _per_sample(fred):.4g}",
         )
-        predicted = "calibrated on FRED-C, predicted"
-        best = min(fred, key=lambda key: fred[key].time_per_sample_s)
-        on_mesh = min(mesh, key=lambda key: mesh[key].time_per_sample_s)
-        least = min(fred, key=lambda key: fred[key].compute_s / fred[key].minibatch)
+        yield from _best(name, figures, mesh, fred, how)
+
+
+def _best(
+    name: str, figures: Sweep, mesh: _Estimates, fred: _Estimates, how: str
+) -> Iterator[ReproduceRow]:
+    """Yield which strategy is fastest, which has the least compute, and whether they are one."""
+    best, on_mesh, least = _fastest(fred), _fastest(mesh), _least_compute(fred)
+    what = f"fastest strategy of {name} on FRED-D"
+    yield word(f"sweep/{name}/best/fred-d", what, figures.best, best, how)
+    yield word(
+        f"sweep/{name}/least-compute",
+        f"strategy of {name} with the least compute",
+        figures.best,
+        least[0] if len(least) == 1 else f"{len(least)} alike",
+        f"{how}; {', '.join(least)}",
+    )
+    if figures.fastest_on:
+        names = {(1, 0): "FRED-D alone", (0, 1): "mesh alone", (1, 1): "both", (0, 0): "neither"}
         yield word(
-            f"sweep/{name}/best/fred-d",
-            f"fastest strategy of {name} on FRED-D",
-            figures.best,
-            best,
-            predicted,
-            figures.best_source,
+            f"sweep/{name}/fastest-on",
+            f"where the strategy of {name} with the least compute is the fastest",
+            figures.fastest_on,
+            names[best in least, on_mesh in least],
+            f"{how}; {best} is fastest on FRED-D, {on_mesh} on the mesh",
         )
-        yield word(
-            f"sweep/{name}/least-compute",
-            f"strategy of {name} with the least compute",
-            figures.best,
-            least,
-            predicted,
-            figures.best_source,
-        )
-        yield word(
-            f"sweep/{name}/best/mesh",
-            f"the strategy of {name} with the least compute is also the fastest on the mesh",
-            "no",
-            "yes" if on_mesh == least else "no",
-            predicted,
-            f"{PAPER}: on the mesh it is not",
-        )
+
+
+def _per_sample(estimates: _Estimates) -> float:
+    return sum(one.time_per_sample_s for one in estimates.values())
+
+
+def _least_compute(estimates: _Estimates) -> list[str]:
+    """Return the strategies with the least compute per sample, all of them if they are alike."""
+    times = {key: one.compute_s / one.minibatch for key, one in estimates.items()}
+    return [key for key, time_s in times.items() if time_s <= min(times.values()) * (1 + 1e-9)]
+
+
+def _fastest(estimates: _Estimates) -> str:
+    return min(estimates, key=lambda key: estimates[key].time_per_sample_s)
 
 
 SECTIONS.add("sweeps", sweeps, rank=3)

@@ -1,6 +1,6 @@
 """Hot spot of the mesh, line rates, bisections, areas."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from perfmodel import published
 from perfmodel.collectives.run import profile
@@ -9,65 +9,93 @@ from perfmodel.published import (
     BISECTION,
     CHIPLET_AREA_MM2,
     CHIPLET_PORT,
+    DENSE_IO_AREA,
     IO_AREA_MM2,
     IO_GB_PER_S_PER_MM,
     LINE_RATE,
     NPU_AREA_MM2,
-    PAPER,
+    SQUARE_HOT_SPOT,
     SWITCH_POWER_W,
     WAFER_POWER_W,
-    Published,
 )
-from perfmodel.studies.section import GIB, SECTIONS, ReproduceRow, number
-from perfmodel.switch_timing.record import ProtocolModel
+from perfmodel.studies.section import GIB, SECTIONS, ReproduceRow, Setting, number, word
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import BASELINE, FABRICS, parse_topology
+from perfmodel.training.placement.search import default_placement
+from perfmodel.workloads.workload import load_workload
 
 __all__ = ["wafer"]
 
-_EXACT, _ROUNDED = 0.0005, 0.01  # of areas in whole mm2, and of shares in a few digits
 
-
-def wafer(protocol: ProtocolModel) -> Iterator[ReproduceRow]:
+def wafer(setting: Setting) -> Iterator[ReproduceRow]:
     """Hot spot of the mesh, bisections, areas."""
-    for n in range(2, 9):
-        mesh = parse_topology(f"mesh:{n}x{n}", protocol)
-        yield number(
-            f"hot-spot/{n}x{n}",
-            f"load of the worst link of a {n} x {n} mesh, one channel = 1",
-            Published(2 * n - 1, f"{PAPER}: (2N - 1) times the rate of one channel"),
-            _worst_load(mesh),
-            "simulated",
-        )
-    mesh = parse_topology(BASELINE, protocol)
-    yield number(
-        "hot-spot/5x4",
-        "rate that the worst link of the 5 x 4 mesh would have to carry [GB/s]",
-        published.WORST_LINK,
-        _worst_load(mesh) * IO_BYTES_PER_S / 1e9,
-        "simulated",
-    )
-    for name, figure in LINE_RATE.items():
-        fabric = parse_topology(name, protocol)
-        streamed = profile(fabric, "stream_in", GIB, [range(fabric.npus)])[0]
-        line_s = GIB / (fabric.io_controllers * IO_BYTES_PER_S)
-        yield number(
-            f"line-rate/{name}",
-            f"share of their line rate at which all I/O controllers broadcast on {name}",
-            figure,
-            line_s / streamed.time_s,
-            "simulated",
-        )
+    yield from _hot_spots(setting)
+    yield from _line_rates(setting)
     for name in FABRICS:
         yield number(
             f"bisection/{name}",
             f"bisection bandwidth of {name} [TB/s]",
             BISECTION[name],
-            parse_topology(name, protocol).bisection_bytes_per_s() / 1e12,
-            "derived: least cut of the graph",
+            parse_topology(name, setting.protocol).bisection_bytes_per_s() / 1e12,
+            "least cut of the graph, whose links are published",
+            "consistency",
             unit=1e12,
+            exact=True,
         )
-    yield from _areas(protocol)
+    yield from _areas(setting)
+
+
+def _hot_spots(setting: Setting) -> Iterator[ReproduceRow]:
+    how = "simulated; the trees of the mesh are chosen by this formula"
+    loads = {n: _worst_load(parse_topology(f"mesh:{n}x{n}", setting.protocol)) for n in range(2, 9)}
+    wrong = [f"{load:.4g} at N = {n}" for n, load in loads.items() if abs(load - 2 * n + 1) > 1e-6]
+    yield word(
+        "hot-spot/square",
+        "load of the worst link of an N x N mesh, N = 2 to 8, one channel = 1",
+        SQUARE_HOT_SPOT,
+        ", ".join(wrong) or SQUARE_HOT_SPOT.words,
+        how,
+        "consistency",
+    )
+    yield number(
+        "hot-spot/5x4",
+        "rate that the worst link of the 5 x 4 mesh would have to carry [GB/s]",
+        published.WORST_LINK,
+        _worst_load(parse_topology(BASELINE, setting.protocol)) * IO_BYTES_PER_S / 1e9,
+        how,
+        "consistency",
+        exact=True,
+    )
+
+
+def _line_rates(setting: Setting) -> Iterator[ReproduceRow]:
+    """Yield the shares of their line rate at which I/O controllers stream weights."""
+    for name, figure in LINE_RATE.items():
+        fabric = parse_topology(name, setting.protocol)
+        yield number(
+            f"line-rate/{name}",
+            f"share of their line rate at which I/O controllers send to all NPUs of {name}",
+            figure,
+            _line_rate(fabric, [range(fabric.npus)]),
+            "simulated; follows from the hot spot" if fabric.grid else "simulated",
+            "consistency" if fabric.grid else "predicted",
+        )
+    job = load_workload("gpt-3")
+    mesh = parse_topology(BASELINE, setting.protocol)
+    placed = default_placement(mesh, job, job.strategy)
+    yield number(
+        "line-rate/gpt-3",
+        f"share of their line rate at which I/O controllers send weights of GPT-3 on {BASELINE}",
+        LINE_RATE[BASELINE],
+        _line_rate(mesh, placed.dp_groups(0)),
+        f"simulated, to the {job.strategy.mp} groups of a stage of {job.strategy}",
+    )
+
+
+def _line_rate(fabric: Topology, groups: Sequence[Sequence[int]]) -> float:
+    streamed = profile(fabric, "stream_in", GIB, groups)[0]
+    line_s = len(groups) * GIB / (fabric.io_controllers * IO_BYTES_PER_S)
+    return line_s / streamed.time_s
 
 
 def _worst_load(fabric: Topology) -> float:
@@ -82,41 +110,49 @@ def _worst_load(fabric: Topology) -> float:
     return max(inner) / channel
 
 
-def _areas(protocol: ProtocolModel) -> Iterator[ReproduceRow]:
-    fabric = parse_topology("fred-d", protocol)
+def _areas(setting: Setting) -> Iterator[ReproduceRow]:
+    fabric = parse_topology("fred-d", setting.protocol)
     area, decomposed = _switch_area_mm2(fabric)
     yield number(
         "area/switches",
         f"area of all switch chiplets, {decomposed} [mm2]",
         published.SWITCH_AREA,
         area,
-        "derived: chiplets from link rates over 600 GB/s ports, published area of each",
-        _EXACT,
+        "chiplets from link rates over 600 GB/s ports, their areas chosen for this sum",
+        "consistency",
+        exact=True,
     )
     yield number(
         "area/compute",
         "area of NPUs and I/O controllers [mm2]",
         published.COMPUTE_AREA,
         fabric.npus * NPU_AREA_MM2 + fabric.io_controllers * IO_AREA_MM2,
-        f"derived: {NPU_AREA_MM2} mm2 and {IO_AREA_MM2} mm2 each",
-        _EXACT,
+        f"{NPU_AREA_MM2} mm2 and {IO_AREA_MM2} mm2 each, the second chosen for this sum",
+        "consistency",
+        exact=True,
     )
-    usual, dense = IO_GB_PER_S_PER_MM
-    yield number(
-        "area/dense-io",
-        f"area of the switches at {dense} GB/s/mm, at {usual} GB/s/mm = 100 [%]",
-        published.DENSE_IO_AREA,
-        100 * (usual / dense) ** 2,
-        "derived: the perimeter sets both sides of a chiplet",
-        _ROUNDED,
-    )
+    usual = IO_GB_PER_S_PER_MM[0]
+    for density, figure in DENSE_IO_AREA.items():
+        first = density == IO_GB_PER_S_PER_MM[1]
+        yield number(
+            f"area/dense-io-{density:g}",
+            f"area of the switches at {density:g} GB/s/mm, at {usual} GB/s/mm = 100 [%]",
+            figure,
+            100 * (usual / density) ** 2,
+            "the perimeter sets both sides of a chiplet"
+            + (", a formula chosen by this figure" if first else "; the formula of 250 GB/s/mm"),
+            "consistency" if first else "predicted",
+            exact=True,
+            others="" if first else "if the logic, under 5 % today, is the least: 5",
+        )
     yield number(
         "power/share",
         "power of the switches, of 15 kW [%]",
         published.SWITCH_POWER,
         100 * SWITCH_POWER_W / WAFER_POWER_W,
-        f"derived from {SWITCH_POWER_W} W",
-        _ROUNDED,
+        f"from the published {SWITCH_POWER_W} W",
+        "consistency",
+        exact=True,
     )
 
 

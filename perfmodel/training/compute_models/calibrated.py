@@ -176,6 +176,7 @@ COMPUTE_MODELS.add(
         _assumptions,
         workloads=lambda names: [name for name in names if name in SPEEDUP_C],
         basis="on the published speed-up of FRED-C",
+        fitted=True,
     ),
     rank=1,
 )

@@ -32,7 +32,7 @@ def test_characterize_prints_the_record_that_it_writes(fred: Run) -> None:
     assert record["clock"]["hz"] > 0 and record["clock"]["source"]
     status, out, err = fred("characterize", "small.yaml", "-o", "again.json")
     assert status == 0, err
-    assert out.startswith("fred_m3_p4_int8x1: latency 7 cycles, 1.0 flits per cycle and port, ")
+    assert out.startswith("fred_m3_p4_int8x1: latency 3 cycles, 1.0 flits per cycle and port, ")
     assert same_record(json.loads(Path("again.json").read_text()), record)
 
 

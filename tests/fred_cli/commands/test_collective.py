@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from perfmodel.published import ALL_REDUCE_BANDWIDTH
+from perfmodel.derived import ALL_REDUCE_BANDWIDTH
 
 Run = Callable[..., tuple[int, str, str]]
 

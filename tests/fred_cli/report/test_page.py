@@ -25,6 +25,7 @@ from tests.perfmodel.studies.rewrite import FIGURES
 
 Run = Callable[..., tuple[int, str, str]]
 
+ROOT = Path(__file__).parents[3]
 CHROMIUM = shutil.which("chromium")
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 
@@ -207,6 +208,10 @@ def test_files_are_those_listed_and_hold_the_numbers(report: Report) -> None:
     assert len(numbers["compare_calibrated"]) == 20
     golden = json.loads(FIGURES.read_text(encoding="utf-8"))
     assert [row["id"] for row in numbers["reproduce"]] == list(golden)
+    predicted = [row["ok"] for row in numbers["reproduce"] if row["evidence"] == "predicted"]
+    said = f"{sum(predicted)} of {len(predicted)} predicted figures are"
+    for path in (report.page, ROOT / "README.md", ROOT / "docs/fidelity.md"):
+        assert said in path.read_text(encoding="utf-8"), path
     page = report.page.read_text(encoding="utf-8")
     for result in numbers["all_reduce"]:
         assert f'<td class="n">{result["npu_bandwidth_bytes_per_s"] / 1e12:.3f}</td>' in page

@@ -16,7 +16,7 @@ def test_latency_and_throughput_of_every_lane(registers: int) -> None:
 
 
 def test_reset_clears_nothing() -> None:
-    unit = Reducer(spec=SwitchSpec(ports=2, format="int8", lanes=1))
+    unit = Reducer(spec=SwitchSpec(ports=2, format="int8", lanes=1, adder_registers=2))
     assert not unit.resettable
     assert trace(unit, [{"i0": 4, "i1": 5}, {"rst": 1}, {}], ["o"])[2] == 9
 

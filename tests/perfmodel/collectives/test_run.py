@@ -9,7 +9,8 @@ import pytest
 from fred_hw.errors import InputError
 from perfmodel.collectives.run import CollectiveResult, run_collective, run_collectives
 from perfmodel.collectives.schedule import PATTERNS
-from perfmodel.published import ALL_REDUCE_BANDWIDTH, STRATEGY_BANDWIDTH, TRAFFIC_SAVED
+from perfmodel.derived import ALL_REDUCE_BANDWIDTH, DP_BANDWIDTH
+from perfmodel.published import TRAFFIC_SAVED
 from perfmodel.topology.fred import FredTopology
 from perfmodel.topology.mesh import MeshTopology
 from perfmodel.topology.parse import FABRICS, parse_topology
@@ -56,7 +57,7 @@ def test_pipelining_costs_at_most_one_percent_of_the_bandwidth_bound(
 
 @pytest.mark.parametrize("topology", FABRICS)
 def test_concurrent_dp_groups_reach_the_published_bandwidth(topology: str) -> None:
-    expected = STRATEGY_BANDWIDTH["dp"][topology].value
+    expected = DP_BANDWIDTH[topology].value
     if topology in ("fred-b", "fred-d"):  # as if they had not saved traffic
         expected /= 1 - TRAFFIC_SAVED.value / 100
     result = run_collectives(parse_topology(topology, "ideal"), "all_reduce", GIB, DP_GROUPS)

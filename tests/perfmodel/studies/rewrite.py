@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from perfmodel.studies.reproduce import reproduce
+from perfmodel.studies.section import Setting
 
 __all__ = ["FIGURES"]
 
@@ -12,7 +13,7 @@ FIGURES = Path(__file__).with_name("ideal_figures.json")
 
 def main() -> None:
     """Write our figures by the id of their row."""
-    found = {row.id: row.model for row in reproduce(protocol="ideal")}
+    found = {row.id: row.model for row in reproduce(setting=Setting("ideal"))}
     FIGURES.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 

@@ -73,7 +73,7 @@ def test_scale_depends_neither_on_fred_d_nor_on_its_speedup(
     monkeypatch.setattr(calibrated, "parse_topology", parse)
     monkeypatch.setattr(published, "SPEEDUP_D", {})
     for name in PUBLISHED:
-        monkeypatch.setitem(SPEEDUP_D, name, Published(100.0, "made up"))
+        monkeypatch.setitem(SPEEDUP_D, name, Published("100", "made up"))
     assert fresh("resnet-152").scale == calibrate("resnet-152", "ideal").scale
     assert set(asked) == {BASELINE, FABRIC} == {"mesh:5x4", "fred-c"}
 
@@ -84,7 +84,7 @@ def test_higher_speedup_implies_less_compute(
 ) -> None:
     name = "resnet-152"
     usual = calibrate(name, "ideal").scale
-    monkeypatch.setitem(SPEEDUP_C, name, Published(SPEEDUP_C[name].value * more, "made up"))
+    monkeypatch.setitem(SPEEDUP_C, name, Published(str(SPEEDUP_C[name].value * more), "made up"))
     found = fresh(name)
     assert found.reached and (found.scale < usual) == smaller
 
@@ -93,7 +93,7 @@ def test_higher_speedup_implies_less_compute(
 def test_speedup_out_of_reach_is_told_and_the_nearest_scale_taken(
     monkeypatch: pytest.MonkeyPatch, wanted: float, scale: float
 ) -> None:
-    monkeypatch.setitem(SPEEDUP_C, "resnet-152", Published(wanted, "made up"))
+    monkeypatch.setitem(SPEEDUP_C, "resnet-152", Published(str(wanted), "made up"))
     found = fresh("resnet-152")
     assert not found.reached
     assert found.scale == pytest.approx(scale, rel=1e-3)

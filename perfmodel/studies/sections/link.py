@@ -1,0 +1,40 @@
+"""What a link needs: buffers and acks."""
+
+from collections.abc import Iterator
+
+from perfmodel.constants import LINK_LATENCY_S, NUMBER_BYTES
+from perfmodel.published import ACK_SHARE, BUFFER, CHIPLET_PORT
+from perfmodel.studies.section import SECTIONS, ReproduceRow, Setting, bound, number
+from perfmodel.switch_timing.record import load_record
+
+__all__ = ["link"]
+
+_RECORD = "l1-12"
+
+
+def link(_setting: Setting) -> Iterator[ReproduceRow]:
+    """Buffers and acks of the switch that was co-simulated."""
+    record = load_record(_RECORD).record
+    spec = record.spec
+    flit_bytes = spec.lanes * NUMBER_BYTES
+    needed = spec.protocol.buffer_flits * flit_bytes / 1024
+    yield number(
+        "link/buffer",
+        "buffer of a data circuit of a port that sustains full rate [KB]",
+        BUFFER,
+        needed,
+        "co-simulated: a packet starts when there is room for all of it, credits take cycles too",
+        exact=True,
+        others=f"600 GB/s x 2 x 20 ns alone: {CHIPLET_PORT * 2 * LINK_LATENCY_S / 1e3:.4g}",
+    )
+    assert record.switch is not None
+    yield bound(
+        "link/acks",
+        "share of the link rate that acks take [%]",
+        ACK_SHARE,
+        100 * record.switch.ack_share,
+        f"counted in co-simulation, record {_RECORD}",
+    )
+
+
+SECTIONS.add("link", link, rank=1.5)
