@@ -201,17 +201,19 @@ class Dispatcher(Unit):
         """Tell the output ports of flows that move what comes to them."""
         sources = [Const(k) for k in range(self.spec.ports)]
         for k, injection in enumerate(self.injections):
-            mine = Cat(flow.ends[k] for flow in flows)
+            mine, descriptor = Cat(flow.ends[k] for flow in flows), injection.descriptor
+            given = Signal(descriptor.shape(), name=f"given_{k}")
+            # Towards the destination the peer of a unicast is its source.
+            source = Mux(self.service.online, one_hot_mux(mine, sources), given.peer)
             m.d.comb += [
                 injection.start.eq((mine & Cat(flow.start for flow in flows)).any()),
                 injection.fire.eq((mine & Cat(flow.fire for flow in flows)).any()),
                 injection.last.eq((mine & Cat(flow.ending for flow in flows)).any()),
                 injection.bad.eq((mine & Cat(flow.bad for flow in flows)).any()),
                 injection.circuit.eq(self.service.circuit),
-                injection.descriptor.as_value().eq(
-                    one_hot_mux(mine, [flow.descriptor for flow in flows])
+                given.as_value().eq(one_hot_mux(mine, [flow.descriptor for flow in flows])),
+                *(
+                    descriptor[name].eq(source if name == "peer" else given[name])
+                    for name, _ in given.shape()
                 ),
             ]
-            # Towards the destination the peer of a unicast is its source.
-            with m.If(self.service.online):
-                m.d.comb += injection.descriptor.peer.eq(one_hot_mux(mine, sources))

@@ -15,12 +15,14 @@ def _run(tool: Path, arguments: tuple[str, ...], folder: Path) -> tuple[int, str
     return said.returncode, said.stderr
 
 
-def lint(folder: Path, top: str, *files: str) -> tuple[int, str]:
-    """Return Verilator's status and all that it finds in files of a folder."""
-    place = verilator_bin()
-    assert place is not None
+def lint(folder: Path, top: str, *files: str, program: Path | None = None) -> tuple[int, str]:
+    """Return the status of a Verilator, that of the benches, and all that it finds in files."""
+    if program is None:
+        place = verilator_bin()
+        assert place is not None
+        program = place / "verilator"
     options = ("--lint-only", "-Wall", "--top-module", top)
-    return _run(place / "verilator", (*options, *files), folder)
+    return _run(program, (*options, *files), folder)
 
 
 def icarus(folder: Path, *arguments: str) -> tuple[int, str]:
