@@ -208,10 +208,19 @@ def say_provenance(provenance: Any) -> None:
 
 
 def say_above_peak(estimates: Iterable[Any]) -> None:
-    """Say which workloads compute faster than any such NPU can, as calibrated ones do."""
+    """Say which workloads compute faster than any such NPU can, as calibrated ones do.
+
+    Where the model of compute does not tell the rate, say that.
+    """
     shares: dict[str, float] = {}
+    unknown: dict[str, None] = {}
     for e in estimates:
-        shares[e.workload] = max(e.peak_share, shares.get(e.workload, 1.0))
+        if e.peak_share is None:
+            unknown[e.workload] = None
+        else:
+            shares[e.workload] = max(e.peak_share, shares.get(e.workload, 1.0))
     above = ", ".join(f"{name} {share:.3g}" for name, share in shares.items() if share > 1)
     if above:
         print(f"compute above the peak of the NPU, times: {above}")
+    if unknown:
+        print(f"compute not identified: {', '.join(unknown)}; docs/fidelity.md says why")

@@ -75,6 +75,10 @@ class Published:
         """One unit of the last digit that is printed."""
         return 10.0 ** -len(self.printed.partition(".")[2]) * self.unit
 
+    def rounds(self, value: float) -> bool:
+        """Return whether a value is the figure, rounded to the digits that are printed."""
+        return abs(value - self.value) <= self.last_digit / 2
+
 
 @dataclass(frozen=True, slots=True)
 class Statement:

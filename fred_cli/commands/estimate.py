@@ -79,7 +79,7 @@ def command(
         ),
         ("per sample", _milliseconds(result.time_per_sample_s)),
         ("compute of the busiest NPU", _milliseconds(result.busy_s)),
-        ("rate of compute", f"{result.peak_share:.3g} times the peak of the NPU"),
+        ("rate of compute", _rate(result.peak_share)),
         (
             "memory",
             (
@@ -97,6 +97,10 @@ def command(
         rows,
     )
     say_provenance(result.provenance)
+
+
+def _rate(peak_share: float | None) -> str:
+    return "not identified" if peak_share is None else f"{peak_share:.3g} times the peak of the NPU"
 
 
 def _milliseconds(seconds: float) -> str:

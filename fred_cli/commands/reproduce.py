@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from fred_cli.columns.identify import COLUMNS as IDENTIFIED
 from fred_cli.columns.reproduce import columns_of
 from fred_cli.options import (
     TRAINING_OPTIONS,
@@ -36,7 +37,7 @@ def command(
     sections: tuple[str, ...], compute: str, protocol: Any, csv_file: Path | None, as_json: bool
 ) -> None:
     """Put every published figure beside ours, and say how far the protocol moved it."""
-    from perfmodel.studies.reproduce import count, reproduce_both
+    from perfmodel.studies.reproduce import count, identified, reproduce_both
     from perfmodel.studies.reproduce import reproduce as run
     from perfmodel.studies.section import SECTIONS, Setting
     from perfmodel.training.compute_model import compute_model
@@ -54,12 +55,16 @@ def command(
     columns = columns_of(moved=moved)
     columns.write(rows, csv_file)
     counts = count(rows)
+    told = identified(rows, setting)
     if as_json:
-        say_json({"rows": [columns.json(row, row) for row in rows], "counts": counts})
+        said = {"rows": [columns.json(row, row) for row in rows], "counts": counts}
+        say_json({**said, "identified": told})
         return
     columns.print(
         f"Published figures and ours, protocol {setting.protocol}, compute {compute}", rows
     )
+    if told:
+        IDENTIFIED.print("Compute that gives the published speed-up of FRED-C", told)
     good = counts["predicted"]
     rest = ", ".join(
         f"{one.ok} of {one.rows} {name}"

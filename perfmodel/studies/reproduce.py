@@ -5,9 +5,12 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from multiprocessing import get_context
 
+from perfmodel.published import SPEEDUP_C
+
+from .identify import Identified, identify
 from .section import CLASSES, SECTIONS, Evidence, ReproduceRow, Setting
 
-__all__ = ["Count", "MovedRow", "count", "reproduce", "reproduce_both"]
+__all__ = ["Count", "MovedRow", "count", "identified", "reproduce", "reproduce_both"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,12 @@ def reproduce_both(
         ideal = pool.submit(_all_rows, sections, replace(setting, protocol="ideal"))
         measured = _all_rows(sections, setting)
         return tuple(map(_moved, measured, ideal.result()))
+
+
+def identified(rows: Iterable[ReproduceRow], setting: Setting) -> tuple[Identified, ...]:
+    """Return what published speed-ups tell of compute, if some of these rows rest on that."""
+    names = [row.id.split("/")[1] for row in rows if row.evidence == "calibrated"]
+    return tuple(identify(name, setting.protocol) for name in SPEEDUP_C if name in names)
 
 
 def _all_rows(sections: Sequence[str] | None, setting: Setting) -> list[ReproduceRow]:

@@ -11,7 +11,7 @@ one unit of the last digit that is printed; a bound is to hold; words are to be 
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from fred_hw.registry import Registry
@@ -28,6 +28,7 @@ __all__ = [
     "Setting",
     "bound",
     "number",
+    "spread",
     "word",
 ]
 
@@ -165,6 +166,25 @@ def number(
         others=others,
         source=figure.source,
     )
+
+
+def spread(
+    name: str,
+    what: str,
+    figure: Published,
+    ends: tuple[float, float],
+    how: str,
+    evidence: Evidence = "predicted",
+) -> ReproduceRow:
+    """Return the row of a number of which we can only say between what it lies.
+
+    All of that must be within the tolerance.
+    """
+    low, high = (
+        number(name, what, figure, end, how, evidence, others="nothing narrows it") for end in ends
+    )
+    words = f"{low.model:.4g} to {high.model:.4g}"
+    return replace(low, model=words, ratio=None, ok=low.ok and high.ok)
 
 
 def bound(

@@ -12,6 +12,10 @@ from .compute import Npu
 __all__ = ["COMPUTE_MODELS", "ComputeModel", "compute_model"]
 
 
+def _always(_workload: str, _topology: Topology) -> bool:
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class ComputeModel:
     """A compute model; models are never mixed.
@@ -25,20 +29,24 @@ class ComputeModel:
         workload, the topology and the NPU; refuses what the model does not know.
     assumptions : callable
         Returns what the model takes for granted, given the scale, the share of the peak that
-        compute then reaches, and the NPU.
+        compute then reaches (None where it is not identified), and the NPU.
     workloads : callable
         Returns which of some workloads it knows: what a comparison of all workloads takes.
     basis : str
         What stands behind its name in help texts: what it is solved from, if anything.
+    identified : callable
+        Returns whether what the model is solved from tells the compute, given the name of the
+        workload and the topology; where it does not, no rate of compute is stated.
     fitted : bool
         Whether a number of it is set by the published speed-ups of FRED-C.
     """
 
     check: Callable[[Sequence[Topology]], None]
     scale: Callable[[str, Topology, Npu], float]
-    assumptions: Callable[[float, float, Npu], tuple[str, ...]]
+    assumptions: Callable[[float, float | None, Npu], tuple[str, ...]]
     workloads: Callable[[Sequence[str]], Sequence[str]] = tuple[str, ...]
     basis: str = ""
+    identified: Callable[[str, Topology], bool] = _always
     fitted: bool = False
 
 

@@ -10,7 +10,7 @@ from perfmodel.topology.graph import Topology
 from perfmodel.workloads.workload import Workload, parse_strategy
 
 from .compute import Npu
-from .compute_model import COMPUTE_MODELS, compute_model
+from .compute_model import compute_model
 from .iteration import Iteration, simulate_iteration
 from .memory import Memory
 from .operations import Operations
@@ -65,9 +65,10 @@ class Estimate:
         Compute on the critical path [s], waiting for compute of other stages included.
     busy_s : float
         Compute of the NPU that computes most [s]; more than ``compute_s`` where messages hide it.
-    peak_share : float
+    peak_share : float or None
         Rate of matrix products and convolutions, on average over the NPUs and ``busy_s``, divided
         by the peak of the NPU. Above 1 there is no such NPU: so it is where compute is calibrated.
+        None where the model of compute does not tell it, and where there is no compute.
     exposed_s : Exposed
         Communication on the critical path [s].
     communication_s : dict
@@ -95,7 +96,7 @@ class Estimate:
     time_per_sample_s: float
     compute_s: float
     busy_s: float
-    peak_share: float
+    peak_share: float | None
     exposed_s: Exposed
     communication_s: dict[str, float]
     compute_model: str
@@ -192,9 +193,12 @@ def summarize(
     minibatch = workload.samples_per_replica * strategy.dp
     # A backward pass has twice the operations of the forward pass.
     flops = 3 * workload.network.forward_flops * minibatch / strategy.workers
-    peak_share = flops / iteration.busy_s / npu.peak_flops
+    model = compute_model(compute)
+    peak_share = None
+    if iteration.busy_s and model.identified(workload.name, topology):
+        peak_share = flops / iteration.busy_s / npu.peak_flops
     assumptions = (
-        *COMPUTE_MODELS[compute].assumptions(scale, peak_share, npu),
+        *model.assumptions(scale, peak_share, npu),
         *npu.assumptions,
         *iteration.assumptions,
         *_assumptions(workload, strategy),

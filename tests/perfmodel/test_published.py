@@ -72,6 +72,14 @@ def test_digits_printed_say_value_and_last_digit(
     assert figure.value == pytest.approx(value) and figure.last_digit == pytest.approx(last)
 
 
+@pytest.mark.parametrize(
+    ("printed", "value", "rounds"),
+    [("1.4", 1.449, True), ("1.4", 1.451, False), ("1.41", 1.416, False), ("1.41", 1.406, True)],
+)
+def test_values_round_to_the_printed_digits(printed: str, value: float, rounds: bool) -> None:
+    assert Published(printed, "made up").rounds(value) == rounds
+
+
 def test_what_is_derived_gives_its_steps_and_stands_apart() -> None:
     own = [*derived.RESNET_DP_US.values(), derived.RESNET_DP_MB, derived.RESNET_COMPUTE_US]
     own += [DP_BANDWIDTH["fred-b"], DP_BANDWIDTH["fred-d"], ALL_REDUCE_BANDWIDTH["fred-d"]]

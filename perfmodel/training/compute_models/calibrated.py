@@ -18,12 +18,12 @@ from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import BASELINE, parse_topology
 from perfmodel.training.compute import Npu
 from perfmodel.training.compute_model import COMPUTE_MODELS, ComputeModel
-from perfmodel.training.iteration import simulate_iteration
+from perfmodel.training.iteration import Iteration, simulate_iteration
 from perfmodel.training.operations import Operations
 from perfmodel.training.placement.search import default_placement
-from perfmodel.workloads.workload import Workload, load_workload
+from perfmodel.workloads.workload import load_workload
 
-__all__ = ["FABRIC", "Calibration", "calibrate", "solve"]
+__all__ = ["FABRIC", "Calibration", "Runs", "calibrate", "solve"]
 
 FABRIC = "fred-c"
 """Whose published speed-up over the baseline the scales are solved from."""
@@ -45,6 +45,9 @@ class Calibration:
         The speed-up that it was solved from.
     source : str
         Where that stands.
+    identified : bool
+        Whether the published speed-up tells the scale: not if no compute at all gives it, too, to
+        the digits that are printed.
     """
 
     workload: str
@@ -52,6 +55,7 @@ class Calibration:
     speedup: float
     published: float
     source: str
+    identified: bool
 
     @property
     def reached(self) -> bool:
@@ -90,27 +94,57 @@ def solve(name: str, protocol: ProtocolModel) -> Calibration:
             f"must be first-principles for {name}; calibrated needs one of {known}",
         )
     published = SPEEDUP_C[name]
-    workload = load_workload(name)
     low, high = 1e-4, 10.0
-    prepared = [_prepare(fabric, protocol, workload) for fabric in (BASELINE, FABRIC)]
-
-    def speedup(scale: float) -> float:
-        slow, fast = (
-            simulate_iteration(
-                operations.topology, workload, operations.placement, Npu(), scale, operations
-            ).time_s
-            for operations in prepared
-        )
-        return slow / fast
-
+    runs = Runs(name, protocol)
     for _ in range(24):
         middle = (low * high) ** 0.5
-        if speedup(middle) > published.value:
+        if runs.speedup(middle) > published.value:
             low = middle
         else:
             high = middle
     scale = (low * high) ** 0.5
-    return Calibration(name, scale, speedup(scale), published.value, published.source)
+    identified = not published.rounds(runs.speedup(0.0))
+    return Calibration(
+        name, scale, runs.speedup(scale), published.value, published.source, identified
+    )
+
+
+class Runs:
+    """Iterations of a published workload with any scale of compute.
+
+    Parameters
+    ----------
+    name : str
+        The workload.
+    protocol : str
+        One of ``record.PROTOCOL_MODELS``, of the fabrics.
+    """
+
+    def __init__(self, name: str, protocol: ProtocolModel) -> None:
+        self._workload = load_workload(name)
+        self._protocol: ProtocolModel = protocol
+        self._prepared: dict[str, Operations] = {}
+        self._times: dict[tuple[str, float], float] = {}
+
+    def iteration(self, fabric: str, scale: float) -> Iteration:
+        """Simulate an iteration; communication is simulated once."""
+        if fabric not in self._prepared:
+            topology, job = parse_topology(fabric, self._protocol), self._workload
+            placed = default_placement(topology, job, job.strategy)
+            self._prepared[fabric] = Operations(topology, placed)
+        known = self._prepared[fabric]
+        return simulate_iteration(
+            known.topology, self._workload, known.placement, Npu(), scale, known
+        )
+
+    def speedup(self, scale: float, fabric: str = FABRIC) -> float:
+        """Return the speed-up over the baseline."""
+        return self._time_s(BASELINE, scale) / self._time_s(fabric, scale)
+
+    def _time_s(self, fabric: str, scale: float) -> float:
+        if (fabric, scale) not in self._times:
+            self._times[fabric, scale] = self.iteration(fabric, scale).time_s
+        return self._times[fabric, scale]
 
 
 _solved = lru_cache(maxsize=16)(solve)
@@ -149,23 +183,24 @@ def _rates(npu: Npu) -> dict[str, float]:
     return rates | {f"efficiency.{kind}": share for kind, share in npu.efficiency.items()}
 
 
-def _prepare(fabric: str, protocol: ProtocolModel, workload: Workload) -> Operations:
-    topology = parse_topology(fabric, protocol)
-    return Operations(topology, default_placement(topology, workload, workload.strategy))
-
-
 def _scale(workload: str, topology: Topology, npu: Npu) -> float:
     _check_npu(npu)
     return calibrate(workload, topology.protocol).scale
 
 
-def _assumptions(scale: float, peak_share: float, npu: Npu) -> tuple[str, ...]:
+def _identified(workload: str, topology: Topology) -> bool:
+    return calibrate(workload, topology.protocol).identified
+
+
+def _assumptions(scale: float, peak_share: float | None, npu: Npu) -> tuple[str, ...]:
     text = (
         f"compute is calibrated: all times of the roofline times {scale:.6g}, solved from "
-        "the published speed-up of FRED-C over the mesh alone; NPUs then compute at "
-        f"{peak_share:.3g} times their peak of {npu.peak_flops:g} FLOP/s"
+        "the published speed-up of FRED-C over the mesh alone; "
     )
-    return (text,)
+    if peak_share is None:
+        return (f"{text}no compute at all gives it, too, so it does not tell the compute",)
+    rate = f"{peak_share:.3g} times their peak of {npu.peak_flops:g} FLOP/s"
+    return (f"{text}NPUs then compute at {rate}",)
 
 
 COMPUTE_MODELS.add(
@@ -177,6 +212,7 @@ COMPUTE_MODELS.add(
         workloads=lambda names: [name for name in names if name in SPEEDUP_C],
         basis="on the published speed-up of FRED-C",
         fitted=True,
+        identified=_identified,
     ),
     rank=1,
 )

@@ -1,6 +1,7 @@
 """Tests of `fred estimate`."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -33,6 +34,14 @@ def test_estimate_says_how_far_calibrated_compute_is_above_the_peak(fred: Run) -
     assert said["peak_share"] > 1
     out = fred(*arguments, "--compute", "calibrated")[1]
     assert f"{said['peak_share']:.3g} times the peak of the NPU" in out
+
+
+def test_estimate_states_no_rate_that_the_published_figure_does_not_tell(fred: Run) -> None:
+    arguments = ("estimate", "--topology", "fred-d", "--workload", "transformer-1t")
+    said = json.loads(fred(*arguments, "--compute", "calibrated", "--json")[1])
+    assert said["peak_share"] is None
+    out = fred(*arguments, "--compute", "calibrated")[1]
+    assert "times the peak" not in out and re.search(r"rate of compute +not identified", out)
 
 
 def test_estimate_takes_changes_of_the_workload(fred: Run) -> None:

@@ -57,3 +57,21 @@ def test_reproduce_prints_and_writes_its_rows(fred: Run, place: Path) -> None:
     assert f"{good['ok']} of {good['rows']} predicted figures within tolerance" in out
     assert f"no evidence: {same['ok']} of {same['rows']} consistency" in out
     assert "moved" not in out
+
+
+@pytest.mark.slow
+def test_reproduce_says_what_the_published_speedups_tell(fred: Run) -> None:
+    arguments = ("reproduce", "--section", "speedups", "--protocol", "ideal")
+    told = {one["workload"]: one for one in json.loads(fred(*arguments, "--json")[1])["identified"]}
+    assert [name for name, one in told.items() if not one["identified"]] == ["transformer-1t"]
+    out = fred(*arguments)[1]
+    for name, one in told.items():
+        low, high = one["speedup_d"]
+        assert re.search(rf"{name} .* {low:.3f} to {high:.3f} ", out)
+    assert re.search(r"transformer-1t +1\.4 +none .* not identified", out)
+
+
+def test_reproduce_tells_nothing_of_compute_without_speedups(fred: Run) -> None:
+    arguments = ("reproduce", "--section", "wafer", "--protocol", "ideal")
+    assert json.loads(fred(*arguments, "--json")[1])["identified"] == []
+    assert "Compute that gives" not in fred(*arguments)[1]

@@ -38,6 +38,12 @@ def test_tables_say_which_compute_is_above_the_peak(fred: Run, command: str) -> 
     assert re.search(r"^compute above the peak of the NPU, times: resnet-152 \d", out, re.MULTILINE)
 
 
+def test_tables_say_which_compute_is_not_identified(fred: Run) -> None:
+    arguments = ("compare", "--topology", "fred-d", "--workload", "transformer-1t")
+    out = fred(*arguments, "--compute", "calibrated")[1]
+    assert "compute not identified: transformer-1t;" in out and "above the peak" not in out
+
+
 def test_progress_is_shown_on_standard_error_alone(
     fred: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

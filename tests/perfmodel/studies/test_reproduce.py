@@ -18,6 +18,7 @@ from perfmodel.studies.section import (
     Setting,
     bound,
     number,
+    spread,
     word,
 )
 from perfmodel.switch_timing.record import PROTOCOL_MODELS, ProtocolModel
@@ -88,6 +89,14 @@ def test_tolerances_follow_the_rule(
 def test_bound_is_to_hold(model: float, ok: bool) -> None:
     row = bound("a", "a share", FIGURE, model, "made up")
     assert (row.published, row.tolerance, row.ok) == ("under 2.0", None, ok)
+
+
+@pytest.mark.parametrize(
+    ("ends", "ok"), [((1.95, 2.05), True), ((1.95, 2.2), False), ((1.8, 2.0), False)]
+)
+def test_all_of_a_spread_is_to_be_within(ends: tuple[float, float], ok: bool) -> None:
+    row = spread("a", "a figure", FIGURE, ends, "made up")
+    assert (row.model, row.ratio, row.ok) == (f"{ends[0]:.4g} to {ends[1]:.4g}", None, ok)
 
 
 @pytest.mark.parametrize(("model", "ok"), [("hidden", True), ("exposed", False)])
