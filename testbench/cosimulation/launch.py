@@ -48,6 +48,7 @@ def launch(
     work: Path,
     environment: Mapping[str, object],
     options: Options,
+    probes: Sequence[str] = (),
 ) -> SimulationResult:
     """Run benches on hardware.
 
@@ -65,6 +66,8 @@ def launch(
         Further variables for the benches.
     options : Options
         How to run.
+    probes : sequence of str
+        Signals inside that the benches look at.
 
     Raises
     ------
@@ -85,6 +88,7 @@ def launch(
         tests=options.get("tests", ()),
         plusargs=emitter.plusargs(options.get("fault")),
         waves=options.get("waves", False),
+        probes=probes,
         environment={"FRED_SPEC": spec.model_dump_json(), **environment},
     )
     return run_bench(verilog, top, run, work)

@@ -15,6 +15,9 @@ from testbench.sim.runner import SimulationResult
 from .benches import benches
 from .launch import Options, launch
 
+PROBES = ("head__waiting", "service__load", "i__*__valid", "o__*__valid")
+"""What the benches look at inside: heads of queues, loads of phases, ends of the interconnect."""
+
 __all__ = ["cosimulate_switch"]
 
 
@@ -44,4 +47,4 @@ def cosimulate_switch(
     endpoint_library()  # refused here rather than inside the simulation
     latency = latency_cycles(spec) + added_cycles(spec)
     environment = {"FRED_LATENCY": latency, "FRED_PACKETS": packets}
-    return launch(benches("switch"), make, spec, work, environment, options)
+    return launch(benches("switch"), make, spec, work, environment, options, PROBES)

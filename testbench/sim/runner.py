@@ -107,6 +107,8 @@ class Bench:
         Record a wave file, of the format that the simulator has.
     plusargs : sequence of str
         Arguments that the design itself reads, each with its "+".
+    probes : sequence of str
+        Names of signals below the top module that the bench looks at; "*" is any characters.
     """
 
     module: str
@@ -116,6 +118,7 @@ class Bench:
     tests: Sequence[str] = ()
     waves: bool = False
     plusargs: Sequence[str] = ()
+    probes: Sequence[str] = ()
 
     @property
     def wave_file(self) -> str:
@@ -147,7 +150,8 @@ def run_bench(verilog: str, top: str, bench: Bench, work: Path) -> SimulationRes
     measured = work / "measurements.json"
     measured.unlink(missing_ok=True)
     with _environment(path):
-        model = SIMULATORS[bench.simulator].build(verilog, top, waves=bench.waves)
+        simulator = SIMULATORS[bench.simulator]
+        model = simulator.build(verilog, top, waves=bench.waves, probes=bench.probes)
         try:
             _simulate(model, top, bench, work, {"FRED_MEASUREMENTS": str(measured)})
         except (RuntimeError, SystemExit) as error:

@@ -42,12 +42,13 @@ class Simulator(ABC):
         """Return its version, or None if it is not known."""
 
     @abstractmethod
-    def build(self, verilog: str, top: str, *, waves: bool) -> Path:
+    def build(self, verilog: str, top: str, *, waves: bool, probes: Sequence[str] = ()) -> Path:
         """Return the folder of a built model, building it unless the cache has it.
 
         Its programs are on PATH. The model is what cocotb's runner runs; it holds all that
         ``verilog``, its top module ``top`` and the version of the simulator decide, and writes
-        waves if ``waves``.
+        waves if ``waves``. Of what is inside, a bench sees at least the signals of these names in
+        any module, where "*" stands for any characters.
 
         Raises
         ------

@@ -30,6 +30,7 @@ def verilate(
     sources: Mapping[str, str],
     *,
     prefix: str | None = None,
+    control: str = "",
     options: Sequence[str] = (),
     libraries: Sequence[str] = (),
     vpi: bool = False,
@@ -45,6 +46,8 @@ def verilate(
         C++ files by name, headers included, that drive the class ``prefix``.
     prefix : str, optional
         Name of the model's class and header, "V" and ``top`` by default.
+    control : str
+        Text of a control file of Verilator.
     options : sequence of str
         More options of Verilator.
     libraries : sequence of str
@@ -65,7 +68,8 @@ def verilate(
 
     def build(work: Path) -> None:
         (work / f"{top}.v").write_text(verilog)
-        run_tool([*command, "-Mdir", ".", f"{top}.v"], work)
+        (work / "control.vlt").write_text(control or "`verilator_config\n")
+        run_tool([*command, "-Mdir", ".", "control.vlt", f"{top}.v"], work)
         for name, text in sources.items():
             (work / name).write_text(text)
         harness = [(name, "-O1") for name in sources if name.endswith(".cpp")]
@@ -77,7 +81,7 @@ def verilate(
             if file.name not in (top, f"{top}.v"):
                 file.unlink()
 
-    content = [verilog, *command, *tools.flags, *libraries, *tools.version]
+    content = [verilog, control, *command, *tools.flags, *libraries, *tools.version]
     return built(f"{top[:60]}-verilator", [*content, *sources, *sources.values()], build) / top
 
 

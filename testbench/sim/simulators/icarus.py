@@ -1,5 +1,6 @@
 """Icarus Verilog."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from testbench.sim.simulator import SIMULATORS, TIMESCALE, Simulator
@@ -30,7 +31,7 @@ class _Icarus(Simulator):
     def version(self) -> str | None:
         return icarus_version()
 
-    def build(self, verilog: str, top: str, *, waves: bool) -> Path:
+    def build(self, verilog: str, top: str, *, waves: bool, probes: Sequence[str] = ()) -> Path:
         from cocotb_tools.runner import get_runner
 
         from testbench.sim.cache import built

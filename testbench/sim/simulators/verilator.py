@@ -24,7 +24,7 @@ class _Verilator(Simulator):
     def version(self) -> str | None:
         return verilator_version()
 
-    def build(self, verilog: str, top: str, *, waves: bool) -> Path:
+    def build(self, verilog: str, top: str, *, waves: bool, probes: Sequence[str] = ()) -> Path:
         from cocotb_tools import config
 
         from testbench.sim.verilate import verilate
@@ -34,10 +34,10 @@ class _Verilator(Simulator):
             top,
             {"main.cpp": (config.share_dir / "lib" / "verilator" / "verilator.cpp").read_text()},
             prefix="Vtop",
+            control=_visible(top, probes),
             options=[
                 "--no-assert",
                 "--vpi",
-                "--public-flat-rw",
                 "--timescale",
                 "/".join(TIMESCALE),
             ],
@@ -48,6 +48,17 @@ class _Verilator(Simulator):
 
     def wave_arguments(self, path: str) -> Sequence[str]:
         return ("--trace-file", path)
+
+
+def _visible(top: str, probes: Sequence[str]) -> str:
+    """Return what lets a bench see the top module and the probes.
+
+    Were all signals to be seen (``--public-flat-rw``), nothing could be optimized away: a switch of
+    4 ports would be 33 MB of C++ instead of 7, and take 101 s of processor time instead of 20.
+    """
+    lines = [f'public_flat_rw -module "{top}" -var "*"']
+    lines += [f'public_flat_rd -module "*" -var "{probe}"' for probe in probes]
+    return "\n".join(["`verilator_config", *lines, ""])
 
 
 SIMULATORS.add("verilator", _Verilator(), rank=1)

@@ -63,27 +63,23 @@ def check(spec: SwitchSpec, run: SimulationResult) -> None:
 
 
 @pytest.mark.slow
-def test_switch_passes_its_regression(tmp_path: Path) -> None:
-    check(SPEC, cosimulate_switch(SPEC, tmp_path))
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("spec", "seed"),
+    ("spec", "seed", "simulator"),
     [
-        (small(2, form="int8", phases=3), 2),
-        (small(5, 2, "fp16", packet_flits=6, window_packets=64), 3),
-        (SINGLE, 2),
-        (SINGLE, 3),
+        (small(2, form="int8", phases=3), 2, "icarus"),
+        # Five times as long in Icarus.
+        (small(5, 2, "fp16", packet_flits=6, window_packets=64), 3, "verilator"),
+        (SINGLE, 2, "verilator"),
+        (SINGLE, 3, "verilator"),
     ],
     ids=["two ports", "five ports", "single flits", "single flits, again"],
 )
-def test_other_sizes_pass(spec: SwitchSpec, seed: int, tmp_path: Path) -> None:
-    check(spec, cosimulate_switch(spec, tmp_path, seed=seed))
+def test_other_sizes_pass(spec: SwitchSpec, seed: int, simulator: str, tmp_path: Path) -> None:
+    check(spec, cosimulate_switch(spec, tmp_path, seed=seed, simulator=simulator))
 
 
 @pytest.mark.slow
-def test_both_simulators_measure_the_same(tmp_path: Path) -> None:
+def test_regression_passes_and_both_simulators_measure_the_same(tmp_path: Path) -> None:
     runs = [
         cosimulate_switch(SPEC, tmp_path / simulator, simulator=simulator, seed=7)
         for simulator in ("icarus", "verilator")
@@ -106,17 +102,21 @@ def test_both_simulators_measure_the_same(tmp_path: Path) -> None:
     ids=["twelve ports", "eight ports", "little room"],
 )
 def test_sizes_without_measures_pass(spec: SwitchSpec, tmp_path: Path) -> None:
+    # All of their variants are run at four ports, and at five.
     tests = (
-        "collective_is_delivered_phase_by_phase",
-        "flows_and_phases_run_at_once",
+        "collective_is_delivered_phase_by_phase/kind=(all_reduce|all_to_all|scatter)",
+        "flows_and_phases_run_at_once/stall=0.3",
         "default_index_shares_ports_with_phases",
-        "flow_goes_on_after_one_fault",
+        "flow_goes_on_after_one_fault/direction=to_switch/kind=lost",
+        "flow_goes_on_after_one_fault/direction=from_switch/kind=bit_of_header",
         "counters_agree_with_what_was_sent",
     )
     run = cosimulate_switch(spec, tmp_path, tests=tests, packets=3)
     assert [(test.name, test.message) for test in run.failures] == []
-    assert {test.name.partition("/")[0] for test in run.tests} == set(tests)
-    assert run.measurements["flits_checked"] > 2500
+    assert {test.name.partition("/")[0] for test in run.tests} == {
+        test.partition("/")[0] for test in tests
+    }
+    assert run.measurements["flits_checked"] > 600
 
 
 def test_flows_and_phases_run_at_once(tmp_path: Path) -> None:
