@@ -1,7 +1,7 @@
 """Specification of what crosses a link: packets, phases, windows, buffers, header and CRC."""
 
 from enum import IntEnum
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from pydantic import AfterValidator, ValidationInfo
 from pydantic_core import PydanticCustomError
@@ -9,6 +9,7 @@ from pydantic_core import PydanticCustomError
 from .files import FileModel, int_range
 
 __all__ = [
+    "ADDRESSES",
     "CIRCUITS",
     "CONTROL",
     "CRC_BITS",
@@ -18,13 +19,15 @@ __all__ = [
     "GENERATIONS",
     "GENERATION_BITS",
     "HEADER_BITS",
+    "HEADER_FIELDS",
     "KINDS",
     "Kind",
     "ProtocolSpec",
 ]
 
-HEADER_BITS = 48
-"""Bits of the header of a flit: 6 bytes (FRED, arXiv 2406.19580)."""
+HEADER_BITS = 56
+"""Bits of the header of a flit: 7 bytes, one more than published (FRED, arXiv 2406.19580), for
+addresses of the whole fabric."""
 
 CRC_BITS, CRC_POLYNOMIAL = 32, 0x1EDC6F41
 """CRC-32C of a flit (Castagnoli, Braeuer and Herrmann, IEEE Transactions on Communications 41,
@@ -64,15 +67,42 @@ class Kind(IntEnum):
     ASK = 5
 
 
+class Place(NamedTuple):
+    """Where a field is in the header."""
+
+    low: int
+    bits: int
+
+
+HEADER_FIELDS = {
+    "kind": Place(0, 3),
+    "circuit": Place(3, 2),
+    "unicast": Place(5, 1),
+    "phase": Place(6, 6),
+    "generation": Place(13, GENERATION_BITS),
+    "destination": Place(6, 7),
+    "source": Place(13, 7),
+    "sequence": Place(20, 8),
+    "index": Place(28, 4),
+    "last": Place(32, 4),
+    "ticket": Place(36, 9),
+    "credit_circuit": Place(45, 2),
+    "credit_limit": Place(47, 9),
+}
+"""Fields of the header, the same for all switches: see docs/protocol.md. A unicast has
+``destination`` and ``source`` where all others have ``phase`` and ``generation``."""
+
+ADDRESSES = 1 << HEADER_FIELDS["destination"].bits
+"""Addresses of unicasts in a fabric."""
+
+_MOST_PHASES = 1 << HEADER_FIELDS["phase"].bits
+_MOST_PACKET_FLITS = 1 << HEADER_FIELDS["index"].bits
+# Numbers must tell as many behind the one that is due as ahead of it.
+_MOST_WINDOW = 1 << HEADER_FIELDS["sequence"].bits - 2
+_MOST_BUFFER_FLITS = (1 << HEADER_FIELDS["ticket"].bits - 1) - 1
+
 KINDS = tuple(kind.name.lower() for kind in Kind)
 """Names of the kinds, each at its number."""
-
-LARGEST_PORTS = 64
-
-
-def _bits(values: int) -> int:
-    """Return the bits that tell so many values apart, at least 1."""
-    return max(1, (values - 1).bit_length())
 
 
 def _flight(given: dict[str, int]) -> int:
@@ -89,8 +119,18 @@ def _too_few(needed: int, purpose: str, value: int) -> PydanticCustomError:
 
 
 def _covers_round_trip(value: int, info: ValidationInfo) -> int:
-    """Refuse a buffer that a sender at full rate finds full."""
+    """Refuse a buffer that tickets cannot count, or that a sender at full rate finds full."""
     given = info.data
+    if "packet_flits" in given and value * given["packet_flits"] > _MOST_BUFFER_FLITS:
+        raise PydanticCustomError(
+            "int_range",
+            "must be {most} or less in packets of packet_flits, which are {flits}, not {value}",
+            {
+                "most": _MOST_BUFFER_FLITS // given["packet_flits"],
+                "flits": given["packet_flits"],
+                "value": value,
+            },
+        )
     if {"packet_flits", "round_trip_cycles"} <= given.keys():
         needed = max(2, _flight(given))
         if value < needed:
@@ -125,19 +165,20 @@ class ProtocolSpec(FileModel, validate_default=True):
     phases : int
         Phases that the switch has configurations for, 1 to 64; one more index routes online.
     packet_flits : int
-        Flits in the largest packet, 1 to 64: 8 flits of 512 B are the published 4 KB.
+        Flits in the largest packet, 1 to 16: 8 flits of 512 B are the published 4 KB.
     round_trip_cycles : int
-        From a flit leaving to its credit coming back [cycles], 1 to 512: 2 x 20 ns at a flit
+        From a flit leaving to its credit coming back [cycles], 1 to 255: 2 x 20 ns at a flit
         per cycle of 512 B and 600 GB/s are 47.
     buffer_packets : int
-        Largest packets that each data circuit of an input port has room for, 2 to 64. The
+        Largest packets that each data circuit of an input port has room for, 2 to 64, and 255
+        flits at most. The
         published 24 KB are 6 of 4 KB, which is the bandwidth times the round trip; full rate takes
         9, as a packet starts only when there is room for all of it, and credits take some cycles
         in the ports too (docs/switch.md).
     ack_interval : int
         Packets per ack, 1 to 64.
     window_packets : int
-        Packets that a source may have unacknowledged, a power of two, 2 to 128.
+        Packets that a source may have unacknowledged, a power of two, 2 to 64.
     timeout_cycles : int
         Without progress for so long a source retransmits, and missing credits are asked for, 16 to
         65535.
@@ -157,12 +198,12 @@ class ProtocolSpec(FileModel, validate_default=True):
         the window than the wait for an ack: names the number that would do.
     """
 
-    phases: Annotated[int, int_range(1, 64)] = 16
-    packet_flits: Annotated[int, int_range(1, 64)] = 8
-    round_trip_cycles: Annotated[int, int_range(1, 512)] = 47
+    phases: Annotated[int, int_range(1, _MOST_PHASES)] = 16
+    packet_flits: Annotated[int, int_range(1, _MOST_PACKET_FLITS)] = 8
+    round_trip_cycles: Annotated[int, int_range(1, _MOST_BUFFER_FLITS)] = 47
     buffer_packets: Annotated[int, int_range(2, 64), AfterValidator(_covers_round_trip)] = 9
     ack_interval: Annotated[int, int_range(1, 64)] = 16
-    window_packets: Annotated[int, int_range(2, 128), AfterValidator(_covers_acks)] = 64
+    window_packets: Annotated[int, int_range(2, _MOST_WINDOW), AfterValidator(_covers_acks)] = 64
     timeout_cycles: Annotated[int, int_range(16, 65535)] = 1024
     idle_cycles: Annotated[int, int_range(1, 65535)] = 64
     patience_cycles: Annotated[int, int_range(4, 65535)] = 128
@@ -178,27 +219,15 @@ class ProtocolSpec(FileModel, validate_default=True):
         """The default index: its packets are routed online."""
         return self.phases
 
-    def fields(self, ports: int) -> dict[str, int]:
-        """Return the bits of each field of the header, the lowest first; the rest is 0.
+    @property
+    def fields(self) -> dict[str, int]:
+        """Bits of what hardware keeps of each field of the header.
 
-        ``phase`` tells the phases and the default index apart, ``peer`` the ports, ``index`` and
-        ``last`` the flits of a packet. ``sequence`` takes values for a window of packets behind
-        the one that is due and one ahead, ``ticket`` for a buffer of packets behind and one ahead,
-        so that neither is ever taken for the other.
+        ``phase`` is one of the phases, ``online`` for a unicast, or behind it for all that are
+        none.
         """
-        return {
-            "kind": _bits(len(KINDS)),
-            "circuit": _bits(len(CIRCUITS)),
-            "phase": _bits(self.phases + 1),
-            "peer": _bits(ports),
-            "sequence": _bits(2 * self.window_packets + 1),
-            "index": _bits(self.packet_flits),
-            "last": _bits(self.packet_flits),
-            "ticket": _bits(2 * self.buffer_packets + 1),
-            "credit_circuit": _bits(len(CIRCUITS)),
-            "credit_limit": _bits(2 * self.buffer_packets + 1),
-            "generation": GENERATION_BITS,
-        }
+        bits = {name: place.bits for name, place in HEADER_FIELDS.items()}
+        return {**bits, "phase": (self.phases + 1).bit_length()}
 
     @property
     def suffix(self) -> str:

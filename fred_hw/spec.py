@@ -8,7 +8,7 @@ from pydantic_core import PydanticCustomError
 from .files import FileModel, in_range, int_range, name_in
 from .formats.number_format import FORMATS, OVERFLOWS, IntFormat, NumberFormat
 from .operations.operation import OPERATIONS, fitting
-from .protocol import HEADER_BITS, ProtocolSpec
+from .protocol import ProtocolSpec
 
 __all__ = ["AUTO", "SwitchSpec"]
 
@@ -51,8 +51,8 @@ class SwitchSpec(FileModel):
     Raises
     ------
     pydantic.ValidationError
-        A key is unknown, a value has the wrong type or is out of range, the operation does not
-        take the format, or the fields of the header do not fit into it; a ``ValueError``.
+        A key is unknown, a value has the wrong type or is out of range, or the operation does not
+        take the format; a ``ValueError``.
     """
 
     ports: Annotated[int, int_range(2, 64)]
@@ -76,18 +76,6 @@ class SwitchSpec(FileModel):
                     "format": self.format,
                     "given": repr(self.operation),
                 },
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _header_fits(self) -> Self:
-        needed = sum(self.protocol.fields(self.ports).values())
-        if needed > HEADER_BITS:
-            raise PydanticCustomError(
-                "value_error",
-                "protocol: must have a header of {most} bits or fewer, not {needed}: lower phases, "
-                "packet_flits, window_packets or buffer_packets",
-                {"most": HEADER_BITS, "needed": needed},
             )
         return self
 

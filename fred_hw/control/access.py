@@ -200,6 +200,18 @@ class AsyncAccess:
         self._check_phase(number)
         await self._command("erase", number)
 
+    async def write_route(self, address: int, port: int | None) -> None:
+        """Let unicasts to an address leave by a port, or by none."""
+        ports = self.registers.register("SHAPE").field("ports").value
+        if port is not None:
+            check_int("port", port, minimum=0, maximum=ports - 1)
+        await self.write("ROUTE", 0 if port is None else port + 1, address)
+
+    async def read_route(self, address: int) -> int | None:
+        """Return the port by which unicasts to an address leave, if there is one."""
+        found = await self.read("ROUTE", address)
+        return found - 1 if found else None
+
     async def queued(self, number: int) -> bool:
         """Return whether a packet of a phase is in a queue; docs/driver.md says what for."""
         self._check_phase(number)
@@ -321,6 +333,8 @@ class Access:
     write_phase = _plain(AsyncAccess.write_phase)
     read_phase = _plain(AsyncAccess.read_phase)
     erase_phase = _plain(AsyncAccess.erase_phase)
+    write_route = _plain(AsyncAccess.write_route)
+    read_route = _plain(AsyncAccess.read_route)
     queued = _plain(AsyncAccess.queued)
     errors = _plain(AsyncAccess.errors)
     clear_errors = _plain(AsyncAccess.clear_errors)

@@ -1,9 +1,11 @@
 """Registers of a switch."""
 
+from fred_hw.protocol import ADDRESSES
 from fred_hw.spec import SwitchSpec
 
 from .phase_entry import CONFIGURATION_BYTES, entry_bits, phase_fields, phases_that_fit
 from .registers import WORD_BITS, Field, Register, RegisterMap
+from .routes import route_bits
 
 __all__ = [
     "CAUSES",
@@ -18,11 +20,11 @@ __all__ = [
 
 ID = int.from_bytes(b"FRED", "big")
 
-VERSION = (2, 0)
+VERSION = (3, 0)
 """Major and minor version of the registers; what a minor one adds breaks no software.
 
 1.1 added generations and QUEUED. 2.0 has no bit for switches without the link layer, as there are
-none any more.
+none any more. 3.0 has routes, without which no unicast goes anywhere.
 """
 
 CAUSES = {
@@ -34,6 +36,7 @@ CAUSES = {
     "configuration": "entry refused, phase out of range, or locked register written",
     "address": "access to no register, unaligned, or write to a register that is read-only",
     "strobe": "write of a part of a register",
+    "route": "unicast, or message about one, to an address without a route",
 }
 """All errors; a place is a bit of ERROR and a word of ERROR_COUNT, so a new one is the last."""
 
@@ -55,14 +58,15 @@ COUNTERS = {
 PORT_COUNTERS = {
     "flits_in": "Flits that came in",
     "flits_out": "Flits that went out",
-    "dropped": "Flits that were dropped; a packet of another generation than its phase's is one",
+    "dropped": "Flits that were dropped; a packet of another generation than its phase's, or "
+    "to an address without a route, is one",
     "rewinds": "Times that sending went back to an earlier packet",
 }
 """Performance counters of each port."""
 
 # Registers of ports begin at fixed addresses with room for the 64 ports of the largest switch.
 _PORT_COUNTERS_AT, _PORT_COUNTER_BYTES = 0x100, 0x100
-_ENTRY_AT = 0x800
+_ROUTES_AT, _ENTRY_AT = 0x600, 0x800
 
 
 def switch_map(spec: SwitchSpec) -> RegisterMap:
@@ -76,6 +80,7 @@ def switch_map(spec: SwitchSpec) -> RegisterMap:
         *_errors(),
         *_configuration(spec),
         *_counters(spec.ports),
+        _routes(spec),
         _entry(spec),
     )
     name = f"{spec.name}_{spec.protocol.suffix}"
@@ -273,6 +278,20 @@ def _counters(ports: int) -> tuple[Register, ...]:
         for place, (name, text) in enumerate(PORT_COUNTERS.items())
     ]
     return (*single, *arrays)
+
+
+def _routes(spec: SwitchSpec) -> Register:
+    return Register(
+        "ROUTE",
+        _ROUTES_AT,
+        "Where unicasts go, and messages about them, by address",
+        (
+            Field(
+                "exit", 0, route_bits(spec), "rw", "1 more than the port they leave by, 0 for none"
+            ),
+        ),
+        count=ADDRESSES,
+    )
 
 
 def _entry(spec: SwitchSpec) -> Register:

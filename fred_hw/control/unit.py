@@ -3,7 +3,7 @@
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Signal
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Member, Out
 
 from fred_hw.spec import SwitchSpec
@@ -13,6 +13,7 @@ from .axi_lite import AxiLiteRegisters, axi_lite_members, pass_axi_lite
 from .counter import SaturatingCounter
 from .entry_port import EntryPort, entry_port_signature
 from .events import count_signature, error_signature
+from .routes import routes_layout
 from .switch_map import CAUSES, COMMANDS, COUNTERS, PORT_CAUSES, PORT_COUNTERS, switch_map
 
 __all__ = ["ControlUnit"]
@@ -46,6 +47,8 @@ class ControlUnit(Unit):
         What the performance counters count.
     queued : In(phases)
         Phases with a packet in a queue of an input port.
+    routes : Out(routes_layout(spec))
+        By what port unicasts leave.
 
     Timing
     ------
@@ -63,6 +66,7 @@ class ControlUnit(Unit):
     errors: wiring.PureInterface
     counts: wiring.PureInterface
     queued: Signal
+    routes: data.View
     active: Signal
     active_phase: Signal
 
@@ -79,6 +83,7 @@ class ControlUnit(Unit):
             "active_phase": In(spec.protocol.phases.bit_length()),
             "counts": In(count_signature(spec)),
             "queued": In(spec.protocol.phases),
+            "routes": Out(routes_layout(spec)),
         }
         super().__init__(members)
 
@@ -90,6 +95,7 @@ class ControlUnit(Unit):
             registers.status_active.eq(self.active),
             registers.status_phase.eq(self.active_phase),
             registers.queued_value.eq(self.queued),
+            self.routes.eq(registers.route_exit),
         ]
         refused = self._commands(m, registers)
         self._errors(m, registers, refused)

@@ -47,7 +47,7 @@ def departure_signature(spec: SwitchSpec) -> wiring.Signature:
             "take": In(1),
             "data": Out(spec.data_width),
             "descriptor": Out(descriptor_layout(spec)),
-            "index": Out(spec.protocol.fields(spec.ports)["index"]),
+            "index": Out(spec.protocol.fields["index"]),
             "last": Out(1),
         }
     )

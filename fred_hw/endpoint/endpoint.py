@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Member, Out
 
 from fred_hw.gates.select import first_of, one_hot_mux
 from fred_hw.link.deframer import Deframer
+from fred_hw.link.message import Message, message_signature
 from fred_hw.link.packet_stream import PayloadStream, payload_signature
 from fred_hw.protocol import CRC_BITS, DATA_CIRCUITS, HEADER_BITS
 from fred_hw.spec import SwitchSpec
@@ -34,14 +35,16 @@ class Endpoint(Unit):
 
     Members
     -------
-    s_axis_tdata, tvalid, tready, tlast, tuser : In(data_width), In(1), Out(1), In(1), In(80)
+    s_axis_tdata, tvalid, tready, tlast, tuser : In(data_width), In(1), Out(1), In(1), In(88)
         Flits from the link, see docs/protocol.md. ``tready`` is always high, and ``tlast``, which
         the header says too, is not looked at.
-    m_axis_tdata, tvalid, tready, tlast, tuser : Out(data_width), Out(1), In(1), Out(1), Out(80)
+    m_axis_tdata, tvalid, tready, tlast, tuser : Out(data_width), Out(1), In(1), Out(1), Out(88)
         Flits to the link.
+    address : In(address)
+        Of this end in the fabric; constant.
     send : In(payload_signature(spec)).array(3)
         Packets of each circuit to send.
-    send_phase, send_peer : In(ArrayLayout(phase, 3)), In(ArrayLayout(peer, 3))
+    send_phase, send_peer : In(ArrayLayout(phase, 3)), In(ArrayLayout(address, 3))
         Their flows: phase, and at the default index the destination. Constant while ``idle`` of
         the circuit is low.
     send_generation : In(ArrayLayout(generation, 3))
@@ -54,7 +57,7 @@ class Endpoint(Unit):
         Whether all packets taken are acknowledged.
     receive : Out(payload_signature(spec)).array(3)
         Packets received on each circuit.
-    receive_phase, receive_peer : In(ArrayLayout(phase, 3)), In(ArrayLayout(peer, 3))
+    receive_phase, receive_peer : In(ArrayLayout(phase, 3)), In(ArrayLayout(address, 3))
         Their flows: phase, and at the default index the source. They change only when all that is
         wanted of the flow has come.
     receive_generation : In(ArrayLayout(generation, 3))
@@ -91,6 +94,7 @@ class Endpoint(Unit):
     m_axis_tready: Signal
     m_axis_tlast: Signal
     m_axis_tuser: Signal
+    address: Signal
     send: list[PayloadStream]
     send_phase: data.View
     send_peer: data.View
@@ -112,12 +116,14 @@ class Endpoint(Unit):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("Endpoint", spec)
         self.unit_name = sized_name("endpoint", spec)
-        fields = spec.protocol.fields(spec.ports)
-        about = {
-            name: In(data.ArrayLayout(fields[name], COUNT))
-            for name in ("phase", "peer", "generation")
+        fields = spec.protocol.fields
+        widths = {
+            "phase": fields["phase"],
+            "peer": fields["source"],
+            "generation": fields["generation"],
         }
-        members: dict[str, Member] = {}
+        about = {name: In(data.ArrayLayout(width, COUNT)) for name, width in widths.items()}
+        members: dict[str, Member] = {"address": In(fields["source"])}
         for side, forth, back in (("s", In, Out), ("m", Out, In)):
             members |= {
                 f"{side}_axis_tdata": forth(spec.data_width),
@@ -157,18 +163,28 @@ class Endpoint(Unit):
             self.length_error.eq(deframer.length_error),
             self.overflow.eq(deframer.overflow),
         ]
-        self._send(m, deframer, transmitter)
-        self._reply(m, self._receive(m, deframer), transmitter)
+        heard = message_signature(self.spec).create()
+        said = deframer.message.payload
+        m.d.comb += [
+            heard.valid.eq(
+                deframer.message.valid
+                & ((said.phase != self.spec.protocol.online) | (said.destination == self.address))
+            ),
+            heard.payload.eq(said),
+        ]
+        self._send(m, heard, transmitter)
+        self._reply(m, self._receive(m, heard, deframer), transmitter)
         return m
 
-    def _send(self, m: Module, deframer: Deframer, transmitter: Transmitter) -> None:
+    def _send(self, m: Module, heard: Message, transmitter: Transmitter) -> None:
         """Place the source of each circuit's flow."""
         for k, name in enumerate(DATA_CIRCUITS):
             sender = place(m, f"send_{name}", FlowSender(spec=self.spec))
             wiring.connect(m, wiring.flipped(self.send[k]), sender.i)
-            wiring.connect(m, deframer.message, sender.message)
+            wiring.connect(m, heard, sender.message)
             wiring.connect(m, sender.o, transmitter.i[k])
             m.d.comb += [
+                sender.address.eq(self.address),
                 sender.phase.eq(self.send_phase[k]),
                 sender.peer.eq(self.send_peer[k]),
                 sender.generation.eq(self.send_generation[k]),
@@ -177,7 +193,7 @@ class Endpoint(Unit):
                 self.rewinds[k].eq(sender.retransmit),
             ]
 
-    def _receive(self, m: Module, deframer: Deframer) -> list[FlowReceiver]:
+    def _receive(self, m: Module, heard: Message, deframer: Deframer) -> list[FlowReceiver]:
         """Place the destination of each circuit's flow."""
         receivers: list[FlowReceiver] = []
         # A packet breaks when a flit is dropped, and no more flits may come of it from then on.
@@ -189,9 +205,10 @@ class Endpoint(Unit):
         for k, name in enumerate(DATA_CIRCUITS):
             receiver = place(m, f"receive_{name}", FlowReceiver(spec=self.spec))
             wiring.connect(m, deframer.o[k], receiver.i)
-            wiring.connect(m, deframer.message, receiver.ask)
+            wiring.connect(m, heard, receiver.ask)
             wiring.connect(m, receiver.o, wiring.flipped(self.receive[k]))
             m.d.comb += [
+                receiver.address.eq(self.address),
                 receiver.phase.eq(self.receive_phase[k]),
                 receiver.peer.eq(self.receive_peer[k]),
                 receiver.generation.eq(self.receive_generation[k]),

@@ -32,9 +32,11 @@ class FlowReceiver(Unit):
 
     Members
     -------
-    phase, peer, generation : In(phase), In(peer), In(generation)
-        The flow and its generation; they change only between packets. Each flow goes on with the
-        number it had come to, in another generation with 0.
+    address : In(address)
+        That of this end; unicasts to others are thrown away.
+    phase, peer, generation : In(phase), In(address), In(generation)
+        The flow, for unicasts with their source, and its generation; they change only between
+        packets. Each flow goes on with the number it had come to, in another generation with 0.
     clear : In(1)
         Start the flow's numbers at 0; only between packets, and not in the cycle in which the flow
         changes.
@@ -59,6 +61,7 @@ class FlowReceiver(Unit):
     Reset : forgets all packets and expects number 0.
     """
 
+    address: Signal
     phase: Signal
     peer: Signal
     generation: Signal
@@ -74,11 +77,12 @@ class FlowReceiver(Unit):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("FlowReceiver", spec)
         self.unit_name = sized_name("flow_receiver", spec)
-        fields = spec.protocol.fields(spec.ports)
+        fields = spec.protocol.fields
         super().__init__(
             {
+                "address": In(fields["destination"]),
                 "phase": In(fields["phase"]),
-                "peer": In(fields["peer"]),
+                "peer": In(fields["source"]),
                 "generation": In(fields["generation"]),
                 "clear": In(1),
                 "i": In(arrival_signature(spec)),
@@ -97,12 +101,15 @@ class FlowReceiver(Unit):
         descriptor = word.descriptor
         expected = Signal.like(descriptor.sequence)
         mine, came, ended, lost = (Signal(name=name) for name in ("mine", "came", "ended", "lost"))
-        here = same_flow(spec, descriptor.phase, descriptor.peer, self.phase, self.peer)
+        here = same_flow(spec, descriptor.phase, descriptor.source, self.phase, self.peer)
+        valid = self.i.valid & (
+            (descriptor.phase != spec.protocol.online) | (descriptor.destination == self.address)
+        )
         ledger = place(m, "ledger", Ledger(spec=spec))
         queue = place(m, "queue", Fifo(shape=spec.data_width + 1, depth=spec.protocol.buffer_flits))
         m.d.comb += [
             mine.eq(
-                self.i.valid
+                valid
                 & self.i.ready
                 & here
                 & (descriptor.generation == self.generation)
@@ -124,7 +131,7 @@ class FlowReceiver(Unit):
         ]
         restart = self.clear | ledger.changed
         self._compare(m, expected, mine, came, ended, lost, restart)
-        self._answer(m, ledger, expected, mine, came, ended, lost, self.i.valid & ~here)
+        self._answer(m, ledger, expected, mine, came, ended, lost, valid & ~here)
         with m.If(restart):
             m.d.sync += expected.eq(Mux(self.clear, 0, ledger.stored))
         return m
@@ -141,7 +148,7 @@ class FlowReceiver(Unit):
     ) -> None:
         """Say what a flit is: expected, the end of a packet, or behind one that is lost."""
         protocol, word = self.spec.protocol, self.i.word
-        index = Signal(self.spec.protocol.fields(self.spec.ports)["index"])
+        index = Signal(self.spec.protocol.fields["index"])
         following, here = Signal.like(index), Signal.like(index)  # place of the flit that came
         due, before, old = Signal(), Signal(), Signal()  # of the expected packet, or one before
         behind, more = Signal.like(expected), Signal()  # more is to come of the expected packet
@@ -193,7 +200,7 @@ class FlowReceiver(Unit):
         idle = Signal(range(protocol.idle_cycles + 1))
         due_ack, due_nack, acks = Signal(), Signal(), Signal()
         full, quiet = unsaid == protocol.ack_interval, idle == protocol.idle_cycles
-        here = same_flow(self.spec, ask.phase, ask.peer, self.phase, self.peer)
+        here = same_flow(self.spec, ask.phase, ask.source, self.phase, self.peer)
         asked = self._is_asked()
         other = self._other(m, ledger, asked & ~here, stray, acks | (unsaid != 0))
         here &= ask.generation == self.generation
@@ -256,7 +263,7 @@ class FlowReceiver(Unit):
             descriptor = word.descriptor
             m.d.comb += [
                 ledger.other_phase.eq(Mux(stray, descriptor.phase, ask.phase)),
-                ledger.other_peer.eq(Mux(stray, descriptor.peer, ask.peer)),
+                ledger.other_peer.eq(Mux(stray, descriptor.source, ask.source)),
                 ledger.other_generation.eq(Mux(stray, descriptor.generation, ask.generation)),
             ]
         m.d.sync += [
@@ -305,7 +312,8 @@ class FlowReceiver(Unit):
             self.message.valid.eq(waits | ((acks | due_nack) & ~ledger.changed)),
             said.kind.eq(Mux(Mux(waits, other[0], acks), Kind.ACK, Kind.NACK)),
             said.phase.eq(phase),
-            said.peer.eq(Mux(said.phase == self.spec.protocol.online, peer, 0)),
+            said.destination.eq(peer),
+            said.source.eq(self.address),
             said.sequence.eq(Mux(waits, ledger.other_stored, expected)),
             said.generation.eq(generation),
         ]

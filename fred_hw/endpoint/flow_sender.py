@@ -32,9 +32,11 @@ class FlowSender(Unit):
     -------
     i : In(payload_signature(spec))
         Packets; ``last`` ends one, and so does its ``packet_flits``-th flit.
-    phase, peer, generation : In(phase), In(peer), In(generation)
-        The flow and its generation; constant while ``idle`` is low. Each flow goes on with the
-        number it had come to, in another generation with 0.
+    address : In(address)
+        That of this end, the source of its unicasts.
+    phase, peer, generation : In(phase), In(address), In(generation)
+        The flow, for unicasts with their destination, and its generation; constant while ``idle``
+        is low. Each flow goes on with the number it had come to, in another generation with 0.
     clear : In(1)
         Start the flow's numbers at 0; only while ``idle`` is high and no flit is offered, and not
         in the cycle in which the flow changes.
@@ -58,6 +60,7 @@ class FlowSender(Unit):
     """
 
     i: PayloadStream
+    address: Signal
     phase: Signal
     peer: Signal
     generation: Signal
@@ -70,12 +73,13 @@ class FlowSender(Unit):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("FlowSender", spec)
         self.unit_name = sized_name("flow_sender", spec)
-        fields = spec.protocol.fields(spec.ports)
+        fields = spec.protocol.fields
         super().__init__(
             {
                 "i": In(payload_signature(spec)),
+                "address": In(fields["source"]),
                 "phase": In(fields["phase"]),
-                "peer": In(fields["peer"]),
+                "peer": In(fields["destination"]),
                 "generation": In(fields["generation"]),
                 "clear": In(1),
                 "idle": Out(1),
@@ -88,7 +92,7 @@ class FlowSender(Unit):
     def build(self, platform: object) -> Module:
         m = Module()
         spec, protocol = self.spec, self.spec.protocol
-        bits = protocol.fields(spec.ports)
+        bits = protocol.fields
         # Packets from `oldest` on are kept, those before `begun` were sent, once at least;
         # `following` begins next and `newest` comes in.
         oldest, following, begun, newest = (
@@ -172,7 +176,7 @@ class FlowSender(Unit):
         m.d.comb += [
             mine.eq(
                 self.message.valid
-                & same_flow(self.spec, message.phase, message.peer, self.phase, self.peer)
+                & same_flow(self.spec, message.phase, message.source, self.phase, self.peer)
                 & (message.generation == self.generation)
                 & (ahead <= (begun - oldest)[: len(oldest)])
             ),
@@ -226,7 +230,8 @@ class FlowSender(Unit):
                 busy.eq(~o.ends),
                 index.eq(Mux(o.ends, 0, index + 1)),
                 o.descriptor.phase.eq(self.phase),
-                o.descriptor.peer.eq(self.peer),
+                o.descriptor.destination.eq(self.peer),
+                o.descriptor.source.eq(self.address),
                 o.descriptor.sequence.eq(sequence),
                 o.descriptor.length.eq(here),
                 o.descriptor.generation.eq(self.generation),

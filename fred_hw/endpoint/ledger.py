@@ -1,12 +1,11 @@
 """Numbers of flows that follow each other on a circuit."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.gates.select import selected
-from fred_hw.link.descriptor import flow_key, key_bits
+from fred_hw.protocol import ADDRESSES
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec
 
@@ -25,7 +24,7 @@ class Ledger(Unit):
 
     Members
     -------
-    phase, peer, generation : In(phase), In(peer), In(generation)
+    phase, peer, generation : In(phase), In(address), In(generation)
         The flow that is set, and its generation.
     changed : Out(1)
         One of them is another than in the cycle before.
@@ -35,7 +34,7 @@ class Ledger(Unit):
         Write the number of the flow, and generation, of the cycle before.
     clear : In(1)
         Forget that.
-    other_phase, other_peer, other_generation : In(phase), In(peer), In(generation)
+    other_phase, other_peer, other_generation : In(phase), In(address), In(generation)
         Another flow.
     other_stored, other_known : Out(sequence), Out(1)
         Its number, 0 if none was written, and whether one was.
@@ -68,8 +67,12 @@ class Ledger(Unit):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("Ledger", spec)
         self.unit_name = f"ledger_p{spec.ports}_{spec.protocol.suffix}"
-        fields = spec.protocol.fields(spec.ports)
-        flow = {name: In(fields[name]) for name in ("phase", "peer", "generation")}
+        fields = spec.protocol.fields
+        flow = {
+            "phase": In(fields["phase"]),
+            "peer": In(fields["source"]),
+            "generation": In(fields["generation"]),
+        }
         sequence = fields["sequence"]
         super().__init__(
             {
@@ -88,17 +91,15 @@ class Ledger(Unit):
 
     def build(self, platform: object) -> Module:
         m = Module()
-        count = self.spec.protocol.phases + self.spec.ports
+        count = self.spec.protocol.phases + ADDRESSES
         kept = data.StructLayout({"number": len(self.number), "generation": len(self.generation)})
         memory = m.submodules.memory = Memory(shape=kept, depth=count, init=[])
         write = memory.write_port()
-        key, held, other = (
-            Signal(key_bits(self.spec), name=name) for name in ("key", "held", "other")
-        )
+        key, held, other = (Signal(range(count), name=name) for name in ("key", "held", "other"))
         known, mine, before = Signal(count), Signal(count), Signal.like(self.generation)
         m.d.comb += [
-            key.eq(flow_key(self.spec, self.phase, self.peer)),
-            other.eq(flow_key(self.spec, self.other_phase, self.other_peer)),
+            key.eq(self._key(self.phase, self.peer)),
+            other.eq(self._key(self.other_phase, self.other_peer)),
             self.changed.eq((key != held) | (self.generation != before)),
             mine.eq(1 << held),
             write.addr.eq(held),
@@ -119,8 +120,13 @@ class Ledger(Unit):
             read = memory.read_port(domain="comb")
             m.d.comb += [
                 read.addr.eq(address),
-                seen.eq(selected(address, list(known))),
+                seen.eq(known.bit_select(address, 1)),
                 there.eq(seen & (read.data.generation == generation)),
                 stored.eq(read.data.number & there.replicate(len(stored))),
             ]
         return m
+
+    def _key(self, phase: Value, peer: Value) -> Value:
+        """Return the place of a flow: its phase, or at the default index one for each peer."""
+        phases = self.spec.protocol.phases
+        return Mux(phase == self.spec.protocol.online, phases + peer, phase)

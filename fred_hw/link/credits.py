@@ -34,7 +34,7 @@ class Credits(wiring.PureInterface):
 
 def ticket_bits(spec: SwitchSpec) -> int:
     """Return the bits of a ticket; a limit is the first ticket that there is no room for."""
-    return spec.protocol.fields(spec.ports)["ticket"]
+    return spec.protocol.fields["ticket"]
 
 
 def limit_signature(spec: SwitchSpec) -> wiring.Signature:

@@ -1,5 +1,7 @@
 """Receiving side of a link: checked flits, credits, control messages."""
 
+from collections.abc import Mapping
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -11,6 +13,7 @@ from fred_hw.unit import Unit, check_spec, place, sized_name
 
 from .arrival import Arrival, arrival_signature
 from .credits import Credits, credit_signature
+from .descriptor import FLOW
 from .flit import LinkFlit, link_flit_signature
 from .flit_check import FlitCheck
 from .message import Message, message_signature
@@ -18,8 +21,8 @@ from .message import Message, message_signature
 __all__ = ["PACKET_FIELDS", "Deframer"]
 
 COUNT = len(DATA_CIRCUITS)
-PACKET_FIELDS = ("circuit", "ticket", "phase", "peer", "sequence", "generation", "last")
-"""What all flits of a packet say alike."""
+PACKET_FIELDS = ("circuit", "ticket", "unicast", "destination", "source", "sequence", "last")
+"""What all flits of a packet say alike; phase and generation are where addresses are."""
 
 
 class Deframer(Unit):
@@ -86,7 +89,8 @@ class Deframer(Unit):
         m = Module()
         check = place(m, "check", FlitCheck(spec=self.spec))
         wiring.connect(m, wiring.flipped(self.i), check.i)
-        wanted, sync = self._sort(m, check.good, check.header)
+        flow = self._flow(m, check.header)
+        wanted, sync = self._sort(m, check.good, check.header, flow)
         next_index = Signal.like(check.header.index)
         begins = self._limits(m, check.header, wanted, sync, next_index)
         misfit = self._join(m, check.header, wanted, sync, begins, next_index)
@@ -96,23 +100,36 @@ class Deframer(Unit):
             m.d.comb += [
                 word.first.eq(header.index == 0),
                 word.last.eq(header.index == header.last),
-                word.descriptor.phase.eq(header.phase),
-                word.descriptor.peer.eq(header.peer),
+                *(word.descriptor[name].eq(flow[name]) for name in FLOW),
                 word.descriptor.sequence.eq(header.sequence),
                 word.descriptor.length.eq(header.last),
-                word.descriptor.generation.eq(header.generation),
                 word.data.eq(check.data),
             ]
         return m
 
-    def _sort(self, m: Module, good: Value, header: data.View) -> tuple[Value, Value]:
+    def _flow(self, m: Module, header: data.View) -> dict[str, Value]:
+        """Return the flow that a header is of, as a descriptor says it."""
+        phase, online = Signal(self.spec.protocol.fields["phase"]), self.spec.protocol.online
+        with m.If(header.unicast):
+            m.d.comb += phase.eq(online)
+        with m.Elif(_above(header.phase, online - 1)):
+            m.d.comb += phase.eq(online + 1)
+        with m.Else():
+            m.d.comb += phase.eq(header.phase)
+        ends = (header.destination, header.source)
+        values = (phase, Mux(header.unicast, 0, header.generation), *ends)
+        return dict(zip(FLOW, values, strict=True))
+
+    def _sort(
+        self, m: Module, good: Value, header: data.View, flow: Mapping[str, Value]
+    ) -> tuple[Value, Value]:
         """Give messages and grants; return whether a data flit came, and whether a sync."""
-        spec, protocol = self.spec, self.spec.protocol
+        protocol = self.spec.protocol
         kinds = {kind: good & (header.kind == kind) for kind in Kind}
         nowhere = header.circuit == CONTROL
         long = _above(header.last, protocol.packet_flits - 1) | (header.index > header.last)
         says = kinds[Kind.ACK] | kinds[Kind.NACK] | kinds[Kind.ASK]
-        no_flow = _above(header.phase, protocol.online) | _above(header.peer, spec.ports - 1)
+        no_flow = flow["phase"] > protocol.online
         wanted = Signal()
         m.d.comb += [
             self.kind_error.eq(
@@ -123,10 +140,9 @@ class Deframer(Unit):
             self.length_error.eq(kinds[Kind.DATA] & ~nowhere & long),
             wanted.eq(kinds[Kind.DATA] & ~nowhere & ~long),
             self.message.valid.eq(says & ~no_flow),
-            *(
-                self.message.payload[name].eq(header[name])
-                for name, _ in self.message.payload.shape()
-            ),
+            *(self.message.payload[name].eq(flow[name]) for name in FLOW),
+            self.message.payload.kind.eq(header.kind),
+            self.message.payload.sequence.eq(header.sequence),
             self.credit.grant.valid.eq(good & (header.credit_circuit != CONTROL)),
             self.credit.grant.circuit.eq(header.credit_circuit),
             self.credit.grant.limit.eq(header.credit_limit),

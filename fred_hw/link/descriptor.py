@@ -1,33 +1,25 @@
-"""What is known of a packet: its descriptor, and the key of its flow."""
+"""What is known of a packet: its descriptor."""
 
-from amaranth.hdl import Mux, Value
+from amaranth.hdl import Value
 from amaranth.lib import data
 
 from fred_hw.spec import SwitchSpec
 
-__all__ = ["descriptor_layout", "flow_key", "key_bits", "same_flow"]
+__all__ = ["FLOW", "descriptor_layout", "same_flow"]
+
+FLOW = ("phase", "generation", "destination", "source")
+"""What tells flows apart: the latter two are those of a unicast, the second is that of a phase."""
 
 
 def descriptor_layout(spec: SwitchSpec) -> data.StructLayout:
     """Return what every flit knows of its packet.
 
-    ``phase``, ``peer``, ``sequence``, ``length`` (place of the packet's last flit) and
-    ``generation`` are those of the header.
+    ``phase``, ``generation``, ``destination``, ``source``, ``sequence`` and ``length`` (place of
+    the packet's last flit) are those of the header; see ``ProtocolSpec.fields``.
     """
-    fields = spec.protocol.fields(spec.ports)
-    own = {name: fields[name] for name in ("phase", "peer", "sequence")}
-    return data.StructLayout({**own, "length": fields["last"], "generation": fields["generation"]})
-
-
-def key_bits(spec: SwitchSpec) -> int:
-    """Return the bits of a flow's key at a port; see ``flow_key``."""
-    return (spec.protocol.phases + spec.ports - 1).bit_length()
-
-
-def flow_key(spec: SwitchSpec, phase: Value, peer: Value) -> Value:
-    """Return the key of a flow at a port: its phase, or at the default index that and the peer."""
-    online = spec.protocol.online
-    return Mux(phase == online, online + peer, phase)
+    fields = spec.protocol.fields
+    own = {name: fields[name] for name in (*FLOW, "sequence")}
+    return data.StructLayout({**own, "length": fields["last"]})
 
 
 def same_flow(

@@ -28,7 +28,7 @@ class FlitCheck(Unit):
         The link.
     good, bad : Out(1)
         High for a cycle per flit with a right, with a wrong CRC.
-    header, data : Out(header_layout(spec)), Out(data_width)
+    header, data : Out(header_layout()), Out(data_width)
         The flit.
 
     Timing
@@ -53,7 +53,7 @@ class FlitCheck(Unit):
                 "i": In(link_flit_signature(spec)),
                 "good": Out(1),
                 "bad": Out(1),
-                "header": Out(header_layout(spec)),
+                "header": Out(header_layout()),
                 "data": Out(spec.data_width),
             }
         )

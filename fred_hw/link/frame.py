@@ -27,7 +27,7 @@ def frame_layout(spec: SwitchSpec) -> data.StructLayout:
     ``last`` ends the packet of ``descriptor`` on ``circuit``; ``index`` is the place of the flit,
     ``ticket`` the packet's; with the last flit ``bad`` is high if the packet must not be used.
     """
-    fields = spec.protocol.fields(spec.ports)
+    fields = spec.protocol.fields
     own = {name: fields[name] for name in ("index", "ticket")}
     return data.StructLayout(
         {

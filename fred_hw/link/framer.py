@@ -17,7 +17,7 @@ from .crc import crc_masks
 from .credits import Limits, limit_signature, ticket_bits
 from .flit import framed_signature
 from .frame import checked_layout
-from .header import header_layout
+from .header import header_layout, name_flow
 from .message import message_stream
 
 __all__ = ["Framer"]
@@ -90,7 +90,7 @@ class Framer(Unit):
         choices = [self.message.valid, sync, self.i.valid, news]
         grants = self._grants(m, choices, kept)
         message, sync_granted, packet, _ = grants
-        header = Signal(header_layout(self.spec))
+        header = Signal(header_layout())
         m.d.comb += [
             syncs.eq(sync_granted),
             header.credit_circuit.eq(credit_circuit),
@@ -99,9 +99,13 @@ class Framer(Unit):
         with m.If(packet):
             self._data_header(m, header)
         with m.Elif(message):
-            m.d.comb += header.circuit.eq(CONTROL)
-            for name, _ in self.message.payload.shape():
-                m.d.comb += header[name].eq(self.message.payload[name])
+            said = self.message.payload
+            m.d.comb += [
+                header.circuit.eq(CONTROL),
+                header.kind.eq(said.kind),
+                header.sequence.eq(said.sequence),
+            ]
+            name_flow(m, header, said, said.phase == self.spec.protocol.online)
         with m.Elif(syncs):
             m.d.comb += [
                 header.kind.eq(Kind.SYNC),
@@ -137,16 +141,15 @@ class Framer(Unit):
     def _data_header(self, m: Module, header: data.View) -> None:
         """Fill in the header of the data flit that is offered."""
         frame = self.i.payload.frame
+        descriptor = frame.descriptor
+        name_flow(m, header, descriptor, descriptor.phase == self.spec.protocol.online)
         m.d.comb += [
             header.kind.eq(Kind.DATA),
             header.circuit.eq(frame.circuit),
-            header.phase.eq(frame.descriptor.phase),
-            header.peer.eq(frame.descriptor.peer),
-            header.sequence.eq(frame.descriptor.sequence),
+            header.sequence.eq(descriptor.sequence),
             header.index.eq(frame.index),
-            header.last.eq(frame.descriptor.length),
+            header.last.eq(descriptor.length),
             header.ticket.eq(frame.ticket),
-            header.generation.eq(frame.descriptor.generation),
         ]
 
     def _crc(self, header: Value, packet: Value) -> Value:

@@ -1,14 +1,23 @@
 """Header of a flit."""
 
+from amaranth.hdl import Module, Value
 from amaranth.lib import data
 
-from fred_hw.protocol import HEADER_BITS
-from fred_hw.spec import SwitchSpec
+from fred_hw.protocol import HEADER_BITS, HEADER_FIELDS
 
-__all__ = ["header_layout"]
+__all__ = ["header_layout", "name_flow"]
 
 
-def header_layout(spec: SwitchSpec) -> data.StructLayout:
-    """Return the header of a flit as bits; see ``ProtocolSpec.fields`` and docs/protocol.md."""
-    fields = spec.protocol.fields(spec.ports)
-    return data.StructLayout({**fields, "zero": HEADER_BITS - sum(fields.values())})
+def header_layout() -> data.Layout:
+    """Return the header of a flit as bits; see ``HEADER_FIELDS`` and docs/protocol.md."""
+    fields = {name: data.Field(bits, low) for name, (low, bits) in HEADER_FIELDS.items()}
+    return data.FlexibleLayout(HEADER_BITS, fields)
+
+
+def name_flow(m: Module, header: data.View, known: data.View, online: Value) -> None:
+    """Say in a header which flow it is of; ``online`` that it is a unicast."""
+    m.d.comb += header.unicast.eq(online)
+    with m.If(online):
+        m.d.comb += [header.destination.eq(known.destination), header.source.eq(known.source)]
+    with m.Else():
+        m.d.comb += [header.phase.eq(known.phase), header.generation.eq(known.generation)]

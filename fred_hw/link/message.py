@@ -6,6 +6,8 @@ from amaranth.lib.wiring import Out
 
 from fred_hw.spec import SwitchSpec
 
+from .descriptor import FLOW
+
 __all__ = ["Message", "message_layout", "message_signature", "message_stream"]
 
 
@@ -18,9 +20,8 @@ class Message(wiring.PureInterface):
 
 def message_layout(spec: SwitchSpec) -> data.StructLayout:
     """Return an ack, nack or ask as bits: some fields of the header; see docs/protocol.md."""
-    fields = spec.protocol.fields(spec.ports)
-    names = ("kind", "phase", "peer", "sequence", "generation")
-    return data.StructLayout({name: fields[name] for name in names})
+    fields = spec.protocol.fields
+    return data.StructLayout({name: fields[name] for name in ("kind", *FLOW, "sequence")})
 
 
 def message_signature(spec: SwitchSpec) -> wiring.Signature:

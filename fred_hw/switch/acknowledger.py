@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.fifo import Fifo
 from fred_hw.gates.fsm import Fsm
-from fred_hw.link.descriptor import key_bits
+from fred_hw.link.descriptor import FLOW
 from fred_hw.link.message import Message, message_layout, message_signature, message_stream
 from fred_hw.protocol import Kind
 from fred_hw.spec import SwitchSpec
@@ -18,7 +18,7 @@ from fred_hw.unit import Unit, check_spec, place
 from .case_queue import QUEUED, CaseQueue
 from .flow_progress import FlowProgress, Progress
 from .phase_table import TableRead, restart_layout, table_read_signature
-from .ports.signatures import Due, Event, due_signature, event_signature
+from .ports.signatures import Due, Event, due_signature, event_signature, port_bits
 
 __all__ = ["Acknowledger"]
 
@@ -58,7 +58,7 @@ class Acknowledger(Unit):
     - A packet from an input that is due later: it is told what is due.
 
     A message of another generation than the entry's changes nothing. What is said is of the
-    entry's; unicasts have generation 0.
+    entry's. A message about a unicast is handed on as it is.
 
     Parameters
     ----------
@@ -69,6 +69,8 @@ class Acknowledger(Unit):
     -------
     message : In(message_signature(spec)).array(P)
         Messages from the neighbours.
+    exits : In(ArrayLayout(port_bits(spec), P))
+        Ports that they leave by, if they are about unicasts.
     event : In(event_signature(spec)).array(P)
         Events of the input ports.
     restart : In(stream.Signature(restart_layout(spec)))
@@ -88,11 +90,11 @@ class Acknowledger(Unit):
     Timing
     ------
     Latency : 7 cycles from a message to the first that it causes and to ``due.write``, 6 to
-        ``retransmit``; 1 from ``restart`` to ``due.write``.
+        ``retransmit``, 3 to the same one about a unicast; 1 from ``restart`` to ``due.write``.
     Throughput : one message in 6 cycles, one that is answered in 8, one that changes nothing as it
-        is of another generation in 3; none in the 2 cycles of a restart.
+        is of another generation in 3, one about a unicast in 2; none in the 2 cycles of a restart.
     Paths : ``restart`` to ``due.key`` and ``event.taken``, ``event`` to ``event.taken``.
-    Reset : starts all flows' numbers at 0, which takes a cycle for each and one more.
+    Reset : starts all phases' numbers at 0, which takes a cycle for each and one more.
 
     Raises
     ------
@@ -101,6 +103,7 @@ class Acknowledger(Unit):
     """
 
     message: list[Message]
+    exits: data.View
     event: list[Event]
     restart: stream.Interface
     flows: TableRead
@@ -116,6 +119,7 @@ class Acknowledger(Unit):
         super().__init__(
             {
                 "message": In(message_signature(spec)).array(ports),
+                "exits": In(data.ArrayLayout(port_bits(spec), ports)),
                 "event": In(event_signature(spec)).array(ports),
                 "restart": In(stream.Signature(restart_layout(spec))),
                 "flows": Out(table_read_signature(spec)),
@@ -126,22 +130,18 @@ class Acknowledger(Unit):
             }
         )
 
-    @property
-    def flow_count(self) -> int:
-        """Flows that have numbers at a port."""
-        return self.spec.protocol.phases + self.spec.ports
-
     def build(self, platform: object) -> Module:
         m = Module()
         spec, ports = self.spec, self.spec.ports
-        numbers = data.ArrayLayout(spec.protocol.fields(ports)["sequence"], ports)
-        acked = m.submodules.acked = Memory(shape=numbers, depth=self.flow_count, init=[])
+        numbers = data.ArrayLayout(spec.protocol.fields["sequence"], ports)
+        acked = m.submodules.acked = Memory(shape=numbers, depth=spec.protocol.phases, init=[])
         read, stored = acked.read_port(), acked.write_port()
         write = _Write(Signal.like(stored.addr), Signal(ports, name="acked_by"))
         cases = place(m, "cases", CaseQueue(spec=spec))
         for k in range(ports):
             wiring.connect(m, wiring.flipped(self.message[k]), cases.message[k])
             wiring.connect(m, wiring.flipped(self.event[k]), cases.event[k])
+        m.d.comb += cases.exits.eq(self.exits)
         case, mine = cases.case, Signal(ports)
         m.d.comb += mine.eq(1 << case.port)
         key, number = self._address(m, case, read, write)
@@ -149,12 +149,11 @@ class Acknowledger(Unit):
         for k in range(ports):
             # What was looked up is still there, and the whole word is written.
             m.d.comb += stored.data[k].eq(Mux(write.en[k], number, read.data[k]))
-        generation, stale = Signal.like(case.generation), Signal()
-        m.d.comb += [
-            generation.eq(Mux(case.online, 0, self.flows.entry.generation)),
-            stale.eq(case.told & (case.generation != generation)),
-        ]
-        order = _Order(Signal(ports, name="order_targets"), Signal.like(generation))
+        generation, stale = self.flows.entry.generation, Signal()
+        m.d.comb += stale.eq(case.told & (case.generation != generation))
+        order = _Order(
+            Signal(ports, name="order_targets"), Signal.like(generation, name="order_generation")
+        )
         m.d.comb += order.generation.eq(generation)
         fsm = Fsm(
             m, "reset", "pick", "look", "gather", "compare", "measure", "serve", "answer", "ask"
@@ -189,22 +188,17 @@ class Acknowledger(Unit):
                 due.number.eq(number),
                 due.generation.eq(order.generation),
             ]
-        self._reply(m, case, mine, answer, generation)
+        self._reply(m, case, answer, generation)
         return m
 
     def _address(
         self, m: Module, case: data.View, read: Any, write: _Write
     ) -> tuple[Signal, Signal]:
-        """Look up the flow of a case; return its key at inputs, and the number to write."""
-        online = self.spec.protocol.online
-        key, number = Signal(key_bits(self.spec)), Signal.like(case.number)
-        source, destination = Signal.like(case.peer), Signal.like(case.peer)
+        """Look up the phase of a case; return its number, and the number to write."""
+        key, number = Signal.like(self.flows.number), Signal.like(case.number)
         m.d.comb += [
-            source.eq(Mux(case.from_input, case.port, case.peer)),
-            destination.eq(Mux(case.from_input, case.peer, case.port)),
-            # Inputs know unicasts by their destinations, outputs by their sources.
-            key.eq(Mux(case.online, online + destination, case.phase)),
-            read.addr.eq(Mux(case.online, online + source, case.phase)),
+            key.eq(case.phase),
+            read.addr.eq(case.phase),
             write.addr.eq(read.addr),
             number.eq(case.number),
             self.flows.number.eq(case.phase),
@@ -222,8 +216,9 @@ class Acknowledger(Unit):
         write: _Write,
         order: _Order,
     ) -> None:
-        """Start numbers at 0, those of all flows after a reset, and take the next case."""
-        walk, everyone = Signal(range(self.flow_count)), (1 << self.spec.ports) - 1
+        """Start numbers at 0, those of all phases after a reset, and take the next case."""
+        phases = self.spec.protocol.phases
+        walk, everyone = Signal(range(phases)), (1 << self.spec.ports) - 1
 
         def start_at_0(flow: Value, generation: Value | int) -> None:
             m.d.comb += [number.eq(0), key.eq(flow), write.addr.eq(flow), write.en.eq(everyone)]
@@ -233,7 +228,7 @@ class Acknowledger(Unit):
         with fsm.state("reset"):
             start_at_0(walk, 0)
             m.d.sync += walk.eq(walk + 1)
-            with m.If(walk == self.flow_count - 1):
+            with m.If(walk == phases - 1):
                 fsm.go("pick")
         with fsm.state("pick"):
             m.d.sync += self.restart.ready.eq(self.restart.valid & ~self.restart.ready)
@@ -261,6 +256,9 @@ class Acknowledger(Unit):
         answer = _Answer(Signal(ports), Signal.like(case.kind), Signal.like(case.number))
         obeyed = Signal()
         retransmits = self._retransmits(m, case, flow, key, obeyed)
+        with fsm.state("look"), m.If(case.passes):
+            _say(m, answer, 1 << case.exit, case.kind, case.number)
+            fsm.go("pick")
         with fsm.state("serve"):
             fsm.go("pick")
             with m.If(case.from_input):
@@ -309,27 +307,23 @@ class Acknowledger(Unit):
             m.d.sync += [last_key.eq(key), last_number.eq(case.number), recent.eq(pause)]
         return (back != 0) & (back <= flow.before) & ~again
 
-    def _reply(
-        self, m: Module, case: data.View, mine: Value, answer: _Answer, generation: Value
-    ) -> None:
+    def _reply(self, m: Module, case: data.View, answer: _Answer, generation: Value) -> None:
         """Queue a message for each of the ports that it is for."""
-        layout, peer = message_layout(self.spec), Signal.like(case.peer)
-        # To a source goes the destination, to a destination the source: the other end of the flow.
-        with m.If(case.online):
-            m.d.comb += peer.eq(Mux((answer.targets & mine).any(), case.peer, case.port))
+        layout = message_layout(self.spec)
         for k, reply in enumerate(self.reply):
             queue = place(m, f"replies_{k}", Fifo(shape=layout, depth=QUEUED))
             wiring.connect(m, queue.o, wiring.flipped(reply))
             m.d.comb += [
                 queue.i.valid.eq(answer.targets[k]),
                 queue.i.payload.kind.eq(answer.kind),
-                queue.i.payload.phase.eq(case.phase),
-                queue.i.payload.peer.eq(peer),
+                *(queue.i.payload[name].eq(case[name]) for name in FLOW),
                 queue.i.payload.sequence.eq(answer.number),
                 queue.i.payload.generation.eq(generation),
             ]
 
 
-def _say(m: Module, answer: _Answer, targets: Value, kind: Kind, number: Value | int) -> None:
+def _say(
+    m: Module, answer: _Answer, targets: Value, kind: Value | Kind, number: Value | int
+) -> None:
     """Say something to some ports in this state."""
     m.d.comb += [answer.targets.eq(targets), answer.kind.eq(kind), answer.number.eq(number)]

@@ -2,18 +2,19 @@
 
 from collections.abc import Iterator
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.fifo import Fifo
 from fred_hw.gates.select import one_hot_mux, round_robin
+from fred_hw.link.descriptor import FLOW
 from fred_hw.link.message import Message, message_layout, message_signature
 from fred_hw.protocol import Kind
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, place
 
-from .ports.signatures import Event, event_signature
+from .ports.signatures import Event, event_signature, port_bits
 
 __all__ = ["QUEUED", "CaseQueue", "case_layout"]
 
@@ -25,23 +26,22 @@ def case_layout(spec: SwitchSpec) -> data.StructLayout:
     """Return a message or event of a port, and its flow.
 
     ``from_input``: of an input of the flow, else of an output; ``late``: the smallest ack is asked
-    for; ``nacks``: the number that is due is asked for; ``online``: the flow is a unicast of the
-    default index with ``peer``; ``told``: a neighbour says it of ``generation``.
+    for; ``nacks``: the number that is due is asked for; ``told``: a neighbour says it of
+    ``generation``; ``passes``: it is about a unicast, and leaves by the port ``exit`` as it is.
     """
-    fields = spec.protocol.fields(spec.ports)
+    fields, port = spec.protocol.fields, port_bits(spec)
     return data.StructLayout(
         {
             "kind": fields["kind"],
             "from_input": 1,
             "late": 1,
             "nacks": 1,
-            "online": 1,
-            "phase": fields["phase"],
-            "peer": fields["peer"],
             "number": fields["sequence"],
-            "port": fields["peer"],
+            "port": port,
             "told": 1,
-            "generation": fields["generation"],
+            "passes": 1,
+            "exit": port,
+            **{name: fields[name] for name in FLOW},
         }
     )
 
@@ -58,6 +58,8 @@ class CaseQueue(Unit):
     -------
     message : In(message_signature(spec)).array(P)
         Messages from the neighbours, of which each port keeps ``QUEUED``.
+    exits : In(ArrayLayout(port_bits(spec), P))
+        Ports that they leave by, if they are about unicasts.
     event : In(event_signature(spec)).array(P)
         Events of the input ports, which come behind the messages in each round.
     found, pick : Out(1), In(1)
@@ -79,6 +81,7 @@ class CaseQueue(Unit):
     """
 
     message: list[Message]
+    exits: data.View
     event: list[Event]
     found: Signal
     pick: Signal
@@ -90,6 +93,7 @@ class CaseQueue(Unit):
         super().__init__(
             {
                 "message": In(message_signature(spec)).array(spec.ports),
+                "exits": In(data.ArrayLayout(port_bits(spec), spec.ports)),
                 "event": In(event_signature(spec)).array(spec.ports),
                 "found": Out(1),
                 "pick": In(1),
@@ -116,43 +120,39 @@ class CaseQueue(Unit):
 
     def _messages(self, m: Module, taken: Value) -> Iterator[tuple[Value, data.View]]:
         """Queue messages; yield for each port whether there is one, and the case."""
+        kept = data.StructLayout({"said": message_layout(self.spec), "exit": port_bits(self.spec)})
         for k, message in enumerate(self.message):
-            queue = place(m, f"messages_{k}", Fifo(shape=message_layout(self.spec), depth=QUEUED))
-            case, said = Signal(case_layout(self.spec), name=f"told_{k}"), queue.o.payload
+            queue = place(m, f"messages_{k}", Fifo(shape=kept, depth=QUEUED))
+            case, said = Signal(case_layout(self.spec), name=f"told_{k}"), queue.o.payload.said
             asks = said.kind == Kind.ASK
             m.d.comb += [
                 queue.i.valid.eq(message.valid),
-                queue.i.payload.eq(message.payload),
+                queue.i.payload.said.eq(message.payload),
+                queue.i.payload.exit.eq(self.exits[k]),
                 queue.o.ready.eq(taken[k]),
                 case.kind.eq(said.kind),
                 case.from_input.eq(asks),
                 case.late.eq(asks),
                 case.nacks.eq(asks),
-                case.online.eq(said.phase == self.spec.protocol.online),
-                case.phase.eq(said.phase),
-                case.peer.eq(said.peer),
+                *(case[name].eq(said[name]) for name in FLOW),
+                case.passes.eq(said.phase == self.spec.protocol.online),
+                case.exit.eq(queue.o.payload.exit),
                 case.number.eq(said.sequence),
                 case.port.eq(k),
                 case.told.eq(1),
-                case.generation.eq(said.generation),
             ]
             yield queue.o.valid, case
 
     def _events(self, m: Module, taken: Value) -> Iterator[tuple[Value, data.View]]:
         """Yield for each port whether there is an event, and the case."""
-        protocol = self.spec.protocol
         for k, event in enumerate(self.event):
             case = Signal(case_layout(self.spec), name=f"event_{k}")
-            online = Signal(name=f"event_{k}_online")
             m.d.comb += [
-                online.eq(event.key > protocol.phases - 1),
                 case.kind.eq(Kind.ASK),
                 case.from_input.eq(1),
                 case.late.eq(event.late),
                 case.nacks.eq(event.early),
-                case.online.eq(online),
-                case.phase.eq(Mux(online, protocol.online, event.key)),
-                case.peer.eq(event.key - protocol.online),
+                case.phase.eq(event.key),
                 case.port.eq(k),
                 event.taken.eq(taken[k]),
             ]

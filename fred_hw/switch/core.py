@@ -3,11 +3,12 @@
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Signal, Value
-from amaranth.lib import stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.control.entry_port import EntryPort, entry_port_signature
 from fred_hw.control.events import count_signature, error_signature
+from fred_hw.control.routes import routes_layout
 from fred_hw.datapath.interconnect import Interconnect, latency_cycles
 from fred_hw.gates.select import any_of, selected
 from fred_hw.link.flit import LinkFlit, framed_signature, link_flit_signature
@@ -36,7 +37,7 @@ class SwitchCore(Unit):
     for all of it; then a flit goes in whenever all inputs have one. All inputs must have the packet
     of the number that is due, so a reduction only ever adds flits of equal place of packets of
     equal number. Which phase is served is the scheduler's choice. Packets of the default index are
-    unicast, on paths that are found as they come.
+    unicast, on paths that are found as they come, to the port that is the route of their address.
 
     Parameters
     ----------
@@ -52,6 +53,8 @@ class SwitchCore(Unit):
     table : In(entry_port_signature(spec))
         Writes the entry of a phase, which only then exists. Numbers of its packets start at 0
         then, and those of another generation are thrown away. All other phases go on.
+    routes : In(routes_layout(spec))
+        By what port unicasts leave, which software writes.
     active, phase : Out(1), Out(phase)
         Whether a phase is served, and which.
     counts, errors : Out(count_signature(spec)), Out(error_signature(spec))
@@ -77,6 +80,7 @@ class SwitchCore(Unit):
     i: list[LinkFlit]
     o: list[stream.Interface]
     table: EntryPort
+    routes: data.View
     active: Signal
     phase: Signal
     counts: wiring.PureInterface
@@ -91,8 +95,9 @@ class SwitchCore(Unit):
             "i": In(link_flit_signature(spec)).array(ports),
             "o": Out(framed_signature(spec)).array(ports),
             "table": In(entry_port_signature(spec)),
+            "routes": In(routes_layout(spec)),
             "active": Out(1),
-            "phase": Out(protocol.fields(ports)["phase"]),
+            "phase": Out(protocol.fields["phase"]),
             "counts": Out(count_signature(spec)),
             "errors": Out(error_signature(spec)),
             "queued": Out(protocol.phases),
@@ -130,7 +135,7 @@ class SwitchCore(Unit):
             wiring.connect(m, wiring.flipped(self.i[k]), port.i)
             wiring.connect(m, port.head, dispatcher.heads[k])
             wiring.connect(m, port.flit, interconnect.i[k])
-            m.d.comb += port.changed.eq(table.update.write)
+            m.d.comb += [port.changed.eq(table.update.write), port.routes.eq(self.routes)]
             wiring.connect(m, dispatcher.injections[k], out.injection)
             wiring.connect(m, interconnect.o[k], out.i)
             wiring.connect(m, out.o, wiring.flipped(self.o[k]))
@@ -159,11 +164,11 @@ class SwitchCore(Unit):
                 port.serves.eq(hints.serves),
             ]
             for circuit in range(len(DATA_CIRCUITS)):
-                descriptor = port.head.descriptor[circuit]
+                descriptor, exits = port.head.descriptor[circuit], port.head.exits[circuit]
                 rooms = [other.injection.room[circuit] for other in outs]
                 m.d.comb += [
                     hints.phases[circuit].eq(descriptor.phase),
-                    hints.reaches[circuit].eq(selected(descriptor.peer, rooms)),
+                    hints.reaches[circuit].eq(selected(exits, rooms)),
                 ]
 
     def _report(
@@ -193,6 +198,7 @@ class SwitchCore(Unit):
             errors.kind.eq(Cat(port.kind for port in ins)),
             errors.overflow.eq(Cat(port.overflow for port in ins)),
             errors.stuck.eq(Cat(port.stuck for port in ins)),
+            errors.route.eq(Cat(port.route for port in ins)),
         ]
 
     def _acknowledge(
@@ -213,7 +219,7 @@ class SwitchCore(Unit):
             wiring.connect(m, port.due, unit.due[k])
             wiring.connect(m, unit.reply[k], out.message)
             wiring.connect(m, port.credit, out.credit)
-            m.d.comb += port.enable.eq(unit.ready)
+            m.d.comb += [port.enable.eq(unit.ready), unit.exits[k].eq(port.exit)]
         m.d.sync += self.counts.rewinds.eq(unit.retransmit)
         m.d.comb += [
             dispatcher.hold.eq(Cat(due.write for due in unit.due).any()),

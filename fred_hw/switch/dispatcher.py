@@ -1,6 +1,6 @@
 """Packets of the phase that is served: from the input ports into the interconnect."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -142,13 +142,14 @@ class Dispatcher(Unit):
             before = Signal(len(DATA_CIRCUITS), name=f"room_before_{k}")
             m.d.sync += before.eq(injection.room)
             descriptor = states.descriptors[k]
-            mine = selected(descriptor.peer, list(router.destination_of[k]))
+            mine = selected(router.peers[k], list(router.destination_of[k]))
             waits = [
                 head.waiting[c] & (head.descriptor[c].phase == service.phase)
                 for c in range(len(DATA_CIRCUITS))
             ]
             m.d.comb += [
                 descriptor.as_value().eq(selected(circuit, list(head.descriptor))),
+                router.peers[k].eq(selected(circuit, list(head.exits))),
                 waiting[k].eq(selected(circuit, waits)),
                 states.here[k].eq(waiting[k] & (~service.online | (mine & ~router.gives_way[k]))),
                 states.room[k].eq(selected(circuit, list(injection.room & before))),
@@ -170,7 +171,6 @@ class Dispatcher(Unit):
         service = self.service
         for k, flow in enumerate(flows):
             m.d.comb += [
-                router.peers[k].eq(states.descriptors[k].peer),
                 # A unicast that has started waits for nobody.
                 router.inside[k].eq(flow.inside),
                 router.closing[k].eq(
@@ -199,21 +199,15 @@ class Dispatcher(Unit):
 
     def _inject(self, m: Module, flows: list[FlowSequencer]) -> None:
         """Tell the output ports of flows that move what comes to them."""
-        sources = [Const(k) for k in range(self.spec.ports)]
         for k, injection in enumerate(self.injections):
-            mine, descriptor = Cat(flow.ends[k] for flow in flows), injection.descriptor
-            given = Signal(descriptor.shape(), name=f"given_{k}")
-            # Towards the destination the peer of a unicast is its source.
-            source = Mux(self.service.online, one_hot_mux(mine, sources), given.peer)
+            mine = Cat(flow.ends[k] for flow in flows)
             m.d.comb += [
                 injection.start.eq((mine & Cat(flow.start for flow in flows)).any()),
                 injection.fire.eq((mine & Cat(flow.fire for flow in flows)).any()),
                 injection.last.eq((mine & Cat(flow.ending for flow in flows)).any()),
                 injection.bad.eq((mine & Cat(flow.bad for flow in flows)).any()),
                 injection.circuit.eq(self.service.circuit),
-                given.as_value().eq(one_hot_mux(mine, [flow.descriptor for flow in flows])),
-                *(
-                    descriptor[name].eq(source if name == "peer" else given[name])
-                    for name, _ in given.shape()
+                injection.descriptor.as_value().eq(
+                    one_hot_mux(mine, [flow.descriptor for flow in flows])
                 ),
             ]

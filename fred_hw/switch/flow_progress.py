@@ -44,7 +44,7 @@ def progress_signature(spec: SwitchSpec) -> wiring.Signature:
     moved : Out(1)
         An output of the flow has moved.
     """
-    ports, number = spec.ports, spec.protocol.fields(spec.ports)["sequence"]
+    ports, number = spec.ports, spec.protocol.fields["sequence"]
     numbers = {name: Out(number) for name in ("due", "before", "after")}
     return wiring.Signature(
         {
@@ -109,7 +109,7 @@ class FlowProgress(Unit):
         ports = spec.ports
         self.unit_name = f"flow_progress_p{ports}_{spec.protocol.suffix}"
         flows = data.ArrayLayout(ports.bit_length(), ports)
-        numbers = data.ArrayLayout(spec.protocol.fields(ports)["sequence"], ports)
+        numbers = data.ArrayLayout(spec.protocol.fields["sequence"], ports)
         super().__init__(
             {
                 "case": In(case_layout(spec)),
@@ -142,21 +142,15 @@ class FlowProgress(Unit):
     def _ends(self, m: Module, mine: Value) -> tuple[Value, Value]:
         """Return the inputs and the outputs of the flow of the case."""
         ports, case = self.spec.ports, self.case
-        own, other = Signal(ports.bit_length()), Signal(ports)
+        own = Signal(ports.bit_length())
         inputs, outputs = Signal(ports, name="inputs_of"), Signal(ports, name="outputs_of")
         as_input, as_output = (
             one_hot_mux(mine, list(flows)) for flows in (self.inputs, self.outputs)
         )
         m.d.comb += [
             own.eq(Mux(case.from_input, as_input, as_output)),
-            other.eq(1 << case.peer),
         ]
-        with m.If(case.online):
-            m.d.comb += [
-                inputs.eq(Mux(case.from_input, mine, other)),
-                outputs.eq(Mux(case.from_input, other, mine)),
-            ]
-        with m.Elif(own != 0):
+        with m.If(own != 0):
             m.d.comb += [
                 inputs.eq(Cat(flow == own for flow in self.inputs)),
                 outputs.eq(Cat(flow == own for flow in self.outputs)),

@@ -13,7 +13,6 @@ from fred_hw.control.entry_port import (
     number_bits,
 )
 from fred_hw.gates.fsm import Fsm
-from fred_hw.link.descriptor import key_bits
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, place
 
@@ -51,9 +50,9 @@ def table_read_signature(spec: SwitchSpec) -> wiring.Signature:
 
 
 def restart_layout(spec: SwitchSpec) -> data.StructLayout:
-    """Return a flow by its ``key`` whose numbers start at 0, and the ``generation`` it gets."""
-    generation = spec.protocol.fields(spec.ports)["generation"]
-    return data.StructLayout({"key": key_bits(spec), "generation": generation})
+    """Return a phase, ``key``, whose packets count from 0, and the ``generation`` it gets."""
+    generation = spec.protocol.fields["generation"]
+    return data.StructLayout({"key": number_bits(spec), "generation": generation})
 
 
 class PhaseTable(Unit):
@@ -75,7 +74,7 @@ class PhaseTable(Unit):
     update, halt : Out(phase_update_signature(spec)), Out(phase_halt_signature(spec))
         What is written, for the scheduler; makes its phase stand still before.
     restart : Out(stream.Signature(restart_layout(spec)))
-        Flows whose numbers must start at 0 before their entry is written, and their generation.
+        Phases whose numbers must start at 0 before their entry is written, and their generation.
 
     Timing
     ------

@@ -72,7 +72,7 @@ class PhaseWatch(Unit):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("PhaseWatch", spec)
         protocol, ports = spec.protocol, spec.ports
-        phase = protocol.fields(ports)["phase"]
+        phase = protocol.fields["phase"]
         self.unit_name = f"phase_watch_p{ports}_f{protocol.phases}"
         super().__init__(
             {

@@ -78,7 +78,7 @@ def port_hints_signature(spec: SwitchSpec) -> wiring.Signature:
     serves : In(ArrayLayout(phases, 3))
         For each circuit the phases that take packets from this port.
     """
-    phase = spec.protocol.fields(spec.ports)["phase"]
+    phase = spec.protocol.fields["phase"]
     return wiring.Signature(
         {
             "waiting": Out(COUNT),
@@ -147,7 +147,7 @@ def service_signature(spec: SwitchSpec) -> wiring.Signature:
         {
             "active": Out(1),
             "online": Out(1),
-            "phase": Out(spec.protocol.fields(spec.ports)["phase"]),
+            "phase": Out(spec.protocol.fields["phase"]),
             "circuit": Out(2),
             "load": Out(1),
             "leaving": Out(1),

@@ -89,6 +89,7 @@ class Switch(Unit):
             control.active.eq(core.active),
             control.active_phase.eq(core.phase),
             control.queued.eq(core.queued),
+            core.routes.eq(control.routes),
         ]
         return m
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fred_hw.compiler.shape import layout
 from fred_hw.control.phase_entry import phase_fields, phases_that_fit
 from fred_hw.control.switch_map import switch_map
-from fred_hw.protocol import CIRCUITS, CRC_BITS, HEADER_BITS, KINDS
+from fred_hw.protocol import CIRCUITS, CRC_BITS, HEADER_BITS, HEADER_FIELDS, KINDS
 
 from .companion import COMPANIONS, Companion
 
@@ -74,12 +74,12 @@ def _configuration(design: "Design") -> dict[str, Any]:
 def _protocol(design: "Design") -> dict[str, Any]:
     """Return what the manifest of a switch has beside: streams, entries and registers."""
     protocol = design.spec.protocol
-    fields = protocol.fields(design.spec.ports)
+    fields = {name: list(place) for name, place in HEADER_FIELDS.items()}
     return {
         "streams": {
             "slave": "s<k>_axis",
             "master": "m<k>_axis",
-            "tuser": _placed(fields) | {"crc": [HEADER_BITS, CRC_BITS]},
+            "tuser": fields | {"crc": [HEADER_BITS, CRC_BITS]},
             "kinds": list(KINDS),
             "circuits": list(CIRCUITS),
         },

@@ -183,7 +183,7 @@ async def flows_go_on_on_faulty_links(dut: Any, share: float, delay: int) -> Non
 async def numbers_wrap(dut: Any) -> None:
     phase = everyone(circuit=1)
     bench, rng = await started(dut, 0.0, [phase])
-    count = (1 << PROTOCOL.fields(PORTS)["sequence"]) + PROTOCOL.window_packets
+    count = (1 << PROTOCOL.fields["sequence"]) + PROTOCOL.window_packets
     bench.play(turns_of(rng, phase, count, 1))
     await bench.drain()
     sequences = [bench.codec.unpack(beat.flit)["sequence"] for beat in bench.data(bench.outputs[0])]

@@ -12,6 +12,7 @@ from fred_hw.control.access import FirstError, RefusedError
 from fred_hw.control.phase_entry import entry_word, phase_fields
 from fred_hw.control.switch_map import CAUSES
 from testbench.benches.agents.switch import SwitchBench
+from testbench.stimulus.addresses import address_of
 
 from .tb_switch import (
     PACKETS,
@@ -87,7 +88,7 @@ async def packet_that_is_too_long_is_told(dut: Any) -> None:
 
     async def act(bench: SwitchBench) -> None:
         await bench.write(phase)
-        last_fits = most < 1 << PROTOCOL.fields(PORTS)["last"]
+        last_fits = most < 1 << PROTOCOL.fields["last"]
         places = {"last": most} if last_fits else {"index": 1, "last": 0}
         bench.ports[0].to_switch.put(bench.codec.pack(7, phase=0, circuit=0, **places))
         bench.play(turns_of(bench.rng, phase, 2))
@@ -118,6 +119,33 @@ async def packets_of_unequal_length_in_a_flow_are_told(dut: Any) -> None:
         bench.play([turn, *turns_of(bench.rng, phase, 2)])
 
     finish(await while_others_run(dut, act, "length"))
+
+
+@test
+async def unicast_to_an_address_without_a_route_is_told(dut: Any) -> None:
+    nowhere = {"unicast": 1, "destination": 0, "source": address_of(0)}
+
+    async def act(bench: SwitchBench) -> None:
+        data = bench.codec.pack(7, circuit=0, **nowhere)
+        bench.ports[0].to_switch.put(data)
+
+    bench = await while_others_run(dut, act, "route")
+    assert await bench.access.read("DROPPED", 0) == 1
+    finish(bench)
+
+
+@test
+async def unicast_goes_by_the_route_that_is_written_last(dut: Any) -> None:
+    bench, _ = await started(dut)
+    for source, destination in ((0, 1), (1, 0), (0, 0)):
+        await bench.access.write_route(address_of(0), None)
+        assert await bench.access.read_route(address_of(0)) is None
+        bench.unicast(source, destination, 2)
+        await bench.cycles(4 * PROTOCOL.packet_flits + 60)
+        await bench.access.write_route(address_of(0), 0)
+        await bench.drain()
+    assert (await bench.access.errors()).raised == ("route",)
+    finish(bench)
 
 
 @test

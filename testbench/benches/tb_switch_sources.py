@@ -34,7 +34,7 @@ Said: Any = Enum(
     "Said",
     {
         name: name
-        for name in ("phase", "circuit", "peer", "sequence", "last", "ticket", "generation")
+        for name in ("phase", "circuit", "unicast", "sequence", "last", "ticket", "generation")
     },
 )
 test, half_test = scenario(), scenario(MOST >= 2 and PROTOCOL.phases >= 2)

@@ -12,7 +12,7 @@ struct Port {
     Counts counts;
     uint64_t interval, packet;
     Header came, goes;
-    unsigned comes, may_send, keeps_room, taken, sends;
+    unsigned comes, may_send, keeps_room, mine, taken, sends, address;
 };
 
 class NumberedEndpoint final : public Endpoint {
@@ -32,8 +32,8 @@ class NumberedEndpoint final : public Endpoint {
         found.generation = found.received.generation = generations_[phase];
         return found;
     }
-    Sending* sending(const Header& h) override { return &flow(h.phase, h.peer); }
-    Receiving* receiving(const Header& h) override { return &flow(h.phase, h.peer).received; }
+    Sending* sending(const Header& h) override { return &flow(phase_of(h), h.source); }
+    Receiving* receiving(const Header& h) override { return &flow(phase_of(h), h.source).received; }
     unsigned begin(unsigned, const Sending& flow) override {
         port_.packet = flow.next;
         return static_cast<const Flow&>(flow).lengths[flow.next];
@@ -45,7 +45,7 @@ class NumberedEndpoint final : public Endpoint {
     }
 
 public:
-    explicit NumberedEndpoint(Port& port) : Endpoint(port.sizes, port.counts), port_(port) {}
+    explicit NumberedEndpoint(Port& port) : Endpoint(port.sizes, port.counts, port.address), port_(port) {}
 
     void send_packets(unsigned phase, unsigned peer, unsigned circuit, const unsigned* lengths,
                       unsigned packets) {
@@ -67,6 +67,7 @@ public:
     void step() {
         interval = port_.interval;
         port_.taken = false;
+        port_.mine = is_mine(port_.came);
         if (port_.comes) receive(cycle_, port_.came, 0);
         pass(cycle_++);
         uint64_t none;

@@ -13,14 +13,14 @@
 
 constexpr unsigned mask(unsigned bits) { return (1u << bits) - 1; }
 
-// HEADER_FIELDS has name and first value of each field, the lowest first.
+// HEADER_FIELDS has name, place, bits and first value of each field. Those that a flit has not are 0.
 struct Header {
-#define FIELD(name, first) unsigned name = first;
+#define FIELD(name, low, bits, first) unsigned name = first;
     HEADER_FIELDS(FIELD)
 #undef FIELD
 };
 
-// What a port sends of a flow: of `total` packets `begun` have been begun, those before `base` are
+// What a port sends of a flow, for unicasts with the address of the other end: of `total` packets `begun` have been begun, those before `base` are
 // acknowledged.
 struct Sending {
     unsigned phase = 0, peer = 0, generation = 0;
@@ -30,7 +30,7 @@ struct Sending {
 // What a port has received of a flow: packets, and flits of the one that is coming in.
 struct Receiving {
     unsigned phase = 0, peer = 0, generation = 0, index = 0;
-    uint64_t expected = 0, told = 0, last_data = 0, refused_at = 0;
+    uint64_t expected = 0, told = 0, repeated = 0, last_data = 0, refused_at = 0;
     bool refused = false, untold = false;
     std::array<bool, KINDS> due{};  // answers
 };
@@ -56,7 +56,7 @@ protected:
     };
     const Sizes& sizes_;
     Counts& counts_;
-    const unsigned tickets_, sequences_;  // masks
+    const unsigned address_, tickets_ = mask(TICKET_BITS), sequences_ = mask(SEQUENCE_BITS);
     std::array<Circuit, CIRCUITS> circuits_;
     uint64_t now_ = 0;
 
@@ -75,6 +75,10 @@ protected:
     virtual uint64_t gap() { return 0; }
     // Whether no flit of a packet goes in this cycle.
     virtual bool pauses() { return false; }
+
+    // The phase that a header is of, the default index for a unicast, which has a source.
+    unsigned phase_of(const Header& h) const { return h.unicast ? sizes_.phases : h.phase; }
+    bool is_mine(const Header& h) const { return !h.unicast || h.destination == address_; }
 
     unsigned limit(const Circuit& c) const {
         return (c.expected + sizes_.buffer_packets - c.held) & tickets_;
@@ -99,10 +103,10 @@ private:
 
     // ---- receiving ----
 
-    // The flow that a header is of, unless it is of another generation.
+    // The flow that a header is of, unless it is of another generation or not to this end.
     template <class Flow>
-    static Flow* current(Flow* flow, const Header& h) {
-        return flow && flow->generation == h.generation ? flow : nullptr;
+    Flow* current(Flow* flow, const Header& h) const {
+        return flow && flow->generation == h.generation && is_mine(h) ? flow : nullptr;
     }
 
     void give_up(Circuit& c) {
@@ -147,6 +151,9 @@ private:
             flow->refused = true;
             flow->refused_at = now_;
             say(NACK, *flow);
+        } else if (ahead && h.index == h.last) {
+            ++flow->repeated;  // its ack may be lost
+            note_packet(*flow);
         }
     }
 
@@ -158,7 +165,11 @@ private:
         if (h.index != h.last) return;
         flow.index = 0;
         ++flow.expected;
-        if (flow.expected - flow.told >= sizes_.ack_interval) say(ACK, flow);
+        note_packet(flow);
+    }
+
+    void note_packet(Receiving& flow) {
+        if (flow.expected - flow.told + flow.repeated >= sizes_.ack_interval) say(ACK, flow);
         if (!flow.untold) untold_.push_back(&flow);
         flow.untold = true;
     }
@@ -205,7 +216,7 @@ private:
     void watch_acks() {
         for (size_t k = 0; k < untold_.size();) {
             Receiving& flow = *untold_[k];
-            const bool due = flow.expected != flow.told;
+            const bool due = flow.expected != flow.told || flow.repeated;
             if (due && !idle(flow)) {
                 ++k;
                 continue;
@@ -218,6 +229,19 @@ private:
     }
 
     // ---- sending ----
+
+    // Says in a header which flow it is of.
+    template <class Flow>
+    void name(Header& h, const Flow& flow) const {
+        if (flow.phase == sizes_.phases) {
+            h.unicast = 1;
+            h.destination = flow.peer;
+            h.source = address_;
+        } else {
+            h.phase = flow.phase;
+            h.generation = flow.generation;
+        }
+    }
 
     bool sends() const { return packet_.index < length_; }
 
@@ -243,9 +267,7 @@ private:
             packet_ = Header{};
             packet_.kind = DATA;
             packet_.circuit = k;
-            packet_.phase = flow.phase;
-            packet_.peer = flow.peer;
-            packet_.generation = flow.generation;
+            name(packet_, flow);
             packet_.sequence = flow.next & sequences_;
             packet_.last = length_ - 1;
             packet_.ticket = c.ticket;
@@ -270,11 +292,12 @@ private:
         answers_.pop_front();
         flow->due[kind] = false;
         h.kind = kind;
-        h.phase = flow->phase;
-        h.peer = flow->peer;
-        h.generation = flow->generation;
+        name(h, *flow);
         h.sequence = flow->expected & sequences_;
-        if (kind == ACK) flow->told = flow->expected;
+        if (kind == ACK) {
+            flow->told = flow->expected;
+            flow->repeated = 0;
+        }
         return true;
     }
 
@@ -294,9 +317,8 @@ public:
     // At least so many cycles between two packets of a burst when they are sent first.
     uint64_t interval = 0;
 
-    Endpoint(const Sizes& sizes, Counts& counts)
-        : sizes_(sizes), counts_(counts), tickets_(mask(sizes.ticket_bits)),
-          sequences_(mask(sizes.sequence_bits)) {
+    Endpoint(const Sizes& sizes, Counts& counts, unsigned address)
+        : sizes_(sizes), counts_(counts), address_(address) {
         for (Circuit& c : circuits_) c.limit = c.told = sizes.buffer_packets;
     }
     virtual ~Endpoint() = default;

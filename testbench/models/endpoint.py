@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from fred_hw.protocol import CONTROL, CRC_BITS, CRC_REFLECTED, HEADER_BITS, KINDS, Kind
+from fred_hw.protocol import (
+    CONTROL,
+    CRC_BITS,
+    CRC_REFLECTED,
+    HEADER_BITS,
+    HEADER_FIELDS,
+    KINDS,
+    Kind,
+)
 from fred_hw.spec import SwitchSpec
 from testbench.sim.compiler import shared_library
 
@@ -18,7 +26,7 @@ __all__ = ["Endpoint", "Flit", "FlitCodec", "crc32c", "endpoint_library"]
 DATA, SYNC, ASK = Kind.DATA, Kind.SYNC, Kind.ASK
 
 Flow = tuple[int, int]
-"""Phase, and the other end at the default index, else 0."""
+"""Phase, and the address of the other end at the default index, else 0."""
 
 
 @cache
@@ -74,7 +82,6 @@ class FlitCodec:
     """
 
     def __init__(self, spec: SwitchSpec) -> None:
-        self._bits = spec.protocol.fields(spec.ports)
         self._bytes = spec.data_width // 8
 
     def crc(self, header: int, data: int) -> int:
@@ -85,23 +92,24 @@ class FlitCodec:
     def pack(self, data: int = 0, **fields: int) -> Flit:
         """Return a flit; fields that are not given are 0, ``credit_circuit`` is none."""
         fields = {"credit_circuit": CONTROL, **fields}
-        unknown = fields.keys() - self._bits.keys()
+        unknown = fields.keys() - HEADER_FIELDS.keys()
         if unknown:
-            raise ValueError(f"fields must be of {', '.join(self._bits)}, not {sorted(unknown)}")
-        header = offset = 0
-        for name, bits in self._bits.items():
-            header |= (fields.get(name, 0) & ((1 << bits) - 1)) << offset
-            offset += bits
+            raise ValueError(f"fields must be of {', '.join(FIELDS)}, not {sorted(unknown)}")
+        header = 0
+        for name, value in fields.items():
+            low, bits = HEADER_FIELDS[name]
+            header |= (value & ((1 << bits) - 1)) << low
         last = fields.get("kind", DATA) != DATA or fields.get("index", 0) == fields.get("last", 0)
         return Flit(header, data, self.crc(header, data), last)
 
     def unpack(self, flit: Flit) -> dict[str, int]:
-        """Return the fields of a flit."""
-        fields, header = {}, flit.header
-        for name, bits in self._bits.items():
-            fields[name] = header & ((1 << bits) - 1)
-            header >>= bits
-        return fields
+        """Return the fields of a flit; those that it has not are 0."""
+        fields = {
+            name: flit.header >> low & ((1 << bits) - 1)
+            for name, (low, bits) in HEADER_FIELDS.items()
+        }
+        others = ("phase", "generation") if fields["unicast"] else ("destination", "source")
+        return fields | dict.fromkeys(others, 0)
 
     def is_good(self, flit: Flit) -> bool:
         """Return whether the CRC is right."""
@@ -135,8 +143,10 @@ class _Port(ctypes.Structure):
         ("comes", ctypes.c_uint),  # whether there is a flit in ``came``
         ("may_send", ctypes.c_uint),
         ("keeps_room", ctypes.c_uint),
+        ("mine", ctypes.c_uint),  # whether what came is to this end
         ("taken", ctypes.c_uint),  # whether it is the next flit of its flow
         ("sends", ctypes.c_uint),  # whether there is one in ``goes``
+        ("address", ctypes.c_uint),
     )
 
 
@@ -173,6 +183,8 @@ class Endpoint:
     ----------
     spec : SwitchSpec
         Sizes.
+    address : int
+        Its own, as destination and source of unicasts.
     keeps_room : bool
         Whether packets that have come keep their room until :meth:`free`.
 
@@ -184,7 +196,7 @@ class Endpoint:
         At least so many cycles between two packets of a burst when they are sent first.
     """
 
-    def __init__(self, spec: SwitchSpec, *, keeps_room: bool = False) -> None:
+    def __init__(self, spec: SwitchSpec, address: int = 0, *, keeps_room: bool = False) -> None:
         self.spec, self.keeps_room, self.interval = spec, keeps_room, 0
         self.codec = FlitCodec(spec)
         self.received: dict[Flow, list[tuple[int, ...]]] = {}
@@ -192,7 +204,7 @@ class Endpoint:
         self._packets: dict[Flow, list[tuple[int, ...]]] = {}  # to be sent
         self._going: tuple[int, ...] = ()
         self._refused = 0
-        self._port = _Port(sizes=_Sizes(**protocol_sizes(spec)))
+        self._port = _Port(sizes=_Sizes(**protocol_sizes(spec)), address=address)
         self._library = endpoint_library()
         self._end = self._library.endpoint_new(self._port)
         weakref.finalize(self, self._library.endpoint_delete, self._end)
@@ -221,7 +233,7 @@ class Endpoint:
         packets : sequence of sequences of int
             Flits.
         peer : int
-            Destination at the default index.
+            Address of the destination at the default index.
         """
         self._packets.setdefault((phase, peer), []).extend(tuple(packet) for packet in packets)
         lengths = (ctypes.c_uint * len(packets))(*(len(packet) for packet in packets))
@@ -260,15 +272,14 @@ class Endpoint:
             return
         header = _Header(**self.codec.unpack(flit))
         assert header.circuit < CONTROL or header.kind not in (DATA, SYNC), f"{flit} has no circuit"
-        if header.phase != self.spec.protocol.online:
-            header.peer = 0
         self._port.came, self._port.comes = header, True
 
     def _take(self, header: _Header, data: int) -> None:
         """Keep what has come."""
-        if header.kind not in (DATA, ASK):
+        if header.kind not in (DATA, ASK) or not self._port.mine:
             return
-        flow = header.phase, header.peer
+        online = self.spec.protocol.online
+        flow = (online, header.source) if header.unicast else (header.phase, 0)
         packets = self.received.setdefault(flow, [])
         if not self._port.taken:
             return
@@ -283,6 +294,8 @@ class Endpoint:
         fields, data = {name: getattr(header, name) for name in FIELDS}, 0
         if header.kind == DATA:
             if header.index == 0:
-                self._going = self._packets[header.phase, header.peer][self._port.packet]
+                online = self.spec.protocol.online
+                flow = (online, header.destination) if header.unicast else (header.phase, 0)
+                self._going = self._packets[flow][self._port.packet]
             data = self._going[header.index]
         return self.codec.pack(data, **fields)

@@ -1,11 +1,13 @@
 """What C++ must know of the protocol: a header made of fred_hw/protocol.py."""
 
 from fred_hw.protocol import (
+    ADDRESSES,
     CONTROL,
     CRC_BITS,
     CRC_REFLECTED,
     DATA_CIRCUITS,
     HEADER_BITS,
+    HEADER_FIELDS,
     KINDS,
     Kind,
 )
@@ -15,18 +17,16 @@ __all__ = ["FIELDS", "SIZES", "protocol_header", "protocol_sizes"]
 
 
 def protocol_sizes(spec: SwitchSpec) -> dict[str, int]:
-    """Return the sizes that a specification chooses, those of the header's fields last."""
-    fields = spec.protocol.fields(spec.ports)
+    """Return the sizes that a specification chooses."""
     return {
         "ports": spec.ports,
         "data_bits": spec.data_width,
         **{name: int(value) for name, value in spec.protocol},
-        **{f"{name}_bits": bits for name, bits in fields.items()},
     }
 
 
 _ANY = SwitchSpec(ports=2, lanes=1)  # all have the same names
-FIELDS, SIZES = tuple(_ANY.protocol.fields(_ANY.ports)), tuple(protocol_sizes(_ANY))
+FIELDS, SIZES = tuple(HEADER_FIELDS), tuple(protocol_sizes(_ANY))
 """Names of the header's fields and of the sizes, in order."""
 
 
@@ -36,6 +36,7 @@ def protocol_header() -> str:
         "HEADER_BITS": HEADER_BITS,
         "CRC_BITS": CRC_BITS,
         "CRC_REFLECTED": CRC_REFLECTED,
+        "ADDRESSES": ADDRESSES,
         "CIRCUITS": len(DATA_CIRCUITS),
         "CONTROL": CONTROL,
         "KINDS": len(KINDS),
@@ -43,13 +44,17 @@ def protocol_header() -> str:
     kinds = ", ".join(f"{kind.name} = {kind.value}" for kind in Kind)
     names = ", ".join(f'"{kind}"' for kind in KINDS)
     # A flit of no circuit is one of the control circuit.
-    fields = [f"FIELD({name}, {'CONTROL' if name.endswith('circuit') else 0})" for name in FIELDS]
+    fields = [
+        f"FIELD({name}, {low}, {bits}, {'CONTROL' if name.endswith('circuit') else 0})"
+        for name, (low, bits) in HEADER_FIELDS.items()
+    ]
     return "\n".join(
         [
             "#pragma once",
             *(f"constexpr unsigned {name} = {value};" for name, value in constants.items()),
             f"enum Kind : unsigned {{ {kinds} }};",
             f"inline constexpr const char* KIND_NAMES[] = {{{names}}};",
+            *(f"constexpr unsigned {n.upper()}_BITS = {p.bits};" for n, p in HEADER_FIELDS.items()),
             f"#define HEADER_FIELDS(FIELD) {' '.join(fields)}",
             f"struct Sizes {{ unsigned {', '.join(SIZES)}; }};",
             "",

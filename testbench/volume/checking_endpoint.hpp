@@ -8,8 +8,8 @@ class CheckingEndpoint final : public Npu, private Endpoint {
     unsigned recent_ = 0;  // circuit of the packet that was begun last
     std::array<uint64_t, CIRCUITS> busy_until_{};
 
-    Outgoing* sending(const Header& h) override { return outgoing_of(h.phase, h.peer); }
-    Incoming* receiving(const Header& h) override { return incoming_of(h.phase, h.peer); }
+    Outgoing* sending(const Header& h) override { return outgoing_of(phase_of(h), h.source); }
+    Incoming* receiving(const Header& h) override { return incoming_of(phase_of(h), h.source); }
 
     unsigned begin(unsigned circuit, const Sending& flow) override {
         const Circuit& before = circuits_[recent_];
@@ -76,10 +76,13 @@ class CheckingEndpoint final : public Npu, private Endpoint {
         if (data) check_data(h);
         if ((data || h.kind == ASK) && !receiving(h))
             report_.violation(now_, port_, "%s of phase %u, peer %u, which does not come here",
-                              KIND_NAMES[h.kind], h.phase, h.peer);
+                              KIND_NAMES[h.kind], phase_of(h), h.source);
         if (answer && !sent)
             report_.violation(now_, port_, "%s for phase %u, peer %u, which this port does not "
-                              "send", KIND_NAMES[h.kind], h.phase, h.peer);
+                              "send", KIND_NAMES[h.kind], phase_of(h), h.source);
+        if (!is_mine(h))
+            report_.violation(now_, port_, "%s to address %u, which is not here",
+                              KIND_NAMES[h.kind], h.destination);
         if (answer && sent) check_answer(h, *sent);
     }
 
@@ -94,7 +97,7 @@ class CheckingEndpoint final : public Npu, private Endpoint {
 
 public:
     CheckingEndpoint(unsigned port, const Options& options, Report& report)
-        : Npu(port, options, report), Endpoint(SIZES, report.to_switch) {
+        : Npu(port, options, report), Endpoint(SIZES, report.to_switch, address_of(port)) {
         interval = options.interval;
         for (Circuit& c : circuits_) c.start_at = rng_.below(options.spread);
     }

@@ -18,23 +18,22 @@ constexpr unsigned SEQUENCE_MASK = mask(SEQUENCE_BITS), TICKET_MASK = mask(TICKE
 
 inline uint64_t pack(const Header& header) {
     uint64_t word = 0;
-    unsigned offset = 0;
-#define FIELD(name, first)                                                \
-    word |= uint64_t{header.name & mask(SIZES.name##_bits)} << offset;    \
-    offset += SIZES.name##_bits;
+#define FIELD(name, low, bits, first) word |= uint64_t{header.name & mask(bits)} << low;
     HEADER_FIELDS(FIELD)
 #undef FIELD
     return word;
 }
 
-// Whether the bits above the fields are 0.
+// Whether the bits of no field are 0.
 inline bool unpack(uint64_t word, Header& header) {
-#define FIELD(name, first)                        \
-    header.name = word & mask(SIZES.name##_bits); \
-    word >>= SIZES.name##_bits;
+#define FIELD(name, low, bits, first) header.name = word >> low & mask(bits);
     HEADER_FIELDS(FIELD)
 #undef FIELD
-    return word == 0;
+    if (header.unicast)
+        header.phase = header.generation = 0;
+    else
+        header.destination = header.source = 0;
+    return pack(header) == word;
 }
 
 struct Flit {

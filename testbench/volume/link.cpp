@@ -27,7 +27,7 @@ struct Options {
 struct FlowPorts {
     CData *i_valid, *i_ready, *i_last, *o_valid, *o_ready, *o_last;
     Data *i_data, *o_data;
-    CData *phase, *peer;
+    CData* phase;
 };
 struct EndPorts {
     CData *m_valid, *m_ready, *m_last, *s_valid, *s_ready, *s_last;
@@ -105,7 +105,8 @@ public:
         if (h.circuit >= CIRCUITS) return report_.violation(now, "wrong circuit", flit_.header);
         if (h.index ? !open_ || h.index != packet_.index + 1 || h.last != packet_.last ||
                           h.circuit != packet_.circuit || h.sequence != packet_.sequence ||
-                          h.ticket != packet_.ticket || h.phase != packet_.phase
+                          h.ticket != packet_.ticket || h.phase != packet_.phase ||
+                          h.unicast != packet_.unicast
                     : open_)
             report_.violation(now, "a packet is cut", flit_.header);
         if (h.index == 0) {
@@ -144,7 +145,6 @@ class LinkBench {
         for (unsigned f = 0; f < FLOWS; ++f) {
             const unsigned turn = (f % CIRCUITS + round) % CIRCUITS;
             *flow_ports_[f].phase = turn == 2 ? PHASES : (turn + round) % PHASES;
-            *flow_ports_[f].peer = f / CIRCUITS;
         }
     }
 

@@ -39,8 +39,8 @@ class EndpointPair(Unit):
     -------
     i<f>_valid, ready, last, data; o<f>_...
         Payload of flow f, in at its source and out at its destination.
-    phase<f>, peer<f> : In
-        Of flow f, for both of its ends.
+    phase<f> : In
+        Of flow f, for both of its ends. At the default index they are called 0 and 1.
     m<e>_valid, ready, last, data, header, crc; s<e>_...
         The link, from and to end e.
     clear : In(1)
@@ -61,7 +61,7 @@ class EndpointPair(Unit):
     def __init__(self, spec: SwitchSpec) -> None:
         self.spec = spec
         self.unit_name = "endpoint_pair"
-        fields = spec.protocol.fields(spec.ports)
+        fields = spec.protocol.fields
         members = {
             **wires(spec, 2, FLOWS),
             "clear": In(1),
@@ -71,7 +71,7 @@ class EndpointPair(Unit):
             "error": Out(1),
         }
         for flow in ALL_FLOWS:
-            members |= {f"{name}{flow}": In(fields[name]) for name in ("phase", "peer")}
+            members[f"phase{flow}"] = In(fields["phase"])
         super().__init__(members)
 
     def build(self, platform: object) -> Module:
@@ -80,6 +80,7 @@ class EndpointPair(Unit):
         for k, end in enumerate(ends):
             join_link(m, self, k, end)
             m.d.comb += [
+                end.address.eq(k),
                 end.send_clear.eq(self.clear.replicate(COUNT)),
                 end.receive_clear.eq(self.clear.replicate(COUNT)),
                 self.idle[COUNT * k : COUNT * (k + 1)].eq(end.idle),
@@ -98,14 +99,14 @@ class EndpointPair(Unit):
 
     def _connect(self, m: Module, flow: int, source: Any, destination: Any) -> None:
         circuit = flow % COUNT
-        phase, peer = getattr(self, f"phase{flow}"), getattr(self, f"peer{flow}")
+        phase = getattr(self, f"phase{flow}")
         m.d.comb += [
             source.send_generation[circuit].eq(phase),
             destination.receive_generation[circuit].eq(phase),
             source.send_phase[circuit].eq(phase),
-            source.send_peer[circuit].eq(peer),
+            source.send_peer[circuit].eq(1 - flow // COUNT),
             destination.receive_phase[circuit].eq(phase),
-            destination.receive_peer[circuit].eq(peer),
+            destination.receive_peer[circuit].eq(flow // COUNT),
         ]
         join_payload(m, self, flow, source.send[circuit], destination.receive[circuit])
 
@@ -129,7 +130,7 @@ def build_link(spec: SwitchSpec, emitter: VerilogEmitter | None = None) -> Path:
     """
     pair = EndpointPair(spec)
     flow = [f"&top_.{side}##n##_{name}" for side in "io" for name in LINK[:3]]
-    flow += ["&top_.i##n##_data", "&top_.o##n##_data", "&top_.phase##n", "&top_.peer##n"]
+    flow += ["&top_.i##n##_data", "&top_.o##n##_data", "&top_.phase##n"]
     end = [f"&top_.{side}##n##_{name}" for side in "ms" for name in LINK[:3]]
     end += [f"&top_.{side}##n##_{name}" for name in LINK[3:] for side in "ms"]
     lines = [

@@ -79,10 +79,13 @@ struct Report {
     }
 };
 
+// Address of the NPU at a port; see testbench/stimulus/addresses.py.
+constexpr unsigned address_of(unsigned port) { return ADDRESSES - 1 - port; }
+
 class Npu {
     template <class Flow>
     static Flow* find(std::vector<Flow>& flows, unsigned phase, unsigned peer) {
-        const unsigned place = phase < PHASES ? phase : PHASES + peer;
+        const unsigned place = phase < PHASES ? phase : PHASES + address_of(peer);
         if (phase > PHASES || place >= flows.size() || !flows[place].pool) return nullptr;
         return &flows[place];
     }

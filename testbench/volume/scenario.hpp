@@ -86,8 +86,8 @@ struct Scenario {
         if (!out.pool) {
             out.pool = in.pool = online(from, to, pool_size, longest);
             out.phase = in.phase = PHASES;
-            out.peer = to;
-            in.peer = from;
+            out.peer = address_of(to);
+            in.peer = address_of(from);
             out.destinations.push_back(&in);
         }
         ends[from].add_burst(circuit, &out, packets);

@@ -34,8 +34,9 @@ class Watch {
         }
         if (inside_) {
             if (h.index != before_.index + 1 || h.last != before_.last ||
-                h.phase != before_.phase || h.peer != before_.peer ||
-                h.sequence != before_.sequence || h.ticket != before_.ticket ||
+                h.unicast != before_.unicast || h.phase != before_.phase ||
+                h.generation != before_.generation || h.destination != before_.destination ||
+                h.source != before_.source || h.sequence != before_.sequence || h.ticket != before_.ticket ||
                 h.circuit != before_.circuit)
                 report.violation(now, port, "flit %u of phase %u packet %u follows flit %u of "
                                  "phase %u packet %u", h.index, h.phase, h.sequence,
@@ -132,15 +133,15 @@ class SwitchBench {
         return ends;
     }
 
-    void note_packet(unsigned k, unsigned phase, unsigned peer, unsigned circuit) {
+    void note_packet(unsigned k, const Header& h) {
         Watch& watch = watches_[k];
         const Incoming* before = watch.flow;
-        if (before && circuit < watch.circuit &&
+        if (before && h.circuit < watch.circuit &&
             !std::binary_search(before->ends.begin(), before->ends.end(), before->expected))
             ++overtakings_;
-        const unsigned place = phase < PHASES ? phase : PHASES + peer;
+        const unsigned place = h.unicast ? PHASES + address_of(h.source) : h.phase;
         watch.flow = place < PHASES + PORTS ? &ends_[k].incoming[place] : nullptr;
-        watch.circuit = circuit;
+        watch.circuit = h.circuit;
     }
 
     void cycle() {
@@ -175,7 +176,7 @@ class SwitchBench {
         Header h;
         const bool good = watches_[k].check(flit, h, k, now_, report_);
         out_[k].add(h.kind == DATA, now_);
-        if (h.kind == DATA && h.index == 0) note_packet(k, h.phase, h.peer, h.circuit);
+        if (h.kind == DATA && h.index == 0) note_packet(k, h);
         late_ += complete_ && h.kind == DATA;
         // A flit that the switch spoils is dropped at the other end.
         if (good) from_[k].put(now_, flit);

@@ -20,6 +20,7 @@ from fred_hw.switch.switch import Switch
 from fred_hw.unit import Unit, place
 from gen.emitter import VerilogEmitter
 from testbench.sim.harness import build_harness
+from testbench.stimulus.addresses import address_of
 from testbench.stimulus.phases import Phase, make_turn
 from testbench.stimulus.traffic import random_flit
 
@@ -72,7 +73,8 @@ class SwitchWithEndpoints(Unit):
     def __init__(self, spec: SwitchSpec) -> None:
         self.spec = spec
         self.unit_name = "switch_with_endpoints"
-        fields = spec.protocol.fields(spec.ports)
+        fields = spec.protocol.fields
+        widths = {"phase": fields["phase"], "peer": fields["source"]}
         members = {
             **axi_lite_members(switch_map(spec).address_bits),
             **wires(spec, 2 * spec.ports, COUNT * spec.ports),
@@ -81,7 +83,7 @@ class SwitchWithEndpoints(Unit):
             "error": Out(1),
         }
         for n in range(COUNT * spec.ports):
-            members |= {f"{name}{n}": In(fields[name.split("_")[1]]) for name in _NAMES}
+            members |= {f"{name}{n}": In(widths[name.split("_")[1]]) for name in _NAMES}
         super().__init__(members)
 
     def build(self, platform: object) -> Module:
@@ -96,6 +98,7 @@ class SwitchWithEndpoints(Unit):
                 m.d.comb += value.eq(mine) if member.flow == In else mine.eq(value)
         for k, end in enumerate(ends):
             join_link(m, self, k, end)
+            m.d.comb += end.address.eq(address_of(k))
             join_link(m, self, ports + k, switch, str(k))
             for circuit in range(COUNT):
                 self._flow(m, COUNT * k + circuit, end, circuit)
@@ -263,6 +266,6 @@ def _pools(
         for port in range(ports):
             own = [tuple(random_flit(rng, spec) for _ in range(length())) for _ in range(_POOL)]
             other, online = (port + 1) % ports, spec.protocol.online
-            pools[port, load.unicasts, "sent"][online, other] = own
-            pools[other, load.unicasts, "wanted"][online, port] = own
+            pools[port, load.unicasts, "sent"][online, address_of(other)] = own
+            pools[other, load.unicasts, "wanted"][online, address_of(port)] = own
     return pools

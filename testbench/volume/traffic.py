@@ -10,6 +10,7 @@ from fred_hw.control.registers import WORD_BITS
 from fred_hw.control.switch_map import COMMANDS, switch_map
 from fred_hw.protocol import GENERATIONS
 from fred_hw.spec import SwitchSpec
+from testbench.stimulus.addresses import address_of
 from testbench.stimulus.phases import Phase, Turn, make_turn
 
 __all__ = ["Burst", "Operation", "Traffic", "Unicast", "configure", "random_traffic", "scripted"]
@@ -127,7 +128,7 @@ def scripted(operations: Sequence[Operation]) -> Iterator[int]:
 
 
 def configure(spec: SwitchSpec, phases: Sequence[Phase]) -> tuple[Operation, ...]:
-    """Return the writes that bring phases into the configuration memory of a switch.
+    """Return the writes that bring phases into the configuration memory of a switch, and routes.
 
     The generation of a phase is its number, modulo that of generations.
 
@@ -141,7 +142,10 @@ def configure(spec: SwitchSpec, phases: Sequence[Phase]) -> tuple[Operation, ...
     registers = switch_map(spec)
     entry, status = registers.register("ENTRY"), registers.register("COMMAND_STATUS")
     done = sum(status.field(name).mask for name in ("busy", "refused"))
-    operations: list[Operation] = []
+    route = registers.register("ROUTE").address
+    operations = [
+        Operation(route + WORD_BITS // 8 * address_of(port), port + 1) for port in range(spec.ports)
+    ]
     for phase in phases:
         word = entry_word(
             spec,

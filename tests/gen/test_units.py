@@ -22,7 +22,7 @@ ODD = SwitchSpec(
     ports=5,
     lanes=1,
     format="int8",
-    protocol=ProtocolSpec(phases=5, packet_flits=3, buffer_packets=17, window_packets=128),
+    protocol=ProtocolSpec(phases=5, packet_flits=3, buffer_packets=17, window_packets=64),
 )
 
 UNITS: dict[str, Callable[[], Unit]] = {

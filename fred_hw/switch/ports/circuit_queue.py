@@ -2,17 +2,17 @@
 
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.fifo import Fifo
 from fred_hw.gates.select import selected
-from fred_hw.link.descriptor import descriptor_layout, flow_key, key_bits
+from fred_hw.link.descriptor import descriptor_layout
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, place
 
-from .signatures import mark_layout
+from .signatures import mark_layout, port_bits
 
 __all__ = ["CircuitQueue"]
 
@@ -24,11 +24,11 @@ class CircuitQueue(Unit):
     """Queue packets without their payload; offer the one at the head if it is due.
 
     A packet is due if its number is the one that its flow takes next, and its generation that of
-    the flow; all others are thrown away. That is found out when a packet comes to the head, by
-    ``asks``, and kept until numbers change. A packet that follows one that has started, of the
-    same flow, peer and generation and with the next number, is due without asking, so that packet
-    follows packet without a gap; not behind ``changed`` or ``overtaken``, and not if it cuts that
-    one short.
+    the flow; all others are thrown away. A unicast is always due. That is found out when a packet
+    comes to the head, by ``asks``, and kept until numbers change. A packet that follows one that
+    has started, of the same phase and generation and with the next number, or with the same exit
+    if it is a unicast, is due without asking, so that packet follows packet without a gap; not
+    behind ``changed`` or ``overtaken``, and not if it cuts that one short.
 
     Parameters
     ----------
@@ -48,8 +48,8 @@ class CircuitQueue(Unit):
         Whether heads are looked at.
     serves : In(phases)
         Phases of this circuit that take packets from this port.
-    key, asks, answered : Out(key_bits(spec)), Out(1), In(1)
-        Flow of the packet at the head; its number is wanted; it is there in the next cycle.
+    asks, answered : Out(1), In(1)
+        The number of the phase at the head is wanted; it is there in the next cycle.
     foretold : In(1)
         The number of the flow of ``mark``, the first of a packet, is there in the next cycle; of
         use if that flit comes straight to the head, between packets.
@@ -58,8 +58,9 @@ class CircuitQueue(Unit):
     changed, overtaken : In(1)
         Numbers or phases change; a packet of the flow at the head starts from another circuit.
         What was found out before counts no more.
-    waiting, descriptor : Out(1), Out(descriptor_layout(spec))
-        Whether the head is a packet that may start, and what is known of it.
+    waiting, descriptor, exit : Out(1), Out(descriptor_layout(spec)), Out(port_bits(spec))
+        Whether the head is a packet that may start, what is known of it, and where it leaves if
+        it is a unicast.
     start, take, finish : In(1)
         Start it, with ``take``; take a flit; its flow ends its packet, what is left of this one is
         thrown away.
@@ -100,7 +101,6 @@ class CircuitQueue(Unit):
     place: Signal
     enable: Signal
     serves: Signal
-    key: Signal
     asks: Signal
     answered: Signal
     foretold: Signal
@@ -110,6 +110,7 @@ class CircuitQueue(Unit):
     overtaken: Signal
     waiting: Signal
     descriptor: data.View
+    exit: Signal
     start: Signal
     take: Signal
     finish: Signal
@@ -126,7 +127,7 @@ class CircuitQueue(Unit):
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("CircuitQueue", spec)
-        protocol, fields = spec.protocol, spec.protocol.fields(spec.ports)
+        protocol, fields = spec.protocol, spec.protocol.fields
         self.unit_name = f"circuit_queue_p{spec.ports}_{protocol.suffix}"
         depth = protocol.buffer_flits
         inputs = ("arrives", "incoming", "enable", "answered", "foretold", "changed", "overtaken")
@@ -139,10 +140,10 @@ class CircuitQueue(Unit):
             "tail": Out(range(depth)),
             "place": Out(range(depth)),
             "serves": In(protocol.phases),
-            "key": Out(key_bits(spec)),
             "due": In(fields["sequence"]),
             "generation": In(fields["generation"]),
             "descriptor": Out(descriptor_layout(spec)),
+            "exit": Out(port_bits(spec)),
         }
         super().__init__(members)
 
@@ -155,7 +156,7 @@ class CircuitQueue(Unit):
         # Whether the next cycle is between packets.
         m.d.comb += outside.eq(self.finish | (~inside & ~self.start))
         known = self.answered | (self.foretold & moves & direct & outside)
-        self._judge(m, first, head.descriptor, source, moves, known, outside)
+        self._judge(m, first, head, source, moves, known, outside)
         with m.If(moves):
             m.d.sync += goes.eq(~source.first & ~outside)
         with m.Else():
@@ -169,6 +170,7 @@ class CircuitQueue(Unit):
         thrown = Cat(getattr(self, name) for name in THROWN).any()
         m.d.comb += [
             self.descriptor.eq(head.descriptor),
+            self.exit.eq(head.exit),
             self.last.eq(head.last),
             self.valid.eq(goes | self.waiting),
             # Without a head the queue is empty.
@@ -226,19 +228,19 @@ class CircuitQueue(Unit):
         """Find out what becomes of the packet at the head."""
         due, asked, judged = self.waiting, Signal(), Signal()
         chain, follows, spoilt = Signal(), Signal(), Signal()
-        verdict = self._compare(m, head)
-        next_one, then = (head.sequence + 1)[: len(head.sequence)], source.descriptor
-        same = [then[name] == head[name] for name in ("phase", "peer", "generation")]
+        own, then = head.descriptor, source.descriptor
+        verdict = self._compare(m, own)
+        next_one = (own.sequence + 1)[: len(own.sequence)]
+        due_next = (then.generation == own.generation) & (then.sequence == next_one)
+        online = own.phase == self.spec.protocol.online
+        goes_on = Mux(online, source.exit == head.exit, due_next)
         patience = Signal(range(self.spec.protocol.stuck_cycles + 1))
         gives_up = Signal()
         m.d.comb += [
-            self.key.eq(flow_key(self.spec, head.phase, head.peer)),
             self.asks.eq(first & ~judged & ~asked & self.enable),
             spoilt.eq(self.changed | self.overtaken),
             # It has started, and the number that is due is the one behind it.
-            follows.eq(
-                (chain | self.start) & (then.sequence == next_one) & Cat(same).all() & outside
-            ),
+            follows.eq((chain | self.start) & (then.phase == own.phase) & goes_on & outside),
             gives_up.eq(due & ~self.start & (patience == self.spec.protocol.stuck_cycles - 1)),
         ]
         m.d.sync += [
@@ -267,25 +269,20 @@ class CircuitQueue(Unit):
             m.d.sync += due.eq(0)
 
     def _compare(self, m: Module, head: data.View) -> dict[str, Value]:
-        """Compare the packet at the head with the number of its flow."""
-        spec, protocol = self.spec, self.spec.protocol
-        online, serves = head.phase == protocol.online, Cat(self.serves, Const(1, 1))
-        real = head.peer < spec.ports if spec.ports & (spec.ports - 1) else Const(1, 1)
-        # A flow that does not exist has no generation.
-        exists = ~online | real
-        if protocol.online < (1 << len(head.phase)) - 1:
-            exists &= head.phase <= protocol.online
+        """Compare the packet at the head with the number of its flow, if it has one here."""
+        protocol = self.spec.protocol
+        online = head.phase == protocol.online
         known, stale, behind = Signal(), Signal(), Signal.like(self.due)
         m.d.comb += [
-            known.eq(selected(head.phase, list(serves)) & (~online | real)),
-            stale.eq(exists & (head.generation != self.generation)),
+            known.eq(selected(head.phase, list(self.serves))),
+            stale.eq((head.phase < protocol.online) & (head.generation != self.generation)),
             behind.eq(self.due - head.sequence),
         ]
         mine, before = known & ~stale, behind <= protocol.window_packets
         return {
             "stale": stale,
-            "unknown": ~known & ~stale,
-            "due": mine & (behind == 0),
+            "unknown": ~online & ~known & ~stale,
+            "due": online | (mine & (behind == 0)),
             "late": mine & (behind != 0) & before,
             "early": mine & ~before,
         }

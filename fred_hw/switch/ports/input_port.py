@@ -7,12 +7,13 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from fred_hw.control.entry_port import number_bits
+from fred_hw.control.routes import routes_layout
 from fred_hw.datapath.flit import Flit, flit_signature
 from fred_hw.gates.select import first_of, one_hot_mux, selected
 from fred_hw.link.arrival import Arrival
 from fred_hw.link.credits import Credits, credit_signature
 from fred_hw.link.deframer import Deframer
-from fred_hw.link.descriptor import flow_key
 from fred_hw.link.flit import LinkFlit, link_flit_signature
 from fred_hw.link.message import Message, message_signature
 from fred_hw.protocol import DATA_CIRCUITS
@@ -21,7 +22,15 @@ from fred_hw.unit import Unit, check_spec, place, sized_name
 
 from .circuit_queue import CircuitQueue
 from .occupancy import Occupancy
-from .signatures import Due, Event, Head, due_signature, event_signature, head_signature
+from .signatures import (
+    Due,
+    Event,
+    Head,
+    due_signature,
+    event_signature,
+    head_signature,
+    port_bits,
+)
 
 __all__ = ["InputPort"]
 
@@ -50,14 +59,18 @@ class InputPort(Unit):
         The flits that are taken.
     changed : In(1)
         A phase changes.
+    routes : In(routes_layout(spec))
+        By what port unicasts leave. One to an address without a route is not kept.
     credit, message : Out(credit_signature(spec)), Out(message_signature(spec))
-        See ``Deframer``.
+        See ``Deframer``; likewise.
+    exit : Out(port_bits(spec))
+        Port that a ``message`` about a unicast leaves by.
     due : Out(due_signature(spec))
         Numbers of the packets that are due.
     event : Out(event_signature(spec))
         A packet of a flow was thrown away that was due before, or is due later. One such event in
         ``patience_cycles``, and none so long after ``due.write``.
-    came, dropped, unknown, length, kind, overflow, stuck : Out(1)
+    came, dropped, unknown, length, kind, overflow, stuck, route : Out(1)
         High for a cycle per flit taken and dropped, and for errors. A packet that is thrown away
         as it is of another generation counts as one that is dropped; what is dropped in the same
         cycle counts once.
@@ -82,8 +95,10 @@ class InputPort(Unit):
     head: Head
     flit: Flit
     changed: Signal
+    routes: data.View
     credit: Credits
     message: Message
+    exit: Signal
     due: Due
     event: Event
     came: Signal
@@ -93,18 +108,21 @@ class InputPort(Unit):
     kind: Signal
     overflow: Signal
     stuck: Signal
+    route: Signal
     queued: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("InputPort", spec)
         self.unit_name = sized_name("input_port", spec)
-        strobes = ("came", "dropped", "unknown", "length", "kind", "overflow", "stuck")
+        strobes = ("came", "dropped", "unknown", "length", "kind", "overflow", "stuck", "route")
         members: dict[str, Any] = {
             "enable": In(1),
             "serves": In(data.ArrayLayout(spec.protocol.phases, COUNT)),
             "head": Out(head_signature(spec)),
             "flit": Out(flit_signature(spec.data_width)),
             "changed": In(1),
+            "routes": In(routes_layout(spec)),
+            "exit": Out(port_bits(spec)),
             **dict.fromkeys(strobes, Out(1)),
             "i": In(link_flit_signature(spec)),
             "credit": Out(credit_signature(spec)),
@@ -130,6 +148,7 @@ class InputPort(Unit):
                 queue.finish.eq(self.head.finish & mine),
                 self.head.waiting[number].eq(queue.waiting),
                 self.head.descriptor[number].eq(queue.descriptor),
+                self.head.exits[number].eq(queue.exit),
             ]
         for name in ("valid", "last", "broken"):
             values = [getattr(queue, name) for queue in queues]
@@ -137,7 +156,7 @@ class InputPort(Unit):
         for name in ("unknown", "stuck"):
             m.d.comb += getattr(self, name).eq(Cat(getattr(queue, name) for queue in queues).any())
         arrivals = self._receive(m, queues)
-        self._store(m, queues, arrivals)
+        self._store(m, queues, arrivals[0].word)
         self._number(m, queues, arrivals[0].word)
         self._events(m, queues)
         self._count(m, queues)
@@ -147,26 +166,56 @@ class InputPort(Unit):
         """Connect the link layer; return what comes on each circuit."""
         deframer = place(m, "deframer", Deframer(spec=self.spec))
         wiring.connect(m, wiring.flipped(self.i), deframer.i)
-        wiring.connect(m, deframer.message, wiring.flipped(self.message))
         wiring.connect(m, deframer.credit, wiring.flipped(self.credit))
+        word, message = deframer.o[0].word, deframer.message
+        astray, message_astray, begins, lost = (
+            Signal(name=name) for name in ("astray", "message_astray", "begins", "lost")
+        )
+        routed = self._route(m)
+        unicast = [
+            one.phase == self.spec.protocol.online for one in (word.descriptor, message.payload)
+        ]
+        m.d.comb += [
+            astray.eq(unicast[0] & ~routed),
+            message_astray.eq(message.valid & unicast[1] & ~routed),
+            begins.eq(Cat(arrival.valid for arrival in deframer.o).any() & word.first),
+            self.route.eq(message_astray | (begins & astray)),
+            self.message.valid.eq(message.valid & ~message_astray),
+            self.message.payload.eq(message.payload),
+        ]
+        with m.If(begins):
+            m.d.sync += lost.eq(astray)
         for arrival, queue in zip(deframer.o, queues, strict=True):
             m.d.comb += [
-                queue.arrives.eq(arrival.valid),
-                queue.incoming.eq(arrival.incoming),
-                arrival.ready.eq(queue.ready),
+                queue.arrives.eq(arrival.valid & ~astray),
+                queue.incoming.eq(arrival.incoming & ~lost),
+                arrival.ready.eq(queue.ready | astray),
                 arrival.used.eq(queue.used),
-                *(queue.mark[name].eq(arrival.word[name]) for name, _ in queue.mark.shape()),
+                queue.mark.exit.eq(self.exit),
+                *(queue.mark[name].eq(word[name]) for name in ("first", "last", "descriptor")),
             ]
         m.d.comb += [
             self.came.eq(deframer.came),
-            self.dropped.eq(deframer.dropped | Cat(queue.stale for queue in queues).any()),
+            self.dropped.eq(
+                deframer.dropped | self.route | Cat(queue.stale for queue in queues).any()
+            ),
             self.overflow.eq(deframer.overflow),
             self.kind.eq(deframer.kind_error),
             self.length.eq(deframer.length_error),
         ]
         return deframer.o
 
-    def _store(self, m: Module, queues: list[CircuitQueue], arrivals: list[Arrival]) -> None:
+    def _route(self, m: Module) -> Signal:
+        """Look up where what comes leaves; return whether it does, when it is checked."""
+        entry, routed = Signal(self.routes.shape().elem_shape), Signal()
+        m.d.comb += entry.eq(selected(self.i.header.destination, list(self.routes)))
+        m.d.sync += [
+            routed.eq((entry != 0) & (entry <= self.spec.ports)),
+            self.exit.eq(entry - 1),
+        ]
+        return routed
+
+    def _store(self, m: Module, queues: list[CircuitQueue], word: data.View) -> None:
         """Keep the payload of all circuits in one memory, and give that of the flit taken."""
         depth, width = self.spec.protocol.buffer_flits, self.spec.data_width
         memory = m.submodules.payload = Memory(shape=width, depth=COUNT * depth, init=[])
@@ -175,10 +224,10 @@ class InputPort(Unit):
         places = [queue.place + number * depth for number, queue in enumerate(queues)]
         came, taken = Signal(COUNT), Signal()
         m.d.comb += [
-            came.eq(Cat(arrival.valid & arrival.ready for arrival in arrivals)),
+            came.eq(Cat(queue.arrives & queue.ready for queue in queues)),
             write.en.eq(came.any()),
             write.addr.eq(one_hot_mux(came, tails)),
-            write.data.eq(arrivals[0].word.data),
+            write.data.eq(word.data),
             read.en.eq(self.head.take & self.head.valid),
             read.addr.eq(selected(self.head.circuit, places)),
         ]
@@ -187,30 +236,33 @@ class InputPort(Unit):
             m.d.sync += self.flit.data.eq(read.data)
 
     def _number(self, m: Module, queues: list[CircuitQueue], word: data.View) -> None:
-        """Keep the number that is due of each flow, and its generation."""
-        due, head, flows = self.due, self.head, self.spec.protocol.phases + self.spec.ports
+        """Keep the number that is due of each phase, and its generation."""
+        due, head, bits = self.due, self.head, number_bits(self.spec)
         known = data.StructLayout({"number": len(due.due), "generation": len(due.generation)})
-        memory = m.submodules.due = Memory(shape=known, depth=flows, init=[])
+        memory = m.submodules.due = Memory(shape=known, depth=1 << bits, init=[])
         write, told, read = memory.write_port(), memory.read_port(), memory.read_port()
         asks, answered = Cat(queue.asks for queue in queues), Signal(COUNT)
         comes = word.descriptor
         foretold = ~asks.any() & word.first & self.enable & ~head.start & ~due.write
-        circuit = head.circuit
+        phases = [queue.descriptor.phase for queue in queues]
+        circuit, starting = head.circuit, Signal.like(phases[0])
+        numbered = head.start & (starting != self.spec.protocol.online)
         m.d.comb += [
             told.addr.eq(due.key),
             told.en.eq(1),
             due.due.eq(told.data.number),
             answered.eq(first_of(asks)),
             read.en.eq(1),
-            read.addr.eq(flow_key(self.spec, comes.phase, comes.peer)),
+            read.addr.eq(comes.phase[:bits]),
+            starting.eq(selected(circuit, phases)),
             # A packet that starts makes the one behind it due; it is of its flow's generation.
-            write.en.eq(head.start | due.write),
-            write.addr.eq(selected(circuit, [queue.key for queue in queues])),
+            write.en.eq(numbered | due.write),
+            write.addr.eq(starting[:bits]),
             write.data.number.eq(selected(circuit, [q.descriptor.sequence for q in queues]) + 1),
             write.data.generation.eq(selected(circuit, [q.descriptor.generation for q in queues])),
         ]
         with m.If(asks.any()):
-            m.d.comb += read.addr.eq(one_hot_mux(answered, [queue.key for queue in queues]))
+            m.d.comb += read.addr.eq(one_hot_mux(answered, [phase[:bits] for phase in phases]))
         with m.If(due.write):
             m.d.comb += [
                 write.addr.eq(due.at),
@@ -218,14 +270,14 @@ class InputPort(Unit):
                 write.data.generation.eq(due.generation),
             ]
         for number, queue in enumerate(queues):
-            others = head.start & (circuit != number)
+            others = numbered & (circuit != number)
             m.d.comb += [
                 queue.answered.eq(answered[number]),
                 queue.foretold.eq(foretold),
                 queue.due.eq(read.data.number),
                 queue.generation.eq(read.data.generation),
                 queue.changed.eq(due.write | self.changed),
-                queue.overtaken.eq(others & (write.addr == queue.key)),
+                queue.overtaken.eq(others & (starting == phases[number])),
             ]
 
     def _count(self, m: Module, queues: list[CircuitQueue]) -> None:
@@ -243,7 +295,7 @@ class InputPort(Unit):
     def _events(self, m: Module, queues: list[CircuitQueue]) -> None:
         """Say where packets come that are not due."""
         patience = self.spec.protocol.patience_cycles
-        pause, keys = Signal(range(patience + 1)), [queue.key for queue in queues]
+        pause, keys = Signal(range(patience + 1)), [queue.descriptor.phase for queue in queues]
         event = self.event
         late = Cat(queue.late for queue in queues)
         early = Cat(queue.early for queue in queues)

@@ -55,7 +55,7 @@ class Occupancy(Unit):
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("Occupancy", spec)
-        phase = spec.protocol.fields(spec.ports)["phase"]
+        phase = spec.protocol.fields["phase"]
         self.unit_name = f"occupancy_{spec.protocol.suffix}"
         super().__init__(
             {

@@ -4,7 +4,8 @@ from amaranth.hdl import Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.link.descriptor import descriptor_layout, key_bits
+from fred_hw.control.entry_port import number_bits
+from fred_hw.link.descriptor import descriptor_layout
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 
@@ -18,6 +19,7 @@ __all__ = [
     "head_signature",
     "injection_signature",
     "mark_layout",
+    "port_bits",
 ]
 
 COUNT = len(DATA_CIRCUITS)
@@ -28,6 +30,7 @@ class Head(wiring.PureInterface):
 
     waiting: Signal
     descriptor: data.View
+    exits: data.View
     circuit: Signal
     start: Signal
     take: Signal
@@ -70,8 +73,19 @@ class Event(wiring.PureInterface):
 
 
 def mark_layout(spec: SwitchSpec) -> data.StructLayout:
-    """Return a flit without its payload: ``first`` and ``last`` of the packet of ``descriptor``."""
-    return data.StructLayout({"first": 1, "last": 1, "descriptor": descriptor_layout(spec)})
+    """Return a flit without its payload: ``first`` and ``last`` of the packet of ``descriptor``.
+
+    A unicast leaves by the port ``exit``.
+    """
+    descriptor = descriptor_layout(spec)
+    return data.StructLayout(
+        {"first": 1, "last": 1, "descriptor": descriptor, "exit": port_bits(spec)}
+    )
+
+
+def port_bits(spec: SwitchSpec) -> int:
+    """Return the bits of the number of a port."""
+    return (spec.ports - 1).bit_length()
 
 
 def head_signature(spec: SwitchSpec) -> wiring.Signature:
@@ -81,6 +95,8 @@ def head_signature(spec: SwitchSpec) -> wiring.Signature:
     -------
     waiting, descriptor : Out(3), Out(ArrayLayout(descriptor_layout(spec), 3))
         For each circuit whether a packet may start, and what is known of it.
+    exits : Out(ArrayLayout(port_bits(spec), 3))
+        Output ports of those that are unicasts.
     circuit : In(2)
         Circuit that is served.
     start, take, finish : In(1)
@@ -94,6 +110,7 @@ def head_signature(spec: SwitchSpec) -> wiring.Signature:
         {
             "waiting": Out(COUNT),
             "descriptor": Out(data.ArrayLayout(descriptor_layout(spec), COUNT)),
+            "exits": Out(data.ArrayLayout(port_bits(spec), COUNT)),
             "circuit": In(2),
             "start": In(1),
             "take": In(1),
@@ -139,19 +156,19 @@ def due_signature(spec: SwitchSpec) -> wiring.Signature:
 
     Members
     -------
-    key, due : In(key_bits(spec)), Out(sequence)
-        A flow, and in the next cycle the number that is due of it.
-    write, at, number, generation : In(1), In(key_bits(spec)), In(sequence), In(generation)
-        Write the number that is due of a flow, and the generation that its packets have; no packet
+    key, due : In(number_bits(spec)), Out(sequence)
+        A phase, and in the next cycle the number that is due of it.
+    write, at, number, generation : In(1), In(number_bits(spec)), In(sequence), In(generation)
+        Write the number that is due of a phase, and the generation that its packets have; no packet
         may start in this cycle.
     """
-    fields = spec.protocol.fields(spec.ports)
+    fields = spec.protocol.fields
     return wiring.Signature(
         {
-            "key": In(key_bits(spec)),
+            "key": In(number_bits(spec)),
             "due": Out(fields["sequence"]),
             "write": In(1),
-            "at": In(key_bits(spec)),
+            "at": In(number_bits(spec)),
             "number": In(fields["sequence"]),
             "generation": In(fields["generation"]),
         }
@@ -165,11 +182,11 @@ def event_signature(spec: SwitchSpec) -> wiring.Signature:
     -------
     late, early : Out(1)
         It was due before; it is due later. High until ``taken``, or until numbers are written.
-    key : Out(key_bits(spec))
-        Its flow.
+    key : Out(number_bits(spec))
+        Its phase.
     taken : In(1)
         It is known.
     """
     return wiring.Signature(
-        {"late": Out(1), "early": Out(1), "key": Out(key_bits(spec)), "taken": In(1)}
+        {"late": Out(1), "early": Out(1), "key": Out(number_bits(spec)), "taken": In(1)}
     )

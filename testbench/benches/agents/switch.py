@@ -33,6 +33,7 @@ from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import user_bits
 from testbench.benches.agents.line import Line
 from testbench.models.endpoint import Endpoint, Flit, FlitCodec
+from testbench.stimulus.addresses import address_of
 from testbench.stimulus.phases import Phase, Turn
 from testbench.stimulus.traffic import random_flit
 
@@ -43,7 +44,7 @@ warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"cocotbex
 
 Packets = list[tuple[int, ...]]
 Flow = tuple[int, int]
-"""Phase, and the other end at the default index, else 0."""
+"""Phase, and the address of the other end at the default index, else 0."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ class LinkPort:
     """
 
     def __init__(self, dut: Any, spec: SwitchSpec, port: int, delay: int) -> None:
-        self.endpoint = Endpoint(spec)
+        self.endpoint = Endpoint(spec, address_of(port))
         self.to_switch, self.from_switch = Line(delay), Line(delay)
         self._last = dut[f"s{port}_axis_tlast"]
         into = UnframedBus.from_prefix(dut, f"s{port}_axis")
@@ -232,7 +233,7 @@ class SwitchBench:
         self.generations: dict[int, int] = {}
 
     async def start(self, phases: Iterable[Phase] = ()) -> None:
-        """Reset, let the agents run, and write phases."""
+        """Reset, let the agents run, and write the routes of the NPUs, and phases."""
         dut, spec = self.dut, self.spec
         logging.getLogger(f"cocotb.{dut._name}").setLevel(logging.WARNING)
         dut.rst.value = 1
@@ -256,6 +257,8 @@ class SwitchBench:
         await self._edges(2)
         dut.rst.value = 0
         cocotb.start_soon(self._run())
+        for port in range(spec.ports):
+            await self.access.write_route(address_of(port), port)
         for phase in phases:
             await self.write(phase)
 
@@ -344,8 +347,8 @@ class SwitchBench:
             tuple(random_flit(self.rng, self.spec) for _ in range(self.rng.randint(1, most)))
             for _ in range(packets)
         ]
-        self.ports[source].send(online, (source + destination) % 3, new, destination)
-        self.want(destination, online, source, new)
+        self.ports[source].send(online, (source + destination) % 3, new, address_of(destination))
+        self.want(destination, online, address_of(source), new)
 
     def _wanted(self, phases: Iterable[Phase] | None) -> Iterator[tuple[int, Flow, Packets]]:
         """Yield port, flow and packets of what was to come, of some phases or of all."""

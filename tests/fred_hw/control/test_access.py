@@ -95,7 +95,7 @@ def test_identity_is_that_of_the_switch() -> None:
     ("name", "value", "message"),
     [
         ("ID", 0xFFFFFFFF, "ID must be 0x46524544, not 0xffffffff"),
-        ("VERSION", 1 << 16, "major version must be 2, not 1"),
+        ("VERSION", 1 << 16, "major version must be 3, not 1"),
     ],
 )
 def test_what_is_no_such_switch_is_refused(name: str, value: int, message: str) -> None:
@@ -107,8 +107,8 @@ def test_what_is_no_such_switch_is_refused(name: str, value: int, message: str) 
 
 def test_later_minor_version_is_taken() -> None:
     model, access = opened()
-    model.words[model.at("VERSION")] = 2 << 16 | 7
-    assert access.identify().version == (2, 7)
+    model.words[model.at("VERSION")] = 3 << 16 | 7
+    assert access.identify().version == (3, 7)
 
 
 def test_phases_are_written_read_and_erased() -> None:
@@ -245,6 +245,19 @@ def test_queued_is_the_bit_of_the_phase() -> None:
     words = {registers.register("QUEUED").address + 4 * k: 1 << 3 for k in range(2)}
     access = Access(registers, words.__getitem__, lambda _address, _value: None)
     assert [number for number in range(40) if access.queued(number)] == [3, 35]
+
+
+def test_routes_are_written_and_read_as_ports() -> None:
+    model, access = opened()
+    access.write_route(127, 3)
+    assert model.words[model.at("ROUTE") + 4 * 127] == 4
+    assert [access.read_route(address) for address in (126, 127)] == [None, 3]
+    access.write_route(127, None)
+    assert access.read_route(127) is None
+    with pytest.raises(ValueError, match=r"^port must be 0 to 3, not 4$"):
+        access.write_route(0, 4)
+    with pytest.raises(ValueError, match=r"^index of ROUTE must be 0 to 127, not 128$"):
+        access.write_route(128, 0)
 
 
 def test_numbers_must_be_integers() -> None:

@@ -91,6 +91,6 @@ def test_every_phase_has_a_bit_of_queued(phases: int, words: int) -> None:
     assert (queued.words, queued.total_bits) == (words, phases)
 
 
-def test_version_is_2_0() -> None:
+def test_version_is_3_0() -> None:
     fields = switch_map(SwitchSpec(ports=4)).register("VERSION").fields
-    assert {field.name: field.value for field in fields} == {"major": 2, "minor": 0}
+    assert {field.name: field.value for field in fields} == {"major": 3, "minor": 0}

@@ -32,9 +32,13 @@ SPEC = SwitchSpec(
     ),
 )
 CODEC = FlitCodec(SPEC)
-LIMITS = 1 << SPEC.protocol.fields(4)["ticket"]
+LIMITS, NUMBERS = (1 << SPEC.protocol.fields[name] for name in ("ticket", "sequence"))
 PHASES = (1, 4, SPEC.protocol.online)
 PEERS = (0, 0, 2)
+ADDRESS = 100
+COMES = {"phase": 1}, {"phase": 4}, {"unicast": 1, "destination": ADDRESS, "source": 2}
+"""What headers say of the flow of each circuit."""
+
 
 Fields = dict[str, int]
 
@@ -109,6 +113,7 @@ def run(**options: Any) -> Run:
 
 def drive(ctx: Any, dut: Any, one: Run, cycle: int) -> None:
     """Set the inputs of a cycle."""
+    ctx.set(dut.address, ADDRESS)
     if cycle in {0, *one.phases}:
         for k, phase in enumerate(one.phases.get(cycle, PHASES)):
             for side in ("send", "receive"):
@@ -165,8 +170,7 @@ def data(number: int, *payload: int, circuit: int = MP, ticket: int | None = Non
             word,
             kind=DATA,
             circuit=circuit,
-            phase=PHASES[circuit],
-            peer=PEERS[circuit],
+            **COMES[circuit],
             sequence=number,
             index=k,
             last=len(payload) - 1,
@@ -177,9 +181,7 @@ def data(number: int, *payload: int, circuit: int = MP, ticket: int | None = Non
 
 
 def message(kind: int, number: int = 0, circuit: int = MP) -> Flit:
-    return CODEC.pack(
-        kind=kind, circuit=3, phase=PHASES[circuit], peer=PEERS[circuit], sequence=number
-    )
+    return CODEC.pack(kind=kind, circuit=3, **COMES[circuit], sequence=number)
 
 
 def credit(circuit: int, limit: int) -> Flit:
@@ -284,7 +286,7 @@ def test_busy_circuits_make_way_for_the_question_of_a_blocked_one() -> None:
             limit["next"] += 1
             return [
                 (cycle + 1, credit(PP, limit["next"])),
-                (cycle + 2, message(ACK, (fields["sequence"] + 1) % 32, PP)),
+                (cycle + 2, message(ACK, (fields["sequence"] + 1) % NUMBERS, PP)),
             ]
         return []
 
@@ -373,7 +375,19 @@ def test_ask_is_answered_by_ack_and_once_idle_by_nack_too(circuit: int) -> None:
     one = run(cycles=late + 30, flits=flits)
     answers = one.of(ACK, NACK)
     assert [(f["kind"], f["sequence"]) for f in answers] == [(ACK, 1), (ACK, 1), (NACK, 1)]
-    assert {(f["phase"], f["peer"]) for f in answers} == {(PHASES[circuit], PEERS[circuit])}
+    back = {"source": ADDRESS, "destination": 2} if circuit == DP else {}
+    assert all(fields.items() >= (COMES[circuit] | back).items() for fields in answers)
+
+
+def test_what_is_for_another_address_is_neither_taken_nor_answered() -> None:
+    ends = COMES[DP] | {"destination": ADDRESS + 1}
+    said = [{"kind": DATA, "circuit": DP}, {"kind": ASK, "circuit": 3}]
+    said += [{"kind": ACK, "circuit": 3, "sequence": 1}]
+    one = run(cycles=80, packets={DP: [[7]]}, flits=at(30, [CODEC.pack(**ends | f) for f in said]))
+    said = one.of(DATA, ACK, NACK)
+    sent = [(f["kind"], f["unicast"], f["destination"], f["source"]) for f in said]
+    assert sent == [(DATA, 1, 2, ADDRESS)]
+    assert not one.received and "unknown" not in one.watch
 
 
 def test_nack_sends_packets_again_with_new_tickets() -> None:
@@ -433,7 +447,7 @@ def test_flow_that_no_receiver_has_is_reported() -> None:
     one = run(cycles=20, flits={2: CODEC.pack(7, **fields)})
     assert one.watch["unknown"] == [3]
     assert not one.received and not one.of(ACK, NACK)
-    online = {"kind": DATA, "circuit": DP, "phase": PHASES[DP], "peer": 1}
+    online = {"kind": DATA, "circuit": DP, **COMES[DP], "source": 1}
     assert run(cycles=20, flits={2: CODEC.pack(7, **online)}).watch["unknown"] == [3]
 
 

@@ -16,8 +16,8 @@ REST = {"o.ready": 1, "message_ready": 1, "phase": 1}
 Inputs = list[dict[str, int]]
 
 
-def packet(number: int, length: int = 1, data: int = 0, phase: int = 1, peer: int = 0) -> Inputs:
-    known = {"phase": phase, "peer": peer, "sequence": number, "length": length - 1}
+def packet(number: int, length: int = 1, data: int = 0, phase: int = 1, source: int = 0) -> Inputs:
+    known = {"phase": phase, "source": source, "sequence": number, "length": length - 1}
     return [
         {
             "i.valid": 1,

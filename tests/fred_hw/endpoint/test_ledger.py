@@ -1,6 +1,7 @@
 """Contract of fred_hw.endpoint.ledger, cycle by cycle."""
 
 from fred_hw.endpoint.ledger import Ledger
+from fred_hw.protocol import ADDRESSES
 from tests.fred_hw.simulation import trace
 from tests.fred_hw.specs import LINK
 
@@ -15,7 +16,7 @@ def test_latency_from_a_write_to_what_is_stored_is_a_cycle() -> None:
 
 def test_throughput_is_a_number_per_cycle_each_for_the_flow_before() -> None:
     flows = [{"phase": phase} for phase in range(ONLINE)]
-    flows += [{"phase": ONLINE, "peer": peer} for peer in range(LINK.ports)]
+    flows += [{"phase": ONLINE, "peer": peer} for peer in (0, 1, ADDRESSES - 1)]
     writes = [{}, *({"write": 1, "number": k + 1} for k in range(len(flows)))]
     inputs = [a | b for a, b in zip([*flows, {}], writes, strict=True)]
     seen = trace(Ledger(spec=LINK), [*inputs, *flows], ["stored"])

@@ -37,7 +37,7 @@ def run(
 
 @pytest.mark.parametrize("circuit", [MP, PP, DP])
 def test_latency_to_the_circuit_is_a_cycle_and_throughput_a_flit_per_cycle(circuit: int) -> None:
-    fields = {"phase": 2, "peer": 1, "sequence": 9, "generation": 5}
+    fields = {"phase": 2, "sequence": 9, "generation": 5}
     flits = [*packet(4, circuit, 0, **fields), *packet(2, circuit, 1, **fields)]
     word = [f"o[{circuit}].word.{name}" for name in ("first", "last", "data")]
     known = [f"o[{circuit}].word.descriptor.{name}" for name in (*fields, "length")]
@@ -54,17 +54,32 @@ def test_latency_to_the_circuit_is_a_cycle_and_throughput_a_flit_per_cycle(circu
 def test_latency_of_messages_is_a_cycle() -> None:
     said = [("kind", int(kind)) for kind in (Kind.ACK, Kind.NACK, Kind.ASK)]
     flits = [
-        CODEC.pack(kind=kind, circuit=CONTROL, phase=1, peer=2, sequence=k, generation=k + 1)
+        CODEC.pack(kind=kind, circuit=CONTROL, phase=1, sequence=k, generation=k + 1)
         for k, (_, kind) in enumerate(said)
     ]
-    names = [
-        f"message.payload.{name}" for name in ("kind", "phase", "peer", "sequence", "generation")
-    ]
+    names = [f"message.payload.{name}" for name in ("kind", "phase", "sequence", "generation")]
     seen = run([*flits, None, None], ["message.valid", *names])
     assert [word[0] for word in seen] == [0, 1, 1, 1, 0]
     assert [word[1:] for word in seen[1:4]] == [
-        (kind, 1, 2, k, k + 1) for k, (_, kind) in enumerate(said)
+        (kind, 1, k, k + 1) for k, (_, kind) in enumerate(said)
     ]
+
+
+@pytest.mark.parametrize("kind", [Kind.DATA, Kind.ACK])
+def test_a_unicast_is_of_the_default_index_and_keeps_its_addresses(kind: Kind) -> None:
+    ends = {"destination": 127, "source": 96}
+    circuit = MP if kind == Kind.DATA else CONTROL
+    flit = CODEC.pack(kind=kind, circuit=circuit, unicast=1, sequence=9, **ends)
+    known = "o[0].word.descriptor" if kind == Kind.DATA else "message.payload"
+    names = ("phase", "generation", *ends, "sequence")
+    seen = run([flit, None], [f"{known}.{name}" for name in names])
+    assert seen[1] == (LINK.protocol.online, 0, 127, 96, 9)
+
+
+@pytest.mark.parametrize("phase", [LINK.protocol.phases, 63])
+def test_a_phase_that_there_is_not_is_none(phase: int) -> None:
+    seen = run([CODEC.pack(phase=phase), None], ["came", "o[0].word.descriptor.phase"])
+    assert seen[1] == (1, LINK.protocol.online + 1)
 
 
 def test_latency_of_grants_is_a_cycle() -> None:
@@ -95,7 +110,7 @@ def test_behind_a_missing_flit_all_of_the_packet_are_dropped() -> None:
     assert seen == [(0, 0), (1, 0), (0, 1), (0, 1), (1, 0)]
 
 
-@pytest.mark.parametrize("name", PACKET_FIELDS)
+@pytest.mark.parametrize("name", [*PACKET_FIELDS, "phase", "generation"])
 def test_a_flit_of_another_packet_goes_on_none(name: str) -> None:
     flits = packet(4)
     other = CODEC.unpack(flits[2]) | {"index": 2}

@@ -11,7 +11,7 @@ from tests.fred_hw.specs import CODEC, FRAMED, LINK, STOMP, framed_flit
 
 MP, PP, DP = range(3)
 MOST, TIMEOUT = LINK.protocol.buffer_packets, LINK.protocol.timeout_cycles
-FIELDS = {"circuit": PP, "phase": 3, "peer": 1, "sequence": 7, "index": 1, "last": 2, "ticket": 4}
+FIELDS = {"circuit": PP, "phase": 3, "sequence": 7, "index": 1, "last": 2, "ticket": 4}
 FIELDS |= {"generation": 6}
 LIMITS = {f"here.limit[{k}]": MOST for k in range(3)}
 
@@ -21,7 +21,7 @@ def offered(data: int, **fields: int) -> dict[str, int]:
     given = FIELDS | fields
     frame = {name: given[name] for name in ("circuit", "index", "ticket")}
     frame |= {"last": given["index"] == given["last"], "bad": fields.get("bad", 0)}
-    known = {name: given[name] for name in ("phase", "peer", "sequence", "generation")}
+    known = {name: given[name] for name in ("phase", "sequence", "generation")}
     known |= {"length": given["last"]}
     return {
         "i.valid": 1,
@@ -33,7 +33,7 @@ def offered(data: int, **fields: int) -> dict[str, int]:
 
 
 def message(kind: Kind, sequence: int) -> dict[str, int]:
-    said = {"kind": int(kind), "phase": 1, "peer": 0, "sequence": sequence, "generation": 2}
+    said = {"kind": int(kind), "phase": 1, "sequence": sequence, "generation": 2}
     return {"message.valid": 1, **{f"message.payload.{k}": v for k, v in said.items()}}
 
 
@@ -51,6 +51,19 @@ def test_throughput_is_a_data_flit_per_cycle_in_the_same_cycle() -> None:
     want = [CODEC.pack(9, **FIELDS), CODEC.pack(8, **FIELDS | {"index": 2}), None]
     assert flits == want
     assert readies == [(1, 0), (1, 0), (0, 0)]
+
+
+def test_a_unicast_and_what_is_said_of_one_have_addresses_in_place_of_a_phase() -> None:
+    ends = {"destination": 127, "source": 96}
+    flow = {"phase": LINK.protocol.online, **ends}
+    told = {f"i.payload.frame.descriptor.{name}": value for name, value in flow.items()}
+    said = {f"message.payload.{name}": value for name, value in flow.items()}
+    _, flits = run([message(Kind.ACK, 6) | said, offered(9) | told])
+    rest = {name: value for name, value in FIELDS.items() if name not in ("phase", "generation")}
+    assert flits == [
+        CODEC.pack(kind=Kind.ACK, circuit=CONTROL, unicast=1, sequence=6, **ends),
+        CODEC.pack(9, unicast=1, **rest, **ends),
+    ]
 
 
 def test_a_message_leaves_in_the_same_cycle_before_data() -> None:

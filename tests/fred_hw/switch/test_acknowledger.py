@@ -10,18 +10,19 @@ from fred_hw.switch.acknowledger import Acknowledger
 from tests.fred_hw.simulation import trace
 from tests.fred_hw.specs import LINK
 
-ONLINE, FLOWS = LINK.protocol.online, LINK.protocol.phases + LINK.ports
+ONLINE, FLOWS = LINK.protocol.online, LINK.protocol.phases
 # In every phase a flow goes from port 0 to ports 1 and 2; packet 3 is due.
 ENTRY = {f"flows.entry.{side}": 1 for side in ("inputs[0]", "outputs[1]", "outputs[2]")}
 ENTRY |= {f"due[{k}].due": 3 for k in range(4)} | {f"reply[{k}].ready": 1 for k in range(4)}
-REPLIES = [f"reply[{k}].{name}" for k in range(4) for name in ("valid", "payload")]
+SAID = ("valid", "payload.kind", "payload.sequence")
+REPLIES = [f"reply[{k}].{name}" for k in range(4) for name in SAID]
 WRITES = [f"due[{k}].write" for k in range(4)]
 ORDER = [f"due[0].{name}" for name in ("at", "number", "generation")]
 
 
-def message(port: int, kind: Kind, sequence: int = 0, phase: int = 1, peer: int = 0) -> dict:
+def message(port: int, kind: Kind, sequence: int = 0, phase: int = 1) -> dict:
     path = f"message[{port}]"
-    values = {"kind": int(kind), "phase": phase, "peer": peer, "sequence": sequence}
+    values = {"kind": int(kind), "phase": phase, "sequence": sequence}
     return {f"{path}.valid": 1} | {f"{path}.payload.{name}": v for name, v in values.items()}
 
 
@@ -34,14 +35,12 @@ def run(cycles: list[dict[str, int]], watch: list[str], spec: SwitchSpec = LINK)
 
 def told(cycles: list[dict[str, int]]) -> list[tuple[int, int, Kind, int]]:
     """Return cycle, port, kind and number of each reply."""
-    protocol = LINK.protocol.fields(LINK.ports)
-    found, low = [], protocol["kind"] + protocol["phase"] + protocol["peer"]
+    found = []
     for cycle, replies in enumerate(run(cycles, REPLIES)):
         for port in range(4):
-            valid, payload = replies[2 * port : 2 * port + 2]
+            valid, kind, number = replies[3 * port : 3 * port + 3]
             if valid:
-                kind = Kind(payload & (1 << protocol["kind"]) - 1)
-                found.append((cycle, port, kind, payload >> low))
+                found.append((cycle, port, Kind(kind), number))
     return found
 
 
@@ -101,18 +100,14 @@ def test_a_nack_is_written_in_the_cycle_in_which_its_sources_are_told() -> None:
     assert seen == [(7, (1, 0, 0, 1, 1, 2, 5, 1, 1))]
 
 
-@pytest.mark.parametrize(
-    ("asked", "key"), [(message(0, Kind.ASK), 1), (message(0, Kind.ASK, 0, ONLINE, 3), ONLINE + 3)]
-)
-def test_the_number_that_is_due_is_read_a_cycle_after_its_flow(
-    asked: dict[str, int], key: int
-) -> None:
+def test_the_number_that_is_due_is_read_a_cycle_after_its_flow() -> None:
+    asked = message(0, Kind.ASK)
     others = {f"due[{k}].due": 7 for k in range(4)}
     # Two cycles behind the message its flow is looked up, so the number is there in the next.
     right = {"due[0].due": 2}
     cycles = [asked | others, others, others, others | right, *[others] * 12]
     found = run(cycles, ["due[0].key", "reply[0].valid", "reply[0].payload.sequence"])
-    assert [word[0] for word in found[2:7]] == [key] * 5
+    assert [word[0] for word in found[2:7]] == [1] * 5
     # The smallest ack is that of number 0, and told behind it.
     assert [(cycle, *word[1:]) for cycle, word in enumerate(found) if word[1]] == [
         (7, 1, 2),
@@ -125,11 +120,37 @@ def test_a_nack_of_what_is_due_or_later_changes_nothing(number: int) -> None:
     assert told([message(1, Kind.NACK, number), *IDLE]) == []
 
 
-def test_a_unicast_is_told_the_other_end() -> None:
-    nack = message(3, Kind.NACK, 1, ONLINE, 2)
-    watch = ["reply[2].valid", "reply[2].payload.peer", *WRITES, "due[2].at", "due[2].number"]
-    found = run([nack, *IDLE], watch)
-    assert found[7] == (1, 3, 0, 0, 1, 0, ONLINE + 3, 1)
+UNICAST = {"phase": ONLINE, "destination": 127, "source": 96}
+
+
+def about_unicast(port: int, kind: Kind, exit_port: int) -> dict[str, int]:
+    """Return a message about a unicast that comes at a port and leaves by another."""
+    flow = {f"message[{port}].payload.{name}": value for name, value in UNICAST.items()}
+    return message(port, kind, 9) | flow | {f"exits[{port}]": exit_port}
+
+
+@pytest.mark.parametrize("kind", [Kind.ACK, Kind.NACK, Kind.ASK])
+def test_latency_of_a_message_about_a_unicast_is_three_cycles_and_it_stays_as_it_is(
+    kind: Kind,
+) -> None:
+    names = ("kind", "sequence", *UNICAST)
+    watch = [f"reply[2].payload.{name}" for name in names]
+    # The entry is of no account.
+    cycles = [about_unicast(3, kind, 2), *[{"flows.entry.generation": 5}] * 12]
+    assert told(cycles) == [(3, 2, kind, 9)]
+    assert run(cycles, watch)[3] == (kind, 9, *UNICAST.values())
+    assert not any(any(word) for word in run(cycles, [*WRITES, "retransmit"]))
+
+
+def test_throughput_of_messages_about_unicasts_is_one_in_two_cycles() -> None:
+    both = about_unicast(1, Kind.ACK, 2) | about_unicast(3, Kind.NACK, 2)
+    seen = told([both, both, *IDLE])
+    assert [(cycle, kind) for cycle, _, kind, _ in seen] == [
+        (3, Kind.ACK),
+        (5, Kind.NACK),
+        (7, Kind.ACK),
+        (9, Kind.NACK),
+    ]
 
 
 @pytest.mark.parametrize(("event", "kinds"), [("late", ["ACK", "ASK", "ASK"]), ("early", ["NACK"])])
@@ -189,15 +210,6 @@ def test_a_message_of_another_generation_changes_nothing(kind: Kind) -> None:
         assert any(any(word[4:]) for word in found) == (answered and kind == Kind.NACK)
 
 
-def test_unicasts_have_generation_0() -> None:
-    nack = message(3, Kind.NACK, 1, ONLINE, 2)
-    entry = {"flows.entry.generation": 5}
-    watch = ["reply[2].valid", "reply[2].payload.generation"]
-    assert run([one | entry for one in [nack, *IDLE]], watch)[7] == (1, 0)
-    strange = nack | {"message[3].payload.generation": 5}
-    assert not any(word[0] for word in run([one | entry for one in [strange, *IDLE]], watch))
-
-
 def test_throughput_is_a_message_of_another_generation_in_three_cycles() -> None:
     old = message(1, Kind.NACK, 2) | {"message[1].payload.generation": 1}
     # It is the fourth one, behind three that change nothing.
@@ -215,7 +227,7 @@ def test_a_case_is_not_picked_before_the_entry_is_written() -> None:
     assert not any(run(cycles, watch))
 
 
-def test_reset_starts_all_numbers_at_0_a_flow_per_cycle() -> None:
+def test_reset_starts_all_numbers_at_0_a_phase_per_cycle() -> None:
     watch = ["ready", *WRITES, *ORDER]
     once = [*[ENTRY] * (FLOWS + 3), ENTRY | {"rst": 1}]
     # Another reset is no different, even in the middle.

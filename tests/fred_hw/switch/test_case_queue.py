@@ -13,9 +13,9 @@ FIELDS = (
     "from_input",
     "late",
     "nacks",
-    "online",
+    "passes",
+    "exit",
     "phase",
-    "peer",
     "number",
     "port",
     "told",
@@ -23,9 +23,9 @@ FIELDS = (
 CASE = [f"case.{name}" for name in FIELDS]
 
 
-def message(port: int, kind: Kind, phase: int = 1, peer: int = 0, sequence: int = 0) -> dict:
+def message(port: int, kind: Kind, phase: int = 1, sequence: int = 0) -> dict:
     path = f"message[{port}]"
-    values = {"kind": int(kind), "phase": phase, "peer": peer, "sequence": sequence}
+    values = {"kind": int(kind), "phase": phase, "sequence": sequence}
     return {f"{path}.valid": 1} | {f"{path}.payload.{name}": v for name, v in values.items()}
 
 
@@ -34,28 +34,36 @@ def seen(cycles: list[dict[str, int]], watch: list[str]) -> list:
 
 
 def test_latency_is_one_cycle_to_found_and_one_from_pick() -> None:
-    cycles = [message(2, Kind.ACK, 1, 0, 7), {}, {"pick": 1}, {}]
+    cycles = [message(2, Kind.ACK, 1, 7), {}, {"pick": 1}, {}]
     found = seen(cycles, ["found", *CASE])
     assert [one for one, *_ in found] == [0, 1, 1, 0]
-    assert found[3][1:] == (Kind.ACK, 0, 0, 0, 0, 1, 0, 7, 2, 1)
+    assert found[3][1:] == (Kind.ACK, 0, 0, 0, 0, 0, 1, 7, 2, 1)
 
 
 def test_an_ask_comes_from_an_input_and_wants_both_answers() -> None:
-    found = seen([message(1, Kind.ASK, ONLINE, 3), {"pick": 1}, {}], CASE)
-    assert found[2] == (Kind.ASK, 1, 1, 1, 1, ONLINE, 3, 0, 1, 1)
+    found = seen([message(1, Kind.ASK, 3), {"pick": 1}, {}], CASE)
+    assert found[2] == (Kind.ASK, 1, 1, 1, 0, 0, 3, 0, 1, 1)
 
 
 @pytest.mark.parametrize("late", [0, 1])
 def test_an_event_is_found_in_the_same_cycle_and_taken_with_pick(late: int) -> None:
-    event = {"event[3].late": late, "event[3].early": 1 - late, "event[3].key": ONLINE + 2}
+    event = {"event[3].late": late, "event[3].early": 1 - late, "event[3].key": 2}
     found = seen([event, event | {"pick": 1}, {}], ["found", "event[3].taken", *CASE])
     assert [one[:2] for one in found] == [(1, 0), (1, 1), (0, 0)]
-    assert found[2][2:] == (Kind.ASK, 1, late, 1 - late, 1, ONLINE, 2, 0, 3, 0)
+    assert found[2][2:] == (Kind.ASK, 1, late, 1 - late, 0, 0, 2, 0, 3, 0)
 
 
 def test_a_message_keeps_its_generation() -> None:
     said = message(1, Kind.NACK) | {"message[1].payload.generation": 6}
     assert seen([said, {"pick": 1}, {}], ["case.generation"])[2] == 6
+
+
+def test_a_message_about_a_unicast_passes_by_the_exit_that_it_came_with() -> None:
+    ends = {"destination": 127, "source": 96}
+    said = message(1, Kind.NACK, ONLINE, 9) | {"exits[1]": 3}
+    said |= {f"message[1].payload.{name}": value for name, value in ends.items()}
+    watch = ["case.passes", "case.exit", "case.number", *(f"case.{name}" for name in ends)]
+    assert seen([said, {"pick": 1}, {}], watch)[2] == (1, 3, 9, 127, 96)
 
 
 def test_throughput_is_one_per_cycle_and_ports_take_turns() -> None:

@@ -11,6 +11,7 @@ from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.protocol import Kind
 from fred_hw.switch.core import READ_CYCLES, SwitchCore
 from testbench.models.endpoint import Flit, FlitCodec
+from testbench.stimulus.addresses import address_of
 from tests.fred_hw.simulation import trace
 from tests.fred_hw.specs import LINK, link_flit
 
@@ -20,6 +21,14 @@ ADDED, ADDED_UNICAST = 10, 12
 _PROTOCOL = LINK.protocol.model_dump() | {"buffer_packets": 12, "window_packets": 16}
 CROWD = LINK.with_changes(ports=3, protocol=_PROTOCOL)
 """A switch with room for many packets of one flit."""
+
+
+def ends_of(source: int, destination: int) -> dict[str, int]:
+    """Return the addresses of a unicast from a port to another."""
+    return {"destination": address_of(destination), "source": address_of(source)}
+
+
+ROUTES = {f"routes[{address_of(port)}]": port + 1 for port in range(CROWD.ports)}
 
 
 def entry() -> int:
@@ -52,13 +61,13 @@ def packet(number: int, **fields: int) -> list[dict[str, int]]:
 
 def unicast(number: int) -> list[dict[str, int]]:
     """Return a packet from port 0 to port 1 of the default index."""
-    return packet(number, phase=PAIR.protocol.online, peer=1)
+    return packet(number, phase=0, unicast=1, **ends_of(0, 1))
 
 
-def words(count: int, destination: int) -> list[Flit]:
+def words(count: int, source: int, destination: int) -> list[Flit]:
     """Return packets of one flit of the default index of ``CROWD``."""
-    codec, online = FlitCodec(CROWD), CROWD.protocol.online
-    fields = {"kind": Kind.DATA, "phase": online, "peer": destination}
+    codec = FlitCodec(CROWD)
+    fields = {"kind": Kind.DATA, "unicast": 1, **ends_of(source, destination)}
     return [codec.pack(k, sequence=k, ticket=k, **fields) for k in range(count)]
 
 
@@ -67,12 +76,12 @@ def arrivals(cycles: Sequence[dict[str, int]]) -> list[tuple[int, int, int]]:
     setup, ready = 10, {"o[2].ready": 1}
     watch = [f"o[2].{name}" for name in ("valid", "payload.header", "payload.data")]
     inputs = [{}] * setup + [*cycles, *[{}] * 30]
-    seen = trace(SwitchCore(spec=CROWD), [ready | one for one in inputs], watch)
+    seen = trace(SwitchCore(spec=CROWD), [ready | ROUTES | one for one in inputs], watch)
     codec, found = FlitCodec(CROWD), []
     for cycle, (valid, header, data) in enumerate(seen[setup:]):
         fields = codec.unpack(Flit(header, data, 0))
         if valid and fields["kind"] == Kind.DATA:
-            found.append((cycle, fields["peer"], data))
+            found.append((cycle, address_of(fields["source"]), data))
     return found
 
 
@@ -80,7 +89,7 @@ def together(*streams: tuple[int, int, int]) -> list[dict[str, int]]:
     """Return what ports send to port 2: each with its first cycle and its packets."""
     cycles: list[dict[str, int]] = [{} for _ in range(20)]
     for port, first, count in streams:
-        for k, inputs in enumerate(on_port(port, words(count, 2))):
+        for k, inputs in enumerate(on_port(port, words(count, port, 2))):
             cycles[first + k] |= inputs
     return cycles
 
@@ -90,7 +99,8 @@ def run(cycles: list[dict[str, int]]) -> tuple[list[int], list[int]]:
     write = {"table.write": 1, "table.number": 1, "table.entry": entry()}
     setup = [{}] * 10 + [write] * 9 + [{}] * 5
     watch = ["table.accepted", "o[1].valid", "o[1].payload.data", "o[1].payload.header"]
-    inputs = [{"o[1].ready": 1} | cycle for cycle in [*setup, *cycles, *[{}] * 20]]
+    routes = {name: port for name, port in ROUTES.items() if port <= PAIR.ports}
+    inputs = [{"o[1].ready": 1} | routes | cycle for cycle in [*setup, *cycles, *[{}] * 20]]
     seen = trace(SwitchCore(spec=PAIR), inputs, watch)
     assert [accepted for accepted, *_ in seen].count(1) == 1
     found = [
@@ -139,10 +149,13 @@ def test_reset_forgets_all_packets_and_phases() -> None:
     assert run([*packet(0), {"rst": 1}, *packet(0)]) == ([], [])
 
 
-def test_reset_starts_numbers_at_0_before_a_packet_is_looked_at() -> None:
-    # The flow is the one whose number is the last to be written.
-    _, data = run([*unicast(0), *unicast(1), *[{}] * 20, {"rst": 1}, *unicast(0), *[{}] * 10])
+def test_two_sources_of_unicasts_behind_one_port_need_no_numbers_in_the_switch() -> None:
+    # As behind another switch: numbers are those of each source, and only it knows them.
+    fields = {"phase": 0, "unicast": 1, "destination": address_of(1)}
+    sent = [packet(k, source=100 + k % 2, sequence=77 * k, **fields) for k in range(3)]
+    cycles, data = run([one for own in sent for one in own])
     assert data == [1, 2, 3, 4] * 3
+    assert cycles == list(range(cycles[0], cycles[0] + 12))
 
 
 def test_what_is_no_specification_is_refused() -> None:

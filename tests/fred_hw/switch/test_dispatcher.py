@@ -140,7 +140,7 @@ def unicast(k: int, destination: int) -> dict[str, int]:
     """Return a packet of the default index at a port."""
     return waiting(k) | {
         f"heads[{k}].descriptor[{PP}].phase": ONLINE,
-        f"heads[{k}].descriptor[{PP}].peer": destination,
+        f"heads[{k}].exits[{PP}]": destination,
     }
 
 
@@ -148,14 +148,17 @@ UNICASTS = {"service.active": 1, "service.online": 1, "service.phase": ONLINE}
 UNICASTS |= {"service.circuit": PP} | {f"injections[{k}].room": 7 for k in range(4)}
 
 
-def test_a_unicast_goes_to_its_peer_and_is_told_its_source() -> None:
-    watch = ["heads[2].take", "injections[3].start", "injections[3].descriptor.peer"]
-    cycles = [UNICASTS | unicast(2, 3)] * 5
+def test_a_unicast_goes_to_its_exit_with_the_addresses_that_it_has() -> None:
+    ends = {"destination": 127, "source": 96}
+    said = {f"heads[2].descriptor[{PP}].{name}": value for name, value in ends.items()}
+    told = [f"injections[3].descriptor.{name}" for name in ends]
+    watch = ["heads[2].take", "injections[3].start", *told]
+    cycles = [UNICASTS | unicast(2, 3) | said] * 5
     # Room counts a cycle late, the path is there two cycles later, and the packet starts with it.
     found = trace(Dispatcher(spec=LINK), cycles, [*watch, "configuration"])
     assert [cycle[0] for cycle in found] == [0, 0, 0, 1, 1]
-    assert found[3][:3] == (1, 1, 2)
-    assert heard(found[3][3], 4, LINK.middle) == [None, None, None, 2]
+    assert found[3][:4] == (1, 1, 127, 96)
+    assert heard(found[3][4], 4, LINK.middle) == [None, None, None, 2]
 
 
 def test_an_entry_does_not_touch_unicasts() -> None:
@@ -225,7 +228,8 @@ class Unicasts:
                 f"heads[{k}].valid": int(offered),
                 f"heads[{k}].last": int(offered and flits == 1),
                 f"heads[{k}].descriptor[{PP}].phase": ONLINE,
-                f"heads[{k}].descriptor[{PP}].peer": queue[0][0] if begins else 0,
+                f"heads[{k}].exits[{PP}]": queue[0][0] if begins else 0,
+                f"heads[{k}].descriptor[{PP}].source": 100 + k,
                 f"injections[{k}].room": int(rng.random() < 0.8) << PP,
             }
             for name, value in now.items():
@@ -245,7 +249,7 @@ class Unicasts:
         for k, injection in enumerate(dut.injections):
             assert bool(ctx.get(injection.fire)) == (k in fires)
             assert bool(ctx.get(injection.start)) == (k in told)
-            assert k not in told or ctx.get(injection.descriptor.peer) == told[k]
+            assert k not in told or ctx.get(injection.descriptor.source) == 100 + told[k]
             # A flit that is taken finds its way under the word of the same cycle.
             assert k not in fires or sources[k] == fires[k]
             if k in fires:

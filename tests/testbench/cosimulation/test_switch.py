@@ -41,7 +41,7 @@ def small(ports: int = 4, lanes: int = 1, form: str = "int16", **protocol: int) 
 
 SPEC = small()
 
-SINGLE = small(phases=5, packet_flits=1, buffer_packets=24, ack_interval=32, window_packets=128)
+SINGLE = small(2, phases=5, packet_flits=1, buffer_packets=24, ack_interval=16, window_packets=64)
 
 
 def check(spec: SwitchSpec, run: SimulationResult) -> None:
@@ -57,7 +57,7 @@ def check(spec: SwitchSpec, run: SimulationResult) -> None:
     most = spec.protocol.packet_flits
     assert most <= measured["preemption_cycles"] <= max(most, 4) + 1
     efficiency = measured["efficiency"]
-    assert efficiency["header_and_crc_bits"] == 80
+    assert efficiency["header_and_crc_bits"] == 88
     assert efficiency["ack_share"] > 0
     assert efficiency["data_flits_per_cycle"] + efficiency["control_share"] <= 1
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pytest
 from amaranth.lib.crc.catalog import CRC32_ISCSI
 
-from fred_hw.protocol import KINDS, ProtocolSpec
+from fred_hw.protocol import HEADER_BITS, HEADER_FIELDS, KINDS, ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from testbench.models.endpoint import Endpoint, Flit, FlitCodec, crc32c
 
@@ -28,7 +28,10 @@ SPEC = SwitchSpec(
     ),
 )
 CODEC = FlitCodec(SPEC)
-SEQUENCES = 1 << SPEC.protocol.fields(SPEC.ports)["sequence"]
+SEQUENCES = 1 << HEADER_FIELDS["sequence"].bits
+NAMES = 100, 7
+"""Addresses of two ends."""
+
 WINDOW = SPEC.protocol.window_packets
 Packets = list[tuple[int, ...]]
 
@@ -48,7 +51,7 @@ class Channel:
             if kind == 0:
                 flit = None
             elif kind == 1:
-                flit = Flit(flit.header ^ 1 << self.rng.randrange(48), flit.data, flit.crc)
+                flit = Flit(flit.header ^ 1 << self.rng.randrange(HEADER_BITS), flit.data, flit.crc)
             else:
                 self.line.append(flit)
         elif flit is None and len(self.line) > 3 and None in self.line:
@@ -60,7 +63,8 @@ class Channel:
 class Hub:
     """Hands on what comes from either of two ports to the other, as a switch with one flow would.
 
-    It keeps the answers that the protocol asks of a switch: to old packets and to those ahead.
+    It keeps the answers that the protocol asks of a switch: to old packets and to those ahead, but
+    those of unicasts, which ends answer themselves.
     Tickets and limits pass through, as the other end has as much room as a switch would.
     """
 
@@ -80,9 +84,9 @@ class Hub:
     def _serve(self, k: int, fields: dict[str, int], flit: Flit) -> None:
         other = 1 - k
         kind, phase = KINDS[fields["kind"]], fields["phase"]
-        if phase == SPEC.protocol.online and kind in ("data", "ack", "nack"):
-            fields["peer"] = k
-            flit = CODEC.pack(flit.data, **fields)
+        if fields["unicast"]:
+            self.out[other].append(flit)
+            return
         if kind == "nack":
             self.due[other, phase] = fields["sequence"]
         if kind == "data":
@@ -93,8 +97,7 @@ class Hub:
             asked = self.asked.get((k, phase), -100)
             if 0 < behind <= WINDOW and self.cycle - asked > 40:
                 self.asked[k, phase] = self.cycle
-                peer = k if phase == SPEC.protocol.online else 0
-                ask = CODEC.pack(kind=KINDS.index("ask"), circuit=3, phase=phase, peer=peer)
+                ask = CODEC.pack(kind=KINDS.index("ask"), circuit=3, phase=phase)
                 self.out[other].append(ask)
         self.out[other].append(flit)
 
@@ -134,15 +137,18 @@ def test_crc_of_the_catalogue() -> None:
 
 def test_fields_come_back_and_changes_are_seen() -> None:
     rng = random.Random(1)
-    bits = SPEC.protocol.fields(SPEC.ports)
     for _ in range(50):
-        fields = {name: rng.getrandbits(width) for name, width in bits.items()}
+        fields = {name: rng.getrandbits(place.bits) for name, place in HEADER_FIELDS.items()}
+        others = ("phase", "generation") if fields["unicast"] else ("destination", "source")
+        fields |= dict.fromkeys(others, 0)
         flit = CODEC.pack(rng.getrandbits(32), **fields)
         assert CODEC.unpack(flit) == fields
         assert CODEC.is_good(flit)
-        assert not CODEC.is_good(Flit(flit.header ^ 1 << rng.randrange(48), flit.data, flit.crc))
+        assert not CODEC.is_good(
+            Flit(flit.header ^ 1 << rng.randrange(HEADER_BITS), flit.data, flit.crc)
+        )
         assert not CODEC.is_good(Flit(flit.header, flit.data ^ 1 << rng.randrange(32), flit.crc))
-        assert flit.user == flit.header | flit.crc << 48
+        assert flit.user == flit.header | flit.crc << HEADER_BITS
 
 
 def test_unknown_field_is_refused() -> None:
@@ -155,14 +161,14 @@ def test_unknown_field_is_refused() -> None:
 def test_packets_come_in_order_each_once(faults: float, pauses: float) -> None:
     for seed in range(4):
         rng = random.Random(seed)
-        ends = Endpoint(SPEC), Endpoint(SPEC)
+        ends = Endpoint(SPEC, NAMES[0]), Endpoint(SPEC, NAMES[1])
         online = SPEC.protocol.online
         sent: list[dict[tuple[int, int], Packets]] = [{}, {}]
         for k, end in enumerate(ends):
             for phase, circuit in ((0, 0), (1, 1), (2, 1), (3, 2), (online, 2), (0, 0)):
                 some = packets(rng, rng.randint(1, 60))
-                end.send(phase, circuit, some, peer=1 - k if phase == online else 0)
-                key = (phase, k if phase == online else 0)
+                end.send(phase, circuit, some, peer=NAMES[1 - k] if phase == online else 0)
+                key = (phase, NAMES[k] if phase == online else 0)
                 sent[1 - k].setdefault(key, []).extend(some)
         _, lost = run(ends, rng, faults, pauses)
         assert [end.received for end in ends] == sent
@@ -321,6 +327,29 @@ def test_first_flit_out_of_place_is_refused_and_again_after_a_while() -> None:
     places = [place for place, flit in enumerate(ahead) if "nack" in kinds_of([end.step(flit)])]
     assert places == [0, SPEC.protocol.patience_cycles]
     assert end.received == {(0, 0): []}
+
+
+def unicast(number: int, ticket: int = 0, destination: int = NAMES[0]) -> Flit:
+    ends = {"destination": destination, "source": NAMES[1]}
+    return CODEC.pack(7, circuit=2, unicast=1, sequence=number, ticket=ticket, **ends)
+
+
+def test_unicast_to_another_address_is_neither_taken_nor_answered() -> None:
+    end = Endpoint(SPEC, NAMES[0])
+    said = [end.step(unicast(0, k, destination=NAMES[1])) for k in range(ROOM)]
+    said += [end.step(None) for _ in range(2 * SPEC.protocol.idle_cycles)]
+    assert set(kinds_of(said)) == {"credit"}
+    assert end.received == {}
+
+
+def test_packets_that_come_again_are_acknowledged_when_idle() -> None:
+    end = Endpoint(SPEC, NAMES[0])
+    idle = [None] * (SPEC.protocol.idle_cycles + 2)
+    for ticket in range(2):
+        flits = [end.step(flit) for flit in (unicast(0, ticket), *idle)]
+        acks = [CODEC.unpack(f) for f in flits if f and kinds_of([f]) == ["ack"]]
+        assert [(one["sequence"], one["destination"]) for one in acks] == [(1, NAMES[1])]
+    assert end.received == {(SPEC.protocol.online, NAMES[1]): [(7,)]}
 
 
 def test_forgotten_phase_starts_at_0() -> None:

@@ -11,7 +11,7 @@ from tests.fred_hw.simulation import trace
 from tests.fred_hw.specs import LINK
 
 DEPTH, ONLINE = LINK.protocol.buffer_flits, LINK.protocol.online
-NUMBERS = 1 << LINK.protocol.fields(LINK.ports)["sequence"]
+NUMBERS = 1 << LINK.protocol.fields["sequence"]
 REST = {"enable": 1, "serves": 0b1111}
 THROWN = ["unknown", "late", "early", "stuck", "stale"]
 
@@ -90,7 +90,7 @@ def test_a_packet_that_is_not_due_is_thrown_away(due: int, what: str, how: str) 
 
 
 def test_a_packet_of_another_generation_is_stale_whatever_its_number_and_phase() -> None:
-    for number, phase in ((0, 2), (1, 2), (15, 2), (0, 3), (0, 4)):
+    for number, phase in ((0, 2), (1, 2), (15, 2), (0, 3)):
         for mine, cycles in ((5, [2]), (4, [])):
             known = {"serves": 0b0111, "generation": mine}
             packet = flits(2, number, phase=phase, generation=4)
@@ -99,12 +99,10 @@ def test_a_packet_of_another_generation_is_stale_whatever_its_number_and_phase()
             assert not cycles or not any(any(word[:-1]) for word in seen)
 
 
-def test_a_flow_that_does_not_exist_has_no_generation() -> None:
-    three = LINK.with_changes(ports=3)
-    for phase, peer, spec in ((5, 0, LINK), (4, 3, three)):
-        packet = flits(1, phase=phase, peer=peer, generation=4)
-        seen = run(packet, ["unknown", "stale"], {0: FORETOLD}, 4, spec)
-        assert seen == [(0, 0), (0, 0), (1, 0), (0, 0)]
+def test_a_phase_that_does_not_exist_has_no_generation() -> None:
+    packet = flits(1, phase=ONLINE + 1, generation=4)
+    seen = run(packet, ["unknown", "stale"], {0: FORETOLD}, 4)
+    assert seen == [(0, 0), (0, 0), (1, 0), (0, 0)]
 
 
 def test_a_phase_that_takes_none_from_here_is_unknown() -> None:
@@ -112,20 +110,19 @@ def test_a_phase_that_takes_none_from_here_is_unknown() -> None:
     assert seen == [(0, 0), (0, 0), (0, 1), (0, 0)]
 
 
-def test_the_default_index_is_always_served() -> None:
-    packet = flits(1, phase=ONLINE, peer=3)
-    assert run(packet, ["waiting", "unknown"], {0: FORETOLD}, 3, serves=0)[2] == (1, 0)
-
-
-def test_the_key_tells_phases_and_peers() -> None:
-    for phase, peer, key in ((3, 2, 3), (ONLINE, 2, ONLINE + 2)):
-        assert run(flits(1, phase=phase, peer=peer), ["key"], {}, 2)[1] == key
+@pytest.mark.parametrize("number", [0, 7, 200])
+def test_a_unicast_is_always_due_whatever_its_number(number: int) -> None:
+    packet = flits(1, number, phase=ONLINE)
+    told = {"serves": 0, "due": 3, "generation": 5}
+    seen = run(packet, ["waiting", *THROWN], {0: FORETOLD}, 4, **told)
+    assert seen[2:] == [(1, 0, 0, 0, 0, 0)] * 2
 
 
 def test_what_is_known_of_the_packet_is_told() -> None:
-    known = {"phase": 2, "peer": 1, "sequence": 9, "generation": 5}
+    known = {"phase": 2, "destination": 127, "source": 96, "sequence": 9, "generation": 5}
     names = [f"descriptor.{name}" for name in (*known, "length")]
-    assert run(flits(3, **known), names, {}, 2)[1] == (*known.values(), 2)
+    exits = [one | {"mark.exit": 3} for one in flits(3, **known)]
+    assert run(exits, [*names, "exit"], {}, 2)[1] == (*known.values(), 2, 3)
 
 
 @SPOILT
@@ -150,7 +147,7 @@ def test_what_was_foretold_is_thrown_away_and_asked_again(cycle: int, spoilt: st
 
 
 @SPOILT
-@pytest.mark.parametrize(("due", "generation"), [(1, 0), (31, 0), (0, 1)])
+@pytest.mark.parametrize(("due", "generation"), [(1, 0), (NUMBERS - 1, 0), (0, 1)])
 def test_a_packet_is_not_thrown_away_for_a_number_that_counts_no_more(
     due: int, generation: int, spoilt: str
 ) -> None:
@@ -277,11 +274,11 @@ def test_a_packet_that_comes_later_follows_without_asking(pause: int) -> None:
 
 @pytest.mark.parametrize(
     "other",
-    [{"sequence": 6}, {"sequence": 4}, {"phase": 1}, {"peer": 1}, {"generation": 3}],
+    [{"sequence": 6}, {"sequence": 4}, {"phase": 1}, {"phase": ONLINE}, {"generation": 3}],
     ids=lambda other: next(iter(other)),
 )
 def test_a_packet_that_does_not_follow_asks(other: dict[str, int]) -> None:
-    flow = {"phase": ONLINE, "peer": 2, "generation": 2}
+    flow = {"phase": 2, "generation": 2}
     for came in (1, 2, 4):
         then = flits(1, **{**flow, "sequence": 5, **other})
         arrivals = [*flits(1, 4, **flow), *[{}] * (came - 1), *then]
@@ -289,6 +286,14 @@ def test_a_packet_that_does_not_follow_asks(other: dict[str, int]) -> None:
         seen = run(arrivals, ["waiting", "asks"], moves, 8)
         assert high([waiting for waiting, _ in seen]) == [2]
         assert high([asks for _, asks in seen]) == list(range(max(came, 2) + 1, 8))
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_a_unicast_follows_another_with_the_same_exit_from_whatever_source(same: bool) -> None:
+    first = [one | {"mark.exit": 2} for one in flits(1, 4, phase=ONLINE, source=96)]
+    then = [one | {"mark.exit": 2 if same else 1} for one in flits(1, 77, phase=ONLINE, source=97)]
+    seen = run([*first, *then], ["waiting", "asks"], {0: FORETOLD, 2: WHOLE}, 6)
+    assert seen[3:] == [(1, 0) if same else (0, 1)] * 3
 
 
 def test_a_packet_behind_one_that_was_thrown_away_asks() -> None:

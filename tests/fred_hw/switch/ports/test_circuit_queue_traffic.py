@@ -12,10 +12,10 @@ from tests.fred_hw.simulation import port, simulate
 from tests.fred_hw.specs import LINK
 
 DEPTH, ONLINE = LINK.protocol.buffer_flits, LINK.protocol.online
-NUMBERS = 1 << LINK.protocol.fields(LINK.ports)["sequence"]
+NUMBERS = 1 << LINK.protocol.fields["sequence"]
 THROWN = ["unknown", "late", "early", "stuck", "stale"]
 FLOWS = {0: (0, 3), 3: (3, 1), ONLINE: (ONLINE, 0), ONLINE + 1: (ONLINE, 1)}
-"""Phase and peer of each flow, by its key; the second is not served."""
+"""Phase and exit of each flow, by its key; the second is not served."""
 
 REASONS = [name for name in THROWN if name != "stuck"]
 
@@ -42,15 +42,17 @@ class Traffic:
         if not self.left:
             if rng.random() < 0.15:
                 self.key = rng.choice(list(FLOWS))
-            phase, peer = FLOWS[self.key]
+            phase, way = FLOWS[self.key]
             number, length = self.next[self.key], rng.choice([1, 1, 2, 4])
-            wrong, old = rng.random() < 0.05, int(rng.random() < 0.05)
+            wrong, old = rng.random() < 0.1, int(rng.random() < 0.1)
             if wrong:
                 number = (number + rng.randint(-9, 9)) % NUMBERS
             elif not old:
                 self.next[self.key] = (number + 1) % NUMBERS
-            known = {"phase": phase, "peer": peer, "sequence": number, "generation": old}
+            known = {"phase": phase, "sequence": number, "generation": old}
             packet = flits(length, {**known, "length": length - 1})
+            rest = {"mark.exit": way, "mark.descriptor.destination": 7, "mark.descriptor.source": 9}
+            packet = [one | rest for one in packet]
             self.left = packet[: rng.randint(1, length)] if rng.random() < 0.2 else packet
         flit = self.left.pop(0)
         self.incoming = int(bool(self.left))
@@ -75,13 +77,20 @@ class Reference:
         self.seen = dict.fromkeys((*REASONS, "start", "follows", "lost", "left", "cut", "told"), 0)
 
     def flow(self, flit: Mapping[str, int]) -> tuple[int, ...]:
-        names = ("phase", "peer", "generation", "sequence")
-        return tuple(flit[f"mark.descriptor.{name}"] for name in names)
+        names = ("descriptor.phase", "exit", "descriptor.generation", "descriptor.sequence")
+        return tuple(flit[f"mark.{name}"] for name in names)
+
+    def key(self, flit: Mapping[str, int]) -> int:
+        phase, way, *_ = self.flow(flit)
+        return phase + way if phase == ONLINE else phase
 
     def verdict(self) -> str:
         """Return what becomes of the packet at the head."""
-        phase, peer, generation, number = self.flow(self.queue[0][1])
-        behind = (self.numbers[phase + peer if phase == ONLINE else phase] - number) % NUMBERS
+        head = self.queue[0][1]
+        phase, _, generation, number = self.flow(head)
+        behind = (self.numbers[self.key(head)] - number) % NUMBERS
+        if phase == ONLINE:
+            return "due"
         if generation:
             return "stale"
         if phase == 3:
@@ -144,7 +153,7 @@ class Reference:
     def step(self, see: Mapping[str, int], moves: Mapping[str, int], thrown: str | None) -> None:
         """Go on to the next cycle."""
         head = self.queue[0][1] if self.queue else None
-        self._number(see, moves)
+        self._number(moves)
         left = head is not None and not head["mark.first"] and not self.inside
         gone = bool(moves["take"] or thrown or left)
         came = bool(moves.get("arrives")) and see["ready"]
@@ -167,11 +176,16 @@ class Reference:
         self.follows = False
         if self.queue and (gone or head is None) and self.queue[0][1]["mark.first"]:
             if self.started is not None and between:
-                *same, number = self.started
-                self.follows = self.flow(self.queue[0][1]) == (*same, (number + 1) % NUMBERS)
+                phase, *same, number = self.started
+                then, *others, following = self.flow(self.queue[0][1])
+                if phase == ONLINE:
+                    same, others = same[:1], others[:1]
+                    following = (number + 1) % NUMBERS
+                due = [phase, *same, (number + 1) % NUMBERS]
+                self.follows = due == [then, *others, following]
             self.started = None
             self.seen["cut"] += not between
-        self.resolved = self.pending and not spoilt
+        self.resolved = self.pending and not spoilt and not gone
         self.pending = (moves["answered"] or told) and not spoilt
         self.inside = int(not between)
         self.gone = int(gone)
@@ -181,32 +195,32 @@ class Reference:
         if thrown:
             self.seen[thrown] += 1
 
-    def _number(self, see: Mapping[str, int], moves: Mapping[str, int]) -> None:
+    def _number(self, moves: Mapping[str, int]) -> None:
         """Give the number that is asked for, and write numbers behind it."""
-        rng, key = self.rng, see["key"]
+        rng, head = self.rng, self.key(self.queue[0][1]) if self.queue else 0
+        key = self.key(moves) if moves["foretold"] else head
         self.answer = rng.randrange(NUMBERS)
-        if moves["foretold"]:
-            phase, peer, *_ = self.flow(moves)
-            key = phase + peer if phase == ONLINE else phase
         if moves["answered"] or moves["foretold"]:
             self.answer = self.numbers[key]
         if moves["start"] or moves["overtaken"]:
-            self.numbers[see["key"]] = (self.numbers[see["key"]] + 1) % NUMBERS
+            self.numbers[head] = (self.numbers[head] + 1) % NUMBERS
         if moves["changed"] and self.queue:
             *_, number = self.flow(self.queue[0][1])
-            self.numbers[see["key"]] = number if rng.random() < 0.8 else rng.randrange(NUMBERS)
+            self.numbers[head] = (
+                number if rng.random() < 0.6 else (number + rng.randint(-9, 9)) % NUMBERS
+            )
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_places_numbers_and_verdicts_go_with_the_flits_of_any_traffic(seed: int) -> None:
     unit, rng = CircuitQueue(spec=LINK), random.Random(seed)
     reference = Reference(rng)
-    names = ["used", "ready", "tail", "place", "valid", "last", "waiting", "asks", "key", *THROWN]
+    names = ["used", "ready", "tail", "place", "valid", "last", "waiting", "asks", *THROWN]
     names += [f"descriptor.{name}" for name, _ in unit.descriptor.shape()]
     rates = (1.0, 1.0, 1.0)
     outputs = {name: port(unit, name) for name in names}
     moved = ["arrives", "incoming", "start", "take", "finish", "changed", "overtaken", "answered"]
-    moved += ["foretold", "due", "mark.first", "mark.last"]
+    moved += ["foretold", "due", "mark.first", "mark.last", "mark.exit"]
     moved += [f"mark.descriptor.{name}" for name, _ in unit.descriptor.shape()]
     inputs = {name: port(unit, name) for name in moved}
 

@@ -1,20 +1,19 @@
 """Contract of fred_hw.switch.ports.input_port, cycle by cycle."""
 
-import random
-from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 
-from fred_hw.protocol import CONTROL, Kind
+from fred_hw.protocol import CONTROL, HEADER_FIELDS, Kind
 from fred_hw.switch.ports.input_port import InputPort
-from tests.fred_hw.simulation import port, simulate, trace
+from tests.fred_hw.simulation import trace
 from tests.fred_hw.specs import CODEC, LINK, link_flit
 
 MP, PP, DP = range(3)
 PATIENCE, DEPTH = LINK.protocol.patience_cycles, LINK.protocol.buffer_flits
 ONLINE = LINK.protocol.online
+NUMBERS, TICKETS = (1 << HEADER_FIELDS[name].bits for name in ("sequence", "ticket"))
 HEAD, QUICK, ASKED = 2, 3, 4
 """Cycles from a flit to the head, and to ``waiting`` if its number is read on the way or not."""
 
@@ -44,11 +43,11 @@ def packet(
     *,
     circuit: int = MP,
     phase: int = 0,
-    peer: int = 0,
     number: int = 0,
     ticket: int | None = None,
     generation: int = 0,
     word: int = 1,
+    **more: int,
 ) -> Inputs:
     """Return the flits of a packet as inputs."""
     return [
@@ -57,12 +56,12 @@ def packet(
                 word + k,
                 circuit=circuit,
                 phase=phase,
-                peer=peer,
                 sequence=number,
                 index=k,
                 last=length - 1,
                 ticket=number if ticket is None else ticket,
                 generation=generation,
+                **more,
             )
         )
         for k in range(length)
@@ -79,11 +78,11 @@ def zero(*keys: int) -> Inputs:
 
 @pytest.mark.parametrize("circuit", [MP, PP, DP])
 def test_latency_from_a_flit_to_the_head_of_its_circuit_and_to_waiting(circuit: int) -> None:
-    inputs = [*zero(2), *packet(2, circuit=circuit, phase=2, peer=1), *[{}] * 4]
-    names = [f"head.descriptor[{circuit}].{name}" for name in ("phase", "peer", "length")]
+    inputs = [*zero(2), *packet(2, circuit=circuit, phase=2, generation=0), *[{}] * 4]
+    names = [f"head.descriptor[{circuit}].{name}" for name in ("phase", "sequence", "length")]
     seen = run(inputs, ["head.waiting", *names])
     assert [word[1:] for word in seen[: 1 + HEAD]] == [(0, 0, 0)] * (1 + HEAD)
-    assert seen[1 + HEAD][1:] == (2, 1, 1)
+    assert seen[1 + HEAD][1:] == (2, 0, 1)
     assert [word[0] for word in seen] == [0] * (1 + QUICK) + [1 << circuit] * 3
 
 
@@ -183,24 +182,24 @@ def test_messages_and_credits_come_through() -> None:
 
 def test_numbers_are_written_at_their_place_and_read_a_cycle_after_the_key() -> None:
     written = [
-        {"due.write": 1, "due.at": k, "due.number": k + 3, "due.key": 7 - k} for k in range(8)
+        {"due.write": 1, "due.at": k, "due.number": k + 3, "due.key": 3 - k} for k in range(4)
     ]
-    seen = run([*written, *({"due.key": k} for k in range(8)), {}], ["due.due"])
+    seen = run([*written, *({"due.key": k} for k in range(4)), {}], ["due.due"])
     # What is read while it is written is the old one.
-    assert seen[1:5] == [0] * 4 and seen[5:9] == [6, 5, 4, 3]
-    assert seen[9:] == [k + 3 for k in range(8)]
+    assert seen[1:3] == [0] * 2 and seen[3:5] == [4, 3]
+    assert seen[5:] == [k + 3 for k in range(4)]
 
 
 @pytest.mark.parametrize("circuit", [MP, PP, DP])
 def test_a_packet_that_starts_makes_the_next_one_due(circuit: int) -> None:
-    key = ONLINE + 2
-    number = {"due.write": 1, "due.at": key, "due.number": 31, "due.generation": 3}
-    flow = {"circuit": circuit, "phase": ONLINE, "peer": 2, "generation": 3}
-    inputs = [number, *packet(1, number=31, ticket=0, **flow), *[{}] * 6]
+    key, last = 2, NUMBERS - 1
+    number = {"due.write": 1, "due.at": key, "due.number": last, "due.generation": 3}
+    flow = {"circuit": circuit, "phase": key, "generation": 3}
+    inputs = [number, *packet(1, number=last, ticket=0, **flow), *[{}] * 6]
     inputs = [{"due.key": key, "head.circuit": circuit, **one} for one in inputs]
     seen = run(inputs, ["due.due", "head.waiting"], {1 + QUICK: WHOLE})
     # Numbers go round.
-    assert [due for due, _ in seen] == [0, 0, 31, 31, 31, 31, 0, 0]
+    assert [due for due, _ in seen] == [0, 0, last, last, last, last, 0, 0]
     assert [waiting for _, waiting in seen] == [0] * 4 + [1 << circuit] + [0] * 3
 
 
@@ -248,7 +247,7 @@ def test_packets_are_judged_anew_when_numbers_or_phases_change(what: str) -> Non
 @pytest.mark.parametrize("sent", [1, 5, 7, 8, 9, 10, 11])
 def test_a_packet_that_starts_on_one_circuit_makes_its_double_on_another_late(sent: int) -> None:
     # That of MP starts in cycle 10; that of PP comes when it likes.
-    flow = {"phase": ONLINE, "peer": 1}
+    flow = {"phase": 1}
     inputs = [{} for _ in range(20)]
     inputs[sent].update(packet(1, circuit=PP, **flow)[0])
     inputs[4].update(packet(1, **flow)[0])
@@ -258,13 +257,68 @@ def test_a_packet_that_starts_on_one_circuit_makes_its_double_on_another_late(se
     # It is asked for in the cycle after the start, or when it comes.
     told = max(10 + 1 + QUICK, sent + QUICK + 1)
     assert high([late for _, late, _ in seen]) == list(range(told, 20))
-    assert seen[told][2] == ONLINE + 1
+    assert seen[told][2] == 1
+
+
+# Unicasts
+
+ROUTES = {"routes[127]": 3, "routes[96]": LINK.ports, "routes[5]": LINK.ports + 1}
+
+
+def unicast(length: int, destination: int, **fields: int) -> Inputs:
+    """Return a unicast and the routes that it needs."""
+    ends = {"unicast": 1, "destination": destination, "source": 9}
+    return [one | ROUTES for one in packet(length, **ends, **fields)]
+
+
+@pytest.mark.parametrize(("destination", "exit_port"), [(127, 2), (96, LINK.ports - 1)])
+def test_unicasts_leave_by_the_route_of_their_address_whatever_their_number(
+    destination: int, exit_port: int
+) -> None:
+    inputs = [*unicast(2, destination, circuit=PP, number=77, ticket=0), *[{}] * 4]
+    names = ["phase", "destination", "source"]
+    seen = run(
+        inputs, ["head.waiting", "head.exits[1]", *(f"head.descriptor[1].{n}" for n in names)]
+    )
+    assert seen[QUICK] == (1 << PP, exit_port, ONLINE, destination, 9)
+
+
+def test_messages_about_unicasts_leave_by_the_route_of_their_address() -> None:
+    ends = {"unicast": 1, "destination": 127, "source": 9}
+    flit = link_flit(CODEC.pack(kind=Kind.NACK, circuit=CONTROL, sequence=6, **ends))
+    watch = ["message.valid", "exit", "message.payload.sequence", "message.payload.source"]
+    assert run([flit | ROUTES, {}], watch)[1] == (1, 2, 6, 9)
+
+
+@pytest.mark.parametrize("destination", [5, 126])
+def test_a_unicast_without_a_route_takes_no_room_and_is_told_once(destination: int) -> None:
+    inputs = [*unicast(3, destination), *unicast(1, 127, ticket=1, word=7), *[{}] * 4]
+    seen = run(inputs, ["route", "dropped", "overflow", "head.waiting", "head.exits[0]"])
+    assert high([word[0] for word in seen]) == high([word[1] for word in seen]) == [1]
+    assert not any(word[2] for word in seen)
+    # The one behind it is at the head as if there had been none before it.
+    assert high([word[3] for word in seen]) == list(range(3 + QUICK, 8))
+    assert seen[-1][4] == 2
+
+
+@pytest.mark.parametrize("kind", [Kind.ACK, Kind.NACK, Kind.ASK])
+def test_a_message_without_a_route_is_dropped_and_told(kind: Kind) -> None:
+    ends = {"unicast": 1, "destination": 126, "source": 9}
+    flit = link_flit(CODEC.pack(kind=kind, circuit=CONTROL, **ends))
+    assert run([flit | ROUTES, {}, {}], ["message.valid", "route"])[1:] == [(0, 1), (0, 0)]
+
+
+def test_a_packet_that_a_lost_one_cuts_short_is_broken() -> None:
+    # Its end is missing; what comes instead has no route, and is not waited for.
+    inputs = [packet(3)[0], *[{}] * 2, *unicast(3, 126, ticket=1)[:1], *[{}] * 4]
+    seen = run(inputs, ["head.broken"], {QUICK: START})
+    assert high(seen) == list(range(QUICK + 2, 8))
 
 
 # Packets that are not due
 
 
-@pytest.mark.parametrize(("number", "what"), [(2, "early"), (31, "late")])
+@pytest.mark.parametrize(("number", "what"), [(2, "early"), (NUMBERS - 1, "late")])
 def test_a_packet_that_is_not_due_is_told_once_in_a_while(number: int, what: str) -> None:
     watch = ["event.late", "event.early", "event.key", "dropped"]
     told = (int(what == "late"), int(what == "early"))
@@ -273,14 +327,14 @@ def test_a_packet_that_is_not_due_is_told_once_in_a_while(number: int, what: str
     for behind, again in ((1, False), (PATIENCE, False), (PATIENCE + 1, True)):
         inputs = [{} for _ in range(24)]
         for ticket, cycle in enumerate((2, 2 + behind)):
-            one = packet(1, phase=ONLINE, peer=1, number=number, ticket=ticket)
+            one = packet(1, phase=1, number=number, ticket=ticket)
             inputs[cycle].update(one[0])
         seen = run(inputs, watch, {8: {"event.taken": 1}})
         assert not any(word[3] for word in seen)
         cycles = [cycle for cycle, word in enumerate(seen) if word[:2] == told]
         second = range(2 + behind + QUICK + 1, 24) if again else []
         assert cycles == [6, 7, 8, *second]
-        assert all(seen[cycle][2] == ONLINE + 1 for cycle in cycles)
+        assert all(seen[cycle][2] == 1 for cycle in cycles)
         assert not any(word[:2] == told[::-1] for word in seen)
 
 
@@ -351,129 +405,3 @@ def test_reset_forgets_all_packets() -> None:
     assert seen[6:] == [(0, 0, 0, 0, 0)] * 3
     again = run([*inputs, *packet(1, number=1, ticket=0), *[{}] * 3], ["head.waiting"])
     assert again[-1] == 1
-
-
-# Anything at any time
-
-
-class Traffic:
-    """Flits of packets on all circuits, each a flow of its own; what is lost is begun again."""
-
-    def __init__(self, rng: random.Random) -> None:
-        self.rng, self.words, self.silent = rng, 0, 0
-        self.left = deque[tuple[int, int, int, dict[str, int]]]()
-        self.numbers, self.tickets = [0] * 3, [0] * 3
-
-    def flit(
-        self, rate: float, circuits: Sequence[int]
-    ) -> tuple[int, int, int, dict[str, int]] | None:
-        """Return the flit of a cycle if there is one: circuit, first, last, and the inputs."""
-        # The rest of a packet comes before patience ends.
-        if self.rng.random() >= rate and not (self.left and self.silent > 2):
-            self.silent += 1
-            return None
-        self.silent = 0
-        if not self.left:
-            circuit, length = self.rng.choice(circuits), self.rng.choice([1, 1, 2, 4])
-            number, ticket = self.numbers[circuit] % 32, self.tickets[circuit] % 8
-            flow = {"circuit": circuit, "phase": circuit, "number": number, "ticket": ticket}
-            for k, one in enumerate(packet(length, word=self.words, **flow)):
-                self.left.append((circuit, int(k == 0), int(k == length - 1), one))
-            self.words = (self.words + length) % 60000
-            self.tickets[circuit] += 1
-        return self.left.popleft()
-
-
-class Reference:
-    """Three queues as lists, and what is taken from them."""
-
-    def __init__(self, rng: random.Random) -> None:
-        self.rng, self.traffic = rng, Traffic(rng)
-        self.queues = [deque[tuple[int, int, int]]() for _ in range(3)]  # first, last, data
-        self.coming: tuple[int, int, int, dict[str, int]] | None = None
-        self.circuit: int | None = None  # whose packet has started
-        self.gone, self.taken, self.lost, self.most = [0] * 3, [0] * 3, [0] * 3, [0] * 3
-        self.numbers = [0] * 3
-        self.words: deque[int | None] = deque([None, None])  # taken in the last two cycles
-
-    def room(self) -> bool:
-        """Return whether there is room for what was sent a cycle ago."""
-        if self.coming is None:
-            return False
-        circuit, first, *_ = self.coming
-        room = len(self.queues[circuit]) + self.gone[circuit] < DEPTH
-        if room:
-            self.traffic.numbers[circuit] += first
-        else:
-            self.traffic.left.clear()
-            self.lost[circuit] += 1
-        return room
-
-    def serve(self, ctx: Any, head: Any, rate: float) -> int | None:
-        """Set inputs of the head and check what it shows; return the word that is taken."""
-        waiting = [circuit for circuit in (MP, PP, DP) if ctx.get(head.waiting) >> circuit & 1]
-        start = self.circuit is None and bool(waiting) and self.rng.random() < rate
-        if start:
-            self.circuit = self.rng.choice(waiting)
-        inside = self.circuit is not None
-        circuit = self.rng.randrange(3) if self.circuit is None else self.circuit
-        ctx.set(head.circuit, circuit)
-        queue = self.queues[circuit]
-        goes_on = inside and bool(queue) and queue[0][0] == start
-        assert ctx.get(head.valid) == (goes_on or circuit in waiting)
-        take = start or (goes_on and self.rng.random() < 0.5 + rate)
-        ends = inside and not start and bool(ctx.get(head.broken))
-        assert not (ends and take)
-        if start:
-            assert ctx.get(head.descriptor[circuit].phase) == circuit
-            assert ctx.get(head.descriptor[circuit].sequence) == self.numbers[circuit] % 32
-            self.numbers[circuit] += 1
-        word = None
-        if take:
-            first, last, word = queue.popleft()
-            assert (first, last) == (start, ctx.get(head.last))
-            self.taken[circuit] += 1
-            ends = bool(last)
-        for value, wire in ((start, head.start), (take, head.take), (ends, head.finish)):
-            ctx.set(wire, int(value))
-        self.gone = [int(take and one == circuit) for one in range(3)]
-        self.circuit = None if ends else self.circuit
-        return word
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_payload_comes_with_its_marks_under_any_traffic_on_all_circuits(seed: int) -> None:
-    unit, rng = InputPort(spec=LINK), random.Random(seed)
-    reference = Reference(rng)
-    wires = {name: port(unit, name) for name in [*REST, *packet(1)[0]]}
-
-    async def bench(ctx: Any) -> None:
-        rates, circuits = (1.0, 1.0), [MP]
-        for name, value in REST.items():
-            ctx.set(wires[name], value)
-        for cycle in range(2000):
-            if cycle % 50 == 0:
-                rates = rng.choice([0.3, 0.7, 1.0]), rng.choice([0.05, 0.5, 1.0])
-                circuits = rng.choice([[MP], [PP], [DP], [MP, PP, DP], [MP, PP, DP]])
-            word = reference.words.popleft()
-            assert ctx.get(unit.flit.valid) == (word is not None)
-            assert word is None or ctx.get(unit.flit.data) == word
-            came, room = reference.coming, reference.room()
-            assert ctx.get(unit.came) == room
-            assert ctx.get(unit.overflow) == (came is not None and not room)
-            reference.coming = reference.traffic.flit(rates[0], circuits)
-            idle = dict.fromkeys(packet(1)[0], 0)
-            flit = idle if reference.coming is None else reference.coming[3]
-            for name, value in flit.items():
-                ctx.set(wires[name], value)
-            reference.words.append(reference.serve(ctx, unit.head, rates[1]))
-            if came is not None and room:
-                circuit, first, last, one = came
-                reference.queues[circuit].append((first, last, one["i.data"]))
-                inside = len(reference.queues[circuit])
-                reference.most[circuit] = max(reference.most[circuit], inside)
-            await ctx.tick()
-
-    simulate(unit, bench)
-    assert min(reference.taken) > 100 and min(reference.lost) > 10
-    assert reference.most == [DEPTH] * 3

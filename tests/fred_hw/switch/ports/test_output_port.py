@@ -136,11 +136,11 @@ def test_latency_and_throughput_of_packets_without_a_gap() -> None:
 
 
 def test_headers_say_what_was_known_at_the_start() -> None:
-    known = {"phase": 3, "peer": 2, "sequence": 9, "length": 1}
+    known = {"phase": 3, "sequence": 9, "length": 1}
     inputs = packets(2, 2, circuit=DP, **{f"injection.descriptor.{k}": v for k, v in known.items()})
     words = [word[1:] for word in run(inputs, ["o.valid", *FRAMED]) if word[0]]
     flits = [framed_flit(word) for word in words]
-    fields = {"circuit": DP, "phase": 3, "peer": 2, "sequence": 9, "last": 1}
+    fields = {"circuit": DP, "phase": 3, "sequence": 9, "last": 1}
     places = [(index, ticket) for ticket in range(2) for index in range(2)]
     assert flits == [
         CODEC.pack(k + 1, **fields, index=index, ticket=ticket)

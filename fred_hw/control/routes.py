@@ -1,0 +1,18 @@
+"""Routes of unicasts: by what port a switch hands them on, by address."""
+
+from amaranth.lib import data
+
+from fred_hw.protocol import ADDRESSES
+from fred_hw.spec import SwitchSpec
+
+__all__ = ["route_bits", "routes_layout"]
+
+
+def route_bits(spec: SwitchSpec) -> int:
+    """Return the bits of a route: 1 more than the number of a port, or 0 for none."""
+    return spec.ports.bit_length()
+
+
+def routes_layout(spec: SwitchSpec) -> data.ArrayLayout:
+    """Return the route of each address."""
+    return data.ArrayLayout(route_bits(spec), ADDRESSES)
