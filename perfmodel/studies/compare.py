@@ -47,7 +47,7 @@ def compare(
     npu : Npu or None
         The roofline; an H100-like NPU if None.
     compute : str
-        One of ``compute_model.COMPUTE_MODELS``.
+        As for ``compute_model.compute_model``.
     protocol : str or None
         Of the fabrics, as for ``topology.parse.parse_topology``.
 

@@ -117,6 +117,7 @@ def sweep(
     npu, model = Npu(), compute_model(compute)
     model.check(topologies)
     scale = model.scale(workload.name, topologies[0], npu)
+    npu = model.npu(npu)
     rule = microbatch_rule(workload, samples)
     rows: list[StrategyRow] = []
     for strategy in choices:

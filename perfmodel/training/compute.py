@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from perfmodel.constants import HBM_BYTES, HBM_BYTES_PER_S, NUMBER_BYTES
-from perfmodel.workloads.layers import KINDS, Layer
+from perfmodel.workloads.layers import KINDS, Layer, Operator
 
 __all__ = ["EFFICIENCY", "PEAK_FLOPS", "LayerTime", "Npu", "layer_time"]
 
@@ -77,6 +77,12 @@ class Npu:
             flops / (self.peak_flops * self.efficiency[kind]), moved_bytes / self.hbm_bytes_per_s
         )
 
+    def pass_s(self, operator: Operator, samples: float, mp: int) -> float:
+        """Return the time of the forward pass of an operator that so many NPUs share [s]."""
+        moved = operator.moved_numbers * samples + operator.parameters
+        flops = operator.flops * samples / mp
+        return self.time_s(operator.kind, flops, NUMBER_BYTES * moved / mp)
+
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What compute times take for granted."""
@@ -127,10 +133,5 @@ def layer_time(layer: Layer, samples: float, mp: int, npu: Npu) -> LayerTime:
     """
     if mp != 1 and not layer.splits:
         raise ValueError(f"mp must be 1 for {layer.name}, which does not split, not {mp}")
-    forward = backward = 0.0
-    for operator in layer.operators:
-        flops = operator.flops * samples / mp
-        moved = NUMBER_BYTES * (operator.moved_numbers * samples + operator.parameters) / mp
-        forward += npu.time_s(operator.kind, flops, moved)
-        backward += npu.time_s(operator.kind, 2 * flops, 2 * moved)
-    return LayerTime(forward, backward)
+    forward = sum(npu.pass_s(operator, samples, mp) for operator in layer.operators)
+    return LayerTime(forward, 2 * forward)

@@ -9,11 +9,17 @@ from perfmodel.topology.graph import Topology
 
 from .compute import Npu
 
-__all__ = ["COMPUTE_MODELS", "ComputeModel", "compute_model"]
+__all__ = ["COMPUTE_MODELS", "ComputeModel", "compute_model", "parse_factor"]
+
+_LARGEST = 1e6
 
 
 def _always(_workload: str, _topology: Topology) -> bool:
     return True
+
+
+def _same(npu: Npu) -> Npu:
+    return npu
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +45,10 @@ class ComputeModel:
         workload and the topology; where it does not, no rate of compute is stated.
     fitted : bool
         Whether a number of it is set by the published speed-ups of FRED-C.
+    npu : callable
+        Returns the NPU that computes, given the one of the roofline.
+    given : callable or None
+        Returns the model for the text behind the colon, if its name has one.
     """
 
     check: Callable[[Sequence[Topology]], None]
@@ -48,12 +58,17 @@ class ComputeModel:
     basis: str = ""
     identified: Callable[[str, Topology], bool] = _always
     fitted: bool = False
+    npu: Callable[[Npu], Npu] = _same
+    given: "Callable[[str], ComputeModel] | None" = None
 
 
 COMPUTE_MODELS: Registry[ComputeModel] = Registry(
     "perfmodel.training.compute_models", "compute model"
 )
-"""Compute models by name; each is a module of ``training/compute_models``."""
+"""Compute models by name; each is a module of ``training/compute_models``.
+
+A name such as ``scaled:K`` takes a text in the place of what is behind the colon.
+"""
 
 
 def compute_model(name: str) -> ComputeModel:
@@ -62,9 +77,33 @@ def compute_model(name: str) -> ComputeModel:
     Raises
     ------
     InputError
-        There is none.
+        There is none, or what is behind the colon of the name is not allowed.
     """
-    if name not in COMPUTE_MODELS:
-        allowed = ", ".join(COMPUTE_MODELS)
-        raise InputError("", "compute", f"must be one of {allowed}, not {name!r}")
-    return COMPUTE_MODELS[name]
+    kind, colon, text = name.partition(":")
+    for known, model in COMPUTE_MODELS.items():
+        if model.given is None:
+            if known == name:
+                return model
+        elif colon and known.partition(":")[0] == kind:
+            return model.given(text)
+    allowed = ", ".join(COMPUTE_MODELS)
+    raise InputError("", "compute", f"must be one of {allowed}, not {name!r}")
+
+
+def parse_factor(name: str, text: str) -> float:
+    """Return the factor K of a model called like ``scaled:K``.
+
+    Raises
+    ------
+    InputError
+        The text is no number, or none from 1e-6 to 1e6.
+    """
+    try:
+        factor = float(text)
+    except ValueError:
+        factor = 0.0
+    if not 1 / _LARGEST <= factor <= _LARGEST:  # so neither is what is not a number
+        allowed = f"must be {name} with K from {1 / _LARGEST:g} to {_LARGEST:g}"
+        given = f"{name.partition(':')[0]}:{text}"
+        raise InputError("", "compute", f"{allowed}, not {given!r}")
+    return factor

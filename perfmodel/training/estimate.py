@@ -74,9 +74,9 @@ class Estimate:
     communication_s : dict
         All communication of each kind, hidden or not, on the stage that has most of it [s].
     compute_model : str
-        One of ``compute_model.COMPUTE_MODELS``.
+        As for ``compute_model.compute_model``.
     compute_scale : float
-        What the compute times of the roofline were multiplied by; 1 from first principles.
+        What the compute times were multiplied by; 1 from first principles.
     memory : Memory
         Need of the NPU that needs most.
     memory_verdict : str
@@ -129,7 +129,7 @@ def estimate(
     npu : Npu or None
         The roofline; an H100-like NPU if None.
     compute : str
-        One of ``compute_model.COMPUTE_MODELS``; calibration only knows the published workloads,
+        As for ``compute_model.compute_model``; calibration only knows the published workloads,
         and the compute rates of the default NPU.
     placement : str
         ``auto``, ``anneal`` or one of ``training.placement.policy.POLICIES``.
@@ -166,6 +166,7 @@ def simulate(
     model = compute_model(compute)
     npu = npu or Npu()
     scale = model.scale(workload.name, topology, npu)
+    npu = model.npu(npu)
 
     def iteration_s(placed: Placement) -> float:
         return simulate_iteration(topology, workload, placed, npu, scale).time_s

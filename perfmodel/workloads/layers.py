@@ -4,12 +4,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, get_args
 
-__all__ = ["KINDS", "Kind", "Layer", "Network", "Operator"]
+__all__ = ["COUNTED", "KINDS", "Kind", "Layer", "Network", "Operator"]
 
 Kind = Literal["matmul", "attention", "convolution", "normalization", "elementwise", "embedding"]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 """Kinds of operators that the roofline knows an efficiency of."""
+
+COUNTED: tuple[Kind, ...] = ("matmul", "attention", "convolution")
+"""Those whose operations published totals count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +83,7 @@ class Layer:
     @cached_property
     def forward_flops(self) -> float:
         """Operations of a sample in matrix products and convolutions, as published totals count."""
-        counted = ("matmul", "attention", "convolution")
-        return sum(operator.flops for operator in self.operators if operator.kind in counted)
+        return sum(operator.flops for operator in self.operators if operator.kind in COUNTED)
 
 
 @dataclass(frozen=True)

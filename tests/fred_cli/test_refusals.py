@@ -152,6 +152,10 @@ REFUSED = {
     "strategies --workload gpt-3 --samples 0": r"--samples: must be 1 or more, not 0",
     "strategies --workload gpt-3 --least-npus 21": r"--least-npus: must be 1 to 20, not 21",
     "strategies --workload gpt-3 --compute x": r"--compute: must be one of .*, not 'x'",
+    "strategies --workload gpt-3 --compute peak:0": r"--compute: must be peak:K .*, not 'peak:0'",
+    "compare --compute scaled:nan": r"--compute: must be scaled:K with K .*, not 'scaled:nan'",
+    "reproduce --compute scaled:0": r"--compute: must be scaled:K with K .*, not 'scaled:0'",
+    "reproduce --compute guessed": r"--compute: must be one of .*, not 'guessed'",
     "reproduce --section all": r"--section: must be one of bandwidth, .*, not 'all'",
     "compare --workload bert": r"--workload: must be resnet-152, .*, not 'bert'",
     f"{FRED_D} --protocol free": (

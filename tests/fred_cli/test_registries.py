@@ -50,11 +50,12 @@ REFUSED: dict[str, tuple[Registry[Any], str]] = {
     "simulator": (SIMULATORS, "sim tiny-2 --sim none"),
 }
 LISTED = {
+    "compare": (COMPUTE_MODELS,),
     "characterize": (SIMULATORS,),
     "collective": (ALGORITHMS, TOPOLOGIES),
     "gen": (COMPANIONS,),
     "estimate": (COMPUTE_MODELS, POLICIES, SCHEDULES, TOPOLOGIES),
-    "reproduce": (SECTIONS,),
+    "reproduce": (COMPUTE_MODELS, SECTIONS),
     "sim": (SIMULATORS,),
     "strategies": (COMPUTE_MODELS, POLICIES),
     "wafers": (TOPOLOGIES,),

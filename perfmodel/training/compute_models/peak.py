@@ -1,0 +1,56 @@
+"""Operations alone, at some times the peak of the NPU; memory for nothing."""
+
+from dataclasses import dataclass
+
+from perfmodel.training.compute import Npu
+from perfmodel.training.compute_model import COMPUTE_MODELS, ComputeModel, parse_factor
+from perfmodel.workloads.layers import COUNTED, Operator
+
+__all__ = ["OperationsOnly"]
+
+NAME = "peak:K"
+
+
+@dataclass(frozen=True)
+class OperationsOnly(Npu):
+    """An NPU whose matrix products and convolutions run at ``factor`` times its peak.
+
+    Parameters
+    ----------
+    factor : float
+        Times the peak, above 0.
+    """
+
+    factor: float = 1.0
+
+    def pass_s(self, operator: Operator, samples: float, mp: int) -> float:
+        """Return the time of the operations of a forward pass [s]; others take none."""
+        flops = operator.flops if operator.kind in COUNTED else 0.0
+        return flops * samples / mp / (self.factor * self.peak_flops)
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What compute times take for granted."""
+        return (
+            (
+                f"matrix products and convolutions run at {self.factor:g} times the peak of "
+                f"{self.peak_flops:g} FLOP/s; other operators and memory take no time"
+            ),
+            "a backward pass has twice the operations of the forward pass; nothing is recomputed",
+            "operators run one after the other, and compute never slows down communication",
+        )
+
+
+def _model(text: str) -> ComputeModel:
+    factor = parse_factor(NAME, text)
+    return ComputeModel(
+        check=lambda _topologies: None,
+        scale=lambda _workload, _topology, _npu: 1.0,
+        assumptions=lambda _scale, _share, _npu: (),
+        basis="operations alone, at K times the peak",
+        npu=lambda npu: OperationsOnly(**vars(npu), factor=factor),
+        given=_model,
+    )
+
+
+COMPUTE_MODELS.add(NAME, _model("1"), rank=4)

@@ -1,0 +1,43 @@
+"""Tests of perfmodel.training.compute_models.weights."""
+
+from dataclasses import replace
+
+import pytest
+
+from perfmodel.published import SPEEDUP_C, SPEEDUP_D
+from perfmodel.studies.compare import compare
+from perfmodel.topology.parse import parse_topology
+from perfmodel.training.compute import Npu
+from perfmodel.training.estimate import estimate
+from perfmodel.workloads.workload import load_workload
+
+
+@pytest.mark.parametrize(
+    ("workload", "share"),
+    [("resnet-152", 1), ("transformer-17b", 6), ("gpt-3", 4), ("transformer-1t", 1)],
+)
+def test_compute_is_three_readings_of_the_weights_per_microbatch(workload: str, share: int) -> None:
+    job = load_workload(workload)
+    found = estimate(parse_topology("fred-d", "ideal"), job, compute="weights")
+    by_hand = 3 * 2 * job.network.parameters / share * job.microbatches / 3e12
+    # Stages do not always cut a network into equal parts, and no NPU has less than the share.
+    assert found.busy_s == pytest.approx(by_hand, rel=0.02)
+    assert any("read each weight" in text for text in found.provenance.assumptions)
+    assert not any("roofline" in text for text in found.provenance.assumptions)
+
+
+def test_samples_take_no_time_and_memory_bandwidth_sets_it() -> None:
+    job, fabric = load_workload("resnet-152"), parse_topology("fred-d", "ideal")
+    usual = estimate(fabric, job, compute="weights").busy_s
+    more = replace(job, samples_per_replica=64)
+    assert estimate(fabric, more, compute="weights").busy_s == usual
+    fast = estimate(fabric, job, npu=Npu(hbm_bytes_per_s=6e12), compute="weights")
+    assert fast.busy_s == pytest.approx(usual / 2)
+
+
+@pytest.mark.parametrize("workload", ["resnet-152", "transformer-1t"])
+def test_two_workloads_come_out_with_nothing_fitted(workload: str) -> None:
+    rows = compare(["mesh:5x4", "fred-c", "fred-d"], [workload], None, "weights", "ideal")
+    for row, figure in zip(rows[1:], (SPEEDUP_C, SPEEDUP_D), strict=True):
+        assert row.speedup == pytest.approx(figure[workload].value, rel=0.05)
+        assert row.estimate.compute_scale == 1.0
