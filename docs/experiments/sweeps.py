@@ -40,6 +40,8 @@ CASES = (
     Case("mesh: rings in both directions for groups", rings="bidirectional_ring"),
     Case("gradients reduced during the backward pass", overlap=True),
     Case("weights stay on the wafer, whatever the memory", stationary=True),
+    Case("no compute", compute=0.0),
+    Case("compute times 1.5", compute=1.5),
     Case("compute times 3", compute=3.0),
     Case("compute times 10", compute=10.0),
 )
