@@ -1,24 +1,25 @@
 """Check of an entry before it is used: each output gets the inputs of its flow, and no others."""
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.control.entry_port import entry_layout
-from fred_hw.datapath.interconnect import Interconnect, latency_cycles
+from fred_hw.gates.select import one_hot_mux
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, place
+
+from .path_tracer import PathTracer
 
 __all__ = ["EntryCheck"]
 
 
 class EntryCheck(Unit):
-    """Send one bit per input through an interconnect of its own, and compare what comes out.
+    """Look for one input after the other at all outputs, on the paths of the configuration.
 
-    Input k sends 2^k. A sum tells which inputs it is of, so an output gets that of its flow's
-    inputs if and only if the configuration brings it those, all of them and nothing else; one that
-    joins two flows, or leaves an input out, is refused.
+    It must come to the outputs of its flow and to no others, and they must get what they wait for;
+    an entry that joins two flows, or leaves an input out, is refused.
 
     Parameters
     ----------
@@ -30,11 +31,11 @@ class EntryCheck(Unit):
     entry : In(entry_layout(spec))
         It stays from ``start`` to ``done``.
     start, done, right : In(1), Out(1), Out(1)
-        Check it; the check is over and the entry can be used.
+        Check it; the check is over, and, in that cycle, whether the entry can be used.
 
     Timing
     ------
-    Latency : 2 cycles and those of the check's interconnect.
+    Latency : 2 cycles and one for each port.
     Throughput : one entry in that time.
     Paths : none.
     Reset : forgets the entry.
@@ -59,41 +60,35 @@ class EntryCheck(Unit):
 
     def build(self, platform: object) -> Module:
         m = Module()
-        ports = self.spec.ports
-        probe = SwitchSpec(
-            ports=ports,
-            middle=self.spec.middle,
-            format="int16" if ports <= 16 else "int32",
-            overflow="wrap",
-            lanes=1 if ports <= 32 else 2,
-            adder_registers=0,
+        ports, inputs, outputs = self.spec.ports, self.entry.inputs, self.entry.outputs
+        tracer = place(m, "tracer", PathTracer(ports=ports, middle=self.spec.middle))
+        mark, looks, last, good = Signal(ports), Signal(), Signal(), Signal()
+        flow, gets, reached = Signal(ports.bit_length()), Signal(ports), Signal(ports)
+        m.d.comb += [
+            tracer.configuration.eq(self.entry.configuration),
+            tracer.sends.eq(Cat(one != 0 for one in inputs)),
+            tracer.marks.eq(mark),
+        ]
+        m.d.sync += [
+            mark.eq(Mux(self.start, 1, mark << 1)),
+            looks.eq(mark.any()),
+            last.eq(mark[-1]),
+            flow.eq(one_hot_mux(mark, list(inputs))),
+            gets.eq(tracer.gets),
+            reached.eq(tracer.reached),
+            self.done.eq(last),
+        ]
+        mine, used = Cat(one == flow for one in outputs), Cat(one != 0 for one in outputs)
+        fits = (
+            (gets == used)
+            & ~(gets & (reached ^ mine)).any()
+            & ((flow == 0) | mine.any())
+            & (flow <= ports)
         )
-        network = place(m, "interconnect", Interconnect(spec=probe))
-        inputs, outputs = self.entry.inputs, self.entry.outputs
-        m.d.comb += network.configuration.eq(self.entry.configuration)
-        rights: list[Value] = []
-        for k, flow in enumerate(inputs):
-            m.d.comb += [
-                network.i[k].valid.eq(flow != 0),
-                network.i[k].data.eq(Const(1 << k, probe.data_width)),
-            ]
-            ends = Cat(other == flow for other in outputs).any()
-            rights.append((flow == 0) | ends)
-        for k, flow in enumerate(outputs):
-            wanted = Signal(ports, name=f"wanted_{k}")
-            m.d.comb += wanted.eq(Cat((other == flow) & (flow != 0) for other in inputs))
-            got = network.o[k].valid == (flow != 0)
-            rights.append(got & (~network.o[k].valid | (network.o[k].data == wanted)))
-        numbers = Cat(flow > ports for flow in (*inputs, *outputs))
-        idle = ~self.entry.used
-        m.d.sync += self.right.eq(
-            idle | (Cat(rights).all() & ~numbers.any() & (self.entry.circuit < len(DATA_CIRCUITS)))
-        )
-        cycles = latency_cycles(probe) + 1
-        timer = Signal(range(cycles + 1))
+        so_far = good & fits & (self.entry.circuit < len(DATA_CIRCUITS))
+        m.d.sync += self.right.eq(~self.entry.used | so_far)
         with m.If(self.start):
-            m.d.sync += timer.eq(cycles)
-        with m.Elif(timer != 0):
-            m.d.sync += timer.eq(timer - 1)
-        m.d.sync += self.done.eq(timer == 1)
+            m.d.sync += good.eq(1)
+        with m.Elif(looks):
+            m.d.sync += good.eq(so_far)
         return m

@@ -79,9 +79,9 @@ class PhaseTable(Unit):
     Timing
     ------
     Latency : 1 cycle from ``number`` to ``entry``, and to ``stored`` if ``control.write`` is low,
-        else until it falls; from the first cycle of
-        ``control.write`` to ``done`` 4 cycles and those of the check's interconnect, those until
-        ``halt.stands`` and those that ``restart`` takes; 2 less if the entry is refused.
+        else until it falls; from the first cycle of ``control.write`` to ``done`` 4 cycles and one
+        for each port, those until ``halt.stands`` and those that ``restart`` takes; 2 less if the
+        entry is refused.
     Throughput : one entry in that time, and one cycle more.
     Paths : ``control.number`` and ``control.entry`` to ``update``, ``halt`` and ``restart``.
     Reset : forgets what is under way and erases all entries, which takes a cycle for each; writes

@@ -1,6 +1,7 @@
 """Contract of fred_hw.switch.entry_check, cycle by cycle."""
 
 import random
+from itertools import accumulate
 
 import pytest
 
@@ -8,8 +9,8 @@ from fred_hw.compiler.configuration import Configuration
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.routing import route
 from fred_hw.compiler.shape import configuration_width
+from fred_hw.compiler.tracing import arriving
 from fred_hw.control.phase_entry import entry_word, phase_fields
-from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.entry_check import EntryCheck
 from testbench.models.golden import walk
@@ -17,7 +18,7 @@ from testbench.stimulus.phases import Phase, phase_table
 from tests.fred_hw.simulation import trace
 
 SPEC = SwitchSpec(ports=4, lanes=1)
-CYCLES = 2 + latency_cycles(SPEC.with_changes(adder_registers=0))
+CYCLES = 2 + SPEC.ports
 FLOWS = (Flow([0, 1], [2, 3]), Flow([2], [0]))
 
 
@@ -27,11 +28,15 @@ def word(flows: tuple[Flow, ...] = FLOWS, circuit: int = 0) -> int:
     return entry_word(SPEC, configuration, flows, circuit)
 
 
-LOW: dict[str, int] = {}
-offset = 0
-for name, bits in phase_fields(SPEC).items():
-    LOW[name] = offset
-    offset += bits
+def lows(spec: SwitchSpec) -> dict[str, int]:
+    """Return the lowest bit of each field of an entry."""
+    ends = [0, *accumulate(phase_fields(spec).values())]
+    return dict(zip(phase_fields(spec), ends, strict=False))
+
+
+ODD = [SwitchSpec(ports=3, lanes=1), SwitchSpec(ports=7, lanes=1)]
+LOWS = {spec: lows(spec) for spec in (SPEC, SwitchSpec(ports=2, lanes=1), *ODD)}
+LOW = LOWS[SPEC]
 GOOD = word()
 
 
@@ -43,7 +48,7 @@ def judged(entry: int) -> int:
     return seen[CYCLES][1]
 
 
-def test_latency_is_two_cycles_and_those_of_the_interconnect() -> None:
+def test_latency_is_two_cycles_and_one_for_each_port() -> None:
     assert judged(GOOD) == 1
 
 
@@ -84,6 +89,52 @@ def test_a_changed_configuration_is_wrong_where_it_delivers_something_else() -> 
     cycles = [{"entry": e, "start": int(n == 0)} for e in entries for n in range(CYCLES)]
     seen = trace(EntryCheck(spec=SPEC), [*cycles, {}], ["right"])
     assert seen[CYCLES::CYCLES] == want
+
+
+def right_of(spec: SwitchSpec, entry: int) -> bool:
+    """Return whether an entry brings each output what its flow sends, worked out from sets."""
+    fields = {name: entry >> LOWS[spec][name] for name in LOWS[spec]}
+    width = spec.ports.bit_length()
+    inputs, outputs = (
+        [fields[side] >> width * port & (1 << width) - 1 for port in range(spec.ports)]
+        for side in ("inputs", "outputs")
+    )
+    packed = entry & (1 << configuration_width(spec.ports, spec.middle)) - 1
+    configuration = Configuration.unpack(packed, spec.ports, spec.middle)
+    senders = [port for port, flow in enumerate(inputs) if flow]
+    want = [
+        frozenset(port for port in senders if inputs[port] == flow) if flow else frozenset()
+        for flow in outputs
+    ]
+    ends = all(flow in outputs and flow <= spec.ports for flow in inputs if flow)
+    waits = all(found or not flow for found, flow in zip(want, outputs, strict=True))
+    return ends and waits and arriving(configuration, senders) == want
+
+
+def test_every_entry_of_two_ports_is_judged_rightly() -> None:
+    spec = SwitchSpec(ports=2, lanes=1)
+    used = 1 << LOWS[spec]["used"]
+    entries = [entry | used for entry in range(1 << LOWS[spec]["circuit"])]
+    assert len(entries) == 4096
+    step = 2 + spec.ports
+    cycles = [{"entry": e, "start": int(n == 0)} for e in entries for n in range(step)]
+    seen = trace(EntryCheck(spec=spec), [*cycles, {}], ["right"])
+    assert [bool(right) for right in seen[step::step]] == [right_of(spec, e) for e in entries]
+
+
+@pytest.mark.parametrize("spec", ODD, ids=lambda spec: f"{spec.ports} ports")
+def test_entries_of_other_sizes_are_judged_rightly(spec: SwitchSpec) -> None:
+    rng, entries = random.Random(spec.ports), []
+    for phase in phase_table(rng, spec, 12):
+        good = entry_word(spec, phase.configuration, phase.flows, phase.circuit)
+        places = range(LOWS[spec]["circuit"])
+        entries += [good, *(good ^ 1 << rng.choice(places) for _ in range(12))]
+    step = 2 + spec.ports
+    cycles = [{"entry": e, "start": int(n == 0)} for e in entries for n in range(step)]
+    seen = trace(EntryCheck(spec=spec), [*cycles, {}], ["right"])
+    want = [right_of(spec, e) for e in entries]
+    assert [bool(right) for right in seen[step::step]] == want
+    assert {*want} == {True, False}
 
 
 def test_an_entry_that_is_not_used_is_right_whatever_it_holds() -> None:

@@ -3,14 +3,13 @@
 import pytest
 
 from fred_hw.control.phase_entry import entry_bits
-from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.protocol import GENERATION_BITS
 from fred_hw.switch.phase_table import PhaseTable
 from tests.fred_hw.simulation import trace
 from tests.fred_hw.specs import LINK
 from tests.fred_hw.switch.test_entry_check import GOOD
 
-CHECK = 2 + latency_cycles(LINK.with_changes(adder_registers=0))
+CHECK = 2 + LINK.ports
 WRITE = {"control.write": 1, "control.number": 3, "control.entry": GOOD}
 WRITE |= {"halt.stands": 1, "restart.ready": 1}
 MOVES = WRITE | {"halt.stands": 0}

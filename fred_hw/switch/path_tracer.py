@@ -1,0 +1,100 @@
+"""Which outputs of an interconnect its inputs come to, as its configuration has it."""
+
+from collections.abc import Iterable
+
+from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.checks import check_int
+from fred_hw.compiler.shape import code_width, configuration_width, subswitch_ports
+from fred_hw.unit import Unit, place
+
+__all__ = ["PathTracer"]
+
+
+class PathTracer(Unit):
+    """Do with a bit what FRED_m(P) does with flits.
+
+    Parameters
+    ----------
+    ports, middle : int
+        Ports P and middle subswitches m of the interconnect, each 2 or more.
+
+    Members
+    -------
+    configuration : In(configuration_width(P, m))
+        State of every micro-switch.
+    sends, marks : In(P), In(P)
+        Inputs that send a flit; some of them that are looked for.
+    gets, reached : Out(P), Out(P)
+        Outputs that get a flit: a reduction with an input missing delivers nothing. Those of them
+        with an input in it that is looked for; of no meaning where none is got.
+
+    Timing
+    ------
+    Latency : none.
+    Throughput : every cycle.
+    Paths : all inputs to all outputs.
+    Reset : none; it keeps nothing.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A parameter is none of these.
+    """
+
+    clocked = resettable = False
+    configuration: Signal
+    sends: Signal
+    marks: Signal
+    gets: Signal
+    reached: Signal
+
+    def __init__(self, *, ports: int, middle: int) -> None:
+        self.port_count = check_int("PathTracer ports", ports, minimum=2)
+        self.middle = check_int("PathTracer middle", middle, minimum=2)
+        self.unit_name = f"path_tracer_m{middle}_p{ports}"
+        super().__init__(
+            {
+                "configuration": In(configuration_width(ports, middle)),
+                **dict.fromkeys(("sends", "marks"), In(ports)),
+                **dict.fromkeys(("gets", "reached"), Out(ports)),
+            }
+        )
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        ports, middle, word = self.port_count, self.middle, self.configuration
+        if ports == 2:
+            for port in range(2):
+                takes = word.word_select(port, 2)
+                self._join(m, self.gets[port], self.reached[port], takes, range(2))
+            return m
+        half, width = subswitch_ports(ports), code_width(middle)
+        outer = ports * width
+        within, out_of = word[outer : len(word) - outer], word[len(word) - outer :]
+        parts = [PathTracer(ports=half, middle=middle) for _ in range(middle)]
+        for number, part in enumerate(parts):
+            place(m, f"middle_{number}", part)
+            inner = len(part.configuration)
+            m.d.comb += part.configuration.eq(within.word_select(number, inner))
+            for k in range(half):
+                pair = range(2 * k, min(2 * k + 2, ports))
+                takes = Cat(word.word_select(port, width) == number + 1 for port in pair)
+                self._join(m, part.sends[k], part.marks[k], takes, pair)
+        for port in range(ports):
+            takes = [out_of.word_select(port, width) == number + 1 for number in range(middle)]
+            for o, name in ((self.gets, "gets"), (self.reached, "reached")):
+                ways = [getattr(part, name)[port // 2] for part in parts]
+                m.d.comb += o[port].eq((Cat(takes) & Cat(ways)).any())
+        return m
+
+    def _join(
+        self, m: Module, sends: Value, marks: Value, takes: Value, ports: Iterable[int]
+    ) -> None:
+        """Send on what is taken of some inputs: all of it, or nothing."""
+        here, marked = Cat(self.sends[k] for k in ports), Cat(self.marks[k] for k in ports)
+        m.d.comb += [
+            sends.eq(takes.any() & (here | ~takes).all()),
+            marks.eq((takes & marked).any()),
+        ]
