@@ -16,6 +16,7 @@ class Departure(wiring.PureInterface):
 
     waiting: Signal
     ends: Signal
+    length: Signal
     take: Signal
     data: Signal
     descriptor: View
@@ -31,6 +32,8 @@ def departure_signature(spec: SwitchSpec) -> wiring.Signature:
     waiting, ends : Out(1)
         A flit may be taken; it ends its packet. From the first to the last flit of a packet
         ``waiting`` stays high.
+    length : Out(last)
+        Place of the last flit of its packet.
     take : In(1)
         Take it.
     data : Out(data_width)
@@ -44,6 +47,7 @@ def departure_signature(spec: SwitchSpec) -> wiring.Signature:
         {
             "waiting": Out(1),
             "ends": Out(1),
+            "length": Out(spec.protocol.fields["last"]),
             "take": In(1),
             "data": Out(spec.data_width),
             "descriptor": Out(descriptor_layout(spec)),

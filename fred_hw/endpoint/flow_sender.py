@@ -214,6 +214,7 @@ class FlowSender(Unit):
         m.d.comb += [
             here.eq(Mux(busy, length, read_last.data)),
             o.ends.eq(index == here),
+            o.length.eq(here),
             sequence.eq(Mux(busy, current, following)),
             after.eq(following + (o.take & ~busy)),
             read.en.eq(o.take),

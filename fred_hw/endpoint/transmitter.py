@@ -89,6 +89,7 @@ class Transmitter(Unit):
             take.eq(chosen & (inside < DEPTH).replicate(COUNT)),
             sender.wanted.eq(waiting),
             sender.start.eq(take & ~busy.replicate(COUNT)),
+            sender.length.eq(one_hot_mux(chosen, [flow.length for flow in self.i])),
             *(flow.take.eq(take[number]) for number, flow in enumerate(self.i)),
         ]
         m.d.sync += [

@@ -25,8 +25,11 @@ class CircuitCredits(Unit):
         The neighbour tells its limit.
     start : In(1)
         A packet takes its ticket; only while ``room``.
+    length : In(last)
+        Place of the last flit of that packet.
     room : Out(1)
-        Whether the neighbour has room for a packet; a limit counts a cycle later than in ``owed``.
+        Whether the neighbour has room for a largest packet; a limit counts a cycle later than in
+        ``owed``.
     owed : Out(1)
         Whether some of its room is not granted.
     ticket : Out(ticket)
@@ -43,18 +46,21 @@ class CircuitCredits(Unit):
     grant: Signal
     limit: Signal
     start: Signal
+    length: Signal
     room: Signal
     owed: Signal
     ticket: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("CircuitCredits", spec)
-        self.unit_name = f"circuit_credits_b{spec.protocol.buffer_packets}"
+        protocol = spec.protocol
+        self.unit_name = f"circuit_credits_b{protocol.buffer_packets}_k{protocol.packet_flits}"
         super().__init__(
             {
                 "grant": In(1),
                 "limit": In(ticket_bits(spec)),
                 "start": In(1),
+                "length": In(protocol.fields["last"]),
                 "room": Out(1, init=1),
                 "owed": Out(1),
                 "ticket": Out(ticket_bits(spec)),
@@ -63,7 +69,7 @@ class CircuitCredits(Unit):
 
     def build(self, platform: object) -> Module:
         m = Module()
-        most = self.spec.protocol.buffer_packets
+        most, largest = self.spec.protocol.buffer_flits, self.spec.protocol.packet_flits
         ticket, credits = Signal.like(self.ticket), Signal.like(self.ticket)
         limit = Signal.like(self.ticket, init=most)
         m.d.comb += [
@@ -72,10 +78,10 @@ class CircuitCredits(Unit):
             self.owed.eq(credits != most),
         ]
         # ``start`` is known late in its cycle.
-        left = (credits != 0) & (credits <= most)
-        m.d.sync += self.room.eq(left & ~(self.start & (credits == 1)))
+        left = (credits >= largest) & (credits <= most)
+        m.d.sync += self.room.eq(left & ~(self.start & (credits <= largest + self.length)))
         with m.If(self.grant):
             m.d.sync += limit.eq(self.limit)
         with m.If(self.start):
-            m.d.sync += ticket.eq(ticket + 1)
+            m.d.sync += ticket.eq(ticket + self.length + 1)
         return m

@@ -33,7 +33,7 @@ class Credits(wiring.PureInterface):
 
 
 def ticket_bits(spec: SwitchSpec) -> int:
-    """Return the bits of a ticket; a limit is the first ticket that there is no room for."""
+    """Return the bits of a ticket; a limit is the place of the first flit without room."""
     return spec.protocol.fields["ticket"]
 
 

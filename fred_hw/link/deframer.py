@@ -91,9 +91,9 @@ class Deframer(Unit):
         wiring.connect(m, wiring.flipped(self.i), check.i)
         flow = self._flow(m, check.header)
         wanted, sync = self._sort(m, check.good, check.header, flow)
-        next_index = Signal.like(check.header.index)
-        begins = self._limits(m, check.header, wanted, sync, next_index)
-        misfit = self._join(m, check.header, wanted, sync, begins, next_index)
+        left = Signal.like(check.header.last)
+        begins = self._limits(m, check.header, wanted, sync, left)
+        misfit = self._join(m, check.header, wanted, sync, begins, left)
         m.d.comb += self.dropped.eq(check.bad | misfit)
         for arrival in self.o:
             word, header = arrival.word, check.header
@@ -156,13 +156,14 @@ class Deframer(Unit):
         wanted: Value,
         sync: Value,
         begins: Value,
-        next_index: Signal,
+        left: Signal,
     ) -> Value:
         """Offer flits that begin a packet or go on one; return whether a flit does not."""
         protocol = self.spec.protocol
         # Tickets come round, and a source may say anything: all of the header tells packets apart.
         told = Cat(header[name] for name in PACKET_FIELDS)
         opened, circuit, packet = Signal(), Signal(2), Signal.like(told)
+        next_index = Signal.like(header.index)
         patience = Signal(range(protocol.patience_cycles + 1))
         same, goes_on, again, fits, taken = (
             Signal(name=name) for name in ("same", "goes_on", "again", "fits", "taken")
@@ -186,6 +187,7 @@ class Deframer(Unit):
             m.d.sync += [
                 opened.eq(taken & (header.index != header.last)),
                 next_index.eq(header.index + 1),
+                left.eq(header.last - header.index),
                 circuit.eq(header.circuit),
                 packet.eq(told),
                 patience.eq(0),
@@ -200,38 +202,37 @@ class Deframer(Unit):
         return wanted & ~fits
 
     def _limits(
-        self, m: Module, header: data.View, wanted: Value, sync: Value, next_index: Value
+        self, m: Module, header: data.View, wanted: Value, sync: Value, left: Value
     ) -> Value:
         """Keep the limits, from the tickets seen and the room in the queues.
 
-        Return whether a packet that begins is one that had not begun before.
+        ``left`` flits are to come of the packet that comes in. Return whether a packet that begins
+        is one that had not begun before.
         """
         protocol, here = self.spec.protocol, self.credit.here
         news: list[Value] = []
         for number, arrival in enumerate(self.o):
-            ticket = Signal.like(header.ticket, name=f"ticket_{number}")  # that comes next
+            ticket = Signal.like(
+                header.ticket, name=f"ticket_{number}"
+            )  # of the flit that comes next
             mine = header.circuit == number
             ahead = Signal.like(header.ticket, name=f"ahead_{number}")
             m.d.comb += ahead.eq(header.ticket - ticket)
-            news.append(mine & (ahead <= protocol.buffer_packets))
+            news.append(mine & (ahead < protocol.buffer_flits))
             with m.If(wanted & news[-1]):
-                m.d.sync += ticket.eq(header.ticket + 1)
+                m.d.sync += ticket.eq(header.ticket + header.last + 1)
             with m.Elif(sync & mine):
                 m.d.sync += ticket.eq(header.ticket)
             # The packet that comes in has its room already.
-            kept = Signal(range(protocol.packet_flits + 1), name=f"kept_{number}")
+            kept = Signal.like(left, name=f"kept_{number}")
             room = Signal(range(protocol.buffer_flits + 1), name=f"room_{number}")
             m.d.comb += [
-                kept.eq(Mux(arrival.incoming, protocol.packet_flits - next_index, 0)),
+                kept.eq(Mux(arrival.incoming, left, 0)),
                 room.eq(protocol.buffer_flits - arrival.used - kept),
                 here.synced[number].eq(sync & mine),
             ]
-            packets = sum(
-                room >= count * protocol.packet_flits
-                for count in range(1, protocol.buffer_packets + 1)
-            )
-            limit = Signal.like(header.ticket, name=f"limit_{number}", init=protocol.buffer_packets)
-            m.d.sync += limit.eq(ticket + packets)
+            limit = Signal.like(header.ticket, name=f"limit_{number}", init=protocol.buffer_flits)
+            m.d.sync += limit.eq(ticket + room)
             m.d.comb += here.limit[number].eq(limit)
         return Cat(news).any()
 

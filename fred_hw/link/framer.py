@@ -8,7 +8,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.gates.select import selected
+from fred_hw.gates.select import round_robin, selected
 from fred_hw.protocol import CONTROL, CRC_BITS, DATA_CIRCUITS, HEADER_BITS, Kind
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, sized_name
@@ -29,8 +29,7 @@ class Framer(Unit):
     """Put data flits and control messages on a link, and tell credits with them.
 
     Control messages go first, then what asks for missing credits, then data, then credits that
-    nothing took along. Limits that changed are told one at a time, of the lowest circuit but the
-    one just told.
+    nothing took along. Limits that changed are told one at a time, round robin over the circuits.
 
     Parameters
     ----------
@@ -168,27 +167,23 @@ class Framer(Unit):
 
     def _credits(self, m: Module, gone: Value, kept: Value) -> tuple[Value, Value, Value]:
         """Return whether there is news of a limit, of which circuit, and the limit."""
-        bits = ticket_bits(self.spec)
+        bits, most = ticket_bits(self.spec), self.spec.protocol.buffer_flits
         circuit, limit, news = Signal(2, init=CONTROL), Signal(bits), Signal()
+        changed, recent = Signal(COUNT), Signal(COUNT)
+        chosen = round_robin(m, "told", changed, recent)
         m.d.comb += news.eq(circuit != CONTROL)
-        changed = Signal(COUNT)
-        for number in range(COUNT):
-            told = Signal(bits, name=f"told_{number}", init=self.spec.protocol.buffer_packets)
+        loads = gone | (~news & ~kept)
+        with m.If(loads):
+            m.d.sync += circuit.eq(CONTROL)
+        for number, here in enumerate(self.here.limit):
+            told = Signal(bits, name=f"told_{number}", init=most)
             asked = Signal(name=f"asked_{number}")
-            tells = gone & (circuit == number)
-            with m.If(tells):
-                m.d.sync += [told.eq(limit), asked.eq(0)]
+            m.d.comb += changed[number].eq((here != told) | asked)
+            with m.If(loads & chosen[number]):
+                m.d.sync += [circuit.eq(number), limit.eq(here), told.eq(here), asked.eq(0)]
+                m.d.sync += recent.eq(chosen)
             with m.If(self.here.synced[number]):
                 m.d.sync += asked.eq(1)
-            m.d.comb += changed[number].eq(
-                ((self.here.limit[number] != told) | asked) & (circuit != number)
-            )
-        with m.If(gone | ((circuit == CONTROL) & ~kept)):
-            # No circuit is told twice before another one: the one just told is left out.
-            m.d.sync += circuit.eq(CONTROL)
-            for number in reversed(range(COUNT)):
-                with m.If(changed[number]):
-                    m.d.sync += [circuit.eq(number), limit.eq(self.here.limit[number])]
         return news, circuit, limit
 
     def _syncs(self, m: Module, sent: Value, kept: Value) -> tuple[Value, Value, Value]:

@@ -42,9 +42,11 @@ class Sender(Unit):
     credit : In(credit_signature(spec))
         From the ``Deframer`` of the other direction.
     room : Out(3)
-        For each circuit whether the neighbour has room for a packet.
+        For each circuit whether the neighbour has room for a largest packet.
     start : In(3)
         A packet of the circuit starts; one at most, only while there is ``room``.
+    length : In(last)
+        Place of its last flit.
     ticket : Out(ticket_bits(spec))
         Of the packet that starts, or of the one that did last.
     wanted : In(3)
@@ -72,6 +74,7 @@ class Sender(Unit):
     credit: Credits
     room: Signal
     start: Signal
+    length: Signal
     ticket: Signal
     wanted: Signal
     i: FramedData
@@ -88,6 +91,7 @@ class Sender(Unit):
                 "credit": In(credit_signature(spec)),
                 "room": Out(COUNT),
                 "start": In(COUNT),
+                "length": In(spec.protocol.fields["last"]),
                 "ticket": Out(ticket_bits(spec)),
                 "wanted": In(COUNT),
                 "i": In(frame_signature(spec)),
@@ -117,6 +121,7 @@ class Sender(Unit):
                 credits.grant.eq(grant.valid & (grant.circuit == number)),
                 credits.limit.eq(grant.limit),
                 credits.start.eq(self.start[number]),
+                credits.length.eq(self.length),
                 self.room[number].eq(credits.room),
                 framer.ticket[number].eq(credits.ticket),
                 # A circuit with a packet that is about to start or on its way need not ask.

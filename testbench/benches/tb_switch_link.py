@@ -201,7 +201,8 @@ async def flit_beyond_the_credits_is_told(dut: Any) -> None:
     turns = turns_of(rng, phase, room, most)
     bench.offer(turns, [0])
     await bench.cycles(room * most + 10)
-    rogue = bench.codec.pack(7, circuit=0, phase=0, sequence=room, last=most - 1, ticket=room)
+    about = {"circuit": 0, "phase": 0, "sequence": room, "last": most - 1}
+    rogue = bench.codec.pack(7, **about, ticket=room * most)
     bench.ports[0].to_switch.put(rogue)
     await bench.cycles(10)
     bench.offer(turns, [1])
@@ -209,6 +210,30 @@ async def flit_beyond_the_credits_is_told(dut: Any) -> None:
     await bench.drain()
     await expect_error(bench, "overflow", 0)
     bench.play(turns_of(rng, phase, room))
+    await bench.drain()
+    assert (await bench.access.errors()).raised == ()
+    finish(bench)
+
+
+@test
+async def short_packets_share_the_room_flit_by_flit(dut: Any) -> None:
+    phase = phase_of(0, 0, Flow((0, 1), (0,)))
+    bench, rng = await started(dut, 0.0, [phase])
+    # One that a largest packet fits beside may still go.
+    fit = PROTOCOL.buffer_flits - PROTOCOL.packet_flits + 1
+    count = min(fit, PROTOCOL.window_packets)
+    turns = turns_of(rng, phase, PROTOCOL.window_packets, 1)
+    bench.offer(turns, [0])
+    await bench.cycles(2 * PROTOCOL.window_packets + 10)
+    assert len(bench.data(bench.inputs[0])) == count
+    # The same at the receiver.
+    bench.ports[0].endpoint.keeps_room = True
+    bench.offer(turns, [1])
+    bench.expect(turns)
+    await bench.cycles(2 * PROTOCOL.window_packets + LATENCY + 10)
+    assert len(bench.data(bench.outputs[0])) == count
+    bench.ports[0].endpoint.keeps_room = False
+    bench.ports[0].endpoint.free()
     await bench.drain()
     assert (await bench.access.errors()).raised == ()
     finish(bench)

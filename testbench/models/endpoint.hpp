@@ -50,9 +50,10 @@ protected:
         std::vector<Burst> bursts;
         size_t at = 0;
         uint64_t start_at = 0, since = 0;
-        unsigned ticket = 0, limit;                          // to the other end
-        unsigned expected = 0, held = 0, waiting = 0, told;  // from it
-        bool open = false, tell = false;
+        // Places of flits; `held` flits have room here, `left` of them are to come of a packet.
+        unsigned ticket = 0, limit;                                    // to the other end
+        unsigned expected = 0, held = 0, left = 0, waiting = 0, told;  // from it
+        bool tell = false;
     };
     const Sizes& sizes_;
     Counts& counts_;
@@ -69,7 +70,7 @@ protected:
     virtual uint64_t payload(unsigned index) = 0;
     // Takes the next flit of a flow, `flow.index` of its packet; with 0 the packet begins anew.
     virtual void take(Receiving& flow, const Header& h, uint64_t data) = 0;
-    // How many of the packets that are here give up their room now.
+    // How many of the flits that are here give up their room now.
     virtual unsigned consume(unsigned circuit) = 0;
     // Cycles between two bursts.
     virtual uint64_t gap() { return 0; }
@@ -81,7 +82,7 @@ protected:
     bool is_mine(const Header& h) const { return !h.unicast || h.destination == address_; }
 
     unsigned limit(const Circuit& c) const {
-        return (c.expected + sizes_.buffer_packets - c.held) & tickets_;
+        return (c.expected + sizes_.buffer_flits - c.held) & tickets_;
     }
 
     // The burst whose turn it is.
@@ -89,9 +90,9 @@ protected:
         return c.at < c.bursts.size() && now_ >= c.start_at ? &c.bursts[c.at] : nullptr;
     }
 
-    void give_room(Circuit& c, unsigned packets) {
-        c.waiting -= packets;
-        c.held -= packets;
+    void give_room(Circuit& c, unsigned flits) {
+        c.waiting -= flits;
+        c.held -= flits;
     }
 
 private:
@@ -110,21 +111,22 @@ private:
     }
 
     void give_up(Circuit& c) {
-        c.held -= c.open;
-        c.open = false;
+        c.held -= c.left;
+        c.left = 0;
     }
 
+    // What a flit tells of room; flits before it that did not come have none.
     void take_room(Circuit& c, const Header& h) {
-        if (((h.ticket + 1 - c.expected) & tickets_) != 0) {
+        const unsigned after = (h.ticket + h.last + 1) & tickets_, left = h.last - h.index;
+        if (after != c.expected) {
             give_up(c);
-            c.expected = (h.ticket + 1) & tickets_;
-            c.open = true;
-            ++c.held;
+            c.expected = after;
+            c.held += c.left = left + 1;
         }
-        if (h.index == h.last && c.open) {
-            c.open = false;
-            ++c.waiting;
-        }
+        if (left >= c.left) return;  // it has come twice
+        c.held -= c.left - left - 1;
+        c.left = left;
+        ++c.waiting;
     }
 
     bool idle(const Receiving& flow) const { return now_ - flow.last_data >= sizes_.idle_cycles; }
@@ -138,7 +140,7 @@ private:
         if (h.circuit >= CIRCUITS) return;
         Circuit& c = circuits_[h.circuit];
         const unsigned tickets_ahead = (h.ticket - c.expected) & tickets_;
-        if (h.index == 0 && tickets_ahead > sizes_.buffer_packets) return;  // it has come twice
+        if (h.index == 0 && tickets_ahead >= sizes_.buffer_flits) return;  // it has come twice
         take_room(c, h);
         Receiving* flow = current(receiving(h), h);
         if (!flow) return;
@@ -204,7 +206,7 @@ private:
     }
 
     void watch_credits(Circuit& c, unsigned number) {
-        const bool all = ((c.limit - c.ticket) & tickets_) == sizes_.buffer_packets;
+        const bool all = ((c.limit - c.ticket) & tickets_) == sizes_.buffer_flits;
         if (all || (sends() && packet_.circuit == number)) {
             c.since = now_;
         } else if (now_ - c.since >= sizes_.timeout_cycles && !able(c)) {
@@ -251,7 +253,7 @@ private:
         if (!current) return false;
         const Sending& flow = *current->flow;
         const unsigned room = (c.limit - c.ticket) & tickets_;
-        return room >= 1 && room <= sizes_.buffer_packets &&
+        return room >= sizes_.packet_flits && room <= sizes_.buffer_flits &&
                flow.next < std::min(current->end, flow.base + sizes_.window_packets) &&
                (flow.next < flow.begun ||
                 now_ >= c.start_at + (flow.next - current->first) * interval);
@@ -271,7 +273,7 @@ private:
             packet_.sequence = flow.next & sequences_;
             packet_.last = length_ - 1;
             packet_.ticket = c.ticket;
-            c.ticket = (c.ticket + 1) & tickets_;
+            c.ticket = (c.ticket + length_) & tickets_;
             counts_.resent += flow.next < flow.begun;
             flow.begun = std::max(flow.begun, ++flow.next);
             return true;
@@ -319,7 +321,7 @@ public:
 
     Endpoint(const Sizes& sizes, Counts& counts, unsigned address)
         : sizes_(sizes), counts_(counts), address_(address) {
-        for (Circuit& c : circuits_) c.limit = c.told = sizes.buffer_packets;
+        for (Circuit& c : circuits_) c.limit = c.told = sizes.buffer_flits;
     }
     virtual ~Endpoint() = default;
     // Flows are known by their places.
@@ -351,7 +353,7 @@ public:
                            [](const Circuit& c) { return c.at == c.bursts.size(); });
     }
 
-    // Gives up the room of all packets that have come whole.
+    // Gives up the room of all flits that have come.
     void free() {
         for (Circuit& c : circuits_) give_room(c, c.waiting);
     }

@@ -186,7 +186,7 @@ class Endpoint:
     address : int
         Its own, as destination and source of unicasts.
     keeps_room : bool
-        Whether packets that have come keep their room until :meth:`free`.
+        Whether flits that have come keep their room until :meth:`free`.
 
     Attributes
     ----------
@@ -250,7 +250,7 @@ class Endpoint:
                 del flows[flow]
 
     def free(self) -> None:
-        """Give up the room of packets that have come whole."""
+        """Give up the room of all flits that have come."""
         self._library.endpoint_free(self._end)
 
     def step(self, received: Flit | None, may_send: bool = True) -> Flit | None:

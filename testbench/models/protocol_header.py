@@ -22,6 +22,7 @@ def protocol_sizes(spec: SwitchSpec) -> dict[str, int]:
         "ports": spec.ports,
         "data_bits": spec.data_width,
         **{name: int(value) for name, value in spec.protocol},
+        "buffer_flits": spec.protocol.buffer_flits,
     }
 
 

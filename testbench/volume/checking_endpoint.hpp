@@ -29,11 +29,11 @@ class CheckingEndpoint final : public Npu, private Endpoint {
     unsigned consume(unsigned circuit) override {
         uint64_t& until = busy_until_[circuit];
         if (options_.stall && now_ >= until && rng_.below(200) == 0)
-            until = now_ + rng_.below(4 * BUFFER_PACKETS * PACKET_FLITS);
+            until = now_ + rng_.below(4 * BUFFER_FLITS);
         if (now_ < until || options_.stops(port_, now_)) return 0;
-        unsigned packets = 0;
-        while (packets < circuits_[circuit].waiting && !rng_.percent(options_.stall)) ++packets;
-        return packets;
+        unsigned flits = 0;
+        while (flits < circuits_[circuit].waiting && !rng_.percent(options_.stall)) ++flits;
+        return flits;
     }
     uint64_t gap() override { return rng_.below(options_.gap); }
     bool pauses() override { return rng_.percent(options_.stall); }
@@ -43,7 +43,7 @@ class CheckingEndpoint final : public Npu, private Endpoint {
     void check_credit(const Header& h) {
         if (h.credit_circuit >= CIRCUITS) return;
         const unsigned ticket = circuits_[h.credit_circuit].ticket;
-        if (((h.credit_limit - ticket) & TICKET_MASK) > BUFFER_PACKETS)
+        if (((h.credit_limit - ticket) & TICKET_MASK) > BUFFER_FLITS)
             report_.violation(now_, port_, "limit %u of circuit %u, but the next ticket is %u",
                               h.credit_limit, h.credit_circuit, ticket);
     }
@@ -53,9 +53,9 @@ class CheckingEndpoint final : public Npu, private Endpoint {
             return report_.violation(now_, port_, "data of circuit %u", h.circuit);
         const Circuit& c = circuits_[h.circuit];
         // The ticket before is that of a packet that has begun.
-        if (((h.ticket + 1 - c.expected) & TICKET_MASK) == 0) return;
+        if (((h.ticket + h.last + 1 - c.expected) & TICKET_MASK) == 0) return;
         const unsigned room = (limit(c) - h.ticket) & TICKET_MASK;
-        if (room < 1 || room > BUFFER_PACKETS)
+        if (room <= h.last || room > BUFFER_FLITS)
             report_.violation(now_, port_, "ticket %u of circuit %u, but the limit is %u",
                               h.ticket, h.circuit, limit(c));
     }
@@ -135,7 +135,7 @@ public:
             const Circuit& c = circuits_[k];
             std::fprintf(to, "port %u circuit %u: burst %zu of %zu, ticket %u, limit %u; receives "
                          "ticket %u, held %u%s\n", port_, k, c.at, c.bursts.size(), c.ticket,
-                         c.limit, c.expected, c.held, c.open ? ", open" : "");
+                         c.limit, c.expected, c.held, c.left ? ", open" : "");
             if (c.at == c.bursts.size()) continue;
             const Sending& f = *c.bursts[c.at].flow;
             std::fprintf(to, "  sends phase %u peer %u: base %" PRIu64 " (%u), next %" PRIu64

@@ -67,7 +67,7 @@ class Watch {
 public:
     std::array<uint64_t, KINDS> kinds{};
 
-    explicit Watch(Report& report) : report_(report) { limit_.fill(BUFFER_PACKETS); }
+    explicit Watch(Report& report) : report_(report) { limit_.fill(BUFFER_FLITS); }
 
     void told(const Header& h) {
         if (h.credit_circuit < CIRCUITS) limit_[h.credit_circuit] = h.credit_limit;
@@ -112,8 +112,8 @@ public:
         if (h.index == 0) {
             const unsigned room = (limit_[h.circuit] - h.ticket) & TICKET_MASK;
             if (h.ticket != ticket_[h.circuit]) report_.violation(now, "ticket", flit_.header);
-            if (room < 1 || room > BUFFER_PACKETS) report_.violation(now, "credit", flit_.header);
-            ticket_[h.circuit] = (h.ticket + 1) & TICKET_MASK;
+            if (room <= h.last || room > BUFFER_FLITS) report_.violation(now, "credit", flit_.header);
+            ticket_[h.circuit] = (h.ticket + h.last + 1) & TICKET_MASK;
         }
         packet_ = h;
         open_ = h.index != h.last;

@@ -47,7 +47,7 @@ class Watch {
             if (h.ticket != tickets_[h.circuit])
                 report.violation(now, port, "ticket %u of circuit %u, want %u", h.ticket,
                                  h.circuit, tickets_[h.circuit]);
-            tickets_[h.circuit] = (h.ticket + 1) & TICKET_MASK;
+            tickets_[h.circuit] = (h.ticket + h.last + 1) & TICKET_MASK;
         }
         inside_ = h.index != h.last && !stomped;
         before_ = h;
@@ -57,14 +57,14 @@ class Watch {
     void check_limit(const Header& h, unsigned port, uint64_t now, Report& report) {
         if (h.credit_circuit >= CIRCUITS) return;
         unsigned& limit = limits_[h.credit_circuit];
-        if (((h.credit_limit - limit) & TICKET_MASK) > TICKET_MASK / 2)
+        if (((h.credit_limit - limit) & TICKET_MASK) > BUFFER_FLITS)
             report.violation(now, port, "limit of circuit %u goes from %u back to %u",
                              h.credit_circuit, limit, h.credit_limit);
         limit = h.credit_limit;
     }
 
 public:
-    Watch() { limits_.fill(BUFFER_PACKETS); }
+    Watch() { limits_.fill(BUFFER_FLITS); }
 
     // Circuit and flow of the packet that was begun last, to tell when one overtakes another.
     Incoming* flow = nullptr;

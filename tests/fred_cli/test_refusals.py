@@ -50,7 +50,7 @@ REFUSED = {
     r"be 6 or more to cover round_trip_cycles, which are 47, not 3",
     "gen demo-8 --set protocol.window_packets=16 -o out": r"demo-8: protocol\.window_packets: must "
     r"be 29 or more to send on until the ack of 16, not 16",
-    "gen wide.yaml -o out": r"wide\.yaml: protocol: must have a header of 48 bits .*, not 60: .*",
+    "gen wide.yaml -o out": r"wide\.yaml: protocol: must have a header of 48 bits .*, not 70: .*",
     # outputs
     "gen tiny-2": r"fred gen: Missing option '-o' / '--output'\.",
     "gen": r"fred gen: Missing argument 'SPEC'\.",

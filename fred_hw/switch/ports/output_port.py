@@ -150,6 +150,7 @@ class OutputPort(Unit):
                     for number in range(COUNT)
                 )
             ),
+            sender.length.eq(self.injection.descriptor.length),
             self.given.eq(sender.gone),
         ]
         expected, known = self._carried(m, frame)

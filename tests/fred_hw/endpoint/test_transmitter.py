@@ -9,13 +9,14 @@ from tests.fred_hw.simulation import trace
 from tests.fred_hw.specs import CODEC, FRAMED, LINK, framed_flit
 
 MP, PP, DP = range(3)
-MOST = LINK.protocol.buffer_packets
+PACKETS, MOST = LINK.protocol.buffer_packets, LINK.protocol.buffer_flits
+SIZE = LINK.protocol.packet_flits
 REST = {"o.ready": 1, **{f"credit.here.limit[{k}]": MOST for k in range(3)}}
 TAKE = [f"i[{k}].take" for k in range(3)]
 
 
 def waits(*circuits: int, ends: int = 1) -> dict[str, int]:
-    values = {"waiting": 1, "ends": ends}
+    values = {"waiting": 1, "ends": ends, "length": SIZE - 1}
     return {f"i[{k}].{name}": value for k in circuits for name, value in values.items()}
 
 
@@ -50,9 +51,9 @@ def test_the_most_urgent_circuit_begins_but_cuts_no_packet() -> None:
 
 
 def test_no_packet_begins_without_credits() -> None:
-    inputs = [waits(MP, PP)] * (2 * MOST + 1)
-    assert circuits(inputs) == [*[MP] * MOST, *[PP] * MOST, None]
-    grant = {"credit.grant.valid": 1, "credit.grant.circuit": PP, "credit.grant.limit": MOST + 1}
+    inputs = [waits(MP, PP)] * (2 * PACKETS + 1)
+    assert circuits(inputs) == [*[MP] * PACKETS, *[PP] * PACKETS, None]
+    grant = {"credit.grant.valid": 1, "credit.grant.circuit": PP, "credit.grant.limit": MOST + SIZE}
     granted = [*inputs, waits(PP) | grant, *[waits(PP)] * 3]
     assert circuits(granted)[-3:] == [None, PP, None]
 
@@ -72,7 +73,7 @@ def test_messages_go_between_flits_at_once() -> None:
 
 
 def test_reset_forgets_what_is_on_the_way_and_tickets() -> None:
-    inputs = [*[waits(MP)] * MOST, waits(MP) | {"rst": 1}, waits(MP), *[{}] * 3]
+    inputs = [*[waits(MP)] * PACKETS, waits(MP) | {"rst": 1}, waits(MP), *[{}] * 3]
     seen = run(inputs, ["o.valid", "i[0].take"])
-    assert [word[1] for word in seen] == [*[1] * MOST, 0, 1, 0, 0, 0]
-    assert [word[0] for word in seen[MOST + 1 :]] == [0, 0, 0, 1]
+    assert [word[1] for word in seen] == [*[1] * PACKETS, 0, 1, 0, 0, 0]
+    assert [word[0] for word in seen[PACKETS + 1 :]] == [0, 0, 0, 1]

@@ -1,45 +1,61 @@
 """Contract of fred_hw.link.circuit_credits, cycle by cycle."""
 
+import pytest
+
 from fred_hw.link.circuit_credits import CircuitCredits
 from fred_hw.link.credits import ticket_bits
 from tests.fred_hw.simulation import trace
 from tests.fred_hw.specs import LINK
 
-MOST = LINK.protocol.buffer_packets
+SIZE, MOST = LINK.protocol.packet_flits, LINK.protocol.buffer_flits
+PACKETS = LINK.protocol.buffer_packets
 WATCH = ["room", "owed", "ticket"]
+START = {"start": 1, "length": SIZE - 1}
 
 
 def test_throughput_is_a_packet_per_cycle_until_the_room_is_used() -> None:
-    inputs = [{"start": int(cycle < MOST)} for cycle in range(MOST + 2)]
+    inputs = [*[START] * PACKETS, {}, {}]
     seen = trace(CircuitCredits(spec=LINK), inputs, WATCH)
-    assert seen == [(1, 0, 0), *((1, 1, k) for k in range(1, MOST)), *[(0, 1, MOST)] * 2]
+    assert seen == [(1, 0, 0), *((1, 1, SIZE * k) for k in range(1, PACKETS)), *[(0, 1, MOST)] * 2]
+
+
+@pytest.mark.parametrize("flits", range(1, SIZE + 1))
+def test_there_is_room_for_short_packets_while_a_largest_one_fits(flits: int) -> None:
+    begun = (MOST - SIZE) // flits + 1
+    inputs = [{"start": int(cycle < begun), "length": flits - 1} for cycle in range(begun + 2)]
+    seen = trace(CircuitCredits(spec=LINK), inputs, ["room", "ticket"])
+    assert seen == [*((1, flits * k) for k in range(begun)), *[(0, flits * begun)] * 2]
 
 
 def test_latency_of_a_limit_is_a_cycle_and_two_to_room() -> None:
-    used = [{"start": 1}] * MOST
-    inputs = [*used, {"grant": 1, "limit": 2 * MOST}, {"limit": MOST}, {}, {}]
+    inputs = [*[START] * PACKETS, {"grant": 1, "limit": 2 * MOST}, {"limit": MOST}, {}, {}]
     seen = trace(CircuitCredits(spec=LINK), inputs, ["room", "owed"])
-    assert seen[MOST:] == [(0, 1), (0, 0), (1, 0), (1, 0)]
+    assert seen[PACKETS:] == [(0, 1), (0, 0), (1, 0), (1, 0)]
 
 
 def test_room_counts_a_start_a_cycle_later_and_a_limit_two() -> None:
-    last = {"start": 1, "grant": 1, "limit": MOST + 1}  # takes the last ticket that was granted
-    inputs = [*[{"start": 1}] * (MOST - 1), last, {}, {"start": 1}, {}, {}]
-    seen = trace(CircuitCredits(spec=LINK), inputs, WATCH)
-    assert [word[0] for word in seen[MOST - 1 :]] == [1, 0, 1, 0, 0]
-    assert [word[2] for word in seen[MOST - 1 :]] == [MOST - 1, MOST, MOST, MOST + 1, MOST + 1]
+    last = START | {"grant": 1, "limit": MOST + SIZE}  # takes the last room that was granted
+    inputs = [*[START] * (PACKETS - 1), last, {}, START, {}, {}]
+    seen = trace(CircuitCredits(spec=LINK), inputs, WATCH)[PACKETS - 1 :]
+    assert [word[0] for word in seen] == [1, 0, 1, 0, 0]
+    places = [MOST - SIZE, MOST, MOST, MOST + SIZE, MOST + SIZE]
+    assert [word[2] for word in seen] == [k % (1 << ticket_bits(LINK)) for k in places]
 
 
-def test_a_limit_in_the_cycle_before_the_last_start_keeps_room() -> None:
-    grant = {"start": 1, "grant": 1, "limit": MOST + 1}
-    inputs = [*[{"start": 1}] * (MOST - 2), grant, {"start": 1}, {"start": 1}, {}, {}]
+@pytest.mark.parametrize("more", [SIZE, SIZE - 1])
+def test_a_limit_keeps_room_if_a_largest_packet_fits(more: int) -> None:
+    grant = START | {"grant": 1, "limit": MOST + more}
+    inputs = [*[START] * (PACKETS - 2), grant, START, {}, {}]
     seen = trace(CircuitCredits(spec=LINK), inputs, ["room"])
-    assert seen == [1] * (MOST + 1) + [0] * 2
+    assert seen == [*[1] * PACKETS, *[int(more == SIZE)] * 2]
 
 
 def test_tickets_wrap() -> None:
     count = 1 << ticket_bits(LINK)
-    inputs = [{"start": 1, "grant": 1, "limit": (k + 1 + MOST) % count} for k in range(count + 2)]
+    inputs = [
+        {"start": 1, "grant": 1, "limit": (k + 1 + MOST) % count, "length": 0}
+        for k in range(count + 2)
+    ]
     seen = trace(CircuitCredits(spec=LINK), inputs, WATCH)
     assert [word[2] for word in seen] == [k % count for k in range(count + 2)]
     assert {word[:2] for word in seen} == {(1, 0)}
@@ -47,19 +63,19 @@ def test_tickets_wrap() -> None:
 
 def test_a_limit_behind_the_next_ticket_is_no_room() -> None:
     # A limit that gives room first, so that the one behind the ticket is seen to take it.
-    used, behind = [{"start": 1}] * MOST, {"grant": 1, "limit": MOST - 1}
-    inputs = [*used, {"grant": 1, "limit": MOST + 1}, behind, {}, {}, {}]
+    behind = {"grant": 1, "limit": MOST - 1}
+    inputs = [*[START] * PACKETS, {"grant": 1, "limit": MOST + SIZE}, behind, {}, {}, {}]
     seen = trace(CircuitCredits(spec=LINK), inputs, ["room", "owed"])
-    assert seen[MOST:] == [(0, 1), (0, 1), (1, 1), (0, 1), (0, 1)]
+    assert seen[PACKETS:] == [(0, 1), (0, 1), (1, 1), (0, 1), (0, 1)]
 
 
 def test_reset_grants_all_room() -> None:
-    inputs = [*[{"start": 1}] * MOST, {"rst": 1}, {}, {}]
+    inputs = [*[START] * PACKETS, {"rst": 1}, {}, {}]
     seen = trace(CircuitCredits(spec=LINK), inputs, WATCH)
-    assert seen[MOST:] == [(0, 1, MOST), (1, 0, 0), (1, 0, 0)]
+    assert seen[PACKETS:] == [(0, 1, MOST), (1, 0, 0), (1, 0, 0)]
 
 
 def test_reset_forgets_a_limit_and_a_start() -> None:
-    told = {"start": 1, "grant": 1, "limit": 1, "rst": 1}
-    seen = trace(CircuitCredits(spec=LINK), [{"start": 1}, told, {}, {}], WATCH)
+    told = START | {"grant": 1, "limit": 1, "rst": 1}
+    seen = trace(CircuitCredits(spec=LINK), [START, told, {}, {}], WATCH)
     assert seen[2:] == [(1, 0, 0)] * 2

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from fred_hw.link.credits import ticket_bits
 from fred_hw.link.deframer import PACKET_FIELDS, Deframer
 from fred_hw.protocol import CONTROL, Kind
 from testbench.models.endpoint import Flit
@@ -16,7 +17,8 @@ MP, PP, DP = range(3)
 READY = {f"o[{k}].ready": 1 for k in range(3)}
 VALID = [f"o[{k}].valid" for k in range(3)]
 INCOMING = [f"o[{k}].incoming" for k in range(3)]
-SIZE, MOST = LINK.protocol.packet_flits, LINK.protocol.buffer_packets
+SIZE, MOST = LINK.protocol.packet_flits, LINK.protocol.buffer_flits
+TICKETS = 1 << ticket_bits(LINK)
 
 
 def packet(length: int = SIZE, circuit: int = MP, ticket: int = 0, **fields: int) -> list[Flit]:
@@ -38,7 +40,7 @@ def run(
 @pytest.mark.parametrize("circuit", [MP, PP, DP])
 def test_latency_to_the_circuit_is_a_cycle_and_throughput_a_flit_per_cycle(circuit: int) -> None:
     fields = {"phase": 2, "sequence": 9, "generation": 5}
-    flits = [*packet(4, circuit, 0, **fields), *packet(2, circuit, 1, **fields)]
+    flits = [*packet(4, circuit, 0, **fields), *packet(2, circuit, 4, **fields)]
     word = [f"o[{circuit}].word.{name}" for name in ("first", "last", "data")]
     known = [f"o[{circuit}].word.descriptor.{name}" for name in (*fields, "length")]
     seen = run([*flits, None], [*VALID, "came", "dropped", *word, *known])
@@ -95,18 +97,35 @@ def test_latency_of_limits_is_three_cycles_from_tickets_and_one_from_room() -> N
     assert [word[PP] for word in seen] == [MOST, MOST, MOST, MOST + 1, MOST + 1]
     assert {word[MP] for word in seen} == {MOST}
     full = run([None] * 4, watch, {1: {"o[1].used": SIZE + 1}, 2: {"o[1].used": 1}})
-    assert [word[PP] for word in full] == [MOST, MOST, MOST - 2, MOST - 1]
+    assert [word[PP] for word in full] == [MOST, MOST, MOST - SIZE - 1, MOST - 1]
+
+
+def test_a_packet_takes_its_room_with_its_first_flit_and_gives_it_back_flit_by_flit() -> None:
+    # The flits leave the queue at once, the last does not come.
+    flits = packet(3, ticket=2)
+    seen = run([*flits[:2], *[None] * 12], ["credit.here.limit[0]"])
+    # Two flits were lost before; the third has its room until it is given up.
+    assert seen[:3] == [MOST] * 3
+    assert [seen[k] for k in (3, 4, -1)] == [(2 + MOST + k) % TICKETS for k in (1, 2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("ticket", "taken"), [(2, 0), (3, 1), (2 + MOST, 1), (3 + MOST, 0), (4 + MOST, 0)]
+)
+def test_a_packet_begins_if_its_ticket_is_next_or_ahead(ticket: int, taken: int) -> None:
+    seen = run([*packet(3), *packet(1, ticket=ticket), None], ["came", "dropped"])
+    assert seen[4] == (taken, 1 - taken)
 
 
 def test_a_sync_sets_the_ticket_that_comes_next() -> None:
     sync = CODEC.pack(kind=Kind.SYNC, circuit=DP, ticket=4)
     seen = run([sync, None, None, None], ["credit.here.synced", "credit.here.limit[2]"])
-    assert seen == [(0, MOST), (1 << DP, MOST), (0, MOST), (0, 4 + MOST)]
+    assert seen == [(0, MOST), (1 << DP, MOST), (0, MOST), (0, (4 + MOST) % TICKETS)]
 
 
 def test_behind_a_missing_flit_all_of_the_packet_are_dropped() -> None:
     flits = packet()
-    seen = run([flits[0], flits[2], flits[3], *packet(1, ticket=1), None], [*VALID[:1], "dropped"])
+    seen = run([flits[0], flits[2], flits[3], *packet(1, ticket=4), None], [*VALID[:1], "dropped"])
     assert seen == [(0, 0), (1, 0), (0, 1), (0, 1), (1, 0)]
 
 
@@ -122,7 +141,7 @@ def test_a_flit_of_another_packet_goes_on_none(name: str) -> None:
 
 @pytest.mark.parametrize(("circuit", "open_after"), [(MP, 0), (PP, 1)])
 def test_a_sync_of_its_circuit_ends_a_packet(circuit: int, open_after: int) -> None:
-    flits, sync = packet(4), CODEC.pack(kind=Kind.SYNC, circuit=circuit, ticket=1)
+    flits, sync = packet(4), CODEC.pack(kind=Kind.SYNC, circuit=circuit, ticket=4)
     seen = run([flits[0], sync, flits[1], None], ["came", "dropped", *INCOMING])
     assert seen[2][2] == 1
     assert seen[3] == (open_after, 1 - open_after, open_after, 0, 0)
@@ -184,6 +203,6 @@ def test_reset_forgets_the_packet_and_all_tickets(after: Flit, seen_after: tuple
     flits = [packet(2)[0], None, None, None, after, None]
     watch = ["o[0].incoming", "credit.here.limit[0]", "came", "dropped"]
     seen = run(flits, watch, {3: {"rst": 1}})
-    assert seen[3][:2] == (1, MOST)
+    assert seen[3][:2] == (1, MOST + 1)
     assert seen[4] == (0, MOST, 0, 0)
     assert seen[5][2:] == seen_after

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from fred_hw.link.flit_check import FlitCheck
-from fred_hw.protocol import CRC_BITS
+from fred_hw.protocol import CRC_BITS, HEADER_BITS
 from tests.fred_hw.simulation import trace
 from tests.fred_hw.specs import CODEC, LINK, link_flit
 
@@ -20,7 +20,7 @@ def test_latency_is_a_cycle_and_throughput_a_flit_per_cycle() -> None:
 
 def test_any_wrong_bit_is_bad() -> None:
     flit = GOOD[2]
-    wrong = [replace(flit, header=flit.header ^ 1 << k) for k in range(48)]
+    wrong = [replace(flit, header=flit.header ^ 1 << k) for k in range(HEADER_BITS)]
     wrong += [replace(flit, data=flit.data ^ 1 << k) for k in range(16)]
     wrong += [replace(flit, crc=flit.crc ^ 1 << k) for k in range(CRC_BITS)]
     seen = trace(FlitCheck(spec=LINK), [*map(link_flit, wrong), {}], ["good", "bad"])

@@ -10,7 +10,7 @@ from tests.fred_hw.simulation import trace
 from tests.fred_hw.specs import CODEC, FRAMED, LINK, STOMP, framed_flit
 
 MP, PP, DP = range(3)
-MOST, TIMEOUT = LINK.protocol.buffer_packets, LINK.protocol.timeout_cycles
+MOST, TIMEOUT = LINK.protocol.buffer_flits, LINK.protocol.timeout_cycles
 FIELDS = {"circuit": PP, "phase": 3, "sequence": 7, "index": 1, "last": 2, "ticket": 4}
 FIELDS |= {"generation": 6}
 LIMITS = {f"here.limit[{k}]": MOST for k in range(3)}
@@ -103,6 +103,21 @@ def test_limits_are_told_one_after_the_other() -> None:
     _, flits = run([changed] * 6)
     told = [flit and CODEC.unpack(flit)["credit_circuit"] for flit in flits]
     assert told == [None, MP, PP, DP, None, None]
+
+
+def test_a_limit_is_told_in_every_cycle_in_which_it_changes() -> None:
+    _, flits = run([{"here.limit[1]": MOST + k} for k in range(4)])
+    assert [flit and CODEC.unpack(flit)["credit_limit"] for flit in flits[1:]] == [
+        None,
+        MOST + 1,
+        MOST + 2,
+    ]
+
+
+def test_limits_that_change_all_the_time_are_told_in_turn() -> None:
+    _, flits = run([{f"here.limit[{k}]": n % 8 for k in range(3)} for n in range(9)])
+    told = [flit and CODEC.unpack(flit)["credit_circuit"] for flit in flits[1:]]
+    assert told == [MP, PP, DP, MP, PP, DP, MP, PP]
 
 
 def test_a_limit_that_is_asked_for_is_told_though_it_has_not_changed() -> None:

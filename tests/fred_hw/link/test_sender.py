@@ -11,7 +11,8 @@ from tests.fred_hw.simulation import trace
 from tests.fred_hw.specs import CODEC, FRAMED, LINK, STOMP, framed_flit
 
 MP, PP, DP = range(3)
-MOST, TIMEOUT = LINK.protocol.buffer_packets, LINK.protocol.timeout_cycles
+PACKETS, MOST = LINK.protocol.buffer_packets, LINK.protocol.buffer_flits
+SIZE, TIMEOUT = LINK.protocol.packet_flits, LINK.protocol.timeout_cycles
 REST = {"o.ready": 1, **{f"credit.here.limit[{k}]": MOST for k in range(3)}}
 
 
@@ -21,8 +22,8 @@ def flit(data: int, index: int = 0, last: int = 0, **fields: int) -> dict[str, i
     return {"i.valid": 1, "i.data": data, **values}
 
 
-def start(circuit: int) -> dict[str, int]:
-    return {"start": 1 << circuit}
+def start(circuit: int, flits: int = 1) -> dict[str, int]:
+    return {"start": 1 << circuit, "length": flits - 1}
 
 
 def grant(circuit: int, limit: int) -> dict[str, int]:
@@ -65,15 +66,16 @@ def test_a_message_leaves_at_once_and_takes_the_place_of_a_flit() -> None:
 
 
 def test_a_packet_takes_its_ticket_in_the_cycle_in_which_it_starts() -> None:
-    inputs = [start(MP), start(PP), {}, start(MP), start(DP), start(MP), {}]
-    assert run(inputs, ["ticket"]) == [0, 0, 0, 1, 0, 2, 2]
+    inputs = [start(MP, 3), start(PP), {}, start(MP, 2), start(DP), start(MP), {}]
+    assert run(inputs, ["ticket"]) == [0, 0, 0, 3, 0, 5, 5]
 
 
 def test_there_is_room_for_as_many_packets_as_granted() -> None:
-    inputs = [*[start(PP)] * MOST, {}, grant(PP, MOST + 1), {}, grant(DP, MOST), {}]
+    used = [start(PP, SIZE)] * PACKETS
+    inputs = [*used, {}, grant(PP, MOST + SIZE), {}, grant(DP, MOST), {}]
     seen = run(inputs, ["room"])
     # A cycle after a start, two after a grant.
-    assert seen == [*[7] * MOST, *[7 & ~(1 << PP)] * 3, 7, 7]
+    assert seen == [*[7] * PACKETS, *[7 & ~(1 << PP)] * 3, 7, 7]
 
 
 @pytest.mark.parametrize("waits", [False, True])
@@ -92,10 +94,10 @@ def test_a_packet_that_is_about_to_start_takes_the_question_back_in_its_cycle() 
 
 
 def test_a_packet_that_waits_without_room_has_its_credits_asked_for() -> None:
-    packets = [start(MP) | flit(1, ticket=k) for k in range(MOST)]
+    packets = [start(MP, SIZE) | flit(1, ticket=SIZE * k) for k in range(PACKETS)]
     sent = link([*packets, *[{"wanted": 1}] * (TIMEOUT + 4)])
     syncs = [word for word in sent if word["kind"] == Kind.SYNC]
-    assert [(word["cycle"], word["ticket"]) for word in syncs] == [(MOST + 2 + TIMEOUT, MOST)]
+    assert [(word["cycle"], word["ticket"]) for word in syncs] == [(PACKETS + 2 + TIMEOUT, MOST)]
 
 
 def test_limits_of_this_end_are_told() -> None:
@@ -109,6 +111,6 @@ def test_a_bad_flit_is_sent_with_its_crc_inverted() -> None:
 
 
 def test_reset_forgets_flits_tickets_and_limits() -> None:
-    used = [start(MP) | flit(k) for k in range(MOST)]
+    used = [start(MP, SIZE) | flit(k) for k in range(PACKETS)]
     seen = run([*used, {"rst": 1, "o.ready": 0}, *[{}] * 3], ["o.valid", "room", "ticket"])
-    assert seen[MOST + 1 :] == [(0, 7, 0)] * 3
+    assert seen[PACKETS + 1 :] == [(0, 7, 0)] * 3

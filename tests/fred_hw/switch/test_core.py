@@ -42,7 +42,7 @@ def entry() -> int:
 def flits(number: int, **fields: int) -> list[Flit]:
     """Return a largest packet of phase 1."""
     codec, last = FlitCodec(PAIR), FLITS - 1
-    fields = {"phase": 1, "sequence": number, "ticket": number, "last": last} | fields
+    fields = {"phase": 1, "sequence": number, "ticket": number * FLITS, "last": last} | fields
     return [codec.pack(k + 1, index=k, kind=Kind.DATA, **fields) for k in range(FLITS)]
 
 

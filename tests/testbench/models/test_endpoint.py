@@ -28,11 +28,11 @@ SPEC = SwitchSpec(
     ),
 )
 CODEC = FlitCodec(SPEC)
-SEQUENCES = 1 << HEADER_FIELDS["sequence"].bits
+SEQUENCES, TICKETS = (1 << HEADER_FIELDS[name].bits for name in ("sequence", "ticket"))
 NAMES = 100, 7
 """Addresses of two ends."""
 
-WINDOW = SPEC.protocol.window_packets
+WINDOW, SIZE = SPEC.protocol.window_packets, SPEC.protocol.packet_flits
 Packets = list[tuple[int, ...]]
 
 
@@ -212,7 +212,7 @@ def test_sender_stops_at_the_limit_and_asks_for_it() -> None:
     rng = random.Random(3)
     ends = Endpoint(SPEC), Endpoint(SPEC, keeps_room=True)
     room = SPEC.protocol.buffer_packets
-    ends[0].send(0, 0, packets(rng, 3 * room))
+    ends[0].send(0, 0, [tuple(rng.getrandbits(32) for _ in range(SIZE)) for _ in range(3 * room)])
     run(ends, rng, cycles=600)
     assert len(ends[1].received[0, 0]) == room
     assert ends[0].counts["sync"] >= 1
@@ -237,11 +237,11 @@ def test_ask_is_answered_by_a_nack_too_when_nothing_came_for_long(spare: int) ->
     assert all((fields["phase"], fields["sequence"]) == (2, 3) for fields in answers)
 
 
-ROOM = SPEC.protocol.buffer_packets
+ROOM = SPEC.protocol.buffer_flits
 
 
 @pytest.mark.parametrize(
-    ("ticket", "taken"), [(0, False), (2, True), (1 + ROOM, True), (2 + ROOM, False)]
+    ("ticket", "taken"), [(0, False), (2, True), (ROOM, True), (1 + ROOM, False)]
 )
 def test_first_flit_with_a_ticket_ahead_is_taken(ticket: int, taken: bool) -> None:
     end = Endpoint(SPEC)
@@ -258,9 +258,10 @@ def test_packet_with_a_gap_is_refused_and_taken_from_its_start() -> None:
     end = Endpoint(SPEC)
 
     def said(*flits: int) -> list[str]:
-        """Send flits, each of its ticket and place as digits."""
-        fields = [{"ticket": one // 10, "index": one % 10} for one in flits]
-        sent = [CODEC.pack(f["ticket"], circuit=1, phase=2, last=2, **f) for f in fields]
+        """Send flits, each of its packet and place as digits."""
+        places = [divmod(one, 10) for one in flits]
+        about = {"circuit": 1, "phase": 2, "last": 2}
+        sent = [CODEC.pack(k, **about, ticket=3 * k, index=place) for k, place in places]
         return kinds_of(end.step(flit) for flit in sent)
 
     assert "nack" in said(0, 2)
@@ -281,7 +282,9 @@ def test_window_limits_what_is_out() -> None:
     end = Endpoint(SPEC)
     end.send(0, 0, [(1,)] * (WINDOW + 9))
     credit = KINDS.index("credit")
-    told = [CODEC.pack(kind=credit, credit_circuit=0, credit_limit=k) for k in range(1, WINDOW + 9)]
+    told = [
+        CODEC.pack(kind=credit, credit_circuit=0, credit_limit=k + SIZE) for k in range(WINDOW + 8)
+    ]
     assert kinds_of(end.step(flit) for flit in told) == ["data"] * WINDOW
 
 
@@ -317,7 +320,7 @@ def test_sync_is_answered_by_the_limit(ticket: int, cut: bool) -> None:
     assert said is not None
     fields = CODEC.unpack(said)
     assert (KINDS[fields["kind"]], fields["credit_circuit"]) == ("credit", 1)
-    assert fields["credit_limit"] == ticket + ROOM
+    assert fields["credit_limit"] == (ticket + ROOM) % TICKETS
 
 
 def test_first_flit_out_of_place_is_refused_and_again_after_a_while() -> None:

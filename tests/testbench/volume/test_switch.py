@@ -102,6 +102,21 @@ def test_full_packets_fill_the_links() -> None:
     assert result["to_switch"]["ack"] == 4000 // LINK.protocol.ack_interval
 
 
+@pytest.mark.parametrize(("flits", "rate"), [(1, 0.42), (2, 0.76), (4, 0.98)])
+def test_short_packets_have_the_room_of_their_flits(flits: int, rate: float) -> None:
+    everyone = tuple(range(LINK.ports))
+    flow = Flow(everyone, everyone)
+    configuration = routed([flow], LINK)
+    assert configuration is not None
+    phase = Phase(0, 0, (flow,), configuration)
+    pools = {0: tuple(make_turn(random.Random(1), LINK, phase, [flits]) for _ in range(67))}
+    traffic = Traffic((phase,), pools, (Burst(0, 3000 // flits),), full=True)
+    conditions = SwitchConditions(delay=24)
+    result = run_switch(program(LINK), LINK, traffic, configure(LINK, [phase]), conditions)
+    assert result["right"], result["messages"]
+    assert min(one["rate"] for one in result["out"]) > rate
+
+
 @pytest.mark.parametrize("kind", FAULT_KINDS[:-1])
 def test_recovery_from_a_single_fault(kind: str) -> None:
     def run(fault: LinkFault | None) -> dict[str, Any]:

@@ -59,7 +59,7 @@ def packet(
                 sequence=number,
                 index=k,
                 last=length - 1,
-                ticket=number if ticket is None else ticket,
+                ticket=number * length if ticket is None else ticket,
                 generation=generation,
                 **more,
             )
@@ -116,8 +116,8 @@ def test_circuits_that_ask_are_answered_one_after_the_other_the_most_urgent_firs
 def test_throughput_is_a_flit_per_cycle(circuit: int) -> None:
     first, lengths = 1 + QUICK, (4, 3, 1, 1)
     packets = [
-        packet(length, circuit=circuit, number=number, word=10 * number)
-        for number, length in enumerate(lengths)
+        packet(length, circuit=circuit, number=k, ticket=sum(lengths[:k]), word=10 * k)
+        for k, length in enumerate(lengths)
     ]
     inputs = [*zero(0), *(one for each in packets for one in each), *[{}] * 6]
     ends = [sum(lengths[: k + 1]) + first - 1 for k in range(len(lengths))]
@@ -217,8 +217,8 @@ def test_a_packet_that_starts_leaves_its_flow_in_its_generation() -> None:
 
 def test_packets_of_another_generation_are_dropped_and_no_event() -> None:
     begin = {"due.write": 1, "due.at": 2, "due.number": 0, "due.generation": 3}
-    old = packet(2, phase=2, generation=2) + packet(1, phase=2, number=4, ticket=1, generation=4)
-    new = packet(1, phase=2, ticket=2, generation=3)
+    old = packet(2, phase=2, generation=2) + packet(1, phase=2, number=4, ticket=2, generation=4)
+    new = packet(1, phase=2, ticket=3, generation=3)
     watch = ["head.waiting", "dropped", "unknown", "event.late", "event.early"]
     seen = run([begin, *old, *new, *[{}] * 8], watch)
     # The first goes in cycle 4, its other flit in 5; the second asks in 6, the third in 9.

@@ -42,7 +42,7 @@ class Traffic:
             for k, one in enumerate(packet(length, word=self.words, **flow)):
                 self.left.append((circuit, int(k == 0), int(k == length - 1), one))
             self.words = (self.words + length) % 60000
-            self.tickets[circuit] += 1
+            self.tickets[circuit] += length
         return self.left.popleft()
 
 

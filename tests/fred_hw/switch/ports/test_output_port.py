@@ -16,7 +16,7 @@ from tests.fred_hw.specs import CODEC, FRAMED, LINK, STOMP, framed_flit
 
 LATENCY = 2
 MP, PP, DP = range(3)
-MOST, SIZE = LINK.protocol.buffer_packets, LINK.protocol.packet_flits
+MOST, SIZE = LINK.protocol.buffer_flits, LINK.protocol.packet_flits
 ADDED = 2
 DEPTH = LATENCY + 6 + 2 * SIZE
 """Flits that fit."""
@@ -50,6 +50,7 @@ def packets(*lengths: int, circuit: int = MP, **more: int) -> list[dict[str, int
                 "injection.start": int(k == 0),
                 "injection.last": int(k == length - 1),
                 "injection.circuit": circuit,
+                "injection.descriptor.length": length - 1,
             }
             | (more if k == 0 else {})
             for k in range(length)
@@ -77,13 +78,13 @@ def play(
 
     The next receiver grants room for what starts at once. Flits are numbered.
     """
-    size, most = unit.spec.protocol.packet_flits, unit.spec.protocol.buffer_packets
+    size, most = unit.spec.protocol.packet_flits, unit.spec.protocol.buffer_flits
     tickets = 1 << len(unit.credit.grant.limit)
     seen: list[Cycle] = []
 
     async def bench(ctx: Any) -> None:
         inside = deque([False] * unit.latency)  # the interconnect
-        started = left = length = out = 0
+        sent = left = length = out = 0
         for number in range(3):
             ctx.set(unit.credit.here.limit[number], most)
         ctx.set(unit.credit.grant.valid, 1)
@@ -91,15 +92,17 @@ def play(
             room = ctx.get(port(unit, "injection.room"))
             start = not left and room == 7 and goes(cycle)
             if start:
-                started, left = started + 1, (length := next(lengths))
+                left = length = next(lengths)
+                sent += length
             # The first flit comes with the start or behind it.
             fire = left > 0 and goes(cycle)
             left -= fire
             last = fire and not left
             ctx.set(unit.injection.start, start)
+            ctx.set(port(unit, "injection.descriptor.length"), length - 1)
             ctx.set(unit.injection.fire, fire)
             ctx.set(unit.injection.last, last)
-            ctx.set(unit.credit.grant.limit, (started + most) % tickets)
+            ctx.set(unit.credit.grant.limit, (sent + most) % tickets)
             ctx.set(unit.o.ready, ready(cycle))
             inside.append(fire)
             arrives = inside.popleft()
@@ -141,7 +144,7 @@ def test_headers_say_what_was_known_at_the_start() -> None:
     words = [word[1:] for word in run(inputs, ["o.valid", *FRAMED]) if word[0]]
     flits = [framed_flit(word) for word in words]
     fields = {"circuit": DP, "phase": 3, "sequence": 9, "last": 1}
-    places = [(index, ticket) for ticket in range(2) for index in range(2)]
+    places = [(index, ticket) for ticket in (0, 2) for index in range(2)]
     assert flits == [
         CODEC.pack(k + 1, **fields, index=index, ticket=ticket)
         for k, (index, ticket) in enumerate(places)
@@ -231,8 +234,10 @@ def test_never_more_is_promised_than_fits(size: int) -> None:
 
 
 def test_room_is_that_of_the_next_receiver_too() -> None:
-    seen = run(packets(*[1] * MOST), ["injection.room"])
-    assert seen[: MOST + 1] == [*[7] * MOST, 0b110]
+    # A largest packet would fit behind all of these but the last.
+    begun = MOST - SIZE + 1
+    seen = run(packets(*[1] * begun), ["injection.room"])
+    assert seen[: begun + 1] == [*[7] * begun, 0b110]
 
 
 @pytest.mark.parametrize(("bad", "valid"), [(1, 1), (0, 0)], ids=["bad", "missing"])
