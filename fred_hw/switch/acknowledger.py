@@ -7,7 +7,6 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.gates.fifo import Fifo
 from fred_hw.gates.fsm import Fsm
 from fred_hw.link.descriptor import FLOW
 from fred_hw.link.message import Message, message_layout, message_signature, message_stream
@@ -15,8 +14,9 @@ from fred_hw.protocol import Kind
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, place
 
-from .case_queue import QUEUED, CaseQueue
+from .case_queue import CaseQueue
 from .flow_progress import FlowProgress, Progress
+from .message_queue import MessageQueue
 from .phase_table import TableRead, restart_layout, table_read_signature
 from .ports.signatures import Due, Event, due_signature, event_signature, port_bits
 
@@ -84,6 +84,8 @@ class Acknowledger(Unit):
         Messages to the neighbours.
     retransmit : Out(P)
         High for a cycle for each source that is sent back.
+    lost : Out(P)
+        High for a cycle when a message from or to a port is lost; see ``MessageQueue``.
     ready : Out(1)
         Low after a reset until the last number is written.
 
@@ -110,6 +112,7 @@ class Acknowledger(Unit):
     due: list[Due]
     reply: list[stream.Interface]
     retransmit: Signal
+    lost: Signal
     ready: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
@@ -126,6 +129,7 @@ class Acknowledger(Unit):
                 "due": In(due_signature(spec)).array(ports),
                 "reply": Out(message_stream(spec)).array(ports),
                 "retransmit": Out(ports),
+                "lost": Out(ports),
                 "ready": Out(1),
             }
         )
@@ -188,7 +192,7 @@ class Acknowledger(Unit):
                 due.number.eq(number),
                 due.generation.eq(order.generation),
             ]
-        self._reply(m, case, answer, generation)
+        self._reply(m, case, answer, generation, cases.lost)
         return m
 
     def _address(
@@ -307,11 +311,13 @@ class Acknowledger(Unit):
             m.d.sync += [last_key.eq(key), last_number.eq(case.number), recent.eq(pause)]
         return (back != 0) & (back <= flow.before) & ~again
 
-    def _reply(self, m: Module, case: data.View, answer: _Answer, generation: Value) -> None:
+    def _reply(
+        self, m: Module, case: data.View, answer: _Answer, generation: Value, lost: Value
+    ) -> None:
         """Queue a message for each of the ports that it is for."""
         layout = message_layout(self.spec)
         for k, reply in enumerate(self.reply):
-            queue = place(m, f"replies_{k}", Fifo(shape=layout, depth=QUEUED))
+            queue = place(m, f"replies_{k}", MessageQueue(layout=layout))
             wiring.connect(m, queue.o, wiring.flipped(reply))
             m.d.comb += [
                 queue.i.valid.eq(answer.targets[k]),
@@ -319,6 +325,7 @@ class Acknowledger(Unit):
                 *(queue.i.payload[name].eq(case[name]) for name in FLOW),
                 queue.i.payload.sequence.eq(answer.number),
                 queue.i.payload.generation.eq(generation),
+                self.lost[k].eq(lost[k] | queue.lost),
             ]
 
 

@@ -6,7 +6,6 @@ from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.gates.fifo import Fifo
 from fred_hw.gates.select import one_hot_mux, round_robin
 from fred_hw.link.descriptor import FLOW
 from fred_hw.link.message import Message, message_layout, message_signature
@@ -14,12 +13,10 @@ from fred_hw.protocol import Kind
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, place
 
+from .message_queue import MessageQueue
 from .ports.signatures import Event, event_signature, port_bits
 
-__all__ = ["QUEUED", "CaseQueue", "case_layout"]
-
-QUEUED = 4
-"""Messages that each port keeps; one more is lost, which the protocol makes up for."""
+__all__ = ["CaseQueue", "case_layout"]
 
 
 def case_layout(spec: SwitchSpec) -> data.StructLayout:
@@ -57,7 +54,7 @@ class CaseQueue(Unit):
     Members
     -------
     message : In(message_signature(spec)).array(P)
-        Messages from the neighbours, of which each port keeps ``QUEUED``.
+        Messages from the neighbours, each port with a ``MessageQueue``.
     exits : In(ArrayLayout(port_bits(spec), P))
         Ports that they leave by, if they are about unicasts.
     event : In(event_signature(spec)).array(P)
@@ -66,6 +63,8 @@ class CaseQueue(Unit):
         There is one; take it.
     case : Out(case_layout(spec))
         What was taken, from the next cycle on.
+    lost : Out(P)
+        High for a cycle per port that loses a message.
 
     Timing
     ------
@@ -86,6 +85,7 @@ class CaseQueue(Unit):
     found: Signal
     pick: Signal
     case: data.View
+    lost: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("CaseQueue", spec)
@@ -98,6 +98,7 @@ class CaseQueue(Unit):
                 "found": Out(1),
                 "pick": In(1),
                 "case": Out(case_layout(spec)),
+                "lost": Out(spec.ports),
             }
         )
 
@@ -120,14 +121,16 @@ class CaseQueue(Unit):
 
     def _messages(self, m: Module, taken: Value) -> Iterator[tuple[Value, data.View]]:
         """Queue messages; yield for each port whether there is one, and the case."""
-        kept = data.StructLayout({"said": message_layout(self.spec), "exit": port_bits(self.spec)})
+        names = message_layout(self.spec).members
+        kept = data.StructLayout({**names, "exit": port_bits(self.spec)})
         for k, message in enumerate(self.message):
-            queue = place(m, f"messages_{k}", Fifo(shape=kept, depth=QUEUED))
-            case, said = Signal(case_layout(self.spec), name=f"told_{k}"), queue.o.payload.said
+            queue = place(m, f"messages_{k}", MessageQueue(layout=kept))
+            case, said = Signal(case_layout(self.spec), name=f"told_{k}"), queue.o.payload
             asks = said.kind == Kind.ASK
             m.d.comb += [
+                self.lost[k].eq(queue.lost),
                 queue.i.valid.eq(message.valid),
-                queue.i.payload.said.eq(message.payload),
+                *(queue.i.payload[name].eq(message.payload[name]) for name in names),
                 queue.i.payload.exit.eq(self.exits[k]),
                 queue.o.ready.eq(taken[k]),
                 case.kind.eq(said.kind),
@@ -136,7 +139,7 @@ class CaseQueue(Unit):
                 case.nacks.eq(asks),
                 *(case[name].eq(said[name]) for name in FLOW),
                 case.passes.eq(said.phase == self.spec.protocol.online),
-                case.exit.eq(queue.o.payload.exit),
+                case.exit.eq(said.exit),
                 case.number.eq(said.sequence),
                 case.port.eq(k),
                 case.told.eq(1),

@@ -192,7 +192,6 @@ class SwitchCore(Unit):
             counts.reconfiguration_cycles.eq(scheduler.service.load & active & ~dispatcher.moving),
             counts.flits_in.eq(Cat(port.came for port in ins)),
             counts.flits_out.eq(Cat(port.given for port in outs)),
-            counts.dropped.eq(Cat(port.dropped for port in ins)),
             errors.phase.eq(Cat(port.unknown for port in ins)),
             errors.length.eq(Cat(port.length for port in ins) | dispatcher.longer),
             errors.kind.eq(Cat(port.kind for port in ins)),
@@ -220,7 +219,8 @@ class SwitchCore(Unit):
             wiring.connect(m, unit.reply[k], out.message)
             wiring.connect(m, port.credit, out.credit)
             m.d.comb += [port.enable.eq(unit.ready), unit.exits[k].eq(port.exit)]
-        m.d.sync += self.counts.rewinds.eq(unit.retransmit)
+        dropped = Cat(port.dropped for port in ins) | unit.lost
+        m.d.sync += [self.counts.rewinds.eq(unit.retransmit), self.counts.dropped.eq(dropped)]
         m.d.comb += [
             dispatcher.hold.eq(Cat(due.write for due in unit.due).any()),
             self.queued.eq(any_of([port.queued for port in ins])),

@@ -8,7 +8,7 @@ from typing import Any
 import cocotb
 
 from fred_hw.compiler.flows import Flow
-from fred_hw.protocol import CRC_BITS, HEADER_BITS, KINDS
+from fred_hw.protocol import CONTROL, CRC_BITS, HEADER_BITS, KINDS
 from testbench.benches.agents.line import Fault, Line
 from testbench.benches.agents.switch import SwitchBench
 from testbench.models.endpoint import Flit
@@ -29,7 +29,9 @@ from .tb_switch import (
 )
 from .tb_switch_registers import expect_error
 
+BURST = 11 + 20  # a burst of acks, and the time that two take to be answered
 test, stuck_test = scenario(), scenario(PROTOCOL.stuck_cycles <= 10_000)
+acks_test = scenario(PROTOCOL.ack_interval > 2)
 DATA, ACK = KINDS.index("data"), KINDS.index("ack")
 Act = Callable[[random.Random, Flit], Sequence[Flit]]
 
@@ -236,6 +238,27 @@ async def short_packets_share_the_room_flit_by_flit(dut: Any) -> None:
     bench.ports[0].endpoint.free()
     await bench.drain()
     assert (await bench.access.errors()).raised == ()
+    finish(bench)
+
+
+@acks_test
+async def acks_in_a_burst_are_all_heeded(dut: Any) -> None:
+    phase = phase_of(0, 0, Flow((0,), (1,)))
+    bench, rng = await started(dut, 0.0, [phase])
+    await bench.access.clear_counters()
+    bench.play(turns_of(rng, phase, 2, 1))
+    while len(bench.data(bench.outputs[1])) < 2:
+        await bench.cycles(1)
+    said = {"kind": ACK, "circuit": CONTROL, "phase": 0}
+    for number in [1] * 10 + [2]:
+        bench.ports[1].to_switch.put(bench.codec.pack(**said, sequence=number))
+    begin = bench.cycle
+    await bench.cycles(BURST)
+    # The last one is not lost, and waits for few of the others.
+    fields = [bench.codec.unpack(one.flit) for one in bench.outputs[0].beats if one.cycle > begin]
+    assert [one["sequence"] for one in fields if one["kind"] == ACK][-1:] == [2]
+    await bench.drain()
+    assert not any((await bench.access.counters())["dropped"])
     finish(bench)
 
 

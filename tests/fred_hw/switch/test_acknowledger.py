@@ -7,6 +7,7 @@ import pytest
 from fred_hw.protocol import Kind
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.acknowledger import Acknowledger
+from fred_hw.switch.message_queue import QUEUED
 from tests.fred_hw.simulation import trace
 from tests.fred_hw.specs import LINK
 
@@ -239,3 +240,29 @@ def test_reset_starts_all_numbers_at_0_a_phase_per_cycle() -> None:
             (int(flow == FLOWS - 1), 1, 1, 1, 1, flow, 0, 0) for flow in range(FLOWS)
         ]
         assert [word[:5] for word in found[FLOWS + 1 :]] == [(1, 0, 0, 0, 0)] * 3
+
+
+def test_acks_that_come_faster_than_they_are_served_are_not_lost() -> None:
+    burst = [message(1, Kind.ACK, n) | message(2, Kind.ACK, n) for n in [1] * 8 + [2] * 8 + [3]]
+    burst += IDLE * 3
+    assert told(burst)[-1][1:] == (0, Kind.ACK, 3)
+    assert not any(run(burst, ["lost"]))
+
+
+@pytest.mark.parametrize("stalled", [False, True])
+def test_messages_of_more_flows_than_are_kept_are_lost_and_told(stalled: bool) -> None:
+    if stalled:
+        # An early packet of each phase in each generation: what is said waits at port 0.
+        wait = {"reply[0].ready": 0}
+        cycles: list[dict[str, int]] = []
+        for k in range(QUEUED + 1):
+            event = {"event[0].early": 1, "event[0].key": k % 4, "flows.entry.generation": k // 4}
+            cycles += [event | wait] + [{"flows.entry.generation": k // 4} | wait] * 6
+        cycles += [wait] * 4
+    else:
+        cycles = [message(3, Kind.ACK, 0, k % 4) for k in range(2 * QUEUED)]
+        cycles = [
+            one | {"message[3].payload.generation": k // 4} for k, one in enumerate(cycles)
+        ] + IDLE
+    lost = run(cycles, ["lost"])
+    assert set(lost) == {0, 1 if stalled else 8}

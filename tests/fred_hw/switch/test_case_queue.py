@@ -3,7 +3,8 @@
 import pytest
 
 from fred_hw.protocol import Kind
-from fred_hw.switch.case_queue import QUEUED, CaseQueue
+from fred_hw.switch.case_queue import CaseQueue
+from fred_hw.switch.message_queue import QUEUED
 from tests.fred_hw.simulation import trace
 from tests.fred_hw.specs import LINK
 
@@ -73,9 +74,14 @@ def test_throughput_is_one_per_cycle_and_ports_take_turns() -> None:
     assert seen(cycles, ["case.port"])[3:] == [0, 2, 3, 1, 0, 2]
 
 
-def test_a_message_too_many_is_lost() -> None:
-    cycles = [message(0, Kind.ACK)] * (QUEUED + 1) + [{"pick": 1}] * (QUEUED + 1)
-    assert seen(cycles, ["found"])[QUEUED + 1 :] == [1] * QUEUED + [0]
+def test_a_message_too_many_is_lost_and_told() -> None:
+    said = [
+        message(0, Kind.ACK, k % 4) | {"message[0].payload.generation": k // 4}
+        for k in range(QUEUED + 1)
+    ]
+    found = seen([*said, *[{"pick": 1}] * (QUEUED + 1)], ["found", "lost"])
+    assert [one for one, _ in found[QUEUED + 1 :]] == [1] * QUEUED + [0]
+    assert [cycle for cycle, (_, lost) in enumerate(found) if lost] == [QUEUED + 1]
 
 
 def test_reset_forgets_all_messages() -> None:

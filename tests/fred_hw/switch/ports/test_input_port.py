@@ -292,7 +292,7 @@ def test_messages_about_unicasts_leave_by_the_route_of_their_address() -> None:
 
 @pytest.mark.parametrize("destination", [5, 126])
 def test_a_unicast_without_a_route_takes_no_room_and_is_told_once(destination: int) -> None:
-    inputs = [*unicast(3, destination), *unicast(1, 127, ticket=1, word=7), *[{}] * 4]
+    inputs = [*unicast(3, destination), *unicast(1, 127, ticket=3, word=7), *[{}] * 4]
     seen = run(inputs, ["route", "dropped", "overflow", "head.waiting", "head.exits[0]"])
     assert high([word[0] for word in seen]) == high([word[1] for word in seen]) == [1]
     assert not any(word[2] for word in seen)

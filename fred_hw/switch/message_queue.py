@@ -1,0 +1,97 @@
+"""Queue of control messages in which what is newer takes the place of what it says anew."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.link.message import Message
+from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.unit import Unit
+
+__all__ = ["QUEUED", "MessageQueue"]
+
+QUEUED = 2 * len(DATA_CIRCUITS) + 2
+"""Messages in a queue: an ack and a nack of the flow of each data circuit, one that is being
+taken, and one of a flow that was set before."""
+
+
+class MessageQueue(Unit):
+    """Queue control messages, first in, first out.
+
+    A message that says the same of the same flow as one that waits, but for its number, takes the
+    place of that one: acks and nacks count from the start, so the newest says all. So a neighbour
+    that says something of few flows loses nothing, however fast it speaks.
+
+    Parameters
+    ----------
+    layout : StructLayout
+        Of a message, with a ``sequence``.
+
+    Members
+    -------
+    i : In(Signature)
+        ``payload``, a message, with ``valid``; nothing can hold them back.
+    o : Out(stream.Signature(layout))
+        The same; what is offered stays until it is taken.
+    lost : Out(1)
+        High for a cycle when ``QUEUED`` others wait and a message is lost.
+
+    Timing
+    ------
+    Latency : 1 cycle from a message to the same message offered, and to ``lost``.
+    Throughput : one message per cycle.
+    Paths : none.
+    Reset : forgets all messages.
+
+    Raises
+    ------
+    ValueError
+        ``layout`` has no ``sequence``.
+    """
+
+    i: Message
+    o: stream.Interface
+    lost: Signal
+
+    def __init__(self, *, layout: data.StructLayout) -> None:
+        if "sequence" not in layout.members:
+            raise ValueError(f"MessageQueue layout must have a sequence, not {layout!r}")
+        self.layout = layout
+        name = "_".join(f"{name}{shape}" for name, shape in layout.members.items())
+        self.unit_name = f"message_queue_{name}"
+        messages = wiring.Signature({"valid": Out(1), "payload": Out(layout)})
+        super().__init__({"i": In(messages), "o": Out(stream.Signature(layout)), "lost": Out(1)})
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        layout, said = self.layout, self.i.payload
+        about = [name for name, _ in layout if name != "sequence"]
+        words = [Signal(layout, name=f"word_{k}", reset_less=True) for k in range(QUEUED)]
+        there, alike, taken = Signal(QUEUED), Signal(QUEUED), Signal()
+        # The first is offered already, and stays as it is.
+        for k, word in enumerate(words[1:], 1):
+            same = Cat(word[name] == said[name] for name in about).all()
+            m.d.comb += alike[k].eq(there[k] & same)
+        full, new = there.all(), Signal()
+        m.d.comb += [
+            self.o.valid.eq(there[0]),
+            self.o.payload.eq(words[0]),
+            taken.eq(self.o.valid & self.o.ready),
+            new.eq(self.i.valid & ~alike.any()),
+        ]
+        m.d.sync += self.lost.eq(new & full & ~taken)
+        after = _moved(there, taken)
+        # The first place that is free behind the others.
+        free = ~after & ((after << 1) | 1)[:QUEUED]
+        m.d.sync += there.eq(after | (free & new.replicate(QUEUED)))
+        renewed = _moved(alike, taken) & self.i.valid.replicate(QUEUED)
+        for k, word in enumerate(words):
+            kept = Mux(taken, words[min(k + 1, QUEUED - 1)], word)
+            writes = renewed[k] | (free[k] & new)
+            m.d.sync += word.eq(Mux(writes, said, kept))
+        return m
+
+
+def _moved(places: Value, taken: Value) -> Value:
+    """Return a bit per place, behind the first when that is taken."""
+    return Mux(taken, places[1:], places)
