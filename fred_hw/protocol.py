@@ -183,7 +183,8 @@ class ProtocolSpec(FileModel, validate_default=True):
         Without progress for so long a source retransmits, and missing credits are asked for, 16 to
         65535.
     idle_cycles : int
-        Without a data flit for so long a destination acknowledges what it has, 1 to 65535.
+        Without a data flit for so long a destination may ask for packets again, 1 to 65535; after a
+        quarter of that it acknowledges what it has.
     patience_cycles : int
         A packet that stops half-way is given up after so long, and so long passes between two
         nacks to a source, 4 to 65535.
@@ -213,6 +214,11 @@ class ProtocolSpec(FileModel, validate_default=True):
     def buffer_flits(self) -> int:
         """Flits that each data circuit of an input port has room for."""
         return self.packet_flits * self.buffer_packets
+
+    @property
+    def quiet_cycles(self) -> int:
+        """Cycles without a data flit after which a destination acknowledges what it has."""
+        return max(1, self.idle_cycles // 4)
 
     @property
     def online(self) -> int:

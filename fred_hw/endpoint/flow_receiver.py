@@ -200,6 +200,7 @@ class FlowReceiver(Unit):
         idle = Signal(range(protocol.idle_cycles + 1))
         due_ack, due_nack, acks = Signal(), Signal(), Signal()
         full, quiet = unsaid == protocol.ack_interval, idle == protocol.idle_cycles
+        pauses = idle >= protocol.quiet_cycles
         here = same_flow(self.spec, ask.phase, ask.source, self.phase, self.peer)
         asked = self._is_asked()
         other = self._other(m, ledger, asked & ~here, stray, acks | (unsaid != 0))
@@ -207,7 +208,7 @@ class FlowReceiver(Unit):
         self._offer(m, ledger, other, acks, due_nack, expected)
         sent = self.message_ready & ~other.any() & ~ledger.changed
         restart = self.clear | ledger.changed
-        m.d.comb += acks.eq(due_ack | full | (quiet & (unsaid != 0)))
+        m.d.comb += acks.eq(due_ack | full | (pauses & (unsaid != 0)))
         with m.If(mine):
             m.d.sync += idle.eq(0)
         with m.Elif(~quiet):

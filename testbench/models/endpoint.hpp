@@ -129,7 +129,10 @@ private:
         ++c.waiting;
     }
 
-    bool idle(const Receiving& flow) const { return now_ - flow.last_data >= sizes_.idle_cycles; }
+    // Whether nothing has come of a flow for so long.
+    bool silent(const Receiving& flow, unsigned cycles) const {
+        return now_ - flow.last_data >= cycles;
+    }
 
     void say(Kind kind, Receiving& flow) {
         if (!flow.due[kind]) answers_.emplace_back(kind, &flow);
@@ -219,7 +222,7 @@ private:
         for (size_t k = 0; k < untold_.size();) {
             Receiving& flow = *untold_[k];
             const bool due = flow.expected != flow.told || flow.repeated;
-            if (due && !idle(flow)) {
+            if (due && !silent(flow, sizes_.quiet_cycles)) {
                 ++k;
                 continue;
             }
@@ -380,7 +383,7 @@ public:
             Receiving* flow = current(receiving(h), h);
             if (!flow) return;
             say(ACK, *flow);
-            if (idle(*flow)) say(NACK, *flow);
+            if (silent(*flow, sizes_.idle_cycles)) say(NACK, *flow);
         }
     }
 

@@ -23,6 +23,7 @@ def protocol_sizes(spec: SwitchSpec) -> dict[str, int]:
         "data_bits": spec.data_width,
         **{name: int(value) for name, value in spec.protocol},
         "buffer_flits": spec.protocol.buffer_flits,
+        "quiet_cycles": spec.protocol.quiet_cycles,
     }
 
 

@@ -67,7 +67,7 @@ def test_latency_of_an_ack_from_the_packet_that_fills_the_interval_is_a_cycle() 
 
 def test_an_ack_comes_once_no_flit_has_come_for_a_while() -> None:
     found = messages([*packet(0), *[{}] * (2 * IDLE)])
-    assert found == [(IDLE + 1, Kind.ACK, 1, 1)]
+    assert found == [(PROTOCOL.quiet_cycles + 1, Kind.ACK, 1, 1)]
 
 
 def test_an_ask_is_answered_a_cycle_later_and_with_a_nack_if_it_is_quiet() -> None:

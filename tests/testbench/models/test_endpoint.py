@@ -92,8 +92,9 @@ class Hub:
         if kind == "data":
             due = self.due.setdefault((k, phase), 0)
             behind = (due - fields["sequence"]) % SEQUENCES
-            if fields["index"] == fields["last"] and behind == 0:
-                self.due[k, phase] = (due + 1) % SEQUENCES
+            # It hands on what is ahead too, so that is no longer to come.
+            if fields["index"] == fields["last"] and not 0 < behind <= WINDOW:
+                self.due[k, phase] = (fields["sequence"] + 1) % SEQUENCES
             asked = self.asked.get((k, phase), -100)
             if 0 < behind <= WINDOW and self.cycle - asked > 40:
                 self.asked[k, phase] = self.cycle
