@@ -108,13 +108,12 @@ def _print(record: dict[str, Any]) -> None:
 
 def _synthesized(spec: Any, label: str, libraries: Any, effort: str) -> dict[str, float | str]:
     """Return the clock of a record as synthesis of the whole switch finds it."""
-    from gen.clock import CLOCK_HZ
+    from gen.clock import CLOCK_NS
     from synth.synthesis import from_spec, synthesize
 
     with steps(f"synthesizing {spec.name}") as step:
         source = from_spec(spec, "switch", label)
-        target_ns = 1e9 / CLOCK_HZ
-        result = synthesize(source, libraries, clock_ns=target_ns, effort=effort, progress=step)
+        result = synthesize(source, libraries, clock_ns=CLOCK_NS, effort=effort, progress=step)
     if not result.timing.clock_ns:
         raise InputError(libraries.label, "timing", "must give paths a delay, not 0 ns to all")
     return {"hz": 1e9 / result.timing.clock_ns, "source": result.provenance}

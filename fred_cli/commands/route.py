@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fred_cli.options import as_json_option, read_spec, set_option, spec_argument
-from fred_cli.output import checked, plain, say_json
+from fred_cli.output import checked, option_names, plain, say_json
 from fred_hw.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ __all__ = ["command"]
 @set_option
 @click.option("--strategy", help="Route all phases of a strategy like MP2-DP5-PP2 instead.")
 @click.option("--effort", type=int, help="Bound on the exact search, in solver conflicts.")
+@click.option("--generation", type=int, help="Of the entries, 0 to 7; 0 by default.")
 @click.option("--draw", "picture", type=Path, metavar="FILE", help="Draw routed FLOWS as SVG.")
 @as_json_option
 def command(
@@ -29,18 +30,22 @@ def command(
     changes: tuple[str, ...],
     strategy: str | None,
     effort: int | None,
+    generation: int | None,
     picture: Path | None,
     as_json: bool,
 ) -> int:
     """Route FLOWS, a YAML or JSON list of {inputs, outputs}, on SPEC.
 
-    With --json also the entries of the whole switch's configuration memory, one per circuit. Exit
-    status 3 if they conflict, 4 if the effort ended before that was known.
+    With --json also the entries of the whole switch's configuration memory, one per circuit, for
+    which --generation is one more than that of the entry before, modulo 8. Exit status 3 if they
+    conflict, 4 if the effort ended before that was known.
     """
+    from fred_hw.checks import check_int
     from fred_hw.compiler.flows import read_flows
     from fred_hw.compiler.placement import Strategy, phases
     from fred_hw.compiler.routing import EFFORT
     from fred_hw.compiler.routing import route as route_flows
+    from fred_hw.protocol import GENERATIONS
 
     spec = read_spec(spec_source, changes)
     if (flows_file is None) == (strategy is None):
@@ -53,8 +58,12 @@ def command(
     else:
         assert flows_file is not None
         sets = {"flows": read_flows(flows_file, spec.ports)}
+    if generation is not None and not as_json:
+        raise InputError("route", "--generation", "must be given with --json, which has entries")
+    with option_names("generation"), checked(""):
+        number = check_int("generation", generation or 0, minimum=0, maximum=GENERATIONS - 1)
     # A strategy of one worker has no phases, so nothing that could clash.
-    nothing = _routing_report(spec, route_flows((), spec.ports, spec.middle))
+    nothing = _routing_report(spec, route_flows((), spec.ports, spec.middle), number)
     with checked("--effort"):
         results = {
             name: route_flows(
@@ -65,7 +74,7 @@ def command(
     if picture is not None:
         _draw(results["flows"], picture)
     statuses = {result.status for result in results.values()}
-    reports = {name: _routing_report(spec, result) for name, result in results.items()}
+    reports = {name: _routing_report(spec, result, number) for name, result in results.items()}
     if as_json:
         first = next(iter(reports.values()), nothing)
         worst = next((r for r in reports.values() if not r["routed"]), first)
@@ -90,11 +99,15 @@ def _draw(result: Any, path: Path) -> None:
         write_files({path.name: svg + "\n"}, path.parent)
 
 
-def _routing_report(spec: "SwitchSpec", result: Any) -> dict[str, Any]:
+def _routing_report(spec: "SwitchSpec", result: Any, generation: int) -> dict[str, Any]:
     from fred_hw.control.phase_entry import entry_word
     from fred_hw.protocol import DATA_CIRCUITS
 
     configuration = result.configuration
+
+    def word(circuit: int) -> int:
+        return entry_word(spec, configuration, result.flows, circuit, generation=generation)
+
     return {
         "routed": result.status == "routed",
         "status": result.status,
@@ -109,10 +122,7 @@ def _routing_report(spec: "SwitchSpec", result: Any) -> dict[str, Any]:
         else {"word": f"{configuration.pack():#x}", **configuration.to_dict()},
         "entries": None
         if configuration is None
-        else {
-            name: f"{entry_word(spec, configuration, result.flows, circuit):#x}"
-            for circuit, name in enumerate(DATA_CIRCUITS)
-        },
+        else {name: f"{word(circuit):#x}" for circuit, name in enumerate(DATA_CIRCUITS)},
     }
 
 

@@ -60,9 +60,9 @@ def command(
         raise InputError("synth", "--top", "must be given with --verilog, and only with it")
     if folder is not None:
         check_folder(folder)
-    from gen.clock import CLOCK_HZ
+    from gen.clock import CLOCK_NS
 
-    target_ns = 1e9 / CLOCK_HZ if clock is None else parse_clock(clock)
+    target_ns = CLOCK_NS if clock is None else parse_clock(clock)
     libraries = read_cells(liberty)
     from synth.synthesis import from_spec, from_verilog, synthesize
 

@@ -5,7 +5,12 @@ import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from fred_hw.compiler.configuration import Configuration
+from fred_hw.control.phase_entry import entry_bits
+from fred_hw.load import load_spec
+from fred_hw.protocol import GENERATION_BITS
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -77,6 +82,37 @@ def test_strategy_routes_all_its_phases(fred: Run) -> None:
     assert all(phase["routed"] for phase in said["phases"].values())
     status, out, err = fred("route", "demo-8", "--strategy", "MP2-DP2-PP2")
     assert [line.partition(":")[0] for line in out.splitlines()] == names
+
+
+@pytest.mark.parametrize("generation", [0, 1, 7])
+def test_entries_have_the_generation_that_is_given(fred: Run, generation: int) -> None:
+    arguments = ("route", "demo-8", "circular.yaml", "--set", "middle=3", "--json")
+    first, later = (
+        json.loads(fred(*arguments, *more)[1])["entries"]
+        for more in ((), ("--generation", f"{generation}"))
+    )
+    low = entry_bits(load_spec("demo-8")) - GENERATION_BITS
+    for name, entry in first.items():
+        assert int(later[name], 16) == int(entry, 16) | generation << low
+        assert int(entry, 16) >> low == 0
+
+
+@pytest.mark.parametrize("middle", [2, 3])
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--generation", "8", "--json"], "--generation: must be 0 to 7, not 8"),
+        (["--generation", "-1", "--json"], "--generation: must be 0 to 7, not -1"),
+        (["--generation", "1"], "route: --generation: must be given with --json"),
+    ],
+)
+def test_wrong_generation_is_refused_routed_or_not(
+    fred: Run, middle: int, arguments: list[str], said: str
+) -> None:
+    flows = ("route", "demo-8", "circular.yaml", "--set", f"middle={middle}")
+    status, out, err = fred(*flows, *arguments)
+    assert (status, out) == (2, "")
+    assert err.startswith(f"error: {said}")
 
 
 def test_strategy_of_one_worker_has_nothing_to_route(fred: Run) -> None:
