@@ -10,7 +10,7 @@ from fred_hw.checks import check_choice
 from fred_hw.compiler.shape import microswitch_counts
 from fred_hw.datapath.interconnect import Interconnect, latency_cycles
 from fred_hw.spec import SwitchSpec
-from fred_hw.switch.switch import Switch, added_cycles
+from fred_hw.switch.switch import ADDED_CYCLES, Switch
 from fred_hw.unit import Unit
 
 from .companions.companion import COMPANIONS
@@ -112,5 +112,5 @@ def generate(
         ports=tuple(ports),
         modules=emitter.count(top.unit_name),
         units=emitter.units,
-        latency_cycles=latency_cycles(spec) + (added_cycles(spec) if whole else 0),
+        latency_cycles=latency_cycles(spec) + (ADDED_CYCLES if whole else 0),
     )

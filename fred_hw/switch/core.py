@@ -65,9 +65,9 @@ class SwitchCore(Unit):
     Timing
     ------
     Latency : 10 cycles and those of the interconnect, from the first flit of a lone packet on a
-        port to the same flit offered; 2 more for a lone unicast, whose path is found first.
-    Throughput : one flit per port and cycle, without a gap between packets. Where unicasts of
-        several sources share a destination, a cycle passes between them, 2 behind one of one flit.
+        port to the same flit offered.
+    Throughput : one flit per port and cycle, without a gap between packets but for unicasts of one
+        flit from a source to different destinations, which go in every other cycle.
     Paths : none.
     Reset : forgets all packets and phases.
 
@@ -147,7 +147,7 @@ class SwitchCore(Unit):
     def _govern(self, m: Module, dispatcher: Dispatcher, interconnect: Interconnect) -> None:
         """Let the word of the interconnect come with the flits that it governs."""
         word: Value = dispatcher.configuration
-        for cycle in range(READ_CYCLES):
+        for cycle in range(1, READ_CYCLES):
             register = Signal(len(word), name=f"configuration_q{cycle + 1}", reset_less=True)
             m.d.sync += register.eq(word)
             word = register

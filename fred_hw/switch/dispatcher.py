@@ -40,7 +40,7 @@ class Dispatcher(Unit):
     injections : Out(injection_signature(spec)).array(P)
         What goes into the interconnect for each output port.
     configuration : Out(configuration_width(P, m))
-        Of the interconnect, for the flits that are taken in this cycle.
+        Of the interconnect, for the flits that were taken in the cycle before.
     moving : Out(1)
         High in each cycle in which a flit goes in.
     longer : Out(P)
@@ -48,9 +48,9 @@ class Dispatcher(Unit):
 
     Timing
     ------
-    Latency : none from a flit at a head to what becomes of it, 1 cycle from ``room`` to a start.
+    Latency : none from a flit at a head to what becomes of it; 1 cycle from ``coming`` to a path.
     Throughput : a flit per port and cycle, and packet behind packet without a gap.
-    Paths : all inputs but ``entry`` and ``service.load`` to the outputs.
+    Paths : all inputs but ``entry`` and ``service.load`` to the outputs but ``configuration``.
     Reset : forgets the packets that are under way, and all online paths.
 
     Raises
@@ -95,26 +95,34 @@ class Dispatcher(Unit):
         for number, flow in enumerate(flows, 1):
             wiring.connect(m, states, flow.ports)
             # A unicast has the flow with the number of its source.
+            path = router.destination_of[number - 1]
             ends = {
-                "members": (self.entry.inputs, router.connected & (1 << number - 1)),
-                "ends": (self.entry.outputs, router.destination_of[number - 1]),
+                "members": (self.entry.inputs, path.any() << number - 1),
+                "ends": (self.entry.outputs, path),
             }
             for name, (ports, unicast) in ends.items():
                 kept = Signal(spec.ports, name=f"{name}_{number}")
                 with m.If(self.service.load):
                     m.d.sync += kept.eq(Cat(one == number for one in ports))
                 m.d.comb += getattr(flow, name).eq(Mux(online, unicast, kept))
-        waiting = self._look(m, states, router)
-        self._route(m, states, router, flows, waiting)
+        circuits = self._look(m, states, router)
+        self._route(m, states, router, flows)
+        starts = Cat(flow.start for flow in flows)
+        for number in range(len(DATA_CIRCUITS)):
+            mine = Cat(circuit == number for circuit in circuits)
+            m.d.comb += [
+                self.service.ran[number].eq((starts & mine).any()),
+                self.service.under[number].eq((Cat(flow.inside for flow in flows) & mine).any()),
+            ]
         m.d.comb += [
             states.may.eq(self.service.active & ~self.service.leaving & ~self.hold),
             self.service.runs.eq(Cat(flow.stays for flow in flows).any()),
             self.service.stands.eq(~Cat(flow.inside | flow.start for flow in flows).any()),
-            self.service.ran.eq(Cat(flow.start for flow in flows).any()),
+            self.service.rests.eq(~Cat(flow.inside | flow.able for flow in flows).any()),
             self.moving.eq(Cat(flow.fire for flow in flows).any()),
             self.longer.eq(any_of([flow.longer for flow in flows])),
-            self.configuration.eq(Mux(online, router.configuration, configuration)),
         ]
+        m.d.sync += self.configuration.eq(Mux(online, router.configuration, configuration))
         self._take(m, flows)
         self._inject(m, flows)
         return m
@@ -131,67 +139,64 @@ class Dispatcher(Unit):
             m.d.sync += kept.eq(entered)
         return Mux(loaded, entered, kept)
 
-    def _look(self, m: Module, states: PortStates, router: OnlineRouter) -> Signal:
-        """Look at the heads of the circuit that is served, and at what has room on it.
+    def _look(self, m: Module, states: PortStates, router: OnlineRouter) -> list[Value]:
+        """Look at the heads of the circuits that are served, and at what has room on them.
 
-        Return the ports with a packet of what is served.
+        Return the circuit of each input port.
         """
-        service, circuit, waiting = self.service, self.service.circuit, Signal(self.spec.ports)
+        service, circuits = self.service, []
         for k, (head, injection) in enumerate(zip(self.heads, self.injections, strict=True)):
-            # The scheduler knows of room a cycle late; until then nobody else may take it.
-            before = Signal(len(DATA_CIRCUITS), name=f"room_before_{k}")
-            m.d.sync += before.eq(injection.room)
+            of, to = (
+                Mux(service.online, own, service.circuit)
+                for own in (router.circuit_of[k], router.circuit_to[k])
+            )
+            m.d.comb += [head.circuit.eq(of), injection.circuit.eq(to)]
+            circuits.append(head.circuit)
             descriptor = states.descriptors[k]
-            mine = selected(router.peers[k], list(router.destination_of[k]))
+            exit_port = selected(head.circuit, list(head.exits))
+            mine = ~service.online | selected(exit_port, list(router.destination_of[k]))
             waits = [
                 head.waiting[c] & (head.descriptor[c].phase == service.phase)
                 for c in range(len(DATA_CIRCUITS))
             ]
             m.d.comb += [
-                descriptor.as_value().eq(selected(circuit, list(head.descriptor))),
-                router.peers[k].eq(selected(circuit, list(head.exits))),
-                waiting[k].eq(selected(circuit, waits)),
-                states.here[k].eq(waiting[k] & (~service.online | (mine & ~router.gives_way[k]))),
-                states.room[k].eq(selected(circuit, list(injection.room & before))),
+                descriptor.as_value().eq(selected(head.circuit, list(head.descriptor))),
+                states.here[k].eq(selected(head.circuit, waits) & mine),
+                states.room[k].eq(selected(injection.circuit, list(injection.room))),
                 states.valid[k].eq(head.valid),
                 states.last[k].eq(head.last),
                 states.broken[k].eq(head.broken),
             ]
-        return waiting
+        return circuits
 
     def _route(
-        self,
-        m: Module,
-        states: PortStates,
-        router: OnlineRouter,
-        flows: list[FlowSequencer],
-        waiting: Signal,
+        self, m: Module, states: PortStates, router: OnlineRouter, flows: list[FlowSequencer]
     ) -> None:
         """Tell the router of packets of the default index."""
-        service = self.service
-        for k, flow in enumerate(flows):
+        online = self.service.online
+        for k, (flow, head) in enumerate(zip(flows, self.heads, strict=True)):
+            # Whether the next flit is the last is known before it is there.
+            length = states.descriptors[k].length
+            left, closing = Signal.like(length, name=f"left_{k}"), Signal(name=f"closing_{k}")
+            with m.If(flow.start):
+                m.d.sync += [left.eq(length), closing.eq(length == 1)]
+            with m.Elif(flow.fire):
+                m.d.sync += [left.eq(left - 1), closing.eq(left == 2)]
             m.d.comb += [
+                router.coming[k].eq(head.coming),
+                router.room[k].eq(self.injections[k].room),
                 # A unicast that has started waits for nobody.
-                router.inside[k].eq(flow.inside),
-                router.closing[k].eq(
-                    flow.inside & (states.broken[k] | (states.valid[k] & states.last[k]))
-                ),
+                router.inside[k].eq(online & flow.inside),
+                router.closing[k].eq(closing),
+                router.starts[k].eq(online & flow.start),
+                router.holds[k].eq(online & (flow.stays | (flow.start & ~flow.ending))),
             ]
-            m.d.sync += router.ended[k].eq(flow.start & flow.ending)
-        m.d.comb += [
-            router.online.eq(service.online),
-            router.circuit.eq(service.circuit),
-            router.waits.eq(waiting),
-            router.here.eq(states.here),
-            router.room.eq(states.room),
-        ]
 
     def _take(self, m: Module, flows: list[FlowSequencer]) -> None:
         """Take flits from the input ports of flows that move."""
         for k, head in enumerate(self.heads):
             mine = Cat(flow.members[k] for flow in flows)
             m.d.comb += [
-                head.circuit.eq(self.service.circuit),
                 head.start.eq((mine & Cat(flow.start for flow in flows)).any()),
                 head.take.eq((mine & Cat(flow.fire for flow in flows)).any()),
                 head.finish.eq((mine & Cat(flow.ending for flow in flows)).any()),
@@ -206,7 +211,6 @@ class Dispatcher(Unit):
                 injection.fire.eq((mine & Cat(flow.fire for flow in flows)).any()),
                 injection.last.eq((mine & Cat(flow.ending for flow in flows)).any()),
                 injection.bad.eq((mine & Cat(flow.bad for flow in flows)).any()),
-                injection.circuit.eq(self.service.circuit),
                 injection.descriptor.as_value().eq(
                     one_hot_mux(mine, [flow.descriptor for flow in flows])
                 ),

@@ -62,8 +62,9 @@ class FlowSequencer(Unit):
         Its inputs and outputs; the same while a packet goes on.
     ports : In(port_states_signature(spec))
         What it knows of the ports.
-    start, fire, ending, bad : Out(1)
-        A packet starts; a flit goes in; it ends the packet; the packet must not be used.
+    able, start, fire, ending, bad : Out(1)
+        A packet would start if it may; it starts; a flit goes in; it ends the packet; the packet
+        must not be used.
     inside, stays : Out(1)
         Whether a packet has started before this cycle; whether it goes on behind it.
     descriptor : Out(descriptor_layout(spec))
@@ -87,6 +88,7 @@ class FlowSequencer(Unit):
     members: Signal
     ends: Signal
     ports: PortStates
+    able: Signal
     start: Signal
     fire: Signal
     ending: Signal
@@ -100,7 +102,7 @@ class FlowSequencer(Unit):
         self.spec = check_spec("FlowSequencer", spec)
         descriptor = descriptor_layout(spec)
         self.unit_name = f"flow_sequencer_p{spec.ports}_a{descriptor.size}"
-        strobes = ("start", "fire", "ending", "bad", "inside", "stays")
+        strobes = ("able", "start", "fire", "ending", "bad", "inside", "stays")
         super().__init__(
             {
                 "members": In(spec.ports),
@@ -118,13 +120,10 @@ class FlowSequencer(Unit):
         members, ends, stops = self.members, self.ends, Signal(ports)
         inside, cut, there = self.inside, Signal(), Signal()
         m.d.comb += [
-            self.start.eq(
-                of.may
-                & ~inside
-                & members.any()
-                & (of.here | ~members).all()
-                & (of.room | ~ends).all()
+            self.able.eq(
+                ~inside & members.any() & (of.here | ~members).all() & (of.room | ~ends).all()
             ),
+            self.start.eq(of.may & self.able),
             there.eq((of.valid | of.broken | ~members).all()),
             self.fire.eq(self.start | (inside & there)),
             stops.eq(members & (of.last | of.broken)),

@@ -2,31 +2,35 @@
 
 from collections.abc import Sequence
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_int
 from fred_hw.compiler.shape import configuration_width
-from fred_hw.gates.select import any_of, one_hot_mux, round_robin, selected
+from fred_hw.gates.select import any_of, round_robin, selected
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.unit import Unit, place
 
+from .path_claims import PathClaims
 from .unicast_router import UnicastRouter
 
-__all__ = ["OnlineRouter"]
+__all__ = ["PASSES", "OnlineRouter"]
+
+COUNT = len(DATA_CIRCUITS)
+PASSES = 3
+"""Packets of less urgent circuits that a source sends before one that could not go."""
 
 
 class OnlineRouter(Unit):
-    """Find paths for sources of unicasts, one at a time, round robin.
+    """Match sources of unicasts and destinations, all at a time, and find their paths.
 
-    A path stays until its source or its destination is wanted for another. Sources that want the
-    same destination are granted it in rounds, in which each has a packet. When there is no path
-    for a source, which takes two middle subswitches, all others end with their packets, at once
-    where there is no room for them, and no other is picked behind it while its destination has
-    room. A source is picked in one cycle, and gets its path in the next. A pick whose source or
-    destination is in a path that is still used is kept if nobody else may be picked, or if all
-    such paths are without a packet and so end in this cycle, else given up.
+    A source asks for the destination of its most urgent packet whose destination is free and has
+    room; a destination takes the most urgent of those that ask it, sources of one circuit round
+    robin. Both may have a packet under way that ends in this cycle, so that packet follows packet
+    without a gap. A path stays until its source or its destination is wanted for another. A packet
+    whose destination was not free when its source was lets ``PASSES`` packets of less urgent
+    circuits go ahead; then its source waits for it. With two middle subswitches see ``PathClaims``.
 
     Parameters
     ----------
@@ -35,30 +39,29 @@ class OnlineRouter(Unit):
 
     Members
     -------
-    online, circuit : In(1), In(2)
-        Whether the default index is served, and on which circuit.
-    waits, here : In(P), In(P)
-        Sources with a packet of the default index at the head of the circuit; those that may
-        start it, on the path that they have.
-    peers : In(ArrayLayout(bits of P - 1, P))
-        Destinations of the packets at the heads.
-    room : In(P)
-        Destinations with room for a packet.
-    inside, closing, ended : In(P)
-        Sources with a packet that has started before; those of them whose packet ends in this
-        cycle; those with a packet of one flit that has gone in the cycle before.
-    gives_way : Out(P)
-        Sources that must not start another packet in this cycle, as their path ends with it.
-    connected, destination_of : Out(P), Out(P).array(P)
-        Per source, whether it has a path, and to where, as the only bit that is high; 0 without.
+    coming : In(ArrayLayout(P, 3)).array(P)
+        For each source and circuit the destination of the next unicast, as the only bit that is
+        high, or 0.
+    room : In(3).array(P)
+        For each destination the circuits that have room for a packet.
+    inside, closing : In(P), In(P)
+        Sources with a packet that has started before; those of them whose packet ends with its next
+        flit, which may be there in this cycle.
+    starts, holds : In(P), In(P)
+        Sources that start a packet on their path; those whose path must stay for the next cycle.
+    destination_of, circuit_of : Out(P).array(P), Out(2).array(P)
+        Per source, to where it has a path, as the only bit that is high, or 0; circuit of the
+        packet that it is for.
+    circuit_to : Out(2).array(P)
+        Per destination the circuit of the packet that it has a path for.
     configuration : Out(configuration_width(P, m))
         State of every micro-switch.
 
     Timing
     ------
-    Latency : 2 cycles from a source that waits to its path, 1 more if another path must end first.
-    Throughput : one path per cycle.
-    Paths : ``online`` and ``ended`` to ``gives_way``.
+    Latency : 1 cycle from a packet that comes to its path.
+    Throughput : all paths in one cycle.
+    Paths : none.
     Reset : ends all paths.
 
     Raises
@@ -67,136 +70,128 @@ class OnlineRouter(Unit):
         A parameter is none of these.
     """
 
-    online: Signal
-    circuit: Signal
-    waits: Signal
-    here: Signal
-    peers: data.View
-    room: Signal
+    coming: list[data.View]
+    room: list[Signal]
     inside: Signal
     closing: Signal
-    ended: Signal
-    gives_way: Signal
-    connected: Signal
+    starts: Signal
+    holds: Signal
     destination_of: list[Signal]
+    circuit_of: list[Signal]
+    circuit_to: list[Signal]
     configuration: Signal
 
     def __init__(self, *, ports: int, middle: int) -> None:
         self.port_count = check_int("OnlineRouter ports", ports, minimum=2)
         self.middle = check_int("OnlineRouter middle", middle, minimum=2)
         self.unit_name = f"online_router_m{middle}_p{ports}"
-        peers = data.ArrayLayout((ports - 1).bit_length(), ports)
-        names = ("waits", "here", "room", "inside", "closing", "ended")
         super().__init__(
             {
-                "online": In(1),
-                "circuit": In(2),
-                **dict.fromkeys(names, In(ports)),
-                "peers": In(peers),
-                "gives_way": Out(ports),
-                "connected": Out(ports),
+                "coming": In(data.ArrayLayout(ports, COUNT)).array(ports),
+                "room": In(COUNT).array(ports),
+                **dict.fromkeys(("inside", "closing", "starts", "holds"), In(ports)),
                 "destination_of": Out(ports).array(ports),
+                "circuit_of": Out(2).array(ports),
+                "circuit_to": Out(2).array(ports),
                 "configuration": Out(configuration_width(ports, middle)),
             }
         )
 
     def build(self, platform: object) -> Module:
         m = Module()
-        ports = self.port_count
-        router = place(m, "paths", UnicastRouter(ports=ports, middle=self.middle))
-        peers = _one_hot(m, "peer", self.peers)
-        reached = router.destination_of
-        picked, target = Signal(ports), Signal(ports)
-        asks = self.waits & ~self.here & ~self.gives_way
-        over, blocked = Signal(ports), Signal()
-        wants = self._wants(m, asks, over, peers, reached)
-        chosen, waits_for_path = self._choose(m, asks, wants, picked, blocked)
-        wanted, yields, held = Signal(ports), Signal(ports), Signal(ports)
-        stopped = Signal()  # there was no path
-        idle, keeps = ~self.inside & ~self.here, Signal()
-        m.d.sync += stopped.eq(blocked)
-        with m.If(~keeps):
-            m.d.sync += [picked.eq(chosen), target.eq(one_hot_mux(chosen, peers))]
-        m.d.comb += wanted.eq(
-            any_of([own & asks[k].replicate(ports) for k, own in enumerate(peers)])
+        ports = range(self.port_count)
+        router = place(m, "paths", UnicastRouter(ports=self.port_count, middle=self.middle))
+        m.d.comb += self.configuration.eq(router.configuration)
+        picks, waiting = self._ask(m)
+        matched, circuits = self._answer(m, picks)
+        granted = self._grant(m, matched)
+        taken = any_of(
+            [own & granted[k].replicate(self.port_count) for k, own in enumerate(matched)]
         )
-        lets = Signal(ports)
-        for k, at in enumerate(reached):
-            # A packet that has no room yet would stand in the way for as long as that lasts.
-            m.d.comb += lets[k].eq(~self.inside[k] & ~(self.here[k] & (at & self.room).any()))
-            # Another source wants the destination of a path, or the path.
-            m.d.sync += yields[k].eq((at & wanted).any() | waits_for_path.any())
-            m.d.comb += [
-                self.gives_way[k].eq(self.online & yields[k] & self.ended[k]),
-                over[k].eq(self.gives_way[k] | (self.online & yields[k] & self.closing[k])),
-                held[k].eq(router.connected[k] & (picked[k] | (at & target).any())),
-                router.leave[k].eq(over[k] | (idle[k] & held[k]) | (stopped & lets[k])),
-            ]
-        m.d.comb += [
-            router.request.eq(self.online & picked.any()),
-            router.source.eq(picked),
-            router.destination.eq(target),
-            # What stands in the way leaves in this cycle, or nobody else asks.
-            keeps.eq(router.request & held.any() & (~(held & ~idle).any() | ~chosen.any())),
-            blocked.eq(router.request & ~held.any() & ~router.granted),
-            self.connected.eq(router.connected),
-            *(mine.eq(at) for mine, at in zip(self.destination_of, reached, strict=True)),
-            self.configuration.eq(router.configuration),
-        ]
+        for k, path in enumerate(self.destination_of):
+            m.d.comb += router.destination_of[k].eq(path)
+            # Paths through two subswitches are in the way of others.
+            others = taken.any() if self.middle == 2 else 0
+            unwanted = (path & taken).any() | (~self.holds[k] & (others | waiting[k]))
+            with m.If(granted[k]):
+                m.d.sync += [
+                    path.eq(matched[k]),
+                    self.circuit_of[k].eq(Mux(picks[k][0], 0, Mux(picks[k][1], 1, 2))),
+                ]
+            with m.Elif(unwanted):
+                m.d.sync += path.eq(0)
+        for j in ports:
+            with m.If(taken[j]):
+                m.d.sync += self.circuit_to[j].eq(circuits[j])
         return m
 
-    def _wants(
-        self, m: Module, asks: Value, over: Value, peers: Sequence[Value], reached: Sequence[Value]
-    ) -> Signal:
-        """Return the sources that may be given a path: not those that were granted one.
-
-        A round of grants lasts until the last source has its path, and all of them are in the next.
-        """
-        ports = self.port_count
-        had, wants, claimed = Signal(ports), Signal(ports), Signal(ports)
-        m.d.comb += claimed.eq(
-            any_of([own & (asks & ~had)[k].replicate(ports) for k, own in enumerate(peers)])
+    def _ask(self, m: Module) -> tuple[list[Signal], list[Value]]:
+        """Return for each source the circuit of its next path, and whether none else is of use."""
+        size = self.port_count
+        stays = self.inside & ~self.closing
+        busy = any_of(
+            [path & stays[k].replicate(size) for k, path in enumerate(self.destination_of)]
         )
-        for k, own in enumerate(peers):
-            m.d.comb += wants[k].eq(
-                asks[k] & (own & self.room).any() & ~(had[k] & (own & claimed).any())
-            )
-        # Who has the destination when a round ends is not counted in the next.
-        again, counted = Signal(ports), Signal(ports)
-        m.d.comb += again.eq(
-            any_of([own & (wants & had)[k].replicate(ports) for k, own in enumerate(peers)])
-        )
-        for k, at in enumerate(reached):
-            m.d.sync += counted[k].eq(at.any() & (counted[k] | (at & again).any()))
-        granted = [Signal(ports, name=f"had_{name}") for name in DATA_CIRCUITS]
-        m.d.comb += had.eq(selected(self.circuit, granted))
-        for circuit, own in enumerate(granted):
-            with m.If(self.online & (self.circuit == circuit)):
-                m.d.sync += own.eq((over & ~counted) | (had & ~wants))
-        return wants
+        rooms = [Cat(room[c] for room in self.room) for c in range(COUNT)]
+        picks, waiting = [Signal(COUNT, name=f"pick_{k}") for k in range(size)], []
+        for k, (pick, coming) in enumerate(zip(picks, self.coming, strict=True)):
+            reaches = [(coming[c] & rooms[c]).any() for c in range(COUNT)]
+            free = [(coming[c] & rooms[c] & ~busy).any() for c in range(COUNT)]
+            waits = self._waits(m, k, reaches)
+            others: Value = ~stays[k]
+            for c in range(COUNT):
+                m.d.comb += pick[c].eq(free[c] & others)
+                others &= ~free[c] & ~waits[c]
+            # Its path is of no use to a packet that waits.
+            late = [waits[c] & (self.circuit_of[k] > c) for c in range(COUNT)]
+            waiting.append(any_of(late))
+        return picks, waiting
 
-    def _choose(
-        self, m: Module, asks: Value, wants: Value, picked: Value, blocked: Value
-    ) -> tuple[Signal, Signal]:
-        """Return the source that is picked, and the one that there was no path for."""
-        ports = self.port_count
-        waits_for_path, pool, recent = Signal(ports), Signal(ports), Signal(ports)
-        first = wants & waits_for_path
-        m.d.comb += pool.eq(Mux(first.any(), first, wants))
-        chosen = round_robin(m, "path", pool & ~picked, recent)
-        with m.If(blocked):
-            m.d.sync += waits_for_path.eq(picked)
-        with m.Elif(self.online):
-            m.d.sync += waits_for_path.eq(waits_for_path & asks)
-        with m.If(self.online & chosen.any()):
-            m.d.sync += recent.eq(chosen)
-        return Mux(self.online, chosen, 0), waits_for_path
+    def _waits(self, m: Module, k: int, reaches: Sequence[Value]) -> list[Value]:
+        """Return for each circuit whether a source must wait for its packet."""
+        waits: list[Value] = []
+        for c, reach in enumerate(reaches[:-1]):
+            passed = Signal(range(PASSES + 1), name=f"passed_{k}_{c}")
+            with m.If(self.starts[k] & (self.circuit_of[k] == c)):
+                m.d.sync += passed.eq(0)
+            with m.Elif(self.starts[k] & (self.circuit_of[k] > c) & reach & (passed != PASSES)):
+                m.d.sync += passed.eq(passed + 1)
+            waits.append(reach & (passed == PASSES))
+        return [*waits, Const(0, 1)]
 
+    def _answer(self, m: Module, picks: Sequence[Value]) -> tuple[list[Signal], list[Value]]:
+        """Return the destination that each source gets, and for each destination the circuit."""
+        size, circuits = self.port_count, []
+        matched = [Signal(size, name=f"matched_{k}") for k in range(size)]
+        for j in range(size):
+            asks = [
+                Cat(pick[c] & coming[c][j] for pick, coming in zip(picks, self.coming, strict=True))
+                for c in range(COUNT)
+            ]
+            circuit, began = Signal(2, name=f"circuit_{j}"), Signal(size, name=f"began_{j}")
+            m.d.comb += [
+                circuit.eq(Mux(asks[0].any(), 0, Mux(asks[1].any(), 1, 2))),
+                began.eq(Cat(path[j] for path in self.destination_of) & self.starts),
+            ]
+            circuits.append(circuit)
+            last = [Signal(size, name=f"last_{j}_{name}") for name in DATA_CIRCUITS]
+            for c, own in enumerate(last):
+                with m.If(began.any() & (self.circuit_to[j] == c)):
+                    m.d.sync += own.eq(began)
+            chosen = round_robin(m, f"to_{j}", selected(circuit, asks), selected(circuit, last))
+            held = (Cat(path[j] for path in self.destination_of) & self.holds).any()
+            for k in range(size):
+                m.d.comb += matched[k][j].eq(chosen[k] & ~held & ~self.holds[k])
+        return matched, circuits
 
-def _one_hot(m: Module, name: str, numbers: Sequence[Value]) -> list[Signal]:
-    """Return each of some ports as the bit of its number."""
-    ports = len(numbers)
-    found = [Signal(ports, name=f"{name}_{k}") for k in range(ports)]
-    for bits, number in zip(found, numbers, strict=True):
-        m.d.comb += bits.eq(Cat(number == j for j in range(ports)))
-    return found
+    def _grant(self, m: Module, matched: Sequence[Signal]) -> Value:
+        """Return the sources that get a path."""
+        if self.middle > 2:
+            return Cat(own.any() for own in matched)
+        claims = place(m, "claims", PathClaims(ports=self.port_count))
+        for k, path in enumerate(self.destination_of):
+            m.d.comb += [
+                claims.wants[k].eq(matched[k]),
+                claims.holds[k].eq(Mux(self.holds[k], path, 0)),
+            ]
+        return claims.granted

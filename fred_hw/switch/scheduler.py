@@ -7,7 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.control.entry_port import entry_layout, number_bits
-from fred_hw.gates.select import one_hot_mux, round_robin
+from fred_hw.gates.select import one_hot_mux, round_robin, selected
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, place
@@ -28,7 +28,7 @@ __all__ = ["Scheduler"]
 
 COUNT = len(DATA_CIRCUITS)
 SEEK_CYCLES = 4
-"""Cycles in which the default index may find a path before it gives way as nothing is under way."""
+"""Cycles in which nothing is under way before unicasts that are ready give way to others."""
 
 
 class Scheduler(Unit):
@@ -38,9 +38,11 @@ class Scheduler(Unit):
     every output has room for one, and a phase when a flow in it is. One in which all flows are is
     seen at once, others are looked at one after the other, two cycles later at the earliest.
     Packets of the default index are flows of their own, those of each circuit together as if they
-    were a phase. While a phase is served, one of a more urgent circuit takes its place as soon as
+    were a phase, but those of all circuits are served together: what is served is then as urgent as
+    the most urgent of them that is ready or under way. While a phase is served, one of a more
+    urgent circuit takes its place as soon as
     the packets under way have ended; so does one of the same circuit, once a packet has been
-    served; others do when nothing is under way, the default index keeping its place for
+    served on it; others do when nothing is under way, the default index keeping its place for
     ``SEEK_CYCLES`` before that. One that another gives way to is served though it may not be ready
     any more, as the other took the room, unless a more urgent one is. A phase that is about to
     change stands still first: flows go by the entry that was loaded, so it must not change under
@@ -76,7 +78,8 @@ class Scheduler(Unit):
         ``halt.asked`` to ``halt.stands`` if the phase is not served in the next cycle, else 1 from
         ``service.stands``.
     Throughput : a phase in 2 cycles.
-    Paths : ``service.runs`` and ``service.stands`` to ``service.load`` and ``preempts``.
+    Paths : ``service.runs`` and ``service.rests`` to ``service.load``, ``service.runs`` and
+        ``service.stands`` to ``preempts``.
     Reset : forgets all phases.
 
     Raises
@@ -129,7 +132,8 @@ class Scheduler(Unit):
         ]
         partly = self._probe(m, watches, served[:phases] | stopped)
         known = Cat(watch.complete for watch in watches) | partly
-        ready = Cat(known & ~stopped, self._unicasts(m)) & ~served
+        unicasts = self._unicasts(m)
+        ready = Cat(known & ~stopped, unicasts) & ~served
         circuits = [*(watch.circuit for watch in watches), *(Const(c, 2) for c in range(COUNT))]
         service = self.service
         keeps, circuit = Signal(), Signal(2)
@@ -137,7 +141,7 @@ class Scheduler(Unit):
         # It was chosen a cycle ago, and may have to stand still since.
         valid = following.any() & ~(following[:phases] & stopped).any()
         online = following[phases:].any()
-        self._leave(m, valid, circuit, halted, online)
+        self._leave(m, valid, circuit, halted, online, unicasts)
         m.d.comb += [
             # What is served takes the room that the next one waits for, which gets its turn.
             keeps.eq(valid & service.leaving & ~hurry),
@@ -154,7 +158,8 @@ class Scheduler(Unit):
                 service.phase.eq(
                     one_hot_mux(following, [Const(min(k, phases)) for k in range(count)])
                 ),
-                served.eq(following),
+                # Unicasts of all circuits are served together.
+                served.eq(following | Mux(online, (1 << count) - (1 << phases), 0)),
                 # What was chosen before what is served was known may be the same.
                 following.eq(0),
             ]
@@ -191,28 +196,51 @@ class Scheduler(Unit):
                 m.d.sync += before.eq(following)
         return round_robin(m, "grant", pool, recent), Cat(found).any()
 
-    def _leave(self, m: Module, valid: Value, circuit: Value, halted: Value, online: Value) -> None:
+    def _leave(
+        self,
+        m: Module,
+        valid: Value,
+        circuit: Value,
+        halted: Value,
+        online: Value,
+        unicasts: Value,
+    ) -> None:
         """Say when what is served gives way, and when what follows takes its place."""
-        service, urgent, done = self.service, Signal(), Signal()
-        seeks = Signal(range(SEEK_CYCLES + 1))
+        service, urgent, wants = self.service, Signal(), Signal(COUNT)
+        done, under, seeks = Signal(COUNT), Signal(COUNT), Signal(range(SEEK_CYCLES + 1))
+        m.d.sync += under.eq(service.under)
         m.d.comb += [
-            urgent.eq(valid & (circuit < service.circuit)),
+            # The circuits on which packets of what is served go, or would.
+            wants.eq(Mux(service.online, unicasts | under, 1 << service.circuit)),
+            urgent.eq(valid & (wants & Cat(circuit >= c for c in range(COUNT)) == 0)),
             service.leaving.eq(
-                service.active & (urgent | halted | (valid & done & (circuit == service.circuit)))
+                service.active
+                & (
+                    urgent
+                    | halted
+                    | (
+                        valid
+                        & (wants & Cat(circuit > c for c in range(COUNT)) == 0)
+                        & selected(circuit, list(done))
+                    )
+                )
             ),
             service.load.eq(
                 valid
                 & (
                     ~service.active
-                    | (service.stands & (seeks == 0))
+                    # What starts is known late, and later if it must give way.
+                    | (service.rests & (seeks == 0))
                     | (service.leaving & ~service.runs)
                 )
             ),
             self.preempts.eq(service.load & service.leaving & urgent & ~service.stands),
         ]
-        m.d.sync += done.eq((done | service.ran) & ~service.load)
+        m.d.sync += done.eq(Mux(service.load, 0, done | service.ran))
         with m.If(service.load):
             m.d.sync += seeks.eq(Mux(online, SEEK_CYCLES, 0))
+        with m.Elif(service.online & service.ran.any()):
+            m.d.sync += seeks.eq(SEEK_CYCLES)
         with m.Elif(seeks != 0):
             m.d.sync += seeks.eq(seeks - 1)
 

@@ -62,7 +62,9 @@ class Service(wiring.PureInterface):
     leaving: Signal
     runs: Signal
     stands: Signal
+    rests: Signal
     ran: Signal
+    under: Signal
 
 
 def port_hints_signature(spec: SwitchSpec) -> wiring.Signature:
@@ -134,14 +136,17 @@ def service_signature(spec: SwitchSpec) -> wiring.Signature:
     Members
     -------
     active, online, phase, circuit : Out(1), Out(1), Out(phase), Out(2)
-        Whether something is served, whether that is the default index, its phase and circuit.
+        Whether something is served, whether that is the default index, its phase, and the circuit
+        of the phase; unicasts of all circuits are served together.
     load : Out(1)
         In the next cycle something else is served; if it is a phase, by the entry that is there.
     leaving : Out(1)
         No packet may start.
-    runs, stands, ran : In(1)
+    runs, stands, rests : In(1)
         A packet that has started before goes on in the next cycle; none is under way or starts;
-        one starts.
+        none is under way or would start if it may.
+    ran, under : In(3), In(3)
+        Circuits on which a packet starts; on which one is under way.
     """
     return wiring.Signature(
         {
@@ -153,6 +158,8 @@ def service_signature(spec: SwitchSpec) -> wiring.Signature:
             "leaving": Out(1),
             "runs": In(1),
             "stands": In(1),
-            "ran": In(1),
+            "rests": In(1),
+            "ran": In(COUNT),
+            "under": In(COUNT),
         }
     )

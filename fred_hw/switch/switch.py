@@ -13,17 +13,14 @@ from fred_hw.unit import Unit, check_spec, place
 
 from .core import SwitchCore
 
-__all__ = ["Switch", "added_cycles", "user_bits"]
+__all__ = ["ADDED_CYCLES", "USER_BITS", "Switch"]
 
 
-def user_bits(spec: SwitchSpec) -> int:
-    """Return the width of ``tuser``: header and CRC."""
-    return HEADER_BITS + CRC_BITS
+USER_BITS = HEADER_BITS + CRC_BITS
+"""Width of ``tuser``: header and CRC."""
 
-
-def added_cycles(spec: SwitchSpec) -> int:
-    """Return the cycles that a lone flit takes beside those of the interconnect."""
-    return 10
+ADDED_CYCLES = 10
+"""Cycles that a lone flit takes beside those of the interconnect."""
 
 
 class Switch(Unit):
@@ -49,9 +46,9 @@ class Switch(Unit):
     Timing
     ------
     Latency : 10 cycles and those of the interconnect, from the first flit of a lone packet on a
-        port to the same flit offered; 2 more for a lone unicast, whose path is found first.
-    Throughput : one flit per port and cycle, without a gap between packets. Where unicasts of
-        several sources share a destination, a cycle passes between them, 2 behind one of one flit.
+        port to the same flit offered.
+    Throughput : one flit per port and cycle, without a gap between packets but for unicasts of one
+        flit from a source to different destinations, which go in every other cycle.
     Paths : none.
     Reset : forgets all packets and phases; neighbours must be reset with it.
     """
@@ -69,7 +66,7 @@ class Switch(Unit):
                     f"{letter}{k}_axis_tvalid": forth(1),
                     f"{letter}{k}_axis_tready": back(1),
                     f"{letter}{k}_axis_tlast": forth(1),
-                    f"{letter}{k}_axis_tuser": forth(user_bits(spec)),
+                    f"{letter}{k}_axis_tuser": forth(USER_BITS),
                 }
         members |= axi_lite_members(switch_map(spec).address_bits)
         super().__init__(members | {"irq": Out(1)})

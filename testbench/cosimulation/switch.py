@@ -6,7 +6,7 @@ from typing import Unpack
 from fred_hw.checks import check_int
 from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.spec import SwitchSpec
-from fred_hw.switch.switch import added_cycles
+from fred_hw.switch.switch import ADDED_CYCLES
 from gen.design import generate
 from testbench.faults.fault import FaultyEmitter
 from testbench.models.endpoint import endpoint_library
@@ -45,6 +45,6 @@ def cosimulate_switch(
         return design.verilog, design.name
 
     endpoint_library()  # refused here rather than inside the simulation
-    latency = latency_cycles(spec) + added_cycles(spec)
+    latency = latency_cycles(spec) + ADDED_CYCLES
     environment = {"FRED_LATENCY": latency, "FRED_PACKETS": packets}
     return launch(benches("switch"), make, spec, work, environment, options, PROBES)

@@ -21,7 +21,7 @@ from fred_hw.compiler.flows import Flow
 from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.protocol import CRC_BITS, HEADER_BITS, ProtocolSpec
 from fred_hw.spec import SwitchSpec
-from fred_hw.switch.switch import added_cycles
+from fred_hw.switch.switch import ADDED_CYCLES
 from testbench.stimulus.phases import Phase, make_turn, phase_table
 from testbench.stimulus.traffic import routed
 from testbench.volume.switch import (
@@ -108,7 +108,7 @@ def report_times(program: Path, spec: SwitchSpec) -> bool:
     runs.append(run_switch(program, spec, Traffic((), {}, (Unicast(0, 1, 0, 1),), full=True)))
     sys.stdout.write(
         f"lone flit: {runs[0]['latency_cycles']} cycles in a phase (interconnect "
-        f"{latency_cycles(spec)} + {added_cycles(spec)}), {runs[1]['latency_cycles']} at the "
+        f"{latency_cycles(spec)} + {ADDED_CYCLES}), {runs[1]['latency_cycles']} at the "
         "default index\n"
     )
     traffic = Traffic((), {}, (Unicast(0, 1, 0, 600),), full=True)

@@ -11,7 +11,7 @@ from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.load import load_spec
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
-from fred_hw.switch.switch import added_cycles
+from fred_hw.switch.switch import ADDED_CYCLES
 from gen.design import Design, generate
 from gen.write import write_files
 from tests.gen.tools import icarus, lint
@@ -110,7 +110,7 @@ def test_manifest_places_every_field(name: str) -> None:
     manifest = json.loads(design.files()[f"{design.name}.json"])
     assert SwitchSpec.model_validate(manifest["spec"]) == spec
     assert manifest["level"] == "switch"
-    assert manifest["latency_cycles"] == latency_cycles(spec) + added_cycles(spec)
+    assert manifest["latency_cycles"] == latency_cycles(spec) + ADDED_CYCLES
     widths = {port["name"]: port["width"] for port in manifest["ports"]}
     user = manifest["streams"]["tuser"]
     assert widths["s0_axis_tuser"] == max(low + width for low, width in user.values())

@@ -11,7 +11,7 @@ from fred_hw.endpoint.endpoint import Endpoint
 from fred_hw.load import load_spec
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
-from fred_hw.switch.unicast_router import UnicastRouter
+from fred_hw.switch.online_router import OnlineRouter
 from fred_hw.unit import Unit
 from gen.companions.vlt import lint_waivers
 from gen.emitter import VerilogEmitter
@@ -27,7 +27,7 @@ ODD = SwitchSpec(
 
 UNITS: dict[str, Callable[[], Unit]] = {
     "endpoint of odd sizes": lambda: Endpoint(spec=ODD),
-    "router that may block": lambda: UnicastRouter(ports=5, middle=2),
+    "router that may block": lambda: OnlineRouter(ports=5, middle=2),
     "control unit of one phase": lambda: ControlUnit(
         spec=SwitchSpec(ports=2, lanes=1, protocol=ProtocolSpec(phases=1))
     ),

@@ -26,8 +26,8 @@ class CircuitQueue(Unit):
     A packet is due if its number is the one that its flow takes next, and its generation that of
     the flow; all others are thrown away. A unicast is always due. That is found out when a packet
     comes to the head, by ``asks``, and kept until numbers change. A packet that follows one that
-    has started, of the same phase and generation and with the next number, or with the same exit
-    if it is a unicast, is due without asking, so that packet follows packet without a gap; not
+    has started, of the same phase and generation and with the next number, or a unicast behind a
+    unicast, is due without asking, so that packet follows packet without a gap; not
     behind ``changed`` or ``overtaken``, and not if it cuts that one short.
 
     Parameters
@@ -233,7 +233,7 @@ class CircuitQueue(Unit):
         next_one = (own.sequence + 1)[: len(own.sequence)]
         due_next = (then.generation == own.generation) & (then.sequence == next_one)
         online = own.phase == self.spec.protocol.online
-        goes_on = Mux(online, source.exit == head.exit, due_next)
+        goes_on = online | due_next
         patience = Signal(range(self.spec.protocol.stuck_cycles + 1))
         gives_up = Signal()
         m.d.comb += [

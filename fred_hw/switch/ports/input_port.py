@@ -21,6 +21,7 @@ from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, place, sized_name
 
 from .circuit_queue import CircuitQueue
+from .next_unicast import NextUnicast
 from .occupancy import Occupancy
 from .signatures import (
     Due,
@@ -150,6 +151,7 @@ class InputPort(Unit):
                 self.head.descriptor[number].eq(queue.descriptor),
                 self.head.exits[number].eq(queue.exit),
             ]
+            self._foresee(m, number, queue)
         for name in ("valid", "last", "broken"):
             values = [getattr(queue, name) for queue in queues]
             m.d.comb += getattr(self.head, name).eq(selected(self.head.circuit, values))
@@ -161,6 +163,17 @@ class InputPort(Unit):
         self._events(m, queues)
         self._count(m, queues)
         return m
+
+    def _foresee(self, m: Module, number: int, queue: CircuitQueue) -> None:
+        """Say where the next packet of a circuit goes if it is a unicast."""
+        coming = place(m, f"coming_{DATA_CIRCUITS[number]}", NextUnicast(spec=self.spec))
+        m.d.comb += [
+            coming.enters.eq(queue.enters),
+            coming.online.eq(queue.mark.descriptor.phase == self.spec.protocol.online),
+            coming.exit.eq(queue.mark.exit),
+            coming.leaves.eq(queue.leaves),
+            self.head.coming[number].eq(coming.destination),
+        ]
 
     def _receive(self, m: Module, queues: list[CircuitQueue]) -> list[Arrival]:
         """Connect the link layer; return what comes on each circuit."""

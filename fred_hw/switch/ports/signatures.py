@@ -31,6 +31,7 @@ class Head(wiring.PureInterface):
     waiting: Signal
     descriptor: data.View
     exits: data.View
+    coming: data.View
     circuit: Signal
     start: Signal
     take: Signal
@@ -97,6 +98,8 @@ def head_signature(spec: SwitchSpec) -> wiring.Signature:
         For each circuit whether a packet may start, and what is known of it.
     exits : Out(ArrayLayout(port_bits(spec), 3))
         Output ports of those that are unicasts.
+    coming : Out(ArrayLayout(P, 3))
+        For each circuit the destination of the next unicast; see ``NextUnicast``.
     circuit : In(2)
         Circuit that is served.
     start, take, finish : In(1)
@@ -111,6 +114,7 @@ def head_signature(spec: SwitchSpec) -> wiring.Signature:
             "waiting": Out(COUNT),
             "descriptor": Out(data.ArrayLayout(descriptor_layout(spec), COUNT)),
             "exits": Out(data.ArrayLayout(port_bits(spec), COUNT)),
+            "coming": Out(data.ArrayLayout(spec.ports, COUNT)),
             "circuit": In(2),
             "start": In(1),
             "take": In(1),

@@ -30,7 +30,7 @@ from fred_hw.control.phase_entry import entry_word
 from fred_hw.control.switch_map import switch_map
 from fred_hw.protocol import GENERATIONS, HEADER_BITS
 from fred_hw.spec import SwitchSpec
-from fred_hw.switch.switch import user_bits
+from fred_hw.switch.switch import USER_BITS
 from testbench.benches.agents.line import Line
 from testbench.models.endpoint import Endpoint, Flit, FlitCodec
 from testbench.stimulus.addresses import address_of
@@ -250,7 +250,7 @@ class SwitchBench:
             self.ports.append(new)
             self.inputs.append(Watch(dut, f"s{port}_axis"))
             self.outputs.append(Watch(dut, f"m{port}_axis"))
-            assert len(dut[f"m{port}_axis_tuser"]) == user_bits(spec)
+            assert len(dut[f"m{port}_axis_tuser"]) == USER_BITS
             if self.stall:
                 new.source.set_pause_generator(self.pauses())
                 new.sink.set_pause_generator(self.pauses())

@@ -9,7 +9,7 @@ from fred_hw.compiler.routing import route
 from fred_hw.control.phase_entry import entry_word
 from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.protocol import Kind
-from fred_hw.switch.core import READ_CYCLES, SwitchCore
+from fred_hw.switch.core import SwitchCore
 from testbench.models.endpoint import Flit, FlitCodec
 from testbench.stimulus.addresses import address_of
 from tests.fred_hw.simulation import trace
@@ -17,7 +17,7 @@ from tests.fred_hw.specs import LINK, link_flit
 
 PAIR = LINK.with_changes(ports=2)
 FLITS = 4
-ADDED, ADDED_UNICAST = 10, 12
+ADDED = 10
 _PROTOCOL = LINK.protocol.model_dump() | {"buffer_packets": 12, "window_packets": 16}
 CROWD = LINK.with_changes(ports=3, protocol=_PROTOCOL)
 """A switch with room for many packets of one flit."""
@@ -120,28 +120,24 @@ def test_latency_and_throughput_from_port_to_port() -> None:
 
 def test_latency_and_throughput_of_unicasts() -> None:
     cycles, data = run([*unicast(0), *unicast(1)])
-    start = latency_cycles(PAIR) + ADDED_UNICAST
+    start = latency_cycles(PAIR) + ADDED
     assert cycles == list(range(start, start + 2 * FLITS))
     assert data == [1, 2, 3, 4] * 2
 
 
 def test_two_sources_of_unicasts_of_one_flit_to_one_destination_take_turns() -> None:
     found = arrivals(together((0, 0, 5), (1, 0, 5)))
-    start = latency_cycles(CROWD) + ADDED_UNICAST
-    # The path of the one ends in the cycle behind its packet, then the other gets its own.
-    turns = [(k % 2, k // 2) for k in range(10)]
-    assert found == [(start + 3 * k, *turn) for k, turn in enumerate(turns)]
+    start = latency_cycles(CROWD) + ADDED
+    # Two in a turn, as a path takes a cycle; behind the last a cycle more.
+    order = [(0, 0), (0, 1), (1, 0), (1, 1), (0, 2), (0, 3), (1, 2), (1, 3), (0, 4)]
+    assert found == [*((start + k, *one) for k, one in enumerate(order)), (start + 10, 1, 4)]
 
 
-def test_throughput_of_unicasts_of_one_flit_is_full_until_another_source_waits() -> None:
-    late, start = 9, latency_cycles(CROWD) + ADDED_UNICAST
-    found = arrivals(together((0, 0, 10), (1, late, 2)))
-    # The later one is at a head 3 cycles behind its flit, and the other has stopped 1 later.
-    first = late + 4 - (ADDED_UNICAST - READ_CYCLES - 2)
-    assert [source for _, source, _ in found] == [0] * first + [1, 0, 1] + [0] * (9 - first)
-    assert [cycle for cycle, *_ in found[:first]] == list(range(start, start + first))
-    again = found[first + 2][0] + 3
-    assert [cycle for cycle, *_ in found[first + 3 :]] == list(range(again, again + 9 - first))
+def test_throughput_of_unicasts_of_one_flit_is_full_while_another_source_comes() -> None:
+    found = arrivals(together((0, 0, 10), (1, 9, 2)))
+    start = latency_cycles(CROWD) + ADDED
+    assert [cycle for cycle, *_ in found] == list(range(start, start + 12))
+    assert [source for _, source, _ in found] == [0] * 6 + [1, 1] + [0] * 4
     assert [data for _, source, data in found if source == 0] == list(range(10))
 
 

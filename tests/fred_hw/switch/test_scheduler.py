@@ -40,7 +40,7 @@ ROOM = {f"ports[{k}].room": 7 for k in range(4)}
 LOW, HIGH, EQUAL = waits(0, DP, 0), waits(1, MP, 1), waits(2, DP, 2)
 PARTLY = waits(0, PP, 3) | {"probed.inputs[0]": 1, "probed.outputs[2]": 1}
 """Port 1 of phase 3 has no packet, but port 0 is a flow of its own."""
-STANDS, RUNS = {"service.stands": 1}, {"service.runs": 1}
+STANDS, RUNS = {"service.stands": 1, "service.rests": 1}, {"service.runs": 1}
 SERVED = ["service.active", "service.phase", "service.circuit"]
 READ, LOAD = ["read", "next_phase"], "service.load"
 SERVE = [LOW | STANDS] * 3
@@ -140,7 +140,7 @@ def test_a_phase_that_is_not_under_way_is_not_preempted() -> None:
 
 def test_one_of_the_same_circuit_waits_for_a_packet_and_preempts_nothing() -> None:
     both = LOW | EQUAL
-    runs = [both | RUNS] * 3 + [both | RUNS | {"service.ran": 1}, both | RUNS, both]
+    runs = [both | RUNS] * 3 + [both | RUNS | {"service.ran": 1 << DP}, both | RUNS, both]
     found = seen([both | STANDS] * 3 + runs * 2, ["service.leaving", LOAD, "preempts"])
     assert found[3:] == ([(0, 0, 0)] * 4 + [(1, 0, 0), (1, 1, 0)]) * 2
 
@@ -194,8 +194,47 @@ def test_the_default_index_gives_way_to_one_of_its_circuit_once_a_packet_started
 ) -> None:
     both = LOW | unicast(DP)
     # Phase 0 first, then the default index from cycle 5 on.
-    cycles = [both | STANDS] * 5 + [both | RUNS] * start + [both | {"service.ran": 1}]
+    cycles = [both | STANDS] * 5 + [both | RUNS] * start + [both | {"service.ran": 1 << DP}]
     assert loads([*cycles, both, both]) == [(2, 0), (4, ONLINE), (6 + start, 0)]
+
+
+def test_unicasts_of_all_circuits_are_served_together() -> None:
+    all_of_them = waits(3, MP, ONLINE) | waits(2, DP, ONLINE) | unicast(PP)
+    all_of_them |= {f"ports[{k}].reaches": 7 for k in (2, 3)}
+    for first in (MP, PP, DP):
+        assert loads([unicast(first) | STANDS] * 3 + [all_of_them | STANDS] * 9) == [(2, ONLINE)]
+
+
+@pytest.mark.parametrize(
+    ("circuit", "leaves"), [(MP, [0] * 6), (PP, [0] * 3 + [1] * 3), (DP, [0] * 2 + [1] * 4)]
+)
+def test_the_default_index_is_as_urgent_as_the_most_urgent_unicast(
+    circuit: int, leaves: list[int]
+) -> None:
+    # Phase 3 is on PP; the packet that starts two cycles later is a turn of its circuit.
+    first = [unicast(DP) | unicast(circuit) | STANDS] * 3
+    both = unicast(circuit) | waits(0, PP, 3) | waits(1, PP, 3) | RUNS
+    start = both | {"service.ran": 1 << circuit}
+    assert seen([*first, both, both, start, *[both] * 3], ["service.leaving"])[3:] == leaves
+
+
+@pytest.mark.parametrize("name", ["service.under", "waiting"])
+def test_a_less_urgent_phase_waits_for_unicasts_under_way_and_behind_them(name: str) -> None:
+    more = {name: 1 << MP} if name == "service.under" else unicast(MP)
+    cycles = [unicast(MP) | LOW | STANDS] * 3 + [LOW | more | RUNS] * 9 + [LOW | RUNS] * 4
+    found = seen(cycles, ["service.leaving"])
+    # What was under way or ready in the cycle before counts.
+    assert found == [0] * 13 + [1] * 3
+
+
+def test_less_urgent_unicasts_do_not_hold_up_a_phase() -> None:
+    # Those on DP go on and on, one on MP comes at times and goes: phase 3 on PP gets its turn.
+    steady = unicast(DP) | waits(0, PP, 3) | waits(1, PP, 3)
+    cycles = [unicast(DP) | STANDS] * 3
+    for _ in range(3):
+        cycles += [steady | RUNS | unicast(MP)] * 3 + [steady | RUNS | {"service.ran": 1 << DP}] * 5
+    served = seen([*cycles, *[steady] * 2], ["service.phase"])
+    assert set(served[3:12]) == {ONLINE} and served[-1] == 3
 
 
 def test_round_robin_of_a_circuit_has_the_default_index_among_its_phases() -> None:
@@ -301,7 +340,8 @@ def test_reset_forgets_all_phases(last: int) -> None:
 
 
 def test_paths_are_from_what_runs_and_stands_to_loading_alone() -> None:
-    signals = ["service.runs", "service.stands", "service.ran", "halt.asked", "halt.number"]
+    signals = ["service.runs", "service.stands", "service.rests", "service.ran", "service.under"]
+    signals += ["halt.asked", "halt.number"]
     signals += [f"update.{name}" for name in phase_update_signature(LINK).members]
     hints = ("waiting", "room", "reaches", "phases")
     signals += ["probed", *(f"ports[{k}].{name}" for k in range(4) for name in hints)]
@@ -328,7 +368,8 @@ def test_paths_are_from_what_runs_and_stands_to_loading_alone() -> None:
             await ctx.tick()
 
     simulate(unit, bench)
-    assert found == {(f"service.{k}", o) for k in ("runs", "stands") for o in (LOAD, "preempts")}
+    paths = {LOAD: ("runs", "rests"), "preempts": ("runs", "stands")}
+    assert found == {(f"service.{k}", output) for output, late in paths.items() for k in late}
 
 
 class Traffic:
@@ -341,7 +382,7 @@ class Traffic:
         self.rng = random.Random(seed)
         self.circuits = [DP, MP, DP, PP]
         self.heads: dict[tuple[int, int], int] = {}
-        self.probe = self.flits = self.stands = 0
+        self.probe = self.flits = self.stands = self.circuit = 0
         self.asked = -99
         self.writes = [self.change(number) for number in range(4)]
 
@@ -365,22 +406,25 @@ class Traffic:
             mine = [n for n, c in enumerate(self.circuits) if c == place[1]]
             mine = [n for n in mine if self.takes[n] >> place[0] & 1]
             if place not in self.heads and rng.random() < 0.15:
-                self.heads[place] = rng.choice(mine * 3 + [ONLINE])
+                self.heads[place] = rng.choice(mine * 14 + [ONLINE])
         inputs = {}
         for k in range(4):
             waiting = [circuit for circuit in range(3) if (k, circuit) in self.heads]
             inputs |= {f"ports[{k}].waiting": sum(1 << circuit for circuit in waiting)}
             inputs |= {f"ports[{k}].phases[{c}]": self.heads[k, c] for c in waiting}
             inputs |= {f"ports[{k}].reaches": 7}
-        what = served["service.phase"], served["service.circuit"]
-        mine = [p for p, n in self.heads.items() if (n, p[1]) == what]
+        phase, circuit = served["service.phase"], served["service.circuit"]
+        # Unicasts of all circuits are served together.
+        mine = [p for p, n in self.heads.items() if n == phase and (n == ONLINE or p[1] == circuit)]
         starts = served["service.active"] and not served["service.leaving"] and mine
         if not self.flits and starts and rng.random() < 0.5:
             del self.heads[mine[0]]
-            self.flits = rng.randrange(4)
-            return inputs | {"service.ran": 1}
+            self.flits, self.circuit = rng.randrange(4), mine[0][1]
+            return inputs | {"service.ran": 1 << self.circuit}
         self.flits, inside = max(self.flits - 1, 0), self.flits
-        return inputs | {"service.runs": int(inside > 1), "service.stands": int(not inside)}
+        inputs |= {"service.under": (inside > 0) << self.circuit}
+        rests = {f"service.{name}": int(not inside) for name in ("stands", "rests")}
+        return inputs | {"service.runs": int(inside > 1)} | rests
 
     def _halt(self, stands: int) -> Cycle:
         """Make a phase stand still, and change it a few cycles later."""
@@ -400,7 +444,7 @@ class Traffic:
 
 
 @cache
-def storm(cycles: int = 3000) -> list[dict[str, int]]:
+def storm(cycles: int = 4500) -> list[dict[str, int]]:
     """Return inputs and outputs in each cycle of random traffic."""
     unit, traffic, rows = Scheduler(spec=LINK), Traffic(1), []
     watch = ["halt.stands", "probe", *READ, LOAD, "preempts", "service.leaving", "service.online"]

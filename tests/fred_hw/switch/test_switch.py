@@ -5,7 +5,7 @@ import pytest
 from fred_hw.control.switch_map import COMMANDS, switch_map
 from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.protocol import Kind
-from fred_hw.switch.switch import Switch, added_cycles
+from fred_hw.switch.switch import ADDED_CYCLES, Switch
 from tests.fred_hw.simulation import trace
 from tests.fred_hw.switch.test_core import ADDED, FLITS, PAIR, entry, flits
 
@@ -45,7 +45,7 @@ def run(cycles: list[dict[str, int]]) -> list[tuple[int, int, int]]:
 
 
 def test_latency_and_throughput_from_port_to_port() -> None:
-    assert added_cycles(PAIR) == ADDED
+    assert ADDED_CYCLES == ADDED
     start = latency_cycles(PAIR) + ADDED
     want = [(start + k, k % FLITS + 1, int(k % FLITS == FLITS - 1)) for k in range(2 * FLITS)]
     assert run([*packet(0), *packet(1)]) == want

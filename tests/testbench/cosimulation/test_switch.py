@@ -11,7 +11,7 @@ import pytest
 from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
-from fred_hw.switch.switch import added_cycles
+from fred_hw.switch.switch import ADDED_CYCLES
 from gen.design import Design, generate
 from testbench.cosimulation.switch import cosimulate_switch
 from testbench.faults.fault import Fault, FaultyEmitter, noticed_by
@@ -50,7 +50,7 @@ def check(spec: SwitchSpec, run: SimulationResult) -> None:
     assert len(run.tests) > 40
     single = spec.protocol.packet_flits == 1  # over before the next phase is chosen
     assert measured["flits_checked"] > (1500 if single else 3000)
-    latency = latency_cycles(spec) + added_cycles(spec)
+    latency = latency_cycles(spec) + ADDED_CYCLES
     assert measured["switch_latency_cycles"] == sum(measured["stages"].values()) == latency
     assert measured["reconfiguration_cycles"] == int(single)
     # An urgent packet is seen after three cycles, then the one under way ends.

@@ -17,7 +17,7 @@ from fred_hw.compiler.flows import Flow
 from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
-from fred_hw.switch.switch import added_cycles
+from fred_hw.switch.switch import ADDED_CYCLES
 from testbench.faults.fault import Fault, FaultyEmitter, noticed_by
 from testbench.stimulus.phases import Phase, make_turn, phase_table
 from testbench.stimulus.traffic import routed
@@ -281,13 +281,12 @@ def test_all_ports_run_at_full_rate() -> None:
 @each
 @pytest.mark.parametrize("flits", [1, 3])
 def test_lone_packet_takes_the_cycles_of_the_contract(spec: SwitchSpec, flits: int) -> None:
-    wanted = latency_cycles(spec) + added_cycles(spec)
+    wanted = latency_cycles(spec) + ADDED_CYCLES
     everyone = range(spec.ports)
     lone = run_flows(spec, [(1, everyone, everyone)], [Burst(0, 1)], packet_flits=flits)
     unicast = run_flows(spec, [], [Unicast(0, 1, 2, 1)])  # of as many flits as there may be
     assert lone["latency_cycles"] == wanted
-    # Two more to find a path.
-    assert unicast["latency_cycles"] == wanted + 2
+    assert unicast["latency_cycles"] == wanted
 
 
 RING = [(0, [0], [1]), (0, [1], [2]), (0, [2], [3])]
@@ -316,8 +315,7 @@ def test_sources_of_one_destination_have_equal_shares(sources: list[int], stall:
     # A source that pauses misses a grant now and then.
     assert min(shares(result).values()) >= (280 if stall else 295)
     if not stall:
-        # A path is looked for between two packets.
-        assert result["out"][3]["rate"] == pytest.approx(8 / 9, rel=0.01)
+        assert result["out"][3]["rate"] >= 0.99
 
 
 # With two middle subswitches there may be no path for a packet yet.

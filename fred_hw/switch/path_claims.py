@@ -1,0 +1,95 @@
+"""Which unicasts may go together where there are two middle subswitches only."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.checks import check_int
+from fred_hw.compiler.shape import split_count
+from fred_hw.gates.select import any_of, first_of, round_robin
+from fred_hw.unit import Unit
+
+__all__ = ["PathClaims"]
+
+
+class PathClaims(Unit):
+    """Grant links of a FRED_2(P) to unicasts whose way their source sets.
+
+    A unicast from s to d takes the link out of subswitch s mod 2^n towards the ports of d / 2^n,
+    for each level n; see ``UnicastRouter``. Unicasts that want one link get it one after the other.
+    One that does not get all of its own becomes the first of all, in turns, and keeps others from
+    its links until it goes.
+
+    Parameters
+    ----------
+    ports : int
+        Ports P of the interconnect, 2 or more.
+
+    Members
+    -------
+    wants : In(P).array(P)
+        Per source the destination that it would have, as the only bit that is high, or 0. No two
+        have the same.
+    holds : In(P).array(P)
+        Per source the destination of a path that must stay, or 0.
+    granted : Out(P)
+        Sources that have a path to what they want.
+
+    Timing
+    ------
+    Latency : none.
+    Throughput : a grant per cycle at least while there are wants and nothing is held.
+    Paths : all inputs to ``granted``.
+    Reset : nobody is the first.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A parameter is none of these.
+    """
+
+    wants: list[Signal]
+    holds: list[Signal]
+    granted: Signal
+
+    def __init__(self, *, ports: int) -> None:
+        self.ports = check_int("PathClaims ports", ports, minimum=2)
+        self.unit_name = f"path_claims_p{ports}"
+        super().__init__(
+            {
+                "wants": In(ports).array(ports),
+                "holds": In(ports).array(ports),
+                "granted": Out(ports),
+            }
+        )
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        ports = range(self.ports)
+        first, behind = Signal(self.ports), Signal(self.ports)
+        wanting = Cat(own.any() for own in self.wants)
+        gets: list[list[Value]] = [[] for _ in ports]
+        for level in range(1, split_count(self.ports) + 1):
+            block = 1 << level
+            for part in range(min(block, self.ports)):
+                sources = list(ports[part::block])
+                for start in ports[::block]:
+                    ends = slice(start, start + block)
+                    used = any_of([self.holds[k][ends].any() for k in sources])
+                    asks = Signal(len(sources), name=f"asks_{level}_{part}_{start}")
+                    won = Signal(len(sources), name=f"won_{level}_{part}_{start}")
+                    ahead = asks & Cat(first[k] for k in sources)
+                    m.d.comb += [
+                        asks.eq(Cat(self.wants[k][ends].any() for k in sources)),
+                        won.eq(Mux(used, 0, Mux(ahead.any(), ahead, first_of(asks)))),
+                    ]
+                    for place, k in enumerate(sources):
+                        gets[k].append(~asks[place] | won[place])
+        for k, links in enumerate(gets):
+            m.d.comb += self.granted[k].eq(self.wants[k].any() & Cat(links).all())
+        blocked = wanting & ~self.granted
+        with m.If(~(first & blocked).any()):
+            chosen = round_robin(m, "first", blocked, behind)
+            m.d.sync += first.eq(chosen)
+            with m.If(chosen.any()):
+                m.d.sync += behind.eq(chosen)
+        return m

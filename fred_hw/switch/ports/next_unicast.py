@@ -1,0 +1,96 @@
+"""Where the next packet of a queue goes, known while the one before it is still served."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.gates.fifo import Fifo
+from fred_hw.spec import SwitchSpec
+from fred_hw.unit import Unit, check_spec, place
+
+from .signatures import port_bits
+
+__all__ = ["NextUnicast"]
+
+
+class NextUnicast(Unit):
+    """Keep the destinations of the packets that have come into a queue and not left it.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        Sizes.
+
+    Members
+    -------
+    enters, online, exit : In(1), In(1), In(port_bits(spec))
+        A packet comes; whether it is a unicast, and by which port it leaves then.
+    leaves : In(1)
+        The first packet leaves: it starts, or is thrown away.
+    destination : Out(P)
+        The port that the first one leaves by, as the only bit that is high; 0 if there is none, or
+        if it is of a phase.
+
+    Timing
+    ------
+    Latency : 1 cycle from ``enters`` if no other packet is there, and from ``leaves``.
+    Throughput : one packet in, and one out, per cycle.
+    Paths : none.
+    Reset : forgets all packets.
+
+    Raises
+    ------
+    TypeError
+        ``spec`` is no specification.
+    """
+
+    enters: Signal
+    online: Signal
+    exit: Signal
+    leaves: Signal
+    destination: Signal
+
+    def __init__(self, *, spec: SwitchSpec) -> None:
+        self.spec = check_spec("NextUnicast", spec)
+        self.unit_name = f"next_unicast_p{spec.ports}_{spec.protocol.suffix}"
+        super().__init__(
+            {
+                "enters": In(1),
+                "online": In(1),
+                "exit": In(port_bits(spec)),
+                "leaves": In(1),
+                "destination": Out(spec.ports),
+            }
+        )
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        packet = data.StructLayout({"online": 1, "exit": len(self.exit)})
+        waiting = place(m, "waiting", Fifo(shape=packet, depth=self.spec.protocol.buffer_flits))
+        here, held, comes = Signal(), Signal(), Signal()
+        second, source = Signal(packet), Signal(packet)
+        moves = ~here | self.leaves
+        ports = Cat(source.exit == port for port in range(self.spec.ports))
+        m.d.comb += [
+            # Behind the first there is a place for one, so that the queue need not know what
+            # leaves, which is late in its cycle.
+            waiting.i.valid.eq(self.enters & (held | waiting.o.valid)),
+            waiting.i.payload.online.eq(self.online),
+            waiting.i.payload.exit.eq(self.exit),
+            waiting.o.ready.eq(~held),
+            comes.eq(held | waiting.o.valid | self.enters),
+            source.eq(waiting.i.payload),
+        ]
+        with m.If(held):
+            m.d.comb += source.eq(second)
+        with m.Elif(waiting.o.valid):
+            m.d.comb += source.eq(waiting.o.payload)
+        with m.If(moves):
+            m.d.sync += [
+                here.eq(comes),
+                held.eq(0),
+                self.destination.eq(Mux(comes & source.online, ports, 0)),
+            ]
+        with m.Elif(~held):
+            m.d.sync += [held.eq(comes), second.eq(source)]
+        return m

@@ -1,0 +1,54 @@
+"""cocotb tests of how many unicasts the whole switch carries at a time."""
+
+from typing import Any
+
+from testbench.benches.agents.switch import SwitchBench
+from testbench.stimulus.addresses import address_of
+from testbench.stimulus.traffic import random_flit
+
+from .measurements import record
+from .tb_switch import PORTS, PROTOCOL, SPEC, finish, scenario, started
+
+MOST = PROTOCOL.packet_flits
+COUNT = max(24, 3 * PROTOCOL.ack_interval)
+test = scenario(PORTS >= 3 and PROTOCOL.buffer_flits >= 20)
+
+
+def send(bench: SwitchBench, source: int, destination: int, circuit: int) -> None:
+    """Send and expect largest packets."""
+    online = PROTOCOL.online
+    packets = [tuple(random_flit(bench.rng, SPEC) for _ in range(MOST)) for _ in range(COUNT)]
+    bench.ports[source].send(online, circuit, packets, address_of(destination))
+    bench.want(destination, online, address_of(source), packets)
+
+
+def rate(bench: SwitchBench) -> float:
+    """Return the data flits per port and cycle, from the first one to the last."""
+    cycles = [beat.cycle for watch in bench.outputs for beat in bench.data(watch)]
+    return len(cycles) / PORTS / (max(cycles) - min(cycles) + 1)
+
+
+@test
+async def unicasts_of_all_circuits_go_together(dut: Any) -> None:
+    """Each port sends to the next one, on one of three circuits."""
+    bench, _ = await started(dut, 0.0)
+    for source in range(PORTS):
+        send(bench, source, (source + 1) % PORTS, source % 3)
+    await bench.drain()
+    record(unicast_ring_rate=rate(bench))
+    assert rate(bench) >= 0.9
+    finish(bench)
+
+
+@test
+async def all_ports_send_to_all_others_at_a_time(dut: Any) -> None:
+    """Each port sends to all others; on each circuit many want the same port."""
+    bench, _ = await started(dut, 0.0)
+    for source in range(PORTS):
+        for turn in range(PORTS - 1):
+            send(bench, source, (source + 1 + turn) % PORTS, (source + turn) % 3)
+    await bench.drain()
+    record(all_to_all_rate=rate(bench))
+    # Behind a burst a circuit waits for its acks, and at the end ports wait for others.
+    assert rate(bench) >= 0.5
+    finish(bench)
