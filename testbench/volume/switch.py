@@ -12,7 +12,7 @@ from testbench.sim.harness import build_harness
 
 from .conditions import Conditions
 from .program import harness_sources, run_program
-from .traffic import Operation, Traffic
+from .traffic import Operation, Traffic, configure
 
 __all__ = [
     "FAULT_KINDS",
@@ -142,7 +142,7 @@ def run_switch(
     program: Path,
     spec: SwitchSpec,
     traffic: Traffic,
-    operations: Sequence[Operation] = (),
+    operations: Sequence[Operation] | None = None,
     conditions: SwitchConditions = SwitchConditions(),
 ) -> dict[str, Any]:
     """Send packets through a switch and return what the harness counted.
@@ -153,8 +153,8 @@ def run_switch(
         Of :func:`build_switch`.
     traffic : Traffic
         What is sent.
-    operations : sequence of Operation
-        What is written to the configuration memory first.
+    operations : sequence of Operation, optional
+        What is written to the registers first; without it the routes and the phases of ``traffic``.
     conditions : SwitchConditions
         How it runs.
 
@@ -194,6 +194,8 @@ def run_switch(
         ``state``
             If not all was delivered, where each NPU stands.
     """
+    if operations is None:
+        operations = configure(spec, traffic.phases)
     return run_program(program, conditions, traffic.numbers(spec, operations))
 
 

@@ -5,16 +5,18 @@
 
 #include "scenario.hpp"
 
+constexpr unsigned UPPER = HEADER_BITS - 32;  // bits of the header in the second word
+
 template <size_t Words>
 void put_user(VlWide<Words>& to, const Flit& flit) {
     to[0] = flit.header;
-    to[1] = flit.header >> 32 | flit.crc << 16;
-    to[2] = flit.crc >> 16;
+    to[1] = flit.header >> 32 | flit.crc << UPPER;
+    to[2] = flit.crc >> (32 - UPPER);
 }
 template <size_t Words>
 void get_user(const VlWide<Words>& from, Flit& flit) {
-    flit.header = from[0] | uint64_t{from[1] & 0xFFFF} << 32;
-    flit.crc = from[1] >> 16 | from[2] << 16;
+    flit.header = from[0] | uint64_t{from[1] & mask(UPPER)} << 32;
+    flit.crc = from[1] >> UPPER | from[2] << (32 - UPPER);
 }
 
 // The hardware: inputs are given before `settle`, outputs hold from there to `tick`.
