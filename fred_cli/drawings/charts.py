@@ -9,11 +9,13 @@ from plotly.offline import get_plotlyjs
 from plotly.subplots import make_subplots
 
 from fred_cli.columns.parts import PARTS
+from perfmodel.published import SPEEDUP_C, SPEEDUP_D
 from perfmodel.studies.compare import Row
 from perfmodel.studies.section import ReproduceRow
 from perfmodel.studies.strategies import StrategyRow
+from perfmodel.topology.parse import BASELINE
 
-__all__ = ["bandwidth_chart", "iteration_chart", "page", "strategy_chart"]
+__all__ = ["bandwidth_chart", "iteration_chart", "page", "strategy_chart", "time_chart"]
 
 _LAYOUT: dict[str, Any] = {
     "template": "plotly_white",
@@ -44,46 +46,103 @@ def page(title: str, body: str) -> str:
     )
 
 
+_KINDS = {
+    "wafer": "wafer-wide all-reduce",
+    "mp": "MP all-reduce",
+    "dp": "DP all-reduce",
+    "pp": "PP multicast",
+}
+_BARS = (("simulated here", "#0072b2"), ("published", "#c9ced6"), ("derived", "#e9dcc4"))
+
+
+def _short(name: str) -> str:
+    return name.replace(":5x4", "")
+
+
+def _bandwidths(rows: Sequence[ReproduceRow], kind: str) -> dict[str, dict[str, float | None]]:
+    """Return by fabric the bandwidths of a communication [GB/s], by the names of the bars."""
+    scale = 1000 if kind == "wafer" else 1
+    start = f"bandwidth/{kind}/"
+    return {
+        _short(row.id.removeprefix(start)): {
+            name: None if value is None else float(value) * scale
+            for (name, _), value in zip(_BARS, (row.model, row.published, row.derived), strict=True)
+        }
+        for row in rows
+        if row.id.startswith(start) and row.ratio is not None
+    }
+
+
 def bandwidth_chart(rows: Sequence[ReproduceRow]) -> str:
     """Show effective NPU bandwidths [GB/s] beside the published ones, per communication."""
-    kinds = {
-        "wafer": "wafer-wide all-reduce",
-        "mp": "MP all-reduce",
-        "dp": "DP all-reduce",
-        "pp": "PP multicast",
-    }
-    figure = make_subplots(1, len(kinds), subplot_titles=list(kinds.values()), shared_yaxes=True)
-    for column, kind in enumerate(kinds, start=1):
-        shown = [row for row in rows if row.id.startswith(f"bandwidth/{kind}/") and row.ratio]
-        names = [row.id.rpartition("/")[2].replace(":5x4", "") for row in shown]
-        scale = 1000 if kind == "wafer" else 1
-        bars = (
-            ("simulated here", "#0072b2", [float(row.model) * scale for row in shown]),
-            *(
-                (label, colour, [_scaled(getattr(row, label), scale) for row in shown])
-                for label, colour in (("published", "#c9ced6"), ("derived", "#e9dcc4"))
-            ),
-        )
-        for label, colour, values in bars:
-            bar = go.Bar(name=label, x=names, y=values, marker_color=colour, showlegend=column == 1)
+    panels = {kind: _bandwidths(rows, kind) for kind in _KINDS}
+    return _grouped(panels, "GB/s", "chart-bandwidth")
+
+
+def time_chart(rows: Sequence[ReproduceRow]) -> str:
+    """Show the time of the same communications, that of the mesh being 1.
+
+    A time is what an NPU has to send over its bandwidth: the vector where switches reduce, and
+    otherwise what an endpoint algorithm sends.
+    """
+    sent = {"wafer": 2 * 19 / 20, "mp": 1.0, "dp": 2 * 4 / 5, "pp": 1.0}
+    panels: dict[str, dict[str, dict[str, float | None]]] = {}
+    for kind in _KINDS:
+        found = _bandwidths(rows, kind)
+        mesh = found["mesh"]
+        panels[kind] = {
+            fabric: {
+                name: None
+                if value is None
+                else _over(mesh[name] or mesh["published"], value)
+                / (sent[kind] if fabric in ("fred-b", "fred-d") else 1.0)
+                for name, value in bars.items()
+            }
+            for fabric, bars in found.items()
+        }
+    return _grouped(panels, "time, mesh = 1", "chart-time")
+
+
+def _over(first: float | None, second: float) -> float:
+    assert first is not None
+    return first / second
+
+
+def _grouped(panels: dict[str, dict[str, dict[str, float | None]]], unit: str, name: str) -> str:
+    """Show a panel for each communication, with a group of bars for each fabric."""
+    figure = make_subplots(
+        1, len(panels), subplot_titles=[_KINDS[kind] for kind in panels], shared_yaxes=True
+    )
+    named: set[str] = set()  # of the legend
+    for column, found in enumerate(panels.values(), start=1):
+        for label, colour in _BARS:
+            there = {name: bars[label] for name, bars in found.items() if bars[label] is not None}
+            bar = go.Bar(
+                name=label,
+                x=list(there),
+                y=list(there.values()),
+                marker_color=colour,
+                showlegend=bool(there) and label not in named,
+                legendgroup=label,
+            )
             figure.add_trace(bar, row=1, col=column)
+            named.update([label] if there else [])
     figure.update_layout(**_LAYOUT, barmode="group", height=400)
-    figure.update_yaxes(title_text="GB/s", row=1, col=1)
+    figure.update_yaxes(title_text=unit, row=1, col=1)
     figure.update_xaxes(tickangle=-45)
-    return chart(figure, "chart-bandwidth")
-
-
-def _scaled(value: float | str | None, scale: float) -> float | None:
-    return None if value is None else float(value) * scale
+    return chart(figure, name)
 
 
 def iteration_chart(rows: Sequence[Row], name: str) -> str:
-    """Show iterations of all workloads on all fabrics, stacked; the first fabric is 1."""
+    """Show iterations of all workloads on all fabrics, stacked; the first fabric is 1.
+
+    A line over a bar is where the published speed-up has its end.
+    """
     workloads = list(dict.fromkeys(row.estimate.workload for row in rows))
     figure = make_subplots(1, len(workloads), subplot_titles=workloads, shared_yaxes=True)
     for column, workload in enumerate(workloads, start=1):
         shown = [row.estimate for row in rows if row.estimate.workload == workload]
-        names = [one.topology.replace(":5x4", "") for one in shown]
+        names = [_short(one.topology) for one in shown]
         whole = shown[0].iteration_time_s
         for part in PARTS:
             values = [part.seconds(one) / whole for one in shown]
@@ -91,6 +150,20 @@ def iteration_chart(rows: Sequence[Row], name: str) -> str:
                 name=part.words, x=names, y=values, marker_color=part.colour, showlegend=column == 1
             )
             figure.add_trace(bar, row=1, col=column)
+        ends = {
+            fabric: 1 / figures[workload].value
+            for fabric, figures in (("fred-c", SPEEDUP_C), ("fred-d", SPEEDUP_D))
+            if workload in figures and fabric in names
+        }
+        line = go.Scatter(
+            name="published",
+            x=list(ends),
+            y=list(ends.values()),
+            mode="markers",
+            marker={"symbol": "line-ew", "size": 24, "line": {"width": 3, "color": "#1d2530"}},
+            showlegend=column == 1,
+        )
+        figure.add_trace(line, row=1, col=column)
     figure.update_layout(**_LAYOUT, barmode="stack", height=420)
     figure.update_yaxes(title_text="iteration, mesh = 1", row=1, col=1)
     figure.update_xaxes(tickangle=-45)
@@ -100,7 +173,8 @@ def iteration_chart(rows: Sequence[Row], name: str) -> str:
 def strategy_chart(rows: Sequence[StrategyRow], name: str = "chart-strategies") -> str:
     """Show the time per sample of every strategy on every fabric, stacked."""
     estimates = [row.estimate for row in rows]
-    fabrics = list(dict.fromkeys(one.topology for one in estimates))
+    # What the others are compared with is on top.
+    fabrics = sorted({one.topology for one in estimates}, key=lambda one: (one != BASELINE, one))
     order = list(dict.fromkeys(one.strategy for one in estimates))
     figure = make_subplots(
         len(fabrics), 1, subplot_titles=fabrics, shared_xaxes=True, vertical_spacing=0.09

@@ -8,6 +8,7 @@ import jinja2
 from plotly.offline import get_plotlyjs
 
 from fred_cli.columns.compare import COLUMNS as COMPARE
+from fred_cli.columns.identify import COLUMNS as IDENTIFIED
 from fred_cli.columns.reproduce import columns_of
 from fred_cli.drawings.interconnect import COLOURS, draw_interconnect
 from fred_cli.drawings.loads import colour_key
@@ -70,6 +71,7 @@ def build(spec_source: str, folder: Path, results: Path | None) -> list[Path]:
             for result, figure in zip(wafer.all_reduce, ALL_REDUCE_BANDWIDTH.values(), strict=True)
         ],
         compare_columns=COMPARE.titled,
+        identified_columns=IDENTIFIED.titled,
         reproduce_columns=columns_of(moved=True).titled,
         charts=wafer.charts(),
         counts=count(wafer.reproduced),
@@ -82,7 +84,9 @@ def build(spec_source: str, folder: Path, results: Path | None) -> list[Path]:
         "simulation": simulation,
         "all_reduce": plain(wafer.all_reduce),
         "compare": [COMPARE.json(row.estimate, row) for row in wafer.first_principles],
+        "compare_weights": [COMPARE.json(row.estimate, row) for row in wafer.weights],
         "compare_calibrated": [COMPARE.json(row.estimate, row) for row in wafer.calibrated],
+        "identified": plain(wafer.identified),
         "reproduce": plain(wafer.reproduced),
     }
     files = {"index.html": html, "report.json": json.dumps(numbers, indent=1) + "\n"}

@@ -9,18 +9,23 @@ from fred_cli.columns.compare import COLUMNS as COMPARE
 from fred_cli.columns.loads import COLUMNS as LOADS
 from fred_cli.columns.reproduce import columns_of
 from fred_cli.columns.strategies import COLUMNS as STRATEGIES
-from fred_cli.drawings.charts import bandwidth_chart, iteration_chart, strategy_chart
+from fred_cli.drawings.charts import (
+    bandwidth_chart,
+    iteration_chart,
+    strategy_chart,
+    time_chart,
+)
 from fred_cli.drawings.loads import draw_loads
 from fred_hw.compiler.placement import Strategy
 from perfmodel.collectives.run import CollectiveResult, profile, run_collective
 from perfmodel.published import SWEEPS
 from perfmodel.studies.compare import Row, compare
+from perfmodel.studies.identify import Identified, identify
 from perfmodel.studies.reproduce import MovedRow, reproduce_both
 from perfmodel.studies.section import Setting
 from perfmodel.studies.sections.sweeps import swept
 from perfmodel.studies.strategies import StrategyRow
 from perfmodel.topology.parse import FABRICS, parse_topology
-from perfmodel.training.compute_models.calibrated import calibrate
 from perfmodel.training.placement.place import place
 from perfmodel.workloads.workload import PUBLISHED
 
@@ -51,10 +56,10 @@ class Wafer:
     ----------
     all_reduce : tuple of CollectiveResult
         Of 1 GiB on each fabric.
-    first_principles, calibrated : tuple of Row
+    first_principles, weights, calibrated : tuple of Row
         All workloads that the model of compute knows on all fabrics.
-    scales : dict
-        Calibrated scale of compute of each workload.
+    identified : tuple of Identified
+        What published speed-ups tell of compute.
     reproduced : tuple of MovedRow
         Published figures and ours, with the protocol as measured and ideal.
     sweeps : dict
@@ -65,8 +70,9 @@ class Wafer:
 
     all_reduce: tuple[CollectiveResult, ...]
     first_principles: tuple[Row, ...]
+    weights: tuple[Row, ...]
     calibrated: tuple[Row, ...]
-    scales: dict[str, float]
+    identified: tuple[Identified, ...]
     reproduced: tuple[MovedRow, ...]
     sweeps: dict[str, tuple[StrategyRow, ...]]
     maps: tuple[tuple[str, str, str, tuple[tuple[str, float], ...]], ...]
@@ -75,13 +81,19 @@ class Wafer:
         """Return the charts by name."""
         return {
             "bandwidth": bandwidth_chart(self.reproduced),
+            "time": time_chart(self.reproduced),
             "calibrated": iteration_chart(self.calibrated, "chart-calibrated"),
+            "weights": iteration_chart(self.weights, "chart-weights"),
             "first_principles": iteration_chart(self.first_principles, "chart-first-principles"),
             **{
                 f"sweep_{name}": strategy_chart(rows, f"chart-sweep-{name}")
                 for name, rows in self.sweeps.items()
             },
         }
+
+    def swept(self, name: str) -> list[MovedRow]:
+        """Return what was published of a sweep, beside ours."""
+        return [row for row in self.reproduced if row.id.startswith(f"sweep/{name}/")]
 
     def tables(self) -> dict[str, str]:
         """Return the numbers of each chart by name, as CSV."""
@@ -91,6 +103,7 @@ class Wafer:
             "bandwidth": REPRODUCED.csv(bandwidths),
             "reproduce": REPRODUCED.csv(self.reproduced),
             "calibrated": COMPARED.csv(self.calibrated),
+            "weights": COMPARED.csv(self.weights),
             "first_principles": COMPARED.csv(self.first_principles),
             "loads": LOADS.csv(loads),
             **{f"sweep_{name}": SWEPT.csv(rows) for name, rows in self.sweeps.items()},
@@ -104,8 +117,9 @@ def gather() -> Wafer:
     return Wafer(
         all_reduce=tuple(run_collective(one, "all_reduce", SIZE_BYTES) for one in fabrics),
         first_principles=compare(),
+        weights=compare(compute="weights"),
         calibrated=compare(compute="calibrated"),
-        scales={name: calibrate(name).scale for name in PUBLISHED},
+        identified=tuple(identify(name) for name in PUBLISHED),
         reproduced=reproduce_both(),
         sweeps={name: swept(name, Setting()) for name in SWEEPS},
         maps=tuple(_map(phase, name) for name in _MAPPED for phase in _PHASES),

@@ -205,7 +205,8 @@ def test_files_are_those_listed_and_hold_the_numbers(report: Report) -> None:
     measured = numbers["simulation"]["runs"][0]["measurements"]["latency_cycles"]
     assert measured == numbers["manifest"]["latency_cycles"] == 7
     assert len(numbers["all_reduce"]) == 5 and len(numbers["compare"]) == 20
-    assert len(numbers["compare_calibrated"]) == 20
+    assert len(numbers["compare_calibrated"]) == len(numbers["compare_weights"]) == 20
+    assert [one["identified"] for one in numbers["identified"]] == [True, True, True, False]
     golden = json.loads(FIGURES.read_text(encoding="utf-8"))
     assert [row["id"] for row in numbers["reproduce"]] == list(golden)
     predicted = [row["ok"] for row in numbers["reproduce"] if row["evidence"] == "predicted"]
@@ -227,7 +228,7 @@ def test_page_needs_no_network(report: Report) -> None:
     contents = Contents(report.page.read_text(encoding="utf-8"))
     assert contents.addresses[0] == "data:,"
     tables = contents.addresses[1:]
-    assert len(tables) == 7
+    assert len(tables) == 8
     assert all(address.startswith("data:text/csv;charset=utf-8,") for address in tables)
     assert contents.network() == []
 
@@ -256,8 +257,10 @@ def test_charts_and_interconnect_are_drawn_and_the_console_is_silent(
     contents = Contents(dom)
     charts = {
         "chart-bandwidth": 4 * 5 * 2,
-        "chart-calibrated": 4 * 5 * 6,
-        "chart-first-principles": 4 * 5 * 6,
+        "chart-time": 4 * 5 * 2,
+        **dict.fromkeys(
+            ("chart-calibrated", "chart-weights", "chart-first-principles"), 4 * (5 * 6 + 2)
+        ),
         "chart-sweep-transformer-17b": 2 * 18 * 6,
         "chart-sweep-transformer-1t": 2 * 18 * 6,
     }
