@@ -49,11 +49,11 @@ class Kinds:
 
 ROOMS = {
     "arith": Kinds("adders", "pipeline"),
-    # Inputs wait in bypass registers while the reducer beside them works.
+    # What passes a reducer waits in its registers, and where they are too few in others.
     "datapath": Kinds(
         "multiplexers",
         "pipeline",
-        {"configuration": "configuration", r"^i\d*_+(data|valid)": "bypass"},
+        {"configuration|^reduce": "configuration", r"^i\d*_+(data|valid)|^own": "bypass"},
     ),
     "gates": Kinds("buffers", "buffers"),
     "link": Kinds("control", "control", {r"^(data|payload)$": "pipeline"}),

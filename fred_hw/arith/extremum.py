@@ -71,15 +71,17 @@ class FloatExtremum(_Extremum):
     -------
     i0, i1 : In(width)
         Bits of the operands.
+    into, held : Out(sum(inside)), In(sum(inside))
+        What the registers inside take and hold, as of ``LaneUnit``.
     o : Out(width)
         Bits of one of them.
 
     Timing
     ------
-    Latency : ``registers`` cycles, from operands to result.
+    Latency : none; with its registers, which are the reducer's, ``registers`` cycles.
     Throughput : one result per cycle.
-    Paths : ``i0`` and ``i1`` to ``o`` without registers, else none.
-    Reset : clears nothing; results of operands from before a reset still come out.
+    Paths : from the operands or a register to the next register or ``o``.
+    Reset : none.
     """
 
     form = FloatFormat
@@ -123,15 +125,17 @@ class IntExtremum(_Extremum):
     -------
     i0, i1 : In(width)
         Bits of the operands.
+    into, held : Out(sum(inside)), In(sum(inside))
+        What the registers inside take and hold, as of ``LaneUnit``.
     o : Out(width)
         Bits of one of them.
 
     Timing
     ------
-    Latency : ``registers`` cycles, from operands to result.
+    Latency : none; with its registers, which are the reducer's, ``registers`` cycles.
     Throughput : one result per cycle.
-    Paths : ``i0`` and ``i1`` to ``o`` without registers, else none.
-    Reset : clears nothing; results of operands from before a reset still come out.
+    Paths : from the operands or a register to the next register or ``o``.
+    Reset : none.
     """
 
     form = IntFormat

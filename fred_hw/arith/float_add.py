@@ -94,15 +94,17 @@ class FloatAdd(LaneUnit):
     -------
     i0, i1 : In(width)
         Bits of the operands.
+    into, held : Out(sum(inside)), In(sum(inside))
+        What the registers inside take and hold, as of ``LaneUnit``.
     o : Out(width)
         Bits of their sum.
 
     Timing
     ------
-    Latency : ``registers`` cycles, from operands to sum.
+    Latency : none; with its registers, which are the reducer's, ``registers`` cycles.
     Throughput : one sum per cycle.
-    Paths : ``i0`` and ``i1`` to ``o`` without registers, else none.
-    Reset : clears nothing; sums of operands from before a reset still come out.
+    Paths : from the operands or a register to the next register or ``o``.
+    Reset : none.
     """
 
     form = FloatFormat

@@ -1,17 +1,17 @@
 """Base of the arithmetic of one lane, and the placement of its pipeline registers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, ClassVar
 
-from amaranth.hdl import Module, Signal, Value
+from amaranth.hdl import Cat, Fragment, Module, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_int
 from fred_hw.formats.number_format import NumberFormat
 from fred_hw.unit import Unit
 
-__all__ = ["LaneUnit", "Step", "registered", "wire"]
+__all__ = ["LaneUnit", "Step", "wire"]
 
 MAXIMUM_REGISTERS = 8
 
@@ -26,23 +26,22 @@ def wire(m: Module, name: str, value: Value, *, width: int | None = None) -> Sig
     return signal
 
 
-def registered(m: Module, signals: Any, name: str) -> Any:
-    """Return ``signals``, a signal or a dataclass of signals, as of the cycle before.
+def _leaves(signals: Any, path: str = "") -> Iterator[tuple[str, Value]]:
+    """Give each signal of a dataclass with its name, or a signal alone."""
+    if not is_dataclass(signals):
+        yield path, signals
+        return
+    for field in fields(signals):
+        inner = f"{path}_{field.name}" if path else field.name
+        yield from _leaves(getattr(signals, field.name), inner)
 
-    The registers are named after ``name`` and have no reset: nothing is lost that a valid bit
-    elsewhere would not tell.
-    """
-    if is_dataclass(signals) and not isinstance(signals, type):
-        return replace(
-            signals,
-            **{
-                field.name: registered(m, getattr(signals, field.name), f"{name}_{field.name}")
-                for field in fields(signals)
-            },
-        )
-    register = Signal(len(signals), name=name, reset_less=True)
-    m.d.sync += register.eq(signals)
-    return register
+
+def _replaced(signals: Any, values: Iterator[Value]) -> Any:
+    """Return a dataclass, or a signal alone, with other signals in the same order."""
+    if not is_dataclass(signals) or isinstance(signals, type):
+        return next(values)
+    inner = {one.name: _replaced(getattr(signals, one.name), values) for one in fields(signals)}
+    return replace(signals, **inner)
 
 
 class LaneUnit(Unit):
@@ -52,6 +51,9 @@ class LaneUnit(Unit):
     Registers go behind steps, never inside one. ``cuts[n]`` names the steps that have a register
     behind them if there are n in all; with more registers than the table has rows, the last row
     holds and what is left goes behind the output, where synthesis can retime it.
+
+    The registers themselves are those of :class:`fred_hw.datapath.reducer.Reducer`, which has other
+    use for them when there is nothing to reduce.
 
     Parameters
     ----------
@@ -66,24 +68,38 @@ class LaneUnit(Unit):
     -------
     i0, i1 : In(width)
         Bits of the operands.
+    into : Out(sum(inside))
+        What the registers inside take, those of the first stage in the low bits; only if there are.
+    held : In(sum(inside))
+        What they hold.
     o : Out(width)
         Bits of the result.
 
+    Attributes
+    ----------
+    inside : tuple of int
+        Bits of each register inside.
+    behind : int
+        Registers behind the output.
+
     Timing
     ------
-    Latency : ``registers`` cycles, from operands to result.
+    Latency : none; with its registers ``registers`` cycles, from operands to result.
     Throughput : one result per cycle.
-    Paths : ``i0`` and ``i1`` to ``o`` without registers, else none.
-    Reset : clears nothing; results of operands from before a reset still come out.
+    Paths : from operands or a register to the next register, or to ``o``.
+    Reset : none.
     """
 
     i0: Signal
     i1: Signal
+    into: Signal
+    held: Signal
     o: Signal
 
     cuts: ClassVar[Sequence[Sequence[str]]]
     form: ClassVar[type[NumberFormat]]
     """Kind of number format that it is made for."""
+    _sizes: ClassVar[dict[tuple[type[Unit], str], tuple[int, ...]]] = {}
 
     def __init__(self, *, number_format: NumberFormat, operation: str, registers: int) -> None:
         unit, form = type(self).__name__, self.form.__name__
@@ -95,9 +111,15 @@ class LaneUnit(Unit):
         )
         self.number_format = number_format
         self.unit_name = f"{number_format.name}_{operation}_a{registers}"
-        self.clocked, self.resettable = registers > 0, False
-        width = number_format.width
-        super().__init__({"i0": In(width), "i1": In(width), "o": Out(width)})
+        self.clocked = self.resettable = False
+        key = type(self), self.unit_name
+        if key not in self._sizes:
+            self._sizes[key] = self._measured()
+        self.inside = self._sizes[key]
+        self.behind = registers - len(self.inside)
+        width, bits = number_format.width, sum(self.inside)
+        registers_in = {"into": Out(bits), "held": In(bits)} if bits else {}
+        super().__init__({"i0": In(width), "i1": In(width), **registers_in, "o": Out(width)})
 
     def steps(self) -> Sequence[tuple[str, Step]]:
         """Return the names and functions of the datapath; the last returns the bits of ``o``.
@@ -106,15 +128,44 @@ class LaneUnit(Unit):
         """
         raise NotImplementedError
 
+    def _measured(self) -> tuple[int, ...]:
+        """Return the bits of each register inside: build the datapath, and throw it away."""
+        m, width = Module(), self.number_format.width
+        sizes: list[int] = []
+
+        def cut(name: str, signals: Any) -> Any:
+            sizes.append(sum(len(value) for _, value in _leaves(signals)))
+            return signals
+
+        self._datapath(m, (Signal(width), Signal(width)), cut)
+        Fragment.get(m, None)  # else it counts as forgotten
+        return tuple(sizes)
+
+    def _datapath(self, m: Module, operands: Any, cut: Callable[[str, Any], Any]) -> Value:
+        """Return the result; what goes through a register inside becomes what ``cut`` returns."""
+        steps = self.steps()
+        cuts = self.cuts[min(self.registers, len(self.cuts) - 1)]
+        signals = operands
+        for name, step in steps:
+            signals = step(m, signals)
+            if name in cuts and name != steps[-1][0]:
+                signals = cut(name, signals)
+        return signals
+
     def build(self, platform: object) -> Module:
         m = Module()
-        cuts = self.cuts[min(self.registers, len(self.cuts) - 1)]
-        signals: Any = (self.i0, self.i1)
-        for name, step in self.steps():
-            signals = step(m, signals)
-            if name in cuts:
-                signals = registered(m, signals, f"{name}_q")
-        for cycle in range(self.registers - len(cuts)):
-            signals = registered(m, signals, f"result_q{cycle + 1}")
-        m.d.comb += self.o.eq(signals)
+        taken: list[Value] = []
+
+        def cut(name: str, signals: Any) -> Any:
+            held: list[Value] = []
+            for path, value in _leaves(signals):
+                start = sum(len(one) for one in taken)
+                label = f"{name}_q_{path}" if path else f"{name}_q"
+                held.append(wire(m, label, self.held[start : start + len(value)]))
+                taken.append(value)
+            return _replaced(signals, iter(held))
+
+        m.d.comb += self.o.eq(self._datapath(m, (self.i0, self.i1), cut))
+        if taken:
+            m.d.comb += self.into.eq(Cat(taken))
         return m

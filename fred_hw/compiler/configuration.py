@@ -38,7 +38,8 @@ class Configuration:
     mux : int or None
         Source code of the last output if P is odd.
     crossing : (int, int) or None
-        Only if P is 2: what each output gets; 0 nothing, 1 input 0, 2 input 1, 3 both reduced.
+        Only if P is 2: what each output gets; 0 nothing, 1 input 0, 2 input 1, 3 both reduced,
+        beside which 1 and 2 give nothing.
 
     Raises
     ------

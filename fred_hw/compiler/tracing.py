@@ -31,7 +31,9 @@ def _sum(parts: Sequence[Inputs]) -> Inputs:
 
 def _through(configuration: Configuration, flits: list[Inputs]) -> list[Inputs]:
     if configuration.crossing is not None:
-        gives = (NOTHING, flits[0], flits[1], _sum(flits))
+        if 3 in configuration.crossing:  # nothing else passes beside a reduction
+            return [_sum(flits) if code == 3 else NOTHING for code in configuration.crossing]
+        gives = (NOTHING, flits[0], flits[1])
         return [gives[code] for code in configuration.crossing]
     # An odd last port stands alone, as if its partner led nowhere.
     pairs = [flits[k : k + 2] for k in range(0, len(flits), 2)]

@@ -4,9 +4,10 @@ The settings are those of :mod:`fred_hw.compiler.configuration`. They leave no i
 setting below the number of codes does what it says, any other is idle.
 """
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib.wiring import In, Out
 
+from fred_hw.arith.lane_unit import wire
 from fred_hw.compiler.shape import code_width
 from fred_hw.gates.select import any_of, gated
 from fred_hw.spec import SwitchSpec
@@ -33,41 +34,54 @@ def drive(m: Module, o: Flit, valid: Value, data: Value, registers: int, name: s
 
 
 class _Reducing(Unit):
-    """What R and RD share: both inputs, delayed as long as their reduction takes."""
+    """What R and RD share: a reducer, through which inputs also pass, and a crossing behind it."""
 
     i: list[Flit]
     o: list[Flit]
     configuration: Signal
     spec: SwitchSpec
 
-    def _operands(self, m: Module) -> tuple[Flit, Flit, Value, Value]:
-        """Return both flits, the reduced data and the configuration, all of the same cycle."""
-        depth = self.spec.adder_registers
-        m.submodules.reducer = reducer = Reducer(spec=self.spec)
-        flits = []
-        for index, i in enumerate(self.i):
-            flit = flit_signature(self.spec.data_width).create(path=(f"i{index}",))
-            m.d.comb += [
-                flit.valid.eq(delayed(m, i.valid, depth, f"i{index}_valid", reset=True)),
-                flit.data.eq(delayed(m, i.data, depth, f"i{index}_data")),
-            ]
-            flits.append(flit)
-        m.d.comb += [reducer.i0.eq(self.i[0].data), reducer.i1.eq(self.i[1].data)]
-        configuration = delayed(m, self.configuration, depth, "configuration")
-        return flits[0], flits[1], reducer.o, configuration
+    def _reduces(self, configuration: Value) -> Value:
+        """Return whether the inputs are reduced."""
+        raise NotImplementedError
 
-    def _select(self, m: Module, index: int, takes: tuple[Value, Value], operands: tuple) -> None:
-        """Drive output ``index`` with the inputs that it takes: either, both reduced, or none."""
-        i0, i1, reduced, _ = operands
-        take0, take1, both = (Signal(name=f"o{index}_{n}") for n in ("take0", "take1", "both"))
-        m.d.comb += [take0.eq(takes[0]), take1.eq(takes[1]), both.eq(takes[0] & takes[1])]
-        # A reduction waits for both: the sum of a part is never sent on.
-        valid = Mux(both, i0.valid & i1.valid, (take0 & i0.valid) | (take1 & i1.valid))
-        # Idle outputs do not toggle.
-        data = any_of(
-            [gated(i0.data, take0 & ~both), gated(i1.data, take1 & ~both), gated(reduced, both)]
+    def _takes(self, configuration: Value, index: int) -> tuple[Value, Value]:
+        """Return which inputs an output takes; both is their reduction."""
+        raise NotImplementedError
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        spec = self.spec
+        depth = spec.adder_registers
+        m.submodules.reducer = reducer = Reducer(spec=spec)
+        m.d.comb += [reducer.i0.eq(self.i[0].data), reducer.i1.eq(self.i[1].data)]
+        reduces: list[Value] = [wire(m, "reduce", self._reduces(self.configuration))]
+        for cycle in range(depth):
+            reduces.append(delayed(m, reduces[-1], 1, f"reduce_{cycle}"))
+        m.d.comb += reducer.reduce.eq(Cat(reduces))
+        reduce = reduces[-1]
+        configuration = delayed(m, self.configuration, depth, "configuration")
+        valid0, valid1 = (
+            delayed(m, i.valid, depth, f"i{index}_valid", reset=True)
+            for index, i in enumerate(self.i)
         )
-        drive(m, self.o[index], valid, data, self.spec.stage_registers, f"o{index}")
+        # A reduction waits for both: the sum of a part is never sent on.
+        both_valid = wire(m, "both_valid", reduce & valid0 & valid1)
+        for index, o in enumerate(self.o):
+            take0, take1 = self._takes(configuration, index)
+            takes = [
+                wire(m, f"o{index}_{name}", value)
+                for name, value in (
+                    ("takes_both", both_valid & take0 & take1),
+                    ("takes_first", ~reduce & valid0 & take0),
+                    ("takes_second", ~reduce & valid1 & take1),
+                )
+            ]
+            # Idle outputs do not toggle.
+            sources = (reducer.o, reducer.first, reducer.second)
+            data = any_of([gated(one, take) for one, take in zip(sources, takes, strict=True)])
+            drive(m, o, any_of(takes), data, spec.stage_registers, f"o{index}")
+        return m
 
 
 class RMicroswitch(_Reducing):
@@ -108,16 +122,14 @@ class RMicroswitch(_Reducing):
             }
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
-        operands = self._operands(m)
+    def _reduces(self, configuration: Value) -> Value:
         width = code_width(self.spec.middle)
-        destinations = [operands[3].word_select(k, width) for k in range(2)]
-        for index in range(self.spec.middle):
-            code = Const(index + 1, width)
-            takes = (destinations[0] == code, destinations[1] == code)
-            self._select(m, index, takes, operands)
-        return m
+        return configuration[:width] == configuration[width:]
+
+    def _takes(self, configuration: Value, index: int) -> tuple[Value, Value]:
+        width = code_width(self.spec.middle)
+        code = Const(index + 1, width)
+        return configuration[:width] == code, configuration[width:] == code
 
 
 class RDMicroswitch(_Reducing):
@@ -136,7 +148,8 @@ class RDMicroswitch(_Reducing):
         Flits; ``data`` is 0 where no input is selected.
     configuration : In(4)
         Selection of output 0 (low half) and of output 1, for the flits of the same cycle: bit 0
-        takes input 0, bit 1 takes input 1, both bits reduce.
+        takes input 0, bit 1 takes input 1, both bits reduce. If one output reduces, the other does
+        too or gets nothing.
 
     Timing
     ------
@@ -153,13 +166,12 @@ class RDMicroswitch(_Reducing):
         members = {"i": In(flit).array(2), "o": Out(flit).array(2), "configuration": In(4)}
         super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
-        operands = self._operands(m)
-        for index in range(2):
-            selection = operands[3].word_select(index, 2)
-            self._select(m, index, (selection[0], selection[1]), operands)
-        return m
+    def _reduces(self, configuration: Value) -> Value:
+        return configuration[:2].all() | configuration[2:].all()
+
+    def _takes(self, configuration: Value, index: int) -> tuple[Value, Value]:
+        selection = configuration.word_select(index, 2)
+        return selection[0], selection[1]
 
 
 class DMicroswitch(Unit):

@@ -58,13 +58,15 @@ class Demultiplexer(Unit):
     def build(self, platform: object) -> Module:
         m = Module()
         spec = self.spec
-        # One delay line before the fork costs 1/m of as many delays behind it.
-        valid = delayed(m, self.i.valid, spec.adder_registers, "i_valid", reset=True)
-        data = delayed(m, self.i.data, spec.adder_registers, "i_data")
-        destination = delayed(m, self.configuration, spec.adder_registers, "configuration")
+        depth, behind = spec.adder_registers, spec.stage_registers
+        # Registers before the fork are fewer than behind it.
+        data = delayed(m, self.i.data, depth + behind, "i_data")
+        valid = delayed(m, self.i.valid, depth, "i_valid", reset=True)
+        destination = delayed(m, self.configuration, depth, "configuration")
         for index, o in enumerate(self.o):
-            take = destination == Const(index + 1, len(destination))
-            drive(m, o, valid & take, gated(data, take), spec.stage_registers, f"o{index}")
+            take = valid & (destination == Const(index + 1, len(destination)))
+            take = delayed(m, take, behind, f"o{index}_take", reset=True)
+            m.d.comb += [o.valid.eq(take), o.data.eq(gated(data, take))]
         return m
 
 

@@ -66,8 +66,11 @@ class PathTracer(Unit):
         m = Module()
         ports, middle, word = self.port_count, self.middle, self.configuration
         if ports == 2:
+            reduces = word[:2].all() | word[2:].all()
             for port in range(2):
                 takes = word.word_select(port, 2)
+                # Beside a reduction no input passes alone.
+                takes = takes & (takes.all() | ~reduces).replicate(2)
                 self._join(m, self.gets[port], self.reached[port], takes, range(2))
             return m
         half, width = subswitch_ports(ports), code_width(middle)

@@ -55,7 +55,8 @@ def _configuration(design: "Design") -> dict[str, Any]:
         "codes": {
             "R": "two destinations, input 0 low: 0 none, c+1 subswitch c; equal reduce",
             "D": "two sources, output 0 low: 0 none, c+1 subswitch c; equal distribute",
-            "RD": "two selections, output 0 low: 0 none, 1 input 0, 2 input 1, 3 reduced",
+            "RD": "two selections, output 0 low: 0 none, 1 input 0, 2 input 1, 3 reduced, beside "
+            "which 1 and 2 are none",
             "demux": "destination: 0 none, c+1 subswitch c",
             "mux": "source: 0 none, c+1 subswitch c",
         },

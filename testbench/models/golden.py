@@ -51,7 +51,9 @@ def walk(
 
     if configuration.crossing is not None:
         first, second = inputs
-        choices = (None, first, second, both(first, second))
+        if 3 in configuration.crossing:  # nothing else passes beside a reduction
+            return [both(first, second) if code == 3 else None for code in configuration.crossing]
+        choices = (None, first, second)
         return [choices[code] for code in configuration.crossing]
     half = (len(inputs) + 1) // 2
     middle: list[list[T | None]] = [[None] * half for _ in configuration.subswitches]

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Mux
 from amaranth.lib.wiring import In, Out
 from numpy.typing import NDArray
 
-from fred_hw.arith.lane_unit import LaneUnit
+from fred_hw.datapath.reducer import Reducer
 from fred_hw.formats.number_format import FloatFormat, NumberFormat
 from fred_hw.unit import Unit
 from gen.emitter import VerilogEmitter
@@ -35,13 +35,14 @@ class Bank(Unit):
 
     Parameters
     ----------
-    units : Sequence of LaneUnit
-        At most 64; the others get zeros while one is selected.
+    units : Sequence of Reducer
+        At most 64, of one lane each; the others get zeros while one is selected.
 
     Members
     -------
-    select : In(6)
-        Which unit gets the operands and gives the result.
+    select : In(8)
+        Which unit gets the operands and gives the result; 64 more and the operands pass it, and
+        the result is the first, 128 more and it is the second.
     i0, i1 : In(32)
         Operands in the low bits.
     o : Out(32)
@@ -55,31 +56,34 @@ class Bank(Unit):
     Reset : none.
     """
 
-    def __init__(self, units: Sequence[LaneUnit]) -> None:
+    def __init__(self, units: Sequence[Reducer]) -> None:
         self.units = units
         self.unit_name, self.resettable = "bank", False
-        super().__init__({"select": In(6), "i0": In(32), "i1": In(32), "o": Out(32)})
+        super().__init__({"select": In(8), "i0": In(32), "i1": In(32), "o": Out(32)})
 
     def build(self, platform: object) -> Module:
         m = Module()
-        with m.Switch(self.select):
+        passes = self.select[6:].any()
+        with m.Switch(self.select[:6]):
             for index, unit in enumerate(self.units):
                 m.submodules[f"unit_{index}"] = unit
+                passed = Mux(self.select[7], unit.second, unit.first)
                 with m.Case(index):
                     m.d.comb += [
                         unit.i0.eq(self.i0),
                         unit.i1.eq(self.i1),
-                        self.o.eq(unit.o),
+                        unit.reduce.eq((~passes).replicate(len(unit.reduce))),
+                        self.o.eq(Mux(passes, passed, unit.o)),
                     ]
         return m
 
 
-def build_bank(units: Sequence[LaneUnit], emitter: VerilogEmitter | None = None) -> Path:
+def build_bank(units: Sequence[Reducer], emitter: VerilogEmitter | None = None) -> Path:
     """Verilate a bank of ``units`` and return its program, from the cache if it was built before.
 
     Parameters
     ----------
-    units : Sequence of LaneUnit
+    units : Sequence of Reducer
         Units of the bank; they are used up.
     emitter : VerilogEmitter, optional
         One that puts broken units into the design.

@@ -31,13 +31,13 @@ def test_report_adds_up(tmp_path: Path) -> None:
     assert report["gate_equivalents"] == pytest.approx(total / 2.0)
     units = {unit.unit for unit in report["units"]}
     assert units == {"Interconnect", "RDMicroswitch", "Reducer", "IntAdd"}
-    # Two flits and their valid bits, held beside the adder and behind the crossing.
+    # Two lanes wait in the reducer, their valid bits beside it, all behind the crossing again.
     assert {one.name: one.flip_flops for one in report["classes"]} == {
         "adders": 0,
         "multiplexers": 0,
-        "pipeline": 2 * 9 + 8,
-        "bypass": 2 * 9,
-        "configuration": 4,
+        "pipeline": 2 * 8 + 2 * 9,
+        "bypass": 2,
+        "configuration": 4 + 1,
     }
 
 

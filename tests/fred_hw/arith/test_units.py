@@ -7,9 +7,11 @@ import pytest
 from fred_hw.arith.extremum import FloatExtremum, IntExtremum
 from fred_hw.arith.float_add import FloatAdd
 from fred_hw.arith.int_add import IntAdd
+from fred_hw.datapath.reducer import Reducer
 from fred_hw.datapath.reduction import reduction_unit
 from fred_hw.formats.number_format import FORMATS
 from fred_hw.operations.operation import OPERATIONS
+from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit
 from tests.fred_hw.simulation import trace
 
@@ -82,19 +84,11 @@ def test_latency_is_the_registers_and_throughput_a_result_per_cycle(
     form: str, operation: str, one: int, two: int, registers: int
 ) -> None:
     unit = reduction_unit(FORMATS[form], operation, "wrap", registers)
+    assert unit.unit_name.endswith(f"_a{registers}")
+    assert not unit.clocked and len(unit.inside) + unit.behind == registers
     pairs = [(one, 0), (0, two), (one, one), (0, 0), (two, 0)]
     results = [one, two, two if operation == "sum" else one, 0, two]
     inputs = [{"i0": a, "i1": b} for a, b in pairs] + [{}] * registers
-    assert trace(unit, inputs, ["o"])[registers:] == results
-    assert unit.unit_name.endswith(f"_a{registers}")
-
-
-@pytest.mark.parametrize("registers", [1, 3])
-@UNITS
-def test_reset_clears_nothing(
-    form: str, operation: str, one: int, two: int, registers: int
-) -> None:
-    unit = reduction_unit(FORMATS[form], operation, "wrap", registers)
-    assert not unit.resettable
-    inputs = [{"i0": two}, *[{"rst": 1}] * registers, {"rst": 1}]
-    assert trace(unit, inputs, ["o"])[registers] == two
+    spec = SwitchSpec(ports=2, lanes=1, format=form, operation=operation, adder_registers=registers)
+    reduce = (1 << registers + 1) - 1
+    assert trace(Reducer(spec=spec), inputs, ["o"], reduce=reduce)[registers:] == results

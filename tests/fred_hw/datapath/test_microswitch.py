@@ -12,6 +12,7 @@ from fred_hw.datapath.microswitch import DMicroswitch, RDMicroswitch, RMicroswit
 from fred_hw.datapath.steering import Demultiplexer, Multiplexer
 from fred_hw.spec import SwitchSpec
 from tests.fred_hw.datapath.flits import check_latency, check_reset, check_throughput
+from tests.fred_hw.simulation import trace
 
 SPEC = SwitchSpec(ports=4, middle=2, format="int8", lanes=1, adder_registers=1)
 
@@ -78,8 +79,9 @@ def test_r_routes_to_destinations_and_reduces_where_they_meet(to0: int, to1: int
 
 @pytest.mark.parametrize("word", range(16))
 def test_rd_selects_or_reduces_for_each_output(word: int) -> None:
-    values = [None, 3, 4, 7]
-    want = [values[word & 3], values[word >> 2]]
+    selections = [word & 3, word >> 2]
+    values = [None, None, None, 7] if 3 in selections else [None, 3, 4]  # only one of the two
+    want = [values[selection] for selection in selections]
     assert outputs(RDMicroswitch(spec=SPEC), word, [3, 4], 2) == want
 
 
@@ -95,6 +97,15 @@ def test_a_reduction_that_lacks_an_operand_sends_nothing(missing: int) -> None:
     flits = [None if port == missing else 5 for port in range(2)]
     assert outputs(RMicroswitch(spec=SPEC), 0b0101, flits, 2) == [None, None]
     assert outputs(RDMicroswitch(spec=SPEC), 0b1111, flits, 2) == [None, None]
+
+
+@pytest.mark.parametrize(("kind", "words"), [(RMicroswitch, 16), (RDMicroswitch, 16)])
+def test_what_is_not_valid_leaves_zeros(kind: Any, words: int) -> None:
+    for word in range(words):
+        unit = kind(spec=SPEC)
+        idle = {"configuration": word, "i[0].data": 3, "i[1].data": 4}
+        seen = trace(unit, [idle] * 4, [f"o[{index}].data" for index in range(2)])
+        assert seen[2:] == [(0, 0)] * 2
 
 
 @pytest.mark.parametrize("code", range(4))

@@ -38,71 +38,65 @@ module fred_m3_p2_int8x1_a1(i__0__data, i__1__valid, i__1__data, configuration, 
   );
 endmodule
 
-module int8_add_saturate_a1(i1, clk, o, i0);
+module int8_add_saturate_a1(i1, o, i0);
   wire [9:0] \$1 ;
-  input clk;
-  wire clk;
   input [7:0] i0;
   wire [7:0] i0;
   input [7:0] i1;
   wire [7:0] i1;
-  wire [7:0] limited;
   output [7:0] o;
-  reg [7:0] o;
+  wire [7:0] o;
   wire passed;
   wire [7:0] range_end;
   wire [8:0] total;
   assign { \$1 [9], total } = { i0[7], i0 } + { i1[7], i1 };
   assign passed = total[8] ^ total[7];
   assign range_end = total[8] ? 8'h80 : 8'h7f;
-  assign limited = passed ? range_end : total[7:0];
-  always @(posedge clk)
-    o <= limited;
+  assign o = passed ? range_end : total[7:0];
   assign \$1 [8:0] = total;
 endmodule
 
 module rd_microswitch_int8x1_a1(i__0__data, i__1__valid, i__1__data, configuration, clk, rst, o__0__valid, o__0__data, o__1__valid, o__1__data, i__0__valid);
   wire \$1 ;
   wire \$10 ;
-  wire [7:0] \$11 ;
-  wire [7:0] \$12 ;
-  wire [7:0] \$13 ;
-  wire [7:0] \$14 ;
+  wire \$11 ;
+  wire \$12 ;
+  wire \$13 ;
+  wire \$14 ;
   wire \$15 ;
-  wire \$16 ;
-  wire \$17 ;
-  wire \$18 ;
-  wire \$19 ;
+  wire [7:0] \$16 ;
+  wire [7:0] \$17 ;
+  wire [7:0] \$18 ;
+  wire [7:0] \$19 ;
   wire \$2 ;
-  wire \$20 ;
+  wire [7:0] \$20 ;
   wire \$21 ;
-  wire [7:0] \$22 ;
-  wire \$23 ;
-  wire \$24 ;
+  wire \$22 ;
+  wire [7:0] \$23 ;
+  wire [7:0] \$24 ;
   wire [7:0] \$25 ;
   wire [7:0] \$26 ;
   wire [7:0] \$27 ;
-  wire [7:0] \$28 ;
+  wire \$28 ;
   wire \$29 ;
   wire \$3 ;
   wire \$30 ;
   wire \$31 ;
-  wire \$32 ;
   wire \$4 ;
   wire \$5 ;
   wire \$6 ;
   wire \$7 ;
-  wire [7:0] \$8 ;
+  wire \$8 ;
   wire \$9 ;
+  wire both_valid;
   input clk;
   wire clk;
   input [3:0] configuration;
   wire [3:0] configuration;
   reg [3:0] configuration_q1;
-  reg [7:0] i0__data;
-  reg i0__valid;
-  reg [7:0] i1__data;
-  reg i1__valid;
+  wire [7:0] first;
+  reg i0_valid_q1;
+  reg i1_valid_q1;
   input [7:0] i__0__data;
   wire [7:0] i__0__data;
   input i__0__valid;
@@ -112,8 +106,12 @@ module rd_microswitch_int8x1_a1(i__0__data, i__1__valid, i__1__data, configurati
   input i__1__valid;
   wire i__1__valid;
   wire [7:0] o;
-  wire o0_both;
-  wire o1_both;
+  wire o0_takes_both;
+  wire o0_takes_first;
+  wire o0_takes_second;
+  wire o1_takes_both;
+  wire o1_takes_first;
+  wire o1_takes_second;
   output [7:0] o__0__data;
   reg [7:0] o__0__data;
   output o__0__valid;
@@ -122,81 +120,103 @@ module rd_microswitch_int8x1_a1(i__0__data, i__1__valid, i__1__data, configurati
   reg [7:0] o__1__data;
   output o__1__valid;
   reg o__1__valid;
+  wire reduce;
+  reg reduce_0_q1;
   input rst;
   wire rst;
-  assign \$1  = i0__valid & i1__valid;
-  assign \$2  = configuration_q1[0] & i0__valid;
-  assign \$3  = configuration_q1[1] & i1__valid;
-  assign \$4  = \$2  | \$3 ;
-  assign \$5  = o0_both ? \$1  : \$4 ;
-  assign \$6  = ~ o0_both;
-  assign \$7  = configuration_q1[0] & \$6 ;
-  assign \$8  = \$7  ? i0__data : 8'h00;
-  assign \$9  = ~ o0_both;
-  assign \$10  = configuration_q1[1] & \$9 ;
-  assign \$11  = \$10  ? i1__data : 8'h00;
-  assign \$12  = \$8  | \$11 ;
-  assign \$13  = o0_both ? o : 8'h00;
-  assign \$14  = \$12  | \$13 ;
-  assign \$15  = i0__valid & i1__valid;
-  assign \$16  = configuration_q1[2] & i0__valid;
-  assign \$17  = configuration_q1[3] & i1__valid;
+  wire [7:0] second;
+  assign \$1  = & configuration[1:0];
+  assign \$2  = & configuration[3:2];
+  assign reduce = \$1  | \$2 ;
+  assign \$3  = reduce_0_q1 & i0_valid_q1;
+  assign both_valid = \$3  & i1_valid_q1;
+  assign \$4  = both_valid & configuration_q1[0];
+  assign o0_takes_both = \$4  & configuration_q1[1];
+  assign \$5  = ~ reduce_0_q1;
+  assign \$6  = \$5  & i0_valid_q1;
+  assign o0_takes_first = \$6  & configuration_q1[0];
+  assign \$7  = ~ reduce_0_q1;
+  assign \$8  = \$7  & i1_valid_q1;
+  assign o0_takes_second = \$8  & configuration_q1[1];
+  assign \$9  = both_valid & configuration_q1[2];
+  assign o1_takes_both = \$9  & configuration_q1[3];
+  assign \$10  = ~ reduce_0_q1;
+  assign \$11  = \$10  & i0_valid_q1;
+  assign o1_takes_first = \$11  & configuration_q1[2];
+  assign \$12  = ~ reduce_0_q1;
+  assign \$13  = \$12  & i1_valid_q1;
+  assign o1_takes_second = \$13  & configuration_q1[3];
+  assign \$14  = o0_takes_both | o0_takes_first;
+  assign \$15  = \$14  | o0_takes_second;
+  assign \$16  = o0_takes_both ? o : 8'h00;
+  assign \$17  = o0_takes_first ? first : 8'h00;
   assign \$18  = \$16  | \$17 ;
-  assign \$19  = o1_both ? \$15  : \$18 ;
-  assign \$20  = ~ o1_both;
-  assign \$21  = configuration_q1[2] & \$20 ;
-  assign \$22  = \$21  ? i0__data : 8'h00;
-  assign \$23  = ~ o1_both;
-  assign \$24  = configuration_q1[3] & \$23 ;
-  assign \$25  = \$24  ? i1__data : 8'h00;
-  assign \$26  = \$22  | \$25 ;
-  assign \$27  = o1_both ? o : 8'h00;
-  assign \$28  = \$26  | \$27 ;
-  assign o0_both = configuration_q1[0] & configuration_q1[1];
-  assign o1_both = configuration_q1[2] & configuration_q1[3];
+  assign \$19  = o0_takes_second ? second : 8'h00;
+  assign \$20  = \$18  | \$19 ;
+  assign \$21  = o1_takes_both | o1_takes_first;
+  assign \$22  = \$21  | o1_takes_second;
+  assign \$23  = o1_takes_both ? o : 8'h00;
+  assign \$24  = o1_takes_first ? first : 8'h00;
+  assign \$25  = \$23  | \$24 ;
+  assign \$26  = o1_takes_second ? second : 8'h00;
+  assign \$27  = \$25  | \$26 ;
   always @(posedge clk)
-    i0__valid <= \$29 ;
-  always @(posedge clk)
-    i0__data <= i__0__data;
-  always @(posedge clk)
-    i1__valid <= \$30 ;
-  always @(posedge clk)
-    i1__data <= i__1__data;
+    reduce_0_q1 <= reduce;
   always @(posedge clk)
     configuration_q1 <= configuration;
   always @(posedge clk)
-    o__0__valid <= \$31 ;
+    i0_valid_q1 <= \$28 ;
   always @(posedge clk)
-    o__0__data <= \$14 ;
+    i1_valid_q1 <= \$29 ;
   always @(posedge clk)
-    o__1__valid <= \$32 ;
+    o__0__valid <= \$30 ;
   always @(posedge clk)
-    o__1__data <= \$28 ;
-  assign \$32  = rst ? 1'h0 : \$19 ;
-  assign \$31  = rst ? 1'h0 : \$5 ;
-  assign \$30  = rst ? 1'h0 : i__1__valid;
-  assign \$29  = rst ? 1'h0 : i__0__valid;
+    o__0__data <= \$20 ;
+  always @(posedge clk)
+    o__1__valid <= \$31 ;
+  always @(posedge clk)
+    o__1__data <= \$27 ;
+  assign \$31  = rst ? 1'h0 : \$22 ;
+  assign \$30  = rst ? 1'h0 : \$15 ;
+  assign \$29  = rst ? 1'h0 : i__1__valid;
+  assign \$28  = rst ? 1'h0 : i__0__valid;
   reducer_int8x1_a1 reducer (
     .clk(clk),
+    .first(first),
     .i0(i__0__data),
     .i1(i__1__data),
-    .o(o)
+    .o(o),
+    .reduce({ reduce_0_q1, reduce }),
+    .second(second)
   );
 endmodule
 
-module reducer_int8x1_a1(i1, clk, o, i0);
+module reducer_int8x1_a1(i1, reduce, clk, o, first, second, i0);
+  wire [7:0] \$1 ;
   input clk;
   wire clk;
+  output [7:0] first;
+  reg [7:0] first;
   input [7:0] i0;
   wire [7:0] i0;
   input [7:0] i1;
   wire [7:0] i1;
   output [7:0] o;
   wire [7:0] o;
+  wire [7:0] \o$11 ;
+  input [1:0] reduce;
+  wire [1:0] reduce;
+  output [7:0] second;
+  reg [7:0] second;
+  assign \$1  = reduce[0] ? \o$11  : i0;
+  always @(posedge clk)
+    first <= \$1 ;
+  always @(posedge clk)
+    second <= i1;
   int8_add_saturate_a1 lane_0 (
-    .clk(clk),
     .i0(i0),
     .i1(i1),
-    .o(o)
+    .o(\o$11 )
   );
+  assign o = first;
 endmodule

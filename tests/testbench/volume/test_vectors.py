@@ -9,9 +9,11 @@ import pytest
 from numpy.typing import NDArray
 
 from fred_hw.arith.lane_unit import LaneUnit
+from fred_hw.datapath.reducer import Reducer
 from fred_hw.datapath.reduction import reduction_unit
 from fred_hw.formats.number_format import FORMATS, OVERFLOWS, FloatFormat, NumberFormat
 from fred_hw.operations.operation import OPERATIONS, fitting, storage
+from fred_hw.spec import SwitchSpec
 from testbench.faults.fault import Fault, FaultyEmitter, noticed_by
 from testbench.models.arithmetic import combine
 from testbench.volume.vectors import build_bank, float_pairs, run_bank, special_values
@@ -43,7 +45,19 @@ EMITTER = FaultyEmitter(FAULTS)
 
 @cache
 def bank() -> Path:
-    return build_bank([as_lane(*case) for case in CASES], EMITTER)
+    return build_bank([as_reducer(*case) for case in CASES], EMITTER)
+
+
+def as_reducer(form: NumberFormat, operation: str, overflow: str, registers: int) -> Reducer:
+    spec = SwitchSpec(
+        ports=2,
+        lanes=1,
+        format=form.name,
+        operation=operation,
+        overflow=overflow,
+        adder_registers=registers,
+    )
+    return Reducer(spec=spec)
 
 
 def as_lane(form: NumberFormat, operation: str, overflow: str, registers: int) -> LaneUnit:
@@ -120,6 +134,15 @@ def test_other_float_units_are_exact(case: tuple[FloatFormat, str, str, int]) ->
 def test_integer_units_are_exact(case: tuple[NumberFormat, str, str, int]) -> None:
     a, b = operands(case[0], 200_000)
     assert mismatches(bank(), CASES.index(case), case, a, b) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0].name}-{case[1]}-a{case[3]}")
+def test_what_is_not_reduced_passes_bit_by_bit(case: tuple[NumberFormat, str, str, int]) -> None:
+    operands_of_case = operands(case[0], 30_000)
+    for number, first in enumerate((64, 128)):
+        got = run_bank(bank(), CASES.index(case) + first, case[3], *operands_of_case)
+        np.testing.assert_array_equal(got, operands_of_case[number])
 
 
 @pytest.mark.slow
