@@ -181,16 +181,12 @@ class InputPort(Unit):
         wiring.connect(m, wiring.flipped(self.i), deframer.i)
         wiring.connect(m, deframer.credit, wiring.flipped(self.credit))
         word, message = deframer.o[0].word, deframer.message
-        astray, message_astray, begins, lost = (
-            Signal(name=name) for name in ("astray", "message_astray", "begins", "lost")
+        message_astray, begins, lost = (
+            Signal(name=name) for name in ("message_astray", "begins", "lost")
         )
-        routed = self._route(m)
-        unicast = [
-            one.phase == self.spec.protocol.online for one in (word.descriptor, message.payload)
-        ]
+        astray = self._route(m)
         m.d.comb += [
-            astray.eq(unicast[0] & ~routed),
-            message_astray.eq(message.valid & unicast[1] & ~routed),
+            message_astray.eq(message.valid & astray),
             begins.eq(Cat(arrival.valid for arrival in deframer.o).any() & word.first),
             self.route.eq(message_astray | (begins & astray)),
             self.message.valid.eq(message.valid & ~message_astray),
@@ -219,14 +215,14 @@ class InputPort(Unit):
         return deframer.o
 
     def _route(self, m: Module) -> Signal:
-        """Look up where what comes leaves; return whether it does, when it is checked."""
-        entry, routed = Signal(self.routes.shape().elem_shape), Signal()
+        """Look up where what comes leaves; return whether it has no way, when it is checked."""
+        entry, astray = Signal(self.routes.shape().elem_shape), Signal()
         m.d.comb += entry.eq(selected(self.i.header.destination, list(self.routes)))
         m.d.sync += [
-            routed.eq((entry != 0) & (entry <= self.spec.ports)),
+            astray.eq(self.i.header.unicast & ((entry == 0) | (entry > self.spec.ports))),
             self.exit.eq(entry - 1),
         ]
-        return routed
+        return astray
 
     def _store(self, m: Module, queues: list[CircuitQueue], word: data.View) -> None:
         """Keep the payload of all circuits in one memory, and give that of the flit taken."""
