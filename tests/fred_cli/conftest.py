@@ -15,8 +15,6 @@ Run = Callable[..., tuple[int, str, str]]
 
 TEXTS = {
     "small.yaml": "ports: 4\nmiddle: 3\nformat: int8\nlanes: 1\n",
-    "wide.yaml": "ports: 64\nprotocol: {phases: 64, packet_flits: 64, buffer_packets: 64, "
-    "window_packets: 128}\n",
     "no-link.yaml": "ports: 4\nprotocol: {link: false}\n",
     "unknown-key.yaml": "ports: 4\nbogus: 1\n",
     "one-port.yaml": "ports: 1\n",

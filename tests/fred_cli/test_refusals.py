@@ -50,7 +50,10 @@ REFUSED = {
     r"be 6 or more to cover round_trip_cycles, which are 47, not 3",
     "gen demo-8 --set protocol.window_packets=16 -o out": r"demo-8: protocol\.window_packets: must "
     r"be 29 or more to send on until the ack of 16, not 16",
-    "gen wide.yaml -o out": r"wide\.yaml: protocol: must have a header of 48 bits .*, not 70: .*",
+    "gen demo-8 --set protocol.packet_flits=17 -o out": r"demo-8: protocol\.packet_flits: must be "
+    r"an integer from 1 to 16, not 17",
+    "gen demo-8 --set protocol.buffer_packets=32 -o out": r"demo-8: protocol\.buffer_packets: must "
+    r"be 31 or less in packets of packet_flits, which are 8, not 32",
     # outputs
     "gen tiny-2": r"fred gen: Missing option '-o' / '--output'\.",
     "gen": r"fred gen: Missing argument 'SPEC'\.",
