@@ -11,9 +11,11 @@ from functools import cache
 
 from perfmodel.published import SPEEDUP_C
 from perfmodel.switch_timing.record import ProtocolModel
+from perfmodel.topology.parse import BASELINE, parse_topology
+from perfmodel.training.compute_model import compute_model
 from perfmodel.training.compute_models.calibrated import Runs, calibrate
 
-__all__ = ["Identified", "identify"]
+__all__ = ["Identified", "described", "identify"]
 
 _POINTS = 9
 _STEP = 0.005  # first step away from the solved scale
@@ -75,6 +77,13 @@ def identify(name: str, protocol: ProtocolModel = "measured") -> Identified:
         (min(speedups), max(speedups)),
         found.identified,
     )
+
+
+def described(compute: str, name: str, protocol: ProtocolModel) -> str:
+    """Return how figures of a workload are found that rest on a model of compute."""
+    how = f"simulated, compute {compute}"
+    told = compute_model(compute).identified(name, parse_topology(BASELINE, protocol))
+    return how if told else f"{how}, which is not identified"
 
 
 def _edge(start: float, gives: Callable[[float], bool], *, up: bool) -> float:

@@ -6,7 +6,7 @@ from perfmodel.collectives.run import run_collective
 from perfmodel.constants import NUMBER_BYTES
 from perfmodel.derived import RESNET_COMPUTE_US, RESNET_DP_MB, RESNET_DP_US
 from perfmodel.published import GPT_3_GAIN, INPUT_LOAD, ORDER, SPEEDUP_C, SPEEDUP_D
-from perfmodel.studies.identify import identify
+from perfmodel.studies.identify import described, identify
 from perfmodel.studies.section import SECTIONS, ReproduceRow, Setting, number, spread, word
 from perfmodel.topology.parse import BASELINE, FABRICS, parse_topology
 from perfmodel.training.compute_model import compute_model
@@ -22,8 +22,8 @@ _HIDDEN_S = 1e-9
 def speedups(setting: Setting) -> Iterator[ReproduceRow]:
     """End-to-end speed-ups over the mesh, and what the text says of the iterations behind them."""
     model = compute_model(setting.compute)
-    how = f"simulated, compute {setting.compute}"
     for name in PUBLISHED:
+        how = described(setting.compute, name, setting.protocol)
         found = {
             fabric: estimate(
                 parse_topology(fabric, setting.protocol),
@@ -44,7 +44,7 @@ def speedups(setting: Setting) -> Iterator[ReproduceRow]:
             f"{how}, solved from this figure" if model.fitted else how,
             "calibrated" if model.fitted else "predicted",
         )
-        yield _fred_d(name, ratio["fred-d"], setting)
+        yield _fred_d(name, ratio["fred-d"], setting, how)
         between = all(1 < ratio[one] < ratio[FABRIC] for one in ("fred-a", "fred-b"))
         yield word(
             f"speedup/{name}/order",
@@ -60,16 +60,16 @@ def speedups(setting: Setting) -> Iterator[ReproduceRow]:
             yield from _resnet(setting, found)
 
 
-def _fred_d(name: str, ratio: float, setting: Setting) -> ReproduceRow:
+def _fred_d(name: str, ratio: float, setting: Setting, how: str) -> ReproduceRow:
     """Return the speed-up of FRED-D, and between what it lies if compute is solved from FRED-C."""
     model = compute_model(setting.compute)
     row, what = f"speedup/{name}/fred-d", f"speed-up of {name} on FRED-D"
-    how, figure = f"simulated, compute {setting.compute}", SPEEDUP_D[name]
+    figure = SPEEDUP_D[name]
     if not model.fitted:
         return number(row, what, figure, ratio, how)
     found = identify(name, setting.protocol)
     if not found.identified:
-        return spread(row, what, figure, found.speedup_d, f"{how}, which is not identified")
+        return spread(row, what, figure, found.speedup_d, how)
     low, high = found.speedup_d
     others = f"over all compute that gives {found.published} on FRED-C: {low:.4g} to {high:.4g}"
     return number(row, what, figure, ratio, how, others=others)

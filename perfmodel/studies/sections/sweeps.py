@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 
 from perfmodel.published import SWEEPS, Sweep
+from perfmodel.studies.identify import described
 from perfmodel.studies.section import SECTIONS, ReproduceRow, Setting, number, word
 from perfmodel.studies.strategies import StrategyRow, feasible, sweep
 from perfmodel.topology.parse import BASELINE, parse_topology
@@ -30,7 +31,7 @@ def sweeps(setting: Setting) -> Iterator[ReproduceRow]:
         rows = swept(name, setting)
         mesh = {r.estimate.strategy: r.estimate for r in rows if r.estimate.topology == BASELINE}
         fred = {r.estimate.strategy: r.estimate for r in rows if r.estimate.topology == "fred-d"}
-        how = f"simulated, compute {setting.compute}"
+        how = described(setting.compute, name, setting.protocol)
         exposed = [
             mesh[key].exposed_s.total_s / fred[key].exposed_s.total_s
             for key in mesh

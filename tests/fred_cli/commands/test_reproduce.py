@@ -75,3 +75,16 @@ def test_reproduce_tells_nothing_of_compute_without_speedups(fred: Run) -> None:
     arguments = ("reproduce", "--section", "wafer", "--protocol", "ideal")
     assert json.loads(fred(*arguments, "--json")[1])["identified"] == []
     assert "Compute that gives" not in fred(*arguments)[1]
+
+
+@pytest.mark.slow
+def test_reproduce_takes_a_model_of_compute_for_every_row(fred: Run) -> None:
+    arguments = ("reproduce", "--section", "speedups", "--protocol", "ideal", "--json")
+    usual, said = (
+        json.loads(fred(*arguments, "--compute", name)[1]) for name in ("calibrated", "weights")
+    )
+    assert [row["id"] for row in said["rows"]] == [row["id"] for row in usual["rows"]]
+    assert said["identified"] == [] and said["counts"]["calibrated"]["rows"] == 0
+    found = {row["id"]: row for row in said["rows"]}
+    assert found["speedup/resnet-152/fred-c"]["how"] == "simulated, compute weights"
+    assert found["speedup/resnet-152/fred-c"]["ok"]
