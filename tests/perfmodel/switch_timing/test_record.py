@@ -15,7 +15,7 @@ SHIPPED = {"l1-11": 11, "l1-12": 12, "l2-10": 10}
 WHOLE: dict[str, Any] = {
     "latency_cycles": 30,
     "stages": {"link": 20, "buffer": 1, "interconnect": 9},
-    "data_flits_per_cycle": 0.5 * (4096 + 48 + 32) / 4096,
+    "data_flits_per_cycle": 0.5 * (4096 + 56 + 32) / 4096,
     "ack_share": 0.01,
     "control_share": 0.02,
     "payload_share": 0.5,
