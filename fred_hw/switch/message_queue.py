@@ -38,7 +38,7 @@ class MessageQueue(Unit):
 
     Timing
     ------
-    Latency : 1 cycle from a message to the same message offered, and to ``lost``.
+    Latency : 1 cycle from a message to the same message offered, 2 to ``lost``.
     Throughput : one message per cycle.
     Paths : none.
     Reset : forgets all messages.
@@ -64,27 +64,30 @@ class MessageQueue(Unit):
 
     def build(self, platform: object) -> Module:
         m = Module()
-        layout, said = self.layout, self.i.payload
+        layout = self.layout
         about = [name for name, _ in layout if name != "sequence"]
         words = [Signal(layout, name=f"word_{k}", reset_less=True) for k in range(QUEUED)]
         there, alike, taken = Signal(QUEUED), Signal(QUEUED), Signal()
+        # What comes is known late in its cycle, and is put in its place in the next.
+        came, said = Signal(), Signal(layout, reset_less=True)
+        m.d.sync += [came.eq(self.i.valid), said.eq(self.i.payload)]
         # The first is offered already, and stays as it is.
         for k, word in enumerate(words[1:], 1):
             same = Cat(word[name] == said[name] for name in about).all()
             m.d.comb += alike[k].eq(there[k] & same)
         full, new = there.all(), Signal()
         m.d.comb += [
-            self.o.valid.eq(there[0]),
-            self.o.payload.eq(words[0]),
-            taken.eq(self.o.valid & self.o.ready),
-            new.eq(self.i.valid & ~alike.any()),
+            self.o.valid.eq(there[0] | came),
+            self.o.payload.eq(Mux(there[0], words[0], said)),
+            taken.eq(there[0] & self.o.ready),
+            new.eq(came & ~alike.any() & (there[0] | ~self.o.ready)),
         ]
         m.d.sync += self.lost.eq(new & full & ~taken)
         after = _moved(there, taken)
         # The first place that is free behind the others.
         free = ~after & ((after << 1) | 1)[:QUEUED]
         m.d.sync += there.eq(after | (free & new.replicate(QUEUED)))
-        renewed = _moved(alike, taken) & self.i.valid.replicate(QUEUED)
+        renewed = _moved(alike, taken) & came.replicate(QUEUED)
         for k, word in enumerate(words):
             kept = Mux(taken, words[min(k + 1, QUEUED - 1)], word)
             writes = renewed[k] | (free[k] & new)

@@ -79,9 +79,9 @@ def test_a_message_too_many_is_lost_and_told() -> None:
         message(0, Kind.ACK, k % 4) | {"message[0].payload.generation": k // 4}
         for k in range(QUEUED + 1)
     ]
-    found = seen([*said, *[{"pick": 1}] * (QUEUED + 1)], ["found", "lost"])
-    assert [one for one, _ in found[QUEUED + 1 :]] == [1] * QUEUED + [0]
-    assert [cycle for cycle, (_, lost) in enumerate(found) if lost] == [QUEUED + 1]
+    found = seen([*said, {}, *[{"pick": 1}] * (QUEUED + 1)], ["found", "lost"])
+    assert [one for one, _ in found[QUEUED + 2 :]] == [1] * QUEUED + [0]
+    assert [cycle for cycle, (_, lost) in enumerate(found) if lost] == [QUEUED + 2]
 
 
 def test_reset_forgets_all_messages() -> None:

@@ -31,8 +31,8 @@ def run(inputs: Sequence[Mapping[str, int]]) -> list[Any]:
 
 def taken(queued: Sequence[Said]) -> list[Said | None]:
     """Return what comes out of a queue that is only read when all has come."""
-    inputs = [*map(says, queued), *[{"o.ready": 1}] * (QUEUED + 1)]
-    return [said for _, said in run(inputs)[len(queued) :]]
+    inputs = [*map(says, queued), {}, *[{"o.ready": 1}] * (QUEUED + 1)]
+    return [said for _, said in run(inputs)[len(queued) + 1 :]]
 
 
 def test_latency_is_a_cycle_and_throughput_a_message_per_cycle() -> None:
@@ -63,11 +63,11 @@ def test_what_is_offered_stays_until_it_is_taken() -> None:
 
 def test_only_a_message_beyond_all_places_is_lost_and_told() -> None:
     said: list[Said] = [(1, k % 4, 0, k // 4) for k in range(QUEUED + 1)]
-    seen = run([*map(says, said), {}, {}])
-    assert [lost for lost, _ in seen] == [*[0] * (QUEUED + 1), 1, 0]
+    seen = run([*map(says, said), {}, {}, {}])
+    assert [lost for lost, _ in seen] == [*[0] * (QUEUED + 2), 1, 0]
     assert taken(said) == [*said[:-1], None]
-    # There is room again in the cycle in which one goes.
-    seen = run([*map(says, said[:-1]), says(said[-1]) | {"o.ready": 1}, {}, {}])
+    # There is room again if one goes in the cycle behind it.
+    seen = run([*map(says, said), {"o.ready": 1}, {}, {}])
     assert not any(lost for lost, _ in seen)
 
 
