@@ -9,7 +9,7 @@ import pytest
 
 from perfmodel.switch_timing import record as timing
 
-FLIT_BITS, OVERHEAD_BITS = 4096, 48 + 32
+FLIT_BITS, OVERHEAD_BITS = 4096, 56 + 32
 
 
 def whole_switch(payload_share: float, latency_cycles: int) -> dict[str, Any]:
