@@ -11,6 +11,8 @@ from .tb_switch import PORTS, PROTOCOL, SPEC, finish, scenario, started
 
 MOST = PROTOCOL.packet_flits
 COUNT = max(24, 3 * PROTOCOL.ack_interval)
+# With two middle subswitches the only path of a unicast may have to wait for that of another.
+RING, ALL = (0.9, 0.5) if SPEC.middle > 2 else (0.4, 0.4)
 test = scenario(PORTS >= 3 and PROTOCOL.buffer_flits >= 20)
 
 
@@ -36,7 +38,7 @@ async def unicasts_of_all_circuits_go_together(dut: Any) -> None:
         send(bench, source, (source + 1) % PORTS, source % 3)
     await bench.drain()
     record(unicast_ring_rate=rate(bench))
-    assert rate(bench) >= 0.9
+    assert rate(bench) >= RING
     finish(bench)
 
 
@@ -50,5 +52,5 @@ async def all_ports_send_to_all_others_at_a_time(dut: Any) -> None:
     await bench.drain()
     record(all_to_all_rate=rate(bench))
     # Behind a burst a circuit waits for its acks, and at the end ports wait for others.
-    assert rate(bench) >= 0.5
+    assert rate(bench) >= ALL
     finish(bench)

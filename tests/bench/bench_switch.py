@@ -4,10 +4,10 @@ Prints the latency of a lone flit, and the cycles until all packets come as earl
 after a single lost data flit, and a lost ack, at half load. Then an all-reduce of four ports at
 full load, on links of 24 cycles each way, for several ``buffer_packets``: data flits per port and
 cycle, payload of 512 B flits as a share of the raw link, acks and all control flits as shares of
-the flits of both directions. Then two runs of 10,000,000 flits of random phases and unicasts, with
-20 % stalls, and with faults too: flits, faults, packets sent again, flits per output and cycle,
-simulated cycles per second. Returns 1 if a flit was lost or wrong, or a rule of docs/protocol.md
-was broken.
+the flits of both directions. Then unicasts of eight ports, data flits per port and cycle. Then two
+runs of 10,000,000 flits of random phases and unicasts, with 20 % stalls, and with faults too:
+flits, faults, packets sent again, flits per output and cycle, simulated cycles per second. Returns
+1 if a flit was lost or wrong, or a rule of docs/protocol.md was broken.
 """
 
 import random
@@ -133,12 +133,51 @@ def report_times(program: Path, spec: SwitchSpec) -> bool:
     return all(one["right"] for one in runs)
 
 
+def unicasts(ports: int) -> dict[str, tuple[Unicast, ...]]:
+    """Return what the ports send, with enough on each circuit to wait for acks behind a burst."""
+    rng, packets = random.Random(1), 32
+    ring = [(k + 1) % ports for k in range(ports)]
+    permutation = rng.sample(range(ports), ports)
+    everyone = [
+        Unicast(k, (k + 1 + turn % (ports - 1)) % ports, (k + turn % (ports - 1)) % 3, packets)
+        for turn in range(3 * (ports - 1))
+        for k in range(ports)
+    ]
+    return {
+        "all to all": tuple(everyone),
+        "a ring on three circuits": tuple(
+            Unicast(k, end, k % 3, 40 * packets) for k, end in enumerate(ring)
+        ),
+        "a permutation on three circuits": tuple(
+            Unicast(k, end, k % 3, 40 * packets) for k, end in enumerate(permutation)
+        ),
+        "all to one": tuple(Unicast(k, 0, k % 3, 5 * packets) for k in range(ports)),
+    }
+
+
+def report_unicasts(flits: int) -> bool:
+    """Print how many unicasts of so many flits eight ports carry; return whether all was right."""
+    protocol = ProtocolSpec(phases=2, packet_flits=flits)
+    spec = SwitchSpec(ports=8, lanes=2, format="int16", overflow="wrap", protocol=protocol)
+    program, right = build_switch(spec), True
+    for name, bursts in unicasts(spec.ports).items():
+        found = run_switch(program, spec, Traffic((), {}, bursts, full=True))
+        busy = max(one["last"] for one in found["out"]) - min(o["first"] for o in found["out"])
+        rate = found["flits"] / (1 if name == "all to one" else spec.ports) / busy
+        sys.stdout.write(
+            f"unicasts of {flits} flits, {name}: {rate:.3f} data flits per port and cycle\n"
+        )
+        right &= found["right"]
+    return right
+
+
 def main() -> int:
     """Print a line per run."""
     spec = sized()
     program = build_switch(spec)
     right = [report_times(program, spec)]
     right += [report_load(sized(packets)) for packets in (6, 7, 8, 9)]
+    right += [report_unicasts(flits) for flits in (8, 4, 2, 1)]
     right.append(report_volume(program, spec))
     return int(not all(right))
 

@@ -26,14 +26,14 @@ class NextUnicast(Unit):
     enters, online, exit : In(1), In(1), In(port_bits(spec))
         A packet comes; whether it is a unicast, and by which port it leaves then.
     leaves : In(1)
-        The first packet leaves: it starts, or is thrown away.
+        The first packet leaves, a cycle behind ``enters`` or later: it starts, or is thrown away.
     destination : Out(P)
         The port that the first one leaves by, as the only bit that is high; 0 if there is none, or
         if it is of a phase.
 
     Timing
     ------
-    Latency : 1 cycle from ``enters`` if no other packet is there, and from ``leaves``.
+    Latency : 2 cycles from ``enters`` if no other packet is there, 1 from ``leaves``.
     Throughput : one packet in, and one out, per cycle.
     Paths : none.
     Reset : forgets all packets.
@@ -68,18 +68,21 @@ class NextUnicast(Unit):
         packet = data.StructLayout({"online": 1, "exit": len(self.exit)})
         waiting = place(m, "waiting", Fifo(shape=packet, depth=self.spec.protocol.buffer_flits))
         here, held, comes = Signal(), Signal(), Signal()
+        # What comes is known late in its cycle.
+        came, given = Signal(), Signal(packet)
+        m.d.sync += [came.eq(self.enters), given.online.eq(self.online), given.exit.eq(self.exit)]
         second, source = Signal(packet), Signal(packet)
         moves = ~here | self.leaves
         ports = Cat(source.exit == port for port in range(self.spec.ports))
         m.d.comb += [
             # Behind the first there is a place for one, so that the queue need not know what
             # leaves, which is late in its cycle.
-            waiting.i.valid.eq(self.enters & (held | waiting.o.valid)),
-            waiting.i.payload.online.eq(self.online),
-            waiting.i.payload.exit.eq(self.exit),
+            waiting.i.valid.eq(came & (held | waiting.o.valid)),
+            waiting.i.payload.eq(given),
             waiting.o.ready.eq(~held),
-            comes.eq(held | waiting.o.valid | self.enters),
-            source.eq(waiting.i.payload),
+            # One that leaves before it is seen here was alone.
+            comes.eq(held | waiting.o.valid | (came & (here | ~self.leaves))),
+            source.eq(given),
         ]
         with m.If(held):
             m.d.comb += source.eq(second)
