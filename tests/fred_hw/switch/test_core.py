@@ -97,7 +97,7 @@ def together(*streams: tuple[int, int, int]) -> list[dict[str, int]]:
 def run(cycles: list[dict[str, int]]) -> tuple[list[int], list[int]]:
     """Return cycle and data of the data flits at port 1, the first of ``cycles`` being 0."""
     write = {"table.write": 1, "table.number": 1, "table.entry": entry()}
-    setup = [{}] * 10 + [write] * 9 + [{}] * 5
+    setup = [{}] * 10 + [write] * 10 + [{}] * 5
     watch = ["table.accepted", "o[1].valid", "o[1].payload.data", "o[1].payload.header"]
     routes = {name: port for name, port in ROUTES.items() if port <= PAIR.ports}
     inputs = [{"o[1].ready": 1} | routes | cycle for cycle in [*setup, *cycles, *[{}] * 20]]
@@ -137,7 +137,7 @@ def test_throughput_of_unicasts_of_one_flit_is_full_while_another_source_comes()
     found = arrivals(together((0, 0, 10), (1, 9, 2)))
     start = latency_cycles(CROWD) + ADDED
     assert [cycle for cycle, *_ in found] == list(range(start, start + 12))
-    assert [source for _, source, _ in found] == [0] * 6 + [1, 1] + [0] * 4
+    assert [source for _, source, _ in found] == [0] * 7 + [1, 1] + [0] * 3
     assert [data for _, source, data in found if source == 0] == list(range(10))
 
 
