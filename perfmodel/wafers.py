@@ -8,15 +8,16 @@ results are distributed inside each wafer.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 
 from fred_hw.checks import check_int
 from fred_hw.errors import InputError
 from perfmodel.collectives.schedule import as_flows
-from perfmodel.collectives.select import chunk_count
+from perfmodel.collectives.select import chunk_bytes
 from perfmodel.collectives.streaming import build_stream
 from perfmodel.collectives.transfer import Transfer
 from perfmodel.fluid.flow import FluidFlow
-from perfmodel.fluid.pipeline import run_pipeline
+from perfmodel.fluid.pipeline import Pipeline
 from perfmodel.switch_timing.provenance import Provenance, RecordUse
 from perfmodel.switch_timing.record import ProtocolModel, load_record
 from perfmodel.topology.graph import Topology
@@ -107,16 +108,17 @@ def run_wafers(
         A value is not allowed.
     """
     _check(topology, wafers, size_bytes, join, link_latency_s, shown)
-    chunks = chunk_count(size_bytes)
+    piece = chunk_bytes(size_bytes)
     shown = min(shown, wafers)
     between = _between(wafers, join, link_latency_s, topology.protocol)
-    build = _Build(topology, size_bytes / chunks)
+    build = _Build(topology)
     build.all_reduce(range(shown), between if wafers > 1 else None)
     capacities = build.capacities(shown, between.efficiency)
-    time_s = run_pipeline(build.flows, capacities, chunks).time_s
+    time_s = Pipeline(build.flows, capacities).time_s(size_bytes, piece)
     # What each step would take with nothing before it and nothing beside it.
     inside_s, between_s = (
-        run_pipeline(build.only(kind), capacities, chunks).time_s for kind in ("inside", "between")
+        Pipeline(build.only(kind), capacities).time_s(size_bytes, piece)
+        for kind in ("inside", "between")
     )
     npus = wafers * topology.npus
     used = replace(topology.provenance, records=topology.provenance.records + between.records)
@@ -126,7 +128,7 @@ def run_wafers(
         npus=npus,
         join=join,
         size_bytes=size_bytes,
-        chunks=chunks,
+        chunks=ceil(size_bytes / piece),
         time_s=time_s,
         npu_bandwidth_bytes_per_s=2 * (npus - 1) / npus * size_bytes / time_s,
         inside_s=inside_s,
@@ -212,11 +214,10 @@ def _between(wafers: int, join: str, link_latency_s: float, protocol: ProtocolMo
 
 
 class _Build:
-    """Flows of some wafers; the links of each come after those of the one before."""
+    """Flows of a byte on some wafers; the links of each come after those of the one before."""
 
-    def __init__(self, topology: Topology, chunk_bytes: float) -> None:
+    def __init__(self, topology: Topology) -> None:
         self.topology = topology
-        self.chunk_bytes = chunk_bytes
         self.flows: list[FluidFlow] = []
         self.kinds: list[str] = []
         self.assumptions: dict[str, None] = {}
@@ -248,7 +249,7 @@ class _Build:
     def inside(self, wafer: int, pattern: str) -> None:
         """Add the way to, or from, the I/O controllers of a wafer."""
         everyone = [range(self.topology.npus)]
-        schedule = build_stream(self.topology, pattern, everyone, self.chunk_bytes)
+        schedule = build_stream(self.topology, pattern, everyone, 1.0)
         self.assumptions.update(dict.fromkeys(schedule.assumptions))
         first, base = len(self.flows), wafer * self._links
         flows = as_flows(self.topology, schedule)
@@ -274,7 +275,7 @@ class _Build:
                 for way in (0, 1)
             )
             after = [flow for wafer in wafers for flow in self._ending.get((wafer, node), ())]
-            self._add(loads, payload * self.chunk_bytes / lanes, latency_s, after, "between")
+            self._add(loads, payload / lanes, latency_s, after, "between")
             for wafer in wafers:
                 self._ending[wafer, node] = [len(self.flows) - 1]
 

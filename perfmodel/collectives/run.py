@@ -1,21 +1,19 @@
 """Simulated time and link loads of a collective."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from math import isfinite
+from dataclasses import dataclass
+from math import ceil, isfinite
 from weakref import WeakKeyDictionary
 
 from fred_hw.checks import check_int
 from fred_hw.errors import InputError
-from perfmodel.fluid.flow import FluidFlow
-from perfmodel.fluid.pipeline import Shortcuts, run_pipeline
-from perfmodel.fluid.symmetry import Classes, flow_classes
-from perfmodel.fluid.tasks import Profile
+from perfmodel.fluid.pipeline import Pipeline
+from perfmodel.fluid.task import Profile
 from perfmodel.switch_timing.provenance import Provenance
 from perfmodel.topology.graph import Topology
 
 from .schedule import Schedule, as_flows
-from .select import build_schedule, chunk_count
+from .select import build_schedule, chunk_bytes
 from .streaming import STREAMS, build_stream
 
 __all__ = ["CollectiveResult", "LinkLoad", "profile", "run_collective", "run_collectives"]
@@ -86,15 +84,14 @@ class CollectiveResult:
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """Flows of a schedule of one byte, and which of them behave alike; sizes only scale them."""
+    """Flows of a schedule of one byte; sizes only scale them."""
 
     schedule: Schedule
-    flows: tuple[FluidFlow, ...]
-    classes: Classes | None
+    pipeline: Pipeline
     carried: tuple[tuple[int, float], ...]
 
 
-_Key = tuple[str, str, tuple[tuple[int, ...], ...], Shortcuts]
+_Key = tuple[str, str, tuple[tuple[int, ...], ...]]
 _KEPT = 64
 _prepared: WeakKeyDictionary[Topology, dict[_Key, _Prepared]] = WeakKeyDictionary()
 
@@ -106,7 +103,6 @@ def run_collective(
     group: Sequence[int] | None = None,
     chunks: int | None = None,
     algorithm: str = "auto",
-    shortcuts: Shortcuts = Shortcuts(),  # noqa: B008 - frozen
 ) -> CollectiveResult:
     """Simulate a collective over one group.
 
@@ -123,11 +119,9 @@ def run_collective(
     group : sequence of int or None
         NPUs that take part; all if None. A broadcast or a reduce has its root first.
     chunks : int or None
-        Pieces to cut the vector into; ``select.chunk_count`` decides if None.
+        Pieces to cut the vector into; as many as ``select.chunk_bytes`` makes if None.
     algorithm : str
         ``auto`` or one of ``algorithm.ALGORITHMS``.
-    shortcuts : Shortcuts
-        What the simulation may leave out because it repeats.
 
     Raises
     ------
@@ -135,7 +129,7 @@ def run_collective(
         An argument is not allowed.
     """
     members = range(topology.npus) if group is None else group
-    return run_collectives(topology, pattern, size_bytes, [members], chunks, algorithm, shortcuts)
+    return run_collectives(topology, pattern, size_bytes, [members], chunks, algorithm)
 
 
 def run_collectives(
@@ -145,7 +139,6 @@ def run_collectives(
     groups: Sequence[Sequence[int]],
     chunks: int | None = None,
     algorithm: str = "auto",
-    shortcuts: Shortcuts = Shortcuts(),  # noqa: B008 - frozen
 ) -> CollectiveResult:
     """Simulate the same collective over several groups at once, ``size_bytes`` in each.
 
@@ -153,20 +146,17 @@ def run_collectives(
     """
     if not (isfinite(size_bytes) and size_bytes > 0):
         raise InputError("size", "", f"must be above 0 bytes, not {size_bytes!r}")
+    piece = chunk_bytes(size_bytes)
     if chunks is None:
-        chunks = chunk_count(size_bytes)
-    try:
-        check_int("chunks", chunks, minimum=1, maximum=1 << 14)
-    except (TypeError, ValueError) as error:
-        raise InputError("", "", str(error)) from None
-    prepared = _prepare(topology, pattern, groups, algorithm, shortcuts)
-    schedule, chunk_bytes = prepared.schedule, size_bytes / chunks
-    flows = [
-        replace(flow, payload_bytes=flow.payload_bytes * chunk_bytes) for flow in prepared.flows
-    ]
-    time_s = run_pipeline(flows, topology.capacities, chunks, shortcuts, prepared.classes).time_s
+        chunks = ceil(size_bytes / piece)
+    else:
+        _check_chunks(chunks)
+        piece = size_bytes / chunks
+    prepared = _prepare(topology, pattern, groups, algorithm)
+    schedule = prepared.schedule
+    time_s = prepared.pipeline.time_s(size_bytes, piece)
     sent: dict[int, float] = {}
-    for flow in prepared.flows:
+    for flow in prepared.pipeline.flows:
         for source in flow.sources:
             sent[source] = sent.get(source, 0.0) + flow.payload_bytes * size_bytes
     links = [
@@ -215,26 +205,17 @@ def profile(
     algorithm : str
         Of a collective; streams have one for each topology.
     """
-    chunks = chunk_count(size_bytes)
-    prepared = _prepare(topology, pattern, groups, algorithm, Shortcuts())
-    flows = [
-        replace(flow, payload_bytes=flow.payload_bytes * size_bytes / chunks)
-        for flow in prepared.flows
-    ]
-    time_s = run_pipeline(flows, topology.capacities, chunks, classes=prepared.classes).time_s
+    prepared = _prepare(topology, pattern, groups, algorithm)
+    time_s = prepared.pipeline.time_s(size_bytes, chunk_bytes(size_bytes))
     loads = tuple((link, share * size_bytes) for link, share in prepared.carried)
     return Profile(time_s, loads), prepared.schedule.assumptions
 
 
 def _prepare(
-    topology: Topology,
-    pattern: str,
-    groups: Sequence[Sequence[int]],
-    algorithm: str,
-    shortcuts: Shortcuts,
+    topology: Topology, pattern: str, groups: Sequence[Sequence[int]], algorithm: str
 ) -> _Prepared:
     """Return flows of one byte, remembered for each topology: sizes only scale them."""
-    key = (pattern, algorithm, tuple(tuple(group) for group in groups), shortcuts)
+    key = (pattern, algorithm, tuple(tuple(group) for group in groups))
     known = _prepared.setdefault(topology, {})
     if key not in known:
         if len(known) >= _KEPT:
@@ -242,17 +223,22 @@ def _prepare(
         if pattern in STREAMS:
             schedule = build_stream(topology, pattern, groups, 1.0)
         else:
-            schedule = build_schedule(
-                topology, pattern, groups, 1.0, algorithm, lockstep=shortcuts.lockstep
-            )
+            schedule = build_schedule(topology, pattern, groups, 1.0, algorithm, lockstep=True)
         flows = as_flows(topology, schedule)
-        classes = flow_classes(flows, topology.capacities) if shortcuts.symmetry else None
         carried: dict[int, float] = {}
         for flow in flows:
             for link, load in flow.loads:
                 carried[link] = carried.get(link, 0.0) + load * flow.payload_bytes
-        known[key] = _Prepared(schedule, flows, classes, tuple(sorted(carried.items())))
+        pipeline = Pipeline(flows, topology.capacities)
+        known[key] = _Prepared(schedule, pipeline, tuple(sorted(carried.items())))
     return known[key]
+
+
+def _check_chunks(chunks: int) -> None:
+    try:
+        check_int("chunks", chunks, minimum=1, maximum=1 << 14)
+    except (TypeError, ValueError) as error:
+        raise InputError("", "", str(error)) from None
 
 
 def _moved_bytes(schedule: Schedule, size_bytes: float) -> float:

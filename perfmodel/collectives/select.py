@@ -3,38 +3,43 @@
 from collections.abc import Sequence
 
 from fred_hw.errors import InputError
+from perfmodel.constants import LINK_LATENCY_S, NPU_L1_BYTES_PER_S
 from perfmodel.topology.graph import Topology
 
 from .algorithm import ALGORITHMS, Algorithm
 from .schedule import PATTERNS, Part, Schedule, ScheduleBuilder
 
-__all__ = ["CHUNK_BYTES", "MAX_CHUNKS", "build_schedule", "chunk_count"]
+__all__ = ["LEAST_CHUNK_BYTES", "MAX_CHUNKS", "build_schedule", "chunk_bytes"]
 
-CHUNK_BYTES = 1 << 20
-"""Least size of a chunk [B]: below it, link latency would show in the pipeline."""
+LEAST_CHUNK_BYTES = NPU_L1_BYTES_PER_S * LINK_LATENCY_S
+"""Least size of a chunk [B]: what the published link of an NPU carries in its latency.
+
+A smaller one would be longer on its way than it takes to send. It is the same on every wafer: one
+that depended on it would let a slower link, with a chunk that fits better, save time."""
 
 MAX_CHUNKS = 128
 """Most chunks: filling and draining the pipeline then costs about 1 % of the time."""
 
 
-def chunk_count(size_bytes: float) -> int:
-    """Return the number of chunks.
+def chunk_bytes(size_bytes: float) -> float:
+    """Return the size of a chunk [B]: what fills the pipeline first; the last may be smaller.
 
-    One for each whole ``CHUNK_BYTES`` of the data, at most ``MAX_CHUNKS``, at least 1.
+    One of ``MAX_CHUNKS`` of the data, at least ``LEAST_CHUNK_BYTES``, at most all of it. It never
+    falls as the data grow, so neither does the time.
 
     Parameters
     ----------
     size_bytes : float
         The whole vector [B].
     """
-    return max(1, min(MAX_CHUNKS, int(size_bytes // CHUNK_BYTES)))
+    return min(size_bytes, max(size_bytes / MAX_CHUNKS, LEAST_CHUNK_BYTES))
 
 
 def build_schedule(
     topology: Topology,
     pattern: str,
     groups: Sequence[Sequence[int]],
-    chunk_bytes: float,
+    bytes_each: float,
     algorithm: str = "auto",
     *,
     lockstep: bool = False,
@@ -56,7 +61,7 @@ def build_schedule(
     groups : sequence of sequence of int
         NPUs of each group, two or more, none of them twice; a broadcast or a reduce has its root
         first.
-    chunk_bytes : float
+    bytes_each : float
         The whole vector of one chunk, which each member has, gets or gives a share of [B].
     algorithm : str
         ``auto`` or one of ``algorithm.ALGORITHMS``.
@@ -81,7 +86,7 @@ def build_schedule(
             chosen = _choose(topology, pattern, group)
         else:
             chosen = _named(topology, pattern, group, algorithm)
-        chosen.add(builder, group, chunk_bytes, pattern)
+        chosen.add(builder, group, bytes_each, pattern)
         parts.append(builder.end_part(group))
         names[chosen.described(topology, pattern)] = None
         assumptions.update(dict.fromkeys(chosen.assumptions(topology)))

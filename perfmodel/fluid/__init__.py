@@ -1,1 +1,1 @@
-"""Flows that share links by max-min fairness: the network model of every estimate."""
+"""Bytes on links that serve in a fixed order: the network model of every estimate."""

@@ -7,11 +7,11 @@ __all__ = ["FluidFlow"]
 
 @dataclass(frozen=True, slots=True)
 class FluidFlow:
-    """A stream of bytes that crosses all of its links at one rate.
+    """A stream of bytes on its links.
 
-    A message through a chain or a tree of links is one flow: it cuts through. So is one pass
-    around a logical ring, in which every member sends to the next one N - 1 times: nobody can send
-    on what it has not received, so all edges of the ring advance together.
+    A message through a chain or a tree of links is one flow. So is one pass around a logical
+    ring, in which every member sends to the next one N - 1 times: nobody can send on what it has
+    not received, so all edges of the ring advance together.
 
     Parameters
     ----------

@@ -1,61 +1,27 @@
-"""Event-driven simulation of tasks that wait for each other: compute and transfers.
+"""Simulation of tasks that wait for each other: compute, and transfers over shared links.
 
-A task of compute takes its time. A transfer takes its time when it is alone; at once with others,
-it shares the links max-min fairly after those of more urgent priorities (``maxmin``). What a
-collective puts on each link, and how long it takes alone, is simulated before, chunk by chunk.
+A task of compute takes its time. A transfer takes its time where it is alone. With others, each of
+its links serves it by itself: after the transfer before it of its own queue, and after the time
+that the link needs for all that stands between the two in an order that is fixed beforehand
+(``order``). It is complete when its last link has served it. A queue is a pipeline stage, and
+whether the transfer is urgent; what is urgent does not wait for what is not.
+
+So a link that is kept busy serves everything in turn, what waits for one link holds back only what
+needs it, and nothing waits for a transfer of another queue to begin. Only what is not urgent waits
+for transfers like it of other stages too, if those are sure to begin before it.
+
+Every end is a maximum of sums of durations, and no duration changes which. So no task ends sooner
+where compute, a latency or a number of bytes grows, or where a bandwidth falls.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from heapq import heappop, heappush
+from operator import ge
 
-from .maxmin import Demand, max_min_rates
+from .order import service_order
+from .task import PATIENT, Profile, Task
 
-__all__ = ["Profile", "Run", "Task", "run_tasks"]
-
-
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """A transfer: how long it takes alone, and what it puts on the links.
-
-    Parameters
-    ----------
-    time_s : float
-        Alone [s].
-    loads : tuple of (int, float)
-        Link, and bytes that cross it [B].
-    """
-
-    time_s: float
-    loads: tuple[tuple[int, float], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """Something that takes time.
-
-    Parameters
-    ----------
-    kind : str
-        ``compute``, ``mp``, ``dp``, ``pp``, ``weight_streaming`` or ``input_load``.
-    place : int
-        Pipeline stage that does it.
-    name : str
-        For people.
-    profile : Profile
-        Its time; and what it puts on the links, nothing if it computes.
-    after : tuple of int
-        Tasks, earlier in the list, that must be complete.
-    priority : int
-        On the links; a lower number is served first.
-    """
-
-    kind: str
-    place: int
-    name: str
-    profile: Profile
-    after: tuple[int, ...] = ()
-    priority: int = 0
+__all__ = ["Run", "Simulation"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +31,7 @@ class Run:
     Parameters
     ----------
     start_s, end_s : tuple of float
-        Of each task [s].
+        Of each task [s]. It starts when all that it waits for is complete.
     """
 
     start_s: tuple[float, ...]
@@ -77,8 +43,8 @@ class Run:
         return max(self.end_s, default=0.0)
 
 
-def run_tasks(tasks: Sequence[Task], capacities: Sequence[float]) -> Run:
-    """Simulate tasks until all are complete.
+class Simulation:
+    """Tasks in their order of service, to be run with compute of any speed.
 
     Parameters
     ----------
@@ -87,89 +53,162 @@ def run_tasks(tasks: Sequence[Task], capacities: Sequence[float]) -> Run:
     capacities : sequence of float
         Payload bandwidth of each link [B/s].
     """
-    simulation = _Simulation(tasks, capacities)
-    simulation.run()
-    return Run(tuple(simulation.start), tuple(simulation.end))
 
-
-class _Simulation:
     def __init__(self, tasks: Sequence[Task], capacities: Sequence[float]) -> None:
-        self.tasks, self.capacities = tasks, capacities
-        self.start = [0.0] * len(tasks)
-        self.end = [0.0] * len(tasks)
-        self.waits = [len(task.after) for task in tasks]
-        self.followers: list[list[int]] = [[] for _ in tasks]
         for number, task in enumerate(tasks):
-            for before in task.after:
-                if not 0 <= before < number:
-                    raise ValueError(f"task {number} must come after what it waits for")
-                self.followers[before].append(number)
-        self.now = 0.0
-        self.timed: list[tuple[float, int]] = []  # ends of tasks without links
-        self.moving: list[int] = []
-        self.left: list[float] = []  # share of each that is still to do
-        self.rates: list[float] = []
-        self.known: dict[tuple[tuple[int, int], ...], list[float]] = {}
+            if not all(0 <= before < number for before in task.after):
+                raise ValueError(f"task {number} must come after what it waits for")
+        self._tasks = tasks
+        self._steps = service_order(tasks)
+        profiles = {id(task.profile): task.profile for task in tasks if task.profile.loads}
+        ways = dict(zip(profiles, _ways(list(profiles.values()), capacities), strict=True))
+        self._ways = [ways.get(id(task.profile), ()) for task in tasks]
+        self._before = _Before(tasks)
 
-    def run(self) -> None:
-        self._begin([number for number, waits in enumerate(self.waits) if not waits])
-        while self.timed or self.moving:
-            step = self.timed[0][0] - self.now if self.timed else float("inf")
-            for left, rate in zip(self.left, self.rates, strict=True):
-                if rate > 0.0 and left < step * rate:
-                    step = left / rate
-            step = max(step, 0.0)
-            self.now += step
-            self._finish(step)
-
-    def _finish(self, step: float) -> None:
-        """Let time pass, end what is done, and begin what waited for it."""
-        done: list[int] = []
-        kept: list[int] = []
-        left: list[float] = []
-        for number, share, rate in zip(self.moving, self.left, self.rates, strict=True):
-            rest = share - rate * step
-            if rest <= 1e-12:
-                done.append(number)
+    def run(self, scale: float = 1.0) -> Run:
+        """Return when each task runs if compute takes ``scale`` times its time."""
+        links = _Links(self._before)
+        start, end = [0.0] * len(self._tasks), [0.0] * len(self._tasks)
+        for i, ends in self._steps:
+            task, way = self._tasks[i], self._ways[i]
+            if not ends:
+                links.open(i, way)
+                continue
+            ready = start[i] = max([end[before] for before in task.after], default=0.0)
+            if not task.profile.loads:
+                end[i] = ready + scale * task.profile.time_s
+                continue
+            if task.priority < PATIENT:
+                served = links.urgent(task.place, way, ready)
             else:
-                kept.append(number)
-                left.append(rest)
-        changed = bool(done)
-        self.moving, self.left = kept, left
-        near = self.now * (1 + 1e-15)
-        while self.timed and self.timed[0][0] <= near:
-            done.append(heappop(self.timed)[1])
-        ready: list[int] = []
-        for number in done:
-            self.end[number] = self.now
-            for follower in self.followers[number]:
-                self.waits[follower] -= 1
-                if not self.waits[follower]:
-                    ready.append(follower)
-        self._begin(ready, changed)
+                # What waits for another of its own queue waits for the links of all of it; what is
+                # of another queue has to wait for each link alone.
+                free = max([end[one] for one in self._before.others(i)], default=0.0)
+                served = links.patient(i, task.place, way, ready, free)
+            end[i] = max(served, ready + task.profile.time_s)
+        return Run(tuple(start), tuple(end))
 
-    def _begin(self, ready: Sequence[int], changed: bool = False) -> None:
-        for number in ready:
-            self.start[number] = self.now
-            profile = self.tasks[number].profile
-            if profile.loads:
-                self.moving.append(number)
-                self.left.append(1.0)
-                changed = True
-            else:
-                heappush(self.timed, (self.now + profile.time_s, number))
-        if changed:
-            self.rates = self._rates()
 
-    def _rates(self) -> list[float]:
-        """Return the share of each moving task that is done in a second."""
-        key = tuple(
-            (id(self.tasks[number].profile), self.tasks[number].priority) for number in self.moving
-        )
-        if key not in self.known:
-            demands = [
-                Demand(task.profile.loads, 1 / task.profile.time_s, task.priority)
-                for task in (self.tasks[number] for number in self.moving)
-            ]
-            self.known[key] = max_min_rates(demands, self.capacities)
-        return self.known[key]
+_Way = tuple[tuple[int, float], ...]
+"""Links of a transfer, and its time on each [s]."""
+
+
+class _Links:
+    """What the links have served so far, in all and by queue."""
+
+    def __init__(self, before: "_Before") -> None:
+        self._before = before
+        self._urgent: dict[int, float] = {}  # time of all urgent transfers of a link
+        self._all: dict[int, float] = {}
+        # By stage and link: end of the last transfer, and the time of all up to it.
+        self._last: dict[tuple[int, int], tuple[float, float]] = {}
+        # By link and stage: the same of what is not urgent; its end if nothing but this link held
+        # up those before it; and which it was.
+        self._patient: dict[int, dict[int, tuple[float, float, float, int]]] = {}
+        self._opened: dict[int, list[float]] = {}
+
+    def urgent(self, stage: int, way: _Way, ready: float) -> float:
+        """Serve an urgent transfer; return when its last link has."""
+        latest = ready
+        for link, seconds in way:
+            served = self._urgent.get(link, 0.0)
+            begin = ready
+            last = self._last.get((stage, link))
+            if last is not None:
+                begin = max(begin, last[0] + (served - last[1]))
+            begin += seconds
+            self._urgent[link] = served = served + seconds
+            self._all[link] = self._all.get(link, 0.0) + seconds
+            self._last[stage, link] = (begin, served)
+            latest = max(latest, begin)
+        return latest
+
+    def open(self, i: int, way: _Way) -> None:
+        """Note that the links may begin with what is not urgent."""
+        self._opened[i] = [self._urgent.get(link, 0.0) for link, _ in way]
+
+    def patient(self, i: int, stage: int, way: _Way, ready: float, free: float) -> float:
+        """Serve what is not urgent, after all urgent transfers since it was opened."""
+        latest = ready
+        for (link, seconds), opened in zip(way, self._opened[i], strict=True):
+            served = self._all.get(link, 0.0)
+            between = self._urgent.get(link, 0.0) - opened
+            begin, alone = ready + between, free + between
+            queues = self._patient.setdefault(link, {})
+            for other, (end, early, until, before) in queues.items():
+                if other == stage:
+                    begin = max(begin, end + (served - until))
+                    alone = max(alone, early + (served - until))
+                elif i in self._before.last and self._before(before, i):
+                    begin = max(begin, early + (served - until))
+            begin += seconds
+            self._all[link] = served = served + seconds
+            queues[stage] = (begin, alone + seconds, served, i)
+            latest = max(latest, begin)
+        return latest
+
+
+class _Before:
+    """Which of two tasks that are not urgent is sure to begin first, whatever takes how long.
+
+    Called with two numbers of tasks: whether all that the first waits for is among what the second
+    waits for, but for others like it of its own stage, which links serve in turn anyway.
+    """
+
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        self._tasks = tasks
+        followed = {
+            before
+            for task in tasks
+            if task.priority >= PATIENT
+            for before in task.after
+            if tasks[before].priority >= PATIENT
+        }
+        self.last = {
+            i for i, task in enumerate(tasks) if task.priority >= PATIENT and i not in followed
+        }
+        self._known: dict[tuple[int, int], bool] = {}
+        self._above: list[int] = []  # all that a task waits for, as bits
+
+    def __call__(self, first: int, second: int) -> bool:
+        key = (first, second)
+        if key not in self._known:
+            if not self._above:
+                for task in self._tasks:
+                    bits = 0
+                    for before in task.after:
+                        bits |= self._above[before] | 1 << before
+                    self._above.append(bits)
+            above = self._above[second]
+            self._known[key] = all(above >> before & 1 for before in self.others(first))
+        return self._known[key]
+
+    def others(self, number: int) -> list[int]:
+        """Return what a task waits for, but for those like it of its own stage."""
+        task, tasks = self._tasks[number], self._tasks
+        return [
+            before
+            for before in task.after
+            if tasks[before].priority < PATIENT or tasks[before].place != task.place
+        ]
+
+
+def _ways(profiles: Sequence[Profile], capacities: Sequence[float]) -> list[_Way]:
+    """Return the links that can decide when each transfer is complete, with the time on each [s].
+
+    A link that every transfer keeps at most as long as another is never free later than that.
+    """
+    columns: dict[int, list[float]] = {}
+    for number, profile in enumerate(profiles):
+        for link, carried in profile.loads:
+            column = columns.setdefault(link, [0.0] * len(profiles))
+            column[number] += carried / capacities[link]
+    distinct = {tuple(column): link for link, column in columns.items()}
+    kept: list[tuple[tuple[float, ...], int]] = []
+    for column, link in sorted(distinct.items(), key=lambda one: -sum(one[0])):
+        if not any(all(map(ge, other, column)) for other, _ in kept):
+            kept.append((column, link))
+    return [
+        tuple((link, column[number]) for column, link in kept if column[number] > 0.0)
+        for number in range(len(profiles))
+    ]

@@ -55,8 +55,8 @@ class Identified:
 def identify(name: str, protocol: ProtocolModel = "measured") -> Identified:
     """Return what the published speed-up of FRED-C tells of the compute of a workload.
 
-    Speed-ups jump here and there as compute grows, so the interval is that around the calibrated
-    scale, and speed-ups of FRED-D are those at several places in it.
+    The interval is that around the calibrated scale, and speed-ups of FRED-D are those at several
+    places in it.
     """
     figure, runs = SPEEDUP_C[name], Runs(name, protocol)
     found = calibrate(name, protocol)

@@ -6,8 +6,9 @@ all of them: compute on each, or the collectives of all their groups at once.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
-from perfmodel.fluid.tasks import Profile, Task
+from perfmodel.fluid.task import Profile, Task
 from perfmodel.workloads.layers import Layer
 from perfmodel.workloads.pipeline_schedule import SCHEDULES
 
@@ -19,6 +20,9 @@ PREFETCH = 2
 """Layers that a stage has room for: one to work on, and one that is loaded meanwhile."""
 
 LayerSeconds = Callable[[Layer], tuple[float, float]]
+
+Way = Literal["forward", "backward"]
+_SIDE: dict[Way, int] = {"forward": 0, "backward": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,11 @@ class Job:
     input_numbers: float
 
 
+def _effort(layer: Layer, way: Way) -> float:
+    """Return the operations of a pass: twice as many backward as forward."""
+    return layer.forward_flops * (1 + _SIDE[way])
+
+
 @dataclass
 class _Graph:
     """Tasks so far."""
@@ -68,14 +77,29 @@ class _Graph:
     tasks: list[Task] = field(default_factory=list[Task])
 
     def add(
-        self, kind: str, place: int, name: str, profile: Profile, after: Sequence[int | None]
+        self,
+        kind: str,
+        place: int,
+        name: str,
+        profile: Profile,
+        after: Sequence[int | None],
+        effort: float = 0.0,
     ) -> int:
         waits = tuple(sorted({number for number in after if number is not None}))
-        self.tasks.append(Task(kind, place, name, profile, waits, PRIORITIES.get(kind, 0)))
+        priority = PRIORITIES.get(kind, 0)
+        self.tasks.append(Task(kind, place, name, profile, waits, effort, priority))
         return len(self.tasks) - 1
 
+    def compute(
+        self, s: int, layers: Sequence[Layer], way: Way, name: str, after: Sequence[int | None]
+    ) -> int:
+        """Add one pass of layers at once."""
+        seconds = sum(self.job.seconds(layer)[_SIDE[way]] for layer in layers)
+        effort = sum(_effort(layer, way) for layer in layers)
+        return self.add("compute", s, name, Profile(seconds), after, effort)
+
     def layer(
-        self, stage: int, layer: Layer, name: str, seconds: float, after: Sequence[int | None]
+        self, stage: int, layer: Layer, way: Way, name: str, after: Sequence[int | None]
     ) -> int:
         """Add one pass of a layer, interrupted by its all-reduces; return its last task."""
         reduce = None
@@ -83,11 +107,12 @@ class _Graph:
             numbers = layer.mp_reduced_numbers * self.job.samples
             reduce = self.job.operations.mp_all_reduce(stage, numbers)
         if reduce is None:
-            return self.add("compute", stage, name, Profile(seconds), after)
-        part = Profile(seconds / layer.mp_reductions)
+            return self.compute(stage, (layer,), way, name, after)
+        part = Profile(self.job.seconds(layer)[_SIDE[way]] / layer.mp_reductions)
+        effort = _effort(layer, way) / layer.mp_reductions
         last: Sequence[int | None] = after
         for number in range(layer.mp_reductions):
-            done = self.add("compute", stage, name, part, last)
+            done = self.add("compute", stage, name, part, last, effort)
             last = (self.add("mp", stage, f"{name} all-reduce {number}", reduce, (done,)),)
         assert last[0] is not None
         return last[0]
@@ -152,11 +177,10 @@ def stationary_tasks(stages: Sequence[Stage], mp: int, job: Job) -> list[Task]:
 
 def _forward(graph: _Graph, s: int, stage: Stage, number: int, after: Sequence[int | None]) -> int:
     if graph.job.operations.placement.strategy.mp == 1:
-        seconds = sum(graph.job.seconds(layer)[0] for layer in stage.layers)
-        return graph.add("compute", s, f"forward {number}", Profile(seconds), after)
+        return graph.compute(s, stage.layers, "forward", f"forward {number}", after)
     for layer in stage.layers:
-        seconds = graph.job.seconds(layer)[0]
-        after = (graph.layer(s, layer, f"forward {number} {layer.name}", seconds, after),)
+        name = f"forward {number} {layer.name}"
+        after = (graph.layer(s, layer, "forward", name, after),)
     assert after[0] is not None
     return after[0]
 
@@ -174,12 +198,10 @@ def _backward(
     job = graph.job
     overlap = final and job.overlap
     if mp == 1 and not overlap:
-        seconds = sum(job.seconds(layer)[1] for layer in stage.layers)
-        return graph.add("compute", s, f"backward {number}", Profile(seconds), after), None
+        return graph.compute(s, stage.layers, "backward", f"backward {number}", after), None
     reduced = None
     for layer in reversed(stage.layers):
-        seconds = job.seconds(layer)[1]
-        done = graph.layer(s, layer, f"backward {number} {layer.name}", seconds, after)
+        done = graph.layer(s, layer, "backward", f"backward {number} {layer.name}", after)
         after = (done,)
         profile = job.operations.dp_all_reduce(s, layer.parameters / mp) if overlap else None
         if profile is not None:
@@ -241,8 +263,8 @@ def streaming_tasks(layers: Sequence[Layer], stages: int, mp: int, job: Job) -> 
     stored: int | None = None
     worked: list[list[int]] = [[] for _ in range(stages)]  # last task of each layer of a stage
     arrived: list[int | None] = [None] * job.microbatches
-    visits = [("forward", i) for i in range(len(layers))]
-    visits += [("backward", i) for i in reversed(range(len(layers)))]
+    visits: list[tuple[Way, int]] = [("forward", i) for i in range(len(layers))]
+    visits.extend(("backward", i) for i in reversed(range(len(layers))))
     for visit, (way, i) in enumerate(visits):
         layer, s = layers[i], i % stages
         weights = job.operations.load_weights(s, layer.parameters / mp)
@@ -251,12 +273,11 @@ def streaming_tasks(layers: Sequence[Layer], stages: int, mp: int, job: Job) -> 
         if weights is not None:
             name = f"weights of {layer.name}, {way}"
             here = loaded = graph.add("weight_streaming", s, name, weights, (loaded, room))
-        seconds = job.seconds(layer)[0 if way == "forward" else 1]
         before = worked[s][-1] if worked[s] else None
         for number in range(job.microbatches):
             name = f"{way} {number} {layer.name}"
             after = (before, arrived[number], here)
-            before = done = graph.layer(s, layer, name, seconds, after)
+            before = done = graph.layer(s, layer, way, name, after)
             arrived[number] = done
             there = visits[visit + 1][1] % stages if visit + 1 < len(visits) else s
             border = layers[min(i, visits[visit + 1][1])] if there != s else layer

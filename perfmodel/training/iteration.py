@@ -1,12 +1,13 @@
 """One iteration: its tasks simulated, and its time taken apart along the critical path."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
 from perfmodel.constants import NUMBER_BYTES
-from perfmodel.fluid.tasks import Run, Task, run_tasks
+from perfmodel.fluid.task import Profile, Task
+from perfmodel.fluid.tasks import Run, Simulation
 from perfmodel.topology.graph import Topology
 from perfmodel.workloads.layers import Layer
 from perfmodel.workloads.workload import Workload
@@ -18,7 +19,7 @@ from .operations import Operations
 from .placement.place import Placement
 from .stages import balanced_stages
 
-__all__ = ["PARTS", "Iteration", "check_strategy", "simulate_iteration"]
+__all__ = ["PARTS", "Iteration", "Plan", "check_strategy", "simulate_iteration"]
 
 PARTS = ("compute", "mp", "dp", "pp", "weight_streaming", "input_load")
 """What the time of an iteration is made of: compute and exposed communication."""
@@ -65,15 +66,8 @@ class Iteration:
         return sum(self.parts_s.values())
 
 
-def simulate_iteration(
-    topology: Topology,
-    workload: Workload,
-    placement: Placement,
-    npu: Npu,
-    scale: float = 1.0,
-    operations: Operations | None = None,
-) -> Iteration:
-    """Simulate one iteration of a workload.
+class Plan:
+    """The tasks of an iteration, to be run with compute of any speed.
 
     Parameters
     ----------
@@ -85,8 +79,6 @@ def simulate_iteration(
         The strategy, and the NPU of each worker.
     npu : Npu
         The roofline.
-    scale : float
-        All compute times of the roofline are multiplied by this.
     operations : Operations or None
         Simulated communication of the same placement, to use again.
 
@@ -95,47 +87,87 @@ def simulate_iteration(
     InputError
         The strategy has more stages than the network layers, or splits what does not split.
     """
-    strategy, network = placement.strategy, workload.network
-    check_strategy(workload, strategy)
-    if not topology.io_nodes:
-        message = "must have I/O controllers, which load the input, not none"
-        raise InputError(topology.name, "io_controllers", message)
-    operations = operations or Operations(topology, placement)
-    samples = workload.samples_per_replica / workload.microbatches
-    seconds = _layer_seconds(network.layers, samples, strategy.mp, npu, scale)
-    input_bytes = network.input_bytes * workload.samples_per_replica
-    job = Job(
-        operations,
-        seconds.__getitem__,
-        samples,
-        workload.microbatches,
-        workload.schedule,
-        workload.overlap,
-        input_bytes / NUMBER_BYTES,
-    )
-    stages, tasks = _stages_and_tasks(workload, strategy, job)
-    run = run_tasks(tasks, topology.capacities)
-    return Iteration(
-        parts_s=_critical_path(tasks, run),
-        busy_s=_most(tasks, "compute", strategy.pp),
-        communication_s={kind: _most(tasks, kind, strategy.pp) for kind in PARTS[1:]},
-        tasks=tuple(tasks),
-        run=run,
-        memory=memory(workload, strategy, stages, npu.hbm_bytes),
-        placement=placement,
-        assumptions=tuple(operations.assumptions),
-    )
+
+    def __init__(
+        self,
+        topology: Topology,
+        workload: Workload,
+        placement: Placement,
+        npu: Npu,
+        operations: Operations | None = None,
+    ) -> None:
+        strategy, network = placement.strategy, workload.network
+        check_strategy(workload, strategy)
+        if not topology.io_nodes:
+            message = "must have I/O controllers, which load the input, not none"
+            raise InputError(topology.name, "io_controllers", message)
+        self.placement = placement
+        self._operations = operations or Operations(topology, placement)
+        samples = workload.samples_per_replica / workload.microbatches
+        job = Job(
+            self._operations,
+            _layer_seconds(network.layers, samples, strategy.mp, npu).__getitem__,
+            samples,
+            workload.microbatches,
+            workload.schedule,
+            workload.overlap,
+            network.input_bytes * workload.samples_per_replica / NUMBER_BYTES,
+        )
+        stages, self._tasks = _stages_and_tasks(workload, strategy, job)
+        self._memory = memory(workload, strategy, stages, npu.hbm_bytes)
+        self._simulation = Simulation(self._tasks, topology.capacities)
+
+    def time_s(self, scale: float) -> float:
+        """Return the time of the iteration if all compute takes ``scale`` times its time [s]."""
+        return self._simulation.run(scale).time_s
+
+    def iteration(self, scale: float) -> Iteration:
+        """Return the iteration if all compute takes ``scale`` times its time."""
+        run = self._simulation.run(scale)
+        tasks = [
+            replace(task, profile=Profile(scale * task.profile.time_s))
+            if task.kind == "compute" and scale != 1.0
+            else task
+            for task in self._tasks
+        ]
+        stages = self.placement.strategy.pp
+        return Iteration(
+            parts_s=_critical_path(tasks, run),
+            busy_s=_most(tasks, "compute", stages),
+            communication_s={kind: _most(tasks, kind, stages) for kind in PARTS[1:]},
+            tasks=tuple(tasks),
+            run=run,
+            memory=self._memory,
+            placement=self.placement,
+            assumptions=tuple(self._operations.assumptions),
+        )
+
+
+def simulate_iteration(
+    topology: Topology,
+    workload: Workload,
+    placement: Placement,
+    npu: Npu,
+    scale: float = 1.0,
+    operations: Operations | None = None,
+) -> Iteration:
+    """Simulate one iteration of a workload.
+
+    All compute times of the roofline are multiplied by ``scale``; the other parameters and the
+    errors are those of :class:`Plan`.
+    """
+    return Plan(topology, workload, placement, npu, operations).iteration(scale)
 
 
 def _layer_seconds(
-    layers: Sequence[Layer], samples: float, mp: int, npu: Npu, scale: float
+    layers: Sequence[Layer], samples: float, mp: int, npu: Npu
 ) -> dict[Layer, tuple[float, float]]:
     """Return the time of the forward and the backward pass of each distinct layer [s]."""
     seconds: dict[Layer, tuple[float, float]] = {}
     for layer in layers:
         if layer not in seconds:
             time = layer_time(layer, samples, mp if layer.splits else 1, npu)
-            seconds[layer] = (scale * time.forward_s, scale * time.backward_s)
+            seconds[layer] = (time.forward_s, time.backward_s)
     return seconds
 
 
@@ -184,16 +216,11 @@ def _critical_path(tasks: Sequence[Task], run: Run) -> dict[str, float]:
     meanwhile was hidden.
     """
     parts: dict[str, float] = dict.fromkeys(PARTS, 0.0)
-
-    def latest(numbers: Sequence[int]) -> int:
-        return max(numbers, key=lambda i: (run.end_s[i], tasks[i].kind == "compute"))
-
-    if not tasks:
-        return parts
-    number: int | None = latest(range(len(tasks)))
-    while number is not None:
+    here: Sequence[int] = range(len(tasks))
+    while here:
+        number = max(here, key=lambda i: (run.end_s[i], tasks[i].kind == "compute"))
         parts[tasks[number].kind] += run.end_s[number] - run.start_s[number]
-        number = latest(tasks[number].after) if tasks[number].after else None
+        here = tasks[number].after
     return parts
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from perfmodel.collectives.run import profile
 from perfmodel.constants import NUMBER_BYTES
-from perfmodel.fluid.tasks import Profile
+from perfmodel.fluid.task import Profile
 from perfmodel.topology.graph import Topology
 
 from .placement.place import Placement

@@ -7,9 +7,10 @@ other figures, are then predictions. The rates that the scales imply are above t
 they are what the published figures need, not what an NPU can do.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from math import exp, log
 
 from fred_hw.errors import InputError
 from perfmodel.published import SPEEDUP_C
@@ -18,8 +19,7 @@ from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import BASELINE, parse_topology
 from perfmodel.training.compute import Npu
 from perfmodel.training.compute_model import COMPUTE_MODELS, ComputeModel
-from perfmodel.training.iteration import Iteration, simulate_iteration
-from perfmodel.training.operations import Operations
+from perfmodel.training.iteration import Iteration, Plan
 from perfmodel.training.placement.search import default_placement
 from perfmodel.workloads.workload import load_workload
 
@@ -27,6 +27,9 @@ __all__ = ["FABRIC", "Calibration", "Runs", "calibrate", "solve"]
 
 FABRIC = "fred-c"
 """Whose published speed-up over the baseline the scales are solved from."""
+
+_SCALES = (1e-4, 10.0)
+"""Scales between which the right one is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +74,9 @@ def calibrate(name: str, protocol: ProtocolModel = "measured") -> Calibration:
 def solve(name: str, protocol: ProtocolModel) -> Calibration:
     """Solve the scale of compute of a published workload.
 
-    The speed-up falls as compute grows, so the scale is found by bisection of its logarithm. Where
-    even no compute at all would not give the published speed-up, the nearest is taken.
+    The speed-up falls as compute grows, since neither fabric gets faster and the slower one has
+    less to lose; the scale is where it crosses the published one. Where even no compute at all
+    would not give the published speed-up, the nearest is taken.
 
     Parameters
     ----------
@@ -94,15 +98,8 @@ def solve(name: str, protocol: ProtocolModel) -> Calibration:
             f"must be first-principles for {name}; calibrated needs one of {known}",
         )
     published = SPEEDUP_C[name]
-    low, high = 1e-4, 10.0
     runs = Runs(name, protocol)
-    for _ in range(24):
-        middle = (low * high) ** 0.5
-        if runs.speedup(middle) > published.value:
-            low = middle
-        else:
-            high = middle
-    scale = (low * high) ** 0.5
+    scale = _crossing(lambda scale: log(runs.speedup(scale) / published.value))
     identified = not published.rounds(runs.speedup(0.0))
     return Calibration(
         name, scale, runs.speedup(scale), published.value, published.source, identified
@@ -123,28 +120,50 @@ class Runs:
     def __init__(self, name: str, protocol: ProtocolModel) -> None:
         self._workload = load_workload(name)
         self._protocol: ProtocolModel = protocol
-        self._prepared: dict[str, Operations] = {}
-        self._times: dict[tuple[str, float], float] = {}
+        self._plans: dict[str, Plan] = {}
 
-    def iteration(self, fabric: str, scale: float) -> Iteration:
-        """Simulate an iteration; communication is simulated once."""
-        if fabric not in self._prepared:
+    def plan(self, fabric: str) -> Plan:
+        """Return the tasks of an iteration on a fabric, made once."""
+        if fabric not in self._plans:
             topology, job = parse_topology(fabric, self._protocol), self._workload
             placed = default_placement(topology, job, job.strategy)
-            self._prepared[fabric] = Operations(topology, placed)
-        known = self._prepared[fabric]
-        return simulate_iteration(
-            known.topology, self._workload, known.placement, Npu(), scale, known
-        )
+            self._plans[fabric] = Plan(topology, job, placed, Npu())
+        return self._plans[fabric]
+
+    def iteration(self, fabric: str, scale: float) -> Iteration:
+        """Return an iteration on a fabric."""
+        return self.plan(fabric).iteration(scale)
 
     def speedup(self, scale: float, fabric: str = FABRIC) -> float:
         """Return the speed-up over the baseline."""
-        return self._time_s(BASELINE, scale) / self._time_s(fabric, scale)
+        return self.plan(BASELINE).time_s(scale) / self.plan(fabric).time_s(scale)
 
-    def _time_s(self, fabric: str, scale: float) -> float:
-        if (fabric, scale) not in self._times:
-            self._times[fabric, scale] = self.iteration(fabric, scale).time_s
-        return self._times[fabric, scale]
+
+def _crossing(excess: Callable[[float], float]) -> float:
+    """Return the scale at which ``excess`` falls to 0, or the end of ``_SCALES`` nearest to that.
+
+    False position over the logarithm of the scale, the end that stays at half its value (Illinois;
+    Dowell and Jarratt, BIT 11, 1971): times are all but linear, so some ten steps are enough.
+    """
+    low, high = (log(scale) for scale in _SCALES)
+    above, below = excess(_SCALES[0]), excess(_SCALES[1])
+    if above <= 0.0 or below >= 0.0:
+        return _SCALES[0] if above <= 0.0 else _SCALES[1]
+    side, middle = 0, low
+    for _ in range(100):
+        middle = (low * below - high * above) / (below - above)
+        found = excess(exp(middle))
+        if abs(found) < 1e-12 or high - low < 1e-12:
+            break
+        if found > 0.0:
+            low, above = middle, found
+            below *= 0.5 if side > 0 else 1.0
+            side = 1
+        else:
+            high, below = middle, found
+            above *= 0.5 if side < 0 else 1.0
+            side = -1
+    return exp(middle)
 
 
 _solved = lru_cache(maxsize=16)(solve)

@@ -8,20 +8,26 @@ from fred_hw.errors import InputError
 from perfmodel.collectives.algorithm import ALGORITHMS
 from perfmodel.collectives.schedule import PATTERNS
 from perfmodel.collectives.select import (
-    CHUNK_BYTES,
+    LEAST_CHUNK_BYTES,
     MAX_CHUNKS,
     build_schedule,
-    chunk_count,
+    chunk_bytes,
 )
 from perfmodel.topology.parse import parse_topology
 
 
 @pytest.mark.parametrize(
-    ("size_bytes", "chunks"),
-    [(1, 1), (CHUNK_BYTES - 1, 1), (3.5 * CHUNK_BYTES, 3), (1e15, MAX_CHUNKS)],
+    ("size_bytes", "piece"),
+    [
+        (1, 1),
+        (LEAST_CHUNK_BYTES, LEAST_CHUNK_BYTES),
+        (3.5 * LEAST_CHUNK_BYTES, LEAST_CHUNK_BYTES),
+        (MAX_CHUNKS * LEAST_CHUNK_BYTES, LEAST_CHUNK_BYTES),
+        (1e15, 1e15 / MAX_CHUNKS),
+    ],
 )
-def test_chunk_rule(size_bytes: float, chunks: int) -> None:
-    assert chunk_count(size_bytes) == chunks
+def test_chunk_rule(size_bytes: float, piece: float) -> None:
+    assert chunk_bytes(size_bytes) == piece
 
 
 @pytest.mark.parametrize(

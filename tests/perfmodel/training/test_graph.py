@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fred_hw.compiler.placement import Strategy
-from perfmodel.fluid.tasks import Run, Task, run_tasks
+from perfmodel.fluid.task import Task
+from perfmodel.fluid.tasks import Run, Simulation
 from perfmodel.topology.parse import parse_topology
 from perfmodel.training.graph import PREFETCH, Job, Stage, stationary_tasks, streaming_tasks
 from perfmodel.training.operations import PRIORITIES, Operations
@@ -46,7 +47,7 @@ def stationary(layers: Sequence[Layer], one: Job) -> list[Task]:
 
 
 def finish(tasks: Sequence[Task]) -> Run:
-    return run_tasks(tasks, FABRIC.capacities)
+    return Simulation(tasks, FABRIC.capacities).run()
 
 
 def names(tasks: Sequence[Task], kind: str) -> list[str]:

@@ -1,0 +1,56 @@
+"""Tasks of an iteration: compute and transfers."""
+
+from dataclasses import dataclass
+
+__all__ = ["PATIENT", "Profile", "Task"]
+
+PATIENT = 2
+"""Least priority of what is not urgent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A transfer: how long it takes alone, and what it puts on the links.
+
+    Parameters
+    ----------
+    time_s : float
+        Alone [s].
+    loads : tuple of (int, float)
+        Link, and bytes that cross it [B].
+    """
+
+    time_s: float
+    loads: tuple[tuple[int, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Something that takes time.
+
+    Parameters
+    ----------
+    kind : str
+        ``compute``, ``mp``, ``dp``, ``pp``, ``weight_streaming`` or ``input_load``.
+    place : int
+        Pipeline stage that does it.
+    name : str
+        For people.
+    profile : Profile
+        Its time; and what it puts on the links, nothing if it computes.
+    after : tuple of int
+        Tasks, earlier in the list, that must be complete.
+    effort : float
+        Operations if it computes: what the order of service is made from.
+    priority : int
+        On the links; of what is laid out at one time, a lower number is served first. From
+        ``PATIENT`` on it is not urgent, and cut where urgent transfers need its links.
+    """
+
+    kind: str
+    place: int
+    name: str
+    profile: Profile
+    after: tuple[int, ...] = ()
+    effort: float = 0.0
+    priority: int = 0

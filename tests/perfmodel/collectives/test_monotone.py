@@ -1,0 +1,87 @@
+"""No collective gets faster where its data, a link or a latency gets larger or slower."""
+
+import random
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fred_hw.errors import InputError
+from perfmodel.collectives.algorithm import ALGORITHMS
+from perfmodel.collectives.run import profile, run_collective
+from perfmodel.collectives.schedule import PATTERNS
+from perfmodel.collectives.streaming import STREAMS
+from perfmodel.topology.graph import Topology
+from perfmodel.topology.parse import FABRICS, parse_topology
+from tests.examples import examples
+
+# 1 B to 16 GiB, and closer between 1.5 and 3 MiB.
+SIZES = sorted({2 ** (i / 3) for i in range(3 * 34 + 1)} | {i * 2.0**17 for i in range(12, 25)})
+
+
+def fitting(topology: Topology, pattern: str) -> list[str]:
+    """Return the algorithms of a pattern on a whole wafer."""
+    found: list[str] = []
+    for name in ALGORITHMS:
+        try:
+            run_collective(topology, pattern, 1.0, algorithm=name)
+        except InputError:
+            continue
+        found.append(name)
+    return found
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("topology", [*FABRICS, "mesh:3x3"])
+def test_more_data_never_take_less_with_any_algorithm(topology: str, pattern: str) -> None:
+    wafer = parse_topology(topology)
+    names = fitting(wafer, pattern)
+    assert len(names) >= 5
+    for name in names:
+        times = [run_collective(wafer, pattern, size, algorithm=name).time_s for size in SIZES]
+        # Where latency outweighs bytes, further chunks go in while the first is on its way.
+        assert all(less <= more * (1 + 1e-12) for less, more in pairwise(times)), name
+        assert times[0] < times[-1]
+
+
+@pytest.mark.parametrize("pattern", STREAMS)
+@pytest.mark.parametrize("topology", FABRICS)
+def test_more_data_never_stream_in_less(topology: str, pattern: str) -> None:
+    wafer = parse_topology(topology)
+    groups = [[k + 4 * dp for dp in range(5)] for k in range(4)]
+    times = [profile(wafer, pattern, size, groups)[0].time_s for size in SIZES]
+    assert all(less <= more * (1 + 1e-12) for less, more in pairwise(times))
+
+
+@examples(100)
+@given(
+    topology=st.sampled_from([*FABRICS, "mesh:3x3"]),
+    pattern=st.sampled_from(PATTERNS),
+    algorithm=st.sampled_from(["auto", *ALGORITHMS]),
+    size=st.sampled_from([1.0, 1e4, 1e6, 2e6, 1e9]),
+    seed=st.integers(0, 2**32),
+    later=st.booleans(),
+)
+def test_slower_or_later_link_never_takes_less(
+    topology: str, pattern: str, algorithm: str, size: float, seed: int, later: bool
+) -> None:
+    wafer, slow = parse_topology(topology), parse_topology(topology)
+    rng = random.Random(seed)
+    if algorithm not in ("auto", *fitting(wafer, pattern)):
+        algorithm = "auto"
+    one, factor = rng.randrange(len(slow.links)), rng.choice([1.1, 4.0, 1000.0])
+    slow.links = tuple(
+        link
+        if i != one
+        else replace(link, latency_s=factor * link.latency_s)
+        if later
+        else replace(link, bytes_per_s=link.bytes_per_s / factor)
+        for i, link in enumerate(slow.links)
+    )
+    before, after = (
+        run_collective(fabric, pattern, size, algorithm=algorithm).time_s
+        for fabric in (wafer, slow)
+    )
+    assert after >= before * (1 - 1e-12)
