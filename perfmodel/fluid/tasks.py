@@ -61,13 +61,15 @@ class Simulation:
         self._tasks = tasks
         self._steps = service_order(tasks)
         profiles = {id(task.profile): task.profile for task in tasks if task.profile.loads}
-        ways = dict(zip(profiles, _ways(list(profiles.values()), capacities), strict=True))
+        found, self._links = _ways(list(profiles.values()), capacities)
+        ways = dict(zip(profiles, found, strict=True))
+        self._stages = max((task.place for task in tasks), default=0) + 1
         self._ways = [ways.get(id(task.profile), ()) for task in tasks]
         self._before = _Before(tasks)
 
     def run(self, scale: float = 1.0) -> Run:
         """Return when each task runs if compute takes ``scale`` times its time."""
-        links = _Links(self._before)
+        links = _Links(self._links, self._stages, self._before)
         start, end = [0.0] * len(self._tasks), [0.0] * len(self._tasks)
         for i, ends in self._steps:
             task, way = self._tasks[i], self._ways[i]
@@ -93,58 +95,65 @@ _Way = tuple[tuple[int, float], ...]
 """Links of a transfer, and its time on each [s]."""
 
 
-class _Links:
-    """What the links have served so far, in all and by queue."""
+class _Queue:
+    """What a stage has sent of one urgency, by link."""
 
-    def __init__(self, before: "_Before") -> None:
+    def __init__(self, links: int) -> None:
+        self.end = [float("-inf")] * links  # of the last transfer
+        self.early = list(self.end)  # the same if nothing but this link held up those before it
+        self.until = [0.0] * links  # time of all that the link had served by then
+        self.task = [-1] * links
+
+
+class _Links:
+    """What the links have served so far."""
+
+    def __init__(self, links: int, stages: int, before: "_Before") -> None:
         self._before = before
-        self._urgent: dict[int, float] = {}  # time of all urgent transfers of a link
-        self._all: dict[int, float] = {}
-        # By stage and link: end of the last transfer, and the time of all up to it.
-        self._last: dict[tuple[int, int], tuple[float, float]] = {}
-        # By link and stage: the same of what is not urgent; its end if nothing but this link held
-        # up those before it; and which it was.
-        self._patient: dict[int, dict[int, tuple[float, float, float, int]]] = {}
+        self._urgent = [0.0] * links  # time of all urgent transfers
+        self._all = [0.0] * links
+        self._queues = [_Queue(links) for _ in range(stages)]
+        self._patient = [_Queue(links) for _ in range(stages)]
         self._opened: dict[int, list[float]] = {}
 
     def urgent(self, stage: int, way: _Way, ready: float) -> float:
         """Serve an urgent transfer; return when its last link has."""
-        latest = ready
+        latest, queue = ready, self._queues[stage]
+        ends, until, urgent, both = queue.end, queue.until, self._urgent, self._all
         for link, seconds in way:
-            served = self._urgent.get(link, 0.0)
-            begin = ready
-            last = self._last.get((stage, link))
-            if last is not None:
-                begin = max(begin, last[0] + (served - last[1]))
-            begin += seconds
-            self._urgent[link] = served = served + seconds
-            self._all[link] = self._all.get(link, 0.0) + seconds
-            self._last[stage, link] = (begin, served)
-            latest = max(latest, begin)
+            served = urgent[link]
+            begin = ends[link] + (served - until[link])
+            if begin < ready:
+                begin = ready
+            ends[link] = begin = begin + seconds
+            urgent[link] = until[link] = served + seconds
+            both[link] += seconds
+            if begin > latest:
+                latest = begin
         return latest
 
     def open(self, i: int, way: _Way) -> None:
         """Note that the links may begin with what is not urgent."""
-        self._opened[i] = [self._urgent.get(link, 0.0) for link, _ in way]
+        self._opened[i] = [self._urgent[link] for link, _ in way]
 
     def patient(self, i: int, stage: int, way: _Way, ready: float, free: float) -> float:
         """Serve what is not urgent, after all urgent transfers since it was opened."""
-        latest = ready
+        latest, queue = ready, self._patient[stage]
+        others = self._patient if i in self._before.last else ()
         for (link, seconds), opened in zip(way, self._opened[i], strict=True):
-            served = self._all.get(link, 0.0)
-            between = self._urgent.get(link, 0.0) - opened
-            begin, alone = ready + between, free + between
-            queues = self._patient.setdefault(link, {})
-            for other, (end, early, until, before) in queues.items():
-                if other == stage:
-                    begin = max(begin, end + (served - until))
-                    alone = max(alone, early + (served - until))
-                elif i in self._before.last and self._before(before, i):
-                    begin = max(begin, early + (served - until))
-            begin += seconds
-            self._all[link] = served = served + seconds
-            queues[stage] = (begin, alone + seconds, served, i)
-            latest = max(latest, begin)
+            served = self._all[link]
+            urgent, since = self._urgent[link] - opened, served - queue.until[link]
+            begin = max(ready + urgent, queue.end[link] + since)
+            early = max(free + urgent, queue.early[link] + since)
+            for other in others:
+                if other.task[link] >= 0 and other is not queue:
+                    left = other.early[link] + (served - other.until[link])
+                    if left > begin and self._before(other.task[link], i):
+                        begin = left
+            queue.end[link], queue.early[link] = begin + seconds, early + seconds
+            queue.until[link] = self._all[link] = served + seconds
+            queue.task[link] = i
+            latest = max(latest, begin + seconds)
         return latest
 
 
@@ -193,22 +202,23 @@ class _Before:
         ]
 
 
-def _ways(profiles: Sequence[Profile], capacities: Sequence[float]) -> list[_Way]:
+def _ways(profiles: Sequence[Profile], capacities: Sequence[float]) -> tuple[list[_Way], int]:
     """Return the links that can decide when each transfer is complete, with the time on each [s].
 
-    A link that every transfer keeps at most as long as another is never free later than that.
+    A link that every transfer keeps at most as long as another is never free later than that. The
+    others are numbered from 0; the second result is how many they are.
     """
     columns: dict[int, list[float]] = {}
     for number, profile in enumerate(profiles):
         for link, carried in profile.loads:
             column = columns.setdefault(link, [0.0] * len(profiles))
             column[number] += carried / capacities[link]
-    distinct = {tuple(column): link for link, column in columns.items()}
-    kept: list[tuple[tuple[float, ...], int]] = []
-    for column, link in sorted(distinct.items(), key=lambda one: -sum(one[0])):
-        if not any(all(map(ge, other, column)) for other, _ in kept):
-            kept.append((column, link))
-    return [
-        tuple((link, column[number]) for column, link in kept if column[number] > 0.0)
+    kept: list[tuple[float, ...]] = []
+    for column in sorted({tuple(column) for column in columns.values()}, key=sum, reverse=True):
+        if not any(all(map(ge, other, column)) for other in kept):
+            kept.append(column)
+    ways = [
+        tuple((link, column[number]) for link, column in enumerate(kept) if column[number] > 0.0)
         for number in range(len(profiles))
     ]
+    return ways, len(kept)
