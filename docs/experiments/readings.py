@@ -29,11 +29,11 @@ def say(columns: Sequence[object]) -> None:
     sys.stdout.write("| " + " | ".join(str(one) for one in columns) + " |\n")
 
 
-def shown(row: ReproduceRow) -> str:
-    """Return ours, and how far it is from the published figure."""
-    if row.ratio is None:
-        return str(row.model)
-    return f"{float(row.model):.3g} ({100 * (row.ratio - 1):+.0f} %)"
+def shown(*rows: ReproduceRow) -> str:
+    """Return ours, and how far each is from the published figure."""
+    ours = [row.model if row.ratio is None else f"{float(row.model):.2f}" for row in rows]
+    off = [f"{100 * (row.ratio - 1):+z.0f}" for row in rows if row.ratio is not None]
+    return f"{' / '.join(map(str, ours))} ({' / '.join(off)} %)"
 
 
 def main() -> None:
@@ -42,32 +42,29 @@ def main() -> None:
         name: {row.id: row for row in reproduce(["speedups", "sweeps"], Setting("ideal", name))}
         for name in READINGS
     }
-    ids = [f"speedup/{name}/fred-{fabric}" for name in PUBLISHED for fabric in "cd"]
-    published = next(iter(found.values()))
-    say(("compute", "chosen", *(one.split("/", 1)[1] for one in ids), "within 5 %"))
-    say(("---",) * (len(ids) + 3))
-    say(("published", "", *(published[one].published for one in ids), ""))
+    pairs = {name: [f"speedup/{name}/fred-{fabric}" for fabric in "cd"] for name in PUBLISHED}
+    published = found["first-principles"]
+    say(("compute", "chosen", *pairs, "within 5 %"))
+    say(("---",) * (len(pairs) + 3))
+    printed = [" / ".join(str(published[one].published) for one in ids) for ids in pairs.values()]
+    say(("published, FRED-C / D", "", *printed, ""))
     for name, chosen in READINGS.items():
-        rows = [found[name][one] for one in ids]
-        good = sum(row.ok for row in rows)
-        say((f"`{name}`", chosen, *map(shown, rows), f"{good} of {len(rows)}"))
+        rows = [[found[name][one] for one in ids] for ids in pairs.values()]
+        good = sum(row.ok for both in rows for row in both)
+        cells = [shown(*both) for both in rows]
+        say((f"`{name}`", chosen, *cells, f"{good} of {2 * len(rows)}"))
     sys.stdout.write("\n")
+    say(("compute", *SWEPT, "words", "all predicted rows"))
+    say(("---",) * (len(SWEPT) + 3))
     swept = [f"sweep/{one}" for one in SWEPT]
-    say(("compute", *SWEPT, "statements in words", "all predicted rows"))
-    say(("---",) * (len(swept) + 3))
     say(("published", *(published[one].published for one in swept), "", ""))
-    for name in READINGS:
-        rows = found[name]
+    for name, rows in found.items():
         words = [row for row in rows.values() if row.rule == "words"]
         counted = count(rows.values())["predicted"]
-        say(
-            (
-                f"`{name}`",
-                *(shown(rows[one]) for one in swept),
-                f"{sum(row.ok for row in words)} of {len(words)}",
-                f"{counted.ok} of {counted.rows}",
-            )
-        )
+        cells = [shown(rows[one]) for one in swept]
+        good = sum(row.ok for row in words)
+        every = f"{counted.ok} of {counted.rows}"
+        say((f"`{name}`", *cells, f"{good} of {len(words)}", every))
 
 
 if __name__ == "__main__":

@@ -91,8 +91,12 @@ def _per_sample(estimates: _Estimates) -> float:
 
 
 def _least_compute(estimates: _Estimates) -> list[str]:
-    """Return the strategies with the least compute per sample, all of them if they are alike."""
-    times = {key: one.compute_s / one.minibatch for key, one in estimates.items()}
+    """Return the strategies with the least compute per sample, all of them if they are alike.
+
+    Compute is that of the busiest NPU, and what it waits for others where that is longer; what
+    messages hide of it counts.
+    """
+    times = {key: max(one.compute_s, one.busy_s) / one.minibatch for key, one in estimates.items()}
     return [key for key, time_s in times.items() if time_s <= min(times.values()) * (1 + 1e-9)]
 
 
