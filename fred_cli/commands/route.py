@@ -64,11 +64,10 @@ def command(
         number = check_int("generation", generation or 0, minimum=0, maximum=GENERATIONS - 1)
     # A strategy of one worker has no phases, so nothing that could clash.
     nothing = _routing_report(spec, route_flows((), spec.ports, spec.middle), number)
+    effort = EFFORT if effort is None else effort
     with checked("--effort"):
         results = {
-            name: route_flows(
-                flows, spec.ports, spec.middle, effort=EFFORT if effort is None else effort
-            )
+            name: route_flows(flows, spec.ports, spec.middle, effort=effort)
             for name, flows in sets.items()
         }
     if picture is not None:

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import jinja2
@@ -25,7 +26,7 @@ from perfmodel.derived import ALL_REDUCE_BANDWIDTH, Derived
 from perfmodel.studies.reproduce import count
 
 from .results import simulation_results
-from .wafer import gather
+from .wafer import Wafer, gather
 
 __all__ = ["build"]
 
@@ -79,9 +80,14 @@ def build(spec_source: str, folder: Path, results: Path | None) -> list[Path]:
         colours=colour_key(),
         plotly=get_plotlyjs(),
     )
-    numbers = {
-        "manifest": design.manifest,
-        "simulation": simulation,
+    numbers = {"manifest": design.manifest, "simulation": simulation, **_numbers(wafer)}
+    files = {"index.html": html, "report.json": json.dumps(numbers, indent=1) + "\n"}
+    return write_files(files, folder)
+
+
+def _numbers(wafer: Wafer) -> dict[str, Any]:
+    """Return what the page shows of wafers as JSON has it."""
+    return {
         "all_reduce": plain(wafer.all_reduce),
         "compare": [COMPARE.json(row.estimate, row) for row in wafer.first_principles],
         "compare_weights": [COMPARE.json(row.estimate, row) for row in wafer.weights],
@@ -89,8 +95,6 @@ def build(spec_source: str, folder: Path, results: Path | None) -> list[Path]:
         "identified": plain(wafer.identified),
         "reproduce": plain(wafer.reproduced),
     }
-    files = {"index.html": html, "report.json": json.dumps(numbers, indent=1) + "\n"}
-    return write_files(files, folder)
 
 
 def _template() -> jinja2.Template:
