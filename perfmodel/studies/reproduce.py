@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from multiprocessing import get_context
 
 from perfmodel.published import SPEEDUP_C
+from perfmodel.training.compute_model import compute_model
 
 from .identify import Identified, identify
 from .section import CLASSES, SECTIONS, Evidence, ReproduceRow, Setting
@@ -78,6 +79,8 @@ def reproduce_both(
 
 def identified(rows: Iterable[ReproduceRow], setting: Setting) -> tuple[Identified, ...]:
     """Return what published speed-ups tell of compute, if some of these rows rest on that."""
+    if not compute_model(setting.compute).fitted:
+        return ()
     names = [row.id.split("/")[1] for row in rows if row.evidence == "calibrated"]
     return tuple(identify(name, setting.protocol) for name in SPEEDUP_C if name in names)
 

@@ -44,7 +44,10 @@ class ComputeModel:
         Returns whether what the model is solved from tells the compute, given the name of the
         workload and the topology; where it does not, no rate of compute is stated.
     fitted : bool
-        Whether a number of it is set by the published speed-ups of FRED-C.
+        Whether a number of it is solved from the published speed-ups of FRED-C.
+    chosen_by : tuple of str
+        Fabrics whose published speed-ups set a number of it, or had it taken at all: they are no
+        test of it.
     npu : callable
         Returns the NPU that computes, given the one of the roofline.
     given : callable or None
@@ -58,6 +61,7 @@ class ComputeModel:
     basis: str = ""
     identified: Callable[[str, Topology], bool] = _always
     fitted: bool = False
+    chosen_by: tuple[str, ...] = ()
     npu: Callable[[Npu], Npu] = _same
     given: "Callable[[str], ComputeModel] | None" = None
 

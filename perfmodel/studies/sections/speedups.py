@@ -42,7 +42,7 @@ def speedups(setting: Setting) -> Iterator[ReproduceRow]:
             SPEEDUP_C[name],
             ratio[FABRIC],
             f"{how}, solved from this figure" if model.fitted else how,
-            "calibrated" if model.fitted else "predicted",
+            "calibrated" if FABRIC in model.chosen_by else "predicted",
         )
         yield _fred_d(name, ratio["fred-d"], setting, how)
         between = all(1 < ratio[one] < ratio[FABRIC] for one in ("fred-a", "fred-b"))
@@ -66,7 +66,8 @@ def _fred_d(name: str, ratio: float, setting: Setting, how: str) -> ReproduceRow
     row, what = f"speedup/{name}/fred-d", f"speed-up of {name} on FRED-D"
     figure = SPEEDUP_D[name]
     if not model.fitted:
-        return number(row, what, figure, ratio, how)
+        chosen = "fred-d" in model.chosen_by
+        return number(row, what, figure, ratio, how, "calibrated" if chosen else "predicted")
     found = identify(name, setting.protocol)
     if not found.identified:
         return spread(row, what, figure, found.speedup_d, how)

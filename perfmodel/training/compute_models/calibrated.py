@@ -231,6 +231,7 @@ COMPUTE_MODELS.add(
         workloads=lambda names: [name for name in names if name in SPEEDUP_C],
         basis="on the published speed-up of FRED-C",
         fitted=True,
+        chosen_by=(FABRIC,),
         identified=_identified,
     ),
     rank=1,

@@ -47,6 +47,7 @@ def _model(text: str) -> ComputeModel:
         check=lambda _topologies: None,
         scale=lambda _workload, _topology, _npu: 1.0,
         assumptions=lambda _scale, _share, _npu: (),
+        chosen_by=("fred-c", "fred-d"),
         basis="operations alone, at K times the peak",
         npu=lambda npu: OperationsOnly(**vars(npu), factor=factor),
         given=_model,

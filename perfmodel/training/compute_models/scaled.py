@@ -18,6 +18,7 @@ def _model(text: str) -> ComputeModel:
         check=lambda _topologies: None,
         scale=lambda _workload, _topology, _npu: 1 / factor,
         assumptions=assumptions,
+        chosen_by=("fred-c", "fred-d"),
         basis="K times as fast as the roofline",
         given=_model,
     )

@@ -43,6 +43,7 @@ COMPUTE_MODELS.add(
         check=lambda _topologies: None,
         scale=lambda _workload, _topology, _npu: 1.0,
         assumptions=lambda _scale, _share, _npu: (),
+        chosen_by=("fred-c", "fred-d"),
         basis="read once per microbatch and pass",
         npu=lambda npu: WeightReader(**vars(npu)),
     ),

@@ -84,7 +84,8 @@ def test_reproduce_takes_a_model_of_compute_for_every_row(fred: Run) -> None:
         json.loads(fred(*arguments, "--compute", name)[1]) for name in ("calibrated", "weights")
     )
     assert [row["id"] for row in said["rows"]] == [row["id"] for row in usual["rows"]]
-    assert said["identified"] == [] and said["counts"]["calibrated"]["rows"] == 0
+    # The reading was taken because of the speed-ups, so they are no test of it.
+    assert said["identified"] == [] and said["counts"]["calibrated"]["rows"] == 8
     found = {row["id"]: row for row in said["rows"]}
     assert found["speedup/resnet-152/fred-c"]["how"] == "simulated, compute weights"
     assert found["speedup/resnet-152/fred-c"]["ok"]
