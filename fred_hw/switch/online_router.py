@@ -28,7 +28,8 @@ class OnlineRouter(Unit):
     A source asks for the destination of its most urgent packet whose destination is free and has
     room; a destination takes the most urgent of those that ask it, sources of one circuit round
     robin. Both may have a packet under way that ends in this cycle, so that packet follows packet
-    without a gap. A path stays until its source or its destination is wanted for another. A packet
+    without a gap. A path stays until its source or its destination is wanted for another, with room
+    or without. A packet
     whose destination was not free when its source was lets ``PASSES`` packets of less urgent
     circuits go ahead; then its source waits for it. With two middle subswitches see ``PathClaims``.
 
@@ -108,11 +109,20 @@ class OnlineRouter(Unit):
         taken = any_of(
             [own & granted[k].replicate(self.port_count) for k, own in enumerate(matched)]
         )
+        wanted = self._wanted(m)
         for k, path in enumerate(self.destination_of):
             m.d.comb += router.destination_of[k].eq(path)
             # Paths through two subswitches are in the way of others.
             others = taken.any() if self.middle == 2 else 0
-            unwanted = (path & taken).any() | (~self.holds[k] & (others | waiting[k]))
+            # Who keeps a path that others want would be before them whenever room comes.
+            used = Signal(name=f"used_{k}")
+            with m.If(granted[k]):
+                m.d.sync += used.eq(0)
+            with m.Elif(self.starts[k]):
+                m.d.sync += used.eq(1)
+            own = path & any_of([own for i, own in enumerate(wanted) if i != k])
+            shared = used & own.any()
+            unwanted = (path & taken).any() | (~self.holds[k] & (others | waiting[k] | shared))
             with m.If(granted[k]):
                 m.d.sync += [
                     path.eq(matched[k]),
@@ -125,6 +135,13 @@ class OnlineRouter(Unit):
                 m.d.sync += self.circuit_to[j].eq(circuits[j])
         return m
 
+    def _wanted(self, m: Module) -> list[Signal]:
+        """Return for each source the destinations of its packets, a cycle old."""
+        wanted = [Signal(self.port_count, name=f"wanted_{k}") for k in range(self.port_count)]
+        for own, coming in zip(wanted, self.coming, strict=True):
+            m.d.sync += own.eq(any_of([coming[c] for c in range(COUNT)]))
+        return wanted
+
     def _ask(self, m: Module) -> tuple[list[Signal], list[Value]]:
         """Return for each source the circuit of its next path, and whether none else is of use."""
         size = self.port_count
@@ -132,7 +149,14 @@ class OnlineRouter(Unit):
         busy = any_of(
             [path & stays[k].replicate(size) for k, path in enumerate(self.destination_of)]
         )
-        rooms = [Cat(room[c] for room in self.room) for c in range(COUNT)]
+        # Where a packet ends there may be room in a moment: the next source gets the path before.
+        ending = any_of(
+            [
+                path & (self.inside & self.closing)[k].replicate(size)
+                for k, path in enumerate(self.destination_of)
+            ]
+        )
+        rooms = [Cat(room[c] for room in self.room) | ending for c in range(COUNT)]
         picks, waiting = [Signal(COUNT, name=f"pick_{k}") for k in range(size)], []
         for k, (pick, coming) in enumerate(zip(picks, self.coming, strict=True)):
             reaches = [(coming[c] & rooms[c]).any() for c in range(COUNT)]

@@ -315,7 +315,8 @@ def test_sources_of_one_destination_have_equal_shares(sources: list[int], stall:
     # A source that pauses misses a grant now and then.
     assert min(shares(result).values()) >= (280 if stall else 295)
     if not stall:
-        assert result["out"][3]["rate"] >= 0.99
+        # Port 3 also sends acks for what it has sent to itself, one for each packet of its share.
+        assert result["out"][3]["rate"] >= (0.99 if 3 not in sources else 1 - 1 / 24 - 0.005)
 
 
 # With two middle subswitches there may be no path for a packet yet.
