@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
+from itertools import chain
 from typing import Any, ClassVar
 
 from amaranth.hdl import Cat, Fragment, Module, Signal, Value
@@ -68,8 +69,9 @@ class LaneUnit(Unit):
     -------
     i0, i1 : In(width)
         Bits of the operands.
-    into : Out(sum(inside))
-        What the registers inside take, those of the first stage in the low bits; only if there are.
+    into_0, into_1, ... : Out(leaves[0]), Out(leaves[1]), ...
+        What the registers inside take, those of the first stage first; ``into`` is all of them. A
+        port each, as parts of one port that are made of each other look like a loop to Verilator.
     held : In(sum(inside))
         What they hold.
     o : Out(width)
@@ -77,8 +79,10 @@ class LaneUnit(Unit):
 
     Attributes
     ----------
+    leaves : tuple of int
+        Bits of each value that goes through a register inside.
     inside : tuple of int
-        Bits of each register inside.
+        Bits of all of them, for each stage.
     behind : int
         Registers behind the output.
 
@@ -92,14 +96,13 @@ class LaneUnit(Unit):
 
     i0: Signal
     i1: Signal
-    into: Signal
     held: Signal
     o: Signal
 
     cuts: ClassVar[Sequence[Sequence[str]]]
     form: ClassVar[type[NumberFormat]]
     """Kind of number format that it is made for."""
-    _sizes: ClassVar[dict[tuple[type[Unit], str], tuple[int, ...]]] = {}
+    _sizes: ClassVar[dict[tuple[type[Unit], str], tuple[tuple[int, ...], ...]]] = {}
 
     def __init__(self, *, number_format: NumberFormat, operation: str, registers: int) -> None:
         unit, form = type(self).__name__, self.form.__name__
@@ -115,11 +118,19 @@ class LaneUnit(Unit):
         key = type(self), self.unit_name
         if key not in self._sizes:
             self._sizes[key] = self._measured()
-        self.inside = self._sizes[key]
+        self.inside = tuple(map(sum, self._sizes[key]))
+        self.leaves = tuple(chain.from_iterable(self._sizes[key]))
         self.behind = registers - len(self.inside)
-        width, bits = number_format.width, sum(self.inside)
-        registers_in = {"into": Out(bits), "held": In(bits)} if bits else {}
-        super().__init__({"i0": In(width), "i1": In(width), **registers_in, "o": Out(width)})
+        width = number_format.width
+        inside = {f"into_{k}": Out(bits) for k, bits in enumerate(self.leaves)}
+        if inside:
+            inside["held"] = In(sum(self.leaves))
+        super().__init__({"i0": In(width), "i1": In(width), **inside, "o": Out(width)})
+
+    @property
+    def into(self) -> Value:
+        """What all registers inside take, those of the first stage in the low bits."""
+        return Cat(getattr(self, f"into_{k}") for k in range(len(self.leaves)))
 
     def steps(self) -> Sequence[tuple[str, Step]]:
         """Return the names and functions of the datapath; the last returns the bits of ``o``.
@@ -128,13 +139,13 @@ class LaneUnit(Unit):
         """
         raise NotImplementedError
 
-    def _measured(self) -> tuple[int, ...]:
-        """Return the bits of each register inside: build the datapath, and throw it away."""
+    def _measured(self) -> tuple[tuple[int, ...], ...]:
+        """Return the bits of each value at each cut: build the datapath, and throw it away."""
         m, width = Module(), self.number_format.width
-        sizes: list[int] = []
+        sizes: list[tuple[int, ...]] = []
 
         def cut(name: str, signals: Any) -> Any:
-            sizes.append(sum(len(value) for _, value in _leaves(signals)))
+            sizes.append(tuple(len(value) for _, value in _leaves(signals)))
             return signals
 
         self._datapath(m, (Signal(width), Signal(width)), cut)
@@ -162,10 +173,9 @@ class LaneUnit(Unit):
                 start = sum(len(one) for one in taken)
                 label = f"{name}_q_{path}" if path else f"{name}_q"
                 held.append(wire(m, label, self.held[start : start + len(value)]))
+                m.d.comb += getattr(self, f"into_{len(taken)}").eq(value)
                 taken.append(value)
             return _replaced(signals, iter(held))
 
         m.d.comb += self.o.eq(self._datapath(m, (self.i0, self.i1), cut))
-        if taken:
-            m.d.comb += self.into.eq(Cat(taken))
         return m

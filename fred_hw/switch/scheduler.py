@@ -212,7 +212,7 @@ class Scheduler(Unit):
         m.d.comb += [
             # The circuits on which packets of what is served go, or would.
             wants.eq(Mux(service.online, unicasts | under, 1 << service.circuit)),
-            urgent.eq(valid & (wants & Cat(circuit >= c for c in range(COUNT)) == 0)),
+            urgent.eq(valid & (wants & Cat(1, *(circuit >= c for c in range(1, COUNT))) == 0)),
             service.leaving.eq(
                 service.active
                 & (
