@@ -23,7 +23,7 @@ def test_sim_counts_what_the_manifest_states(fred: Run, place: Path) -> None:
     assert status == 0, err
     said = json.loads(out)
     manifest = json.loads(fred("gen", "small-4", "-o", "rtl", "--json")[1])
-    assert said["latency_cycles"] == manifest["latency_cycles"] == 3
+    assert said["latency_cycles"] == manifest["latency_cycles"] == 7
     assert said["throughput_flits_per_cycle"] == 1.0
     assert (said["simulator"], said["seed"], said["failures"]) == ("icarus", 5, 0)
     assert said["name"] == manifest["name"]
