@@ -16,6 +16,7 @@ from .tb_switch import (
     LATENCY,
     PORTS,
     PROTOCOL,
+    SEEN_CYCLES,
     contest,
     everyone,
     finish,
@@ -27,7 +28,6 @@ from .tb_switch import (
 
 MOST = PROTOCOL.packet_flits
 HEADER_AND_CRC = HEADER_BITS + CRC_BITS
-SEEN_CYCLES = 3  # from a head to the cycle in which nothing less urgent starts
 PAYLOAD_BITS = 4096  # of the published flit, 512 bytes
 test, phases_test = scenario(), scenario(PROTOCOL.phases >= 2)
 
