@@ -99,7 +99,7 @@ def test_verilog_of_a_file_may_begin_with_a_mark(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("libraries", [asap7, sky130], ids=["asap7", "sky130"])
-@pytest.mark.parametrize(("effort", "area", "clock"), [("area", 0.03, 0.25), ("speed", 0.08, 0.05)])
+@pytest.mark.parametrize(("effort", "area", "clock"), [("area", 0.05, 0.25), ("speed", 0.12, 0.07)])
 @pytest.mark.skipif(find_opensta() is None, reason="Debian's package opensta is not installed")
 def test_modules_alone_are_near_to_all_of_them_at_once(
     libraries: Callable[[], list[Path]], effort: str, area: float, clock: float
@@ -120,5 +120,5 @@ def test_a_whole_switch_keeps_its_memories_apart() -> None:
     report = synthesize(switch, read_libraries(asap7()), clock_ns=0.853).to_dict()
     queues = {unit.module: unit for unit in report["units"] if unit.unit == "Fifo"}
     assert all(unit.memory_bits for unit in queues.values())
-    assert report["memory_bits"] > 10_000 and report["flip_flops"] < 10_000
+    assert report["memory_bits"] > 10_000 and report["flip_flops"] < 15_000
     assert {"buffers", "control", "configuration"} <= {one.name for one in report["classes"]}
