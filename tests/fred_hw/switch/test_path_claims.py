@@ -29,7 +29,7 @@ def wants(pairs: dict[int, int], name: str = "wants") -> dict[str, int]:
     return {f"{name}[{source}]": 1 << end for source, end in pairs.items()}
 
 
-def test_paths_without_a_common_link_are_granted_together_at_once() -> None:
+def test_throughput_is_all_paths_without_a_common_link_at_once() -> None:
     pairs = {k: (k + 3) % 8 for k in range(8)}
     assert trace(PathClaims(ports=8), [wants(pairs)], ["granted"]) == [255]
 

@@ -64,7 +64,7 @@ def test_every_set_of_unicasts_has_paths(ports: int, middle: int) -> None:
 
 @pytest.mark.parametrize("middle", [3, 5])
 @pytest.mark.parametrize("ports", [5, 8, 11, 12])
-def test_random_sets_of_unicasts_have_paths(ports: int, middle: int) -> None:
+def test_throughput_is_all_unicasts_of_random_sets_at_once(ports: int, middle: int) -> None:
     rng = random.Random(100 * ports + middle)
     check(ports, middle, [some(rng, ports, share) for share in (1, 1, 0.9, 0.5) * 8])
 
