@@ -184,7 +184,7 @@ class ProtocolSpec(FileModel, validate_default=True):
         65535.
     idle_cycles : int
         Without a data flit for so long a destination may ask for packets again, 1 to 65535; after a
-        quarter of that it acknowledges what it has.
+        quarter of that without one of any flow it acknowledges what it has.
     patience_cycles : int
         A packet that stops half-way is given up after so long, and so long passes between two
         nacks to a source, 4 to 65535.
@@ -219,6 +219,11 @@ class ProtocolSpec(FileModel, validate_default=True):
     def quiet_cycles(self) -> int:
         """Cycles without a data flit after which a destination acknowledges what it has."""
         return max(1, self.idle_cycles // 4)
+
+    @property
+    def ack_cycles(self) -> int:
+        """Cycles that a packet waits for its ack at most: its source sends again after twice."""
+        return self.timeout_cycles // 2
 
     @property
     def online(self) -> int:

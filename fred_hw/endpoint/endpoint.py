@@ -198,10 +198,15 @@ class Endpoint(Unit):
         receivers: list[FlowReceiver] = []
         # A packet breaks when a flit is dropped, and no more flits may come of it from then on.
         dropped, incoming = Signal(), Signal(COUNT)
+        pause = Signal(range(self.spec.protocol.quiet_cycles + 1))
         m.d.sync += [
             dropped.eq(deframer.dropped),
             incoming.eq(Cat(arrival.incoming for arrival in deframer.o)),
         ]
+        with m.If(Cat(arrival.valid for arrival in deframer.o).any()):
+            m.d.sync += pause.eq(0)
+        with m.Elif(pause != self.spec.protocol.quiet_cycles):
+            m.d.sync += pause.eq(pause + 1)
         for k, name in enumerate(DATA_CIRCUITS):
             receiver = place(m, f"receive_{name}", FlowReceiver(spec=self.spec))
             wiring.connect(m, deframer.o[k], receiver.i)
@@ -213,6 +218,7 @@ class Endpoint(Unit):
                 receiver.peer.eq(self.receive_peer[k]),
                 receiver.generation.eq(self.receive_generation[k]),
                 receiver.clear.eq(self.receive_clear[k]),
+                receiver.busy.eq(pause != self.spec.protocol.quiet_cycles),
                 receiver.broken.eq(dropped & incoming[k] & ~deframer.o[k].incoming),
             ]
             receivers.append(receiver)

@@ -42,6 +42,8 @@ class FlowReceiver(Unit):
         changes.
     i : In(arrival_signature(spec))
         Flits of the flow's circuit.
+    busy : In(1)
+        Less than a quarter of ``idle_cycles`` ago a flit came, of whatever circuit.
     broken : In(1)
         High for a cycle when a flit has come that does not go on the packet of the last one.
     ask : In(message_signature(spec))
@@ -67,6 +69,7 @@ class FlowReceiver(Unit):
     generation: Signal
     clear: Signal
     i: Arrival
+    busy: Signal
     broken: Signal
     ask: Message
     o: PayloadStream
@@ -86,6 +89,7 @@ class FlowReceiver(Unit):
                 "generation": In(fields["generation"]),
                 "clear": In(1),
                 "i": In(arrival_signature(spec)),
+                "busy": In(1),
                 "broken": In(1),
                 "ask": In(message_signature(spec)),
                 "o": Out(payload_signature(spec)),
@@ -194,13 +198,15 @@ class FlowReceiver(Unit):
         lost: Value,
         stray: Value,
     ) -> None:
-        """Send an ack for every interval of packets, for what waits when idle, and nacks."""
+        """Send nacks, and an ack for each interval of packets, when idle, and before it is late."""
         protocol, ask = self.spec.protocol, self.ask.payload
         unsaid = Signal(range(protocol.ack_interval + 1))
         idle = Signal(range(protocol.idle_cycles + 1))
+        waited = Signal(range(protocol.ack_cycles + 1))
         due_ack, due_nack, acks = Signal(), Signal(), Signal()
         full, quiet = unsaid == protocol.ack_interval, idle == protocol.idle_cycles
-        pauses = idle >= protocol.quiet_cycles
+        pauses = quiet | (~self.busy & (idle >= protocol.quiet_cycles))
+        late = waited == protocol.ack_cycles
         here = same_flow(self.spec, ask.phase, ask.source, self.phase, self.peer)
         asked = self._is_asked()
         other = self._other(m, ledger, asked & ~here, stray, acks | (unsaid != 0))
@@ -208,11 +214,15 @@ class FlowReceiver(Unit):
         self._offer(m, ledger, other, acks, due_nack, expected)
         sent = self.message_ready & ~other.any() & ~ledger.changed
         restart = self.clear | ledger.changed
-        m.d.comb += acks.eq(due_ack | full | (pauses & (unsaid != 0)))
+        m.d.comb += acks.eq(due_ack | full | ((pauses | late) & (unsaid != 0)))
         with m.If(mine):
             m.d.sync += idle.eq(0)
         with m.Elif(~quiet):
             m.d.sync += idle.eq(idle + 1)
+        with m.If((unsaid == 0) | (sent & acks)):
+            m.d.sync += waited.eq(0)
+        with m.Elif(~late):
+            m.d.sync += waited.eq(waited + 1)
         # What has just come is said from the next cycle on, when `expected` has moved.
         with m.If(sent & acks):
             m.d.sync += [due_ack.eq(0), unsaid.eq(ended)]

@@ -30,9 +30,12 @@ struct Sending {
 // What a port has received of a flow: packets, and flits of the one that is coming in.
 struct Receiving {
     unsigned phase = 0, peer = 0, generation = 0, index = 0;
-    uint64_t expected = 0, told = 0, repeated = 0, last_data = 0, refused_at = 0;
-    bool refused = false, untold = false;
+    uint64_t expected = 0, told = 0, repeated = 0, last_data = 0, owes_since = 0, refused_at = 0;
+    bool refused = false, flows = false;
     std::array<bool, KINDS> due{};  // answers
+
+    // Packets that no ack has told of.
+    uint64_t owed() const { return expected - told + repeated; }
 };
 
 struct Counts {
@@ -100,7 +103,8 @@ private:
     unsigned length_ = 0;  // of it; `packet_.index` reaches it when all is out
     std::deque<std::pair<Kind, Receiving*>> answers_;
     std::vector<unsigned> syncs_;
-    std::vector<Receiving*> untold_;  // flows whose last packets are not acknowledged
+    std::vector<Receiving*> flowing_;  // those that packets come of
+    uint64_t last_data_ = 0;           // of any flow
 
     // ---- receiving ----
 
@@ -130,8 +134,16 @@ private:
     }
 
     // Whether nothing has come of a flow for so long.
-    bool silent(const Receiving& flow, unsigned cycles) const {
+    bool silent(const Receiving& flow, uint64_t cycles) const {
         return now_ - flow.last_data >= cycles;
+    }
+
+    // Whether no more packets are to be waited for before an ack. Where flows take turns, the next
+    // packet of each comes a turn later; a turn is not waited for if it is half of `ack_cycles`.
+    bool is_over(const Receiving& flow) const {
+        const uint64_t turn = uint64_t(sizes_.quiet_cycles) * flowing_.size();
+        return now_ - last_data_ >= sizes_.quiet_cycles ||
+               silent(flow, std::min<uint64_t>(turn, sizes_.ack_cycles / 2));
     }
 
     void say(Kind kind, Receiving& flow) {
@@ -145,6 +157,7 @@ private:
         const unsigned tickets_ahead = (h.ticket - c.expected) & tickets_;
         if (h.index == 0 && tickets_ahead >= sizes_.buffer_flits) return;  // it has come twice
         take_room(c, h);
+        last_data_ = now_;
         Receiving* flow = current(receiving(h), h);
         if (!flow) return;
         flow->last_data = now_;
@@ -174,9 +187,10 @@ private:
     }
 
     void note_packet(Receiving& flow) {
-        if (flow.expected - flow.told + flow.repeated >= sizes_.ack_interval) say(ACK, flow);
-        if (!flow.untold) untold_.push_back(&flow);
-        flow.untold = true;
+        if (flow.owed() == 1) flow.owes_since = now_;
+        if (flow.owed() >= sizes_.ack_interval) say(ACK, flow);
+        if (!flow.flows) flowing_.push_back(&flow);
+        flow.flows = true;
     }
 
     void receive_answer(Sending& flow, const Header& h) {
@@ -219,17 +233,17 @@ private:
     }
 
     void watch_acks() {
-        for (size_t k = 0; k < untold_.size();) {
-            Receiving& flow = *untold_[k];
-            const bool due = flow.expected != flow.told || flow.repeated;
-            if (due && !silent(flow, sizes_.quiet_cycles)) {
+        for (size_t k = 0; k < flowing_.size();) {
+            Receiving& flow = *flowing_[k];
+            const bool ends = is_over(flow), late = now_ - flow.owes_since >= sizes_.ack_cycles;
+            if (flow.owed() && (ends || late)) say(ACK, flow);
+            if (!ends) {
                 ++k;
                 continue;
             }
-            if (due) say(ACK, flow);
-            flow.untold = false;
-            untold_[k] = untold_.back();
-            untold_.pop_back();
+            flow.flows = false;
+            flowing_[k] = flowing_.back();
+            flowing_.pop_back();
         }
     }
 
@@ -347,7 +361,7 @@ public:
             c.bursts.erase(std::remove_if(left, end, its), end);
         }
         std::erase_if(answers_, [&](const auto& one) { return one.second == &received; });
-        std::erase(untold_, &received);
+        std::erase(flowing_, &received);
     }
 
     // Whether all packets are acknowledged.

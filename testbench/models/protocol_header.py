@@ -24,6 +24,7 @@ def protocol_sizes(spec: SwitchSpec) -> dict[str, int]:
         **{name: int(value) for name, value in spec.protocol},
         "buffer_flits": spec.protocol.buffer_flits,
         "quiet_cycles": spec.protocol.quiet_cycles,
+        "ack_cycles": spec.protocol.ack_cycles,
     }
 
 

@@ -70,6 +70,20 @@ def test_an_ack_comes_once_no_flit_has_come_for_a_while() -> None:
     assert found == [(PROTOCOL.quiet_cycles + 1, Kind.ACK, 1, 1)]
 
 
+def test_while_other_circuits_are_busy_an_ack_waits_for_four_times_as_long() -> None:
+    # The next packet comes when theirs have had their turn.
+    found = messages([one | {"busy": 1} for one in [*packet(0), *[{}] * (2 * IDLE)]])
+    assert found == [(IDLE + 1, Kind.ACK, 1, 1)]
+
+
+def test_an_ack_comes_before_its_source_gives_up_waiting() -> None:
+    # Flits that end no packet come all the time.
+    ahead = packet(1, 2)[0]
+    found = messages([*packet(0), *[ahead] * (2 * PROTOCOL.ack_cycles)])
+    acks = [word for word in found if word[1] == Kind.ACK]
+    assert acks == [(PROTOCOL.ack_cycles + 1, Kind.ACK, 1, 1)]
+
+
 def test_an_ask_is_answered_a_cycle_later_and_with_a_nack_if_it_is_quiet() -> None:
     inputs = [*packet(0), ask(), *[{}] * (IDLE + 2), ask(), {}, {}, {}]
     quiet = IDLE + 4

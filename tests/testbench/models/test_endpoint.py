@@ -2,7 +2,8 @@
 
 import random
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 import pytest
 from amaranth.lib.crc.catalog import CRC32_ISCSI
@@ -354,6 +355,57 @@ def test_packets_that_come_again_are_acknowledged_when_idle() -> None:
         acks = [CODEC.unpack(f) for f in flits if f and kinds_of([f]) == ["ack"]]
         assert [(one["sequence"], one["destination"]) for one in acks] == [(1, NAMES[1])]
     assert end.received == {(SPEC.protocol.online, NAMES[1]): [(7,)]}
+
+
+def acks_of_turns(turns: Sequence[int], idle: int = 0) -> list[tuple[int, int, int]]:
+    """Send a whole packet of each source given; return cycle, source and number of the acks."""
+    end = Endpoint(SPEC, NAMES[0])
+    flits: list[Flit | None] = []
+    for place, source in enumerate(turns):
+        about = {"circuit": 2, "unicast": 1, "destination": NAMES[0], "source": source}
+        about |= {"sequence": turns[:place].count(source), "ticket": SIZE * place, "last": SIZE - 1}
+        flits += [CODEC.pack(7, **about, index=index) for index in range(SIZE)]
+    found = []
+    for cycle, flit in enumerate([*flits, *[None] * idle]):
+        said = end.step(flit)
+        if said and kinds_of([said]) == ["ack"]:
+            fields = CODEC.unpack(said)
+            found.append((cycle, fields["destination"], fields["sequence"]))
+    return found
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_sources_that_take_turns_get_an_ack_per_interval(count: int) -> None:
+    rounds, interval = 40, SPEC.protocol.ack_interval
+    acks = acks_of_turns([*range(count)] * rounds)
+    assert [(source, number) for _, source, number in acks] == [
+        (source, number)
+        for number in range(interval, rounds + 1, interval)
+        for source in range(count)
+    ]
+
+
+def test_last_packets_of_all_sources_are_acknowledged_when_nothing_comes() -> None:
+    acks = acks_of_turns(range(3), idle=SPEC.protocol.idle_cycles)
+    quiet = 3 * SIZE - 1 + SPEC.protocol.quiet_cycles
+    assert [cycle for cycle, *_ in acks] == [quiet, quiet + 1, quiet + 2]
+    assert {ack[1:] for ack in acks} == {(0, 1), (1, 1), (2, 1)}
+
+
+def test_last_packet_of_a_source_is_acknowledged_a_turn_after_it() -> None:
+    quiet = SPEC.protocol.quiet_cycles
+    first, *_ = acks_of_turns([0, *[1] * 9])
+    assert first == (SIZE - 1 + 2 * quiet, 0, 1)
+
+
+def test_sources_with_long_turns_get_an_ack_before_they_give_up() -> None:
+    count, rounds, longest = 12, 30, SPEC.protocol.ack_cycles
+    turn = count * SIZE
+    assert SPEC.protocol.ack_interval * turn > longest
+    acks = [cycle for cycle, source, _ in acks_of_turns([*range(count)] * rounds) if source == 0]
+    # The first packet that it tells of came that much before, the last one at most a turn before.
+    gaps = [later - earlier for earlier, later in pairwise(acks)]
+    assert min(gaps) > longest and max(gaps) <= longest + turn + count < 200
 
 
 def test_forgotten_phase_starts_at_0() -> None:

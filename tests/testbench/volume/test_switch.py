@@ -31,6 +31,7 @@ from testbench.volume.switch import (
     run_switch,
 )
 from testbench.volume.traffic import Burst, Traffic, Unicast, configure, random_traffic
+from tests.testbench.cases import payload_share
 
 pytestmark = [pytest.mark.sim, pytest.mark.slow]
 
@@ -273,8 +274,8 @@ def test_hardware_passes_a_storm(spec: SwitchSpec, seed: int) -> None:
 def test_all_ports_run_at_full_rate() -> None:
     result = run_flows(LINK, [(0, range(4), range(4))], [Burst(0, 3000)])
     for port in range(4):
-        assert result["in"][port]["rate"] >= 0.99
-        assert result["out"][port]["rate"] >= 0.99
+        assert payload_share(result["in"][port]["rate"]) >= 0.97
+        assert payload_share(result["out"][port]["rate"]) >= 0.97
     assert result["resent"] == 0
 
 
@@ -315,8 +316,8 @@ def test_sources_of_one_destination_have_equal_shares(sources: list[int], stall:
     # A source that pauses misses a grant now and then.
     assert min(shares(result).values()) >= (280 if stall else 295)
     if not stall:
-        # Port 3 also sends acks for what it has sent to itself, one for each packet of its share.
-        assert result["out"][3]["rate"] >= (0.99 if 3 not in sources else 1 - 1 / 24 - 0.005)
+        # Acks to port 3, of what it has sent to itself, are one in 16 packets of 8 flits there.
+        assert result["out"][3]["rate"] >= 0.99
 
 
 # With two middle subswitches there may be no path for a packet yet.
