@@ -199,6 +199,8 @@ def say_provenance(provenance: Any) -> None:
             if use.latency_cycles is None
             else f"{use.latency_cycles} cycles ({use.latency_s * 1e9:.1f} ns), "
         )
+        ports = use.interpolated_ports
+        latency += f"interpolated to {ports} ports, " if ports else ""
         print(
             f"  {use.switches}: {latency}{use.efficiency:.1%} payload, "
             f"record {use.record} of the {use.measured}, {use.measured_by}"

@@ -84,6 +84,8 @@ def describe(error: ValidationError, model: type[BaseModel]) -> tuple[str, str]:
         return field, first["msg"].removeprefix("Value error, ")
     if kind in {"model_type", "model_attributes_type", "dict_type"}:
         return field, f"must be a mapping of keys to values, not {given}"
+    if kind == "too_short":
+        return field, f"must have {first['ctx']['min_length']} or more entries, not {given}"
     message = first["msg"]
     for prefix in ("Input should be ", "Input should "):
         if message.startswith(prefix):

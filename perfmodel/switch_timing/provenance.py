@@ -19,6 +19,9 @@ class RecordUse:
         Name of the characterized switch.
     measured : str
         What of it was taken: ``whole switch`` or ``interconnect alone``.
+    interpolated_ports : int or None
+        Ports of the switches, if more than those of the record, whose latency is then not
+        measured but interpolated; else None.
     latency_cycles : int or None
         Measured latency [cycles]; None if only the efficiency was taken.
     latency_s : float or None
@@ -37,6 +40,7 @@ class RecordUse:
     record: str
     name: str
     measured: str
+    interpolated_ports: int | None
     latency_cycles: int | None
     latency_s: float | None
     efficiency: float

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from fred_hw.compiler.shape import split_count
 from fred_hw.errors import InputError
 from fred_hw.files import FileModel, validate
 from fred_hw.protocol import CRC_BITS, HEADER_BITS
@@ -144,10 +145,19 @@ class SwitchTiming:
     protocol : str
         One of ``PROTOCOL_MODELS``: ``measured`` takes the whole switch where the record has it,
         ``ideal`` the interconnect alone, as if the link layer took neither time nor link rate.
+    ports : int or None
+        Of the switch, if it has more than that of the record: its latency is then interpolated.
+        The interconnect has ``stage_registers`` in each of two stages more, and
+        ``adder_registers`` in one of them, for each level of micro-switches more; all else is as
+        measured, as the stages around it do not depend on ports.
     """
 
     def __init__(
-        self, record: TimingRecord, loaded_as: str, protocol: ProtocolModel = "measured"
+        self,
+        record: TimingRecord,
+        loaded_as: str,
+        protocol: ProtocolModel = "measured",
+        ports: int | None = None,
     ) -> None:
         self.record = record
         self.loaded_as = loaded_as
@@ -155,9 +165,14 @@ class SwitchTiming:
         self.switch = record.switch if protocol == "measured" else None
         """What is taken of the whole switch; None where the interconnect alone is."""
         taken = self.switch or record
-        self.latency_cycles = taken.latency_cycles
+        spec = record.spec
+        self.ports = max(spec.ports, ports or 0)
+        """Of each chiplet."""
+        levels = split_count(self.ports) - split_count(spec.ports)
+        more = levels * (2 * spec.stage_registers + spec.adder_registers)
+        self.latency_cycles = taken.latency_cycles + more
         """First flit in to first flit out [cycles]."""
-        self.latency_s = taken.latency_cycles / record.clock.hz
+        self.latency_s = self.latency_cycles / record.clock.hz
         """The same [s]."""
         self.reconfiguration_cycles = taken.reconfiguration_cycles
         """Cycles without a flit when the configuration or the phase changes [cycles]."""
@@ -165,6 +180,10 @@ class SwitchTiming:
             self.switch.payload_share if self.switch else record.throughput_flits_per_cycle
         )
         """Share of the link rate that is left for payload, above 0 and at most 1."""
+
+    def with_ports(self, ports: int) -> "SwitchTiming":
+        """Return the timing of such a switch with more ports, interpolated."""
+        return SwitchTiming(self.record, self.loaded_as, self.protocol, ports)
 
     def use(self, switches: str, *, latency: bool = True) -> RecordUse:
         """Return the provenance of the switches called ``switches``.
@@ -184,6 +203,7 @@ class SwitchTiming:
             record=self.loaded_as,
             name=record.name,
             measured="whole switch" if self.switch else "interconnect alone",
+            interpolated_ports=None if self.ports == record.spec.ports else self.ports,
             latency_cycles=self.latency_cycles if latency else None,
             latency_s=self.latency_s if latency else None,
             efficiency=self.efficiency,

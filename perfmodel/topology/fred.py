@@ -1,25 +1,17 @@
-"""The FRED fabric: NPUs and I/O controllers on L1 switches, L1 switches on one logical L2."""
+"""The FRED fabric: NPUs and I/O controllers on L1 switches, and levels of switches above them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated
+from itertools import pairwise
 
-from pydantic import Field
-
-from fred_hw.errors import InputError
-from fred_hw.files import FileModel, int_range, one_of
-from perfmodel import constants
 from perfmodel.switch_timing.provenance import Provenance, RecordUse
-from perfmodel.switch_timing.record import IDEAL_PROTOCOL, SwitchTiming, load_record
+from perfmodel.switch_timing.record import IDEAL_PROTOCOL, SwitchTiming
 
 from . import cuts
-from .files import KINDS, Kind, Protocol, Rate, Time, TopologyFile
 from .graph import Hops, Link, Node, Topology
+from .switch_tree import SwitchTree
 
-__all__ = ["L1", "FredFile", "FredTopology", "L1Entry"]
-
-MAX_NPUS = 4096
+__all__ = ["L1", "FredTopology", "Level"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,20 +22,36 @@ class L1:
     ----------
     npus, io_controllers : int
         What hangs on it.
-    l2_bytes_per_s : float
-        Bandwidth to the L2, each direction [B/s].
     timing : SwitchTiming
         Of each of the chiplets that it is made of.
     """
 
     npus: int
     io_controllers: int
-    l2_bytes_per_s: float
     timing: SwitchTiming
 
 
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A level of switches above the L1s.
+
+    Parameters
+    ----------
+    switches : tuple of SwitchTiming
+        Of each chiplet of each switch.
+    fan_in : int
+        Switches of the level below that hang on each, the last of which may have fewer.
+    bytes_per_s : float
+        Bandwidth of each link from below, each direction [B/s].
+    """
+
+    switches: tuple[SwitchTiming, ...]
+    fan_in: int
+    bytes_per_s: float
+
+
 class FredTopology(Topology):
-    """A two-level tree; the NPUs of the first L1 come first.
+    """A tree of switches; the NPUs of the first L1 come first.
 
     Parameters
     ----------
@@ -51,8 +59,9 @@ class FredTopology(Topology):
         As the user wrote it.
     l1 : sequence of L1
         The L1 switches.
-    l2_timing : SwitchTiming
-        Of each chiplet of the L2; its protocol is that of the topology.
+    levels : sequence of Level
+        Those above, the lowest first; the last has one switch, whose protocol is that of the
+        topology.
     npu_l1_bytes_per_s, io_bytes_per_s : float
         Bandwidth of an NPU and of an I/O controller to its L1, each direction [B/s].
     link_latency_s : float
@@ -66,76 +75,99 @@ class FredTopology(Topology):
         *,
         name: str,
         l1: Sequence[L1],
-        l2_timing: SwitchTiming,
+        levels: Sequence[Level],
         npu_l1_bytes_per_s: float,
         io_bytes_per_s: float,
         link_latency_s: float,
         in_network: bool,
     ) -> None:
-        count = sum(switch.npus for switch in l1)
-        ios = sum(switch.io_controllers for switch in l1)
-        self.l1_nodes = tuple(range(count, count + len(l1)))
-        self.l2_node = count + len(l1)
         self._in_network = in_network
         self.multicast = "in-network multicast" if in_network else ""
         switch_of: dict[int, int] = {}
         self.switch_of = switch_of
+        count = sum(switch.npus for switch in l1)
         nodes = [Node(f"npu_{i}", "npu") for i in range(count)]
-        nodes += [Node(f"l1_{i}", "switch", l1[i].timing.latency_s) for i in range(len(l1))]
-        nodes += [Node("l2", "switch", l2_timing.latency_s)]
-        nodes += [Node(f"io_{i}", "io") for i in range(ios)]
+        # Switches by level, and what is known of each.
+        self.levels: list[tuple[int, ...]] = []
+        timings: dict[int, SwitchTiming] = {}
+        above: dict[int, int] = {}
+        for number, row in enumerate([[one.timing for one in l1], *(up.switches for up in levels)]):
+            first = len(nodes)
+            self.levels.append(tuple(range(first, first + len(row))))
+            timings.update(zip(self.levels[-1], row, strict=True))
+            for place, timing in enumerate(row):
+                own = f"l{number + 1}_{place}" if not number or len(row) > 1 else f"l{number + 1}"
+                nodes.append(Node(own, "switch", timing.latency_s))
+            if number:
+                for place, below in enumerate(self.levels[-2]):
+                    above[below] = first + place // levels[number - 1].fan_in
+        nodes += [Node(f"io_{i}", "io") for i in range(sum(one.io_controllers for one in l1))]
         links: list[Link] = []
 
-        def connect(a: int, b: int, bytes_per_s: float, efficiency: float) -> None:
-            links.append(Link(a, b, bytes_per_s, link_latency_s, efficiency))
-            links.append(Link(b, a, bytes_per_s, link_latency_s, efficiency))
+        def connect(a: int, b: int, bytes_per_s: float) -> None:
+            share = min(timings[end].efficiency for end in (a, b) if end in timings)
+            links.append(Link(a, b, bytes_per_s, link_latency_s, share))
+            links.append(Link(b, a, bytes_per_s, link_latency_s, share))
 
-        npu, io = 0, self.l2_node + 1
+        npu, io = 0, len(nodes) - sum(one.io_controllers for one in l1)
         for node, switch in zip(self.l1_nodes, l1, strict=True):
-            passed = switch.timing.efficiency
-            for _ in range(switch.npus):
-                connect(npu, node, npu_l1_bytes_per_s, passed)
-                switch_of[npu] = node
-                npu += 1
-            for _ in range(switch.io_controllers):
-                connect(io, node, io_bytes_per_s, passed)
-                switch_of[io] = node
-                io += 1
-            both = min(passed, l2_timing.efficiency)
-            connect(node, self.l2_node, switch.l2_bytes_per_s, both)
-        timings = [*(switch.timing for switch in l1), l2_timing]
-        provenance = Provenance(_uses(l1, l2_timing), _assumptions(timings, in_network))
-        super().__init__(name, nodes, links, provenance, l2_timing.protocol)
+            for end in range(npu, npu + switch.npus):
+                connect(end, node, npu_l1_bytes_per_s)
+                switch_of[end] = node
+            for end in range(io, io + switch.io_controllers):
+                connect(end, node, io_bytes_per_s)
+                switch_of[end] = node
+            npu, io = npu + switch.npus, io + switch.io_controllers
+            connect(node, above[node], levels[0].bytes_per_s)
+        for row, level in zip(self.levels[1:-1], levels[1:], strict=True):
+            for node in row:
+                connect(node, above[node], level.bytes_per_s)
+        self._tree = SwitchTree(above)
+        named = [(nodes[node].name, timing) for node, timing in timings.items()]
+        provenance = Provenance(_uses(named), _assumptions([*timings.values()], in_network))
+        super().__init__(name, nodes, links, provenance, levels[-1].switches[0].protocol)
 
     @property
     def in_network(self) -> bool:
         """Whether the switches reduce and multicast."""
         return self._in_network
 
+    @property
+    def l1_nodes(self) -> tuple[int, ...]:
+        """Nodes of the L1 switches."""
+        return self.levels[0]
+
+    @property
+    def top_node(self) -> int:
+        """Node of the switch above all others."""
+        return self.levels[-1][0]
+
     def layout(self) -> dict[int, tuple[float, float]]:
-        """Return the L2 above, L1s under it, and NPUs and I/O controllers below, in pixels."""
+        """Return each level above those below it, and NPUs and I/O controllers last, in pixels."""
         place: dict[int, tuple[float, float]] = {}
-        x = 40.0
+        below: dict[int, list[int]] = {}
+        for end, switch in self.switch_of.items():
+            below.setdefault(switch, []).append(end)
+        x, y = 40.0, 40.0 + 120 * (len(self.levels) - 1)
         for switch in self.l1_nodes:
-            ends = [
-                link.target
-                for link in self.links
-                if link.source == switch and link.target != self.l2_node
-            ]
+            ends = below[switch]
             for number, end in enumerate(ends):
-                place[end] = (x + 34 * number, 300.0 + (34 if number % 2 else 0))
-            place[switch] = (x + 17 * (len(ends) - 1), 160.0)
+                place[end] = (x + 34 * number, y + 140.0 + (34 if number % 2 else 0))
+            place[switch] = (x + 17 * (len(ends) - 1), y)
             x += 34 * len(ends) + 24
-        middle = sum(place[switch][0] for switch in self.l1_nodes) / len(self.l1_nodes)
-        place[self.l2_node] = (middle, 40.0)
+        for row, upper in pairwise(self.levels):
+            y -= 120
+            for switch in upper:
+                own = [place[one][0] for one in row if (one, switch) in self.link_index]
+                place[switch] = (sum(own) / len(own), y)
         return place
 
     def hops(self, sources: Sequence[int], targets: Sequence[int]) -> Hops:
         """Return the links of a flow: reduce over ``sources``, distribute to ``targets``.
 
-        Each L1 reduces its own sources, and the L2 reduces the L1s. What only one L1 needs is
-        joined there, and what only one L1 has does not come back to it from the L2. A route from
-        one node to another is the flow of one source and one target.
+        Each switch reduces what comes from below it, as far up as it must: what only one switch
+        has above it is joined there, and what one switch has does not come back to it from
+        above. A route from one node to another is the flow of one source and one target.
 
         Raises
         ------
@@ -146,50 +178,65 @@ class FredTopology(Topology):
             raise ValueError(f"{self.name} has no in-network collectives")
         hops: list[tuple[int, tuple[int, ...]]] = []
 
-        def add(here: int, there: int, before: tuple[int, ...]) -> int:
-            hops.append((self.link_index[here, there], before))
+        def add(here: int, there: int, before: Sequence[int]) -> int:
+            hops.append((self.link_index[here, there], tuple(before)))
             return len(hops) - 1
 
-        local: dict[int, tuple[int, ...]] = {}
+        arrived: dict[int, list[int]] = {}
         for source in sources:
             switch = self.switch_of[source]
-            local[switch] = (*local.get(switch, ()), add(source, switch, ()))
+            arrived.setdefault(switch, []).append(add(source, switch, ()))
         ends = dict.fromkeys(self.switch_of[target] for target in targets)
-        rise = {
-            switch: add(switch, self.l2_node, joined)
-            for switch, joined in local.items()
-            if set(ends) - {switch}
+        meeting = self._tree.meeting(arrived, ends)
+        ways = [self._tree.path(switch, meeting) for switch in arrived]
+        steps = {
+            here: (len(way) - place, there)
+            for way in ways
+            for place, (here, there) in enumerate(pairwise(way))
         }
-        ready: dict[int, tuple[int, ...]] = {}
+        # The farthest from where they meet first: so each has all that comes to it.
+        for here, (_, there) in sorted(steps.items(), key=lambda item: -item[1][0]):
+            arrived.setdefault(there, []).append(add(here, there, arrived[here]))
+        brought: dict[int, Sequence[int]] = {meeting: sorted(arrived[meeting])}
         for switch in ends:
-            joins_here = len(ends) == 1 or len(local) == 1
-            remote = tuple(hop for other, hop in rise.items() if other != switch or not joins_here)
-            own = local.get(switch, ()) if joins_here else ()
-            fall = (add(self.l2_node, switch, remote),) if remote else ()
-            ready[switch] = own + fall
+            for here, there in pairwise(self._tree.path(meeting, switch)):
+                if there not in brought:
+                    brought[there] = (add(here, there, brought[here]),)
         for target in targets:
             switch = self.switch_of[target]
-            add(switch, target, ready[switch])
+            add(switch, target, brought[switch])
         return tuple(hops)
 
     def bisection_bytes_per_s(self) -> float:
-        """Return half of the least cut between all NPUs and the L2, one direction [B/s].
+        """Return half of the least cut between all NPUs and the top switch, one direction [B/s].
 
         Five L1 switches have no whole half: as the published figures do, this counts the uplinks
         of two and a half of them.
         """
         npus = [f"npu_{i}" for i in range(self.npus)]
-        return cuts.min_cut(self.graph(), npus, ["l2"], "bytes_per_s") / 2
+        top = self.nodes[self.top_node].name
+        return cuts.min_cut(self.graph(), npus, [top], "bytes_per_s") / 2
 
 
-def _uses(l1: Sequence[L1], l2_timing: SwitchTiming) -> tuple[RecordUse, ...]:
+def _uses(switches: Sequence[tuple[str, SwitchTiming]]) -> tuple[RecordUse, ...]:
     """Return the provenance of each record, with all switches that it describes."""
-    names: dict[str, list[str]] = {}
-    timings: dict[str, SwitchTiming] = {}
-    for name, timing in [*((f"l1_{i}", s.timing) for i, s in enumerate(l1)), ("l2", l2_timing)]:
-        names.setdefault(timing.loaded_as, []).append(name)
-        timings[timing.loaded_as] = timing
-    return tuple(timings[key].use(", ".join(switches)) for key, switches in names.items())
+    names: dict[tuple[str, int], list[str]] = {}
+    timings: dict[tuple[str, int], SwitchTiming] = {}
+    for name, timing in switches:
+        key = (timing.loaded_as, timing.ports)
+        names.setdefault(key, []).append(name)
+        timings[key] = timing
+    return tuple(timings[key].use(_listed(found)) for key, found in names.items())
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names one after the other, of more than four on a level the first and the last."""
+    levels: dict[str, list[str]] = {}
+    for name in names:
+        levels.setdefault(name.partition("_")[0], []).append(name)
+    return ", ".join(
+        f"{row[0]} to {row[-1]}" if len(row) > 4 else ", ".join(row) for row in levels.values()
+    )
 
 
 def _assumptions(timings: Sequence[SwitchTiming], in_network: bool) -> tuple[str, ...]:
@@ -215,67 +262,3 @@ def _assumptions(timings: Sequence[SwitchTiming], in_network: bool) -> tuple[str
             f"urgent flows go before others at once, which was measured as after {most} cycle(s)"
         )
     return tuple(found)
-
-
-class L1Entry(FileModel):
-    """One or ``count`` equal L1 switches: what hangs on each, and the record of its chiplet."""
-
-    count: Annotated[int, int_range(1, 64)] = 1
-    npus: Annotated[int, int_range(1, 64)]
-    io_controllers: Annotated[int, int_range(0, 64)]
-    record: str
-
-
-class FredFile(TopologyFile):
-    """``kind: fred``; bandwidths [B/s] per direction; ``l1_l2_bytes_per_s`` is that of one L1."""
-
-    kind: Annotated[str, one_of("fred")]
-    l1: Annotated[list[L1Entry], Field(min_length=1)]
-    l2_record: str
-    l1_l2_bytes_per_s: Rate
-    in_network: bool
-    npu_l1_bytes_per_s: Rate = constants.NPU_L1_BYTES_PER_S
-    io_bytes_per_s: Rate = constants.IO_BYTES_PER_S
-    link_latency_s: Time = constants.LINK_LATENCY_S
-    protocol: Protocol = "measured"
-
-    def build(self, name: str, base: Path | None = None) -> FredTopology:
-        npus = sum(entry.count * entry.npus for entry in self.l1)
-        if not 2 <= npus <= MAX_NPUS:
-            raise InputError(name, "l1", f"must have 2 to {MAX_NPUS} NPUs in all, not {npus}")
-        switches: list[L1] = []
-        for entry in self.l1:
-            timing = load_record(entry.record, base, self.protocol)
-            one = L1(entry.npus, entry.io_controllers, self.l1_l2_bytes_per_s, timing)
-            switches += [one] * entry.count
-        return FredTopology(
-            name=name,
-            l1=switches,
-            l2_timing=load_record(self.l2_record, base, self.protocol),
-            npu_l1_bytes_per_s=self.npu_l1_bytes_per_s,
-            io_bytes_per_s=self.io_bytes_per_s,
-            link_latency_s=self.link_latency_s,
-            in_network=self.in_network,
-        )
-
-
-def _read_name(name: str) -> Mapping[str, object] | None:
-    """Return a variant of the paper: 20 NPUs and 18 I/O controllers on five L1 switches.
-
-    Three L1s have 4 I/O controllers and two have 3: so the published chiplet areas add up.
-    """
-    if name not in constants.FRED_VARIANTS:
-        return None
-    l1_l2_bytes_per_s, in_network = constants.FRED_VARIANTS[name]
-    return {
-        "l1": [
-            {"count": 3, "npus": 4, "io_controllers": 4, "record": "l1-12"},
-            {"count": 2, "npus": 4, "io_controllers": 3, "record": "l1-11"},
-        ],
-        "l2_record": "l2-10",
-        "l1_l2_bytes_per_s": l1_l2_bytes_per_s,
-        "in_network": in_network,
-    }
-
-
-KINDS.add("fred", Kind(FredFile, tuple(constants.FRED_VARIANTS), _read_name), rank=1)

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from perfmodel.collectives import run
 from perfmodel.collectives.run import CollectiveResult, run_collective
-from perfmodel.topology.fred import FredFile, L1Entry
+from perfmodel.topology.fred_file import FredFile, L1Entry
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import FABRICS, parse_topology
 from perfmodel.training.compute_models.calibrated import calibrate
@@ -42,6 +42,7 @@ def fred(switches: int, npus: int, *, in_network: bool) -> Topology:
         l2_record="l2-10",
         l1_l2_bytes_per_s=3e12 * npus,
         in_network=in_network,
+        interpolate=True,
     ).build(f"fred {switches}x{npus}")
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from fred_hw.errors import InputError
 from perfmodel.switch_timing.record import load_record
-from perfmodel.topology.fred import FredFile, L1Entry
+from perfmodel.topology.fred_file import FredFile, L1Entry
 from perfmodel.topology.parse import FABRICS, parse_topology
 from perfmodel.wafers import JOINS, run_wafers
 

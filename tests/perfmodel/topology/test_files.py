@@ -24,6 +24,12 @@ in_network: true
 """
 
 
+def levels(entry: str) -> str:
+    """Return the fabric with a level of switches in the place of its L2."""
+    kept = [line for line in FRED.splitlines() if not line.startswith(("l2_", "l1_l2"))]
+    return "\n".join([*kept, *(["levels:", f"  - {entry}"] if entry else []), ""])
+
+
 def write(folder: Path, text: str) -> Path:
     path = folder / "wafer.yaml"
     path.write_text(text, encoding="utf-8")
@@ -81,6 +87,41 @@ def test_record_beside_the_file_is_found(tmp_path: Path) -> None:
             FRED.replace("count: 2, npus: 4", "count: 64, npus: 64"),
             "l1: must have 2 to 4096 NPUs .*",
         ),
+        (
+            FRED.replace("count: 2, npus: 4", "count: 2, npus: 8"),
+            r"l1\.0\.record: must be of a switch with 13 or more ports, .*, not .l1-12. with 12;.*",
+        ),
+        (
+            FRED.replace("count: 2, npus: 4", "count: 10, npus: 4"),
+            "l2_record: must be of a switch with 11 or more ports, .*, not 'l2-10' with 10; .*",
+        ),
+        (
+            FRED + "levels: [{fan_in: 2, bytes_per_s: 1e12, record: l2-10}]\n",
+            "l2_record: must not be given beside levels, not 'l2-10'",
+        ),
+        (FRED.replace("l2_record: l2-10\n", ""), "l2_record: is required .* given; or levels"),
+        (
+            FRED.replace("l1_l2_bytes_per_s: 6e12\n", ""),
+            "l1_l2_bytes_per_s: is required .* given; or levels",
+        ),
+        (
+            levels("{fan_in: 2, bytes_per_s: 1e12, record: l2-10}"),
+            "levels: must join 3 L1 switches to one, not leave 2",
+        ),
+        (
+            levels("{fan_in: 2, bytes_per_s: 1e12, record: l2-10}") + "  - {fan_in: 1}\n",
+            r"levels\.1\.fan_in: must be an integer from 2 to 4096, not 1",
+        ),
+        (
+            levels("{fan_in: 2, bytes_per_s: 0, record: l2-10}"),
+            r"levels\.0\.bytes_per_s: must be a number above 0, not 0",
+        ),
+        (
+            levels("{fan_in: 4, record: l2-10}"),
+            r"levels\.0\.bytes_per_s: is required and was not given",
+        ),
+        (levels("") + "levels: []\n", r"levels: must have 1 or more entries, not \[\]"),
+        (FRED + "interpolate: 1\n", "interpolate: must be a valid boolean, not 1"),
     ],
 )
 def test_bad_file_is_refused(tmp_path: Path, text: str, message: str) -> None:

@@ -35,7 +35,7 @@ def test_published_variant(variant: str, uplink: float, in_network: bool) -> Non
     assert (wafer.npus, wafer.io_controllers, len(wafer.l1_nodes)) == (20, 18, 5)
     assert wafer.bisection_bytes_per_s() == BISECTION[f"fred-{variant}"].value
     assert wafer.in_network is in_network
-    up = wafer.links[wafer.link_index[wafer.l1_nodes[4], wafer.l2_node]]
+    up = wafer.links[wafer.link_index[wafer.l1_nodes[4], wafer.top_node]]
     assert (up.bytes_per_s, up.latency_s) == (uplink, 20e-9)
     assert wafer.links[wafer.link_index[0, wafer.l1_nodes[0]]].bytes_per_s == 3e12
 
@@ -137,6 +137,111 @@ def test_flow_joins_and_forks_where_it_can(
     assert links(fred("d"), sources, targets) == expected
 
 
+def tall(tmp_path: Path, more: str = "") -> FredTopology:
+    """Return three levels of switches: two L2s, one with three L1s and one with two."""
+    path = tmp_path / "wafer.yaml"
+    path.write_text(
+        "kind: fred\nl1:\n  - {count: 5, npus: 2, io_controllers: 1, record: l1-12}\nlevels:\n"
+        "  - {fan_in: 3, bytes_per_s: 6e12, record: l1-11}\n"
+        "  - {fan_in: 2, bytes_per_s: 8e12, record: l2-10}\nin_network: true\n" + more,
+        encoding="utf-8",
+    )
+    wafer = parse_topology(str(path))
+    assert isinstance(wafer, FredTopology)
+    return wafer
+
+
+def test_levels_join_the_switches_below(tmp_path: Path) -> None:
+    wafer = tall(tmp_path)
+    assert [[wafer.nodes[node].name for node in row] for row in wafer.levels] == [
+        ["l1_0", "l1_1", "l1_2", "l1_3", "l1_4"],
+        ["l2_0", "l2_1"],
+        ["l3"],
+    ]
+    rates = {wafer.link_name(i): link.bytes_per_s for i, link in enumerate(wafer.links)}
+    assert (rates["l1_2 -> l2_0"], rates["l1_3 -> l2_1"], rates["l3 -> l2_1"]) == (
+        *(6e12, 6e12),
+        8e12,
+    )
+    assert "l1_2 -> l2_1" not in rates and "l1_0 -> l3" not in rates
+    # The links to the L3 are the least cut: below there are 30 TB/s of NPUs and of L1s.
+    assert wafer.bisection_bytes_per_s() == (8e12 + 8e12) / 2
+    uses = {use.record: use.switches for use in wafer.provenance.records}
+    assert uses == {
+        "l1-12": "l1_0 to l1_4",
+        "l1-11": "l2_0, l2_1",
+        "l2-10": "l3",
+    }
+
+
+@pytest.mark.parametrize(
+    ("sources", "targets", "expected"),
+    [
+        ((0,), (4,), ["0>l1_0", "l1_0>l2_0<0", "l2_0>l1_2<1", "l1_2>4<2"]),
+        (
+            (0,),
+            (9,),
+            ["0>l1_0", "l1_0>l2_0<0", "l2_0>l3<1", "l3>l2_1<2", "l2_1>l1_4<3", "l1_4>9<4"],
+        ),
+        # A group under one L2 does not leave it.
+        (
+            (0, 2),
+            (0, 2),
+            [
+                *("0>l1_0", "2>l1_1", "l1_0>l2_0<0", "l1_1>l2_0<1"),
+                *("l2_0>l1_0<2<3", "l2_0>l1_1<2<3", "l1_0>0<4", "l1_1>2<5"),
+            ],
+        ),
+        # What only one L1 needs is joined there; what two L1s of an L2 have is joined in it.
+        (
+            (0, 2, 8),
+            (9,),
+            [
+                *("0>l1_0", "2>l1_1", "8>l1_4", "l1_0>l2_0<0", "l1_1>l2_0<1", "l2_0>l3<3<4"),
+                *("l3>l2_1<5", "l2_1>l1_4<6", "l1_4>9<2<7"),
+            ],
+        ),
+        # A multicast forks as low as it can.
+        (
+            (0,),
+            (1, 2, 8),
+            [
+                *("0>l1_0", "l1_0>l2_0<0", "l2_0>l1_1<1", "l2_0>l3<1", "l3>l2_1<3"),
+                *("l2_1>l1_4<4", "l1_0>1<0", "l1_1>2<2", "l1_4>8<5"),
+            ],
+        ),
+    ],
+)
+def test_flow_joins_and_forks_at_the_level_it_needs(
+    tmp_path: Path, sources: tuple[int, ...], targets: tuple[int, ...], expected: list[str]
+) -> None:
+    assert links(tall(tmp_path), sources, targets) == expected
+
+
+def test_layout_has_a_row_for_each_level(tmp_path: Path) -> None:
+    wafer = tall(tmp_path)
+    place = wafer.layout()
+    assert len(set(place.values())) == len(place) == len(wafer.nodes)
+    heights = [{place[node][1] for node in row} for row in wafer.levels]
+    assert heights == [{280.0}, {160.0}, {40.0}]
+    assert min(place[npu][1] for npu in range(10)) == 420.0
+
+
+def test_interpolated_latency_is_that_of_the_interconnect_by_levels(tmp_path: Path) -> None:
+    text = (
+        "kind: fred\nl1:\n  - {count: 2, npus: NPUS, io_controllers: 4, record: l1-12}\n"
+        "l2_record: l2-10\nl1_l2_bytes_per_s: 12e12\nin_network: true\ninterpolate: true\n"
+    )
+    # FRED_3(16) has as many levels as FRED_3(12); FRED_3(17) has one more, of 1 + 2 + 1 cycles.
+    for npus, ports, more in ((7, None, 0), (11, 16, 0), (12, 17, 4), (28, 33, 8)):
+        path = tmp_path / f"{npus}.yaml"
+        path.write_text(text.replace("NPUS", str(npus)), encoding="utf-8")
+        use = parse_topology(str(path)).provenance.records[0]
+        assert use.interpolated_ports == ports
+        measured = load_record("l1-12").latency_cycles
+        assert use.latency_cycles == measured + more, "L(P) = (a + s) + L(P / 2) + s"
+
+
 def test_flow_of_several_is_refused_without_in_network_collectives() -> None:
     with pytest.raises(ValueError, match=r"^fred-a has no in-network collectives$"):
         fred("a").hops((0, 1), (2,))
@@ -146,11 +251,11 @@ def test_layout_puts_switches_above_what_hangs_on_them() -> None:
     wafer = fred("d")
     place = wafer.layout()
     assert len(set(place.values())) == len(place) == len(wafer.nodes)
-    assert place[wafer.l2_node][1] < place[wafer.l1_nodes[0]][1] == 160.0
+    assert place[wafer.top_node][1] < place[wafer.l1_nodes[0]][1] == 160.0
     for switch in wafer.l1_nodes:
         ends = [place[node] for node, own in wafer.switch_of.items() if own == switch]
         assert {y for _, y in ends} == {300.0, 334.0}
         across = [x for x, _ in ends]
         assert place[switch] == ((min(across) + max(across)) / 2, 160.0)
     middle = sum(place[switch][0] for switch in wafer.l1_nodes) / 5
-    assert place[wafer.l2_node] == (middle, 40.0)
+    assert place[wafer.top_node] == (middle, 40.0)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fred_hw.compiler.placement import Strategy
 from perfmodel.constants import FRED_VARIANTS
 from perfmodel.topology.files import TopologyFile
-from perfmodel.topology.fred import FredFile, L1Entry
+from perfmodel.topology.fred_file import FredFile, L1Entry
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.mesh import MeshFile
 from perfmodel.training.compute import Npu

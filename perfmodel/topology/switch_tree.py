@@ -1,0 +1,43 @@
+"""Ways through a tree of switches."""
+
+from collections.abc import Iterable, Sequence
+
+__all__ = ["SwitchTree"]
+
+
+class SwitchTree:
+    """Switches, each but one below another.
+
+    Parameters
+    ----------
+    above : dict of int to int
+        Switch that each switch hangs on; the one at the top is in no key.
+    """
+
+    def __init__(self, above: dict[int, int]) -> None:
+        self._chains: dict[int, tuple[int, ...]] = {}
+        for switch in {*above, *above.values()}:
+            chain = [switch]
+            while chain[-1] in above:
+                chain.append(above[chain[-1]])
+            self._chains[switch] = tuple(chain)
+
+    def meeting(self, sources: Iterable[int], targets: Iterable[int]) -> int:
+        """Return the switch where what comes from some switches is joined, and forks to others.
+
+        What the targets have above them alone is joined there, so nothing rises higher than it
+        must; what only the sources have above them forks there.
+        """
+        joins, forks = self._common(sources), self._common(targets)
+        return forks if joins in self._chains[forks] else joins
+
+    def path(self, source: int, target: int) -> Sequence[int]:
+        """Return the switches from one to another, both included."""
+        up, down = self._chains[source], self._chains[target]
+        turn = next(place for place, switch in enumerate(up) if switch in down)
+        return [*up[: turn + 1], *reversed(down[: down.index(up[turn])])]
+
+    def _common(self, switches: Iterable[int]) -> int:
+        """Return the lowest switch that is above all of some, or one of them."""
+        chains = [self._chains[switch] for switch in switches]
+        return next(one for one in chains[0] if all(one in chain for chain in chains))
