@@ -8,8 +8,9 @@ from amaranth.hdl import Module, Mux, Value
 
 from fred_hw.checks import check_choice
 from fred_hw.formats.number_format import FloatFormat, IntFormat, NumberFormat
+from fred_hw.gates.wire import wire
 
-from .lane_unit import LaneUnit, Step, wire
+from .lane_unit import LaneUnit, Step
 
 __all__ = ["EXTREMA", "FloatExtremum", "IntExtremum"]
 

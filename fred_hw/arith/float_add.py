@@ -8,8 +8,9 @@ from amaranth.hdl import Cat, Const, Module, Mux, Value
 from amaranth.utils import ceil_log2
 
 from fred_hw.formats.number_format import FloatFormat
+from fred_hw.gates.wire import wire
 
-from .lane_unit import LaneUnit, Step, wire
+from .lane_unit import LaneUnit, Step
 from .shifts import leading_zeros, shifted_left, shifted_right
 
 __all__ = ["FloatAdd"]

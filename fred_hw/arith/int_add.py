@@ -7,8 +7,9 @@ from amaranth.hdl import Cat, Module, Mux, Value
 
 from fred_hw.checks import check_choice
 from fred_hw.formats.number_format import OVERFLOWS, IntFormat
+from fred_hw.gates.wire import wire
 
-from .lane_unit import LaneUnit, Step, wire
+from .lane_unit import LaneUnit, Step
 
 __all__ = ["IntAdd"]
 

@@ -10,21 +10,15 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_int
 from fred_hw.formats.number_format import NumberFormat
+from fred_hw.gates.wire import wire
 from fred_hw.unit import Unit
 
-__all__ = ["LaneUnit", "Step", "wire"]
+__all__ = ["LaneUnit", "Step"]
 
 MAXIMUM_REGISTERS = 8
 
 Step = Callable[[Module, Any], Any]
 """Part of a datapath: takes the signals of the part before and returns those of its own."""
-
-
-def wire(m: Module, name: str, value: Value, *, width: int | None = None) -> Signal:
-    """Return a named signal that is always ``value``, cut to ``width`` bits if given."""
-    signal = Signal(len(value) if width is None else width, name=name)
-    m.d.comb += signal.eq(value)
-    return signal
 
 
 def _leaves(signals: Any, path: str = "") -> Iterator[tuple[str, Value]]:

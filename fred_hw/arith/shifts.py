@@ -3,7 +3,7 @@
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 from amaranth.utils import ceil_log2
 
-from .lane_unit import wire
+from fred_hw.gates.wire import wire
 
 __all__ = ["leading_zeros", "shifted_left", "shifted_right"]
 

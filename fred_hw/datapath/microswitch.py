@@ -7,9 +7,9 @@ setting below the number of codes does what it says, any other is idle.
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.arith.lane_unit import wire
 from fred_hw.compiler.shape import code_width
 from fred_hw.gates.select import any_of, gated
+from fred_hw.gates.wire import wire
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec
 

@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.checks import check_int
 from fred_hw.compiler.shape import configuration_width
 from fred_hw.gates.select import any_of, round_robin, selected
+from fred_hw.gates.wire import wire
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.unit import Unit, place
 
@@ -105,10 +106,9 @@ class OnlineRouter(Unit):
         m.d.comb += self.configuration.eq(router.configuration)
         picks, waiting = self._ask(m)
         matched, circuits = self._answer(m, picks)
-        granted = self._grant(m, matched)
-        taken = any_of(
-            [own & granted[k].replicate(self.port_count) for k, own in enumerate(matched)]
-        )
+        granted = wire(m, "granted", self._grant(m, matched))
+        taken = any_of([own & granted[k].replicate(len(own)) for k, own in enumerate(matched)])
+        taken = wire(m, "taken", taken)
         wanted = self._wanted(m)
         for k, path in enumerate(self.destination_of):
             m.d.comb += router.destination_of[k].eq(path)
@@ -145,7 +145,7 @@ class OnlineRouter(Unit):
     def _ask(self, m: Module) -> tuple[list[Signal], list[Value]]:
         """Return for each source the circuit of its next path, and whether none else is of use."""
         size = self.port_count
-        stays = self.inside & ~self.closing
+        stays = wire(m, "stays", self.inside & ~self.closing)
         busy = any_of(
             [path & stays[k].replicate(size) for k, path in enumerate(self.destination_of)]
         )
@@ -156,11 +156,16 @@ class OnlineRouter(Unit):
                 for k, path in enumerate(self.destination_of)
             ]
         )
-        rooms = [Cat(room[c] for room in self.room) | ending for c in range(COUNT)]
+        busy, ending = wire(m, "busy", busy), wire(m, "ending", ending)
+        rooms = [
+            wire(m, f"room_{name}", Cat(room[c] for room in self.room) | ending)
+            for c, name in enumerate(DATA_CIRCUITS)
+        ]
         picks, waiting = [Signal(COUNT, name=f"pick_{k}") for k in range(size)], []
         for k, (pick, coming) in enumerate(zip(picks, self.coming, strict=True)):
-            reaches = [(coming[c] & rooms[c]).any() for c in range(COUNT)]
-            free = [(coming[c] & rooms[c] & ~busy).any() for c in range(COUNT)]
+            ready = [wire(m, f"ready_{k}_{c}", coming[c] & rooms[c]) for c in range(COUNT)]
+            reaches = [wire(m, f"reaches_{k}_{c}", one.any()) for c, one in enumerate(ready)]
+            free = [wire(m, f"free_{k}_{c}", (one & ~busy).any()) for c, one in enumerate(ready)]
             waits = self._waits(m, k, reaches)
             others: Value = ~stays[k]
             for c in range(COUNT):

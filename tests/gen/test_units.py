@@ -72,3 +72,13 @@ def test_verilator_finds_nothing(name: str, tmp_path: Path) -> None:
 @each
 def test_icarus_reads_it(name: str, tmp_path: Path) -> None:
     assert icarus(tmp_path, f"{written(name, tmp_path)}.v") == (0, "")
+
+
+def test_text_of_a_router_grows_no_faster_than_the_pairs_of_its_ports() -> None:
+    def size(ports: int) -> int:
+        emitter = VerilogEmitter()
+        emitter.add(OnlineRouter(ports=ports, middle=3))
+        return len(emitter.verilog())
+
+    # A value without a name is written out in every place where it is used.
+    assert size(8) < 4 * size(4)

@@ -1,0 +1,33 @@
+"""Contract of fred_hw.gates.wire."""
+
+import pytest
+from amaranth.hdl import Module, Signal
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.gates.wire import wire
+from fred_hw.unit import Unit
+from tests.fred_hw.simulation import trace
+
+
+class Sum(Unit):
+    """The sum of two numbers of the cycle before, through a wire."""
+
+    a: Signal
+    b: Signal
+    o: Signal
+
+    def __init__(self, width: int | None) -> None:
+        self.width, self.unit_name = width, "sum"
+        super().__init__({"a": In(4), "b": In(4), "o": Out(8)})
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        total = wire(m, "total", self.a + self.b, width=self.width)
+        assert isinstance(total, Signal) and total.name == "total"
+        m.d.sync += self.o.eq(total)
+        return m
+
+
+@pytest.mark.parametrize(("width", "total"), [(None, 25), (4, 9)])
+def test_wire_is_always_the_value_cut_to_its_width(width: int | None, total: int) -> None:
+    assert trace(Sum(width), [{"a": 12, "b": 13}, {"a": 1}, {}], ["o"]) == [0, total, 1]
