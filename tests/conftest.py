@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import gc
 import os
 import re
 from typing import Any
@@ -19,6 +20,9 @@ settings.register_profile("edit loop", deadline=None, max_examples=25)
 
 def pytest_configure(config: pytest.Config) -> None:
     """Choose how many examples properties get, before the tests are read."""
+    # Designs are many objects that live for long: a quarter of the time went to looking for
+    # garbage among them.
+    gc.set_threshold(100_000, 20, 20)
     quick = "not slow" in str(config.getoption("markexpr"))
     settings.load_profile("edit loop" if quick else "full run")
 
@@ -39,6 +43,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if icarus_bin() is None and item.path.name not in WITHOUT_ICARUS:
             item.add_marker(skip)
     items.sort(key=lambda item: not item.get_closest_marker("slow"))
+
+
+def pytest_collection_finish() -> None:
+    """Leave the tests themselves out of every search for garbage."""
+    gc.freeze()
 
 
 def _model(item: pytest.Item) -> str:

@@ -123,8 +123,10 @@ def test_what_is_no_command_is_refused(
 
 
 def test_interrupt_says_nothing_of_hardware_left_unfinished(tmp_path: Path) -> None:
+    # A shell lets what it runs in the background ignore the signal.
     code = (
-        "import signal\nfrom fred_hw.datapath.interconnect import Interconnect\n"
+        "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from fred_hw.datapath.interconnect import Interconnect\n"
         "Interconnect.elaborate = lambda *_: signal.raise_signal(signal.SIGINT)\n"
         "from fred_cli.main import main\nmain()"
     )

@@ -2,23 +2,108 @@
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from functools import lru_cache
+from typing import Any, TypeVar
 
-from amaranth.hdl import ResetInserter, Signal, Value
+from amaranth.hdl import Cat, ResetInserter, Signal, Value
 from amaranth.sim import Simulator
 
 from fred_hw.unit import Unit
 
-__all__ = ["port", "simulate", "trace"]
+__all__ = ["known", "port", "simulate", "trace"]
+
+_RST = Signal()
+"""Resets the unit of a :func:`trace`."""
+
+_KNOWN: dict[tuple[type, str], Any] = {}
+
+U = TypeVar("U", bound=Unit)
 
 
-def simulate(unit: Any, bench: Callable[[Any], Awaitable[None]]) -> None:
-    """Run a testbench on a unit until it ends; a unit without registers has no clock."""
-    simulator = Simulator(unit)
-    if not isinstance(unit, Unit) or unit.clocked:
-        simulator.add_clock(1e-9)
-    simulator.add_testbench(bench)
-    simulator.run()
+def known(unit: U) -> U:
+    """Return the first unit of this class and name, which is then compiled once for all tests.
+
+    Units with equal names are equal hardware.
+    """
+    return _KNOWN.setdefault((type(unit), unit.unit_name), unit)
+
+
+class _Context:
+    """What a bench reads and writes: inputs are set together before the next thing is read.
+
+    Amaranth's own context lets the whole unit settle after each of them.
+    """
+
+    def __init__(self, ctx: Any) -> None:
+        self._ctx = ctx
+        self._ports: list[Value] = []
+        self._word = self._width = 0
+
+    def set(self, port: Any, value: int) -> None:
+        """Set an input."""
+        port = Value.cast(port)
+        self._word |= (int(value) & (1 << len(port)) - 1) << self._width
+        self._width += len(port)
+        self._ports.append(port)
+
+    def get(self, port: Any) -> Any:
+        """Return what a port shows."""
+        return self._settled().get(port)
+
+    def tick(self) -> Any:
+        """Wait for the clock."""
+        return self._settled().tick()
+
+    def delay(self, seconds: float) -> Any:
+        """Wait for so long."""
+        return self._settled().delay(seconds)
+
+    def _settled(self) -> Any:
+        if self._ports:
+            self._ctx.set(Cat(self._ports), self._word)
+            self._ports, self._word, self._width = [], 0, 0
+        return self._ctx
+
+
+class _Simulation:
+    """A compiled design whose simulation begins anew with each bench."""
+
+    def __init__(self, design: Any, clocked: bool) -> None:
+        self._bench: Callable[[Any], Awaitable[None]] | None = None
+        self._simulator = Simulator(design)
+        if clocked:
+            self._simulator.add_clock(1e-9)
+
+    async def _play(self, ctx: Any) -> None:
+        assert self._bench is not None
+        await self._bench(_Context(ctx))
+
+    def run(self, bench: Callable[[Any], Awaitable[None]]) -> None:
+        """Run a bench from reset values on until it ends."""
+        first, self._bench = self._bench is None, bench
+        if first:
+            self._simulator.add_testbench(self._play)
+        else:
+            self._simulator.reset()
+        self._simulator.run()
+
+
+@lru_cache(maxsize=16)
+def _simulation(unit: Any, resets: bool) -> _Simulation:
+    clocked = not isinstance(unit, Unit) or unit.clocked
+    return _Simulation(ResetInserter(_RST)(unit) if resets else unit, clocked)
+
+
+def simulate(unit: Any, bench: Callable[[Any], Awaitable[None]], *, resets: bool = False) -> None:
+    """Run a testbench on a unit until it ends; a unit without registers has no clock.
+
+    A unit that was simulated before is not compiled again.
+    """
+    try:
+        _simulation(unit, resets).run(bench)
+    except BaseException:
+        _simulation.cache_clear()  # it stands where the bench has left it
+        raise
 
 
 def port(unit: Any, path: str) -> Value:
@@ -46,20 +131,22 @@ def trace(
     **rest : int
         Inputs that have another value than 0 when nothing is said of them; they are top members.
     """
-    again = Signal()
+    unit = known(unit)
     driven = {name: rest.get(name, 0) for cycle in inputs for name in cycle} | rest
+    ends = {name: _RST if name == "rst" else port(unit, name) for name in driven}
+    watched = [port(unit, name) for name in watch]
     seen: list[Any] = []
 
     async def bench(ctx: Any) -> None:
         for cycle in inputs:
             for name, value in (driven | dict(cycle)).items():
-                ctx.set(again if name == "rst" else port(unit, name), value)
-            values = tuple(ctx.get(port(unit, name)) for name in watch)
+                ctx.set(ends[name], value)
+            values = tuple(ctx.get(value) for value in watched)
             seen.append(values[0] if len(watch) == 1 else values)
             if unit.clocked:
                 await ctx.tick()
             else:
                 await ctx.delay(1e-9)
 
-    simulate(ResetInserter(again)(unit) if "rst" in driven else unit, bench)
+    simulate(unit, bench, resets="rst" in driven)
     return seen

@@ -8,7 +8,7 @@ from amaranth.sim import Simulator
 
 from fred_hw.control.axi_lite import OKAY, SLVERR, AxiLiteRegisters
 from fred_hw.control.registers import Field, Register, RegisterMap
-from tests.fred_hw.simulation import trace
+from tests.fred_hw.simulation import known, simulate, trace
 
 KEPT, PULSE, BITS, SHOWN, STAGED, FIXED = 0, 4, 8, 12, 16, 32
 MAP = RegisterMap(
@@ -42,13 +42,10 @@ class RegistersBench:
     """A slave in the simulator; all drives are for the cycle that the next tick ends."""
 
     def __init__(self) -> None:
-        self.dut: Any = AxiLiteRegisters(registers=MAP)
+        self.dut: Any = known(AxiLiteRegisters(registers=MAP))
 
     def run(self, test: Callable[[Any], Awaitable[None]]) -> None:
-        simulator = Simulator(self.dut)
-        simulator.add_clock(1e-9)
-        simulator.add_testbench(test)
-        simulator.run()
+        simulate(self.dut, test)
 
     def offer(self, ctx: Any, address: int, value: int, strobe: int = 15) -> None:
         dut = self.dut

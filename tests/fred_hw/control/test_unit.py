@@ -9,7 +9,7 @@ from fred_hw.control.switch_map import CAUSES, COMMANDS, switch_map
 from fred_hw.control.unit import ControlUnit
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
-from tests.fred_hw.simulation import port, simulate, trace
+from tests.fred_hw.simulation import known, port, simulate, trace
 
 SPEC = SwitchSpec(ports=3, lanes=1, protocol=ProtocolSpec(phases=5))
 
@@ -18,7 +18,7 @@ class ControlUnitBench:
     """A control unit in the simulator, its bus driven one access at a time."""
 
     def __init__(self, spec: SwitchSpec = SPEC) -> None:
-        self.dut: Any = ControlUnit(spec=spec)
+        self.dut: Any = known(ControlUnit(spec=spec))
         self.registers = self.dut.registers
 
     def run(self, test: Callable[[Any], Awaitable[None]]) -> None:

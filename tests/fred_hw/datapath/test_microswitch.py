@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from amaranth.sim import Simulator
 
 from fred_hw.compiler.shape import stage_count
 from fred_hw.datapath.interconnect import Interconnect, latency_cycles
@@ -12,13 +11,14 @@ from fred_hw.datapath.microswitch import DMicroswitch, RDMicroswitch, RMicroswit
 from fred_hw.datapath.steering import Demultiplexer, Multiplexer
 from fred_hw.spec import SwitchSpec
 from tests.fred_hw.datapath.flits import check_latency, check_reset, check_throughput
-from tests.fred_hw.simulation import trace
+from tests.fred_hw.simulation import known, simulate, trace
 
 SPEC = SwitchSpec(ports=4, middle=2, format="int8", lanes=1, adder_registers=1)
 
 
 def outputs(unit: Any, word: int, inputs: Sequence[int | None], latency: int) -> list[int | None]:
     """Return what one cycle of flits becomes; before and after it nothing may come out."""
+    unit = known(unit)
     ports = unit.i if isinstance(unit.i, list) else [unit.i]
     ends = unit.o if isinstance(unit.o, list) else [unit.o]
     seen: list[list[int | None]] = []
@@ -32,10 +32,7 @@ def outputs(unit: Any, word: int, inputs: Sequence[int | None], latency: int) ->
             seen.append([ctx.get(o.data) if ctx.get(o.valid) else None for o in ends])
             await ctx.tick()
 
-    simulator = Simulator(unit)
-    simulator.add_clock(1e-9)
-    simulator.add_testbench(bench)
-    simulator.run()
+    simulate(unit, bench)
     idle: list[int | None] = [None] * len(ends)
     assert seen[:latency] == [idle] * latency and seen[latency + 1 :] == [idle] * 2
     return seen[latency]

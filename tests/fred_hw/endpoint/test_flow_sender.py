@@ -8,7 +8,7 @@ import pytest
 
 from fred_hw.endpoint.flow_sender import FlowSender
 from fred_hw.protocol import Kind
-from tests.fred_hw.simulation import port, simulate, trace
+from tests.fred_hw.simulation import known, port, simulate, trace
 from tests.fred_hw.specs import LINK
 
 WINDOW, TIMEOUT = LINK.protocol.window_packets, LINK.protocol.timeout_cycles
@@ -28,7 +28,7 @@ def said(kind: Kind, number: int, phase: int = 0) -> dict[str, int]:
 
 def run(inputs: Sequence[Mapping[str, int]], watch: Sequence[str], takes: int = 1) -> list[Any]:
     """Return what ports show; what waits is taken, but where an input ``takes`` is 0."""
-    unit = FlowSender(spec=LINK)
+    unit = known(FlowSender(spec=LINK))
     driven = dict.fromkeys((name for one in inputs for name in one if name != "takes"), 0)
     seen: list[Any] = []
 

@@ -24,10 +24,10 @@ WIDTH = 5
 class Gates(Unit):
     """Whatever a function makes of two inputs."""
 
-    unit_name, clocked = "gates", False
+    clocked = False
 
     def __init__(self, function: Callable[[Module, Value, Value], Value]) -> None:
-        self.function = function
+        self.function, self.unit_name = function, f"gates_{id(function)}"
         super().__init__({"a": In(WIDTH), "b": In(WIDTH), "o": Out(8)})
 
     def build(self, platform: object) -> Module:

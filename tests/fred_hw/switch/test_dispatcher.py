@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from fred_hw.switch.dispatcher import Dispatcher
-from tests.fred_hw.simulation import port, simulate, trace
+from tests.fred_hw.simulation import known, port, simulate, trace
 from tests.fred_hw.specs import LINK
 from tests.fred_hw.switch.test_unicast_router import heard
 
@@ -227,7 +227,7 @@ class Unicasts:
     """Packets of the default index at the ports of a dispatcher, which flits of may be late."""
 
     def __init__(self, rng: random.Random, packets: int) -> None:
-        self.rng, self.dut = rng, Dispatcher(spec=LINK)
+        self.rng, self.dut = rng, known(Dispatcher(spec=LINK))
         ports = range(LINK.ports)
         flits = [1, 1, 2, 3]
         self.queues = [

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fred_hw.switch.online_router import PASSES, OnlineRouter
-from tests.fred_hw.simulation import simulate, trace
+from tests.fred_hw.simulation import known, simulate, trace
 from tests.fred_hw.switch.test_unicast_router import heard
 
 PORTS = 4
@@ -125,7 +125,7 @@ class Sources:
         self.flits = 0
 
     def run(self, cycles: int) -> "Sources":
-        dut = OnlineRouter(ports=self.ports, middle=self.middle)
+        dut = known(OnlineRouter(ports=self.ports, middle=self.middle))
 
         async def bench(ctx: Any) -> None:
             before = [0] * self.ports

@@ -10,7 +10,7 @@ import pytest
 
 from fred_hw.compiler.shape import split_count
 from fred_hw.switch.path_claims import PathClaims
-from tests.fred_hw.simulation import simulate, trace
+from tests.fred_hw.simulation import known, simulate, trace
 from tests.fred_hw.switch.test_unicast_router import check
 
 
@@ -49,7 +49,7 @@ def test_one_that_is_blocked_is_the_first_of_the_next() -> None:
 
 @pytest.mark.parametrize("ports", [2, 3, 5, 8, 12])
 def test_random_wants_have_paths_and_all_are_granted_in_the_end(ports: int) -> None:
-    rng, unit = random.Random(ports), PathClaims(ports=ports)
+    rng, unit = random.Random(ports), known(PathClaims(ports=ports))
     held: dict[int, int] = {}
     waiting: dict[int, int] = {}
     sets: list[list[int | None]] = []

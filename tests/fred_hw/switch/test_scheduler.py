@@ -10,7 +10,7 @@ import pytest
 
 from fred_hw.switch.scheduler import SEEK_CYCLES, Scheduler
 from fred_hw.switch.scheduler_signatures import phase_update_signature
-from tests.fred_hw.simulation import port, simulate, trace
+from tests.fred_hw.simulation import known, port, simulate, trace
 from tests.fred_hw.specs import LINK
 
 MP, PP, DP = range(3)
@@ -347,7 +347,7 @@ def test_paths_are_from_what_runs_and_stands_to_loading_alone() -> None:
     signals += ["probed", *(f"ports[{k}].{name}" for k in range(4) for name in hints)]
     outputs = ["halt.stands", "probe", *READ, LOAD, "preempts", "service.leaving", *SERVED]
     outputs += [f"ports[{k}].serves" for k in range(4)]
-    unit, found = Scheduler(spec=LINK), set()
+    unit, found = known(Scheduler(spec=LINK)), set()
 
     cycles = [*TABLE, *SERVE, *[LOW | EQUAL | RUNS] * 3, *[HIGH | RUNS | stop(3)] * 2, HIGH]
 
@@ -446,7 +446,7 @@ class Traffic:
 @cache
 def storm(cycles: int = 4500) -> list[dict[str, int]]:
     """Return inputs and outputs in each cycle of random traffic."""
-    unit, traffic, rows = Scheduler(spec=LINK), Traffic(1), []
+    unit, traffic, rows = known(Scheduler(spec=LINK)), Traffic(1), []
     watch = ["halt.stands", "probe", *READ, LOAD, "preempts", "service.leaving", "service.online"]
     watch += SERVED
     kept: dict[str, int] = {}

@@ -11,7 +11,7 @@ import pytest
 
 from fred_hw.protocol import Kind
 from fred_hw.switch.ports.output_port import OutputPort
-from tests.fred_hw.simulation import port, simulate, trace
+from tests.fred_hw.simulation import known, port, simulate, trace
 from tests.fred_hw.specs import CODEC, FRAMED, LINK, STOMP, framed_flit
 
 LATENCY = 2
@@ -64,7 +64,7 @@ def packets(*lengths: int, circuit: int = MP, **more: int) -> list[dict[str, int
 def sized(size: int) -> OutputPort:
     """Return a port for packets of so many flits."""
     protocol = LINK.protocol.model_dump() | {"packet_flits": size, "round_trip_cycles": 1}
-    return OutputPort(spec=LINK.with_changes(protocol=protocol), latency=LATENCY)
+    return known(OutputPort(spec=LINK.with_changes(protocol=protocol), latency=LATENCY))
 
 
 def play(
