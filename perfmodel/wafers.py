@@ -222,7 +222,7 @@ class _Build:
         self.kinds: list[str] = []
         self.assumptions: dict[str, None] = {}
         self._ending: dict[tuple[int, int], list[int]] = {}  # flows that end at wafer and I/O
-        self._links = len(topology.links) + 2 * len(topology.io_nodes)
+        self._links = len(topology.capacities) + 2 * len(topology.io_nodes)
 
     def capacities(self, shown: int, efficiency: float) -> list[float]:
         """Return the bandwidth of each link [B/s]: of a wafer, then out of and into each I/O.
@@ -252,7 +252,7 @@ class _Build:
         schedule = build_stream(self.topology, pattern, everyone, 1.0)
         self.assumptions.update(dict.fromkeys(schedule.assumptions))
         first, base = len(self.flows), wafer * self._links
-        flows = as_flows(self.topology, schedule)
+        flows = as_flows(self.topology, schedule.messages)
         for number, (item, flow) in enumerate(zip(schedule.messages, flows, strict=True)):
             after = [first + other for other in flow.after]
             if isinstance(item, Transfer):
@@ -267,7 +267,7 @@ class _Build:
     def between(self, wafers: Sequence[int], payload: float, latency_s: float) -> None:
         """Add the all-reduce of each I/O controller with those of the same number."""
         lanes = len(self.topology.io_nodes)
-        own = len(self.topology.links)
+        own = len(self.topology.capacities)
         for lane, node in enumerate(self.topology.io_nodes):
             loads = tuple(
                 (wafer * self._links + own + 2 * lane + way, 1.0)

@@ -15,6 +15,8 @@ from perfmodel.topology.graph import Topology
 from .schedule import Schedule, as_flows
 from .select import build_schedule, chunk_bytes
 from .streaming import STREAMS, build_stream
+from .turns import Turn, turns
+from .waits import ack_s, waits_s
 
 __all__ = ["CollectiveResult", "LinkLoad", "profile", "run_collective", "run_collectives"]
 
@@ -89,9 +91,12 @@ class _Prepared:
     schedule: Schedule
     pipeline: Pipeline
     carried: tuple[tuple[int, float], ...]
+    waits_s: float
+    ack_s: float
 
 
-_Key = tuple[str, str, tuple[tuple[int, ...], ...]]
+_Groups = tuple[tuple[int, ...], ...]
+_Key = tuple[str, str, _Groups, _Groups, bool, int]
 _KEPT = 64
 _prepared: WeakKeyDictionary[Topology, dict[_Key, _Prepared]] = WeakKeyDictionary()
 
@@ -154,7 +159,7 @@ def run_collectives(
         piece = size_bytes / chunks
     prepared = _prepare(topology, pattern, groups, algorithm)
     schedule = prepared.schedule
-    time_s = prepared.pipeline.time_s(size_bytes, piece)
+    time_s = prepared.pipeline.time_s(size_bytes, piece) + prepared.waits_s
     sent: dict[int, float] = {}
     for flow in prepared.pipeline.flows:
         for source in flow.sources:
@@ -189,6 +194,10 @@ def profile(
     size_bytes: float,
     groups: Sequence[Sequence[int]],
     algorithm: str = "auto",
+    beside: Sequence[Sequence[int]] = (),
+    *,
+    urgent: bool = False,
+    changes: int = 0,
 ) -> tuple[Profile, tuple[str, ...]]:
     """Simulate a collective or a stream; return its profile and what it takes for granted.
 
@@ -204,34 +213,81 @@ def profile(
         NPUs of each group, all at once.
     algorithm : str
         Of a collective; streams have one for each topology.
+    beside : sequence of sequence of int
+        Groups that may run the same at any time meanwhile: switches need paths for all at once.
+    urgent : bool
+        Whether it goes before others that are under way.
+    changes : int
+        How often a source changes to it from other destinations.
     """
-    prepared = _prepare(topology, pattern, groups, algorithm)
-    time_s = prepared.pipeline.time_s(size_bytes, chunk_bytes(size_bytes))
+    prepared = _prepare(topology, pattern, groups, algorithm, beside, urgent, changes)
+    time_s = prepared.pipeline.time_s(size_bytes, chunk_bytes(size_bytes)) + prepared.waits_s
     loads = tuple((link, share * size_bytes) for link, share in prepared.carried)
-    return Profile(time_s, loads), prepared.schedule.assumptions
+    return Profile(time_s, loads, prepared.ack_s), prepared.schedule.assumptions
 
 
 def _prepare(
-    topology: Topology, pattern: str, groups: Sequence[Sequence[int]], algorithm: str
+    topology: Topology,
+    pattern: str,
+    groups: Sequence[Sequence[int]],
+    algorithm: str,
+    beside: Sequence[Sequence[int]] = (),
+    urgent: bool = False,
+    changes: int = 0,
 ) -> _Prepared:
     """Return flows of one byte, remembered for each topology: sizes only scale them."""
-    key = (pattern, algorithm, tuple(tuple(group) for group in groups))
+    own, other = tuple(map(tuple, groups)), tuple(map(tuple, beside))
+    key = (pattern, algorithm, own, other, urgent, changes)
     known = _prepared.setdefault(topology, {})
     if key not in known:
         if len(known) >= _KEPT:
             known.pop(next(iter(known)))
-        if pattern in STREAMS:
-            schedule = build_stream(topology, pattern, groups, 1.0)
-        else:
-            schedule = build_schedule(topology, pattern, groups, 1.0, algorithm, lockstep=True)
-        flows = as_flows(topology, schedule)
+        schedule = _schedule(topology, pattern, own, algorithm)
+        flows = as_flows(
+            topology,
+            schedule.messages,
+            _turns(topology, pattern, algorithm, schedule, other),
+            urgent=urgent,
+        )
         carried: dict[int, float] = {}
         for flow in flows:
             for link, load in flow.loads:
                 carried[link] = carried.get(link, 0.0) + load * flow.payload_bytes
-        pipeline = Pipeline(flows, topology.capacities)
-        known[key] = _Prepared(schedule, pipeline, tuple(sorted(carried.items())))
+        known[key] = _Prepared(
+            schedule,
+            Pipeline(flows, topology.capacities),
+            tuple(sorted(carried.items())),
+            waits_s(topology, schedule.messages, changes),
+            ack_s(topology, schedule.messages),
+        )
     return known[key]
+
+
+def _schedule(topology: Topology, pattern: str, groups: _Groups, algorithm: str) -> Schedule:
+    if pattern in STREAMS:
+        return build_stream(topology, pattern, groups, 1.0)
+    return build_schedule(topology, pattern, groups, 1.0, algorithm, lockstep=True)
+
+
+def _turns(
+    topology: Topology,
+    pattern: str,
+    algorithm: str,
+    schedule: Schedule,
+    other: _Groups,
+) -> list[Turn]:
+    """Return the rounds of switches that messages of the schedule are in."""
+    if not topology.interconnects:
+        return []
+    count = end = len(schedule.messages)
+    groups = schedule.groups
+    for group in other:  # which may have members in common
+        messages = _schedule(topology, pattern, (group,), algorithm).messages
+        groups.append(list(enumerate(messages, end)))
+        end += len(messages)
+    rounds = turns(topology, groups)
+    mine = [Turn(one.switch, tuple(i for i in one.messages if i < count)) for one in rounds]
+    return [one for one in mine if one.messages]
 
 
 def _check_chunks(chunks: int) -> None:

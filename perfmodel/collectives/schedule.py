@@ -8,6 +8,7 @@ from perfmodel.fluid.flow import FluidFlow
 from perfmodel.topology.graph import Hops, Topology
 
 from .transfer import RingPass, Transfer
+from .turns import Turn
 
 __all__ = ["PATTERNS", "Part", "Schedule", "ScheduleBuilder", "as_flows"]
 
@@ -60,6 +61,16 @@ class Schedule:
     assumptions: tuple[str, ...] = ()
 
     @property
+    def groups(self) -> list[list[tuple[int, Transfer | RingPass]]]:
+        """Messages of each group with their positions; not of rings, which have no shards."""
+        part_of = {shard: i for i, part in enumerate(self.parts) for shard in part.owners}
+        found: list[list[tuple[int, Transfer | RingPass]]] = [[] for _ in self.parts]
+        for position, item in enumerate(self.messages):
+            if isinstance(item, Transfer):
+                found[part_of[item.shards[0]]].append((position, item))
+        return found
+
+    @property
     def transfers(self) -> tuple[Transfer, ...]:
         """Every message on its own.
 
@@ -74,19 +85,40 @@ class Schedule:
         return transfers
 
 
-def as_flows(topology: Topology, schedule: Schedule) -> tuple[FluidFlow, ...]:
-    """Return what each message, or pass around a ring, asks of the links."""
+def as_flows(
+    topology: Topology,
+    messages: Sequence[Transfer | RingPass],
+    turns: Iterable[Turn] = (),
+    *,
+    urgent: bool = False,
+) -> tuple[FluidFlow, ...]:
+    """Return what each message, or pass around a ring, asks of the links.
+
+    Parameters
+    ----------
+    topology : Topology
+        Where they run.
+    messages : sequence of Transfer or RingPass
+        Those of a schedule.
+    turns : iterable of Turn
+        Rounds of switches; the first message of each takes the switch for all of it.
+    urgent : bool
+        Whether they go before others that are under way.
+    """
     latencies: dict[Hops, float] = {}
+    taken: dict[int, list[tuple[int, float]]] = {}
+    for turn in turns:
+        taken.setdefault(turn.messages[0], []).append((topology.turns_index(turn.switch), 1.0))
 
     def latency_s(hops: Hops) -> float:
         if hops not in latencies:
-            latencies[hops] = topology.latency_s(hops)
+            latencies[hops] = topology.latency_s(hops, urgent=urgent)
         return latencies[hops]
 
     flows: list[FluidFlow] = []
-    for item in schedule.messages:
+    for number, item in enumerate(messages):
         if isinstance(item, Transfer):
-            loads = tuple((link, 1.0) for link, _ in item.hops)
+            loads = (*((link, 1.0) for link, _ in item.hops), *taken.get(number, ()))
             late_s = latency_s(item.hops)
             flows.append(FluidFlow(loads, item.payload_bytes, late_s, item.after, item.sources))
             continue

@@ -18,10 +18,13 @@ class Profile:
         Alone [s].
     loads : tuple of (int, float)
         Link, and bytes that cross it [B].
+    ack_s : float
+        From its end until its sources know of it [s].
     """
 
     time_s: float
     loads: tuple[tuple[int, float], ...] = ()
+    ack_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ class Task:
     name : str
         For people.
     profile : Profile
-        Its time; and what it puts on the links, nothing if it computes.
+        Its time; and what it puts on the links, nothing if it computes or waits.
     after : tuple of int
         Tasks, earlier in the list, that must be complete.
     effort : float

@@ -78,7 +78,8 @@ class Simulation:
                 continue
             ready = start[i] = max([end[before] for before in task.after], default=0.0)
             if not task.profile.loads:
-                end[i] = ready + scale * task.profile.time_s
+                computes = task.kind == "compute"
+                end[i] = ready + (scale if computes else 1.0) * task.profile.time_s
                 continue
             if task.priority < PATIENT:
                 served = links.urgent(task.place, way, ready)

@@ -176,6 +176,9 @@ class SwitchTiming:
         """The same [s]."""
         self.reconfiguration_cycles = taken.reconfiguration_cycles
         """Cycles without a flit when the configuration or the phase changes [cycles]."""
+        cycles = self.switch.preemption_cycles if self.switch else 0
+        self.preemption_s = cycles / record.clock.hz
+        """What an urgent packet waits for until it goes before others [s]."""
         self.efficiency = (
             self.switch.payload_share if self.switch else record.throughput_flits_per_cycle
         )

@@ -8,7 +8,7 @@ from perfmodel.switch_timing.provenance import Provenance, RecordUse
 from perfmodel.switch_timing.record import IDEAL_PROTOCOL, SwitchTiming
 
 from . import cuts
-from .graph import Hops, Link, Node, Topology
+from .graph import Hops, Interconnect, Link, Node, Topology
 from .switch_tree import SwitchTree
 
 __all__ = ["L1", "FredTopology", "Level"]
@@ -97,7 +97,7 @@ class FredTopology(Topology):
             timings.update(zip(self.levels[-1], row, strict=True))
             for place, timing in enumerate(row):
                 own = f"l{number + 1}_{place}" if not number or len(row) > 1 else f"l{number + 1}"
-                nodes.append(Node(own, "switch", timing.latency_s))
+                nodes.append(Node(own, "switch", timing.latency_s, timing.preemption_s))
             if number:
                 for place, below in enumerate(self.levels[-2]):
                     above[below] = first + place // levels[number - 1].fan_in
@@ -126,6 +126,35 @@ class FredTopology(Topology):
         named = [(nodes[node].name, timing) for node, timing in timings.items()]
         provenance = Provenance(_uses(named), _assumptions([*timings.values()], in_network))
         super().__init__(name, nodes, links, provenance, levels[-1].switches[0].protocol)
+        self.waits_for_acks = any(timing.switch is not None for timing in timings.values())
+        if in_network:
+            self.interconnects = {
+                node: self._inside(node, timing, npu_l1_bytes_per_s)
+                for node, timing in timings.items()
+            }
+
+    def _inside(self, node: int, timing: SwitchTiming, npu_bytes_per_s: float) -> Interconnect:
+        """Return what is inside a switch.
+
+        An NPU and an I/O controller have a port of every chiplet, and what is left goes in equal
+        parts to the switches beside it, the rest of that to the one above. There are as many
+        chiplets as carry the rate of an NPU, or of the second fastest link if that is less.
+        """
+        rates = {link.source: link.bytes_per_s for link in self.links if link.target == node}
+        ends = [one for one in rates if self.nodes[one].kind != "switch"]
+        switches = sorted(set(rates) - set(ends))  # from below, then the one above
+        each = (timing.ports - len(ends)) // len(switches)
+        counts = [*[1] * len(ends), *[each] * len(switches)]
+        if node != self.top_node:
+            counts[-1] += timing.ports - sum(counts)
+        ports_of: dict[int, range] = {}
+        first = 0
+        for one, count in zip([*ends, *switches], counts, strict=True):
+            ports_of[one] = range(first, first + count)
+            first += count
+        second = sorted(rates.values())[-2:][0]
+        payload = min(second, npu_bytes_per_s) * timing.efficiency
+        return Interconnect(timing.ports, timing.record.spec.middle, ports_of, payload)
 
     @property
     def in_network(self) -> bool:
@@ -243,7 +272,7 @@ def _assumptions(timings: Sequence[SwitchTiming], in_network: bool) -> tuple[str
     """Return what the records and the variant leave open."""
     found: list[str] = []
     if in_network:
-        found.append("flows that are active at once are routed without conflict in every switch")
+        found.append("a switch serves flows of different circuits at once if they share no link")
     lost = max(timing.reconfiguration_cycles for timing in timings)
     if lost:
         found.append(
@@ -254,11 +283,6 @@ def _assumptions(timings: Sequence[SwitchTiming], in_network: bool) -> tuple[str
     partial = dict.fromkeys(timing.loaded_as for timing in timings if timing.switch is None)
     if partial:
         found.append(f"headers, CRC, acks and link layer are free in {', '.join(partial)}")
-    whole = [timing.switch for timing in timings if timing.switch]
-    if whole:
-        most = max(switch.preemption_cycles for switch in whole)
+    if any(timing.switch for timing in timings):
         found.append("links are free of faults, so nothing is sent again")
-        found.append(
-            f"urgent flows go before others at once, which was measured as after {most} cycle(s)"
-        )
     return tuple(found)

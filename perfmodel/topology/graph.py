@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 from types import MappingProxyType
 from typing import Literal
 
@@ -12,7 +13,7 @@ from perfmodel.switch_timing.record import ProtocolModel
 
 from . import cuts
 
-__all__ = ["Hops", "Link", "Node", "Topology"]
+__all__ = ["Hops", "Interconnect", "Link", "Node", "Topology"]
 
 Hops = tuple[tuple[int, tuple[int, ...]], ...]
 """Links that a transfer crosses: each a link index and the positions of the hops before it."""
@@ -30,11 +31,34 @@ class Node:
         npu, switch or io.
     latency_s : float
         From the head of a message coming in to its head going out [s]; 0 in an NPU.
+    preemption_s : float
+        What an urgent message waits for at most until it goes before others [s].
     """
 
     name: str
     kind: Literal["npu", "switch", "io"]
     latency_s: float = 0.0
+    preemption_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Interconnect:
+    """What is inside a switch: how many flows have a path at once depends on it.
+
+    Parameters
+    ----------
+    ports, middle : int
+        Those of FRED_m(P).
+    ports_of : mapping
+        Ports by the node at the other end of their link.
+    bytes_per_s : float
+        Payload that one round of flows gets through all chiplets of the switch [B/s].
+    """
+
+    ports: int
+    middle: int
+    ports_of: Mapping[int, range]
+    bytes_per_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +153,12 @@ class Topology(ABC):
     neighbours_matter: bool = False
     """Whether it matters for the time who is next to whom, so that placements are searched."""
 
+    interconnects: Mapping[int, Interconnect] = MappingProxyType({})
+    """What is inside the switches that join and fork flows, by their nodes."""
+
+    waits_for_acks: bool = False
+    """Whether a source waits for acks before it sends to others, as the link layer asks."""
+
     @abstractmethod
     def layout(self) -> dict[int, tuple[float, float]]:
         """Return where to draw each node, in pixels from the left and from above."""
@@ -164,16 +194,29 @@ class Topology(ABC):
 
     @cached_property
     def capacities(self) -> tuple[float, ...]:
-        """Payload bandwidth of each link [B/s]."""
-        return tuple(link.payload_bytes_per_s for link in self.links)
+        """Payload bandwidth of each link [B/s], and then of each node where flows take turns."""
+        links = [link.payload_bytes_per_s for link in self.links]
+        inside = self.interconnects
+        nodes = range(len(self.nodes))
+        return (*links, *(inside[i].bytes_per_s if i in inside else inf for i in nodes))
 
-    def latency_s(self, hops: Hops) -> float:
-        """Return the latency of the longest way through ``hops`` [s], with the switches on it."""
+    def turns_index(self, node: int) -> int:
+        """Return the place in ``capacities`` of the turns of flows in a switch."""
+        return len(self.links) + node
+
+    def latency_s(self, hops: Hops, *, urgent: bool = False) -> float:
+        """Return the latency of the longest way through ``hops`` [s], with the switches on it.
+
+        One that is ``urgent`` waits in each until others give way.
+        """
         heads: list[float] = []
         for index, before in hops:
             link = self.links[index]
             start_s = max((heads[hop] for hop in before), default=0.0)
-            cross_s = self.nodes[link.source].latency_s if before else 0.0
+            node = self.nodes[link.source]
+            cross_s = node.latency_s if before else 0.0
+            if before and urgent:
+                cross_s += node.preemption_s
             heads.append(start_s + cross_s + link.latency_s)
         return max(heads, default=0.0)
 
@@ -188,7 +231,9 @@ class Topology(ABC):
         return {node.name: i for i, node in enumerate(self.nodes)}
 
     def link_name(self, index: int) -> str:
-        """Return a link in words, ``npu_0 -> l1_0``."""
+        """Return a link in words, ``npu_0 -> l1_0``; or where flows take turns, ``l1_0 turns``."""
+        if index >= len(self.links):
+            return f"{self.nodes[index - len(self.links)].name} turns"
         link = self.links[index]
         return f"{self.nodes[link.source].name} -> {self.nodes[link.target].name}"
 

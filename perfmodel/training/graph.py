@@ -75,6 +75,7 @@ class _Graph:
 
     job: Job
     tasks: list[Task] = field(default_factory=list[Task])
+    _sent: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
 
     def add(
         self,
@@ -116,6 +117,23 @@ class _Graph:
             last = (self.add("mp", stage, f"{name} all-reduce {number}", reduce, (done,)),)
         assert last[0] is not None
         return last[0]
+
+    def hand_on(self, stage: int, there: int, name: str, profile: Profile, done: int | None) -> int:
+        """Add the activations of a stage to another one, or their gradients.
+
+        If the last ones went elsewhere, the acks for them must be back: a source ends a burst
+        before it begins one of another phase.
+        """
+        after = [done]
+        if stage in self._sent:
+            last, where = self._sent[stage]
+            wait_s = self.tasks[last].profile.ack_s
+            if where != there and wait_s:
+                waits = f"acks from stage {where}"
+                after.append(self.add("pp", stage, waits, Profile(wait_s), (last,)))
+        number = self.add("pp", stage, name, profile, after)
+        self._sent[stage] = (number, there)
+        return number
 
     def load_input(self) -> None:
         """Add the input of the next iteration, loaded during this one."""
@@ -233,7 +251,7 @@ def _hand_on(
     profile = graph.job.operations.pp_multicast(s, there, numbers)
     assert profile is not None
     name = f"{way} {number} to stage {there}"
-    arrived[way, there, number] = graph.add("pp", s, name, profile, (done,))
+    arrived[way, there, number] = graph.hand_on(s, there, name, profile, done)
 
 
 def streaming_tasks(layers: Sequence[Layer], stages: int, mp: int, job: Job) -> list[Task]:
@@ -285,7 +303,7 @@ def streaming_tasks(layers: Sequence[Layer], stages: int, mp: int, job: Job) -> 
             profile = job.operations.pp_multicast(s, there, numbers) if there != s else None
             if profile is not None:
                 name = f"{way} {number} to stage {there}"
-                arrived[number] = graph.add("pp", s, name, profile, (done,))
+                arrived[number] = graph.hand_on(s, there, name, profile, done)
         assert before is not None
         worked[s].append(before)
         if way == "backward":

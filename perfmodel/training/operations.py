@@ -1,6 +1,6 @@
 """What each communication of an iteration takes, simulated once and remembered."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from perfmodel.collectives.run import profile
 from perfmodel.constants import NUMBER_BYTES
@@ -37,29 +37,45 @@ class Operations:
 
     def mp_all_reduce(self, stage: int, numbers: float) -> Profile | None:
         """Return the all-reduce in all tensor-parallel (MP) groups of a stage; None if MP is 1."""
-        groups = self.placement.mp_groups(stage)
-        return self._profile("all_reduce", stage, 0, numbers, groups)
+        groups = self.placement.mp_groups
+        beside = self._elsewhere(groups, stage)
+        return self._profile(
+            "all_reduce", stage, 0, numbers, groups(stage), beside=beside, urgent=True
+        )
 
     def mp_all_reduce_everywhere(self, numbers: float) -> Profile | None:
         """Return the all-reduce of activations in all MP groups of all stages at once."""
         stages = range(self.placement.strategy.pp)
         groups = [group for stage in stages for group in self.placement.mp_groups(stage)]
-        return self._profile("all_reduce", -1, 0, numbers, groups)
+        return self._profile("all_reduce", -1, 0, numbers, groups, urgent=True)
 
     def dp_all_reduce(self, stage: int, numbers: float) -> Profile | None:
         """Return the all-reduce of so many gradients per NPU of a stage; None if DP is 1."""
-        groups = self.placement.dp_groups(stage)
-        return self._profile("all_reduce", stage, 1, numbers, groups)
+        groups = self.placement.dp_groups
+        beside = self._elsewhere(groups, stage)
+        return self._profile("all_reduce", stage, 1, numbers, groups(stage), beside=beside)
 
     def pp_multicast(self, stage: int, to_stage: int, numbers: float) -> Profile | None:
         """Return the multicast from one NPU of a stage to all NPUs of another, in each replica."""
+        step = to_stage - stage
+        ends = range(max(0, -step), self.placement.strategy.pp - max(0, step))
+        beside = [
+            group
+            for other in ends
+            if other != stage
+            for group in self.placement.multicasts(other, other + step)
+        ]
         groups = self.placement.multicasts(stage, to_stage)
-        return self._profile("broadcast", stage, 2 + to_stage, numbers, groups)
+        return self._profile(
+            "broadcast", stage, 2 + to_stage, numbers, groups, beside=beside, urgent=True
+        )
 
     def load_weights(self, stage: int, numbers: float) -> Profile | None:
         """Return the stream of so many weights per NPU from storage to a stage."""
         groups = self.placement.dp_groups(stage)
-        return self._profile("stream_in", stage, 0, numbers, groups)
+        # Before it an I/O controller has sent to another stage.
+        changes = int(self.placement.strategy.pp > 1)
+        return self._profile("stream_in", stage, 0, numbers, groups, changes=changes)
 
     def store_gradients(self, stage: int, numbers: float) -> Profile | None:
         """Return the stream of so many gradients per NPU to storage, added up over DP."""
@@ -70,6 +86,13 @@ class Operations:
         """Return the stream of so many numbers for each replica to the NPUs of the first stage."""
         return self._profile("stream_in", 0, 1, numbers, self.placement.mp_groups(0))
 
+    def _elsewhere(
+        self, groups: Callable[[int], tuple[tuple[int, ...], ...]], stage: int
+    ) -> list[tuple[int, ...]]:
+        """Return the groups of all stages but one."""
+        others = (s for s in range(self.placement.strategy.pp) if s != stage)
+        return [group for other in others for group in groups(other)]
+
     def _profile(
         self,
         pattern: str,
@@ -77,6 +100,10 @@ class Operations:
         variant: int,
         numbers: float,
         groups: Sequence[Sequence[int]],
+        beside: Sequence[Sequence[int]] = (),
+        *,
+        urgent: bool = False,
+        changes: int = 0,
     ) -> Profile | None:
         streams = pattern.startswith("stream")
         if numbers <= 0 or (not streams and len(groups[0]) < 2):
@@ -85,7 +112,16 @@ class Operations:
         if key not in self._known:
             algorithm = self.algorithm if pattern == "all_reduce" else "auto"
             size = NUMBER_BYTES * numbers
-            found, assumptions = profile(self.topology, pattern, size, groups, algorithm)
+            found, assumptions = profile(
+                self.topology,
+                pattern,
+                size,
+                groups,
+                algorithm,
+                beside,
+                urgent=urgent,
+                changes=changes,
+            )
             self._known[key] = found
             self.assumptions.update(dict.fromkeys(assumptions))
         return self._known[key]

@@ -63,10 +63,10 @@ def test_provenance_names_the_record_of_each_switch() -> None:
     assert uses == {"l1-12": "l1_0, l1_1, l1_2", "l1-11": "l1_3, l1_4", "l2-10": "l2"}
 
 
-def test_routing_assumption_is_stated_where_switches_reduce() -> None:
-    routed = "flows that are active at once are routed without conflict in every switch"
-    assert routed in fred("d").provenance.assumptions
-    assert routed not in fred("c").provenance.assumptions
+def test_what_circuits_share_is_assumed_where_switches_reduce() -> None:
+    at_once = "a switch serves flows of different circuits at once if they share no link"
+    assert at_once in fred("d").provenance.assumptions
+    assert at_once not in fred("c").provenance.assumptions
 
 
 def test_link_has_the_lesser_efficiency_of_its_ends(
@@ -87,7 +87,7 @@ def test_what_is_not_taken_from_the_records_is_assumed(
     give_whole_switches(0.5, {"l1-11": 40, "l1-12": 40, "l2-10": 40})
     said = fred("d").provenance.assumptions
     assert "links are free of faults, so nothing is sent again" in said
-    assert "urgent flows go before others at once, which was measured as after 5 cycle(s)" in said
+    assert not any("urgent" in text for text in said), "that is charged"
     ideal = parse_topology("fred-d", "ideal").provenance.assumptions
     assert not set(said[1:]) & set(ideal)
     assert ideal[-1].startswith("protocol ideal: ")

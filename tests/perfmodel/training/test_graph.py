@@ -286,3 +286,25 @@ def test_streamed_activations_go_round_the_stages_and_back() -> None:
         (0, "backward 0 to stage 1"),
         (1, "backward 0 to stage 0"),
     ]
+
+
+def test_source_waits_for_acks_before_it_sends_the_other_way() -> None:
+    fabric = parse_topology("fred-d")
+    strategy = Strategy(1, 1, 3)
+    one = replace(job(strategy, 2), operations=Operations(fabric, place(fabric, strategy)))
+    tasks = stationary([layer(f"layer {i}") for i in range(3)], one)
+    waits = [task for task in tasks if task.name.startswith("acks")]
+    # The stage in the middle sends forward twice before it sends back, then in turn.
+    assert [(task.place, task.kind) for task in waits] == [(1, "pp")] * len(waits)
+    sent = [task for task in tasks if task.kind == "pp" and task.place == 1 and task not in waits]
+    ways = [task.name.split()[0] for task in sent]
+    assert len(waits) == sum(a != b for a, b in pairwise(ways)) > 0
+    for task in waits:
+        (before,) = task.after
+        assert task.profile.time_s == tasks[before].profile.ack_s > 0
+        (follower,) = (other for other in tasks if tasks.index(task) in other.after)
+        assert follower.name.split()[0] != tasks[before].name.split()[0]
+    run = Simulation(tasks, fabric.capacities).run(scale=0.0)
+    for i, task in enumerate(tasks):
+        if task in waits:
+            assert run.end_s[i] - run.start_s[i] == pytest.approx(task.profile.time_s)
