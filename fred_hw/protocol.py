@@ -34,7 +34,7 @@ CRC_BITS, CRC_POLYNOMIAL = 32, 0x1EDC6F41
 1993), low bit first, all ones before and inverted after.
 
 Up to 5,243 bits of data its Hamming distance is 6 (Koopman, "32-bit cyclic redundancy codes for
-internet applications", DSN 2002): the largest flit, 48 + 4,096 bits, shows every error of up to
+internet applications", DSN 2002): the largest flit, 56 + 4,096 bits, shows every error of up to
 five bits and every burst of up to 32, and misses others once in 2^32. (CRC-32 of Ethernet has a
 distance of 4 at this length.)
 """

@@ -57,7 +57,7 @@ class FlitCrc(Unit):
 
     Members
     -------
-    word : In(48 + data_width)
+    word : In(56 + data_width)
         Header in the low bits, payload above.
     crc : Out(32)
         Its CRC-32C.

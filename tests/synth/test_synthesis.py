@@ -1,5 +1,6 @@
 """Tests of synth.synthesis: the whole flow, with libraries that exist."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -98,19 +99,30 @@ def test_verilog_of_a_file_may_begin_with_a_mark(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("libraries", [asap7, sky130], ids=["asap7", "sky130"])
-@pytest.mark.parametrize(("effort", "area", "clock"), [("area", 0.05, 0.25), ("speed", 0.12, 0.07)])
+@pytest.mark.parametrize(
+    ("libraries", "effort", "larger"),
+    [
+        (asap7, "area", 0.02),
+        (asap7, "speed", 0.08),
+        (sky130, "area", 0.05),
+        (sky130, "speed", 0.12),
+    ],
+    ids=["asap7 area", "asap7 speed", "sky130 area", "sky130 speed"],
+)
 @pytest.mark.skipif(find_opensta() is None, reason="Debian's package opensta is not installed")
 def test_modules_alone_are_near_to_all_of_them_at_once(
-    libraries: Callable[[], list[Path]], effort: str, area: float, clock: float
+    libraries: Callable[[], list[Path]], effort: str, larger: float
 ) -> None:
     cells = read_libraries(libraries())
     small = from_spec(load_spec("small-4", {"lanes": 2}), "interconnect", "small-4")
     parts, flat = (
         synthesize(small, cells, clock_ns=0.853, effort=effort, flat=flat) for flat in (False, True)
     )
-    assert parts.area.area_um2 == pytest.approx(flat.area.area_um2, rel=area)
-    assert parts.timing.clock_ns == pytest.approx(flat.timing.clock_ns, rel=clock)
+    # Nothing is merged, or buffered together, across the border between an adder and the
+    # multiplexers before its registers, more with effort speed.
+    assert 0.98 < parts.area.area_um2 / flat.area.area_um2 < 1 + larger
+    # What ABC makes of two inputs differs by a few per cent; borders make no path longer.
+    assert parts.timing.clock_ns < 1.05 * flat.timing.clock_ns
     assert parts.area.flip_flops == flat.area.flip_flops
 
 
@@ -120,5 +132,10 @@ def test_a_whole_switch_keeps_its_memories_apart() -> None:
     report = synthesize(switch, read_libraries(asap7()), clock_ns=0.853).to_dict()
     queues = {unit.module: unit for unit in report["units"] if unit.unit == "Fifo"}
     assert all(unit.memory_bits for unit in queues.values())
-    assert report["memory_bits"] > 10_000 and report["flip_flops"] < 15_000
+    assert report["memory_bits"] > 10_000
+    # Flip-flops are signals of the Verilog, none is a word of a memory.
+    for unit in report["units"]:
+        text = switch.verilog.partition(f"module {unit.module}(")[2].partition("\nendmodule")[0]
+        signals = re.findall(r"^  reg (?:\[(\d+):0\] )?\S+;", text, re.MULTILINE)
+        assert unit.flip_flops <= sum(int(high or 0) + 1 for high in signals), unit.module
     assert {"buffers", "control", "configuration"} <= {one.name for one in report["classes"]}
