@@ -10,6 +10,8 @@ from amaranth.lib.wiring import In
 
 from fred_hw.unit import Unit
 
+from .names import with_names
+
 __all__ = ["VerilogEmitter"]
 
 # Attributes that tell how the text came about; without them it depends on the hardware alone.
@@ -119,7 +121,7 @@ class VerilogEmitter:
             "write_verilog -norename -noattr",
         ]
         yosys = find_yosys(lambda version: version >= (0, 40))
-        return yosys.run(["-q", "-"], "\n".join(script), ignore_warnings=True)
+        return with_names(yosys.run(["-q", "-"], "\n".join(script), ignore_warnings=True))
 
 
 def _ports(unit: Unit) -> list[tuple[str, Value, str]]:

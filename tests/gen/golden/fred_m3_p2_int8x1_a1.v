@@ -39,7 +39,7 @@ module fred_m3_p2_int8x1_a1(i__0__data, i__1__valid, i__1__data, configuration, 
 endmodule
 
 module int8_add_saturate_a1(i1, o, i0);
-  wire [9:0] \$1 ;
+  wire [9:0] total_1;
   input [7:0] i0;
   wire [7:0] i0;
   input [7:0] i1;
@@ -49,45 +49,45 @@ module int8_add_saturate_a1(i1, o, i0);
   wire passed;
   wire [7:0] range_end;
   wire [8:0] total;
-  assign { \$1 [9], total } = { i0[7], i0 } + { i1[7], i1 };
+  assign { total_1[9], total } = { i0[7], i0 } + { i1[7], i1 };
   assign passed = total[8] ^ total[7];
   assign range_end = total[8] ? 8'h80 : 8'h7f;
   assign o = passed ? range_end : total[7:0];
-  assign \$1 [8:0] = total;
+  assign total_1[8:0] = total;
 endmodule
 
 module rd_microswitch_int8x1_a1(i__0__data, i__1__valid, i__1__data, configuration, clk, rst, o__0__valid, o__0__data, o__1__valid, o__1__data, i__0__valid);
-  wire \$1 ;
-  wire \$10 ;
-  wire \$11 ;
-  wire \$12 ;
-  wire \$13 ;
-  wire \$14 ;
-  wire \$15 ;
-  wire [7:0] \$16 ;
-  wire [7:0] \$17 ;
-  wire [7:0] \$18 ;
-  wire [7:0] \$19 ;
-  wire \$2 ;
-  wire [7:0] \$20 ;
-  wire \$21 ;
-  wire \$22 ;
-  wire [7:0] \$23 ;
-  wire [7:0] \$24 ;
-  wire [7:0] \$25 ;
-  wire [7:0] \$26 ;
-  wire [7:0] \$27 ;
-  wire \$28 ;
-  wire \$29 ;
-  wire \$3 ;
-  wire \$30 ;
-  wire \$31 ;
-  wire \$4 ;
-  wire \$5 ;
-  wire \$6 ;
-  wire \$7 ;
-  wire \$8 ;
-  wire \$9 ;
+  wire reduce_1;
+  wire o1_takes_first_1;
+  wire o1_takes_first_2;
+  wire o1_takes_second_1;
+  wire o1_takes_second_2;
+  wire o__0__valid_1;
+  wire o__0__valid_2;
+  wire [7:0] o__0__data_1;
+  wire [7:0] o__0__data_2;
+  wire [7:0] o__0__data_3;
+  wire [7:0] o__0__data_4;
+  wire reduce_2;
+  wire [7:0] o__0__data_5;
+  wire o__1__valid_1;
+  wire o__1__valid_2;
+  wire [7:0] o__1__data_1;
+  wire [7:0] o__1__data_2;
+  wire [7:0] o__1__data_3;
+  wire [7:0] o__1__data_4;
+  wire [7:0] o__1__data_5;
+  wire i0_valid_q1_1;
+  wire i1_valid_q1_1;
+  wire both_valid_1;
+  wire o__0__valid_3;
+  wire o__1__valid_3;
+  wire o0_takes_both_1;
+  wire o0_takes_first_1;
+  wire o0_takes_first_2;
+  wire o0_takes_second_1;
+  wire o0_takes_second_2;
+  wire o1_takes_both_1;
   wire both_valid;
   input clk;
   wire clk;
@@ -125,61 +125,61 @@ module rd_microswitch_int8x1_a1(i__0__data, i__1__valid, i__1__data, configurati
   input rst;
   wire rst;
   wire [7:0] second;
-  assign \$1  = & configuration[1:0];
-  assign \$2  = & configuration[3:2];
-  assign reduce = \$1  | \$2 ;
-  assign \$3  = reduce_0_q1 & i0_valid_q1;
-  assign both_valid = \$3  & i1_valid_q1;
-  assign \$4  = both_valid & configuration_q1[0];
-  assign o0_takes_both = \$4  & configuration_q1[1];
-  assign \$5  = ~ reduce_0_q1;
-  assign \$6  = \$5  & i0_valid_q1;
-  assign o0_takes_first = \$6  & configuration_q1[0];
-  assign \$7  = ~ reduce_0_q1;
-  assign \$8  = \$7  & i1_valid_q1;
-  assign o0_takes_second = \$8  & configuration_q1[1];
-  assign \$9  = both_valid & configuration_q1[2];
-  assign o1_takes_both = \$9  & configuration_q1[3];
-  assign \$10  = ~ reduce_0_q1;
-  assign \$11  = \$10  & i0_valid_q1;
-  assign o1_takes_first = \$11  & configuration_q1[2];
-  assign \$12  = ~ reduce_0_q1;
-  assign \$13  = \$12  & i1_valid_q1;
-  assign o1_takes_second = \$13  & configuration_q1[3];
-  assign \$14  = o0_takes_both | o0_takes_first;
-  assign \$15  = \$14  | o0_takes_second;
-  assign \$16  = o0_takes_both ? o : 8'h00;
-  assign \$17  = o0_takes_first ? first : 8'h00;
-  assign \$18  = \$16  | \$17 ;
-  assign \$19  = o0_takes_second ? second : 8'h00;
-  assign \$20  = \$18  | \$19 ;
-  assign \$21  = o1_takes_both | o1_takes_first;
-  assign \$22  = \$21  | o1_takes_second;
-  assign \$23  = o1_takes_both ? o : 8'h00;
-  assign \$24  = o1_takes_first ? first : 8'h00;
-  assign \$25  = \$23  | \$24 ;
-  assign \$26  = o1_takes_second ? second : 8'h00;
-  assign \$27  = \$25  | \$26 ;
+  assign reduce_1 = & configuration[1:0];
+  assign reduce_2 = & configuration[3:2];
+  assign reduce = reduce_1 | reduce_2;
+  assign both_valid_1 = reduce_0_q1 & i0_valid_q1;
+  assign both_valid = both_valid_1 & i1_valid_q1;
+  assign o0_takes_both_1 = both_valid & configuration_q1[0];
+  assign o0_takes_both = o0_takes_both_1 & configuration_q1[1];
+  assign o0_takes_first_1 = ~ reduce_0_q1;
+  assign o0_takes_first_2 = o0_takes_first_1 & i0_valid_q1;
+  assign o0_takes_first = o0_takes_first_2 & configuration_q1[0];
+  assign o0_takes_second_1 = ~ reduce_0_q1;
+  assign o0_takes_second_2 = o0_takes_second_1 & i1_valid_q1;
+  assign o0_takes_second = o0_takes_second_2 & configuration_q1[1];
+  assign o1_takes_both_1 = both_valid & configuration_q1[2];
+  assign o1_takes_both = o1_takes_both_1 & configuration_q1[3];
+  assign o1_takes_first_1 = ~ reduce_0_q1;
+  assign o1_takes_first_2 = o1_takes_first_1 & i0_valid_q1;
+  assign o1_takes_first = o1_takes_first_2 & configuration_q1[2];
+  assign o1_takes_second_1 = ~ reduce_0_q1;
+  assign o1_takes_second_2 = o1_takes_second_1 & i1_valid_q1;
+  assign o1_takes_second = o1_takes_second_2 & configuration_q1[3];
+  assign o__0__valid_1 = o0_takes_both | o0_takes_first;
+  assign o__0__valid_2 = o__0__valid_1 | o0_takes_second;
+  assign o__0__data_1 = o0_takes_both ? o : 8'h00;
+  assign o__0__data_2 = o0_takes_first ? first : 8'h00;
+  assign o__0__data_3 = o__0__data_1 | o__0__data_2;
+  assign o__0__data_4 = o0_takes_second ? second : 8'h00;
+  assign o__0__data_5 = o__0__data_3 | o__0__data_4;
+  assign o__1__valid_1 = o1_takes_both | o1_takes_first;
+  assign o__1__valid_2 = o__1__valid_1 | o1_takes_second;
+  assign o__1__data_1 = o1_takes_both ? o : 8'h00;
+  assign o__1__data_2 = o1_takes_first ? first : 8'h00;
+  assign o__1__data_3 = o__1__data_1 | o__1__data_2;
+  assign o__1__data_4 = o1_takes_second ? second : 8'h00;
+  assign o__1__data_5 = o__1__data_3 | o__1__data_4;
   always @(posedge clk)
     reduce_0_q1 <= reduce;
   always @(posedge clk)
     configuration_q1 <= configuration;
   always @(posedge clk)
-    i0_valid_q1 <= \$28 ;
+    i0_valid_q1 <= i0_valid_q1_1;
   always @(posedge clk)
-    i1_valid_q1 <= \$29 ;
+    i1_valid_q1 <= i1_valid_q1_1;
   always @(posedge clk)
-    o__0__valid <= \$30 ;
+    o__0__valid <= o__0__valid_3;
   always @(posedge clk)
-    o__0__data <= \$20 ;
+    o__0__data <= o__0__data_5;
   always @(posedge clk)
-    o__1__valid <= \$31 ;
+    o__1__valid <= o__1__valid_3;
   always @(posedge clk)
-    o__1__data <= \$27 ;
-  assign \$31  = rst ? 1'h0 : \$22 ;
-  assign \$30  = rst ? 1'h0 : \$15 ;
-  assign \$29  = rst ? 1'h0 : i__1__valid;
-  assign \$28  = rst ? 1'h0 : i__0__valid;
+    o__1__data <= o__1__data_5;
+  assign o__1__valid_3 = rst ? 1'h0 : o__1__valid_2;
+  assign o__0__valid_3 = rst ? 1'h0 : o__0__valid_2;
+  assign i1_valid_q1_1 = rst ? 1'h0 : i__1__valid;
+  assign i0_valid_q1_1 = rst ? 1'h0 : i__0__valid;
   reducer_int8x1_a1 reducer (
     .clk(clk),
     .first(first),
@@ -192,7 +192,7 @@ module rd_microswitch_int8x1_a1(i__0__data, i__1__valid, i__1__data, configurati
 endmodule
 
 module reducer_int8x1_a1(i1, reduce, clk, o, first, second, i0);
-  wire [7:0] \$1 ;
+  wire [7:0] first_1;
   input clk;
   wire clk;
   output [7:0] first;
@@ -208,9 +208,9 @@ module reducer_int8x1_a1(i1, reduce, clk, o, first, second, i0);
   wire [1:0] reduce;
   output [7:0] second;
   reg [7:0] second;
-  assign \$1  = reduce[0] ? \o$11  : i0;
+  assign first_1 = reduce[0] ? \o$11  : i0;
   always @(posedge clk)
-    first <= \$1 ;
+    first <= first_1;
   always @(posedge clk)
     second <= i1;
   int8_add_saturate_a1 lane_0 (

@@ -1,0 +1,37 @@
+"""Tests of gen.names, and that nothing generated lacks a name."""
+
+from fred_hw.load import load_spec
+from gen.design import generate
+from gen.names import with_names
+
+TEXT = """\
+module top(a, o);
+  wire \\$1 ;
+  wire [1:0] \\$2 ;
+  wire \\$3 ;
+  wire o_1;
+  assign \\$1  = ~ a;
+  assign { \\$2 [1], o } = \\$1  + o_1;
+  assign \\$2 [0] = o;
+  part one (
+    .i(\\$3 )
+  );
+endmodule
+"""
+
+
+def test_nets_are_called_after_what_they_go_into() -> None:
+    assert with_names(TEXT) == (
+        "module top(a, o);\n  wire o_2;\n  wire [1:0] o_3;\n  wire one_i_1;\n  wire o_1;\n"
+        "  assign o_2 = ~ a;\n  assign { o_3[1], o } = o_2 + o_1;\n  assign o_3[0] = o;\n"
+        "  part one (\n    .i(one_i_1)\n  );\nendmodule\n"
+    )
+
+
+def test_what_goes_nowhere_has_a_name_too() -> None:
+    text = "module top(a);\n  wire \\$1 ;\n  assign \\$1  = a;\nendmodule\n"
+    assert with_names(text) == text.replace("\\$1 ", "net_1")
+
+
+def test_a_switch_has_no_net_without_a_name() -> None:
+    assert "\\$" not in generate(load_spec("tiny-2"), level="switch").verilog
