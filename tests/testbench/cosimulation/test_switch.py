@@ -116,7 +116,8 @@ def test_sizes_without_measures_pass(spec: SwitchSpec, tmp_path: Path) -> None:
     assert {test.name.partition("/")[0] for test in run.tests} == {
         test.partition("/")[0] for test in tests
     }
-    assert run.measurements["flits_checked"] > 600
+    # 919 were counted with the fewest ports, 110 in the shortest test; lengths are random.
+    assert run.measurements["flits_checked"] > 800
 
 
 def test_flows_and_phases_run_at_once(tmp_path: Path) -> None:
