@@ -1,5 +1,6 @@
 """Reading and validating input files; every failure is an :class:`InputError`."""
 
+import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -17,12 +18,15 @@ __all__ = [
     "int_range",
     "name_in",
     "one_of",
+    "parse_number",
     "read_kind",
     "read_yaml",
     "validate",
 ]
 
 M = TypeVar("M", bound=BaseModel)
+
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 class FileModel(BaseModel):
@@ -45,6 +49,11 @@ def in_range(value: object, minimum: int, maximum: int, other: str = "") -> obje
             {"other": other, "minimum": minimum, "maximum": maximum, "given": repr(value)},
         )
     return value
+
+
+def parse_number(text: str) -> float | None:
+    """Return the number that a text is, in digits with point and exponent, or None."""
+    return float(text) if _NUMBER.fullmatch(text) else None
 
 
 def one_of(*choices: str) -> BeforeValidator:
@@ -84,8 +93,10 @@ def describe(error: ValidationError, model: type[BaseModel]) -> tuple[str, str]:
         return field, first["msg"].removeprefix("Value error, ")
     if kind in {"model_type", "model_attributes_type", "dict_type"}:
         return field, f"must be a mapping of keys to values, not {given}"
+    if kind == "invalid_key":
+        return field, f"unknown key; keys must be text, not {given}"
     if kind == "too_short":
-        return field, f"must have {first['ctx']['min_length']} or more entries, not {given}"
+        return field, f"must have {first.get('ctx', {})['min_length']} or more entries, not {given}"
     message = first["msg"]
     for prefix in ("Input should be ", "Input should "):
         if message.startswith(prefix):

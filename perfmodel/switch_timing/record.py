@@ -217,7 +217,12 @@ class SwitchTiming:
 
 
 def load_record(
-    name_or_path: str, base: Path | None = None, protocol: ProtocolModel = "measured"
+    name_or_path: str,
+    base: Path | None = None,
+    protocol: ProtocolModel = "measured",
+    *,
+    source: str = "timing record",
+    field: str = "",
 ) -> SwitchTiming:
     """Return the timing of a switch from a shipped record or from a file.
 
@@ -229,6 +234,8 @@ def load_record(
         Folder that a relative path starts from; None is the working directory.
     protocol : str
         One of ``PROTOCOL_MODELS``.
+    source, field : str
+        Where the name stands, for the refusal of one that no record has.
 
     Raises
     ------
@@ -242,8 +249,8 @@ def load_record(
         if not path.is_file():
             known = ", ".join(sorted(file.stem for file in RECORDS.glob("*.json")))
             raise InputError(
-                "timing record",
-                "",
+                source,
+                field,
                 f"must be {known} or a path ending in .json, not {name_or_path!r}",
             )
     record = validate(TimingRecord, _read_json(path), str(path))

@@ -3,13 +3,14 @@
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import nan
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import BeforeValidator
 from pydantic_core import PydanticCustomError
 
-from fred_hw.files import FileModel, one_of, read_kind, read_yaml, validate
+from fred_hw.files import FileModel, one_of, parse_number, read_kind, read_yaml, validate
 from fred_hw.registry import Registry
 from perfmodel.switch_timing.record import PROTOCOL_MODELS, ProtocolModel
 
@@ -18,22 +19,20 @@ from .graph import Topology
 __all__ = ["KINDS", "Kind", "Protocol", "Rate", "Time", "TopologyFile", "load_topology"]
 
 
+_LARGEST = 1e300
+
+
 def _quantity(minimum: float, *, open_end: bool) -> BeforeValidator:
     """Check of a number in SI base units; YAML reads 3e12 as text, so such text is a number too."""
 
     def check(value: object) -> object:
-        number = value
-        if isinstance(value, str):
-            try:
-                number = float(value)
-            except ValueError:
-                number = None
-        valid = isinstance(number, int | float) and not isinstance(number, bool)
-        if not valid or not minimum <= float(number) < float("inf"):  # pyright: ignore[reportArgumentType]
+        number = parse_number(value) if isinstance(value, str) else value
+        if isinstance(number, bool) or not isinstance(number, int | float):
+            number = nan
+        # As an integer may be too large for a float, it is compared before it is made one.
+        if not minimum <= number < _LARGEST or (open_end and number == minimum):
             raise _refusal(minimum, value, open_end=open_end)
-        if open_end and number == minimum:
-            raise _refusal(minimum, value, open_end=open_end)
-        return float(number)  # pyright: ignore[reportArgumentType]
+        return float(number)
 
     return BeforeValidator(check)
 

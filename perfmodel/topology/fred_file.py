@@ -111,7 +111,7 @@ class FredFile(TopologyFile):
         self, name: str, base: Path | None, field: str, record: str, links: int
     ) -> SwitchTiming:
         """Return the timing of a switch with so many links, each of which needs a port."""
-        timing = load_record(record, base, self.protocol)
+        timing = load_record(record, base, self.protocol, source=name, field=field)
         if links <= timing.ports:
             return timing
         if self.interpolate:

@@ -259,7 +259,9 @@ class MeshFile(TopologyFile):
             link_bytes_per_s=self.link_bytes_per_s,
             io_bytes_per_s=self.io_bytes_per_s,
             link_latency_s=self.link_latency_s,
-            link_timing=load_record(self.link_record, base, self.protocol),
+            link_timing=load_record(
+                self.link_record, base, self.protocol, source=name, field="link_record"
+            ),
         )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fred_hw.errors import InputError
+from fred_hw.files import parse_number
 from fred_hw.registry import Registry
 from perfmodel.topology.graph import Topology
 
@@ -102,11 +103,8 @@ def parse_factor(name: str, text: str) -> float:
     InputError
         The text is no number, or none from 1e-6 to 1e6.
     """
-    try:
-        factor = float(text)
-    except ValueError:
-        factor = 0.0
-    if not 1 / _LARGEST <= factor <= _LARGEST:  # so neither is what is not a number
+    factor = parse_number(text)
+    if factor is None or not 1 / _LARGEST <= factor <= _LARGEST:
         allowed = f"must be {name} with K from {1 / _LARGEST:g} to {_LARGEST:g}"
         given = f"{name.partition(':')[0]}:{text}"
         raise InputError("", "compute", f"{allowed}, not {given!r}")

@@ -73,6 +73,9 @@ def test_record_beside_the_file_is_found(tmp_path: Path) -> None:
         (MESH + "link_bytes_per_s: 0\n", "link_bytes_per_s: must be a number above 0, not 0"),
         (MESH + "link_bytes_per_s: fast\n", "link_bytes_per_s: must be .* above 0, not 'fast'"),
         (MESH + "link_bytes_per_s: .inf\n", "link_bytes_per_s: must be .* above 0, not inf"),
+        (MESH + "link_latency_s: '1_0'\n", "link_latency_s: must be .* or more, not '1_0'"),
+        (MESH + f"link_latency_s: 1{400 * '0'}\n", "link_latency_s: must be a .* or more, not 10+"),
+        (MESH + "1: 2\n", "1: unknown key; keys must be text, not 1"),
         (MESH + "link_latency_s: -1\n", "link_latency_s: must be a number 0 or more, not -1"),
         (MESH + "link_latency_s: true\n", "link_latency_s: must be a number 0 or more, not True"),
         (MESH + "protocol: free\n", "protocol: must be one of measured, ideal, not 'free'"),
@@ -131,11 +134,18 @@ def test_bad_file_is_refused(tmp_path: Path, text: str, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [FRED.replace("l2-10", "l9"), MESH + "link_record: l9\n"], ids=["fred", "mesh"]
+    ("text", "field"),
+    [
+        (FRED.replace("l2-10", "l9"), "l2_record"),
+        (FRED.replace("l1-11", "l9"), r"l1\.1\.record"),
+        (levels("{fan_in: 4, bytes_per_s: 1e12, record: l9}"), r"levels\.0\.record"),
+        (MESH + "link_record: l9\n", "link_record"),
+    ],
 )
-def test_unknown_record_is_refused(tmp_path: Path, text: str) -> None:
-    with pytest.raises(InputError, match=r"^timing record: must be .*, not 'l9'$"):
-        load_topology(write(tmp_path, text))
+def test_unknown_record_is_refused(tmp_path: Path, text: str, field: str) -> None:
+    path = write(tmp_path, text)
+    with pytest.raises(InputError, match=rf"^{re.escape(str(path))}: {field}: must .*, not 'l9'$"):
+        load_topology(path)
 
 
 @pytest.mark.parametrize("text", [MESH, FRED], ids=["mesh", "fred"])

@@ -35,7 +35,9 @@ def test_peak_has_operations_alone() -> None:
 
 
 @pytest.mark.parametrize("kind", ["scaled", "peak"])
-@pytest.mark.parametrize("text", ["", "0", "-1", "nan", "inf", "x", "1e-7", "1e7", "8:2"])
+@pytest.mark.parametrize(
+    "text", ["", "0", "-1", "nan", "inf", "x", "1e-7", "1e7", "8:2", "1_0", "\uff11"]
+)
 def test_factors_that_are_none_are_refused(kind: str, text: str) -> None:
     message = rf"^compute: must be {kind}:K with K from 1e-06 to 1e\+06, not '{kind}:{text}'$"
     with pytest.raises(InputError, match=message):
