@@ -47,7 +47,7 @@ NO_RESULTS: dict[str, tuple[Any, str]] = {
     "no_seed": ({"name": "x", "runs": [RUN]}, "seed: is required and was not given"),
     "no_tests": (
         {**RESULTS, "runs": [{**RUN, "tests": []}]},
-        r"runs\.0\.tests: .* at least 1 item.*",
+        r"runs\.0\.tests: must have 1 or more entries, not \[\]",
     ),
     "no_measurements": (
         {**RESULTS, "runs": [{k: v for k, v in RUN.items() if k != "measurements"}]},

@@ -95,7 +95,10 @@ def test_file_is_read(tmp_path: Path) -> None:
         (GOOD + "width: 1\n", "width: unknown key; allowed are .*"),
         (RESNET.replace("64", "65568"), "image: must be an integer from 32 to 65536, not 65568"),
         (RESNET.replace("64", "65"), "image: must be a multiple of 32, not 65"),
-        (RESNET.replace("1, 1, 1, 1", "1, 1, 1"), r"blocks: .* at least 4 items .*"),
+        (
+            RESNET.replace("1, 1, 1, 1", "1, 1, 1"),
+            r"blocks: must have 4 or more entries, not \[1, 1, 1\]",
+        ),
     ],
 )
 def test_bad_file_is_refused(tmp_path: Path, text: str, message: str) -> None:
