@@ -26,7 +26,7 @@ class IntAdd(LaneUnit):
     overflow : str
         "saturate" gives the nearest number of the format, "wrap" the low bits of the sum.
     registers : int
-        Pipeline registers, 0 to 8: the first behind the result, the second behind the addition.
+        Pipeline registers, 0 to 8: the first behind the addition, the second behind the result.
 
     Members
     -------
@@ -48,7 +48,7 @@ class IntAdd(LaneUnit):
     form = IntFormat
     number_format: IntFormat
 
-    cuts: ClassVar[Sequence[Sequence[str]]] = ((), ("limit",), ("add", "limit"))
+    cuts: ClassVar[Sequence[Sequence[str]]] = ((), ("add",), ("add", "limit"))
 
     def __init__(self, *, number_format: IntFormat, overflow: str, registers: int) -> None:
         self.overflow = check_choice("IntAdd overflow", overflow, OVERFLOWS)

@@ -38,22 +38,25 @@ module fred_m3_p2_int8x1_a1(i__0__data, i__1__valid, i__1__data, configuration, 
   );
 endmodule
 
-module int8_add_saturate_a1(i1, o, i0);
-  wire [9:0] total_1;
+module int8_add_saturate_a1(i1, held, into_0, o, i0);
+  wire [9:0] into_0_1;
+  input [8:0] held;
+  wire [8:0] held;
   input [7:0] i0;
   wire [7:0] i0;
   input [7:0] i1;
   wire [7:0] i1;
+  output [8:0] into_0;
+  wire [8:0] into_0;
   output [7:0] o;
   wire [7:0] o;
   wire passed;
   wire [7:0] range_end;
-  wire [8:0] total;
-  assign { total_1[9], total } = { i0[7], i0 } + { i1[7], i1 };
-  assign passed = total[8] ^ total[7];
-  assign range_end = total[8] ? 8'h80 : 8'h7f;
-  assign o = passed ? range_end : total[7:0];
-  assign total_1[8:0] = total;
+  assign { into_0_1[9], into_0 } = { i0[7], i0 } + { i1[7], i1 };
+  assign passed = held[8] ^ held[7];
+  assign range_end = held[8] ? 8'h80 : 8'h7f;
+  assign o = passed ? range_end : held[7:0];
+  assign into_0_1[8:0] = into_0;
 endmodule
 
 module rd_microswitch_int8x1_a1(i__0__data, i__1__valid, i__1__data, configuration, clk, rst, o__0__valid, o__0__data, o__1__valid, o__1__data, i__0__valid);
@@ -192,31 +195,36 @@ module rd_microswitch_int8x1_a1(i__0__data, i__1__valid, i__1__data, configurati
 endmodule
 
 module reducer_int8x1_a1(i1, reduce, clk, o, first, second, i0);
-  wire [7:0] first_1;
+  wire [8:0] held_1;
   input clk;
   wire clk;
   output [7:0] first;
-  reg [7:0] first;
+  wire [7:0] first;
+  reg [8:0] held;
   input [7:0] i0;
   wire [7:0] i0;
   input [7:0] i1;
   wire [7:0] i1;
+  wire [8:0] into_0;
   output [7:0] o;
   wire [7:0] o;
-  wire [7:0] \o$11 ;
+  reg [6:0] own_0_q1;
   input [1:0] reduce;
   wire [1:0] reduce;
   output [7:0] second;
-  reg [7:0] second;
-  assign first_1 = reduce[0] ? \o$11  : i0;
+  wire [7:0] second;
+  assign held_1 = reduce[0] ? into_0 : { i1[0], i0 };
   always @(posedge clk)
-    first <= first_1;
+    held <= held_1;
   always @(posedge clk)
-    second <= i1;
+    own_0_q1 <= i1[7:1];
   int8_add_saturate_a1 lane_0 (
+    .held(held),
     .i0(i0),
     .i1(i1),
-    .o(\o$11 )
+    .into_0(into_0),
+    .o(o)
   );
-  assign o = first;
+  assign first = held[7:0];
+  assign second = { own_0_q1, held[8] };
 endmodule
