@@ -95,8 +95,10 @@ def describe(error: ValidationError, model: type[BaseModel]) -> tuple[str, str]:
         return field, f"must be a mapping of keys to values, not {given}"
     if kind == "invalid_key":
         return field, f"unknown key; keys must be text, not {given}"
-    if kind == "too_short":
-        return field, f"must have {first.get('ctx', {})['min_length']} or more entries, not {given}"
+    if kind in {"too_short", "too_long"}:
+        limit = [first.get("ctx", {}).get(end) for end in ("min_length", "max_length")]
+        few = f"{limit[0]} or more" if kind == "too_short" else f"at most {limit[1]}"
+        return field, f"must have {few} entries, not {given}"
     message = first["msg"]
     for prefix in ("Input should be ", "Input should "):
         if message.startswith(prefix):

@@ -1,6 +1,9 @@
 """Decoder-only transformers, layer by layer."""
 
+from typing import Annotated
+
 from fred_hw.errors import InputError
+from fred_hw.files import int_range
 
 from .file import KINDS, Count, WorkloadFile
 from .layers import Layer, Network, Operator
@@ -72,7 +75,7 @@ def _block(h: int, a: int, s: int) -> Layer:
 class TransformerFile(WorkloadFile):
     """``kind: transformer``."""
 
-    layers: Count
+    layers: Annotated[int, int_range(1, 10_000)]
     hidden: Count
     heads: Count
     sequence: Count
