@@ -83,14 +83,12 @@ class FredTopology(Topology):
     ) -> None:
         self._in_network = in_network
         self.multicast = "in-network multicast" if in_network else ""
-        switch_of: dict[int, int] = {}
-        self.switch_of = switch_of
+        self.switch_of = switch_of = dict[int, int]()
         count = sum(switch.npus for switch in l1)
         nodes = [Node(f"npu_{i}", "npu") for i in range(count)]
         # Switches by level, and what is known of each.
         self.levels: list[tuple[int, ...]] = []
-        timings: dict[int, SwitchTiming] = {}
-        above: dict[int, int] = {}
+        timings, above = dict[int, SwitchTiming](), dict[int, int]()
         for number, row in enumerate([[one.timing for one in l1], *(up.switches for up in levels)]):
             first = len(nodes)
             self.levels.append(tuple(range(first, first + len(row))))
