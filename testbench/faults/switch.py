@@ -61,7 +61,10 @@ def always_room(m: Module, sound: Any, ports: Any) -> None:
     m.d.comb += ports.injection.room.eq(-1)
 
 
-@broken(OutputPort, {"switch": "packet_that_breaks_half_way_is_stomped_and_sent_again"})
+@broken(
+    OutputPort,
+    {"switch": "packet_that_breaks_half_way_is_stomped_and_sent_again", "loaded fabric": "want"},
+)
 def never_stomps(m: Module, sound: Any, ports: Any) -> None:
     """Broken packets end with a CRC that is right."""
     m.d.comb += [sound.injection.bad.eq(0), sound.i.valid.eq(1)]
@@ -73,7 +76,7 @@ def any_entry(m: Module, sound: Any, ports: Any) -> None:
     m.d.comb += ports.right.eq(1)
 
 
-@broken(CircuitQueue, {"loaded switch": "want"})
+@broken(CircuitQueue, {"loaded switch": "want", "loaded fabric": "want"})
 def any_number(m: Module, sound: Any, ports: Any) -> None:
     """A packet of any number is taken as due."""
     m.d.comb += sound.due.eq(sound.descriptor.sequence)
@@ -100,7 +103,7 @@ def never_empty(m: Module, sound: Any, ports: Any) -> None:
     m.d.comb += sound.leaves.eq(0)
 
 
-@broken(Acknowledger, {"loaded switch": "but a destination waits for"})
+@broken(Acknowledger, {"loaded switch": "but a destination waits for", "loaded fabric": ""})
 def eager_ack(m: Module, sound: Any, ports: Any) -> None:
     """An ack of a phase is handed on as soon as one output has sent it."""
     online = sound.spec.protocol.online
@@ -111,7 +114,7 @@ def eager_ack(m: Module, sound: Any, ports: Any) -> None:
                 m.d.comb += [heard.valid.eq(1), heard.payload.eq(message)]
 
 
-@broken(Acknowledger, {"loaded switch": ""})
+@broken(Acknowledger, {"loaded switch": "", "loaded fabric": ""})
 def no_answer(m: Module, sound: Any, ports: Any) -> None:
     """Packets that come again are answered by nothing."""
     for heard, event in zip(sound.event, ports.event, strict=True):

@@ -69,11 +69,17 @@ class CheckingEndpoint final : public Npu, private Endpoint {
                               flow.begun);
     }
 
+    // Whether a flit is of a phase as it was before it was written anew.
+    bool stale(const Header& h) const {
+        return !h.unicast && h.phase < PHASES && incoming[h.phase].generation != h.generation;
+    }
+
     void check(const Header& h) {
         check_credit(h);
         const Outgoing* sent = sending(h);
         const bool answer = h.kind == ACK || h.kind == NACK, data = h.kind == DATA;
         if (data) check_data(h);
+        if (stale(h)) return;
         if ((data || h.kind == ASK) && !receiving(h))
             report_.violation(now_, port_, "%s of phase %u, peer %u, which does not come here",
                               KIND_NAMES[h.kind], phase_of(h), h.source);
@@ -96,14 +102,27 @@ class CheckingEndpoint final : public Npu, private Endpoint {
     }
 
 public:
-    CheckingEndpoint(unsigned port, const Options& options, Report& report)
-        : Npu(port, options, report), Endpoint(SIZES, report.to_switch, address_of(port)) {
+    CheckingEndpoint(unsigned port, unsigned npus, const Options& options, Report& report)
+        : Npu(port, npus, options, report), Endpoint(SIZES, report.to_switch, address_of(port)) {
         interval = options.interval;
         for (Circuit& c : circuits_) c.start_at = rng_.below(options.spread);
     }
 
-    void add_burst(unsigned circuit, Outgoing* flow, uint64_t packets) {
-        Endpoint::send(circuit, *flow, packets);
+    void add_burst(unsigned circuit, Outgoing& flow, uint64_t packets) {
+        Endpoint::send(circuit, flow, packets);
+    }
+
+    // Begins with a phase as it is written now.
+    void install(const Phase& phase) {
+        Outgoing& out = outgoing[phase.number];
+        Incoming& in = incoming[phase.number];
+        forget(out, in);
+        out = Outgoing{};
+        in = Incoming{};
+        out.phase = in.phase = phase.number;
+        out.generation = in.generation = phase.generation;
+        out.pool = phase.sent[port_];
+        in.pool = phase.wanted[port_];
     }
 
     bool done() const { return all_sent() && all_here(); }

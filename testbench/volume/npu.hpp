@@ -52,10 +52,11 @@ struct Outgoing : Sending {
     std::vector<Incoming*> destinations;
 };
 
-// Flow of each input and output port, numbered from 1; 0 for none.
+// Flow that each NPU sends and receives, numbered from 1; 0 for none. With the packets.
 struct Phase {
-    unsigned number = 0, circuit = 0;
-    std::array<unsigned, PORTS> inputs{}, outputs{};
+    unsigned number = 0, circuit = 0, generation = 0;
+    std::vector<uint64_t> inputs, outputs;
+    std::vector<Pool*> sent, wanted;
 };
 
 struct Report {
@@ -79,8 +80,8 @@ struct Report {
     }
 };
 
-// Address of the NPU at a port; see testbench/stimulus/addresses.py.
-constexpr unsigned address_of(unsigned port) { return ADDRESSES - 1 - port; }
+// Address of an NPU; see testbench/stimulus/addresses.py.
+constexpr unsigned address_of(unsigned npu) { return ADDRESSES - 1 - npu; }
 
 class Npu {
     template <class Flow>
@@ -96,8 +97,9 @@ protected:
     Report& report_;
     Random rng_;
 
-    Npu(unsigned port, const Options& options, Report& report)
-        : port_(port), options_(options), report_(report), rng_(options.seed * 1000 + port) {}
+    Npu(unsigned port, unsigned npus, const Options& options, Report& report)
+        : port_(port), options_(options), report_(report), rng_(options.seed * 1000 + port),
+          outgoing(PHASES + npus), incoming(PHASES + npus) {}
 
     Outgoing* outgoing_of(unsigned phase, unsigned peer) { return find(outgoing, phase, peer); }
     Incoming* incoming_of(unsigned phase, unsigned peer) { return find(incoming, phase, peer); }
@@ -139,6 +141,6 @@ protected:
 
 public:
     // By phase, then by destination or source of the default index; those of a flow have a pool.
-    std::vector<Outgoing> outgoing = std::vector<Outgoing>(PHASES + PORTS);
-    std::vector<Incoming> incoming = std::vector<Incoming>(PHASES + PORTS);
+    std::vector<Outgoing> outgoing;
+    std::vector<Incoming> incoming;
 };

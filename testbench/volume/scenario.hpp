@@ -1,110 +1,105 @@
-// What the NPUs send and expect, and how the switch is configured, read from a file of numbers.
+// What NPUs send and expect, and how switches are joined and written, read from a file of numbers.
 #pragma once
 
 #include <deque>
 
-#include "checking_endpoint.hpp"
+#include "npu.hpp"
 
+// What is done on the bus of a switch: writes, reads until bits have a value, or cycles to wait.
 struct Operation {
-    uint64_t poll, address, select, value;
+    enum : uint64_t { WRITE, POLL, WAIT };
+    uint64_t kind, device, address, select, value;
+};
+
+// What happens when all steps have ended that it is behind; a burst ends when it is acknowledged.
+struct Step {
+    enum : uint64_t { WRITE, BURST, UNICAST };
+    uint64_t kind = WRITE, packets = 0;
+    unsigned circuit = 0, number = 0, from = 0, to = 0;  // number of a phase
+    std::vector<Operation> operations;
+    Phase phase;
+    unsigned behind = 0;  // so many
+    std::vector<size_t> before;
 };
 
 struct Scenario {
-    std::vector<Operation> operations;
-    std::vector<Phase> phases;
+    Reader next;
+    const unsigned switches, npus;
+    // What is at each port of each switch: an NPU, or `npus` and the number of another one.
+    std::vector<uint64_t> peers;
     std::deque<Pool> pools;
+    std::vector<Operation> setup, reads;  // before and after all
+    unsigned unicast_packets = 0, unicast_flits = 0;  // 0 for any
+    std::deque<Step> steps;
+    uint64_t wanted = 0;  // packets
 
-    // What port `from` sends to port `to` at the default index.
-    Pool* online(unsigned from, unsigned to, unsigned size, bool longest) {
-        Random rng{1 + from * PORTS + to};
+    std::vector<Operation> read_operations() {
+        std::vector<Operation> operations(next());
+        for (Operation& one : operations)
+            for (uint64_t* part : {&one.kind, &one.device, &one.address, &one.select, &one.value})
+                *part = next();
+        return operations;
+    }
+
+    void read_phase(Phase& phase) {
+        phase.number = next();
+        phase.circuit = next();
+        phase.generation = next();
+        phase.inputs = next.list();
+        phase.outputs = next.list();
+        for (unsigned k = 0; k < npus; ++k) {
+            phase.sent.push_back(phase.inputs[k] ? &pools.emplace_back() : nullptr);
+            phase.wanted.push_back(phase.outputs[k] ? &pools.emplace_back() : nullptr);
+        }
+        for (uint64_t left = next(); left; --left)
+            for (unsigned k = 0; k < npus; ++k)
+                for (Pool* pool : {phase.sent[k], phase.wanted[k]})
+                    if (pool) pool->add(next.list());
+    }
+
+    void read_step(Step& step, const Step* (&written)[PHASES]) {
+        step.kind = next();
+        for (uint64_t left = next(); left; --left, ++step.behind) {
+            const uint64_t other = next();
+            if (other + 1 >= steps.size()) refuse("a step is behind one that comes later");
+            steps[other].before.push_back(steps.size() - 1);
+        }
+        if (step.kind == Step::WRITE) {
+            step.operations = read_operations();
+            read_phase(step.phase);
+            written[step.phase.number] = &step;
+        } else if (step.kind == Step::BURST) {
+            step.number = next();
+            step.packets = next();
+            if (!written[step.number]) refuse("a burst of a phase that is not there");
+            const auto& outputs = written[step.number]->phase.outputs;
+            wanted += step.packets * (npus - std::count(outputs.begin(), outputs.end(), 0));
+        } else {
+            step.circuit = next();
+            step.from = next();
+            step.to = next();
+            wanted += step.packets = next();
+        }
+    }
+
+public:
+    explicit Scenario(const char* path)
+        : next(path), switches(next()), npus(next()), peers(next.list()), setup(read_operations()),
+          unicast_packets(next()), unicast_flits(next()) {
+        const Step* written[PHASES] = {};
+        for (uint64_t left = next(); left; --left) read_step(steps.emplace_back(), written);
+        reads = read_operations();
+    }
+
+    // What NPU `from` sends to `to` at the default index.
+    Pool* online(unsigned from, unsigned to) {
+        Random rng{1 + from * npus + to};
         Pool& pool = pools.emplace_back();
-        for (unsigned k = 0; k < size; ++k) {
-            std::vector<uint64_t> packet(longest ? PACKET_FLITS : 1 + rng.below(PACKET_FLITS));
+        for (unsigned k = 0; k < unicast_packets; ++k) {
+            std::vector<uint64_t> packet(unicast_flits ? unicast_flits : 1 + rng.below(PACKET_FLITS));
             for (uint64_t& flit : packet) flit = rng() & DATA_MASK;
             pool.add(packet);
         }
         return &pool;
-    }
-
-    void read_phase(Reader& next, std::deque<CheckingEndpoint>& ends) {
-        Phase phase;
-        phase.number = next();
-        phase.circuit = next();
-        for (unsigned& flow : phase.inputs) flow = next();
-        for (unsigned& flow : phase.outputs) flow = next();
-        std::array<Pool*, PORTS> sent, wanted;
-        for (Pool*& pool : sent) pool = &pools.emplace_back();
-        for (Pool*& pool : wanted) pool = &pools.emplace_back();
-        const uint64_t size = next();
-        for (uint64_t k = 0; k < size; ++k)
-            for (unsigned port = 0; port < PORTS; ++port) {
-                if (phase.inputs[port]) sent[port]->add(next.list());
-                if (phase.outputs[port]) wanted[port]->add(next.list());
-            }
-        for (unsigned port = 0; port < PORTS; ++port) {
-            if (phase.outputs[port]) {
-                Incoming& flow = ends[port].incoming[phase.number];
-                flow.phase = phase.number;
-                flow.generation = phase.number & mask(GENERATION_BITS);
-                flow.pool = wanted[port];
-            }
-            if (phase.inputs[port]) {
-                Outgoing& flow = ends[port].outgoing[phase.number];
-                flow.phase = phase.number;
-                flow.generation = phase.number & mask(GENERATION_BITS);
-                flow.pool = sent[port];
-                for (unsigned other = 0; other < PORTS; ++other)
-                    if (phase.outputs[other] == phase.inputs[port])
-                        flow.destinations.push_back(&ends[other].incoming[phase.number]);
-            }
-        }
-        phases.push_back(phase);
-    }
-
-    void expect(Incoming& flow, uint64_t packets) {
-        flow.total += packets;
-        flow.ends.push_back(flow.total);
-    }
-
-    void read_burst(Reader& next, std::deque<CheckingEndpoint>& ends, unsigned pool_size, bool longest) {
-        const unsigned circuit = next(), number = next(), from = next(), to = next();
-        const uint64_t packets = next();
-        if (number < PHASES) {
-            const auto found = std::find_if(phases.begin(), phases.end(), [&](const Phase& phase) {
-                return phase.number == number;
-            });
-            if (found == phases.end()) refuse("a burst of a phase that is not there");
-            for (unsigned port = 0; port < PORTS; ++port) {
-                if (found->inputs[port])
-                    ends[port].add_burst(circuit, &ends[port].outgoing[number], packets);
-                if (found->outputs[port]) expect(ends[port].incoming[number], packets);
-            }
-            return;
-        }
-        Outgoing& out = ends[from].outgoing[PHASES + to];
-        Incoming& in = ends[to].incoming[PHASES + from];
-        if (!out.pool) {
-            out.pool = in.pool = online(from, to, pool_size, longest);
-            out.phase = in.phase = PHASES;
-            out.peer = address_of(to);
-            in.peer = address_of(from);
-            out.destinations.push_back(&in);
-        }
-        ends[from].add_burst(circuit, &out, packets);
-        expect(in, packets);
-    }
-
-    Scenario(const char* path, std::deque<CheckingEndpoint>& ends) {
-        Reader next{path};
-        for (uint64_t left = next(); left; --left) {
-            Operation one;
-            for (uint64_t* part : {&one.poll, &one.address, &one.select, &one.value})
-                *part = next();
-            operations.push_back(one);
-        }
-        for (uint64_t left = next(); left; --left) read_phase(next, ends);
-        const unsigned pool_size = next();
-        const bool longest = next() != 0;
-        for (uint64_t left = next(); left; --left) read_burst(next, ends, pool_size, longest);
     }
 };

@@ -1,8 +1,10 @@
-// Drives all ports of a switch with endpoints over channels that damage flits, and checks all of it.
+// Drives switches with endpoints over channels that damage flits, and checks all of it.
 //
 // See run_switch in testbench/volume/switch.py, which writes the scenario.
 
-#include "verilated_switch.hpp"
+#include <numeric>
+
+#include "conductor.hpp"
 
 namespace {
 
@@ -116,10 +118,12 @@ public:
 class SwitchBench {
     const Options& options_;
     Report report_;
-    std::deque<CheckingEndpoint> ends_;
     Scenario scenario_;
-    VerilatedSwitch device_;
-    std::deque<Channel> to_, from_;
+    const unsigned npus_, ports_;  // of all switches
+    std::deque<CheckingEndpoint> ends_;
+    std::deque<VerilatedSwitch> devices_;
+    Conductor conductor_;
+    std::deque<Channel> to_, from_;  // from the NPUs; from the ports of switches
     std::vector<Watch> watches_;
     std::vector<Count> in_, out_;
     std::vector<Random> pauses_;
@@ -127,10 +131,11 @@ class SwitchBench {
     uint64_t now_ = 0, late_ = 0, overtakings_ = 0;
     bool complete_ = false;
 
-    static std::deque<CheckingEndpoint> make_ends(const Options& options, Report& report) {
-        std::deque<CheckingEndpoint> ends;
-        for (unsigned k = 0; k < PORTS; ++k) ends.emplace_back(k, options, report);
-        return ends;
+    bool is_npu(unsigned k) const { return scenario_.peers[k] < npus_; }
+    // What comes to a port.
+    Channel& into(unsigned k) {
+        const unsigned peer = scenario_.peers[k];
+        return is_npu(k) ? to_[peer] : from_[peer - npus_];
     }
 
     void note_packet(unsigned k, const Header& h) {
@@ -140,34 +145,38 @@ class SwitchBench {
             !std::binary_search(before->ends.begin(), before->ends.end(), before->expected))
             ++overtakings_;
         const unsigned place = h.unicast ? PHASES + address_of(h.source) : h.phase;
-        watch.flow = place < PHASES + PORTS ? &ends_[k].incoming[place] : nullptr;
+        watch.flow = place < PHASES + npus_ ? &ends_[scenario_.peers[k]].incoming[place] : nullptr;
         watch.circuit = h.circuit;
     }
 
     void cycle() {
         Flit flit;
         bool good;
-        for (unsigned k = 0; k < PORTS; ++k) {
-            const bool given = to_[k].take(now_, flit, good);
-            device_.give(k, given, flit);
+        conductor_.step(now_);
+        for (unsigned k = 0; k < ports_; ++k) {
+            const bool given = into(k).take(now_, flit, good);
+            devices_[k / PORTS].give(k % PORTS, given, flit);
             if (given) in_[k].add((flit.header & mask(KIND_BITS)) == DATA, now_);
             ready_[k] = !pauses_[k].percent(options_.stall);
-            device_.ready(k, ready_[k]);
+            devices_[k / PORTS].ready(k % PORTS, ready_[k]);
         }
-        device_.settle();
-        for (unsigned k = 0; k < PORTS; ++k) {
-            if (!device_.taken(k)) report_.violation(now_, k, "tready is low");
-            if (device_.shown(k, flit)) {
+        for (VerilatedSwitch& device : devices_) device.settle();
+        for (unsigned k = 0; k < ports_; ++k) {
+            const VerilatedSwitch& device = devices_[k / PORTS];
+            if (!device.taken(k % PORTS)) report_.violation(now_, k, "tready is low");
+            if (device.shown(k % PORTS, flit)) {
                 watches_[k].hold(flit, ready_[k], k, now_, report_);
                 if (ready_[k]) outlet(k, flit);
             } else {
                 watches_[k].none(k, now_, report_);
             }
         }
-        device_.tick();
-        for (unsigned k = 0; k < PORTS; ++k) {
-            if (from_[k].take(now_, flit, good) && good) ends_[k].receive(flit, now_);
-            if (ends_[k].send(now_, flit)) to_[k].put(now_, flit);
+        for (VerilatedSwitch& device : devices_) device.tick();
+        for (unsigned k = 0; k < ports_; ++k) {
+            if (!is_npu(k)) continue;
+            const unsigned npu = scenario_.peers[k];
+            if (from_[k].take(now_, flit, good) && good) ends_[npu].receive(flit, now_);
+            if (ends_[npu].send(now_, flit)) to_[npu].put(now_, flit);
         }
         ++now_;
     }
@@ -176,14 +185,15 @@ class SwitchBench {
         Header h;
         const bool good = watches_[k].check(flit, h, k, now_, report_);
         out_[k].add(h.kind == DATA, now_);
-        if (h.kind == DATA && h.index == 0) note_packet(k, h);
+        if (is_npu(k) && h.kind == DATA && h.index == 0) note_packet(k, h);
         late_ += complete_ && h.kind == DATA;
-        // A flit that the switch spoils is dropped at the other end.
-        if (good) from_[k].put(now_, flit);
+        // An NPU drops a flit that the switch spoils.
+        if (good || !is_npu(k)) from_[k].put(now_, flit);
     }
 
     bool done() const {
-        return std::all_of(ends_.begin(), ends_.end(), [](const auto& end) { return end.done(); });
+        return conductor_.done() && std::all_of(ends_.begin(), ends_.end(),
+                                                [](const auto& end) { return end.done(); });
     }
 
     void add_ports(Json& json, const char* name, const std::vector<Count>& counts) const {
@@ -202,7 +212,7 @@ class SwitchBench {
 
     void add_arrivals(Json& json) const {
         json.open("arrivals", '{');
-        for (unsigned k = 0; k < PORTS; ++k)
+        for (unsigned k = 0; k < npus_; ++k)
             for (size_t place = 0; place < ends_[k].incoming.size(); ++place) {
                 const Incoming& flow = ends_[k].incoming[place];
                 const std::string name = std::to_string(k) + "/" + std::to_string(place);
@@ -213,50 +223,63 @@ class SwitchBench {
 
     int64_t latency() const {
         uint64_t begun = 0, came = ~uint64_t{0};
-        for (unsigned k = 0; k < PORTS; ++k) {
+        for (unsigned k = 0; k < ports_; ++k) {
             if (in_[k].data) begun = std::max(begun, in_[k].first);
             if (out_[k].data) came = std::min(came, out_[k].first);
         }
         return came == ~uint64_t{0} ? -1 : static_cast<int64_t>(came - begun);
     }
 
+    // The words of registers, when all is over.
+    void add_registers(Json& json) {
+        std::vector<uint64_t> words;
+        for (const Operation& one : scenario_.reads)
+            words.push_back(devices_[one.device].finish(one));
+        json.add_list("registers", words);
+    }
+
 public:
     SwitchBench(const Program& program, const Options& options,
                 const std::array<Planned, 2>& planned, unsigned port)
-        : options_(options), ends_(make_ends(options, report_)),
-          scenario_(program.scenario, ends_), device_(program), watches_(PORTS), in_(PORTS),
-          out_(PORTS), ready_(PORTS) {
-        for (unsigned k = 0; k < PORTS; ++k) {
+        : options_(options), scenario_(program.scenario), npus_(scenario_.npus),
+          ports_(scenario_.switches * PORTS), conductor_(scenario_, ends_, devices_),
+          watches_(ports_), in_(ports_), out_(ports_), ready_(ports_) {
+        for (unsigned k = 0; k < scenario_.switches; ++k) devices_.emplace_back(program);
+        for (unsigned k = 0; k < npus_; ++k) {
+            ends_.emplace_back(k, npus_, options, report_);
             to_.emplace_back(options.delay, options.faults, options.seed * 2000 + 2 * k);
+        }
+        for (unsigned k = 0; k < ports_; ++k) {
             from_.emplace_back(options.delay, options.faults, options.seed * 2000 + 2 * k + 1);
             pauses_.emplace_back(options.seed * 3000 + k);
         }
+        if (port >= npus_) refuse("there is no such port");
         to_[port].planned = planned[0];
         from_[port].planned = planned[1];
     }
 
     bool run() {
-        device_.configure(scenario_.operations);
+        for (VerilatedSwitch& device : devices_) device.reset();
+        for (const Operation& one : scenario_.setup) devices_[one.device].finish(one);
         while (!(complete_ = done()) && now_ - report_.progress < options_.idle_limit) cycle();
         if (!complete_)
             for (const auto& end : ends_) end.dump(stderr);
         const uint64_t finished = now_;
         // What still goes about must change nothing.
         for (uint64_t k = 2 * options_.delay + TIMEOUT_CYCLES + 200; k && complete_; --k) cycle();
-        uint64_t wanted = 0, fault_cycle = 0;
-        for (unsigned k = 0; k < PORTS; ++k) {
-            for (const Incoming& flow : ends_[k].incoming) wanted += flow.total;
-            fault_cycle = std::max({fault_cycle, to_[k].fault_cycle, from_[k].fault_cycle});
-        }
+        uint64_t fault_cycle = 0;
+        for (const auto* channels : {&to_, &from_})
+            for (const Channel& one : *channels) fault_cycle = std::max(fault_cycle, one.fault_cycle);
         const bool right = complete_ && !report_.wrong && !report_.violations;
         Json json;
         json.add("right", right);
         json.add("flits", report_.delivered);
         json.add("packets", report_.packets);
-        json.add("wanted_packets", wanted);
+        json.add("wanted_packets", scenario_.wanted);
         json.add("wrong", report_.wrong);
         json.add("violations", report_.violations);
         json.add("cycles", finished);
+        json.add("rewrites", conductor_.rewrites);
         json.add("resent", report_.to_switch.resent);
         json.add("timeouts", report_.to_switch.timeouts);
         json.add("stomped", report_.stomped);
@@ -269,9 +292,14 @@ public:
         add_kinds(json, "from_switch", report_.from_switch);
         add_faults(json, "faults_to_switch", to_);
         add_faults(json, "faults_from_switch", from_);
+        json.open("link_faults", '[');
+        for (const auto* channels : {&to_, &from_})
+            for (const Channel& one : *channels) json.add(nullptr, std::accumulate(one.counts.begin(), one.counts.end(), uint64_t{0}));
+        json.close(']');
         add_ports(json, "in", in_);
         add_ports(json, "out", out_);
         if (options_.trace) add_arrivals(json);
+        add_registers(json);
         json.add_list("messages", report_.first);
         json.print();
         return right;
@@ -302,7 +330,7 @@ bool run(Program& program) {
     program.read("fault_port", port);
     program.finish();
     options.faults *= 1e-6;
-    if (options.delay < 1 || options.stall > 95 || port >= PORTS || kind >= FAULTS)
+    if (options.delay < 1 || options.stall > 95 || kind >= FAULTS)
         refuse("an option is out of range");
     std::array<Planned, 2> planned;
     if (at >= 0) planned[direction != 0] = {true, static_cast<Fault>(kind), uint64_t(at)};

@@ -5,14 +5,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fred_hw.control.switch_map import CAUSES
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import Switch
 from gen.emitter import VerilogEmitter
 from testbench.sim.harness import build_harness
 
 from .conditions import Conditions
+from .fabric import Fabric
 from .program import harness_sources, run_program
-from .traffic import Operation, Traffic, configure
+from .scenario import Burst, Operations, Unicast, Write, fabric_routes, scenario
+from .traffic import Traffic, configure
 
 __all__ = [
     "FAULT_KINDS",
@@ -21,6 +24,7 @@ __all__ = [
     "SwitchConditions",
     "build_switch",
     "recovery_cycles",
+    "run_fabric",
     "run_switch",
 ]
 
@@ -142,7 +146,7 @@ def run_switch(
     program: Path,
     spec: SwitchSpec,
     traffic: Traffic,
-    operations: Sequence[Operation] | None = None,
+    operations: Operations | None = None,
     conditions: SwitchConditions = SwitchConditions(),
 ) -> dict[str, Any]:
     """Send packets through a switch and return what the harness counted.
@@ -153,7 +157,7 @@ def run_switch(
         Of :func:`build_switch`.
     traffic : Traffic
         What is sent.
-    operations : sequence of Operation, optional
+    operations : sequence, optional
         What is written to the registers first; without it the routes and the phases of ``traffic``.
     conditions : SwitchConditions
         How it runs.
@@ -186,6 +190,8 @@ def run_switch(
         ``in``, ``out``
             Per port: ``flits``, those of ``data``, cycles of the ``first`` and ``last`` of these,
             and ``rate``, data flits per cycle between them.
+        ``link_faults``
+            Faults from each NPU, then from each port of the switch.
         ``fault_cycle``
             When the single fault came.
         ``arrivals``
@@ -197,6 +203,45 @@ def run_switch(
     if operations is None:
         operations = configure(spec, traffic.phases)
     return run_program(program, conditions, traffic.numbers(spec, operations))
+
+
+def run_fabric(
+    program: Path,
+    spec: SwitchSpec,
+    fabric: Fabric,
+    steps: Sequence[Write | Burst | Unicast],
+    conditions: SwitchConditions = SwitchConditions(),
+) -> dict[str, Any]:
+    """Run steps on switches that are joined, and return what :func:`run_switch` does, and more.
+
+    Ports of all switches are counted together, switch by switch.
+
+    Parameters
+    ----------
+    program, spec : Path, SwitchSpec
+        Of :func:`build_switch`: of each of the switches.
+    fabric : Fabric
+        How they are joined.
+    steps : sequence
+        What happens.
+    conditions : SwitchConditions
+        How it runs.
+
+    Returns
+    -------
+    dict
+        ``errors``
+            For each switch, the causes in its register ERROR at the end.
+        ``rewrites``
+            Times that software has written a phase.
+    """
+    numbers = scenario(spec, fabric, fabric_routes(spec, fabric), steps)
+    found = run_program(program, conditions, numbers)
+    found["errors"] = [
+        {cause for place, cause in enumerate(CAUSES) if word >> place & 1}
+        for word in found["registers"]
+    ]
+    return found
 
 
 def recovery_cycles(clean: Mapping[str, Any], faulty: Mapping[str, Any], tolerance: int = 8) -> int:

@@ -157,7 +157,9 @@ class SystemBench {
 
     void configure(Reader& next) {
         for (uint64_t left = next(); left; --left) {
-            const uint64_t polls = next(), address = next(), select = next(), value = next();
+            const uint64_t polls = next();
+            next();  // of the only switch
+            const uint64_t address = next(), select = next(), value = next();
             if (!polls) {
                 write(address, value);
                 continue;

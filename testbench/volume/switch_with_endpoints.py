@@ -26,7 +26,8 @@ from testbench.stimulus.traffic import random_flit
 
 from .conditions import CLEAN, Conditions
 from .program import harness_sources, run_program
-from .traffic import configure, scripted
+from .scenario import scripted
+from .traffic import configure
 from .wires import COUNT, LINK, PAYLOAD, check_width, join_link, join_payload, wires
 
 __all__ = [

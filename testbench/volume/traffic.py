@@ -6,53 +6,18 @@ from dataclasses import dataclass
 from itertools import permutations
 
 from fred_hw.control.phase_entry import entry_word
-from fred_hw.control.registers import WORD_BITS
-from fred_hw.control.switch_map import COMMANDS, switch_map
 from fred_hw.protocol import GENERATIONS
 from fred_hw.spec import SwitchSpec
 from testbench.stimulus.addresses import address_of
-from testbench.stimulus.phases import Phase, Turn, make_turn
+from testbench.stimulus.phases import Packet, Phase, Turn, make_turn
 
-__all__ = ["Burst", "Operation", "Traffic", "Unicast", "configure", "random_traffic", "scripted"]
+from .fabric import one_level
+from .scenario import Burst, Operation, Operations, Unicast, Write, commit, routes, scenario
+
+__all__ = ["Traffic", "configure", "random_traffic"]
 
 _POOL = 67  # different packets of a phase; odd, so that packets a power of two apart differ
 _MOST_PACKETS, _UNICASTS = 200, 0.3  # packets of the longest burst, share of unicasts of the bursts
-
-
-@dataclass(frozen=True)
-class Burst:
-    """So many packets from every source of a phase."""
-
-    phase: int
-    packets: int
-
-
-@dataclass(frozen=True)
-class Unicast:
-    """So many packets at the default index from one port to another, on a data circuit."""
-
-    source: int
-    destination: int
-    circuit: int
-    packets: int
-
-
-@dataclass(frozen=True)
-class Operation:
-    """A write to the configuration memory, or a wait until a word of it has a value.
-
-    Parameters
-    ----------
-    address, value : int
-        Byte address, and the word.
-    select : int, optional
-        Bits of the word that are compared with ``value``, again and again until they are equal; a
-        write without it.
-    """
-
-    address: int
-    value: int
-    select: int | None = None
 
 
 @dataclass(frozen=True)
@@ -73,6 +38,8 @@ class Traffic:
         Different packets between two ports at the default index.
     full : bool
         Whether those are all of the largest size.
+    unicast_flits : int
+        Flits of each of those otherwise, 0 for random lengths.
     """
 
     phases: tuple[Phase, ...]
@@ -80,6 +47,7 @@ class Traffic:
     bursts: tuple[Burst | Unicast, ...]
     unicast_packets: int = 61
     full: bool = False
+    unicast_flits: int = 0
 
     def __post_init__(self) -> None:
         circuits: dict[tuple[int, int], int] = {}
@@ -92,39 +60,30 @@ class Traffic:
                         f"{circuits[pair]} as before, not {burst.circuit}"
                     )
 
-    def numbers(self, spec: SwitchSpec, operations: Sequence[Operation]) -> Iterator[int]:
+    def numbers(self, spec: SwitchSpec, operations: Operations) -> Iterator[int]:
         """Yield the numbers of the scenario that the harness reads."""
-        yield from scripted(operations)
-        yield len(self.phases)
-        circuits = {}
-        for phase in self.phases:
-            circuits[phase.number] = phase.circuit
-            yield from (phase.number, phase.circuit)
-            for side in ("inputs", "outputs"):
-                for port in range(spec.ports):
-                    flows = enumerate(phase.flows, start=1)
-                    yield next((n for n, one in flows if port in getattr(one, side)), 0)
-            yield len(self.pools[phase.number])
-            for turn in self.pools[phase.number]:
-                for port in range(spec.ports):
-                    for packets in (turn.sent, turn.wanted):
-                        if port in packets:
-                            yield from (len(packets[port].flits), *packets[port].flits)
-        yield from (self.unicast_packets, int(self.full), len(self.bursts))
-        for burst in self.bursts:
-            if isinstance(burst, Burst):
-                yield from (circuits[burst.phase], burst.phase, 0, 0, burst.packets)
-            else:
-                yield from (burst.circuit, spec.protocol.online, burst.source, burst.destination)
-                yield burst.packets
+        writes = [
+            Write(
+                phase.number,
+                phase.circuit,
+                phase.number % GENERATIONS,
+                phase.flows,
+                [(_flits(turn.sent), _flits(turn.wanted)) for turn in self.pools[phase.number]],
+            )
+            for phase in self.phases
+        ]
+        return scenario(
+            spec,
+            one_level(spec.ports),
+            operations,
+            [*writes, *self.bursts],
+            unicast_packets=self.unicast_packets,
+            unicast_flits=spec.protocol.packet_flits if self.full else self.unicast_flits,
+        )
 
 
-def scripted(operations: Sequence[Operation]) -> Iterator[int]:
-    """Yield the numbers of operations that the harnesses read."""
-    yield len(operations)
-    for one in operations:
-        polls = one.select is not None
-        yield from (int(polls), one.address, one.select or 0, one.value)
+def _flits(packets: Mapping[int, Packet]) -> dict[int, tuple[int, ...]]:
+    return {port: packet.flits for port, packet in packets.items()}
 
 
 def configure(spec: SwitchSpec, phases: Sequence[Phase]) -> tuple[Operation, ...]:
@@ -139,13 +98,7 @@ def configure(spec: SwitchSpec, phases: Sequence[Phase]) -> tuple[Operation, ...
     phases : sequence of Phase
         What it holds then.
     """
-    registers = switch_map(spec)
-    entry, status = registers.register("ENTRY"), registers.register("COMMAND_STATUS")
-    done = sum(status.field(name).mask for name in ("busy", "refused"))
-    route = registers.register("ROUTE").address
-    operations = [
-        Operation(route + WORD_BITS // 8 * address_of(port), port + 1) for port in range(spec.ports)
-    ]
+    operations = routes(spec, {address_of(port): port for port in range(spec.ports)})
     for phase in phases:
         word = entry_word(
             spec,
@@ -154,14 +107,7 @@ def configure(spec: SwitchSpec, phases: Sequence[Phase]) -> tuple[Operation, ...
             phase.circuit,
             generation=phase.number % GENERATIONS,
         )
-        for index in range(entry.words):
-            part = word >> WORD_BITS * index & ((1 << WORD_BITS) - 1)
-            operations.append(Operation(entry.address + WORD_BITS // 8 * index, part))
-        operations += [
-            Operation(registers.register("PHASE").address, phase.number),
-            Operation(registers.register("COMMAND").address, COMMANDS.index("commit")),
-            Operation(status.address, 0, select=done),
-        ]
+        operations += commit(spec, phase.number, word)
     return tuple(operations)
 
 

@@ -32,54 +32,32 @@ class VerilatedSwitch {
     Top top_{&context_};
     std::array<Port, PORTS> ports_;
 
-    void wait(const char* what, CData& done) {
-        for (int k = 0; k < 100000; ++k) {
-            settle();
-            const bool over = done;
-            tick();
-            if (over) return;
-        }
-        refuse(std::string("the configuration memory gives no ") + what);
+    Operation doing_;
+    bool busy_ = false;
+    uint64_t word_ = 0;
+
+    // What the bus does until its next edge, and what the pins are behind it.
+    struct Moves {
+        bool address, value, answered, asked, got;
+    };
+    Moves moves() const {
+        return {top_.s_axil_awvalid && top_.s_axil_awready, top_.s_axil_wvalid && top_.s_axil_wready,
+                top_.s_axil_bready && top_.s_axil_bvalid, top_.s_axil_arvalid && top_.s_axil_arready,
+                top_.s_axil_rready && top_.s_axil_rvalid};
     }
 
-    void write(uint64_t address, uint64_t value) {
-        top_.s_axil_awaddr = address;
-        top_.s_axil_wdata = value;
-        top_.s_axil_wstrb = 0xF;
-        top_.s_axil_awvalid = top_.s_axil_wvalid = 1;
-        for (int k = 0; top_.s_axil_awvalid || top_.s_axil_wvalid; ++k) {
-            settle();
-            const bool taken_address = top_.s_axil_awready, taken_value = top_.s_axil_wready;
-            tick();
-            if (taken_address) top_.s_axil_awvalid = 0;
-            if (taken_value) top_.s_axil_wvalid = 0;
-            if (k > 100000) refuse("the configuration memory takes no write");
-        }
-        top_.s_axil_bready = 1;
-        wait("answer to a write", top_.s_axil_bvalid);
-        top_.s_axil_bready = 0;
-        if (top_.s_axil_bresp) refuse("a write of address " + std::to_string(address) + " failed");
+    void check_answer(unsigned response) const {
+        if (response) refuse("address " + std::to_string(doing_.address) + " was refused");
     }
 
-    uint64_t read(uint64_t address) {
-        top_.s_axil_araddr = address;
-        top_.s_axil_arvalid = 1;
-        wait("word", top_.s_axil_arready);
-        top_.s_axil_arvalid = 0;
-        for (int k = 0; k < 100000; ++k) {
-            settle();
-            if (top_.s_axil_rvalid) {
-                const uint64_t value = top_.s_axil_rdata;
-                if (top_.s_axil_rresp)
-                    refuse("a read of address " + std::to_string(address) + " failed");
-                top_.s_axil_rready = 1;
-                tick();
-                top_.s_axil_rready = 0;
-                return value;
-            }
-            tick();
-        }
-        refuse("the configuration memory gives no value");
+    void follow(const Moves& moves) {
+        if (moves.address) top_.s_axil_awvalid = 0;
+        if (moves.value) top_.s_axil_wvalid = 0;
+        if (moves.asked) top_.s_axil_arvalid = 0;
+        if (moves.answered) top_.s_axil_bready = busy_ = 0;
+        if (!moves.got) return;
+        top_.s_axil_rready = busy_ = 0;
+        if ((word_ & doing_.select) != doing_.value) begin(doing_);
     }
 
 public:
@@ -95,23 +73,42 @@ public:
 #undef BIND
     }
 
-    void configure(const std::vector<Operation>& operations) {
+    void reset() {
         top_.rst = 1;
         for (Port& port : ports_) *port.s_valid = *port.m_ready = 0;
         top_.s_axil_awvalid = top_.s_axil_wvalid = top_.s_axil_arvalid = 0;
         top_.s_axil_bready = top_.s_axil_rready = 0;
         for (int k = 0; k < 4; ++k) settle(), tick();
         top_.rst = 0;
-        for (const Operation& one : operations) {
-            if (!one.poll) {
-                write(one.address, one.value);
-                continue;
-            }
-            for (int k = 0; (read(one.address) & one.select) != one.value; ++k)
-                if (k > 10000)
-                    refuse("address " + std::to_string(one.address) + " does not become " +
-                           std::to_string(one.value));
+    }
+
+    // Begins a write, or reads of a word until it is what is wanted; goes on with `tick`.
+    void begin(const Operation& one) {
+        doing_ = one;
+        busy_ = true;
+        if (one.kind == Operation::POLL) {
+            top_.s_axil_araddr = one.address;
+            top_.s_axil_arvalid = top_.s_axil_rready = 1;
+        } else {
+            top_.s_axil_awaddr = one.address;
+            top_.s_axil_wdata = one.value;
+            top_.s_axil_wstrb = 0xF;
+            top_.s_axil_awvalid = top_.s_axil_wvalid = top_.s_axil_bready = 1;
         }
+    }
+    bool busy() const { return busy_; }
+
+    // Does all of it, while nothing comes and goes, and returns the word that was read.
+    uint64_t finish(const Operation& one) {
+        begin(one);
+        for (int k = 0; busy_; ++k) {
+            if (k > 100000)
+                refuse("address " + std::to_string(one.address) + " gives no " +
+                       std::to_string(one.value));
+            settle();
+            tick();
+        }
+        return word_;
     }
 
     void settle() {
@@ -119,8 +116,15 @@ public:
         top_.eval();
     }
     void tick() {
+        const Moves moved = busy_ ? moves() : Moves{};
+        if (moved.answered) check_answer(top_.s_axil_bresp);
+        if (moved.got) {
+            check_answer(top_.s_axil_rresp);
+            word_ = top_.s_axil_rdata;
+        }
         top_.clk = 1;
         top_.eval();
+        follow(moved);
     }
     void give(unsigned k, bool valid, const Flit& flit) {
         *ports_[k].s_valid = valid;

@@ -21,6 +21,7 @@ from fred_hw.switch.switch import ADDED_CYCLES
 from testbench.faults.fault import Fault, FaultyEmitter, noticed_by
 from testbench.stimulus.phases import Phase, make_turn, phase_table
 from testbench.stimulus.traffic import routed
+from testbench.volume.scenario import Burst, Unicast
 from testbench.volume.switch import (
     FAULT_KINDS,
     LinkFault,
@@ -30,7 +31,7 @@ from testbench.volume.switch import (
     recovery_cycles,
     run_switch,
 )
-from testbench.volume.traffic import Burst, Traffic, Unicast, configure, random_traffic
+from testbench.volume.traffic import Traffic, configure, random_traffic
 from tests.testbench.cases import payload_share
 
 pytestmark = [pytest.mark.sim, pytest.mark.slow]
@@ -298,6 +299,20 @@ def test_flows_of_a_circuit_take_fair_turns() -> None:
     result = run_flows(LINK, RING, bursts)
     assert min(shares(result).values()) >= 295
     assert max(shares(result).values()) <= 305
+
+
+def test_a_phase_has_its_turn_among_unicasts_that_never_pause() -> None:
+    # Unicasts of its circuit want its destinations, less urgent ones are what its sources have.
+    mine, beside = [Unicast(2, 0, 1, 300), Unicast(3, 1, 1, 300)], [(0, 2), (1, 3)]
+    others = [Unicast(source, end, 2, 900) for source, end in beside]
+    result = run_flows(LINK, [(1, [0, 1], [0, 1])], [Burst(0, 300), *mine, *others])
+    online = LINK.protocol.online
+    urgent = {
+        name: result["arrivals"][name]
+        for name in ("0/0", "1/0", *(f"{k}/{online + 2 + k}" for k in (0, 1)))
+    }
+    assert min(shares({"arrivals": urgent}).values()) >= 290
+    assert max(cycles[-1] for cycles in urgent.values()) < 2 * 300 * 8 * 1.1
 
 
 def test_less_urgent_packets_wait_and_come_through() -> None:

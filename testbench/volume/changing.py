@@ -1,0 +1,211 @@
+"""Traffic of one or two levels of switches, whose phases are written anew while it goes on."""
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+
+from fred_hw.compiler.flows import Flow
+from fred_hw.control.phase_entry import entry_word
+from fred_hw.control.registers import WORD_BITS
+from fred_hw.control.switch_map import switch_map
+from fred_hw.protocol import DATA_CIRCUITS, GENERATIONS
+from fred_hw.spec import SwitchSpec
+from testbench.stimulus.traffic import random_flit, random_flows, routed
+
+from .fabric import Fabric
+from .scenario import Burst, Operation, Packets, Unicast, Wait, Write, commit, erase
+
+__all__ = ["changing_steps", "phase_operations", "sum_turns"]
+
+_TURNS = 11  # different packets of a phase; odd, so that packets a power of two apart differ
+_UNICASTS, _WRITES, _EVERYONE = 0.3, 0.1, 0.3  # shares of steps; of all-reduces of all NPUs
+_MOST_PACKETS, _AHEAD = 100, 24  # packets of the longest burst, steps that may be under way
+
+
+def phase_operations(
+    spec: SwitchSpec,
+    parts: Mapping[int, Sequence[Flow]],
+    number: int,
+    circuit: int,
+    generation: int,
+) -> list[Operation]:
+    """Return the writes of a phase into all switches that have parts of it."""
+    operations = []
+    for switch, flows in sorted(parts.items()):
+        configuration = routed(flows, spec)
+        assert configuration is not None
+        word = entry_word(spec, configuration, flows, circuit, generation=generation)
+        operations += commit(spec, number, word, switch)
+    return operations
+
+
+def sum_turns(
+    rng: random.Random, spec: SwitchSpec, flows: Sequence[Flow]
+) -> list[tuple[Packets, Packets]]:
+    """Return packets, and the sums that each destination must get."""
+    turns: list[tuple[Packets, Packets]] = []
+    for _ in range(_TURNS):
+        sent: dict[int, Sequence[int]] = {}
+        wanted: dict[int, Sequence[int]] = {}
+        for flow in flows:
+            length = rng.randint(1, spec.protocol.packet_flits)
+            own = {npu: [random_flit(rng, spec) for _ in range(length)] for npu in flow.inputs}
+            sent |= own
+            total = [_sum(spec, flits) for flits in zip(*own.values(), strict=True)]
+            wanted |= dict.fromkeys(flow.outputs, total)
+        turns.append((sent, wanted))
+    return turns
+
+
+def _sum(spec: SwitchSpec, flits: Sequence[int]) -> int:
+    width = spec.number_format.width
+    mask, total = (1 << width) - 1, 0
+    for low in range(0, spec.data_width, width):
+        total |= (sum(flit >> low for flit in flits) & mask) << low
+    return total
+
+
+@dataclass
+class _Written:
+    """A phase as it is in the switches: its flows there, and the steps that have to do with it."""
+
+    flows: Sequence[Flow] = ()
+    parts: dict[int, list[Flow]] = field(default_factory=dict)
+    circuit: int = 0
+    generation: int = -1
+    steps: list[int] = field(default_factory=list)
+
+
+def changing_steps(
+    spec: SwitchSpec, fabric: Fabric, *, flits: int, seed: int = 1, writes: bool = True
+) -> list[Write | Burst | Unicast]:
+    """Return random bursts of phases and unicasts, until so many flits are to be delivered.
+
+    A phase gets other flows, circuit and generation as docs/driver.md says, while all else goes on.
+    Bursts of phases that share a circuit of a link between switches follow each other, as
+    docs/protocol.md wants, or come from the same sources, which keep the order.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        All switches; numbers that wrap, so that the order of a sum is no matter.
+    fabric : Fabric
+        How they are joined.
+    flits : int
+        Flits that all NPUs together get, about.
+    seed : int
+        Of all of it.
+    writes : bool
+        Whether phases are written anew.
+    """
+    return list(_Generator(spec, fabric, seed).steps(flits, writes))
+
+
+class _Generator:
+    """What is sent, step after step."""
+
+    def __init__(self, spec: SwitchSpec, fabric: Fabric, seed: int) -> None:
+        self.spec, self.fabric, self.rng = spec, fabric, random.Random(seed)
+        self.npus = len(fabric.npus)
+        self.table = [_Written() for _ in range(spec.protocol.phases)]
+        # The last burst of each circuit of each link between switches.
+        self.last: dict[tuple[int, int, str], tuple[int, Sequence[int], set[int]]] = {}
+        pairs = product(range(self.npus), repeat=2)
+        self.circuits = {pair: self.rng.randrange(len(DATA_CIRCUITS)) for pair in pairs}
+
+    def steps(self, flits: int, writes: bool) -> Iterator[Write | Burst | Unicast]:
+        """Yield them, each phase written first."""
+        rng, place = self.rng, 0
+        left = flits / ((1 + self.spec.protocol.packet_flits) / 2)
+        for number in range(len(self.table)):
+            yield self._write(number, place)
+            place += 1
+        while left > 0:
+            pace = (place - _AHEAD,) if place >= _AHEAD else ()
+            number, packets = rng.randrange(len(self.table)), rng.randint(1, _MOST_PACKETS)
+            if writes and rng.random() < _WRITES:
+                yield self._write(number, place)
+            elif rng.random() < _UNICASTS:
+                pair = rng.choice(list(self.circuits))
+                yield Unicast(pair[0], pair[1], self.circuits[pair], packets, pace)
+                left -= packets
+            else:
+                yield Burst(number, packets, self._before(number, place, pace))
+                left -= packets * sum(len(flow.outputs) for flow in self.table[number].flows)
+            place += 1
+
+    def _before(self, number: int, place: int, pace: Sequence[int]) -> tuple[int, ...]:
+        """Return the steps that must have ended before a burst, which is the next of its links."""
+        phase = self.table[number]
+        links = {
+            (phase.circuit, *link): flow.inputs
+            for flow in phase.flows
+            for link in self.fabric.links(flow)
+        }
+        before = {phase.steps[0], *pace}
+        for link in links.keys() & self.last.keys():
+            other, sources, its = self.last[link]
+            # The same sources send them in this order, if it is also that in which they begin.
+            before |= its if sources == links[link] else {other}
+        for link, sources in links.items():
+            self.last[link] = place, sources, before
+        phase.steps.append(place)
+        return tuple(sorted(before))
+
+    def _write(self, number: int, place: int) -> Write:
+        old = self.table[number]
+        flows, parts = self._flows()
+        new = _Written(
+            flows,
+            parts,
+            self.rng.randrange(len(DATA_CIRCUITS)),
+            (old.generation + 1) % GENERATIONS,
+            [place],
+        )
+        self.table[number] = new
+        operations = [] if new.generation or not old.steps else self._emptied(number)
+        operations += phase_operations(self.spec, parts, number, new.circuit, new.generation)
+        for switch in sorted(old.parts.keys() - parts.keys()):
+            operations += erase(self.spec, number, switch)
+        turns = sum_turns(self.rng, self.spec, flows)
+        return Write(
+            number, new.circuit, new.generation, flows, turns, operations, tuple(old.steps)
+        )
+
+    def _emptied(self, number: int) -> list[Operation | Wait]:
+        """Return how software waits until no copy of a phase is left: up, and down again."""
+        protocol, root = self.spec.protocol, self.fabric.root
+        address = switch_map(self.spec).register("QUEUED").address
+        address += WORD_BITS // 8 * (number // WORD_BITS)
+        selected = 1 << number % WORD_BITS
+        return [
+            Wait(protocol.timeout_cycles + 128 * self.spec.ports),
+            *(
+                Operation(address, 0, selected, switch)
+                for switch in (*range(root), root, *range(root))
+            ),
+        ]
+
+    def _flows(self) -> tuple[Sequence[Flow], dict[int, list[Flow]]]:
+        """Return flows of NPUs that have ways beside each other, and those of each switch."""
+        everyone = tuple(range(self.npus))
+        flows = [Flow(everyone, everyone)]
+        if self.rng.random() >= _EVERYONE:
+            flows = random_flows(self.rng, self.npus)
+        kept: list[Flow] = []
+        parts: dict[int, list[Flow]] = {}
+        for flow in flows:
+            more = {switch: list(own) for switch, own in parts.items()}
+            for switch, own in self.fabric.parts(flow).items():
+                more[switch] = [*more.get(switch, []), *own]
+            if all(self._fits(own) for own in more.values()):
+                kept, parts = [*kept, flow], more
+        return kept, parts
+
+    def _fits(self, flows: Sequence[Flow]) -> bool:
+        for side in ("inputs", "outputs"):
+            ports = [port for flow in flows for port in getattr(flow, side)]
+            if len(set(ports)) < len(ports):
+                return False
+        return routed(flows, self.spec) is not None

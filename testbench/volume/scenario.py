@@ -1,0 +1,231 @@
+"""What the harness of switches reads: how they are joined, what is written, what is sent when."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from fred_hw.compiler.flows import Flow
+from fred_hw.control.registers import WORD_BITS
+from fred_hw.control.switch_map import COMMANDS, switch_map
+from fred_hw.spec import SwitchSpec
+from testbench.stimulus.addresses import address_of
+
+from .fabric import Fabric
+
+__all__ = [
+    "Burst",
+    "Operation",
+    "Operations",
+    "Unicast",
+    "Wait",
+    "Write",
+    "commit",
+    "erase",
+    "fabric_routes",
+    "routes",
+    "scenario",
+    "scripted",
+]
+
+_WRITE, _POLL, _WAIT = range(3)  # kinds of operations
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A write to the registers of a switch, or a wait until a word of them has a value.
+
+    Parameters
+    ----------
+    address, value : int
+        Byte address, and the word.
+    select : int, optional
+        Bits of the word that are compared with ``value``, again and again until they are equal; a
+        write without it.
+    device : int
+        Which switch.
+    """
+
+    address: int
+    value: int
+    select: int | None = None
+    device: int = 0
+
+
+@dataclass(frozen=True)
+class Wait:
+    """So many cycles in which software does nothing."""
+
+    cycles: int
+
+
+Operations = Sequence[Operation | Wait]
+Packets = Mapping[int, Sequence[int]]
+"""Flits of a packet by NPU."""
+
+
+@dataclass(frozen=True)
+class Write:
+    """A phase is written, and from then on all NPUs go by it.
+
+    Parameters
+    ----------
+    phase, circuit, generation : int
+        Its number, the circuit of its packets, and its generation.
+    flows : sequence of Flow
+        From and to NPUs, through all switches.
+    turns : sequence
+        Of each packet what NPUs send and what they must get, then the first again; their number
+        should be odd so that numbers that the sequence field cannot tell apart differ in content.
+    operations : sequence
+        What software does first.
+    after : tuple of int
+        Places of the steps that must have ended before.
+    """
+
+    phase: int
+    circuit: int
+    generation: int
+    flows: Sequence[Flow]
+    turns: Sequence[tuple[Packets, Packets]]
+    operations: Operations = ()
+    after: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Burst:
+    """So many packets from every source of a phase, when some steps have ended."""
+
+    phase: int
+    packets: int
+    after: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Unicast:
+    """So many packets at the default index from one NPU to another, on a data circuit."""
+
+    source: int
+    destination: int
+    circuit: int
+    packets: int
+    after: tuple[int, ...] = ()
+
+
+def scripted(operations: Operations) -> Iterator[int]:
+    """Yield the numbers of operations that the harnesses read."""
+    yield len(operations)
+    for one in operations:
+        if isinstance(one, Wait):
+            yield from (_WAIT, 0, 0, 0, one.cycles)
+        else:
+            kind = _WRITE if one.select is None else _POLL
+            yield from (kind, one.device, one.address, one.select or 0, one.value)
+
+
+def _phase(one: Write, npus: int) -> Iterator[int]:
+    """Yield the numbers of a phase."""
+    yield from (one.phase, one.circuit, one.generation)
+    for side in ("inputs", "outputs"):
+        flows = list(enumerate(one.flows, start=1))
+        yield npus
+        for npu in range(npus):
+            yield next((n for n, flow in flows if npu in getattr(flow, side)), 0)
+    yield len(one.turns)
+    for turn in one.turns:
+        for npu in range(npus):
+            for packets in turn:
+                if npu in packets:
+                    yield from (len(packets[npu]), *packets[npu])
+
+
+def scenario(
+    spec: SwitchSpec,
+    fabric: Fabric,
+    setup: Operations,
+    steps: Sequence[Write | Burst | Unicast],
+    *,
+    unicast_packets: int = 61,
+    unicast_flits: int = 0,
+) -> Iterator[int]:
+    """Yield the numbers that the harness reads.
+
+    Parameters
+    ----------
+    spec, fabric : SwitchSpec, Fabric
+        All switches, and how they are joined.
+    setup : sequence
+        What software does before all else.
+    steps : sequence
+        What happens then: as soon as it may, and at each NPU in this order.
+    unicast_packets : int
+        Different packets between two NPUs at the default index.
+    unicast_flits : int
+        Flits of each of those, 0 for random lengths.
+    """
+    npus = len(fabric.npus)
+    yield from (fabric.switches, npus)
+    peers = fabric.peers(spec.ports)
+    yield from (len(peers), *peers)
+    yield from scripted(setup)
+    yield from (unicast_packets, unicast_flits, len(steps))
+    for kind, one in ((((Write, Burst, Unicast).index(type(step))), step) for step in steps):
+        yield from (kind, len(one.after), *one.after)
+        if isinstance(one, Write):
+            yield from scripted(one.operations)
+            yield from _phase(one, npus)
+        elif isinstance(one, Burst):
+            yield from (one.phase, one.packets)
+        else:
+            yield from (one.circuit, one.source, one.destination, one.packets)
+    error = switch_map(spec).register("ERROR").address
+    yield from scripted([Operation(error, 0, 0, device) for device in range(fabric.switches)])
+
+
+def routes(spec: SwitchSpec, ports: Mapping[int, int], device: int = 0) -> list[Operation]:
+    """Return the writes of routes: the port of a switch for each address."""
+    first = switch_map(spec).register("ROUTE").address
+    return [
+        Operation(first + WORD_BITS // 8 * address, port + 1, device=device)
+        for address, port in ports.items()
+    ]
+
+
+def fabric_routes(spec: SwitchSpec, fabric: Fabric) -> list[Operation]:
+    """Return the writes of routes to all NPUs into all switches."""
+    npus = range(len(fabric.npus))
+    return [
+        operation
+        for switch in range(fabric.switches)
+        for operation in routes(
+            spec, {address_of(npu): fabric.way(switch, npu) for npu in npus}, switch
+        )
+    ]
+
+
+def commit(spec: SwitchSpec, number: int, word: int, device: int = 0) -> list[Operation]:
+    """Return what software does to write the entry of a phase."""
+    entry = switch_map(spec).register("ENTRY")
+    parts = [
+        Operation(
+            entry.address + WORD_BITS // 8 * index,
+            word >> WORD_BITS * index & ((1 << WORD_BITS) - 1),
+            device=device,
+        )
+        for index in range(entry.words)
+    ]
+    return [*parts, *_command(spec, "commit", number, device)]
+
+
+def erase(spec: SwitchSpec, number: int, device: int = 0) -> list[Operation]:
+    """Return what software does to erase a phase."""
+    return _command(spec, "erase", number, device)
+
+
+def _command(spec: SwitchSpec, name: str, number: int, device: int) -> list[Operation]:
+    registers = switch_map(spec)
+    status = registers.register("COMMAND_STATUS")
+    done = sum(status.field(name).mask for name in ("busy", "refused"))
+    return [
+        Operation(registers.register("PHASE").address, number, device=device),
+        Operation(registers.register("COMMAND").address, COMMANDS.index(name), device=device),
+        Operation(status.address, 0, select=done, device=device),
+    ]
