@@ -1,4 +1,4 @@
-"""Unicasts through two switches: each with two NPUs, and a link between them."""
+"""Unicasts and an all-reduce through two switches: each with two NPUs, and a link between them."""
 
 import random
 from collections import deque
@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 from amaranth.hdl import Module
 
+from fred_hw.compiler.flows import Flow
+from fred_hw.compiler.routing import route
+from fred_hw.control.phase_entry import entry_word
 from fred_hw.switch.core import SwitchCore
 from testbench.models.endpoint import Endpoint, Flit
 from tests.fred_hw.simulation import simulate
@@ -20,6 +23,9 @@ UPLINK, NPUS = 2, range(4)  # NPU k is at port k % 2 of switch k // 2
 ONLINE = SPEC.protocol.online
 ADDRESSES = (90, 17, 3, 127)
 PACKETS = 3
+# The first switch adds what its NPUs send, the second adds that to its own and sends it back.
+PHASE, CIRCUIT = 2, 1
+ALL_REDUCE = (Flow((0, 1), (2,)), Flow((2,), (0, 1))), (Flow((0, 1, 2), (0, 1, 2)),)
 
 
 class Fabric:
@@ -35,6 +41,31 @@ class Fabric:
     def routes(self, switch: int) -> Iterator[tuple[int, int]]:
         for npu, address in enumerate(ADDRESSES):
             yield address, npu % 2 if npu // 2 == switch else UPLINK
+
+    async def write(self, ctx: Any) -> None:
+        """Write the phase into both switches."""
+        await ctx.tick().repeat(10)  # entries are erased
+        for switch, flows in zip(self.switches, ALL_REDUCE, strict=True):
+            configuration = route(flows, SPEC.ports, SPEC.middle).configuration
+            assert configuration is not None
+            ctx.set(switch.table.number, PHASE)
+            ctx.set(switch.table.entry, entry_word(SPEC, configuration, flows, CIRCUIT))
+            ctx.set(switch.table.write, 1)
+            await ctx.tick().until(switch.table.done)
+            ctx.set(switch.table.write, 0)
+
+    async def run(self, ctx: Any) -> None:
+        """Let all ports go on until all is acknowledged."""
+        for s, switch in enumerate(self.switches):
+            for address, port in self.routes(s):
+                ctx.set(switch.routes[address], port + 1)
+            for out in switch.o:
+                ctx.set(out.ready, 1)
+        for _ in range(12_000):
+            if all(npu.done for npu in self.npus):
+                return
+            self.step(ctx)
+            await ctx.tick()
 
     def step(self, ctx: Any) -> None:
         """Move a flit on each link."""
@@ -77,19 +108,25 @@ def test_unicasts_of_all_npus_reach_all_others_in_order_each_once(faults: float)
         fabric.npus[source].send(ONLINE, circuit, packets, peer)
         wanted[destination][ONLINE, ADDRESSES[source]] = packets
 
-    async def bench(ctx: Any) -> None:
-        for s, switch in enumerate(fabric.switches):
-            for address, port in fabric.routes(s):
-                ctx.set(switch.routes[address], port + 1)
-            for out in switch.o:
-                ctx.set(out.ready, 1)
-        for _ in range(12_000):
-            if all(npu.done for npu in fabric.npus):
-                return
-            fabric.step(ctx)
-            await ctx.tick()
-
-    simulate(fabric.top, bench)
+    simulate(fabric.top, fabric.run)
     assert [npu.received for npu in fabric.npus] == wanted
     assert all(npu.done for npu in fabric.npus)
     assert (sum(npu.counts["resent"] for npu in fabric.npus) > 0) == (faults > 0)
+
+
+def test_an_all_reduce_of_all_npus_comes_to_all_of_them_through_faults() -> None:
+    fabric = Fabric(2, 0.02)
+    lengths = [fabric.rng.randint(1, 4) for _ in range(6)]
+    sent = [[tuple(fabric.rng.getrandbits(8) for _ in range(n)) for n in lengths] for _ in NPUS]
+    for npu, packets in zip(fabric.npus, sent, strict=True):
+        npu.send(PHASE, CIRCUIT, packets)
+    sums = [tuple(map(sum, zip(*packets, strict=True))) for packets in zip(*sent, strict=True)]
+
+    async def bench(ctx: Any) -> None:
+        await fabric.write(ctx)
+        await fabric.run(ctx)
+
+    simulate(fabric.top, bench)
+    assert [npu.received for npu in fabric.npus] == [{(PHASE, 0): sums}] * len(NPUS)
+    assert all(npu.done for npu in fabric.npus)
+    assert sum(npu.counts["resent"] for npu in fabric.npus) > 0
