@@ -13,6 +13,9 @@ from .pages import PAGES, ROOT, blocks, inline, prose
 PACKAGES = ("fred_hw", "gen", "testbench", "perfmodel", "synth", "fred_cli")
 ROOMS = (*PACKAGES, "tests", "docs", "examples", "scripts")
 PYTHON = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))]
+FUNCTIONS = {
+    name for path in PYTHON for name in re.findall(r"^(?:async )?def (\w+)", path.read_text(), re.M)
+}
 RUN = [page for page in PAGES if blocks(page, "python")]
 
 
@@ -39,6 +42,13 @@ def test_paths_and_modules_exist(page: str) -> None:
             assert list(ROOT.glob(text.rstrip("/"))), text
         elif found := re.match(rf"((?:{'|'.join(PACKAGES)})(?:\.\w+)+)\b", text):
             assert exists(found[1]), text
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_tests_and_scenarios_that_are_named_exist(page: str) -> None:
+    """A name in backticks of five words and more is one of theirs."""
+    found = [text for text in inline(page) if re.fullmatch(r"[a-z0-9]+(_[a-z0-9]+){4,}", text)]
+    assert [name for name in found if name not in FUNCTIONS] == []
 
 
 def exists(dotted: str) -> bool:
