@@ -1,6 +1,7 @@
 """Tests of perfmodel.collectives.turns."""
 
 import json
+import random
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from perfmodel.training.placement.place import place
 GIB = 1 << 30
 
 
-def wafer(folder: Path, middle: int, uplink: float = 12e12) -> Topology:
+def wafer(folder: Path, middle: int, uplink: float = 12e12, npu: float = 3e12) -> Topology:
     """Return FRED-D, or with another uplink FRED-B, of switches with so many middle subswitches."""
     for name in ("l1-12", "l1-11", "l2-10"):
         record = json.loads((RECORDS / f"{name}.json").read_text(encoding="utf-8"))
@@ -30,7 +31,8 @@ def wafer(folder: Path, middle: int, uplink: float = 12e12) -> Topology:
         "kind: fred\nl1:\n"
         f"  - {{count: 3, npus: 4, io_controllers: 4, record: l1-12-m{middle}.json}}\n"
         f"  - {{count: 2, npus: 4, io_controllers: 3, record: l1-11-m{middle}.json}}\n"
-        f"l2_record: l2-10-m{middle}.json\nl1_l2_bytes_per_s: {uplink}\nin_network: true\n",
+        f"l2_record: l2-10-m{middle}.json\nl1_l2_bytes_per_s: {uplink}\n"
+        f"npu_l1_bytes_per_s: {npu}\nin_network: true\n",
         encoding="utf-8",
     )
     return parse_topology(str(path), "ideal")
@@ -108,3 +110,22 @@ def test_ports_are_dealt_to_the_links_of_a_switch() -> None:
     assert (inside.ports, inside.middle, inside.bytes_per_s) == (12, 3, 3e12)
     top = fabric.interconnects[fabric.node_index["l2"]]
     assert [len(ports) for ports in top.ports_of.values()] == [2] * 5
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_nothing_that_costs_more_saves_turns(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    npus = rng.sample(range(20), 20)
+    members = rng.randint(2, 4)
+    groups = [tuple(npus[i : i + members]) for i in range(0, 5 * members, members)]
+
+    def time_s(middle: int = 2, count: int = 5, **rates: float) -> float:
+        topology = wafer(tmp_path, middle, **rates)
+        return run_collectives(topology, "all_reduce", GIB, groups[:count]).time_s
+
+    least = time_s() * (1 - 1e-9)
+    assert time_s(middle=3) <= time_s()
+    assert time_s(count=4) <= time_s()
+    for factor in (1.01, 1.3, 2, 7):
+        assert time_s(uplink=12e12 / factor) >= least
+        assert time_s(npu=3e12 / factor) >= least
