@@ -196,7 +196,10 @@ placement_option = click.option(
     listing=_placements,
 )
 algorithm_option = click.option(
-    "--algorithm", default="auto", show_default=True, help="Of all-reduces, see fred collective."
+    "--algorithm",
+    default="published",
+    show_default=True,
+    help="Of collectives: published, auto (the fastest), or of all-reduces, see fred collective.",
 )
 workload_option = click.option(
     "--workload", required=True, metavar="NAME|FILE", cls=ListingOption, listing=_workloads

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from fred_hw.compiler.placement import Strategy
+from perfmodel.collectives.select import PUBLISHED
 from perfmodel.published import SWEEPS
 from perfmodel.studies.strategies import feasible
 from perfmodel.topology.parse import parse_topology
@@ -28,7 +29,7 @@ class Case:
 
     text: str
     placement: str = "auto"
-    rings: str = "auto"
+    algorithm: str = PUBLISHED
     stationary: bool = False
     overlap: bool = False
     compute: float = 1.0
@@ -37,7 +38,8 @@ class Case:
 CASES = (
     Case("as `fred reproduce`"),
     Case("mesh: workers in order of NPU numbers, no choice", placement="linear"),
-    Case("mesh: rings in both directions for groups", rings="bidirectional_ring"),
+    Case("mesh: rings in both directions for groups", algorithm="bidirectional_ring"),
+    Case("all fabrics: the fastest algorithm of each collective", algorithm="auto"),
     Case("gradients reduced during the backward pass", overlap=True),
     Case("weights stay on the wafer, whatever the memory", stationary=True),
     Case("no compute", compute=0.0),
@@ -56,10 +58,14 @@ def simulate(name: str, fabric: str, strategy: Strategy, case: Case) -> tuple[It
         workload = replace(workload, mode="stationary")
     topology = parse_topology(fabric, "ideal")
     mesh = fabric.startswith("mesh")
-    placed = default_placement(topology, workload, strategy, case.placement if mesh else "linear")
     whole = NPUS in (strategy.mp, strategy.dp)
-    rings = case.rings if mesh and not whole else "auto"
-    operations = Operations(topology, placed, rings)
+    algorithm = case.algorithm
+    if algorithm != "auto" and (whole or not mesh):
+        algorithm = PUBLISHED
+    policy = case.placement if mesh else "linear"
+    judged = "auto" if algorithm == "auto" else PUBLISHED
+    placed = default_placement(topology, workload, strategy, policy, None, judged)
+    operations = Operations(topology, placed, algorithm)
     scale = calibrate(name, "ideal").scale * case.compute
     found = simulate_iteration(topology, workload, placed, Npu(), scale, operations)
     return found, workload.samples_per_replica * strategy.dp

@@ -23,8 +23,11 @@ _OPTIONS = ("topology", "pattern", "size", "group", "chunks", "algorithm")
 def _algorithms() -> str:
     from perfmodel.collectives.algorithm import ALGORITHMS
 
-    *names, last = ("auto", *ALGORITHMS)
-    return f"{', '.join(names)} or {last}."
+    *names, last = ALGORITHMS
+    return (
+        "auto (the fastest), published (the choice of those who published the wafers), "
+        f"{', '.join(names)} or {last}."
+    )
 
 
 @click.command("collective")
@@ -65,7 +68,7 @@ def command(
         members = parse_group(group)
         result = run_collective(fabric, pattern, parse_size(size), members, chunks, algorithm)
         if check or draw:
-            _schedule(fabric, result, algorithm, check, draw)
+            _schedule(fabric, result, check, draw)
     checked = {"checked": True} if check else {}
     if as_json:
         say_json(
@@ -90,13 +93,14 @@ def command(
     say_provenance(result.provenance)
 
 
-def _schedule(fabric: Any, result: Any, algorithm: str, check: bool, draw: Path | None) -> None:
+def _schedule(fabric: Any, result: Any, check: bool, draw: Path | None) -> None:
     """Check and draw the schedule of one chunk."""
     from perfmodel.collectives.replay import replay
     from perfmodel.collectives.select import build_schedule
 
     chunk_bytes = result.size_bytes / result.chunks
-    schedule = build_schedule(fabric, result.pattern, result.groups, chunk_bytes, algorithm)
+    name = result.algorithm_name
+    schedule = build_schedule(fabric, result.pattern, result.groups, chunk_bytes, name)
     if check:
         replay(schedule)
     if draw:

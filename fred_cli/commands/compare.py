@@ -8,6 +8,7 @@ import click
 from fred_cli.columns.compare import COLUMNS
 from fred_cli.options import (
     TRAINING_OPTIONS,
+    algorithm_option,
     as_json_option,
     compute_option,
     csv_option,
@@ -26,6 +27,7 @@ __all__ = ["command"]
     "--workload", "workloads", multiple=True, help="Repeat; all that --compute knows by default."
 )
 @compute_option()
+@algorithm_option
 @protocol_option
 @csv_option
 @as_json_option
@@ -33,6 +35,7 @@ def command(
     topologies: tuple[str, ...],
     workloads: tuple[str, ...],
     compute: str,
+    algorithm: str,
     protocol: Any,
     csv_file: Path | None,
     as_json: bool,
@@ -47,6 +50,7 @@ def command(
             workloads,
             compute=compute,
             protocol=protocol,
+            algorithm=algorithm,
         )
     COLUMNS.write(rows, csv_file)
     if as_json:

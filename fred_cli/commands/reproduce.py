@@ -10,6 +10,7 @@ from fred_cli.columns.reproduce import columns_of
 from fred_cli.options import (
     TRAINING_OPTIONS,
     ListingOption,
+    algorithm_option,
     as_json_option,
     compute_option,
     csv_option,
@@ -30,11 +31,17 @@ def _sections() -> str:
 @click.command("reproduce")
 @click.option("--section", "sections", multiple=True, cls=ListingOption, listing=_sections)
 @compute_option("calibrated")
+@algorithm_option
 @protocol_option
 @csv_option
 @as_json_option
 def command(
-    sections: tuple[str, ...], compute: str, protocol: Any, csv_file: Path | None, as_json: bool
+    sections: tuple[str, ...],
+    compute: str,
+    algorithm: str,
+    protocol: Any,
+    csv_file: Path | None,
+    as_json: bool,
 ) -> None:
     """Put every published figure beside ours, and say how far the protocol moved it."""
     from perfmodel.studies.reproduce import count, identified, reproduce_both
@@ -49,7 +56,7 @@ def command(
     moved = protocol != "ideal"
     with option_names(*TRAINING_OPTIONS), progress("reproducing published figures"):
         compute_model(compute)
-        setting = Setting(protocol or "measured", compute)
+        setting = Setting(protocol or "measured", compute, algorithm)
         chosen = sections or None
         rows = reproduce_both(chosen, setting) if moved else tuple(run(chosen, setting))
     columns = columns_of(moved=moved)

@@ -42,8 +42,12 @@ class Algorithm:
     fits : callable
         Whether a topology and a group have that.
     preference : mapping
-        By pattern: of the algorithms that fit, ``auto`` takes the one with the highest number.
+        By pattern: of the algorithms that fit, ``published`` takes the one with the highest number.
         It never takes one without a number.
+    published : callable
+        Whether it also was taken for a topology and a group by those who published the wafers.
+    most : int
+        Members of a group up to which ``auto`` tries it; it has so many messages.
     assumptions : callable
         What it takes for granted on a topology.
     """
@@ -54,6 +58,8 @@ class Algorithm:
     needs: str = ""
     fits: Callable[[Topology, Sequence[int]], bool] = _anywhere
     preference: Mapping[str, int] = field(default_factory=dict[str, int])
+    published: Callable[[Topology, Sequence[int]], bool] = _anywhere
+    most: int = 1 << 20
     assumptions: Callable[[Topology], tuple[str, ...]] = _nothing
 
     def described(self, topology: Topology, pattern: str) -> str:

@@ -12,8 +12,9 @@ from perfmodel.fluid.task import Profile
 from perfmodel.switch_timing.provenance import Provenance
 from perfmodel.topology.graph import Topology
 
+from .algorithm import ALGORITHMS
 from .schedule import Schedule, as_flows
-from .select import build_schedule, chunk_bytes
+from .select import PUBLISHED, build_schedule, candidates, chunk_bytes
 from .streaming import STREAMS, build_stream
 from .turns import Turn, turns
 from .waits import ack_s, waits_s
@@ -48,6 +49,8 @@ class CollectiveResult:
     ----------
     topology, pattern, algorithm : str
         What ran where, and how.
+    algorithm_name : str
+        By which name that is asked for: one of ``algorithm.ALGORITHMS``, or ``published``.
     groups : tuple
         NPUs of each group.
     size_bytes : float
@@ -73,6 +76,7 @@ class CollectiveResult:
     topology: str
     pattern: str
     algorithm: str
+    algorithm_name: str
     groups: tuple[tuple[int, ...], ...]
     size_bytes: float
     chunks: int
@@ -94,10 +98,14 @@ class _Prepared:
     waits_s: float
     ack_s: float
 
+    def time_s(self, size_bytes: float, piece_bytes: float) -> float:
+        """Return the time of so many bytes in pieces of so many [s]."""
+        return self.pipeline.time_s(size_bytes, piece_bytes) + self.waits_s
+
 
 _Groups = tuple[tuple[int, ...], ...]
 _Key = tuple[str, str, _Groups, _Groups, bool, int]
-_KEPT = 64
+_KEPT = 256
 _prepared: WeakKeyDictionary[Topology, dict[_Key, _Prepared]] = WeakKeyDictionary()
 
 
@@ -126,7 +134,8 @@ def run_collective(
     chunks : int or None
         Pieces to cut the vector into; as many as ``select.chunk_bytes`` makes if None.
     algorithm : str
-        ``auto`` or one of ``algorithm.ALGORITHMS``.
+        ``auto`` for the fastest of those that fit, ``published`` for the choice of those who
+        published the wafers, or one of ``algorithm.ALGORITHMS``.
 
     Raises
     ------
@@ -157,9 +166,10 @@ def run_collectives(
     else:
         _check_chunks(chunks)
         piece = size_bytes / chunks
-    prepared = _prepare(topology, pattern, groups, algorithm)
+    name, left_out = _chosen(topology, pattern, groups, algorithm, size_bytes, piece)
+    prepared = _prepare(topology, pattern, groups, name)
     schedule = prepared.schedule
-    time_s = prepared.pipeline.time_s(size_bytes, piece) + prepared.waits_s
+    time_s = prepared.time_s(size_bytes, piece)
     sent: dict[int, float] = {}
     for flow in prepared.pipeline.flows:
         for source in flow.sources:
@@ -176,6 +186,7 @@ def run_collectives(
         topology=topology.name,
         pattern=pattern,
         algorithm=schedule.algorithm,
+        algorithm_name=name,
         groups=tuple(part.members for part in schedule.parts),
         size_bytes=size_bytes,
         chunks=chunks,
@@ -184,7 +195,7 @@ def run_collectives(
         bytes_per_npu=max(sent.values()),
         bottleneck=max(links, key=lambda load: load.utilisation),
         links=tuple(links),
-        provenance=topology.provenance.plus(*schedule.assumptions),
+        provenance=topology.provenance.plus(*schedule.assumptions, *left_out),
     )
 
 
@@ -193,7 +204,7 @@ def profile(
     pattern: str,
     size_bytes: float,
     groups: Sequence[Sequence[int]],
-    algorithm: str = "auto",
+    algorithm: str = PUBLISHED,
     beside: Sequence[Sequence[int]] = (),
     *,
     urgent: bool = False,
@@ -212,7 +223,7 @@ def profile(
     groups : sequence of sequence of int
         NPUs of each group, all at once.
     algorithm : str
-        Of a collective; streams have one for each topology.
+        Of a collective, as for :func:`run_collective`; streams have one for each topology.
     beside : sequence of sequence of int
         Groups that may run the same at any time meanwhile: switches need paths for all at once.
     urgent : bool
@@ -220,10 +231,46 @@ def profile(
     changes : int
         How often a source changes to it from other destinations.
     """
-    prepared = _prepare(topology, pattern, groups, algorithm, beside, urgent, changes)
-    time_s = prepared.pipeline.time_s(size_bytes, chunk_bytes(size_bytes)) + prepared.waits_s
+    piece, left_out = chunk_bytes(size_bytes), tuple[str, ...]()
+    more = (beside, urgent, changes)
+    if pattern not in STREAMS:
+        algorithm, left_out = _chosen(
+            topology, pattern, groups, algorithm, size_bytes, piece, *more
+        )
+    prepared = _prepare(topology, pattern, groups, algorithm, *more)
+    time_s = prepared.time_s(size_bytes, piece)
     loads = tuple((link, share * size_bytes) for link, share in prepared.carried)
-    return Profile(time_s, loads, prepared.ack_s), prepared.schedule.assumptions
+    assumptions = (*prepared.schedule.assumptions, *left_out)
+    return Profile(time_s, loads, prepared.ack_s), assumptions
+
+
+def _chosen(
+    topology: Topology,
+    pattern: str,
+    groups: Sequence[Sequence[int]],
+    algorithm: str,
+    size_bytes: float,
+    piece_bytes: float,
+    beside: Sequence[Sequence[int]] = (),
+    urgent: bool = False,
+    changes: int = 0,
+) -> tuple[str, tuple[str, ...]]:
+    """Return the algorithm that takes the least time if it is ``auto``, and what that leaves out.
+
+    Each has a time that never falls as the data grow or links get slower, so their least has.
+    """
+    if algorithm != "auto":
+        return algorithm, ()
+    tried, left_out = candidates(topology, pattern, groups, beside)
+    times_s: dict[str, float] = {}
+    for name in tried:
+        prepared = _prepare(topology, pattern, groups, name, beside, urgent, changes)
+        times_s[name] = prepared.time_s(size_bytes, piece_bytes)
+    words = tuple(
+        f"auto does not try {name} for a group of more than {ALGORITHMS[name].most} NPUs"
+        for name in left_out
+    )
+    return min(tried, key=times_s.__getitem__), words
 
 
 def _prepare(

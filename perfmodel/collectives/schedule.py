@@ -248,6 +248,41 @@ class ScheduleBuilder:
             self._passes[member, self.lane] = (number,)
         self.messages.append(RingPass(tuple(members), edges, payload_bytes, tuple(sorted(after))))
 
+    def exchange(
+        self, step: Iterable[tuple[int, int, Sequence[int]]], action: Literal["reduce", "copy"]
+    ) -> None:
+        """Add the messages of a step: source, target and shards of each, none of which follows.
+
+        In lockstep a source waits for all that the steps and the passes around rings before have
+        brought to it in this lane; of the shards, which may be very many, it names the first.
+        """
+        if not self.lockstep:
+            for source, target, shards in step:
+                self.send((source,), (target,), shards, action)
+            return
+        came: list[tuple[int, int]] = []
+        for source, target, shards in step:
+            came.append((target, len(self.messages)))
+            ends = (source,), (target,)
+            after = self._passes.get((source, self.lane), ())
+            payload_bytes, first = self.shard_bytes(shards), tuple(shards[:1])
+            self.messages.append(
+                Transfer(*ends, self._route(*ends), payload_bytes, after, first, action)
+            )
+        for target, number in came:
+            key = (target, self.lane)
+            self._passes[key] = (*self._passes.get(key, ()), number)
+
+    def join(self, member: int, shard: int) -> None:
+        """Let what follows a shard at a member wait for one thing, instead of each that brings it.
+
+        Only in lockstep, where it is an empty message: it makes many waits few.
+        """
+        if self.lockstep:
+            after = self._writers.get((member, shard), ())
+            self._writers[member, shard] = (len(self.messages),)
+            self.messages.append(Transfer((member,), (member,), (), 0.0, after, (shard,)))
+
     def _route(self, sources: tuple[int, ...], targets: tuple[int, ...]) -> Hops:
         key = (sources, targets)
         if key not in self._routes:

@@ -9,7 +9,17 @@ from perfmodel.topology.graph import Topology
 from .algorithm import ALGORITHMS, Algorithm
 from .schedule import PATTERNS, Part, Schedule, ScheduleBuilder
 
-__all__ = ["LEAST_CHUNK_BYTES", "MAX_CHUNKS", "build_schedule", "chunk_bytes"]
+__all__ = [
+    "LEAST_CHUNK_BYTES",
+    "MAX_CHUNKS",
+    "PUBLISHED",
+    "build_schedule",
+    "candidates",
+    "chunk_bytes",
+]
+
+PUBLISHED = "published"
+"""Name of the choice that those made who published the wafers, whatever the size."""
 
 LEAST_CHUNK_BYTES = NPU_L1_BYTES_PER_S * LINK_LATENCY_S
 """Least size of a chunk [B]: what the published link of an NPU carries in its latency.
@@ -40,13 +50,13 @@ def build_schedule(
     pattern: str,
     groups: Sequence[Sequence[int]],
     bytes_each: float,
-    algorithm: str = "auto",
+    algorithm: str = PUBLISHED,
     *,
     lockstep: bool = False,
 ) -> Schedule:
     """Return the schedule of one chunk, on all groups at once.
 
-    By itself (``auto``) each group uses the algorithm of those that fit which is preferred: on a
+    With ``published`` each group uses the algorithm of those that fit which is preferred: on a
     mesh the hierarchical two-dimensional one for all NPUs and a ring for other groups. In FRED
     with in-network collectives the switches do it; else groups with equally many members, two or
     more, on each of several L1s use two levels of rings, and other groups one ring. An all-to-all
@@ -64,7 +74,7 @@ def build_schedule(
     bytes_each : float
         The whole vector of one chunk, which each member has, gets or gives a share of [B].
     algorithm : str
-        ``auto`` or one of ``algorithm.ALGORITHMS``.
+        ``published`` or one of ``algorithm.ALGORITHMS``.
     lockstep : bool
         Take a pass around a ring as one item of the schedule.
 
@@ -74,15 +84,13 @@ def build_schedule(
         The pattern or the algorithm is not one of the supported, they do not go together or with
         the topology, or a group is not valid.
     """
-    if pattern not in PATTERNS:
-        raise InputError("pattern", "", f"must be one of {', '.join(PATTERNS)}, not {pattern!r}")
-    _check_groups(topology, groups)
+    _check(topology, pattern, groups)
     builder = ScheduleBuilder(topology, lockstep)
     parts: list[Part] = []
     names: dict[str, None] = {}
     assumptions: dict[str, None] = {}
     for group in groups:
-        if algorithm == "auto":
+        if algorithm == PUBLISHED:
             chosen = _choose(topology, pattern, group)
         else:
             chosen = _named(topology, pattern, group, algorithm)
@@ -95,13 +103,35 @@ def build_schedule(
     )
 
 
+def candidates(
+    topology: Topology,
+    pattern: str,
+    groups: Sequence[Sequence[int]],
+    beside: Sequence[Sequence[int]] = (),
+) -> tuple[list[str], list[str]]:
+    """Return the algorithms that ``auto`` tries on all groups, and those that fit but are left out.
+
+    Those ``beside`` may share members with the groups, and are to run the same. The errors are
+    those of :func:`build_schedule`.
+    """
+    _check(topology, pattern, groups)
+    tried, left_out, every = [PUBLISHED], list[str](), [*groups, *beside]
+    for name, one in ALGORITHMS.items():
+        if pattern in one.patterns and all(one.fits(topology, group) for group in every):
+            within = all(len(group) <= one.most for group in every)
+            (tried if within else left_out).append(name)
+    return tried, left_out
+
+
 def _choose(topology: Topology, pattern: str, group: Sequence[int]) -> Algorithm:
     """Return the preferred one of the algorithms that fit."""
     return max(
         (
             one
             for one in ALGORITHMS.values()
-            if pattern in one.preference and one.fits(topology, group)
+            if pattern in one.preference
+            and one.fits(topology, group)
+            and one.published(topology, group)
         ),
         key=lambda one: one.preference[pattern],
     )
@@ -110,7 +140,7 @@ def _choose(topology: Topology, pattern: str, group: Sequence[int]) -> Algorithm
 def _named(topology: Topology, pattern: str, group: Sequence[int], name: str) -> Algorithm:
     """Return the algorithm of a name if it fits."""
     if name not in ALGORITHMS:
-        allowed = ", ".join(("auto", *ALGORITHMS))
+        allowed = ", ".join(("auto", PUBLISHED, *ALGORITHMS))
         raise InputError("algorithm", "", f"must be one of {allowed}, not {name!r}")
     found = ALGORITHMS[name]
     if pattern not in found.patterns:
@@ -122,7 +152,9 @@ def _named(topology: Topology, pattern: str, group: Sequence[int], name: str) ->
     return found
 
 
-def _check_groups(topology: Topology, groups: Sequence[Sequence[int]]) -> None:
+def _check(topology: Topology, pattern: str, groups: Sequence[Sequence[int]]) -> None:
+    if pattern not in PATTERNS:
+        raise InputError("pattern", "", f"must be one of {', '.join(PATTERNS)}, not {pattern!r}")
     seen: set[int] = set()
     for group in groups:
         if len(group) < 2:

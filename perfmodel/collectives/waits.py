@@ -32,6 +32,8 @@ def waits_s(topology: Topology, messages: Iterable[Transfer | RingPass], more: i
     longest_s = 0.0
     for item in messages:
         if isinstance(item, Transfer):
+            if not item.hops:
+                continue  # a join sends nothing
             ends.setdefault(item.sources, set()).add(item.targets)
             longest_s = max(longest_s, topology.latency_s(item.hops))
             continue

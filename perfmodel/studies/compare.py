@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from perfmodel.collectives.select import PUBLISHED
 from perfmodel.switch_timing.record import ProtocolModel
 from perfmodel.topology.parse import FABRICS, parse_topology
 from perfmodel.training.compute import Npu
@@ -35,6 +36,7 @@ def compare(
     npu: Npu | None = None,
     compute: str = "first-principles",
     protocol: ProtocolModel | None = None,
+    algorithm: str = PUBLISHED,
 ) -> tuple[Row, ...]:
     """Estimate every workload on every fabric, each with the strategy of the workload.
 
@@ -50,6 +52,8 @@ def compare(
         As for ``compute_model.compute_model``.
     protocol : str or None
         Of the fabrics, as for ``topology.parse.parse_topology``.
+    algorithm : str
+        Of collectives, as for ``training.operations.Operations``.
 
     Raises
     ------
@@ -62,7 +66,10 @@ def compare(
     model.check(fabrics)
     rows: list[Row] = []
     for workload in map(load_workload, workloads or model.workloads(WORKLOADS)):
-        results = [estimate(fabric, workload, npu=npu, compute=compute) for fabric in fabrics]
+        results = [
+            estimate(fabric, workload, npu=npu, compute=compute, algorithm=algorithm)
+            for fabric in fabrics
+        ]
         first = results[0].iteration_time_s
         rows += [Row(result, first / result.iteration_time_s) for result in results]
     return tuple(rows)

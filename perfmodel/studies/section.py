@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from fred_hw.registry import Registry
+from perfmodel.collectives.select import PUBLISHED
 from perfmodel.derived import Derived
 from perfmodel.published import Published, Statement
 from perfmodel.switch_timing.record import ProtocolModel
@@ -52,10 +53,13 @@ class Setting:
         One of ``record.PROTOCOL_MODELS``.
     compute : str
         A compute model, as for ``compute_model.compute_model``.
+    algorithm : str
+        Of collectives, as for ``operations.Operations``. Compute is calibrated with ``published``.
     """
 
     protocol: ProtocolModel = "measured"
     compute: str = "calibrated"
+    algorithm: str = PUBLISHED
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from math import ceil
 
 from fred_hw.compiler.placement import Strategy, strategies
 from fred_hw.errors import InputError
+from perfmodel.collectives.select import PUBLISHED
 from perfmodel.published import SWEEPS
 from perfmodel.topology.graph import Topology
 from perfmodel.training.compute import Npu
@@ -89,7 +90,7 @@ def sweep(
     samples: int = 40,
     compute: str = "first-principles",
     placement: str = "auto",
-    algorithm: str = "auto",
+    algorithm: str = PUBLISHED,
 ) -> tuple[StrategyRow, ...]:
     """Estimate each strategy on each fabric, fastest per sample first; what does not fit, last.
 
@@ -106,7 +107,7 @@ def sweep(
     compute, placement : str
         As for ``estimate.estimate``.
     algorithm : str
-        Of the all-reduces, as for ``training.operations.Operations``.
+        Of collectives, as for ``training.operations.Operations``.
 
     Raises
     ------
@@ -124,7 +125,7 @@ def sweep(
         check_strategy(workload, strategy)
         batch = with_batch(workload, samples, rule[strategy.pp])
         for topology in topologies:
-            placed = default_placement(topology, batch, strategy, placement)
+            placed = default_placement(topology, batch, strategy, placement, None, algorithm)
             operations = Operations(topology, placed, algorithm)
             iteration = simulate_iteration(topology, batch, placed, npu, scale, operations)
             need = iteration.memory

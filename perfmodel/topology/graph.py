@@ -163,6 +163,16 @@ class Topology(ABC):
     def layout(self) -> dict[int, tuple[float, float]]:
         """Return where to draw each node, in pixels from the left and from above."""
 
+    def ring_order(self, members: Sequence[int]) -> Sequence[int]:
+        """Return the order in which a logical ring visits a group, the first of it first.
+
+        Members of one switch stand together, so that a ring leaves each switch once.
+        """
+        switches: dict[int, int] = {}
+        for member in members:
+            switches.setdefault(self.switch_of.get(member, -1), len(switches))
+        return sorted(members, key=lambda member: switches[self.switch_of.get(member, -1)])
+
     def reduction_hops(self, sources: Sequence[int], io: int) -> Hops:
         """Return the links from NPUs, joined, to an I/O controller.
 

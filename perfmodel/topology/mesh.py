@@ -16,6 +16,7 @@ from perfmodel.switch_timing.record import IDEAL_PROTOCOL, SwitchTiming, load_re
 from . import cuts
 from .files import KINDS, Kind, Protocol, Rate, Time, TopologyFile
 from .graph import Hops, Link, Node, Topology
+from .mesh_rings import mesh_ring
 
 __all__ = ["MeshFile", "MeshTopology"]
 
@@ -119,6 +120,10 @@ class MeshTopology(Topology):
             raise ValueError("a mesh transfer must end at NPUs; reduction_hops leads to an I/O")
         return self._tree(source, targets)
 
+    def ring_order(self, members: Sequence[int]) -> Sequence[int]:
+        """Return the group from neighbour to neighbour, see ``mesh_rings.mesh_ring``."""
+        return mesh_ring(self.columns, tuple(members))
+
     def layout(self) -> dict[int, tuple[float, float]]:
         """Return where NPUs are, and I/O controllers outside of them, in pixels."""
         place = {
@@ -160,6 +165,9 @@ class MeshTopology(Topology):
         )
 
     def _tree(self, source: int, targets: Sequence[int]) -> Hops:
+        if len(targets) == 1:
+            links = enumerate(pairwise(self._path(source, targets[0])))
+            return tuple((self.link_index[ends], (i - 1,) if i else ()) for i, ends in links)
         tree: dict[int, tuple[int, tuple[int, ...]]] = {}
         place: dict[int, int] = {}
         for target in targets:

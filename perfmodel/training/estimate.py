@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from fred_hw.checks import check_int
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
+from perfmodel.collectives.select import PUBLISHED
 from perfmodel.switch_timing.provenance import Provenance
 from perfmodel.topology.graph import Topology
 from perfmodel.workloads.workload import Workload, parse_strategy
@@ -113,7 +114,7 @@ def estimate(
     npu: Npu | None = None,
     compute: str = "first-principles",
     placement: str = "auto",
-    algorithm: str = "auto",
+    algorithm: str = PUBLISHED,
 ) -> Estimate:
     """Estimate one training iteration.
 
@@ -134,7 +135,7 @@ def estimate(
     placement : str
         ``auto``, ``anneal`` or one of ``training.placement.policy.POLICIES``.
     algorithm : str
-        Of all-reduces, ``auto`` or one of ``collectives.algorithm.ALGORITHMS``.
+        Of collectives, as for ``operations.Operations``.
 
     Raises
     ------
@@ -157,7 +158,7 @@ def simulate(
     npu: Npu | None = None,
     compute: str = "first-principles",
     placement: str = "auto",
-    algorithm: str = "auto",
+    algorithm: str = PUBLISHED,
 ) -> tuple[Iteration, Npu, float, str]:
     """Simulate what :func:`estimate` sums up; return it, the NPU, the scale and ``compute``."""
     if isinstance(strategy, str):
@@ -169,9 +170,10 @@ def simulate(
     npu = model.npu(npu)
 
     def iteration_s(placed: Placement) -> float:
-        return simulate_iteration(topology, workload, placed, npu, scale).time_s
+        there = Operations(topology, placed, algorithm)
+        return simulate_iteration(topology, workload, placed, npu, scale, there).time_s
 
-    placed = default_placement(topology, workload, strategy, placement, iteration_s)
+    placed = default_placement(topology, workload, strategy, placement, iteration_s, algorithm)
     operations = Operations(topology, placed, algorithm)
     iteration = simulate_iteration(topology, workload, placed, npu, scale, operations)
     _check_memory(workload, strategy, iteration.memory)

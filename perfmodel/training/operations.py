@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from perfmodel.collectives.run import profile
+from perfmodel.collectives.select import PUBLISHED
 from perfmodel.constants import NUMBER_BYTES
 from perfmodel.fluid.task import Profile
 from perfmodel.topology.graph import Topology
@@ -25,10 +26,13 @@ class Operations:
     placement : Placement
         Who takes part.
     algorithm : str
-        Of all-reduces, ``auto`` or one of ``collectives.algorithm.ALGORITHMS``.
+        Of collectives: ``published``, ``auto`` for the one that is fastest by itself, or of
+        all-reduces alone one of ``collectives.algorithm.ALGORITHMS``.
     """
 
-    def __init__(self, topology: Topology, placement: Placement, algorithm: str = "auto") -> None:
+    def __init__(
+        self, topology: Topology, placement: Placement, algorithm: str = PUBLISHED
+    ) -> None:
         self.topology = topology
         self.algorithm = algorithm
         self.placement = placement
@@ -110,7 +114,8 @@ class Operations:
             return None
         key = (pattern, stage, variant, numbers)
         if key not in self._known:
-            algorithm = self.algorithm if pattern == "all_reduce" else "auto"
+            named = self.algorithm not in ("auto", PUBLISHED)
+            algorithm = PUBLISHED if named and pattern != "all_reduce" else self.algorithm
             size = NUMBER_BYTES * numbers
             found, assumptions = profile(
                 self.topology,

@@ -136,7 +136,7 @@ REFUSED = {
         rf"--placement: must be {', '.join(FITTING)} for fred-d, not 'snake'"
     ),
     "estimate --topology fred-d --workload gpt-3 --algorithm gossip": (
-        r"--algorithm: must be one of auto, ring, .*, not 'gossip'"
+        r"--algorithm: must be one of auto, published, ring, .*, not 'gossip'"
     ),
     "estimate --topology fred-d --workload gpt-3 --timeline folder.yaml": (
         r"folder\.yaml: must be a file, not a directory"

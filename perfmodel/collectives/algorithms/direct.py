@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 
-from fred_hw.errors import InputError
 from perfmodel.collectives.algorithm import ALGORITHMS, Algorithm
 from perfmodel.collectives.schedule import ScheduleBuilder
+from perfmodel.topology.graph import Topology
 
 __all__ = ["direct"]
 
-_LARGEST = 256
+_LARGEST = 256  # of a group: more messages, one for each pair, would be too many
+_TRIED = 64  # and where it is one of several, so that a choice takes a second at most
 
 
 def direct(
@@ -18,15 +19,7 @@ def direct(
 
     An all-reduce is a reduce-scatter, in which each member gets its shard from all others, and an
     all-gather.
-
-    Raises
-    ------
-    InputError
-        The group is so large that its messages, one for each pair, would be too many.
     """
-    if len(members) > _LARGEST:
-        given = f"{len(members)}, as each sends to every other"
-        raise InputError("algorithm", "", f"direct must have at most {_LARGEST} NPUs, not {given}")
     if pattern in ("broadcast", "reduce"):
         shard = builder.add_shard(members[0], chunk_bytes)
         for other in members[1:]:
@@ -48,9 +41,27 @@ def direct(
     if pattern != "all_gather":
         for source, target in pairs:
             builder.send((source,), (target,), (shard_of[target],), "reduce")
+    if pattern == "all_reduce":
+        for member, shard in shard_of.items():
+            builder.join(member, shard)
     if pattern != "reduce_scatter":
         for source, target in pairs:
             builder.send((source,), (target,), (shard_of[source],), "copy")
 
 
-ALGORITHMS.add("direct", Algorithm("direct", direct, preference={"all_to_all": 5}), rank=3)
+def _few(_topology: Topology, group: Sequence[int]) -> bool:
+    return len(group) <= _LARGEST
+
+
+ALGORITHMS.add(
+    "direct",
+    Algorithm(
+        "direct",
+        direct,
+        needs=f"at most {_LARGEST} NPUs, as each sends to every other",
+        fits=_few,
+        preference={"all_to_all": 5},
+        most=_TRIED,
+    ),
+    rank=3,
+)

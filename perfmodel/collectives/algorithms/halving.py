@@ -7,7 +7,7 @@ in the end, as described there. The all-to-all is that of Bruck et al., IEEE Tra
 Parallel and Distributed Systems 8, 1997, which takes any number of members.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from perfmodel.collectives.algorithm import ALGORITHMS, Algorithm
 from perfmodel.collectives.schedule import ScheduleBuilder
@@ -48,19 +48,15 @@ def halving_doubling(
     guests = dict(pairs)
     owned = [[shard[m], *([shard[guests[m]]] if m in guests else [])] for m in core]
     if pattern != "all_gather":
-        for host, guest in pairs:
-            builder.send((guest,), (host,), everything, "reduce")
+        builder.exchange(((guest, host, everything) for host, guest in pairs), "reduce")
         _halve(builder, core, owned)
     else:
-        for host, guest in pairs:
-            builder.send((guest,), (host,), [shard[guest]], "copy")
+        builder.exchange(((guest, host, [shard[guest]]) for host, guest in pairs), "copy")
     if pattern == "reduce_scatter":
-        for host, guest in pairs:
-            builder.send((host,), (guest,), [shard[guest]], "copy")
+        builder.exchange(((host, guest, [shard[guest]]) for host, guest in pairs), "copy")
         return
     _double(builder, core, owned)
-    for host, guest in pairs:
-        builder.send((host,), (guest,), everything, "copy")
+    builder.exchange(((host, guest, everything) for host, guest in pairs), "copy")
 
 
 def _rooted(
@@ -76,32 +72,43 @@ def _rooted(
     distances = [1 << step for step in range(len(core).bit_length() - 1)]
     if pattern == "broadcast":
         for distance in reversed(distances):
-            for i in range(0, len(core), 2 * distance):
-                block = _block(owned, i + distance, distance)
-                builder.send((core[i],), (core[i + distance],), block, "copy")
+            halves = _halves(core, owned, distance)
+            builder.exchange(((first, second, block) for first, second, block in halves), "copy")
         _double(builder, core, owned)
-        for host, guest in pairs:
-            builder.send((host,), (guest,), everything, "copy")
+        builder.exchange(((host, guest, everything) for host, guest in pairs), "copy")
         return
-    for host, guest in pairs:
-        builder.send((guest,), (host,), everything, "reduce")
+    builder.exchange(((guest, host, everything) for host, guest in pairs), "reduce")
     _halve(builder, core, owned)
     for distance in distances:
-        for i in range(0, len(core), 2 * distance):
-            block = _block(owned, i + distance, distance)
-            builder.send((core[i + distance],), (core[i],), block, "copy")
+        halves = _halves(core, owned, distance)
+        builder.exchange(((second, first, block) for first, second, block in halves), "copy")
+
+
+def _halves(
+    core: Sequence[int], owned: Sequence[Sequence[int]], distance: int
+) -> Iterator[tuple[int, int, list[int]]]:
+    """Yield the first members of both halves of each block, and the shards of the second half."""
+    for i in range(0, len(core), 2 * distance):
+        yield core[i], core[i + distance], _block(owned, i + distance, distance)
 
 
 def _bruck(builder: ScheduleBuilder, members: Sequence[int], share: float) -> None:
     """Send each shard by the set bits of its distance, one bit in each step."""
     count = len(members)
+    distances = [1 << bit for bit in range((count - 1).bit_length())]
+    if builder.lockstep:
+        any_shard = builder.add_shard(members[0], share, members[1])
+        carried = [[any_shard] * sum(bool(a & d) for a in range(1, count)) for d in distances]
+        for distance, shards in zip(distances, carried, strict=True):
+            ends = ((members[i], members[(i + distance) % count]) for i in range(count))
+            builder.exchange(((here, there, shards) for here, there in ends), "copy")
+        return
     shard = {
         (i, away): builder.add_shard(members[i], share, members[(i + away) % count])
         for i in range(count)
         for away in range(1, count)
     }
-    distance = 1
-    while distance < count:
+    for distance in distances:
         for here in range(count):
             carried = [
                 shard[(here - away % distance) % count, away]
@@ -109,23 +116,31 @@ def _bruck(builder: ScheduleBuilder, members: Sequence[int], share: float) -> No
                 if away & distance
             ]
             builder.send((members[here],), (members[(here + distance) % count],), carried, "copy")
-        distance *= 2
 
 
 def _halve(builder: ScheduleBuilder, core: Sequence[int], owned: Sequence[Sequence[int]]) -> None:
     distance = len(core) // 2
     while distance:
-        for i, member in enumerate(core):
-            partner = i ^ distance
-            builder.send((member,), (core[partner],), _block(owned, partner, distance), "reduce")
+        builder.exchange(
+            (
+                (member, core[i ^ distance], _block(owned, i ^ distance, distance))
+                for i, member in enumerate(core)
+            ),
+            "reduce",
+        )
         distance //= 2
 
 
 def _double(builder: ScheduleBuilder, core: Sequence[int], owned: Sequence[Sequence[int]]) -> None:
     distance = 1
     while distance < len(core):
-        for i, member in enumerate(core):
-            builder.send((member,), (core[i ^ distance],), _block(owned, i, distance), "copy")
+        builder.exchange(
+            (
+                (member, core[i ^ distance], _block(owned, i, distance))
+                for i, member in enumerate(core)
+            ),
+            "copy",
+        )
         distance *= 2
 
 

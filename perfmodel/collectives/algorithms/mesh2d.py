@@ -1,4 +1,4 @@
-"""Hierarchical two-dimensional collectives on a whole mesh."""
+"""Hierarchical two-dimensional collectives on a mesh, or on some of its rows and columns."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -6,6 +6,7 @@ from functools import partial
 from perfmodel.collectives.algorithm import ALGORITHMS, SCATTERED, Algorithm
 from perfmodel.collectives.schedule import ScheduleBuilder
 from perfmodel.topology.graph import Topology
+from perfmodel.topology.mesh_rings import product
 
 from .ring import all_gather_ring, reduce_scatter_ring
 
@@ -43,39 +44,41 @@ def mesh2d(
     pattern: str,
     share: float | None = None,
 ) -> None:
-    """Add an all-reduce, reduce-scatter or all-gather over all NPUs of a mesh, in any order.
+    """Add an all-reduce, reduce-scatter or all-gather where some rows and columns cross.
+
+    Members are all NPUs of a mesh, or those of a block of it, in any order.
 
     Two parts run at once in opposite order of the dimensions. On each line there is a logical
     ring whose last message goes back across the whole line, so each direction of each link
     carries one message in every step. ``share`` of the data goes along the rows first; None is
     :func:`rows_first_share`.
     """
-    grid = builder.topology.grid
-    assert grid and len(members) == grid[0] * grid[1]
-    share = rows_first_share(*grid) if share is None else share
+    lines = _lines(builder.topology, members)
+    assert lines
+    share = rows_first_share(*map(len, lines)) if share is None else share
     first = builder.lane
     for along_rows, part in ((True, share), (False, 1 - share)):
         if part > 0:
             builder.lane = first + int(along_rows)
-            _one_order(builder, grid, chunk_bytes * part, pattern, along_rows)
+            _one_order(builder, lines, chunk_bytes * part, pattern, along_rows)
     builder.lane = first
 
 
 def _one_order(
     builder: ScheduleBuilder,
-    grid: tuple[int, int],
+    lines: tuple[Sequence[int], Sequence[int]],
     part_bytes: float,
     pattern: str,
     rows_first: bool,
 ) -> None:
-    columns, rows = range(grid[0]), range(grid[1])
-    inner, outer = (columns, rows) if rows_first else (rows, columns)
+    inner, outer = lines if rows_first else reversed(lines)
+    columns = builder.topology.grid[0] if builder.topology.grid else 0
 
     def npu(first: int, second: int) -> int:
         x, y = (first, second) if rows_first else (second, first)
-        return x + grid[0] * y
+        return x + columns * y
 
-    share = part_bytes / (grid[0] * grid[1])
+    share = part_bytes / (len(inner) * len(outer))
     shard = {(i, j): builder.add_shard(npu(i, j), share) for i in inner for j in outer}
     first: Lines = [
         ([npu(i, j) for i in inner], [tuple(shard[i, k] for k in outer) for i in inner])
@@ -98,8 +101,19 @@ def _on_lines(
             step(builder, members, parts)
 
 
+def _lines(topology: Topology, group: Sequence[int]) -> tuple[list[int], list[int]] | None:
+    """Return the columns and rows whose crossings a group is, if it is that."""
+    return product(topology.grid[0], group) if topology.grid else None
+
+
+def _crossings(topology: Topology, group: Sequence[int]) -> bool:
+    lines = _lines(topology, group)
+    whole = lines is not None and len(group) == topology.npus
+    return whole or (lines is not None and min(map(len, lines)) > 1)
+
+
 def _whole_grid(topology: Topology, group: Sequence[int]) -> bool:
-    return topology.grid is not None and len(group) == topology.npus
+    return len(group) == topology.npus
 
 
 ALGORITHMS.add(
@@ -108,9 +122,10 @@ ALGORITHMS.add(
         "hierarchical 2D",
         mesh2d,
         SCATTERED,
-        needs="all NPUs of a mesh",
-        fits=_whole_grid,
+        needs="all NPUs at which some rows and columns of a mesh cross",
+        fits=_crossings,
         preference=dict.fromkeys(SCATTERED, 3),
+        published=_whole_grid,
     ),
     rank=5,
 )
@@ -120,8 +135,8 @@ ALGORITHMS.add(
         "hierarchical 2D, half of the data in each order",
         partial(mesh2d, share=0.5),
         SCATTERED,
-        needs="all NPUs of a mesh",
-        fits=_whole_grid,
+        needs="all NPUs at which some rows and columns of a mesh cross",
+        fits=_crossings,
     ),
     rank=5.5,
 )

@@ -59,11 +59,18 @@ def _steps(
 def ring(
     builder: ScheduleBuilder, members: Sequence[int], chunk_bytes: float, pattern: str
 ) -> None:
-    """Add a collective around one ring in the given order.
+    """Add a collective around one ring, in the order that the topology has for it.
 
     A broadcast or a reduce goes along the chain of members, from or to the first. In an
     all-to-all each member passes on what is for those behind it.
     """
+    _around(builder, builder.topology.ring_order(members), chunk_bytes, pattern)
+
+
+def _around(
+    builder: ScheduleBuilder, members: Sequence[int], chunk_bytes: float, pattern: str
+) -> None:
+    """Add a collective around one ring in the given order."""
     if pattern in _CHAINED:
         chain(builder, members, chunk_bytes, pattern)
         return
@@ -85,14 +92,11 @@ def bidirectional_ring(
 
     A broadcast or a reduce goes along two chains, which leave the root in both directions.
     """
-    if pattern in _CHAINED:
-        chain(builder, members, chunk_bytes / 2, pattern)
-        chain(builder, [members[0], *reversed(members[1:])], chunk_bytes / 2, pattern)
-        return
+    there = list(builder.topology.ring_order(members))
     first = builder.lane
-    for lane, order in enumerate((list(members), list(reversed(members)))):
+    for lane, order in enumerate((there, [there[0], *reversed(there[1:])])):
         builder.lane = first + lane
-        ring(builder, order, chunk_bytes / 2, pattern)
+        _around(builder, order, chunk_bytes / 2, pattern)
     builder.lane = first
 
 

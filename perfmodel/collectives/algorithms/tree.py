@@ -73,6 +73,9 @@ def _scattered(
 ) -> None:
     """Add a collective in which members own shards, or send one to each other."""
     share = half_bytes / len(members)
+    if pattern == "all_to_all" and builder.lockstep:
+        _crossings(builder, members, share)
+        return
     for placed in _two_orders(list(members)):
         parents = binary_tree(len(placed))
         edges = _edges(placed, parents, placed[parents.index(None)])
@@ -107,6 +110,27 @@ def _scattered(
             builder.send((child,), (parent,), leave[child], upwards)
         for parent, child in edges:
             builder.send((parent,), (child,), enter[child], "copy")
+
+
+def _crossings(builder: ScheduleBuilder, members: Sequence[int], share: float) -> None:
+    """Add an all-to-all by the bytes that cross each edge, as the pairs are very many."""
+    first = builder.lane
+    for tree, placed in enumerate(_two_orders(list(members))):
+        builder.lane = first + tree
+        parents = binary_tree(len(placed))
+        edges = _edges(placed, parents, placed[parents.index(None)])
+        below = dict.fromkeys(placed, 1)
+        for parent, child in reversed(edges):
+            below[parent] += below[child]
+        crossing = {
+            child: (builder.add_shard(child, count * (len(placed) - count) * share),)
+            for child, count in below.items()
+        }
+        for parent, child in reversed(edges):
+            builder.exchange([(child, parent, crossing[child])], "copy")
+        for parent, child in edges:
+            builder.exchange([(parent, child, crossing[child])], "copy")
+    builder.lane = first
 
 
 def _edges(

@@ -35,7 +35,7 @@ def bandwidth(setting: Setting) -> Iterator[ReproduceRow]:
     """Effective NPU bandwidths, and the traffic that in-network collectives save."""
     for name in FABRICS:
         fabric = parse_topology(name, setting.protocol)
-        result = run_collective(fabric, "all_reduce", GIB)
+        result = run_collective(fabric, "all_reduce", GIB, algorithm=setting.algorithm)
         sent = result.size_bytes if fabric.in_network else result.bytes_per_npu
         yield number(
             f"bandwidth/wafer/{name}",
@@ -61,7 +61,7 @@ def bandwidth(setting: Setting) -> Iterator[ReproduceRow]:
             )
     for kind in _FIGURES:
         for name in FABRICS:
-            yield from _of_strategy(kind, parse_topology(name, setting.protocol))
+            yield from _of_strategy(kind, parse_topology(name, setting.protocol), setting)
     yield _closer(setting)
 
 
@@ -84,25 +84,27 @@ def _placed(fabric: Topology) -> Placement:
     return place(fabric, STRATEGY, "columns" if fabric.grid else "linear")
 
 
-def _simulated(fabric: Topology, kind: str, placed: Placement) -> tuple[CollectiveResult, float]:
+def _simulated(
+    fabric: Topology, kind: str, placed: Placement, algorithm: str
+) -> tuple[CollectiveResult, float]:
     """Return the collectives of a kind, and what an endpoint algorithm sends of the vector."""
     groups: Sequence[Sequence[int]] = strategy_groups(placed, kind)
     pattern = "broadcast" if kind == "pp" else "all_reduce"
     members = len(groups[0])
     endpoint = 1.0 if kind == "pp" else 2 * (members - 1) / members
-    return run_collectives(fabric, pattern, GIB, groups), endpoint
+    return run_collectives(fabric, pattern, GIB, groups, algorithm=algorithm), endpoint
 
 
-def _gb_per_s(fabric: Topology, kind: str, placed: Placement) -> float:
-    result, endpoint = _simulated(fabric, kind, placed)
+def _gb_per_s(fabric: Topology, kind: str, placed: Placement, algorithm: str) -> float:
+    result, endpoint = _simulated(fabric, kind, placed, algorithm)
     return (1.0 if fabric.in_network else endpoint) * result.size_bytes / result.time_s / 1e9
 
 
-def _of_strategy(kind: str, fabric: Topology) -> Iterator[ReproduceRow]:
-    name = fabric.name
+def _of_strategy(kind: str, fabric: Topology, setting: Setting) -> Iterator[ReproduceRow]:
+    name, algorithm = fabric.name, setting.algorithm
     placed = _placed(fabric)
     others = ", ".join(
-        f"{policy} {_gb_per_s(fabric, kind, place(fabric, STRATEGY, policy)):.4g}"
+        f"{policy} {_gb_per_s(fabric, kind, place(fabric, STRATEGY, policy), algorithm):.4g}"
         for policy in (fitting(fabric) if fabric.grid else ())
         if policy != placed.policy
     )
@@ -110,7 +112,7 @@ def _of_strategy(kind: str, fabric: Topology) -> Iterator[ReproduceRow]:
         f"bandwidth/{kind}/{name}",
         f"{_WORDS[kind]} of {STRATEGY} on {name} [GB/s]",
         _FIGURES[kind][name],
-        _gb_per_s(fabric, kind, placed),
+        _gb_per_s(fabric, kind, placed, algorithm),
         "simulated, a replica in each column, chosen by these figures"
         if fabric.grid
         else "simulated",
@@ -119,7 +121,7 @@ def _of_strategy(kind: str, fabric: Topology) -> Iterator[ReproduceRow]:
         others=others,
     )
     if kind == "dp" and fabric.in_network:
-        result, endpoint = _simulated(fabric, kind, placed)
+        result, endpoint = _simulated(fabric, kind, placed, algorithm)
         yield number(
             f"traffic/dp/{name}",
             f"traffic saved by the DP all-reduce of {STRATEGY} on {name} [%]",
@@ -137,7 +139,7 @@ def _closer(setting: Setting) -> ReproduceRow:
     for name in (BASELINE, "fred-a", "fred-b"):
         fabric = parse_topology(name, setting.protocol)
         placed = _placed(fabric)
-        times[name] = _simulated(fabric, "dp", placed)[0].time_s
+        times[name] = _simulated(fabric, "dp", placed, setting.algorithm)[0].time_s
     a, b = (times[name] / times[BASELINE] for name in ("fred-a", "fred-b"))
     return word(
         "bandwidth/dp/closer",

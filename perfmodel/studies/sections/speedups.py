@@ -29,6 +29,7 @@ def speedups(setting: Setting) -> Iterator[ReproduceRow]:
                 parse_topology(fabric, setting.protocol),
                 load_workload(name),
                 compute=setting.compute,
+                algorithm=setting.algorithm,
             )
             for fabric in FABRICS
         }
@@ -118,7 +119,7 @@ def _resnet(setting: Setting, found: dict[str, Estimate]) -> Iterator[ReproduceR
         "traffic/resnet-152/dp",
         "endpoint traffic of the gradients of ResNet-152 per NPU [MB]",
         RESNET_DP_MB,
-        run_collective(fabric, "all_reduce", size).bytes_per_npu / 1e6,
+        run_collective(fabric, "all_reduce", size, algorithm=setting.algorithm).bytes_per_npu / 1e6,
         "simulated",
     )
     yield number(

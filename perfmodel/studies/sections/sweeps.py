@@ -22,7 +22,8 @@ def swept(name: str, setting: Setting) -> tuple[StrategyRow, ...]:
     workload, figures = load_workload(name), SWEEPS[name]
     fabrics = [parse_topology(fabric, setting.protocol) for fabric in (BASELINE, "fred-d")]
     choices = feasible(workload, fabrics[0].npus, fabrics[0].npus)
-    return sweep(fabrics, workload, choices, figures.samples_per_replica, setting.compute)
+    samples, chosen = figures.samples_per_replica, (setting.compute, "auto", setting.algorithm)
+    return sweep(fabrics, workload, choices, samples, *chosen)
 
 
 def sweeps(setting: Setting) -> Iterator[ReproduceRow]:

@@ -6,10 +6,12 @@ it matters who is next to whom, and the mesh is to be given its best chance.
 
 import math
 import random
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from fred_hw.compiler.placement import Strategy
+from perfmodel.collectives.select import PUBLISHED
+from perfmodel.fluid.task import Profile
 from perfmodel.topology.graph import Topology
 from perfmodel.training.operations import Operations
 from perfmodel.workloads.workload import Workload
@@ -17,7 +19,25 @@ from perfmodel.workloads.workload import Workload
 from .place import Placement, place
 from .policy import fitting
 
-__all__ = ["anneal", "communication_s", "default_placement"]
+__all__ = ["ALIKE", "anneal", "busiest_link_s", "communication_s", "default_placement"]
+
+
+ALIKE = 1e-3
+"""Share by which the times of walks may differ that are taken as alike."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Round:
+    """Collectives that run so often: at once, each by itself, or one after the other."""
+
+    times: float
+    profiles: tuple[Profile, ...]
+    at_once: bool
+
+    @property
+    def time_s(self) -> float:
+        found = [one.time_s for one in self.profiles]
+        return self.times * (max(found, default=0.0) if self.at_once else sum(found))
 
 
 def communication_s(operations: Operations, workload: Workload) -> float:
@@ -27,33 +47,44 @@ def communication_s(operations: Operations, workload: Workload) -> float:
     MP run in all stages at once. This is what placements are searched by: it needs no compute
     times.
     """
+    return sum(one.time_s for one in _rounds(operations, workload))
+
+
+def busiest_link_s(operations: Operations, workload: Workload) -> float:
+    """Return how long all communication of an iteration occupies the busiest link [s]."""
+    busy: dict[int, float] = {}
+    for one in _rounds(operations, workload):
+        for profile in one.profiles:
+            for link, carried in profile.loads:
+                busy[link] = busy.get(link, 0.0) + one.times * carried
+    capacities = operations.topology.capacities
+    return max((carried / capacities[link] for link, carried in busy.items()), default=0.0)
+
+
+def _rounds(operations: Operations, workload: Workload) -> Iterator[_Round]:
     strategy, layers = operations.placement.strategy, workload.network.layers
     samples = workload.samples_per_replica / workload.microbatches
     stages = range(strategy.pp)
+
+    def some(times: float, found: Iterable[Profile | None], *, at_once: bool = True) -> _Round:
+        return _Round(times, tuple(one for one in found if one), at_once)
+
     widest = max(layers, key=lambda layer: layer.mp_reductions)
     numbers = widest.mp_reduced_numbers * samples
     rounds = 2 * sum(layer.mp_reductions for layer in layers) * workload.microbatches / strategy.pp
-    mp = operations.mp_all_reduce_everywhere(numbers)
-    total_s = rounds * mp.time_s if mp else 0.0
+    yield some(rounds, [operations.mp_all_reduce_everywhere(numbers)])
     handed_on = layers[len(layers) // 2].output_numbers * samples
     streaming = workload.mode == "streaming"
     hops = [(s, s + 1) for s in stages[:-1]] + ([(strategy.pp - 1, 0)] if streaming else [])
     if strategy.pp > 1:
-        sent = [operations.pp_multicast(a, b, handed_on) for a, b in hops]
         sends = 2 * workload.microbatches * (len(layers) / strategy.pp if streaming else 1)
-        total_s += sends * max(found.time_s for found in sent if found)
+        yield some(sends, [operations.pp_multicast(a, b, handed_on) for a, b in hops])
     weights = workload.network.parameters / strategy.mp / strategy.pp
     if streaming:
-        for s in stages:
-            for found in (
-                operations.load_weights(s, weights),
-                operations.store_gradients(s, weights),
-            ):
-                total_s += found.time_s if found else 0.0
+        for stream in (operations.load_weights, operations.store_gradients):
+            yield some(1, [stream(s, weights) for s in stages], at_once=False)
     else:
-        reduced = [operations.dp_all_reduce(s, weights) for s in stages]
-        total_s += max((found.time_s for found in reduced if found), default=0.0)
-    return total_s
+        yield some(1, [operations.dp_all_reduce(s, weights) for s in stages])
 
 
 def default_placement(
@@ -62,10 +93,13 @@ def default_placement(
     strategy: Strategy,
     policy: str = "auto",
     judge: Callable[[Placement], float] | None = None,
+    algorithm: str = PUBLISHED,
 ) -> Placement:
     """Return the placement by a policy; ``auto`` takes on a mesh the best of those marked so.
 
-    ``anneal`` starts from that and searches on.
+    That is the one with the least communication; of those alike, the one that occupies the busiest
+    link for the least time, as collectives of several stages run at once. ``anneal`` starts from
+    that and searches on.
 
     Parameters
     ----------
@@ -79,6 +113,8 @@ def default_placement(
         ``auto``, ``anneal`` or one of ``policy.POLICIES``.
     judge : callable or None
         Time of an iteration with a placement [s]: what ``anneal`` finds must be better by it too.
+    algorithm : str
+        Of collectives, as for ``operations.Operations``.
 
     Raises
     ------
@@ -90,15 +126,23 @@ def default_placement(
     if not topology.neighbours_matter:
         return place(topology, strategy)
     choices = [place(topology, strategy, name) for name in fitting(topology, auto=True)]
-    best = min(choices, key=lambda one: communication_s(Operations(topology, one), workload))
+    made = [Operations(topology, one, algorithm) for one in choices]
+    times_s = [communication_s(one, workload) for one in made]
+    alike = [one for one, s in zip(made, times_s, strict=True) if s <= min(times_s) * (1 + ALIKE)]
+    best = min(alike, key=lambda one: busiest_link_s(one, workload)).placement
     if policy == "auto":
         return best
-    found = anneal(topology, workload, best)
+    found = anneal(topology, workload, best, algorithm=algorithm)
     return best if judge and judge(best) <= judge(found) else found
 
 
 def anneal(
-    topology: Topology, workload: Workload, start: Placement, steps: int = 400, seed: int = 0
+    topology: Topology,
+    workload: Workload,
+    start: Placement,
+    steps: int = 400,
+    seed: int = 0,
+    algorithm: str = PUBLISHED,
 ) -> Placement:
     """Return the best placement that simulated annealing finds, never worse than ``start``.
 
@@ -117,12 +161,14 @@ def anneal(
         Placements to try, 1 or more.
     seed : int
         Of the random numbers.
+    algorithm : str
+        Of collectives, as for ``operations.Operations``.
     """
     rng = random.Random(seed)
     free = [npu for npu in range(topology.npus) if npu not in start.npus]
     order = [*start.npus, *free]
     workers = len(start.npus)
-    here_s = best_s = communication_s(Operations(topology, start), workload)
+    here_s = best_s = communication_s(Operations(topology, start, algorithm), workload)
     best, begin_s = start, here_s
     for step in range(steps):
         heat_s = 0.1 * begin_s * 0.01 ** (step / steps)
@@ -131,7 +177,7 @@ def anneal(
             continue
         order[i], order[j] = order[j], order[i]
         found = replace(start, npus=tuple(order[:workers]), policy="anneal")
-        there_s = communication_s(Operations(topology, found), workload)
+        there_s = communication_s(Operations(topology, found, algorithm), workload)
         if there_s <= here_s or rng.random() < math.exp((here_s - there_s) / heat_s):
             here_s = there_s
             if there_s < best_s:

@@ -23,7 +23,8 @@ DP_GROUPS = [[k + 4 * dp for dp in range(5)] for k in range(4)]  # of MP2-DP5-PP
 def run(
     topology: str, pattern: str = "all_reduce", size: float = GIB, **more: object
 ) -> CollectiveResult:
-    return run_collective(parse_topology(topology, "ideal"), pattern, size, **more)  # type: ignore[arg-type]
+    arguments = {"algorithm": "published", **more}
+    return run_collective(parse_topology(topology, "ideal"), pattern, size, **arguments)  # type: ignore[arg-type]
 
 
 def switch_s(topology: str, *names: str) -> float:
@@ -143,7 +144,8 @@ def test_measured_switch_delays_and_slows_every_step_of_a_ring(
     size = 1e6
     step_s = size / 4 / (3e12 * 0.6) + 2 * WIRE_S + 40 / CLOCK_HZ
     wafer = parse_topology("fred-c")
-    result = run_collective(wafer, "all_reduce", size, group=[0, 1, 2, 3], chunks=1)
+    ring = {"group": [0, 1, 2, 3], "chunks": 1, "algorithm": "ring"}
+    result = run_collective(wafer, "all_reduce", size, **ring)  # type: ignore[arg-type]
     assert result.time_s == pytest.approx(6 * step_s, rel=1e-6)
 
 

@@ -53,7 +53,9 @@ def test_chunk_rule(size_bytes: float, piece: float) -> None:
         ("fred-d", "all_to_all", [range(20)], "direct"),
     ],
 )
-def test_algorithm(topology: str, pattern: str, groups: list[list[int]], algorithm: str) -> None:
+def test_published_choice(
+    topology: str, pattern: str, groups: list[list[int]], algorithm: str
+) -> None:
     assert build_schedule(parse_topology(topology), pattern, groups, 1.0).algorithm == algorithm
 
 
@@ -87,7 +89,7 @@ def test_bad_request_is_refused(pattern: str, groups: list[list[int]], message: 
             "all_reduce",
             "gossip",
             20,
-            f"algorithm: must be one of auto, {', '.join(ALGORITHMS)}, not 'gossip'",
+            f"algorithm: must be one of auto, published, {', '.join(ALGORITHMS)}, not 'gossip'",
         ),
         (
             "fred-d",
@@ -101,7 +103,10 @@ def test_bad_request_is_refused(pattern: str, groups: list[list[int]], message: 
             "all_reduce",
             "hierarchical_2d",
             19,
-            "algorithm: must have all NPUs of a mesh, not hierarchical_2d for 19 NPUs of mesh:5x4",
+            (
+                "algorithm: must have all NPUs at which some rows and columns of a mesh cross, "
+                "not hierarchical_2d for 19 NPUs of mesh:5x4"
+            ),
         ),
         (
             "fred-a",
@@ -138,7 +143,10 @@ def test_bad_request_is_refused(pattern: str, groups: list[list[int]], message: 
             "all_to_all",
             "direct",
             257,
-            "algorithm: direct must have at most 256 NPUs, not 257, as each sends to every other",
+            (
+                "algorithm: must have at most 256 NPUs, as each sends to every other, "
+                "not direct for 257 NPUs of mesh:32x32"
+            ),
         ),
     ],
 )

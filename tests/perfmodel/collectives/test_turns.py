@@ -65,7 +65,10 @@ def test_two_middle_subswitches_make_flows_take_turns(tmp_path: Path) -> None:
     assert groups == [(0, 3), (1, 4), (2, 5)]
     assert rounds(two, groups) == [("l1_0", 2), ("l1_0", 1)]
     assert rounds(three, groups) == []
-    once, twice = (run_collectives(one, "all_reduce", GIB, groups) for one in (three, two))
+    once, twice = (
+        run_collectives(one, "all_reduce", GIB, groups, algorithm="in_network")
+        for one in (three, two)
+    )
     assert twice.time_s == pytest.approx(2 * once.time_s, rel=0.01)
     assert twice.bottleneck.link == "l1_0 turns"
     assert all("turns" not in load.link for load in once.links)
@@ -76,7 +79,7 @@ def test_flows_of_one_port_share_its_bandwidth_and_take_no_turns(tmp_path: Path)
     narrow = wafer(tmp_path, 2, uplink=1.5e12)
     groups = [(i, i + 4, i + 8) for i in range(4)]
     assert rounds(narrow, groups) == []
-    found = run_collectives(narrow, "all_reduce", GIB, groups)
+    found = run_collectives(narrow, "all_reduce", GIB, groups, algorithm="in_network")
     assert found.time_s == pytest.approx(4 * GIB / 1.5e12, rel=0.02)
 
 

@@ -156,7 +156,7 @@ def differ_from_single_messages(
 ) -> float:
     """Return the difference to messages served one by one, in times of a chunk."""
     wafer = parse_topology(topology, "ideal")
-    fluid_s = run_collectives(wafer, pattern, SIZE, groups, chunks).time_s
+    fluid_s = run_collectives(wafer, pattern, SIZE, groups, chunks, "published").time_s
     transfers = build_schedule(wafer, pattern, groups, SIZE / chunks).transfers
     messages_s = simulate(wafer, [Batch(transfers, chunks)]).finish_s[0]
     return (fluid_s / messages_s - 1) * chunks

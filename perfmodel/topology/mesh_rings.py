@@ -1,0 +1,145 @@
+"""In which order a logical ring visits NPUs of a mesh, so that it goes from neighbour to neighbour.
+
+Neighbours are the nearest members in a row or a column, so a group may have gaps. A ring that only
+goes between those puts one message on a link and nothing on its other direction, which leaves room
+for a second ring the other way round.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import pairwise
+
+__all__ = ["mesh_ring", "product"]
+
+_STEPS = 2000
+"""Steps of the search for a cycle through a group of any shape, before the best snake is taken."""
+
+
+def product(columns: int, members: Sequence[int]) -> tuple[list[int], list[int]] | None:
+    """Return the columns and rows of a group that has each NPU at which two of them cross.
+
+    None if the group is none of that kind. The mesh has so many ``columns``.
+    """
+    xs = sorted({npu % columns for npu in members})
+    ys = sorted({npu // columns for npu in members})
+    return (xs, ys) if len(xs) * len(ys) == len(members) else None
+
+
+@lru_cache(maxsize=4096)
+def mesh_ring(columns: int, members: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the members in the order of a ring, the first of them first.
+
+    A Hamiltonian cycle between neighbours if there is one: always for the crossings of some rows
+    and columns of which one number is even, and as far as a bounded search finds it for others.
+    Else the order as given or a snake along rows or columns, whichever puts least on its busiest
+    link: in one direction of the ring, then in both.
+
+    Parameters
+    ----------
+    columns : int
+        NPUs in a row of the mesh; NPU x + columns * y is at column x and row y.
+    members : tuple of int
+        The group, each once.
+    """
+    block, count = product(columns, members), len(members)
+    cycle = None
+    if count > 3:
+        cycle = _comb(columns, *block) if block else _search(columns, members)
+    if cycle is None:
+        snakes = (_snake(columns, members, by_column=one) for one in (False, True))
+        cycle = min((members, *snakes), key=lambda order: _cost(columns, order))
+    first = cycle.index(members[0])
+    return (*cycle[first:], *cycle[:first])
+
+
+def _comb(columns: int, xs: Sequence[int], ys: Sequence[int]) -> tuple[int, ...] | None:
+    """Return the cycle up and down between all columns but the first, and back along that."""
+    if min(len(xs), len(ys)) < 2 or len(xs) * len(ys) % 2:
+        return None
+    if len(ys) % 2:
+        turned = _comb(len(ys), range(len(ys)), range(len(xs))) or ()
+        return tuple(xs[i // len(ys)] + columns * ys[i % len(ys)] for i in turned)
+    teeth = [
+        x + columns * y
+        for place, y in enumerate(ys)
+        for x in (reversed(xs[1:]) if place % 2 else xs[1:])
+    ]
+    back = [xs[0] + columns * y for y in reversed(ys)]
+    return tuple(teeth + back)
+
+
+def _lines(columns: int, members: Sequence[int], *, by_column: bool) -> list[list[int]]:
+    """Return the members in each row or column that has some."""
+    lines: dict[int, list[int]] = {}
+    for npu in sorted(members, key=lambda npu: (npu % columns, npu) if by_column else (0, npu)):
+        lines.setdefault(npu % columns if by_column else npu // columns, []).append(npu)
+    return list(lines.values())
+
+
+def _snake(columns: int, members: Sequence[int], *, by_column: bool) -> tuple[int, ...]:
+    """Return the members line by line, every other line backwards."""
+    lines = enumerate(_lines(columns, members, by_column=by_column))
+    return tuple(npu for place, line in lines for npu in (reversed(line) if place % 2 else line))
+
+
+def _cost(columns: int, order: Sequence[int]) -> tuple[int, int, int]:
+    """Return what the busiest link carries of one direction, of both, and all hops of both."""
+    one = _loads(columns, order)
+    both = one + _loads(columns, order[::-1])
+    return max(one.values()), max(both.values()), both.total()
+
+
+def _loads(columns: int, order: Sequence[int]) -> Counter[tuple[int, int]]:
+    """Return how often a ring in this order uses each link, along rows first."""
+    loads: Counter[tuple[int, int]] = Counter()
+    for source, target in pairwise((*order, order[0])):
+        corner = target % columns + source // columns * columns
+        for start, end, step in ((source, corner, 1), (corner, target, columns)):
+            way = step if end > start else -step
+            loads.update(pairwise(range(start, end + way, way)))
+    return loads
+
+
+def _neighbours(columns: int, members: Sequence[int]) -> dict[int, list[int]]:
+    """Return the nearest members of each in its row and its column."""
+    found: dict[int, list[int]] = {npu: [] for npu in members}
+    for by_column in (False, True):
+        for line in _lines(columns, members, by_column=by_column):
+            for a, b in pairwise(line):
+                found[a].append(b)
+                found[b].append(a)
+    return found
+
+
+def _search(columns: int, members: Sequence[int]) -> tuple[int, ...] | None:
+    """Return a Hamiltonian cycle between neighbours, or None if none is found in ``_STEPS``.
+
+    Depth first, on to the member with the fewest neighbours that are left (Warnsdorff's rule).
+    """
+    beside = _neighbours(columns, members)
+    if min(len(near) for near in beside.values()) < 2:
+        return None
+    path = [members[0]]
+    used = set(path)
+
+    def onwards() -> list[int]:
+        """Return where the path may go, the best last."""
+        free = [npu for npu in beside[path[-1]] if npu not in used]
+        return sorted(
+            free, key=lambda npu: sum(near not in used for near in beside[npu]), reverse=True
+        )
+
+    choices = [onwards()]
+    for _ in range(_STEPS):
+        if len(path) == len(members) and path[0] in beside[path[-1]]:
+            return tuple(path)
+        while choices and not choices[-1]:
+            choices.pop()
+            used.discard(path.pop())
+        if not choices:
+            return None
+        path.append(choices[-1].pop())
+        used.add(path[-1])
+        choices.append(onwards())
+    return None

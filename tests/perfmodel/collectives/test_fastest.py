@@ -1,0 +1,76 @@
+"""The algorithm that `auto` takes is never slower than any that fits."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fred_hw.errors import InputError
+from perfmodel.collectives.algorithm import ALGORITHMS
+from perfmodel.collectives.run import CollectiveResult, profile, run_collective, run_collectives
+from perfmodel.collectives.schedule import PATTERNS
+from perfmodel.collectives.select import build_schedule
+from perfmodel.topology.parse import FABRICS, parse_topology
+from tests.examples import examples
+
+GIB = 1 << 30
+WAFERS = [*FABRICS, "mesh:3x3", "mesh:4x4", "mesh:6x1", "mesh:2x5"]
+
+
+@pytest.mark.parametrize(
+    ("topology", "group", "one", "both"),
+    [("mesh:4x4", range(16), 2684.4, 1342.2), ("mesh:5x4", [0, 1, 5, 6], 2147.5, 1073.7)],
+)
+def test_second_ring_uses_the_other_direction_of_all_links(
+    topology: str, group: list[int], one: float, both: float
+) -> None:
+    mesh = parse_topology(topology, "ideal")
+    names = {"ring": one, "bidirectional_ring": both, "auto": both, "published": one}
+    if len(group) == mesh.npus:
+        names["published"] = both  # in two dimensions
+    for name, time_us in names.items():
+        found = run_collective(mesh, "all_reduce", GIB, group, algorithm=name)
+        assert found.time_s * 1e6 == pytest.approx(time_us, rel=1e-3), name
+
+
+@examples(60)
+@given(data=st.data())
+def test_auto_is_never_slower_than_any_algorithm(data: st.DataObject) -> None:
+    wafer = parse_topology(data.draw(st.sampled_from(WAFERS)))
+    order = data.draw(st.permutations(range(wafer.npus)))
+    size = data.draw(st.integers(2, wafer.npus))
+    count = data.draw(st.integers(1, wafer.npus // size))
+    groups = [order[i * size : (i + 1) * size] for i in range(count)]
+    pattern = data.draw(st.sampled_from(PATTERNS))
+    size_bytes = 2.0 ** data.draw(st.floats(0, 34))
+
+    def run(algorithm: str) -> CollectiveResult:
+        return run_collectives(wafer, pattern, size_bytes, groups, algorithm=algorithm)
+
+    auto = run("auto")
+    tried = 0
+    for name in ("published", *ALGORITHMS):
+        try:
+            other = run(name)
+        except InputError:
+            continue  # it does not fit
+        tried += 1
+        assert auto.time_s <= other.time_s, name
+    assert tried >= 5
+    assert auto.time_s == run(auto.algorithm_name).time_s
+
+
+def test_auto_says_what_it_leaves_out() -> None:
+    mesh = parse_topology("mesh:13x5")
+    said = "auto does not try direct for a group of more than 64 NPUs"
+    found = run_collective(mesh, "all_gather", 1e3)
+    assert said in found.provenance.assumptions
+    assert said in profile(mesh, "all_gather", 1e3, [range(65)], "auto")[1]
+    assert said not in run_collective(mesh, "all_gather", 1e3, range(64)).provenance.assumptions
+
+
+@pytest.mark.parametrize("pattern", ["all_reduce", "all_to_all"])
+def test_a_thousand_npus_have_no_message_for_each_pair(pattern: str) -> None:
+    mesh = parse_topology("mesh:32x32")
+    for name in ("halving_doubling", "double_binary_tree"):
+        found = build_schedule(mesh, pattern, [range(1024)], 1.0, name, lockstep=True)
+        assert len(found.messages) <= 20 * 1024
