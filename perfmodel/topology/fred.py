@@ -93,8 +93,7 @@ class FredTopology(Topology):
             first = len(nodes)
             self.levels.append(tuple(range(first, first + len(row))))
             timings.update(zip(self.levels[-1], row, strict=True))
-            for place, timing in enumerate(row):
-                own = f"l{number + 1}_{place}" if not number or len(row) > 1 else f"l{number + 1}"
+            for own, timing in zip(_names(number + 1, len(row)), row, strict=True):
                 nodes.append(Node(own, "switch", timing.latency_s, timing.preemption_s))
             if number:
                 for place, below in enumerate(self.levels[-2]):
@@ -243,6 +242,12 @@ class FredTopology(Topology):
         npus = [f"npu_{i}" for i in range(self.npus)]
         top = self.nodes[self.top_node].name
         return cuts.min_cut(self.graph(), npus, [top], "bytes_per_s") / 2
+
+
+def _names(level: int, count: int) -> Sequence[str]:
+    """Return the names of the switches of a level; one alone above the L1s has no number."""
+    alone = count == 1 and level > 1
+    return [f"l{level}"] if alone else [f"l{level}_{place}" for place in range(count)]
 
 
 def _uses(switches: Sequence[tuple[str, SwitchTiming]]) -> tuple[RecordUse, ...]:
