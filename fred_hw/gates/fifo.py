@@ -64,7 +64,7 @@ class Fifo(Unit):
         read = memory.read_port()
         tail, head, following = (Signal(range(self.depth)) for _ in range(3))
         used, offered = Signal(range(self.depth + 1)), Signal()
-        came, gone = Signal(), Signal()
+        came, gone, more = Signal(), Signal(), Signal()
         word, given = Value.cast(self.i.payload), Value.cast(self.o.payload)
         # A word that goes into an empty queue passes by the memory, and stays until it goes.
         passed, passing = Signal(self.width, reset_less=True), Signal()
@@ -91,10 +91,13 @@ class Fifo(Unit):
             m.d.sync += tail.eq(tail + 1)
             with m.If(tail == self.depth - 1):
                 m.d.sync += tail.eq(0)
-        m.d.sync += [
-            used.eq(used + came - gone),
-            offered.eq(used + came - gone != 0),
-        ]
+        # What comes and goes is known late, and chooses among counts that are there.
+        m.d.comb += more.eq(Mux(gone, used > 1, used != 0))
+        m.d.sync += offered.eq(came | more)
+        with m.If(came & ~gone):
+            m.d.sync += used.eq(used + 1)
+        with m.Elif(gone & ~came):
+            m.d.sync += used.eq(used - 1)
         with m.If(gone | ~offered):
             m.d.sync += passing.eq(used == gone)
             with m.If(came):

@@ -28,16 +28,15 @@ class CircuitCredits(Unit):
     length : In(last)
         Place of the last flit of that packet.
     room : Out(1)
-        Whether the neighbour has room for a largest packet; a limit counts a cycle later than in
-        ``owed``.
+        Whether the neighbour has room for a largest packet.
     owed : Out(1)
-        Whether some of its room is not granted.
+        Whether some of its room is not granted; a cycle old.
     ticket : Out(ticket)
         Of the next packet.
 
     Timing
     ------
-    Latency : 1 cycle from ``grant`` or ``start`` to the outputs, 2 from ``grant`` to ``room``.
+    Latency : 1 cycle from ``start`` to ``room`` and ``ticket``, 2 to ``owed``; 2 from ``grant``.
     Throughput : one packet and one limit per cycle.
     Paths : none.
     Reset : all room is granted, and the next ticket is 0.
@@ -61,7 +60,7 @@ class CircuitCredits(Unit):
                 "limit": In(ticket_bits(spec)),
                 "start": In(1),
                 "length": In(protocol.fields["last"]),
-                "room": Out(1, init=1),
+                "room": Out(1),
                 "owed": Out(1),
                 "ticket": Out(ticket_bits(spec)),
             }
@@ -72,14 +71,19 @@ class CircuitCredits(Unit):
         most, largest = self.spec.protocol.buffer_flits, self.spec.protocol.packet_flits
         ticket, credits = Signal.like(self.ticket), Signal.like(self.ticket)
         limit = Signal.like(self.ticket, init=most)
+        # What starts is known late in its cycle, and counts behind it.
+        fits, last, begun = Signal(init=1), Signal(), Signal()
         m.d.comb += [
             self.ticket.eq(ticket),
             credits.eq(limit - ticket),
-            self.owed.eq(credits != most),
+            self.room.eq(fits & ~(begun & last)),
         ]
-        # ``start`` is known late in its cycle.
-        left = (credits >= largest) & (credits <= most)
-        m.d.sync += self.room.eq(left & ~(self.start & (credits <= largest + self.length)))
+        m.d.sync += [
+            self.owed.eq(credits != most),
+            fits.eq((credits >= largest) & (credits <= most)),
+            last.eq(credits <= largest + self.length),
+            begun.eq(self.start),
+        ]
         with m.If(self.grant):
             m.d.sync += limit.eq(self.limit)
         with m.If(self.start):

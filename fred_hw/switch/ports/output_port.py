@@ -110,14 +110,16 @@ class OutputPort(Unit):
     def _promise(self, m: Module, index: Signal) -> Value:
         """Count flits that have room, come or not; return whether a largest packet has."""
         largest = self.spec.protocol.packet_flits
-        promised, room = Signal(range(self.depth + 1)), Signal(init=1)
+        promised = Signal(range(self.depth + 1))
         spare, begun = Signal(range(largest)), Signal()
+        fits, more = Signal(init=1), Signal()  # another packet, and one behind it
         # What starts is known late in its cycle, and is counted in the next.
         counted = promised + Mux(begun, largest, 0) - spare
         known = [counted <= self.depth - count * largest for count in (1, 2)]
         m.d.sync += [
             begun.eq(self.injection.start),
-            room.eq(Mux(self.injection.start, known[1], known[0])),
+            fits.eq(known[0]),
+            more.eq(known[1]),
             spare.eq(0),
         ]
         with m.If(self.injection.fire):
@@ -126,7 +128,7 @@ class OutputPort(Unit):
                 # A short packet gives back the room that it did not take.
                 m.d.sync += [index.eq(0), spare.eq(largest - 1 - index)]
         m.d.sync += promised.eq(counted - self.given)
-        return room
+        return Mux(begun, more, fits)
 
     def _carried(self, m: Module, frame: Any) -> tuple[Value, Any]:
         """Return whether a flit leaves the interconnect, and what was known when it entered."""
