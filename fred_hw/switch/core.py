@@ -158,14 +158,12 @@ class SwitchCore(Unit):
     ) -> None:
         """Tell the scheduler what waits where, and the ports which phases they serve."""
         for hints, port, out in zip(scheduler.ports, ins, outs, strict=True):
-            m.d.comb += [
-                hints.waiting.eq(port.head.waiting),
-                hints.room.eq(out.injection.room),
-                port.serves.eq(hints.serves),
-            ]
+            m.d.comb += [hints.waiting.eq(port.head.waiting), port.serves.eq(hints.serves)]
+            # Flows look at room in the same cycle; the scheduler, which is large, need not.
+            m.d.sync += hints.room.eq(out.injection.room)
             for circuit in range(len(DATA_CIRCUITS)):
                 descriptor, exits = port.head.descriptor[circuit], port.head.exits[circuit]
-                rooms = [other.injection.room[circuit] for other in outs]
+                rooms = [other.room[circuit] for other in scheduler.ports]
                 m.d.comb += [
                     hints.phases[circuit].eq(descriptor.phase),
                     hints.reaches[circuit].eq(selected(exits, rooms)),

@@ -11,6 +11,7 @@ from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, place
 
+from .circuit_choice import CircuitChoice
 from .flow_sequencer import FlowSequencer, PortStates, port_states_signature
 from .online_router import OnlineRouter
 from .ports.signatures import Head, Injection, head_signature, injection_signature
@@ -94,10 +95,10 @@ class Dispatcher(Unit):
         configuration = self._configuration(m)
         for number, flow in enumerate(flows, 1):
             wiring.connect(m, states, flow.ports)
-            # A unicast has the flow with the number of its source.
+            # A unicast has the flow with the number of its source, and is there only with a path.
             path = router.destination_of[number - 1]
             ends = {
-                "members": (self.entry.inputs, path.any() << number - 1),
+                "members": (self.entry.inputs, 1 << number - 1),
                 "ends": (self.entry.outputs, path),
             }
             for name, (ports, unicast) in ends.items():
@@ -146,28 +147,38 @@ class Dispatcher(Unit):
         """
         service, circuits = self.service, []
         for k, (head, injection) in enumerate(zip(self.heads, self.injections, strict=True)):
-            of, to = (
-                Mux(service.online, own, service.circuit)
-                for own in (router.circuit_of[k], router.circuit_to[k])
-            )
-            m.d.comb += [head.circuit.eq(of), injection.circuit.eq(to)]
-            circuits.append(head.circuit)
-            descriptor = states.descriptors[k]
-            exit_port = selected(head.circuit, list(head.exits))
-            mine = ~service.online | selected(exit_port, list(router.destination_of[k]))
-            waits = [
-                head.waiting[c] & (head.descriptor[c].phase == service.phase)
-                for c in range(len(DATA_CIRCUITS))
-            ]
+            of = self._choose(m, f"of_{k}", router.circuit_of[k], 4)
+            to = self._choose(m, f"to_{k}", router.circuit_to[k], 1)
+            path = router.destination_of[k]
+            for c in range(len(DATA_CIRCUITS)):
+                mine = ~service.online | (head.coming[c] & path).any()
+                here = head.waiting[c] & (head.descriptor[c].phase == service.phase) & mine
+                m.d.comb += [
+                    of.values[c].eq(Cat(here, head.valid[c], head.last[c], head.broken[c])),
+                    to.values[c].eq(injection.room[c]),
+                ]
+            known = (states.here, states.valid, states.last, states.broken)
             m.d.comb += [
-                descriptor.as_value().eq(selected(head.circuit, list(head.descriptor))),
-                states.here[k].eq(selected(head.circuit, waits) & mine),
-                states.room[k].eq(selected(injection.circuit, list(injection.room))),
-                states.valid[k].eq(head.valid),
-                states.last[k].eq(head.last),
-                states.broken[k].eq(head.broken),
+                head.circuit.eq(of.circuit),
+                injection.circuit.eq(to.circuit),
+                states.descriptors[k]
+                .as_value()
+                .eq(selected(of.circuit, [one.as_value() for one in head.descriptor])),
+                Cat(own[k] for own in known).eq(of.chosen),
+                states.room[k].eq(to.chosen),
             ]
+            circuits.append(of.circuit)
         return circuits
+
+    def _choose(self, m: Module, name: str, unicast: Value, width: int) -> CircuitChoice:
+        """Choose the circuit of a port."""
+        choice = place(m, f"circuit_{name}", CircuitChoice(width=width))
+        m.d.comb += [
+            choice.online.eq(self.service.online),
+            choice.phase.eq(self.service.circuit),
+            choice.unicast.eq(unicast),
+        ]
+        return choice
 
     def _route(
         self, m: Module, states: PortStates, router: OnlineRouter, flows: list[FlowSequencer]
@@ -182,14 +193,14 @@ class Dispatcher(Unit):
                 m.d.sync += [left.eq(length), closing.eq(length == 1)]
             with m.Elif(flow.fire):
                 m.d.sync += [left.eq(left - 1), closing.eq(left == 2)]
+            # A unicast that has started waits for nobody.
+            m.d.sync += router.inside[k].eq(router.holds[k])
             m.d.comb += [
                 router.coming[k].eq(head.coming),
                 router.room[k].eq(self.injections[k].room),
-                # A unicast that has started waits for nobody.
-                router.inside[k].eq(online & flow.inside),
                 router.closing[k].eq(closing),
                 router.starts[k].eq(online & flow.start),
-                router.holds[k].eq(online & (flow.stays | (flow.start & ~flow.ending))),
+                router.holds[k].eq(online & flow.lasts),
             ]
 
     def _take(self, m: Module, flows: list[FlowSequencer]) -> None:

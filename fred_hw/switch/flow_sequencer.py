@@ -65,8 +65,9 @@ class FlowSequencer(Unit):
     able, start, fire, ending, bad : Out(1)
         A packet would start if it may; it starts; a flit goes in; it ends the packet; the packet
         must not be used.
-    inside, stays : Out(1)
-        Whether a packet has started before this cycle; whether it goes on behind it.
+    inside, stays, lasts : Out(1)
+        Whether a packet has started before this cycle; whether it goes on behind it; whether that
+        or one that starts in it does.
     descriptor : Out(descriptor_layout(spec))
         What is known of the packet that starts.
     longer : Out(P)
@@ -95,6 +96,7 @@ class FlowSequencer(Unit):
     bad: Signal
     inside: Signal
     stays: Signal
+    lasts: Signal
     descriptor: data.View
     longer: Signal
 
@@ -102,7 +104,7 @@ class FlowSequencer(Unit):
         self.spec = check_spec("FlowSequencer", spec)
         descriptor = descriptor_layout(spec)
         self.unit_name = f"flow_sequencer_p{spec.ports}_a{descriptor.size}"
-        strobes = ("able", "start", "fire", "ending", "bad", "inside", "stays")
+        strobes = ("able", "start", "fire", "ending", "bad", "inside", "stays", "lasts")
         super().__init__(
             {
                 "members": In(spec.ports),
@@ -134,7 +136,8 @@ class FlowSequencer(Unit):
             # One that a broken packet of another port has cut is not too long.
             self.longer.eq(Mux(self.ending & ~cut, members & ~stops, 0)),
             self.stays.eq(inside & ~(there & stops.any())),
+            self.lasts.eq(self.stays | (self.start & ~stops.any())),
             self.descriptor.eq(one_hot_mux(first_of(members), list(of.descriptors))),
         ]
-        m.d.sync += inside.eq((self.start & ~self.ending) | self.stays)
+        m.d.sync += inside.eq(self.lasts)
         return m

@@ -106,14 +106,12 @@ class OnlineRouter(Unit):
         m.d.comb += self.configuration.eq(router.configuration)
         picks, waiting = self._ask(m)
         matched, circuits = self._answer(m, picks)
-        granted = wire(m, "granted", self._grant(m, matched))
-        taken = any_of([own & granted[k].replicate(len(own)) for k, own in enumerate(matched)])
-        taken = wire(m, "taken", taken)
+        granted, lost = self._grant(m, matched)
         wanted = self._wanted(m)
         for k, path in enumerate(self.destination_of):
             m.d.comb += router.destination_of[k].eq(path)
             # Paths through two subswitches are in the way of others.
-            others = taken.any() if self.middle == 2 else 0
+            others = granted.any() if self.middle == 2 else 0
             # Who keeps a path that others want would be before them whenever room comes.
             used = Signal(name=f"used_{k}")
             with m.If(granted[k]):
@@ -122,7 +120,7 @@ class OnlineRouter(Unit):
                 m.d.sync += used.eq(1)
             own = path & any_of([own for i, own in enumerate(wanted) if i != k])
             shared = used & own.any()
-            unwanted = (path & taken).any() | (~self.holds[k] & (others | waiting[k] | shared))
+            unwanted = ~self.holds[k] & (lost[k] | others | waiting[k] | shared)
             with m.If(granted[k]):
                 m.d.sync += [
                     path.eq(matched[k]),
@@ -131,7 +129,7 @@ class OnlineRouter(Unit):
             with m.Elif(unwanted):
                 m.d.sync += path.eq(0)
         for j in ports:
-            with m.If(taken[j]):
+            with m.If((granted & Cat(own[j] for own in matched)).any()):
                 m.d.sync += self.circuit_to[j].eq(circuits[j])
         return m
 
@@ -189,7 +187,7 @@ class OnlineRouter(Unit):
         return [*waits, Const(0, 1)]
 
     def _answer(self, m: Module, picks: Sequence[Value]) -> tuple[list[Signal], list[Value]]:
-        """Return the destination that each source gets, and for each destination the circuit."""
+        """Return the destination that each source gets if neither is held, and their circuits."""
         size, circuits = self.port_count, []
         matched = [Signal(size, name=f"matched_{k}") for k in range(size)]
         for j in range(size):
@@ -208,19 +206,35 @@ class OnlineRouter(Unit):
                 with m.If(began.any() & (self.circuit_to[j] == c)):
                     m.d.sync += own.eq(began)
             chosen = round_robin(m, f"to_{j}", selected(circuit, asks), selected(circuit, last))
-            held = (Cat(path[j] for path in self.destination_of) & self.holds).any()
             for k in range(size):
-                m.d.comb += matched[k][j].eq(chosen[k] & ~held & ~self.holds[k])
+                m.d.comb += matched[k][j].eq(chosen[k])
         return matched, circuits
 
-    def _grant(self, m: Module, matched: Sequence[Signal]) -> Value:
-        """Return the sources that get a path."""
-        if self.middle > 2:
-            return Cat(own.any() for own in matched)
-        claims = place(m, "claims", PathClaims(ports=self.port_count))
-        for k, path in enumerate(self.destination_of):
-            m.d.comb += [
-                claims.wants[k].eq(matched[k]),
-                claims.holds[k].eq(Mux(self.holds[k], path, 0)),
-            ]
-        return claims.granted
+    def _grant(self, m: Module, matched: Sequence[Signal]) -> tuple[Value, list[Value]]:
+        """Return the sources that get a path, and for each whether another takes its destination.
+
+        What is held is known late: who is in whose way is found out without it.
+        """
+        paths, ports = self.destination_of, range(self.port_count)
+        meets = [Signal(self.port_count, name=f"meets_{k}") for k in ports]
+        for own, match in zip(meets, matched, strict=True):
+            m.d.comb += own.eq(Cat((match & path).any() for path in paths))
+        free = ~self.holds
+        granted = wire(
+            m,
+            "granted",
+            Cat(
+                match.any() & free[k] & ~(own & self.holds).any()
+                for k, (match, own) in enumerate(zip(matched, meets, strict=True))
+            ),
+        )
+        if self.middle == 2:
+            claims = place(m, "claims", PathClaims(ports=self.port_count))
+            for k, path in enumerate(paths):
+                m.d.comb += [
+                    claims.wants[k].eq(Mux(granted[k], matched[k], 0)),
+                    claims.holds[k].eq(Mux(self.holds[k], path, 0)),
+                ]
+            granted = free = claims.granted
+        # Whose destination is matched is the one in its way, and holds it or not.
+        return granted, [(Cat(own[k] for own in meets) & free).any() for k in ports]

@@ -40,13 +40,12 @@ class Scheduler(Unit):
     Packets of the default index are flows of their own, those of each circuit together as if they
     were a phase, but those of all circuits are served together: what is served is then as urgent as
     the most urgent of them that is ready or under way. While a phase is served, one of a more
-    urgent circuit takes its place as soon as
-    the packets under way have ended; so does one of the same circuit, once a packet has been
-    served on it; others do when nothing is under way, the default index keeping its place for
-    ``SEEK_CYCLES`` before that. One that another gives way to is served though it may not be ready
-    any more, as the other took the room, unless a more urgent one is. A phase that is about to
-    change stands still first: flows go by the entry that was loaded, so it must not change under
-    their packets.
+    urgent circuit takes its place as soon as the packets under way have ended; so does one of the
+    same circuit, once a packet has been served on it; others do when nothing was under way or
+    about to start for a cycle, the default index keeping its place for ``SEEK_CYCLES`` before that.
+    One that another gives way to is served though it may not be ready any more, as the other took
+    the room, unless a more urgent one is. A phase that is about to change stands still first: flows
+    go by the entry that was loaded, so it must not change under their packets.
 
     Parameters
     ----------
@@ -78,8 +77,8 @@ class Scheduler(Unit):
         ``halt.asked`` to ``halt.stands`` if the phase is not served in the next cycle, else 1 from
         ``service.stands``.
     Throughput : a phase in 2 cycles.
-    Paths : ``service.runs`` and ``service.rests`` to ``service.load``, ``service.runs`` and
-        ``service.stands`` to ``preempts``.
+    Paths : ``service.runs`` to ``service.load``, ``service.runs`` and ``service.stands`` to
+        ``preempts``.
     Reset : forgets all phases.
 
     Raises
@@ -124,9 +123,10 @@ class Scheduler(Unit):
         count = phases + COUNT  # and the default index once for each circuit
         served, following = Signal(count), Signal(count)  # one-hot: now, and next
         watches = self._watches(m)
-        stopped, halted = Signal(phases), Signal()
-        m.d.sync += stopped.eq(self.halt.asked.replicate(phases) & (1 << self.halt.number))
+        stopped, stops, halted = Signal(phases), Signal(phases), Signal()
+        m.d.sync += stopped.eq(stops)
         m.d.comb += [
+            stops.eq(self.halt.asked.replicate(phases) & (1 << self.halt.number)),
             halted.eq((served[:phases] & stopped).any()),
             self.halt.stands.eq(stopped.any() & ~halted),
         ]
@@ -138,8 +138,7 @@ class Scheduler(Unit):
         service = self.service
         keeps, circuit = Signal(), Signal(2)
         chosen, hurry = self._choose(m, ready, circuits, following, circuit, keeps)
-        # It was chosen a cycle ago, and may have to stand still since.
-        valid = following.any() & ~(following[:phases] & stopped).any()
+        valid = Signal()  # what follows is there, and need not stand still
         online = following[phases:].any()
         self._leave(m, valid, circuit, halted, online, unicasts)
         m.d.comb += [
@@ -162,10 +161,16 @@ class Scheduler(Unit):
                 served.eq(following | Mux(online, (1 << count) - (1 << phases), 0)),
                 # What was chosen before what is served was known may be the same.
                 following.eq(0),
+                valid.eq(0),
             ]
         with m.Else():
-            with m.If(~keeps):
-                m.d.sync += following.eq(chosen)
+            # It may have to stand still from the next cycle on.
+            free = Cat(~stops, ~Const(0, COUNT))
+            stays, goes = following & free, chosen & free
+            with m.If(keeps):
+                m.d.sync += valid.eq(stays.any())
+            with m.Else():
+                m.d.sync += [following.eq(chosen), valid.eq(goes.any())]
             with m.If(halted & service.stands):
                 m.d.sync += [service.active.eq(0), served.eq(0)]
         return m
@@ -208,7 +213,12 @@ class Scheduler(Unit):
         """Say when what is served gives way, and when what follows takes its place."""
         service, urgent, wants = self.service, Signal(), Signal(COUNT)
         done, under, seeks = Signal(COUNT), Signal(COUNT), Signal(range(SEEK_CYCLES + 1))
-        m.d.sync += under.eq(service.under)
+        idle = Signal()
+        # What starts is known late, and counts a cycle later.
+        m.d.sync += [
+            under.eq(service.under),
+            idle.eq(service.rests & (seeks <= 1) & ~service.load),
+        ]
         m.d.comb += [
             # The circuits on which packets of what is served go, or would.
             wants.eq(Mux(service.online, unicasts | under, 1 << service.circuit)),
@@ -218,6 +228,7 @@ class Scheduler(Unit):
                 & (
                     urgent
                     | halted
+                    | (valid & idle)
                     | (
                         valid
                         & (wants & Cat(circuit > c for c in range(COUNT)) == 0)
@@ -225,15 +236,7 @@ class Scheduler(Unit):
                     )
                 )
             ),
-            service.load.eq(
-                valid
-                & (
-                    ~service.active
-                    # What starts is known late, and later if it must give way.
-                    | (service.rests & (seeks == 0))
-                    | (service.leaving & ~service.runs)
-                )
-            ),
+            service.load.eq(valid & (~service.active | idle | (service.leaving & ~service.runs))),
             self.preempts.eq(service.load & service.leaving & urgent & ~service.stands),
         ]
         m.d.sync += done.eq(Mux(service.load, 0, done | service.ran))

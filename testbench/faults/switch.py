@@ -52,7 +52,7 @@ def never_stops(m: Module, sound: Any, ports: Any) -> None:
 @broken(InputPort, {"switch": "flows_and_phases_run_at_once"})
 def flit_early(m: Module, sound: Any, ports: Any) -> None:
     """An input port says that a flit is there before it is."""
-    m.d.comb += ports.head.valid.eq(1)
+    m.d.comb += ports.head.valid.eq(0b111)
 
 
 @broken(OutputPort, {"switch": "receiver_that_grants_nothing_holds_up_only_its_flows"})

@@ -234,14 +234,16 @@ class CircuitQueue(Unit):
         due_next = (then.generation == own.generation) & (then.sequence == next_one)
         online = own.phase == self.spec.protocol.online
         goes_on = online | due_next
-        patience = Signal(range(self.spec.protocol.stuck_cycles + 1))
-        gives_up = Signal()
+        stuck = self.spec.protocol.stuck_cycles
+        patience = Signal(range(stuck + 1))
+        ends, gives_up, anew = Signal(), Signal(), Signal()
         m.d.comb += [
             self.asks.eq(first & ~judged & ~asked & self.enable),
             spoilt.eq(self.changed | self.overtaken),
             # It has started, and the number that is due is the one behind it.
             follows.eq((chain | self.start) & (then.phase == own.phase) & goes_on & outside),
-            gives_up.eq(due & ~self.start & (patience == self.spec.protocol.stuck_cycles - 1)),
+            ends.eq(patience == stuck - 1),
+            gives_up.eq(due & ~self.start & ~anew & ends),
         ]
         m.d.sync += [
             asked.eq(known & ~spoilt),
@@ -252,10 +254,12 @@ class CircuitQueue(Unit):
                 if name != "stuck"
             ),
         ]
-        # A verdict that is asked for again goes on with the wait of the one before.
-        with m.If(self.start | (moves & source.first)):
-            m.d.sync += patience.eq(0)
-        with m.Elif(due & ~gives_up):
+        # A verdict that is asked for again goes on with the wait of the one before. That another
+        # packet is at the head is known late, and counts a cycle later.
+        m.d.sync += anew.eq(self.start | (moves & source.first))
+        with m.If(anew):
+            m.d.sync += patience.eq(due)
+        with m.Elif(due & ~ends):
             m.d.sync += patience.eq(patience + 1)
         with m.If(spoilt):
             m.d.sync += [chain.eq(0), due.eq(0), judged.eq(0)]

@@ -86,7 +86,7 @@ class InputPort(Unit):
         that has started, 3 from ``changed`` and ``due.write``; 2 cycles from ``head.take`` to
         ``flit``.
     Throughput : one flit per cycle.
-    Paths : ``head.circuit`` to what it selects.
+    Paths : none.
     Reset : forgets all packets, and keeps the numbers.
     """
 
@@ -150,11 +150,12 @@ class InputPort(Unit):
                 self.head.waiting[number].eq(queue.waiting),
                 self.head.descriptor[number].eq(queue.descriptor),
                 self.head.exits[number].eq(queue.exit),
+                *(
+                    getattr(self.head, name)[number].eq(getattr(queue, name))
+                    for name in ("valid", "last", "broken")
+                ),
             ]
             self._foresee(m, number, queue)
-        for name in ("valid", "last", "broken"):
-            values = [getattr(queue, name) for queue in queues]
-            m.d.comb += getattr(self.head, name).eq(selected(self.head.circuit, values))
         for name in ("unknown", "stuck"):
             m.d.comb += getattr(self, name).eq(Cat(getattr(queue, name) for queue in queues).any())
         arrivals = self._receive(m, queues)
@@ -237,7 +238,7 @@ class InputPort(Unit):
             write.en.eq(came.any()),
             write.addr.eq(one_hot_mux(came, tails)),
             write.data.eq(word.data),
-            read.en.eq(self.head.take & self.head.valid),
+            read.en.eq(self.head.take & selected(self.head.circuit, list(self.head.valid))),
             read.addr.eq(selected(self.head.circuit, places)),
         ]
         m.d.sync += [taken.eq(read.en), self.flit.valid.eq(taken)]

@@ -104,9 +104,9 @@ def head_signature(spec: SwitchSpec) -> wiring.Signature:
         Circuit that is served.
     start, take, finish : In(1)
         Start its packet, take a flit of it, end it; see ``CircuitQueue``.
-    valid, last : Out(1), Out(1)
-        A flit is at its head; it ends the packet.
-    broken : Out(1)
+    valid, last : Out(3), Out(3)
+        For each circuit: a flit is at its head; it ends the packet.
+    broken : Out(3)
         The rest of the packet is not there and will not come.
     """
     return wiring.Signature(
@@ -119,9 +119,7 @@ def head_signature(spec: SwitchSpec) -> wiring.Signature:
             "start": In(1),
             "take": In(1),
             "finish": In(1),
-            "valid": Out(1),
-            "last": Out(1),
-            "broken": Out(1),
+            **dict.fromkeys(("valid", "last", "broken"), Out(COUNT)),
         }
     )
 

@@ -22,7 +22,7 @@ SERVED = {
     "heads[0].waiting": 1 << PP,
     f"heads[0].descriptor[{PP}].phase": 2,
     f"heads[0].descriptor[{PP}].sequence": 9,
-    "heads[0].valid": 1,
+    "heads[0].valid": 7,
     "injections[3].room": 7,
 }
 FLIT = ["heads[0].start", "heads[0].take", "injections[3].start", "injections[3].fire", "moving"]
@@ -38,7 +38,7 @@ def waiting(k: int) -> dict[str, int]:
         f"heads[{k}].waiting": 1 << PP,
         f"heads[{k}].descriptor[{PP}].phase": 2,
         f"heads[{k}].descriptor[{PP}].sequence": 20 + k,
-        f"heads[{k}].valid": 1,
+        f"heads[{k}].valid": 7,
     }
 
 
@@ -52,7 +52,11 @@ def test_latency_is_none_for_flits_and_for_room() -> None:
 
 
 def test_throughput_is_a_flit_per_cycle_and_packets_without_a_gap() -> None:
-    cycles = [LOAD, *[{"heads[0].last": n % 2} for n in range(6)], *[{"heads[0].last": 1}] * 2]
+    cycles = [
+        LOAD,
+        *[{"heads[0].last": 7 * (n % 2)} for n in range(6)],
+        *[{"heads[0].last": 7}] * 2,
+    ]
     found = seen(cycles, ["heads[0].start", "heads[0].take", "heads[0].finish"])
     assert found[1:] == [(1, 1, 0), (0, 1, 1)] * 3 + [(1, 1, 1)] * 2
 
@@ -79,7 +83,7 @@ def test_the_entry_with_load_is_served_from_the_next_cycle_on() -> None:
     other = {"entry.inputs[1]": 1, "entry.outputs[2]": 1, "entry.configuration": 99}
     third = {"entry.inputs[2]": 1, "entry.outputs[1]": 1, "entry.configuration": 11}
     rest = waiting(1) | waiting(2) | {f"injections[{k}].room": 7 for k in range(4)}
-    last = {"heads[0].last": 1}
+    last = {"heads[0].last": 7}
     cycles = [LOAD, third, other | last, other | last | {"service.load": 1}, third, third, {}]
     found = seen(
         [rest | cycle for cycle in cycles],
@@ -101,7 +105,7 @@ def test_flows_of_an_entry_go_each_for_itself() -> None:
     rest = {f"injections[{k}].room": 7 for k in range(4)} | waiting(1)
     both = rest | waiting(2)
     found = seen(
-        [entry | both, rest, both, both | {"heads[1].last": 1, "heads[2].last": 1}, rest],
+        [entry | both, rest, both, both | {"heads[1].last": 7, "heads[2].last": 7}, rest],
         [
             *[f"heads[{k}].take" for k in range(4)],
             *[f"injections[{k}].fire" for k in range(4)],
@@ -116,9 +120,9 @@ def test_flows_of_an_entry_go_each_for_itself() -> None:
 @pytest.mark.parametrize(
     ("end", "bad", "longer"),
     [
-        ({"heads[0].last": 1, "heads[1].last": 1}, 0, 0),
-        ({"heads[0].last": 1}, 1, 0b10),
-        ({"heads[1].valid": 0, "heads[1].broken": 1}, 1, 0),
+        ({"heads[0].last": 7, "heads[1].last": 7}, 0, 0),
+        ({"heads[0].last": 7}, 1, 0b10),
+        ({"heads[1].valid": 0, "heads[1].broken": 7}, 1, 0),
     ],
     ids=["equal", "longer", "broken"],
 )
@@ -130,7 +134,7 @@ def test_an_end_that_is_bad_is_told(end: dict[str, int], bad: int, longer: int) 
 
 
 def test_what_goes_on_is_told_to_the_scheduler() -> None:
-    leaving, last = {"service.leaving": 1}, {"heads[0].last": 1}
+    leaving, last = {"service.leaving": 1}, {"heads[0].last": 7}
     found = seen(
         [LOAD, {}, {}, last | leaving, leaving, last],
         ["service.runs", "service.stands", "service.ran", "service.under"],
@@ -149,7 +153,7 @@ def unicast(k: int, destination: int, circuit: int = PP) -> dict[str, int]:
     """Return a packet of the default index at a port."""
     return {
         f"heads[{k}].waiting": 1 << circuit,
-        f"heads[{k}].valid": 1,
+        f"heads[{k}].valid": 7,
         f"heads[{k}].descriptor[{circuit}].phase": ONLINE,
         f"heads[{k}].exits[{circuit}]": destination,
         f"heads[{k}].coming[{circuit}]": 1 << destination,
@@ -192,7 +196,7 @@ def test_an_entry_does_not_touch_unicasts() -> None:
 def test_unicasts_of_one_flit_take_fair_turns(count: int) -> None:
     one = UNICASTS.copy()
     for k in range(count):
-        one |= unicast(k, 3) | {f"heads[{k}].last": 1}
+        one |= unicast(k, 3) | {f"heads[{k}].last": 7}
     found = trace(Dispatcher(spec=LINK), [one] * 80, [f"heads[{k}].take" for k in range(4)])
     order = [takes.index(1) for takes in found if any(takes)]
     assert len(order) >= 75
@@ -202,7 +206,7 @@ def test_unicasts_of_one_flit_take_fair_turns(count: int) -> None:
         assert set(order[first : first + 2 * count]) == set(range(count))
 
 
-@pytest.mark.parametrize("end", [{"last": 1}, {"valid": 0, "broken": 1}], ids=["last", "broken"])
+@pytest.mark.parametrize("end", [{"last": 7}, {"valid": 0, "broken": 7}], ids=["last", "broken"])
 def test_unicasts_of_several_flits_take_fair_turns(end: dict[str, int]) -> None:
     both = UNICASTS | unicast(0, 3) | unicast(1, 3)
     both |= {f"heads[{k}].descriptor[{PP}].length": 2 for k in range(2)}
@@ -265,8 +269,8 @@ class Unicasts:
             inside, queue = self.under_way.get(k), queues[ctx.get(dut.heads[k].circuit)]
             offered = rng.random() < 0.8 if inside else bool(queue)
             flits = inside[2] if inside else queue[0][1] if queue else 0
-            last = int(offered and flits == 1)
-            self._set(ctx, {f"heads[{k}].valid": int(offered), f"heads[{k}].last": last})
+            last = offered and flits == 1
+            self._set(ctx, {f"heads[{k}].valid": 7 * offered, f"heads[{k}].last": 7 * last})
         self._check(ctx)
 
     def _set(self, ctx: Any, values: dict[str, int]) -> None:

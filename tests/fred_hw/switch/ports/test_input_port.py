@@ -132,7 +132,7 @@ def test_throughput_is_a_flit_per_cycle(circuit: int) -> None:
     always = {cycle: {"head.circuit": circuit, **moves.get(cycle, {})} for cycle in range(99)}
     seen = run(inputs, ["head.valid", "head.last", "flit.valid", "flit.data"], always)
     taken = list(range(first, ends[-1] + 1))
-    assert high([word[0] for word in seen]) == taken
+    assert [word[0] for word in seen] == [(n in taken) << circuit for n in range(len(seen))]
     assert high([word[0] & word[1] for word in seen]) == ends
     # Payload comes two cycles later.
     assert high([word[2] for word in seen]) == [cycle + 2 for cycle in taken]
@@ -149,16 +149,15 @@ def test_latency_from_take_to_the_payload_is_two_cycles_and_nothing_comes_otherw
     assert (seen[QUICK + 2][1], seen[QUICK + 4][1]) == (7, 8)
 
 
-def test_the_circuit_selects_in_the_same_cycle() -> None:
+def test_each_circuit_shows_what_it_has() -> None:
     # MP has a packet of two flits, PP one, and DP none; then MP has begun its own.
     inputs = [*packet(2), *packet(1, circuit=PP, phase=1, ticket=0), *[{}] * 4]
-    inputs += [{"head.circuit": circuit} for circuit in (MP, PP, DP)]
-    inputs += [{"head.circuit": MP, **START}, {"head.circuit": MP, **TAKE}]
-    inputs += [{"head.circuit": circuit} for circuit in (MP, PP, DP)]
+    inputs += [{"head.circuit": MP, **START}, {"head.circuit": MP, **TAKE}, {}]
     seen = run(inputs, ["head.valid", "head.last", "head.broken"])
-    assert [word[0] for word in seen[-8:]] == [1, 1, 0, 1, 1, 0, 1, 0]
-    assert [word[1] for word in seen[-8:-3]] == [0, 1, 0, 0, 1]
-    assert [word[2] for word in seen[-3:]] == [1, 0, 0]
+    both, last = 1 << MP | 1 << PP, 1 << PP
+    assert [word[0] for word in seen[-4:]] == [both, both, both, 1 << PP]
+    assert [word[0] & word[1] for word in seen[-4:]] == [last, last, both, last]
+    assert [word[2] for word in seen[-4:]] == [0, 0, 0, 1 << MP]
 
 
 def test_what_came_and_was_dropped_is_told() -> None:

@@ -82,9 +82,9 @@ class Reference:
         ctx.set(head.circuit, circuit)
         queue = self.queues[circuit]
         goes_on = inside and bool(queue) and queue[0][0] == start
-        assert ctx.get(head.valid) == (goes_on or circuit in waiting)
+        assert ctx.get(head.valid[circuit]) == (goes_on or circuit in waiting)
         take = start or (goes_on and self.rng.random() < 0.5 + rate)
-        ends = inside and not start and bool(ctx.get(head.broken))
+        ends = inside and not start and bool(ctx.get(head.broken[circuit]))
         assert not (ends and take)
         if start:
             assert ctx.get(head.descriptor[circuit].phase) == circuit
@@ -93,7 +93,7 @@ class Reference:
         word = None
         if take:
             first, last, word = queue.popleft()
-            assert (first, last) == (start, ctx.get(head.last))
+            assert (first, last) == (start, ctx.get(head.last[circuit]))
             self.taken[circuit] += 1
             ends = bool(last)
         for value, wire in ((start, head.start), (take, head.take), (ends, head.finish)):

@@ -1,0 +1,33 @@
+"""Contract of fred_hw.switch.circuit_choice."""
+
+import re
+from typing import Any
+
+import pytest
+
+from fred_hw.switch.circuit_choice import CircuitChoice
+from tests.fred_hw.simulation import trace
+
+VALUES = {f"values[{c}]": 5 + c for c in range(3)}
+
+
+@pytest.mark.parametrize("phase", range(3))
+@pytest.mark.parametrize("unicast", range(3))
+def test_without_latency_the_circuit_of_the_phase_or_the_unicast_is_chosen(
+    phase: int, unicast: int
+) -> None:
+    both = VALUES | {"phase": phase, "unicast": unicast}
+    found = trace(CircuitChoice(width=3), [both, both | {"online": 1}], ["circuit", "chosen"])
+    assert found == [(phase, 5 + phase), (unicast, 5 + unicast)]
+
+
+@pytest.mark.parametrize(
+    ("width", "kind", "text"),
+    [
+        (0, ValueError, "CircuitChoice width must be 1 or more, not 0"),
+        (True, TypeError, "CircuitChoice width must be an integer, not True"),
+    ],
+)
+def test_bad_parameters_are_refused(width: Any, kind: type[Exception], text: str) -> None:
+    with pytest.raises(kind, match=f"^{re.escape(text)}$"):
+        CircuitChoice(width=width)
