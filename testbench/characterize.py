@@ -16,7 +16,7 @@ from testbench.cosimulation.switch import cosimulate_switch
 from testbench.sim.runner import SimulationResult, find_simulator
 from testbench.sim.tools import SimulatorError
 
-__all__ = ["MEASURED_LANES", "RECORD_SCHEMA", "characterize"]
+__all__ = ["MEASURED_LANES", "RECORD_SCHEMA", "SWITCH_TESTS", "characterize"]
 
 RECORD_SCHEMA = "fred-timing/2"
 MEASURED_LANES = 1
@@ -25,7 +25,7 @@ on them; tests/testbench/test_characterize.py shows it for 1, 4 and 256."""
 
 _MEASURED = ("latency_cycles", "throughput_flits_per_cycle", "reconfiguration_cycles")
 
-_SWITCH_TESTS = (
+SWITCH_TESTS = (
     "lone_flit_takes_the_latency_that_is_stated",
     "links_carry_data_at_full_load",
     "phases_of_the_same_ports_follow_each_other",
@@ -76,7 +76,7 @@ def characterize(
         for name in simulators
     ]
     measured = _agreed(results, lambda one: {key: one[key] for key in _MEASURED})
-    options = Options(seed=seed, tests=_SWITCH_TESTS, design=whole)
+    options = Options(seed=seed, tests=SWITCH_TESTS, design=whole)
     runs = _switch_runs(measured_spec, work / "switch", simulators, options)
     return {
         "schema": RECORD_SCHEMA,

@@ -51,13 +51,19 @@ def shown() -> dict[Shown, str]:
     return dict(found.values())
 
 
+def long(one: Shown) -> list[pytest.MarkDecorator]:
+    """Return the marks of a command that takes long: reports are written where others are."""
+    report = [pytest.mark.xdist_group("report")] if kind(one.command) == "report" else []
+    return [pytest.mark.slow, *report]
+
+
 def cases(program: str, run: bool = False) -> list[Any]:
     """Return the commands of a program; of those to run, the long ones are marked slow."""
     return [
         pytest.param(
             one,
             id=f"{Path(page).stem}: {one.command}",
-            marks=[pytest.mark.slow] if run and kind(one.command) in SMALLER else [],
+            marks=long(one) if run and kind(one.command) in SMALLER else [],
         )
         for one, page in shown().items()
         if arguments(one.command)[0] == program and not (run and kind(one.command) in ELSEWHERE)

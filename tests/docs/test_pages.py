@@ -16,7 +16,13 @@ PYTHON = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))
 FUNCTIONS = {
     name for path in PYTHON for name in re.findall(r"^(?:async )?def (\w+)", path.read_text(), re.M)
 }
-RUN = [page for page in PAGES if blocks(page, "python")]
+LONG = "docs/driver.md"
+"""It simulates a switch."""
+RUN = [
+    pytest.param(page, marks=[pytest.mark.slow] if page == LONG else [])
+    for page in PAGES
+    if blocks(page, "python")
+]
 
 
 def slug(heading: str) -> str:

@@ -13,7 +13,7 @@ from fred_hw.unit import Unit
 __all__ = ["known", "port", "simulate", "trace"]
 
 _RST = Signal()
-"""Resets the unit of a :func:`trace`."""
+"""Resets any unit, if a :func:`trace` says so."""
 
 _KNOWN: dict[tuple[type, str], Any] = {}
 
@@ -89,18 +89,19 @@ class _Simulation:
 
 
 @lru_cache(maxsize=16)
-def _simulation(unit: Any, resets: bool) -> _Simulation:
+def _simulation(unit: Any) -> _Simulation:
     clocked = not isinstance(unit, Unit) or unit.clocked
+    resets = isinstance(unit, Unit) and unit.clocked
     return _Simulation(ResetInserter(_RST)(unit) if resets else unit, clocked)
 
 
-def simulate(unit: Any, bench: Callable[[Any], Awaitable[None]], *, resets: bool = False) -> None:
+def simulate(unit: Any, bench: Callable[[Any], Awaitable[None]]) -> None:
     """Run a testbench on a unit until it ends; a unit without registers has no clock.
 
     A unit that was simulated before is not compiled again.
     """
     try:
-        _simulation(unit, resets).run(bench)
+        _simulation(unit).run(bench)
     except BaseException:
         _simulation.cache_clear()  # it stands where the bench has left it
         raise
@@ -148,5 +149,5 @@ def trace(
             else:
                 await ctx.delay(1e-9)
 
-    simulate(unit, bench, resets="rst" in driven)
+    simulate(unit, bench)
     return seen

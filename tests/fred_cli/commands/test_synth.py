@@ -177,6 +177,7 @@ def test_a_clock_of_no_time_gets_no_record(
 ) -> None:
     monkeypatch.setattr("testbench.characterize.characterize", lambda *_, **__: {"clock": None})
     found = SimpleNamespace(timing=SimpleNamespace(clock_ns=0.0))
+    monkeypatch.setattr("synth.synthesis.from_spec", lambda *_: None)
     monkeypatch.setattr("synth.synthesis.synthesize", lambda *_, **__: found)
     said = refused("characterize", "tiny-2", *tiny, "-o", "x.json")
     assert said == "error: tiny.lib: timing: must give paths a delay, not 0 ns to all"

@@ -27,6 +27,7 @@ Run = Callable[..., tuple[int, str, str]]
 
 ROOT = Path(__file__).parents[3]
 CHROMIUM = shutil.which("chromium")
+pytestmark = pytest.mark.xdist_group("report")  # what it says of the wafer is computed once
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 
 TEST = {"name": "all_is_well", "passed": True, "message": "", "wall_s": 0.1}

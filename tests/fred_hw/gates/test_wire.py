@@ -17,7 +17,7 @@ class Sum(Unit):
     o: Signal
 
     def __init__(self, width: int | None) -> None:
-        self.width, self.unit_name = width, "sum"
+        self.width, self.unit_name = width, f"sum_w{width}"
         super().__init__({"a": In(4), "b": In(4), "o": Out(8)})
 
     def build(self, platform: object) -> Module:

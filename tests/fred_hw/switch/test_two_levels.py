@@ -71,13 +71,14 @@ class Fabric:
         """Move a flit on each link."""
         sent = {}
         for (s, port), line in self.lines.items():
-            into, out = self.switches[s].i[port], self.switches[s].o[port]
-            came = line.popleft()
+            into, came = self.switches[s].i[port], line.popleft()
             ctx.set(into.valid, came is not None)
             if came is not None:
                 for name in ("header", "data", "crc"):
                     value = getattr(into, name)
                     ctx.set(value.as_value() if name == "header" else value, getattr(came, name))
+        for s, port in self.lines:
+            out = self.switches[s].o[port]
             sent[s, port] = self.seen(ctx, out) if ctx.get(out.valid) else None
         for (s, port), flit in sent.items():
             if port == UPLINK:

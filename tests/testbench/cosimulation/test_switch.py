@@ -9,39 +9,27 @@ from pathlib import Path
 import pytest
 
 from fred_hw.datapath.interconnect import latency_cycles
-from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import ADDED_CYCLES
 from gen.design import Design, generate
+from testbench.characterize import SWITCH_TESTS
+from testbench.cosimulation.launch import Options
 from testbench.cosimulation.switch import cosimulate_switch
 from testbench.faults.fault import Fault, FaultyEmitter, noticed_by
 from testbench.sim.runner import SimulationResult
+from tests.testbench.cases import small
 
 pytestmark = pytest.mark.sim
-
-# A window that lasts until acks come, though the switch and its neighbours take their time.
-SIZES = ProtocolSpec(
-    phases=8,
-    packet_flits=4,
-    round_trip_cycles=12,
-    buffer_packets=6,
-    ack_interval=8,
-    window_packets=32,
-    timeout_cycles=400,
-    idle_cycles=24,
-    patience_cycles=32,
-    stuck_cycles=2000,
-)
-
-
-def small(ports: int = 4, lanes: int = 1, form: str = "int16", **protocol: int) -> SwitchSpec:
-    sizes = ProtocolSpec(**(SIZES.model_dump() | protocol))
-    return SwitchSpec(ports=ports, lanes=lanes, format=form, protocol=sizes)
-
 
 SPEC = small()
 
 SINGLE = small(2, phases=5, packet_flits=1, buffer_packets=24, ack_interval=16, window_packets=64)
+
+
+OTHERS: dict[str, Options] = {
+    "whole": {"simulator": "verilator"},
+    "measured": {"simulator": "icarus", "tests": SWITCH_TESTS},
+}
 
 
 def check(spec: SwitchSpec, run: SimulationResult) -> None:
@@ -80,13 +68,17 @@ def test_other_sizes_pass(spec: SwitchSpec, seed: int, simulator: str, tmp_path:
 
 @pytest.mark.slow
 def test_regression_passes_and_both_simulators_measure_the_same(tmp_path: Path) -> None:
-    runs = [
-        cosimulate_switch(SPEC, tmp_path / simulator, simulator=simulator, seed=7)
-        for simulator in ("icarus", "verilator")
-    ]
-    for run in runs:
-        check(SPEC, run)
-    assert runs[0].measurements == runs[1].measurements
+    # Icarus runs all of it at these sizes in tests/synth/test_memories.py.
+    same = Options(design=generate(SPEC, level="switch"), seed=7)
+    whole, measured = (
+        cosimulate_switch(SPEC, tmp_path / name, **Options(**same | other))
+        for name, other in OTHERS.items()
+    )
+    check(SPEC, whole)
+    assert measured.failures == () and len(measured.tests) == len(SWITCH_TESTS)
+    ours, theirs = (dict(run.measurements) for run in (whole, measured))
+    assert 0 < theirs.pop("flits_checked") < ours.pop("flits_checked")
+    assert len(theirs) > 5 and theirs.items() <= ours.items()
 
 
 @pytest.mark.slow
@@ -118,13 +110,6 @@ def test_sizes_without_measures_pass(spec: SwitchSpec, tmp_path: Path) -> None:
     }
     # 919 were counted with the fewest ports, 110 in the shortest test; lengths are random.
     assert run.measurements["flits_checked"] > 800
-
-
-def test_flows_and_phases_run_at_once(tmp_path: Path) -> None:
-    spec, tests = small(2, form="int8", phases=3), ["flows_and_phases_run_at_once"]
-    run = cosimulate_switch(spec, tmp_path, tests=tests, packets=3)
-    assert [(test.name, test.message) for test in run.failures] == []
-    assert len(run.tests) == 3
 
 
 FAULTS = noticed_by("switch")

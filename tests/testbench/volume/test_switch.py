@@ -257,13 +257,13 @@ def test_hardware_passes_faults_of_every_kind(spec: SwitchSpec, faults: int) -> 
 
 
 @each
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(24))
 def test_hardware_passes_a_storm(spec: SwitchSpec, seed: int) -> None:
     rng = random.Random(seed)
     run_random(
         spec,
         seed,
-        flits=60_000,
+        flits=30_000,
         delay=rng.choice((1, 2, 10, 24, 60)),
         faults_per_million=rng.choice((10_000, 30_000, 60_000)),
         stall_percent=rng.choice((0, 20, 60)),
@@ -335,28 +335,25 @@ def test_sources_of_one_destination_have_equal_shares(sources: list[int], stall:
         assert result["out"][3]["rate"] >= 0.99
 
 
-# With two middle subswitches there may be no path for a packet yet.
-NARROW = LINK.with_changes(middle=2)
-
-
 @pytest.mark.parametrize("seed", range(10))
 def test_no_source_waits_for_ever_for_a_path(seed: int) -> None:
+    # With two middle subswitches there may be no path for a packet yet.
     rng = random.Random(seed)
     bursts = [
         Unicast(source, rng.randrange(4), 0, rng.choice((5, 40, 800)))
         for source in range(4)
         for _ in range(8)
     ]
-    result = run_flows(NARROW, [], bursts, seed=seed, start_spread=400, delay=1)
+    result = run_flows(ODD, [], bursts, seed=seed, start_spread=400, delay=1)
     for source in range(4):
         mine = [
             cycle
             for name, cycles in result["arrivals"].items()
-            if name.endswith(f"/{NARROW.protocol.online + source}")
+            if name.endswith(f"/{ODD.protocol.online + source}")
             for cycle in cycles
         ]
         # Behind a burst it waits for an ack too, which comes when nothing else does.
-        assert longest_wait(mine) < 100 + NARROW.protocol.idle_cycles
+        assert longest_wait(mine) < 100 + ODD.protocol.idle_cycles
 
 
 def test_all_permutations_find_their_paths_in_two_middle_subswitches() -> None:
