@@ -183,10 +183,8 @@ def run_switch(
         ``latency_cycles``
             From the last source's first data flit on ``s<k>_axis`` to the first on any
             ``m<k>_axis``: the latency of a lone flit, if that is all that is sent.
-        ``to_switch``, ``from_switch``
-            Flits by kind.
-        ``faults_to_switch``, ``faults_from_switch``
-            Faults by kind.
+        ``to_switch``, ``from_switch``, ``faults_to_switch``, ``faults_from_switch``
+            Flits by kind; faults by kind.
         ``in``, ``out``
             Per port: ``flits``, those of ``data``, cycles of the ``first`` and ``last`` of these,
             and ``rate``, data flits per cycle between them.
