@@ -3,6 +3,7 @@
 import random
 from collections import deque
 from collections.abc import Iterator
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -28,13 +29,20 @@ PHASE, CIRCUIT = 2, 1
 ALL_REDUCE = (Flow((0, 1), (2,)), Flow((2,), (0, 1))), (Flow((0, 1, 2), (0, 1, 2)),)
 
 
+@cache
+def design() -> tuple[Module, list[SwitchCore]]:
+    """Return two switches in a module, the same for all tests, as it is compiled once."""
+    top, switches = Module(), [SwitchCore(spec=SPEC) for _ in range(2)]
+    top.submodules += switches
+    return top, switches
+
+
 class Fabric:
     """Two switches in the simulator, with NPUs, and links that lose a share of the flits."""
 
     def __init__(self, seed: int, faults: float) -> None:
         self.rng, self.faults = random.Random(seed), faults
-        self.top, self.switches = Module(), [SwitchCore(spec=SPEC) for _ in range(2)]
-        self.top.submodules += self.switches
+        self.top, self.switches = design()
         self.npus = [Endpoint(SPEC, address) for address in ADDRESSES]
         self.lines = {end: deque[Flit | None]([None] * 3) for end in product(range(2), range(3))}
 
