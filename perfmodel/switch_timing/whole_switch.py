@@ -8,7 +8,7 @@ from fred_hw.files import FileModel
 
 __all__ = ["Cycles", "Recovery", "Share", "WholeSwitch"]
 
-Cycles = Annotated[int, Field(ge=0)]
+Cycles = Annotated[int, Field(ge=0, lt=1 << 31)]
 Share = Annotated[float, Field(gt=0, le=1)]
 SmallShare = Annotated[float, Field(ge=0, lt=1)]
 
