@@ -20,7 +20,8 @@ __all__ = ["changing_steps", "phase_operations", "sum_turns"]
 
 _TURNS = 11  # different packets of a phase; odd, so that packets a power of two apart differ
 _UNICASTS, _WRITES, _EVERYONE = 0.3, 0.1, 0.3  # shares of steps; of all-reduces of all NPUs
-_MOST_PACKETS, _AHEAD = 100, 24  # packets of the longest burst, steps that may be under way
+_FEW_PACKETS, _MOST_PACKETS = 3, 100  # of the longest bursts
+_AHEAD = 24  # steps that may be under way
 
 
 def phase_operations(
@@ -116,21 +117,26 @@ class _Generator:
 
     def steps(self, flits: int, writes: bool) -> Iterator[Write | Burst | Unicast]:
         """Yield them, each phase written first."""
-        rng, place = self.rng, 0
+        rng, place, short = self.rng, 0, None
         left = flits / ((1 + self.spec.protocol.packet_flits) / 2)
         for number in range(len(self.table)):
             yield self._write(number, place)
             place += 1
         while left > 0:
             pace = (place - _AHEAD,) if place >= _AHEAD else ()
-            number, packets = rng.randrange(len(self.table)), rng.randint(1, _MOST_PACKETS)
-            if writes and rng.random() < _WRITES:
+            number = rng.randrange(len(self.table))
+            packets = rng.randint(1, rng.choice((_FEW_PACKETS, _MOST_PACKETS)))
+            if writes and (short is not None or rng.random() < _WRITES):
+                number, short = number if short is None else short, None
                 yield self._write(number, place)
             elif rng.random() < _UNICASTS:
                 pair = rng.choice(list(self.circuits))
                 yield Unicast(pair[0], pair[1], self.circuits[pair], packets, pace)
                 left -= packets
             else:
+                # Copies of its packets have the numbers that the next ones have, written anew.
+                first = len(self.table[number].steps) == 1
+                short = number if first and packets <= _FEW_PACKETS else None
                 yield Burst(number, packets, self._before(number, place, pace))
                 left -= packets * sum(len(flow.outputs) for flow in self.table[number].flows)
             place += 1
