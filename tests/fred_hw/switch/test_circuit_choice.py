@@ -13,7 +13,7 @@ VALUES = {f"values[{c}]": 5 + c for c in range(3)}
 
 @pytest.mark.parametrize("phase", range(3))
 @pytest.mark.parametrize("unicast", range(3))
-def test_without_latency_the_circuit_of_the_phase_or_the_unicast_is_chosen(
+def test_throughput_is_a_choice_of_phase_or_unicast_every_cycle_without_latency(
     phase: int, unicast: int
 ) -> None:
     both = VALUES | {"phase": phase, "unicast": unicast}
