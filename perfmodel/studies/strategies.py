@@ -1,7 +1,7 @@
 """All strategies of a workload on some fabrics."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from fred_hw.compiler.placement import Strategy, strategies
@@ -115,16 +115,18 @@ def sweep(
         A strategy does not fit, an option is not one of those allowed, or compute is calibrated
         and the fabrics differ in their protocols.
     """
-    npu, model = Npu(), compute_model(compute)
+    model = compute_model(compute)
     model.check(topologies)
-    scale = model.scale(workload.name, topologies[0], npu)
-    npu = model.npu(npu)
+    given = {one: replace(Npu(), **one.npu_rates) for one in topologies}
+    scales = {one: model.scale(workload.name, one, npu) for one, npu in given.items()}
+    npus = {one: model.npu(npu) for one, npu in given.items()}
     rule = microbatch_rule(workload, samples)
     rows: list[StrategyRow] = []
     for strategy in choices:
         check_strategy(workload, strategy)
         batch = with_batch(workload, samples, rule[strategy.pp])
         for topology in topologies:
+            npu, scale = npus[topology], scales[topology]
             placed = default_placement(topology, batch, strategy, placement, None, algorithm)
             operations = Operations(topology, placed, algorithm)
             iteration = simulate_iteration(topology, batch, placed, npu, scale, operations)

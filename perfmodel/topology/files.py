@@ -51,10 +51,19 @@ Time = Annotated[float, _quantity(0, open_end=False)]
 Protocol = Annotated[ProtocolModel, one_of(*PROTOCOL_MODELS)]
 
 
+class NpuEntry(FileModel):
+    """``npu:`` of a file: operations per second [FLOP/s] and memory [B/s, B] of an NPU."""
+
+    peak_flops: Rate | None = None
+    hbm_bytes_per_s: Rate | None = None
+    hbm_bytes: Rate | None = None
+
+
 class TopologyFile(FileModel):
     """What a file of any kind says; those of all kinds also have a ``protocol``."""
 
     kind: str
+    npu: NpuEntry | None = None
 
     @abstractmethod
     def build(self, name: str, base: Path | None = None) -> Topology:
@@ -110,4 +119,7 @@ def load_topology(path: Path, protocol: ProtocolModel | None = None) -> Topology
     file = validate(kind.file, data, str(path))
     if protocol:
         file = file.model_copy(update={"protocol": protocol})
-    return file.build(str(path), path.parent)
+    topology = file.build(str(path), path.parent)
+    if file.npu:
+        topology.npu_rates = file.npu.model_dump(exclude_none=True)
+    return topology

@@ -13,7 +13,7 @@ from perfmodel.switch_timing.record import ProtocolModel
 
 from . import cuts
 
-__all__ = ["Hops", "Interconnect", "Link", "Node", "Topology"]
+__all__ = ["Dimension", "Hops", "Interconnect", "Link", "Node", "Topology"]
 
 Hops = tuple[tuple[int, tuple[int, ...]], ...]
 """Links that a transfer crosses: each a link index and the positions of the hops before it."""
@@ -89,6 +89,23 @@ class Link:
         return self.bytes_per_s * self.efficiency
 
 
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """A dimension along which NPUs lie: NPU number i is at place i // stride % npus of it.
+
+    Parameters
+    ----------
+    npus, stride : int
+        NPUs in a line along it, and how far apart their numbers are.
+    ring : bool
+        Whether each has links to its neighbours alone, the last and the first being neighbours.
+    """
+
+    npus: int
+    stride: int
+    ring: bool
+
+
 class Topology(ABC):
     """Nodes and directed links of a wafer, and its routes.
 
@@ -146,6 +163,12 @@ class Topology(ABC):
 
     grid: tuple[int, int] | None = None
     """NPUs in a row and in a column, numbered row by row, where neighbours are linked."""
+
+    dimensions: tuple[Dimension, ...] = ()
+    """Dimensions whose lines have links of their own, the innermost first; empty if it has none."""
+
+    npu_rates: Mapping[str, float] = MappingProxyType({})
+    """Rates and memory of an NPU by their names in ``training.compute.Npu``; others by default."""
 
     switch_of: Mapping[int, int] = MappingProxyType({})
     """Switch that an NPU or an I/O controller hangs on, where it hangs on one."""

@@ -128,7 +128,7 @@ def estimate(
         How to train in parallel, such as ``MP2-DP5-PP2`` (MP is tensor parallelism, by the
         paper's name); that of the workload if None.
     npu : Npu or None
-        The roofline; an H100-like NPU if None.
+        The roofline; if None that of the topology, an H100 unless its file says more.
     compute : str
         As for ``compute_model.compute_model``; calibration only knows the published workloads,
         and the compute rates of the default NPU.
@@ -165,7 +165,7 @@ def simulate(
         strategy = parse_strategy(strategy)
     strategy = strategy or workload.strategy
     model = compute_model(compute)
-    npu = npu or Npu()
+    npu = npu or replace(Npu(), **topology.npu_rates)
     scale = model.scale(workload.name, topology, npu)
     npu = model.npu(npu)
 

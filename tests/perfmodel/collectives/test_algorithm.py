@@ -1,10 +1,14 @@
 """Tests of perfmodel.collectives.algorithm: what every registered algorithm says of itself."""
 
+from pathlib import Path
+
 import pytest
 
 from perfmodel.collectives.algorithm import ALGORITHMS
 from perfmodel.collectives.schedule import PATTERNS
 from perfmodel.topology.parse import FABRICS, parse_topology
+
+BLOCKS = str(Path(__file__).with_name("blocks.yaml"))
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
@@ -23,6 +27,6 @@ def test_no_two_algorithms_are_preferred_alike(pattern: str) -> None:
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_what_does_not_fit_everywhere_says_what_it_needs(name: str) -> None:
     found = ALGORITHMS[name]
-    wafers = [parse_topology(name) for name in (*FABRICS, "mesh:17x16")]
+    wafers = [parse_topology(name) for name in (*FABRICS, "mesh:17x16", BLOCKS)]
     fits = [found.fits(wafer, range(wafer.npus)) for wafer in wafers]
     assert any(fits) and all(fits) == (not found.needs)

@@ -1,5 +1,7 @@
 """The algorithm that `auto` takes is never slower than any that fits."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +16,7 @@ from tests.examples import examples
 
 GIB = 1 << 30
 WAFERS = [*FABRICS, "mesh:3x3", "mesh:4x4", "mesh:6x1", "mesh:2x5"]
+WAFERS.append(str(Path(__file__).with_name("blocks.yaml")))
 
 
 @pytest.mark.parametrize(

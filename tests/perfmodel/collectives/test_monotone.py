@@ -3,6 +3,7 @@
 import random
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -18,6 +19,7 @@ from perfmodel.topology.parse import FABRICS, parse_topology
 from tests.examples import examples
 
 # 1 B to 16 GiB, and closer between 1.5 and 3 MiB.
+BLOCKS = str(Path(__file__).with_name("blocks.yaml"))
 SIZES = sorted({2 ** (i / 3) for i in range(3 * 34 + 1)} | {i * 2.0**17 for i in range(12, 25)})
 
 
@@ -34,11 +36,11 @@ def fitting(topology: Topology, pattern: str) -> list[str]:
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
-@pytest.mark.parametrize("topology", [*FABRICS, "mesh:3x3"])
+@pytest.mark.parametrize("topology", [*FABRICS, "mesh:3x3", BLOCKS])
 def test_more_data_never_take_less_with_any_algorithm(topology: str, pattern: str) -> None:
     wafer = parse_topology(topology)
-    names = fitting(wafer, pattern)
-    assert len(names) >= 5
+    names = ["auto", *fitting(wafer, pattern)]
+    assert len(names) >= 6
     for name in names:
         times = [run_collective(wafer, pattern, size, algorithm=name).time_s for size in SIZES]
         # Where latency outweighs bytes, further chunks go in while the first is on its way.

@@ -68,7 +68,7 @@ def test_record_beside_the_file_is_found(tmp_path: Path) -> None:
     [
         ("kind: none\n", f"kind: must be one of {', '.join(KINDS)}, not 'none'"),
         ("columns: 3\n", "kind: is required and was not given"),
-        (MESH + "depth: 2\n", "depth: unknown key; allowed are kind, columns, rows, .*"),
+        (MESH + "depth: 2\n", "depth: unknown key; allowed are kind, npu, columns, rows, .*"),
         (MESH.replace("3", "0"), "columns: must be an integer from 1 to 64, not 0"),
         (MESH + "link_bytes_per_s: 0\n", "link_bytes_per_s: must be a number above 0, not 0"),
         (MESH + "link_bytes_per_s: fast\n", "link_bytes_per_s: must be .* above 0, not 'fast'"),

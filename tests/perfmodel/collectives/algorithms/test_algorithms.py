@@ -1,6 +1,7 @@
 """Tests of the algorithms: all of them end right; closed forms where links are alone."""
 
 from math import floor, log2
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -14,9 +15,13 @@ from perfmodel.collectives.select import build_schedule
 from perfmodel.topology.parse import parse_topology
 from tests.examples import examples
 
+BLOCKS = str(Path(__file__).parents[1] / "blocks.yaml")
+
 FITTING = {
     "hierarchical_2d": ["mesh:1x5", "mesh:4x3", "mesh:5x4", "mesh:7x2"],
     "hierarchical_2d_halves": ["mesh:1x5", "mesh:4x3", "mesh:5x4", "mesh:7x2"],
+    "hierarchical": [BLOCKS],
+    "hierarchical_turns": [BLOCKS],
     "two_level_ring": ["fred-a", "fred-c", "fred-d"],
     "in_network": ["fred-b", "fred-d"],
     "multicast": ["mesh:5x4", "fred-b", "fred-d"],
@@ -49,7 +54,7 @@ def test_every_member_ends_with_what_it_should(
         group = data.draw(aligned_groups())
     else:
         group = data.draw(st.permutations(range(topology.npus)))
-        if not algorithm.startswith("hierarchical_2d"):
+        if not algorithm.startswith("hierarchical"):
             group = group[: data.draw(st.integers(2, topology.npus))]
     replay(build_schedule(topology, pattern, [group], 1e6, algorithm))
 

@@ -1,0 +1,152 @@
+"""Hierarchical collectives: dimension after dimension, over blocks that stack.
+
+Each dimension reduces what the ones before have scattered, as in ASTRA-sim 2.0 (arXiv 2303.14006),
+so the inner ones carry most. In turns, where parts of the data begin with a dimension each, all
+dimensions work at once (Themis, arXiv 2110.04478, has them balanced by load, this has equal parts).
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import product
+from math import prod
+from typing import Literal
+
+from perfmodel.collectives.algorithm import ALGORITHMS, SCATTERED, Algorithm
+from perfmodel.collectives.schedule import ScheduleBuilder
+from perfmodel.topology.graph import Dimension, Topology
+
+from .ring import all_gather_ring, reduce_scatter_ring
+
+__all__ = ["hierarchical", "lines"]
+
+
+def lines(topology: Topology, members: Sequence[int]) -> list[tuple[Dimension, list[int]]] | None:
+    """Return the dimensions along which a group lies, and its places on each.
+
+    None if it is not at all crossings of them, or the topology has none.
+    """
+    found = [
+        (one, sorted({npu // one.stride % one.npus for npu in members}))
+        for one in topology.dimensions
+    ]
+    if not found or prod(len(places) for _, places in found) != len(members):
+        return None
+    return [(one, places) for one, places in found if len(places) > 1]
+
+
+def hierarchical(
+    builder: ScheduleBuilder,
+    members: Sequence[int],
+    chunk_bytes: float,
+    pattern: str,
+    turns: bool = False,
+) -> None:
+    """Add an all-reduce, reduce-scatter or all-gather, a dimension after the other.
+
+    Rings go both ways, half of the data in each; on other blocks each member sends to each other.
+    With ``turns`` an equal part of the data begins with each dimension.
+    """
+    axes = lines(builder.topology, members)
+    assert axes
+    orders = [axes[i:] + axes[:i] for i in range(len(axes) if turns else 1)]
+    ways = (False, True) if any(one.ring for one, _ in axes) else (False,)
+    first = builder.lane
+    for lane, (order, back) in enumerate(product(orders, ways)):
+        builder.lane = first + lane
+        part = chunk_bytes / len(orders) / len(ways)
+        _one_order(builder, members, order, part, pattern, back=back)
+    builder.lane = first
+
+
+def _one_order(
+    builder: ScheduleBuilder,
+    members: Sequence[int],
+    order: Sequence[tuple[Dimension, list[int]]],
+    part_bytes: float,
+    pattern: str,
+    *,
+    back: bool,
+) -> None:
+    """Add it in one order of the dimensions, around rings in one direction."""
+    share = part_bytes / len(members)
+    shard = {npu: builder.add_shard(npu, share) for npu in members}
+    dimensions = [one for one, _ in order]
+    steps: list[tuple[bool, list[tuple[list[int], list[tuple[int, ...]]]]]] = []
+    for depth, (own, _) in enumerate(order):
+        # Who differs along this dimension alone is in one line; what one is to have of a line is
+        # what lies at its place, and at that of the line along the dimensions before.
+        found: dict[tuple[int, ...], list[int]] = {}
+        held: dict[tuple[int, ...], list[int]] = {}
+        for npu in members:
+            place = tuple(npu // one.stride % one.npus for one in dimensions)
+            found.setdefault((*place[:depth], *place[depth + 1 :]), []).append(npu)
+            held.setdefault(place[: depth + 1], []).append(shard[npu])
+        level: list[tuple[list[int], list[tuple[int, ...]]]] = []
+        for line in found.values():
+            ring = sorted(line, reverse=back)
+            places = [
+                tuple(npu // one.stride % one.npus for one in dimensions[: depth + 1])
+                for npu in ring
+            ]
+            level.append((ring, [tuple(held[place]) for place in places]))
+        steps.append((own.ring, level))
+    if pattern != "all_gather":
+        for ring, level in steps:
+            _on_lines(builder, level, "reduce", ring=ring)
+    if pattern != "reduce_scatter":
+        for ring, level in reversed(steps):
+            _on_lines(builder, level, "copy", ring=ring)
+
+
+def _on_lines(
+    builder: ScheduleBuilder,
+    level: Sequence[tuple[list[int], list[tuple[int, ...]]]],
+    action: Literal["reduce", "copy"],
+    *,
+    ring: bool,
+) -> None:
+    """Add a reduce-scatter or an all-gather on all lines of a dimension."""
+    for line, parts in level:
+        if ring:
+            step = reduce_scatter_ring if action == "reduce" else all_gather_ring
+            step(builder, line, parts)
+            continue
+        pairs = [(i, j) for away in range(1, len(line)) for i, j in _apart(len(line), away)]
+        builder.exchange(
+            ((line[i], line[j], parts[j if action == "reduce" else i]) for i, j in pairs), action
+        )
+
+
+def _apart(count: int, away: int) -> list[tuple[int, int]]:
+    return [(i, (i + away) % count) for i in range(count)]
+
+
+def _crossings(topology: Topology, group: Sequence[int]) -> bool:
+    return lines(topology, group) is not None
+
+
+_NEEDS = "all NPUs at which some lines of stacked blocks cross"
+
+ALGORITHMS.add(
+    "hierarchical",
+    Algorithm(
+        "hierarchical, the innermost dimension first",
+        hierarchical,
+        SCATTERED,
+        needs=_NEEDS,
+        fits=_crossings,
+        preference=dict.fromkeys(SCATTERED, 5),
+    ),
+    rank=5.6,
+)
+ALGORITHMS.add(
+    "hierarchical_turns",
+    Algorithm(
+        "hierarchical, a part of the data beginning with each dimension",
+        partial(hierarchical, turns=True),
+        SCATTERED,
+        needs=_NEEDS,
+        fits=_crossings,
+    ),
+    rank=5.7,
+)

@@ -1,0 +1,290 @@
+"""Blocks that stack: rings, tori, fully connected NPUs and switches, one dimension after the other.
+
+Every line of NPUs along a dimension is a block of its own, as in the hierarchical networks of
+ASTRA-sim 2.0 (arXiv 2303.14006): NPU d0 + n0 * (d1 + n1 * ...) is at place d0 of the first, the
+innermost. Stacked rings are a torus.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
+from pathlib import Path
+from typing import Annotated, Literal, cast
+
+from pydantic import Field
+
+from fred_hw.errors import InputError
+from fred_hw.files import FileModel, in_range, one_of
+from perfmodel.switch_timing.provenance import Provenance
+from perfmodel.switch_timing.record import IDEAL_PROTOCOL, SwitchTiming, load_record
+
+from .files import KINDS, Kind, Protocol, Rate, Time, TopologyFile
+from .graph import Dimension, Hops, Link, Node, Topology
+
+__all__ = ["Block", "BlocksFile", "BlocksTopology"]
+
+MAX_NPUS = 4096
+
+BlockKind = Literal["ring", "fully_connected", "switch"]
+
+_ENDS = "links and switches of blocks have the bandwidth and the latency of the file, and no more"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A dimension: what joins the NPUs of each line along it.
+
+    Parameters
+    ----------
+    kind : str
+        ``ring``, ``fully_connected`` or ``switch``.
+    npus : int
+        In a line.
+    bytes_per_s : float
+        Of each link, each direction [B/s]: between neighbours of a ring, between two NPUs that are
+        fully connected, or from an NPU to its switch.
+    latency_s : float
+        Of each link, each direction [s]; through a switch it counts twice.
+    """
+
+    kind: BlockKind
+    npus: int
+    bytes_per_s: float
+    latency_s: float
+
+    def pairs(self) -> Iterator[tuple[int, int]]:
+        """Yield the places of NPUs that links join, each pair once; none with a switch."""
+        if self.kind == "ring":
+            yield from ((i, (i + 1) % self.npus) for i in range(self.npus - (self.npus == 2)))
+        elif self.kind == "fully_connected":
+            yield from ((i, j) for j in range(self.npus) for i in range(j))
+
+    def way(self, source: int, target: int) -> list[int]:
+        """Return the places on the way between two NPUs, both included, switches left out.
+
+        On a ring it is the shorter way, and upwards if both are as long.
+        """
+        if self.kind != "ring":
+            return [source, target]
+        up = (target - source) % self.npus
+        step = 1 if 2 * up <= self.npus else -1
+        count = min(up, self.npus - up)
+        return [(source + step * i) % self.npus for i in range(count + 1)]
+
+    @property
+    def halves_bytes_per_s(self) -> float:
+        """Bandwidth between the first half of a line and the rest, one direction [B/s]."""
+        half = self.npus // 2
+        links = {"ring": min(2, self.npus - 1), "switch": half}
+        return self.bytes_per_s * links.get(self.kind, half * (self.npus - half))
+
+
+class BlocksTopology(Topology):
+    """NPUs in as many dimensions as there are blocks.
+
+    Parameters
+    ----------
+    name : str
+        As the user wrote it.
+    blocks : sequence of Block
+        The dimensions, the innermost first.
+    io_bytes_per_s : float or None
+        Of an I/O controller at every NPU, each direction [B/s]; None if there is none.
+    link_timing : SwitchTiming or None
+        Of the switch whose flits the links carry, as for ``mesh.MeshTopology``; None if the
+        protocol is ideal.
+    """
+
+    neighbours_matter = False
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        blocks: Sequence[Block],
+        io_bytes_per_s: float | None = None,
+        link_timing: SwitchTiming | None = None,
+    ) -> None:
+        self.blocks = tuple(blocks)
+        self.strides = [prod(one.npus for one in blocks[:i]) for i in range(len(blocks))]
+        self.dimensions = tuple(
+            Dimension(one.npus, stride, ring=one.kind == "ring")
+            for one, stride in zip(blocks, self.strides, strict=True)
+        )
+        count = prod(one.npus for one in blocks)
+        nodes = [Node(f"npu_{i}", "npu") for i in range(count)]
+        links: list[Link] = []
+        whole = link_timing.switch if link_timing else None
+        share = whole.payload_share if whole else 1.0
+
+        def connect(a: int, b: int, bytes_per_s: float, latency_s: float) -> None:
+            links.append(Link(a, b, bytes_per_s, latency_s, share))
+            links.append(Link(b, a, bytes_per_s, latency_s, share))
+
+        self._switches: dict[tuple[int, int], int] = {}  # by dimension and first NPU of the line
+        for number, (block, stride) in enumerate(zip(self.blocks, self.strides, strict=True)):
+            for first in range(count):
+                if first // stride % block.npus:
+                    continue
+                line = [first + stride * i for i in range(block.npus)]
+                for a, b in block.pairs():
+                    connect(line[a], line[b], block.bytes_per_s, block.latency_s)
+                if block.kind == "switch":
+                    self._switches[number, first] = len(nodes)
+                    for npu in line:
+                        connect(npu, len(nodes), block.bytes_per_s, block.latency_s)
+                    nodes.append(Node(f"switch{number}_{first}", "switch"))
+        if io_bytes_per_s is not None:
+            for npu in range(count):
+                connect(npu, len(nodes), io_bytes_per_s, 0.0)
+                nodes.append(Node(f"io_{npu}", "io"))
+        self._npu_of = {node: i for i, node in enumerate(range(len(nodes) - count, len(nodes)))}
+        if io_bytes_per_s is None:
+            self._npu_of = {}
+        # Who is in one line of the innermost block; streams and rings keep together what is there.
+        inner = blocks[0].npus
+        self.switch_of = {
+            **{npu: npu // inner for npu in range(count)},
+            **{io: npu // inner for io, npu in self._npu_of.items()},
+        }
+        protocol = link_timing.protocol if link_timing else "ideal"
+        super().__init__(name, nodes, links, _provenance(link_timing), protocol)
+
+    @property
+    def in_network(self) -> bool:
+        """False: the switches of blocks only route."""
+        return False
+
+    def hops(self, sources: Sequence[int], targets: Sequence[int]) -> Hops:
+        """Return the route from one node to another, the innermost dimension first.
+
+        Raises
+        ------
+        ValueError
+            The transfer joins or forks.
+        """
+        if len(sources) + len(targets) != 2:
+            raise ValueError(f"{self.name} has no in-network collectives")
+        path = self._path(sources[0], targets[0])
+        links = enumerate(pairwise(path))
+        return tuple((self.link_index[ends], (i - 1,) if i else ()) for i, ends in links)
+
+    def _path(self, source: int, target: int) -> list[int]:
+        here, end = self._npu_of.get(source, source), self._npu_of.get(target, target)
+        path = [source] if here == source else [source, here]
+        for number, (block, stride) in enumerate(zip(self.blocks, self.strides, strict=True)):
+            places = [npu // stride % block.npus for npu in (here, end)]
+            if places[0] == places[1]:
+                continue
+            first = here - places[0] * stride
+            if block.kind == "switch":
+                path.append(self._switches[number, first])
+            here = first + places[1] * stride
+            path += [first + place * stride for place in block.way(*places)[1:]]
+        return path if end == target else [*path, target]
+
+    def ring_order(self, members: Sequence[int]) -> Sequence[int]:
+        """Return the members line by line, every other line backwards, in all dimensions."""
+
+        def key(npu: int) -> list[int]:
+            found: list[int] = []
+            line = 0  # number of the line in this order: of two that follow, one is turned round
+            for block, stride in reversed(list(zip(self.blocks, self.strides, strict=True))):
+                place = npu // stride % block.npus
+                found.append(block.npus - 1 - place if line % 2 else place)
+                line = line * block.npus + found[-1]
+            return found
+
+        order = sorted(members, key=key)
+        first = order.index(members[0])
+        return [*order[first:], *order[:first]]
+
+    def layout(self) -> dict[int, tuple[float, float]]:
+        """Return lines of the innermost block below each other, in pixels."""
+        place: dict[int, tuple[float, float]] = {}
+        inner = self.blocks[0].npus
+        for npu in range(self.npus):
+            place[npu] = (60.0 + 90 * (npu % inner), 60.0 + 70 * (npu // inner))
+        for (number, first), node in self._switches.items():
+            x, y = place[first]
+            place[node] = (x - 30 + 10 * number, y - 30 + 5 * number)
+        for io, npu in self._npu_of.items():
+            x, y = place[npu]
+            place[io] = (x + 40, y + 30)
+        return place
+
+    def bisection_bytes_per_s(self) -> float:
+        """Return the least bandwidth between the halves of all lines of a dimension [B/s].
+
+        The first half of a line has the fewer NPUs if their number is odd.
+        """
+        return min(self.npus // one.npus * one.halves_bytes_per_s for one in self.blocks)
+
+
+def _provenance(timing: SwitchTiming | None) -> Provenance:
+    if timing is None or timing.switch is None or timing.protocol == "ideal":
+        return Provenance(assumptions=(_ENDS, IDEAL_PROTOCOL))
+    text = (
+        f"links of blocks carry flits, headers, CRC and acks as those of {timing.loaded_as} do, so "
+        f"payload is {timing.efficiency:.4g} of their rate"
+    )
+    return Provenance((timing.use("links of blocks", latency=False),), (_ENDS, text))
+
+
+class BlockEntry(FileModel):
+    """A block; a ``torus`` has one number of NPUs for each of its dimensions."""
+
+    block: Annotated[str, one_of("ring", "torus", "fully_connected", "switch")]
+    npus: object
+    bytes_per_s: Rate
+    latency_s: Time
+
+    def blocks(self, name: str, field: str) -> list[Block]:
+        """Return the dimensions, those of a torus as rings."""
+        given = self.npus if self.block == "torus" else [self.npus]
+        if not isinstance(given, list) or not given:
+            message = f"must list the NPUs along each dimension of a torus, not {given!r}"
+            raise InputError(name, field, message)
+        sizes: list[int] = []
+        for size in cast("list[object]", given):
+            try:
+                sizes.append(cast("int", in_range(size, 2, MAX_NPUS)))
+            except ValueError as error:
+                raise InputError(name, field, str(error)) from None
+        kind: BlockKind = "ring"
+        if self.block in ("fully_connected", "switch"):
+            kind = self.block
+        return [Block(kind, size, self.bytes_per_s, self.latency_s) for size in sizes]
+
+
+class BlocksFile(TopologyFile):
+    """``kind: blocks``, the innermost first; with ``io_bytes_per_s`` every NPU has a controller.
+
+    Links carry the flits of the switch of ``link_record``, at the share of payload measured there.
+    """
+
+    kind: Annotated[str, one_of("blocks")]
+    blocks: Annotated[list[BlockEntry], Field(min_length=1)]
+    io_bytes_per_s: Rate | None = None
+    link_record: str = "l1-12"
+    protocol: Protocol = "measured"
+
+    def build(self, name: str, base: Path | None = None) -> BlocksTopology:
+        found = [
+            block
+            for place, entry in enumerate(self.blocks)
+            for block in entry.blocks(name, f"blocks.{place}.npus")
+        ]
+        npus = prod(one.npus for one in found)
+        if npus > MAX_NPUS:
+            raise InputError(name, "blocks", f"must have at most {MAX_NPUS} NPUs, not {npus}")
+        return BlocksTopology(
+            name=name,
+            blocks=found,
+            io_bytes_per_s=self.io_bytes_per_s,
+            link_timing=load_record(self.link_record, base, self.protocol),
+        )
+
+
+KINDS.add("blocks", Kind(BlocksFile, (), lambda _text: None), rank=2)
