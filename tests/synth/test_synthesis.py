@@ -1,6 +1,5 @@
 """Tests of synth.synthesis: the whole flow, with libraries that exist."""
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -132,10 +131,7 @@ def test_a_whole_switch_keeps_its_memories_apart() -> None:
     report = synthesize(switch, read_libraries(asap7()), clock_ns=0.853).to_dict()
     queues = {unit.module: unit for unit in report["units"] if unit.unit == "Fifo"}
     assert all(unit.memory_bits for unit in queues.values())
-    assert report["memory_bits"] > 10_000
-    # Flip-flops are signals of the Verilog, none is a word of a memory.
-    for unit in report["units"]:
-        text = switch.verilog.partition(f"module {unit.module}(")[2].partition("\nendmodule")[0]
-        signals = re.findall(r"^  reg (?:\[(\d+):0\] )?\S+;", text, re.MULTILINE)
-        assert unit.flip_flops <= sum(int(high or 0) + 1 for high in signals), unit.module
+    # With lanes of 8 bits memories have 57,092 bits. 13,619 flip-flops were counted; a memory of
+    # payload that came apart would be 3,000 more.
+    assert report["memory_bits"] > 57_092 and report["flip_flops"] < 14_500
     assert {"buffers", "control", "configuration"} <= {one.name for one in report["classes"]}

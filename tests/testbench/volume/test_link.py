@@ -3,6 +3,7 @@
 # Fields of a specification go by name as keyword arguments.
 # pyright: reportArgumentType=false
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -116,9 +117,11 @@ def test_short_packets_fill_the_link_too() -> None:
 
 
 def test_a_link_that_loses_a_fifth_of_all_flits_still_delivers() -> None:
-    result = run_link(build_link(SMALL), LinkRun(flits=6_000, delay=2, faults_per_million=60_000))
-    assert result["right"], result
-    assert result["from_0"]["sync"] + result["from_1"]["sync"] > 0
+    run = LinkRun(flits=6_000, delay=2, faults_per_million=60_000)
+    results = [run_link(build_link(SMALL), replace(run, seed=seed)) for seed in range(1, 4)]
+    assert all(result["right"] for result in results), results
+    # A circuit stands still until it asks when the last ticket that it sent is lost: not in each.
+    assert sum(result[way]["sync"] for result in results for way in ("from_0", "from_1")) > 0
 
 
 FAULTS = noticed_by("link")
