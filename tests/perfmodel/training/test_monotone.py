@@ -224,6 +224,7 @@ def test_one_io_controller_less_never_takes_noticeably_less(
     case: Case, name: str, counts: tuple[int, ...], one: int, scale: float
 ) -> None:
     # The others get larger shares, so an uplink that has one less may carry less: measured 0.24 %.
+    # Who stores the gradients of a layer also waits for the acks of one controller less.
     rate, in_network = FRED_VARIANTS[name]
 
     def wafer(taken: int) -> Topology:
@@ -239,4 +240,9 @@ def test_one_io_controller_less_never_takes_noticeably_less(
             in_network=in_network,
         ).build(name)
 
-    assert case.plan(wafer(1)).time_s(scale) >= case.plan(wafer(0)).time_s(scale) * 0.995
+    less, more = wafer(1), wafer(0)
+    npus = range(more.npus)
+    way_s = max(more.latency_s(more.hops((npu,), (io,))) for npu in npus for io in more.io_nodes)
+    waits_s = len(NETWORKS[case.network].layers) * 2 * way_s
+    before_s, after_s = (case.plan(fabric).time_s(scale) for fabric in (more, less))
+    assert after_s >= (before_s - waits_s) * 0.995
