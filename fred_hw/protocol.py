@@ -21,8 +21,10 @@ __all__ = [
     "HEADER_BITS",
     "HEADER_FIELDS",
     "KINDS",
+    "PROTOCOL_VERSION",
     "Kind",
     "ProtocolSpec",
+    "absent_fields",
 ]
 
 HEADER_BITS = 56
@@ -65,6 +67,7 @@ class Kind(IntEnum):
     CREDIT = 3
     SYNC = 4
     ASK = 5
+    HELLO = 6
 
 
 class Place(NamedTuple):
@@ -88,9 +91,31 @@ HEADER_FIELDS = {
     "ticket": Place(36, 9),
     "credit_circuit": Place(45, 2),
     "credit_limit": Place(47, 9),
+    "incarnation": Place(6, 8),
+    "heard": Place(14, 8),
+    "knows": Place(22, 1),
+    "up": Place(23, 1),
+    "digest": Place(24, 20),
 }
 """Fields of the header, the same for all switches: see docs/protocol.md. A unicast has
-``destination`` and ``source`` where all others have ``phase`` and ``generation``."""
+``destination`` and ``source`` where a flit of a phase has ``phase`` and ``generation``, and a hello
+has fields of its own in place of all but ``kind``, ``circuit`` and credits."""
+
+_OF_PHASES, _OF_UNICASTS = ("phase", "generation"), ("destination", "source")
+_OF_HELLOS = ("incarnation", "heard", "knows", "up", "digest")
+_OF_OTHERS = ("unicast", "sequence", "index", "last", "ticket")
+
+
+def absent_fields(kind: int, unicast: int) -> tuple[str, ...]:
+    """Return the fields that a flit has not, whose places others take."""
+    if kind == Kind.HELLO:
+        return (*_OF_PHASES, *_OF_UNICASTS, *_OF_OTHERS)
+    return (*(_OF_PHASES if unicast else _OF_UNICASTS), *_OF_HELLOS)
+
+
+PROTOCOL_VERSION = 2
+"""Of what crosses a link; ends of different versions refuse each other."""
+
 
 ADDRESSES = 1 << HEADER_FIELDS["destination"].bits
 """Addresses of unicasts in a fabric."""

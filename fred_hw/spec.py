@@ -1,6 +1,7 @@
 """Specification of a switch: the one description that every room reads."""
 
 from typing import Annotated, Any, Self
+from zlib import crc32
 
 from pydantic import Field, PlainValidator, model_validator
 from pydantic_core import PydanticCustomError
@@ -8,7 +9,7 @@ from pydantic_core import PydanticCustomError
 from .files import FileModel, in_range, int_range, name_in
 from .formats.number_format import FORMATS, OVERFLOWS, IntFormat, NumberFormat
 from .operations.operation import OPERATIONS, fitting
-from .protocol import ProtocolSpec
+from .protocol import HEADER_FIELDS, PROTOCOL_VERSION, ProtocolSpec
 
 __all__ = ["AUTO", "SwitchSpec"]
 
@@ -104,6 +105,15 @@ class SwitchSpec(FileModel):
     def data_width(self) -> int:
         """Bits of a flit."""
         return self.lanes * self.number_format.width
+
+    @property
+    def digest(self) -> int:
+        """What both ends of a link must have alike, in a few bits; see docs/protocol.md."""
+        protocol = self.protocol
+        sizes = (protocol.packet_flits, protocol.window_packets, protocol.buffer_packets)
+        numbers = (self.data_width, self.format, self.operation, self.overflow)
+        said = repr((PROTOCOL_VERSION, *numbers, *sizes)).encode()
+        return crc32(said) % (1 << HEADER_FIELDS["digest"].bits)
 
     def suffix(self, *, reduces: bool = True, crosses: bool = True) -> str:
         """Return the part of a generated name that tells lanes and pipeline, defaults left out.

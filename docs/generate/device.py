@@ -12,9 +12,11 @@ from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import Switch
 from testbench.models.endpoint import Endpoint, Flit
 
-__all__ = ["SHAKE", "Recorder", "Rows", "SimulatedSwitch", "Value", "Watch"]
+__all__ = ["GREETING", "SHAKE", "Recorder", "Rows", "SimulatedSwitch", "Value", "Watch"]
 
 SHAKE = ("valid", "ready")
+GREETING = 30
+"""Cycles until links are up, and both ends of each know the other's limits."""
 
 Value = int | str | None
 """A bit, a label, nothing, or "" where the label before stays; "3|" colours the label behind it."""
@@ -102,8 +104,7 @@ class SimulatedSwitch:
         """Run a program that reads, writes and sends, with every output taken at once."""
 
         async def bench() -> None:
-            for port in range(self.spec.ports):
-                self.recorder.set(self.axis(f"m{port}", "ready"), 1)
+            await self.greet()
             await program()
 
         self.recorder.run(bench)
@@ -136,7 +137,22 @@ class SimulatedSwitch:
     @cached_property
     def npus(self) -> list[Endpoint]:
         """What is at the other ends of the links."""
-        return [Endpoint(self.spec) for _ in range(self.spec.ports)]
+        return [Endpoint(self.spec, incarnation=0) for _ in range(self.spec.ports)]
+
+    async def greet(self) -> None:
+        """Take every output, and let the NPUs act until links are up."""
+        for port in range(self.spec.ports):
+            self.recorder.set(self.axis(f"m{port}", "ready"), 1)
+        await self._step(GREETING)
+
+    async def _step(self, cycles: int) -> None:
+        """Let the NPUs act for so many cycles."""
+        for _ in range(cycles):
+            for port, npu in enumerate(self.npus):
+                self.offer(f"s{port}", npu.step(self.flit(f"m{port}")))
+            await self.recorder.tick()
+        for port in range(self.spec.ports):
+            self.offer(f"s{port}", None)
 
     async def exchange(
         self, packets: dict[int, list[int]], phase: int, circuit: int = 0, cycles: int = 200
@@ -146,12 +162,7 @@ class SimulatedSwitch:
         before = [len(npu.received.get(flow, ())) for npu in self.npus]
         for port, words in packets.items():
             self.npus[port].send(phase, circuit, [words])
-        for _ in range(cycles):
-            for port, npu in enumerate(self.npus):
-                self.offer(f"s{port}", npu.step(self.flit(f"m{port}")))
-            await self.recorder.tick()
-        for port in range(self.spec.ports):
-            self.offer(f"s{port}", None)
+        await self._step(cycles)
         new = [npu.received.get(flow, [])[old:] for npu, old in zip(self.npus, before, strict=True)]
         return {
             port: [word for one in came for word in one] for port, came in enumerate(new) if came

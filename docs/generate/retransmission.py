@@ -11,7 +11,7 @@ from fred_hw.protocol import KINDS, ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from testbench.models.endpoint import Flit, FlitCodec
 
-from .device import Recorder, Value, Watch
+from .device import GREETING, Recorder, Value, Watch
 from .wavejson import Trace
 
 __all__ = ["called", "retransmission"]
@@ -123,6 +123,10 @@ class Pair:
         r, send, words = self.recorder, self.source.send[0], deque(range(1, WORDS + 1))
         r.watch = self.watch()
         self.set_up()
+        for _ in range(GREETING):
+            self.cross()
+            await r.tick()
+        self.sent = 0
         for cycle in range(CYCLES):
             r.recording = cycle >= QUIET
             r.set(send.valid, bool(words))

@@ -147,6 +147,7 @@ def axi_stream() -> dict[str, Any]:
         return deque(codec.pack(word, phase=1, index=k, last=last) for k, word in enumerate(words))
 
     async def bench() -> None:
+        await device.greet()
         await all_reduce(device)
         r.watch = {f"{port}_axis": stream(port) for port in ("s0", "s1", "m0", "m1")}
         r.recording = True

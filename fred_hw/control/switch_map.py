@@ -37,6 +37,7 @@ CAUSES = {
     "address": "access to no register, unaligned, or write to a register that is read-only",
     "strobe": "write of a part of a register",
     "route": "unicast, or message about one, to an address without a route",
+    "partner": "hello of a neighbour that speaks another protocol or has other sizes",
 }
 """All errors; a place is a bit of ERROR and a word of ERROR_COUNT, so a new one is the last."""
 
@@ -247,6 +248,7 @@ def _configuration(spec: SwitchSpec) -> tuple[Register, ...]:
             ),
         ),
         _queued(spec.protocol.phases),
+        _links(spec.ports),
     )
 
 
@@ -259,6 +261,17 @@ def _queued(phases: int) -> Register:
         (Field("value", 0, WORD_BITS, "ro", "Bits of phases"),),
         count=-(-phases // WORD_BITS),
         total_bits=phases,
+    )
+
+
+def _links(ports: int) -> Register:
+    return Register(
+        "LINKS",
+        0x094,
+        "Whether links are up, a bit for each port, that of port 0 the lowest of the first word",
+        (Field("value", 0, WORD_BITS, "ro", "Bits of ports"),),
+        count=-(-ports // WORD_BITS),
+        total_bits=ports,
     )
 
 

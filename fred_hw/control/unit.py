@@ -47,6 +47,8 @@ class ControlUnit(Unit):
         What the performance counters count.
     queued : In(phases)
         Phases with a packet in a queue of an input port.
+    links : In(P)
+        Ports whose link is up.
     routes : Out(routes_layout(spec))
         By what port unicasts leave.
 
@@ -66,6 +68,7 @@ class ControlUnit(Unit):
     errors: wiring.PureInterface
     counts: wiring.PureInterface
     queued: Signal
+    links: Signal
     routes: data.View
     active: Signal
     active_phase: Signal
@@ -83,6 +86,7 @@ class ControlUnit(Unit):
             "active_phase": In(spec.protocol.phases.bit_length()),
             "counts": In(count_signature(spec)),
             "queued": In(spec.protocol.phases),
+            "links": In(spec.ports),
             "routes": Out(routes_layout(spec)),
         }
         super().__init__(members)
@@ -95,6 +99,7 @@ class ControlUnit(Unit):
             registers.status_active.eq(self.active),
             registers.status_phase.eq(self.active_phase),
             registers.queued_value.eq(self.queued),
+            registers.links_value.eq(self.links),
             self.routes.eq(registers.route_exit),
         ]
         refused = self._commands(m, registers)

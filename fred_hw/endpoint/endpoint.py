@@ -8,6 +8,7 @@ from fred_hw.gates.select import first_of, one_hot_mux
 from fred_hw.link.deframer import Deframer
 from fred_hw.link.message import Message, message_signature
 from fred_hw.link.packet_stream import PayloadStream, payload_signature
+from fred_hw.link.session import LinkSession
 from fred_hw.protocol import CRC_BITS, DATA_CIRCUITS, HEADER_BITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, place, sized_name
@@ -40,6 +41,10 @@ class Endpoint(Unit):
         the header says too, is not looked at.
     m_axis_tdata, tvalid, tready, tlast, tuser : Out(data_width), Out(1), In(1), Out(1), Out(88)
         Flits to the link.
+    incarnation : In(8)
+        See ``LinkSession``.
+    up, refused : Out(1)
+        The link is up; high for a cycle per hello of a neighbour that does not fit.
     address : In(address)
         Of this end in the fabric; constant.
     send : In(payload_signature(spec)).array(3)
@@ -81,7 +86,7 @@ class Endpoint(Unit):
         message takes the place of a flit.
     Paths : ``send_phase``, ``send_peer`` and ``send_generation`` to ``send.ready``,
         ``receive_phase`` and ``receive_peer`` to ``unknown``.
-    Reset : forgets all packets, tickets and numbers; the neighbour must be reset with it.
+    Reset : forgets all packets, tickets and numbers, and begins the link anew.
     """
 
     s_axis_tdata: Signal
@@ -94,6 +99,9 @@ class Endpoint(Unit):
     m_axis_tready: Signal
     m_axis_tlast: Signal
     m_axis_tuser: Signal
+    incarnation: Signal
+    up: Signal
+    refused: Signal
     address: Signal
     send: list[PayloadStream]
     send_phase: data.View
@@ -123,7 +131,12 @@ class Endpoint(Unit):
             "generation": fields["generation"],
         }
         about = {name: In(data.ArrayLayout(width, COUNT)) for name, width in widths.items()}
-        members: dict[str, Member] = {"address": In(fields["source"])}
+        members: dict[str, Member] = {
+            "address": In(fields["source"]),
+            "incarnation": In(fields["incarnation"]),
+            "up": Out(1),
+            "refused": Out(1),
+        }
         for side, forth, back in (("s", In, Out), ("m", Out, In)):
             members |= {
                 f"{side}_axis_tdata": forth(spec.data_width),
@@ -147,6 +160,19 @@ class Endpoint(Unit):
         deframer = place(m, "deframer", Deframer(spec=self.spec))
         transmitter = place(m, "transmitter", Transmitter(spec=self.spec))
         wiring.connect(m, deframer.credit, transmitter.credit)
+        session = place(m, "session", LinkSession(spec=self.spec))
+        wiring.connect(m, session.link.hello, transmitter.link.hello)
+        wiring.connect(m, deframer.hello, session.link.came)
+        m.d.comb += [
+            session.incarnation.eq(self.incarnation),
+            session.link.empty.eq(transmitter.link.empty),
+            transmitter.link.down.eq(session.link.down),
+            transmitter.link.closing.eq(session.link.closing),
+            transmitter.link.begins.eq(session.link.begins),
+            deframer.down.eq(session.link.down),
+            self.up.eq(session.up),
+            self.refused.eq(session.link.refused),
+        ]
         flit = transmitter.o.payload
         m.d.comb += [
             self.s_axis_tready.eq(1),

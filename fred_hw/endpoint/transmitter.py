@@ -9,6 +9,7 @@ from fred_hw.link.credits import Credits, credit_signature
 from fred_hw.link.flit import framed_signature
 from fred_hw.link.message import message_stream
 from fred_hw.link.sender import Sender
+from fred_hw.link.session import Session, sending_signature
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, place, sized_name
@@ -41,6 +42,8 @@ class Transmitter(Unit):
         From the ``Deframer`` of the other direction.
     message : In(message_stream(spec))
         Control messages to send.
+    link : In(sending_signature())
+        What the link may carry.
     o : Out(framed_signature(spec))
         The link.
 
@@ -58,6 +61,7 @@ class Transmitter(Unit):
     i: list[Departure]
     credit: Credits
     message: stream.Interface
+    link: Session
     o: stream.Interface
 
     def __init__(self, *, spec: SwitchSpec) -> None:
@@ -68,6 +72,7 @@ class Transmitter(Unit):
                 "i": In(departure_signature(spec)).array(COUNT),
                 "credit": In(credit_signature(spec)),
                 "message": In(message_stream(spec)),
+                "link": In(sending_signature()),
                 "o": Out(framed_signature(spec)),
             }
         )
@@ -77,6 +82,13 @@ class Transmitter(Unit):
         sender = place(m, "sender", Sender(spec=self.spec, depth=DEPTH))
         wiring.connect(m, wiring.flipped(self.credit), sender.credit)
         wiring.connect(m, wiring.flipped(self.message), sender.message)
+        wiring.connect(m, wiring.flipped(self.link.hello), sender.hello)
+        m.d.comb += [
+            sender.down.eq(self.link.down),
+            sender.closing.eq(self.link.closing | self.link.down),
+            sender.begins.eq(self.link.begins),
+            self.link.empty.eq(sender.empty),
+        ]
         wiring.connect(m, sender.o, wiring.flipped(self.o))
         busy, circuit = Signal(), Signal(COUNT)  # the packet that is being sent
         waiting, ends, take = Signal(COUNT), Signal(COUNT), Signal(COUNT)

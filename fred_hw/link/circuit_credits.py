@@ -23,6 +23,11 @@ class CircuitCredits(Unit):
     -------
     grant, limit : In(1), In(ticket)
         The neighbour tells its limit.
+    closed, lost : In(1)
+        No packet may start; else, if it would be lost, any may.
+    begins : In(1)
+        Tickets start at 0, and there is no room until the neighbour tells of some; not with
+        ``start``.
     start : In(1)
         A packet takes its ticket; only while ``room``.
     length : In(last)
@@ -36,7 +41,8 @@ class CircuitCredits(Unit):
 
     Timing
     ------
-    Latency : 1 cycle from ``start`` to ``room`` and ``ticket``, 2 to ``owed``; 2 from ``grant``.
+    Latency : 1 cycle from ``start`` to ``room`` and ``ticket``, 2 to ``owed``; 2 from ``grant``;
+        1 from ``closed`` and ``lost`` to ``room``.
     Throughput : one packet and one limit per cycle.
     Paths : none.
     Reset : all room is granted, and the next ticket is 0.
@@ -44,6 +50,9 @@ class CircuitCredits(Unit):
 
     grant: Signal
     limit: Signal
+    closed: Signal
+    lost: Signal
+    begins: Signal
     start: Signal
     length: Signal
     room: Signal
@@ -58,6 +67,7 @@ class CircuitCredits(Unit):
             {
                 "grant": In(1),
                 "limit": In(ticket_bits(spec)),
+                **dict.fromkeys(("closed", "lost", "begins"), In(1)),
                 "start": In(1),
                 "length": In(protocol.fields["last"]),
                 "room": Out(1),
@@ -80,12 +90,14 @@ class CircuitCredits(Unit):
         ]
         m.d.sync += [
             self.owed.eq(credits != most),
-            fits.eq((credits >= largest) & (credits <= most)),
-            last.eq(credits <= largest + self.length),
+            fits.eq(~self.closed & (self.lost | ((credits >= largest) & (credits <= most)))),
+            last.eq(~self.lost & (credits <= largest + self.length)),
             begun.eq(self.start),
         ]
         with m.If(self.grant):
             m.d.sync += limit.eq(self.limit)
+        with m.If(self.begins):
+            m.d.sync += [ticket.eq(0), limit.eq(0), fits.eq(0)]
         with m.If(self.start):
             m.d.sync += ticket.eq(ticket + self.length + 1)
         return m

@@ -17,6 +17,7 @@ from .descriptor import FLOW
 from .flit import LinkFlit, link_flit_signature
 from .flit_check import FlitCheck
 from .message import Message, message_signature
+from .session import HELLO, Hello, session_signature
 
 __all__ = ["PACKET_FIELDS", "Deframer"]
 
@@ -41,6 +42,10 @@ class Deframer(Unit):
         The link.
     o : Out(arrival_signature(spec)).array(3)
         Flits of each data circuit; one whose queue is not ready is lost.
+    hello : Out(Signature)
+        Hello, see ``session_signature``.
+    down : In(1)
+        All but hellos is ignored, tickets start at 0, and no more comes of a packet.
     message : Out(message_signature(spec))
         Ack, nack or ask.
     credit : Out(credit_signature(spec))
@@ -63,6 +68,8 @@ class Deframer(Unit):
 
     i: LinkFlit
     o: list[Arrival]
+    hello: Hello
+    down: Signal
     message: Message
     credit: Credits
     dropped: Signal
@@ -79,6 +86,8 @@ class Deframer(Unit):
             {
                 "i": In(link_flit_signature(spec)),
                 "o": Out(arrival_signature(spec)).array(COUNT),
+                "hello": session_signature().members["came"].flip(),
+                "down": In(1),
                 "message": Out(message_signature(spec)),
                 "credit": Out(credit_signature(spec)),
                 **{name: Out(1) for name in names},
@@ -90,11 +99,17 @@ class Deframer(Unit):
         check = place(m, "check", FlitCheck(spec=self.spec))
         wiring.connect(m, wiring.flipped(self.i), check.i)
         flow = self._flow(m, check.header)
-        wanted, sync = self._sort(m, check.good, check.header, flow)
+        good, hello = Signal(), self.hello.payload
+        m.d.comb += [
+            good.eq(check.good & ~self.down),
+            self.hello.valid.eq(check.good & (check.header.kind == Kind.HELLO)),
+            *(hello[name].eq(check.header[name]) for name in HELLO),
+        ]
+        wanted, sync = self._sort(m, good, check.header, flow)
         left = Signal.like(check.header.last)
         begins = self._limits(m, check.header, wanted, sync, left)
         misfit = self._join(m, check.header, wanted, sync, begins, left)
-        m.d.comb += self.dropped.eq(check.bad | misfit)
+        m.d.comb += self.dropped.eq((check.bad & ~self.down) | misfit)
         for arrival in self.o:
             word, header = arrival.word, check.header
             m.d.comb += [
@@ -199,6 +214,8 @@ class Deframer(Unit):
             m.d.sync += opened.eq(0)
         with m.Elif(opened):
             m.d.sync += patience.eq(patience + 1)
+        with m.If(self.down):
+            m.d.sync += opened.eq(0)
         return wanted & ~fits
 
     def _limits(
@@ -223,6 +240,8 @@ class Deframer(Unit):
                 m.d.sync += ticket.eq(header.ticket + header.last + 1)
             with m.Elif(sync & mine):
                 m.d.sync += ticket.eq(header.ticket)
+            with m.Elif(self.down):
+                m.d.sync += ticket.eq(0)
             # The packet that comes in has its room already.
             kept = Signal.like(left, name=f"kept_{number}")
             room = Signal(range(protocol.buffer_flits + 1), name=f"room_{number}")

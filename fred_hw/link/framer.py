@@ -19,6 +19,7 @@ from .flit import framed_signature
 from .frame import checked_layout
 from .header import header_layout, name_flow
 from .message import message_stream
+from .session import HELLO, hello_layout
 
 __all__ = ["Framer"]
 
@@ -28,8 +29,9 @@ COUNT = len(DATA_CIRCUITS)
 class Framer(Unit):
     """Put data flits and control messages on a link, and tell credits with them.
 
-    Control messages go first, then what asks for missing credits, then data, then credits that
-    nothing took along. Limits that changed are told one at a time, round robin over the circuits.
+    Hellos go first, then control messages, then what asks for missing credits, then data, then
+    credits that nothing took along. Limits that changed are told one at a time, round robin over
+    the circuits.
 
     Parameters
     ----------
@@ -42,6 +44,10 @@ class Framer(Unit):
         Data flits.
     message : In(message_stream(spec))
         Control messages.
+    hello : In(stream.Signature(hello_layout()))
+        Hellos, which go before all others.
+    down, begins : In(1)
+        All but hellos is lost, but for a flit that was offered before; all limits must be told.
     here : In(limit_signature(spec))
         Limits to tell.
     lacks, ticket : In(3), In(ArrayLayout(ticket_bits(spec), 3))
@@ -60,6 +66,9 @@ class Framer(Unit):
 
     i: stream.Interface
     message: stream.Interface
+    hello: stream.Interface
+    down: Signal
+    begins: Signal
     here: Limits
     lacks: Signal
     ticket: data.View
@@ -72,6 +81,9 @@ class Framer(Unit):
             {
                 "i": In(stream.Signature(checked_layout(spec))),
                 "message": In(message_stream(spec)),
+                "hello": In(stream.Signature(hello_layout())),
+                "down": In(1),
+                "begins": In(1),
                 "here": In(limit_signature(spec)),
                 "lacks": In(COUNT),
                 "ticket": In(data.ArrayLayout(ticket_bits(spec), COUNT)),
@@ -84,18 +96,25 @@ class Framer(Unit):
         gone, kept, syncs = Signal(), Signal(), Signal()
         # A flit that is offered stays as it is until it is taken.
         m.d.comb += [gone.eq(self.o.valid & self.o.ready), kept.eq(self.o.valid & ~self.o.ready)]
-        news, credit_circuit, limit = self._credits(m, gone, kept)
+        told = Signal()
+        news, credit_circuit, limit = self._credits(m, told, kept)
         sync, sync_circuit, sync_ticket = self._syncs(m, gone & syncs, kept)
-        choices = [self.message.valid, sync, self.i.valid, news]
-        grants = self._grants(m, choices, kept)
-        message, sync_granted, packet, _ = grants
+        choices = [self.hello.valid, self.message.valid, sync, self.i.valid, news]
+        grants, stalled = self._grants(m, choices, kept)
+        hello, message, sync_granted, packet, _ = grants
+        loses = Signal()
+        # Who hears a hello may not be up yet, and would not look at a limit.
+        m.d.comb += [loses.eq(self.down & ~stalled), told.eq(gone & ~hello)]
         header = Signal(header_layout())
         m.d.comb += [
             syncs.eq(sync_granted),
-            header.credit_circuit.eq(credit_circuit),
-            header.credit_limit.eq(limit),
+            header.credit_circuit.eq(Mux(hello, CONTROL, credit_circuit)),
+            header.credit_limit.eq(Mux(hello, 0, limit)),
         ]
-        with m.If(packet):
+        with m.If(hello):
+            m.d.comb += [header.kind.eq(Kind.HELLO), header.circuit.eq(CONTROL)]
+            m.d.comb += [header[name].eq(self.hello.payload[name]) for name in HELLO]
+        with m.Elif(packet):
             self._data_header(m, header)
         with m.Elif(message):
             said = self.message.payload
@@ -115,18 +134,24 @@ class Framer(Unit):
             m.d.comb += [header.kind.eq(Kind.CREDIT), header.circuit.eq(CONTROL)]
         checked, o = self.i.payload, self.o.payload
         m.d.comb += [
-            self.o.valid.eq(Cat(grants).any()),
+            self.o.valid.eq(hello | (Cat(grants).any() & ~loses)),
             o.header.eq(header),
             o.data.eq(Mux(packet, checked.data, 0)),
             o.last.eq(~packet | checked.frame.last),
             o.crc.eq(self._crc(header.as_value(), packet)),
-            self.i.ready.eq(packet & self.o.ready),
-            self.message.ready.eq(message & self.o.ready),
+            self.hello.ready.eq(hello & self.o.ready),
+            self.i.ready.eq(packet & (self.o.ready | loses)),
+            self.message.ready.eq(message & (self.o.ready | loses)),
         ]
         return m
 
-    def _grants(self, m: Module, choices: Sequence[Value], kept: Value) -> list[Signal]:
-        """Grant the first that offers, for as long as its offer is not taken."""
+    def _grants(
+        self, m: Module, choices: Sequence[Value], kept: Value
+    ) -> tuple[list[Signal], Signal]:
+        """Grant the first that offers, for as long as its offer is not taken.
+
+        Return the grants, and whether an offer of before is not taken yet.
+        """
         stalled, before = Signal(), Const(0, 1)
         m.d.sync += stalled.eq(kept)
         grants = [Signal(name=f"grant_{k}") for k in range(len(choices))]
@@ -135,7 +160,7 @@ class Framer(Unit):
             m.d.sync += held.eq(grant)
             m.d.comb += grant.eq(Mux(stalled, held, choice & ~before))
             before = before | choice
-        return grants
+        return grants, stalled
 
     def _data_header(self, m: Module, header: data.View) -> None:
         """Fill in the header of the data flit that is offered."""
@@ -165,14 +190,14 @@ class Framer(Unit):
         broken = (packet & checked.frame.bad).replicate(CRC_BITS)
         return parities ^ rest ^ broken
 
-    def _credits(self, m: Module, gone: Value, kept: Value) -> tuple[Value, Value, Value]:
+    def _credits(self, m: Module, taken: Value, kept: Value) -> tuple[Value, Value, Value]:
         """Return whether there is news of a limit, of which circuit, and the limit."""
         bits, most = ticket_bits(self.spec), self.spec.protocol.buffer_flits
         circuit, limit, news = Signal(2, init=CONTROL), Signal(bits), Signal()
         changed, recent = Signal(COUNT), Signal(COUNT)
         chosen = round_robin(m, "told", changed, recent)
         m.d.comb += news.eq(circuit != CONTROL)
-        loads = gone | (~news & ~kept)
+        loads = taken | (~news & ~kept)
         with m.If(loads):
             m.d.sync += circuit.eq(CONTROL)
         for number, here in enumerate(self.here.limit):
@@ -182,8 +207,11 @@ class Framer(Unit):
             with m.If(loads & chosen[number]):
                 m.d.sync += [circuit.eq(number), limit.eq(here), told.eq(here), asked.eq(0)]
                 m.d.sync += recent.eq(chosen)
-            with m.If(self.here.synced[number]):
+            with m.If(self.here.synced[number] | self.begins):
                 m.d.sync += asked.eq(1)
+        # One that is loaded is of the time before.
+        with m.If(self.begins & ~kept):
+            m.d.sync += circuit.eq(CONTROL)
         return news, circuit, limit
 
     def _syncs(self, m: Module, sent: Value, kept: Value) -> tuple[Value, Value, Value]:
@@ -197,7 +225,7 @@ class Framer(Unit):
             with m.If(self.lacks[number] & ((circuit != number) | (self.lacks == 1 << number))):
                 m.d.comb += following.eq(number)
         # One that is offered stays, though a packet has started since, which goes behind it.
-        with m.If(~kept & (~self.lacks.any() | sent | (due & ~still))):
+        with m.If(~kept & (self.down | ~self.lacks.any() | sent | (due & ~still))):
             m.d.sync += timer.eq(0)
         with m.Elif(~due):
             m.d.sync += [

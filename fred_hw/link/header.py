@@ -1,5 +1,7 @@
 """Header of a flit."""
 
+from itertools import pairwise
+
 from amaranth.hdl import Module, Value
 from amaranth.lib import data
 
@@ -11,11 +13,12 @@ __all__ = ["header_layout", "name_flow"]
 def header_layout() -> data.Layout:
     """Return the header of a flit as bits; see ``HEADER_FIELDS`` and docs/protocol.md."""
     fields = {name: data.Field(bits, low) for name, (low, bits) in HEADER_FIELDS.items()}
-    # Bits that only an address has get a name too: without one, Verilog knows them as part of a
+    # Bits that fields share in parts get a name too: without one, Verilog knows them as part of a
     # whole port only, and a CRC of that port which is in the port looks like a loop.
-    for address, narrow in (("destination", "phase"), ("source", "generation")):
-        low, end = (sum(HEADER_FIELDS[name]) for name in (narrow, address))
-        fields[f"{address}_rest"] = data.Field(end - low, low)
+    cuts = sorted({end for low, bits in HEADER_FIELDS.values() for end in (low, low + bits)})
+    for low, end in pairwise(cuts):
+        if (low, end - low) not in HEADER_FIELDS.values():
+            fields[f"bits_{low}"] = data.Field(end - low, low)
     return data.FlexibleLayout(HEADER_BITS, fields)
 
 

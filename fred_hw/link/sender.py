@@ -18,6 +18,7 @@ from .flit import framed_signature
 from .frame import FramedData, checked_layout, frame_layout, frame_signature
 from .framer import Framer
 from .message import message_stream
+from .session import hello_layout
 
 __all__ = ["Sender"]
 
@@ -52,6 +53,10 @@ class Sender(Unit):
     wanted : In(3)
         Circuits that a packet waits to start on: while there is room, missing credits of theirs
         need not be asked for.
+    hello, down, closing, begins, empty : In, In(1), In(1), In(1), Out(1)
+        See ``session_signature``. While ``down``, all but hellos is lost.
+    swallows : In(1)
+        Packets may start while ``down``, and are lost, until ``closing``.
     i : In(frame_signature(spec))
         Flits.
     gone : Out(1)
@@ -77,6 +82,12 @@ class Sender(Unit):
     length: Signal
     ticket: Signal
     wanted: Signal
+    hello: stream.Interface
+    down: Signal
+    closing: Signal
+    begins: Signal
+    empty: Signal
+    swallows: Signal
     i: FramedData
     gone: Signal
     message: stream.Interface
@@ -94,6 +105,9 @@ class Sender(Unit):
                 "length": In(spec.protocol.fields["last"]),
                 "ticket": Out(ticket_bits(spec)),
                 "wanted": In(COUNT),
+                "hello": In(stream.Signature(hello_layout())),
+                **dict.fromkeys(("down", "closing", "begins", "swallows"), In(1)),
+                "empty": Out(1),
                 "i": In(frame_signature(spec)),
                 "gone": Out(1),
                 "message": In(message_stream(spec)),
@@ -109,10 +123,13 @@ class Sender(Unit):
         wiring.connect(m, queue.o, framer.i)
         wiring.connect(m, wiring.flipped(self.credit.here), framer.here)
         wiring.connect(m, wiring.flipped(self.message), framer.message)
+        wiring.connect(m, wiring.flipped(self.hello), framer.hello)
+        m.d.comb += [framer.down.eq(self.down), framer.begins.eq(self.begins)]
         wiring.connect(m, framer.o, wiring.flipped(self.o))
         m.d.comb += self.gone.eq(queue.o.valid & queue.o.ready)
         ends = self.gone & queue.o.payload.frame.last
-        held = Signal.like(self.ticket)
+        held, there = Signal.like(self.ticket), Signal(COUNT)
+        m.d.comb += self.empty.eq(~there.any())
         for number, name in enumerate(DATA_CIRCUITS):
             credits = place(m, f"credits_{name}", CircuitCredits(spec=self.spec))
             grant, ended = self.credit.grant, queue.o.payload.frame.circuit == number
@@ -122,6 +139,10 @@ class Sender(Unit):
                 credits.limit.eq(grant.limit),
                 credits.start.eq(self.start[number]),
                 credits.length.eq(self.length),
+                credits.closed.eq(self.closing),
+                credits.lost.eq(self.down & self.swallows),
+                credits.begins.eq(self.begins),
+                there[number].eq(inside),
                 self.room[number].eq(credits.room),
                 framer.ticket[number].eq(credits.ticket),
                 # A circuit with a packet that is about to start or on its way need not ask.

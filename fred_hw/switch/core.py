@@ -12,6 +12,7 @@ from fred_hw.control.routes import routes_layout
 from fred_hw.datapath.interconnect import Interconnect, latency_cycles
 from fred_hw.gates.select import any_of, selected
 from fred_hw.link.flit import LinkFlit, framed_signature, link_flit_signature
+from fred_hw.link.session import Session, session_signature
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.ports.input_port import InputPort
@@ -50,6 +51,8 @@ class SwitchCore(Unit):
         Packets from the ports.
     o : Out(framed_signature(spec)).array(P)
         Packets to the ports.
+    links : In(session_signature()).array(P)
+        What the links may carry.
     table : In(entry_port_signature(spec))
         Writes the entry of a phase, which only then exists. Numbers of its packets start at 0
         then, and those of another generation are thrown away. All other phases go on.
@@ -79,6 +82,7 @@ class SwitchCore(Unit):
 
     i: list[LinkFlit]
     o: list[stream.Interface]
+    links: list[Session]
     table: EntryPort
     routes: data.View
     active: Signal
@@ -94,6 +98,7 @@ class SwitchCore(Unit):
         members: dict[str, Any] = {
             "i": In(link_flit_signature(spec)).array(ports),
             "o": Out(framed_signature(spec)).array(ports),
+            "links": In(session_signature()).array(ports),
             "table": In(entry_port_signature(spec)),
             "routes": In(routes_layout(spec)),
             "active": Out(1),
@@ -139,6 +144,16 @@ class SwitchCore(Unit):
             wiring.connect(m, dispatcher.injections[k], out.injection)
             wiring.connect(m, interconnect.o[k], out.i)
             wiring.connect(m, out.o, wiring.flipped(self.o[k]))
+            link = self.links[k]
+            wiring.connect(m, port.hello, wiring.flipped(link.came))
+            wiring.connect(m, wiring.flipped(link.hello), out.hello)
+            m.d.comb += [
+                port.down.eq(link.down),
+                out.down.eq(link.down),
+                out.closing.eq(link.closing),
+                out.begins.eq(link.begins),
+                link.empty.eq(out.empty),
+            ]
         self._hint(m, scheduler, ins, outs)
         self._report(m, scheduler, dispatcher, ins, outs)
         self._acknowledge(m, table, dispatcher, ins, outs)
@@ -196,6 +211,7 @@ class SwitchCore(Unit):
             errors.overflow.eq(Cat(port.overflow for port in ins)),
             errors.stuck.eq(Cat(port.stuck for port in ins)),
             errors.route.eq(Cat(port.route for port in ins)),
+            errors.partner.eq(Cat(link.refused for link in self.links)),
         ]
 
     def _acknowledge(

@@ -7,7 +7,8 @@ from amaranth.lib.wiring import In, Member, Out
 from fred_hw.control.axi_lite import axi_lite_members, pass_axi_lite
 from fred_hw.control.switch_map import switch_map
 from fred_hw.control.unit import ControlUnit
-from fred_hw.protocol import CRC_BITS, HEADER_BITS
+from fred_hw.link.session import LinkSession
+from fred_hw.protocol import CRC_BITS, HEADER_BITS, HEADER_FIELDS
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, place
 
@@ -40,6 +41,8 @@ class Switch(Unit):
         Flits to port k.
     s_axil_awaddr, ... s_axil_rready
         AXI4-Lite slave of the registers in docs/registers.md.
+    incarnation : In(8)
+        See ``LinkSession``.
     irq : Out(1)
         High while an error is set that is enabled to interrupt.
 
@@ -50,9 +53,10 @@ class Switch(Unit):
     Throughput : one flit per port and cycle, without a gap between packets but for unicasts of one
         flit from a source to different destinations, which go in every other cycle.
     Paths : none.
-    Reset : forgets all packets and phases; neighbours must be reset with it.
+    Reset : forgets all packets and phases, and begins all links anew.
     """
 
+    incarnation: Signal
     irq: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
@@ -69,19 +73,26 @@ class Switch(Unit):
                     f"{letter}{k}_axis_tuser": forth(USER_BITS),
                 }
         members |= axi_lite_members(switch_map(spec).address_bits)
-        super().__init__(members | {"irq": Out(1)})
+        super().__init__(
+            members | {"irq": Out(1), "incarnation": In(HEADER_FIELDS["incarnation"].bits)}
+        )
 
     def build(self, platform: object) -> Module:
         m = Module()
         core = place(m, "core", SwitchCore(spec=self.spec))
         control = place(m, "control", ControlUnit(spec=self.spec))
-        for k in range(self.spec.ports):
+        ports = range(self.spec.ports)
+        sessions = [place(m, f"link_{k}", LinkSession(spec=self.spec)) for k in ports]
+        for k, session in enumerate(sessions):
             self._connect(m, core, k)
+            wiring.connect(m, session.link, core.links[k])
+            m.d.comb += session.incarnation.eq(self.incarnation)
         pass_axi_lite(m, self, control)
         wiring.connect(m, control.table, core.table)
         wiring.connect(m, core.counts, control.counts)
         wiring.connect(m, core.errors, control.errors)
         m.d.comb += [
+            control.links.eq(Cat(session.up for session in sessions)),
             self.irq.eq(control.irq),
             control.active.eq(core.active),
             control.active_phase.eq(core.phase),

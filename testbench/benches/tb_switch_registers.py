@@ -11,6 +11,7 @@ from fred_hw.compiler.flows import Flow
 from fred_hw.control.access import FirstError, RefusedError
 from fred_hw.control.phase_entry import entry_word, phase_fields
 from fred_hw.control.switch_map import CAUSES
+from fred_hw.protocol import KINDS
 from testbench.benches.agents.switch import SwitchBench
 from testbench.stimulus.addresses import address_of
 
@@ -151,7 +152,7 @@ async def unicast_goes_by_the_route_that_is_written_last(dut: Any) -> None:
 @test
 async def header_of_unknown_kind_is_told(dut: Any) -> None:
     async def act(bench: SwitchBench) -> None:
-        bench.ports[0].to_switch.put(bench.codec.pack(7, kind=6))
+        bench.ports[0].to_switch.put(bench.codec.pack(7, kind=len(KINDS)))
         await bench.cycles(10)
 
     finish(await while_others_run(dut, act, "kind"))

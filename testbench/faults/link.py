@@ -11,10 +11,19 @@ from fred_hw.link.circuit_credits import CircuitCredits
 from fred_hw.link.flit_check import FlitCheck
 from fred_hw.link.framer import Framer
 from fred_hw.link.sender import Sender
+from fred_hw.link.session import LinkSession
 
 from .fault import broken
 
-__all__ = ["no_crc", "no_credit", "stomp_keeps_crc", "wrong_bit"]
+__all__ = [
+    "any_answer",
+    "any_partner",
+    "keeps_tickets",
+    "no_crc",
+    "no_credit",
+    "stomp_keeps_crc",
+    "wrong_bit",
+]
 
 
 @broken(
@@ -54,3 +63,21 @@ def wrong_bit(m: Module, sound: Any, ports: Any) -> None:
 def stomp_keeps_crc(m: Module, sound: Any, ports: Any) -> None:
     """The end of a broken packet gets a CRC that is right."""
     m.d.comb += sound.i.payload.frame.bad.eq(0)
+
+
+@broken(LinkSession, {"switch": "neighbour_with_other_sizes_is_refused_and_told"})
+def any_partner(m: Module, sound: Any, ports: Any) -> None:
+    """A neighbour is taken as one that fits, whatever it says of itself."""
+    m.d.comb += sound.link.came.payload.digest.eq(sound.spec.digest)
+
+
+@broken(LinkSession, {"switch": "npu_that_reboots_in_traffic_comes_back_and_others_go_on"})
+def keeps_tickets(m: Module, sound: Any, ports: Any) -> None:
+    """A link that begins anew goes on with the tickets and limits of the session before."""
+    m.d.comb += ports.link.begins.eq(0)
+
+
+@broken(LinkSession, {"switch": "hello_to_an_incarnation_before_makes_no_link"})
+def any_answer(m: Module, sound: Any, ports: Any) -> None:
+    """A hello counts as an answer to this incarnation, whichever one it is to."""
+    m.d.comb += sound.link.came.payload.heard.eq(sound.incarnation)

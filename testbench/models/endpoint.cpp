@@ -12,7 +12,7 @@ struct Port {
     Counts counts;
     uint64_t interval, packet;
     Header came, goes;
-    unsigned comes, may_send, keeps_room, mine, taken, sends, address;
+    unsigned comes, may_send, keeps_room, mine, taken, sends, address, greets, incarnation, up, refused;
 };
 
 class NumberedEndpoint final : public Endpoint {
@@ -45,7 +45,9 @@ class NumberedEndpoint final : public Endpoint {
     }
 
 public:
-    explicit NumberedEndpoint(Port& port) : Endpoint(port.sizes, port.counts, port.address), port_(port) {}
+    explicit NumberedEndpoint(Port& port) : Endpoint(port.sizes, port.counts, port.address), port_(port) {
+        if (port.greets) greet(port.incarnation);
+    }
 
     void send_packets(unsigned phase, unsigned peer, unsigned circuit, const unsigned* lengths,
                       unsigned packets) {
@@ -72,6 +74,8 @@ public:
         pass(cycle_++);
         uint64_t none;
         port_.sends = port_.may_send && next(port_.goes, none);
+        port_.up = up();
+        port_.refused = refused;
     }
 };
 

@@ -63,6 +63,10 @@ protected:
     const unsigned address_, tickets_ = mask(TICKET_BITS), sequences_ = mask(SEQUENCE_BITS);
     std::array<Circuit, CIRCUITS> circuits_;
     uint64_t now_ = 0;
+    // Hellos, unless the link is up from the start.
+    bool greets_ = false, hello_due_ = true, knows_ = false, agreed_ = false;
+    unsigned incarnation_ = 0, heard_ = 0;
+    uint64_t hello_at_ = 0;
 
     // The flow that a header is of, which may be made now, or nullptr if there is none.
     virtual Sending* sending(const Header& h) = 0;
@@ -205,6 +209,49 @@ private:
         }
     }
 
+    // ---- hellos ----
+
+    void hear(const Header& h) {
+        if (h.digest != sizes_.digest) {
+            ++refused;
+            knows_ = agreed_ = false;
+            return;
+        }
+        if (!knows_ || h.incarnation != heard_) begin_anew(h.incarnation);
+        agreed_ = h.knows && h.heard == incarnation_;
+        hello_due_ |= !h.up;
+    }
+
+    // Tickets start at 0, and there is no room until the other end tells of some.
+    void begin_anew(unsigned heard) {
+        heard_ = heard;
+        knows_ = hello_due_ = true;
+        packet_.index = length_ = 0;
+        for (const auto& [kind, flow] : answers_) flow->due[kind] = false;
+        answers_.clear();
+        syncs_.clear();
+        for (Circuit& c : circuits_) {
+            give_up(c);
+            c.ticket = c.limit = c.expected = 0;
+            c.tell = true;
+            c.since = now_;
+        }
+    }
+
+    bool say_hello(Header& h) {
+        if (!up() && now_ - hello_at_ >= sizes_.timeout_cycles) hello_due_ = true;
+        if (!greets_ || !hello_due_) return false;
+        hello_due_ = false;
+        hello_at_ = now_;
+        h.kind = HELLO;
+        h.incarnation = incarnation_;
+        h.heard = heard_;
+        h.knows = knows_;
+        h.up = up();
+        h.digest = sizes_.digest;
+        return true;
+    }
+
     // ---- time ----
 
     void watch_burst(Circuit& c) {
@@ -335,6 +382,16 @@ private:
 public:
     // At least so many cycles between two packets of a burst when they are sent first.
     uint64_t interval = 0;
+    // Hellos of ends that do not fit.
+    uint64_t refused = 0;
+
+    // Says hello, in an incarnation that is another one after each reset, before all else.
+    void greet(unsigned incarnation) {
+        greets_ = true;
+        incarnation_ = incarnation;
+        for (Circuit& c : circuits_) c.limit = c.told = 0;
+    }
+    bool up() const { return !greets_ || (knows_ && agreed_); }
 
     Endpoint(const Sizes& sizes, Counts& counts, unsigned address)
         : sizes_(sizes), counts_(counts), address_(address) {
@@ -379,6 +436,8 @@ public:
 
     void receive(uint64_t now, const Header& h, uint64_t data) {
         now_ = now;
+        if (h.kind == HELLO && greets_) return hear(h);
+        if (!up()) return;
         if (h.credit_circuit < CIRCUITS) {
             Circuit& c = circuits_[h.credit_circuit];
             if (c.limit != h.credit_limit) c.since = now;
@@ -416,7 +475,10 @@ public:
     bool next(Header& h, uint64_t& data) {
         h = Header{};
         data = 0;
-        if (control(h)) {
+        if (say_hello(h)) {
+        } else if (!up()) {
+            return false;
+        } else if (control(h)) {
             add_limit(h);
         } else if (!pauses() && (sends() || begin_packet())) {
             h = packet_;

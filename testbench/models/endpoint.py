@@ -15,6 +15,7 @@ from fred_hw.protocol import (
     HEADER_FIELDS,
     KINDS,
     Kind,
+    absent_fields,
 )
 from fred_hw.spec import SwitchSpec
 from testbench.sim.compiler import shared_library
@@ -108,8 +109,7 @@ class FlitCodec:
             name: flit.header >> low & ((1 << bits) - 1)
             for name, (low, bits) in HEADER_FIELDS.items()
         }
-        others = ("phase", "generation") if fields["unicast"] else ("destination", "source")
-        return fields | dict.fromkeys(others, 0)
+        return fields | dict.fromkeys(absent_fields(fields["kind"], fields["unicast"]), 0)
 
     def is_good(self, flit: Flit) -> bool:
         """Return whether the CRC is right."""
@@ -147,6 +147,10 @@ class _Port(ctypes.Structure):
         ("taken", ctypes.c_uint),  # whether it is the next flit of its flow
         ("sends", ctypes.c_uint),  # whether there is one in ``goes``
         ("address", ctypes.c_uint),
+        ("greets", ctypes.c_uint),  # whether it says hello, in its incarnation
+        ("incarnation", ctypes.c_uint),
+        ("up", ctypes.c_uint),
+        ("refused", ctypes.c_uint),  # hellos of ends that do not fit
     )
 
 
@@ -185,6 +189,8 @@ class Endpoint:
         Sizes.
     address : int
         Its own, as destination and source of unicasts.
+    incarnation : int, optional
+        What it says hello in, another one after each reset; without it the link is taken to be up.
     keeps_room : bool
         Whether flits that have come keep their room until :meth:`free`.
 
@@ -196,7 +202,14 @@ class Endpoint:
         At least so many cycles between two packets of a burst when they are sent first.
     """
 
-    def __init__(self, spec: SwitchSpec, address: int = 0, *, keeps_room: bool = False) -> None:
+    def __init__(
+        self,
+        spec: SwitchSpec,
+        address: int = 0,
+        *,
+        incarnation: int | None = None,
+        keeps_room: bool = False,
+    ) -> None:
         self.spec, self.keeps_room, self.interval = spec, keeps_room, 0
         self.codec = FlitCodec(spec)
         self.received: dict[Flow, list[tuple[int, ...]]] = {}
@@ -204,7 +217,12 @@ class Endpoint:
         self._packets: dict[Flow, list[tuple[int, ...]]] = {}  # to be sent
         self._going: tuple[int, ...] = ()
         self._refused = 0
-        self._port = _Port(sizes=_Sizes(**protocol_sizes(spec)), address=address)
+        self._port = _Port(
+            sizes=_Sizes(**protocol_sizes(spec)),
+            address=address,
+            greets=incarnation is not None,
+            incarnation=incarnation or 0,
+        )
         self._library = endpoint_library()
         self._end = self._library.endpoint_new(self._port)
         weakref.finalize(self, self._library.endpoint_delete, self._end)
@@ -215,6 +233,16 @@ class Endpoint:
         port = self._port
         others = {"resent": port.resent, "timeouts": port.timeouts, "refused": self._refused}
         return {**dict(zip(KINDS, port.sent, strict=True)), **others}
+
+    @property
+    def up(self) -> bool:
+        """Whether the link is up."""
+        return bool(self._port.up)
+
+    @property
+    def hellos_refused(self) -> int:
+        """Hellos of neighbours that do not fit."""
+        return self._port.refused
 
     @property
     def done(self) -> bool:

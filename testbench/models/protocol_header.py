@@ -21,6 +21,7 @@ def protocol_sizes(spec: SwitchSpec) -> dict[str, int]:
     return {
         "ports": spec.ports,
         "data_bits": spec.data_width,
+        "digest": spec.digest,
         **{name: int(value) for name, value in spec.protocol},
         "buffer_flits": spec.protocol.buffer_flits,
         "quiet_cycles": spec.protocol.quiet_cycles,

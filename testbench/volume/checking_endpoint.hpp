@@ -105,7 +105,10 @@ public:
     CheckingEndpoint(unsigned port, unsigned npus, const Options& options, Report& report)
         : Npu(port, npus, options, report), Endpoint(SIZES, report.to_switch, address_of(port)) {
         interval = options.interval;
-        for (Circuit& c : circuits_) c.start_at = rng_.below(options.spread);
+        greet(port + 1);
+        // Links are up then, and limits known: hellos cross three times, limits once.
+        const uint64_t ready = 4 * options.delay + 64;
+        for (Circuit& c : circuits_) c.start_at = ready + rng_.below(options.spread);
     }
 
     void add_burst(unsigned circuit, Outgoing& flow, uint64_t packets) {
@@ -131,7 +134,7 @@ public:
         Header h;
         unpack(flit.header, h);
         now_ = now;
-        check(h);
+        if (up() && h.kind != HELLO) check(h);
         const Outgoing* flow = h.kind == ACK ? sending(h) : nullptr;
         const uint64_t base = flow ? flow->base : 0;
         Endpoint::receive(now, h, flit.data);

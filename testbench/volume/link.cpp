@@ -67,7 +67,7 @@ class Watch {
 public:
     std::array<uint64_t, KINDS> kinds{};
 
-    explicit Watch(Report& report) : report_(report) { limit_.fill(BUFFER_FLITS); }
+    explicit Watch(Report& report) : report_(report) { limit_.fill(0); }
 
     void told(const Header& h) {
         if (h.credit_circuit < CIRCUITS) limit_[h.credit_circuit] = h.credit_limit;
@@ -85,7 +85,7 @@ public:
     void gone(uint64_t now) {
         held_ = false;
         Header h;
-        if (!unpack(flit_.header, h) || h.kind > ASK)
+        if (!unpack(flit_.header, h) || h.kind > HELLO)
             return report_.violation(now, "not a header", flit_.header);
         ++kinds[h.kind];
         if (flit_.crc != crc_of(flit_.header, flit_.data))

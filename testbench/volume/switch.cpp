@@ -66,7 +66,7 @@ class Watch {
     }
 
 public:
-    Watch() { limits_.fill(BUFFER_FLITS); }
+    Watch() { limits_.fill(0); }
 
     // Circuit and flow of the packet that was begun last, to tell when one overtakes another.
     Incoming* flow = nullptr;
@@ -91,11 +91,11 @@ public:
         const uint32_t crc = crc_of(flit.header, flit.data);
         const bool good = flit.crc == crc, stomped = flit.crc == ~crc;
         const bool zero = unpack(flit.header, h);
-        ++report.from_switch[std::min(h.kind, static_cast<unsigned>(ASK))];
+        ++report.from_switch[std::min(h.kind, static_cast<unsigned>(HELLO))];
         report.stomped += stomped;
         if (!good && !stomped) report.violation(now, port, "CRC %x, want %x", flit.crc, crc);
         if (!zero) report.violation(now, port, "header %" PRIx64 " beyond its fields", flit.header);
-        if (h.kind > ASK) report.violation(now, port, "kind %u", h.kind);
+        if (h.kind > HELLO) report.violation(now, port, "kind %u", h.kind);
         if (flit.last != (h.kind != DATA || h.index == h.last) && good)
             report.violation(now, port, "tlast %u at flit %u of %u", flit.last, h.index, h.last);
         if (good) check_limit(h, port, now, report);

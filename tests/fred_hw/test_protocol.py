@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from fred_hw.errors import InputError
 from fred_hw.files import validate
-from fred_hw.protocol import CRC_BITS, HEADER_BITS, HEADER_FIELDS, ProtocolSpec
+from fred_hw.protocol import CRC_BITS, HEADER_BITS, HEADER_FIELDS, Kind, ProtocolSpec, absent_fields
 from fred_hw.spec import SwitchSpec
 
 
@@ -19,12 +19,14 @@ def test_published_sizes() -> None:
     assert 0.9923 * 4096 / (4096 + HEADER_BITS + CRC_BITS) >= 0.970
 
 
-def test_fields_do_not_overlap_but_those_of_phases_and_unicasts() -> None:
-    own, phases = {"destination", "source"}, {"phase", "generation"}
-    for others in (own, phases):
-        places = [place for name, place in HEADER_FIELDS.items() if name not in others]
-        taken = [bit for low, bits in places for bit in range(low, low + bits)]
-        assert len(set(taken)) == len(taken)
+@pytest.mark.parametrize(
+    ("kind", "unicast"), [(Kind.DATA, 0), (Kind.DATA, 1), (Kind.HELLO, 0)], ids=str
+)
+def test_fields_of_a_flit_do_not_overlap(kind: Kind, unicast: int) -> None:
+    absent = absent_fields(kind, unicast)
+    places = [place for name, place in HEADER_FIELDS.items() if name not in absent]
+    taken = [bit for low, bits in places for bit in range(low, low + bits)]
+    assert len(set(taken)) == len(taken)
 
 
 def test_fields_count_far_enough_for_the_largest_sizes() -> None:

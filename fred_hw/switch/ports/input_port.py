@@ -16,6 +16,7 @@ from fred_hw.link.credits import Credits, credit_signature
 from fred_hw.link.deframer import Deframer
 from fred_hw.link.flit import LinkFlit, link_flit_signature
 from fred_hw.link.message import Message, message_signature
+from fred_hw.link.session import Hello, session_signature
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, place, sized_name
@@ -64,6 +65,8 @@ class InputPort(Unit):
         By what port unicasts leave. One to an address without a route is not kept.
     credit, message : Out(credit_signature(spec)), Out(message_signature(spec))
         See ``Deframer``; likewise.
+    hello, down : Out(Signature), In(1)
+        See ``session_signature``.
     exit : Out(port_bits(spec))
         Port that a ``message`` about a unicast leaves by.
     due : Out(due_signature(spec))
@@ -99,6 +102,8 @@ class InputPort(Unit):
     routes: data.View
     credit: Credits
     message: Message
+    hello: Hello
+    down: Signal
     exit: Signal
     due: Due
     event: Event
@@ -124,6 +129,8 @@ class InputPort(Unit):
             "changed": In(1),
             "routes": In(routes_layout(spec)),
             "exit": Out(port_bits(spec)),
+            "hello": session_signature().members["came"].flip(),
+            "down": In(1),
             **dict.fromkeys(strobes, Out(1)),
             "i": In(link_flit_signature(spec)),
             "credit": Out(credit_signature(spec)),
@@ -181,6 +188,8 @@ class InputPort(Unit):
         deframer = place(m, "deframer", Deframer(spec=self.spec))
         wiring.connect(m, wiring.flipped(self.i), deframer.i)
         wiring.connect(m, deframer.credit, wiring.flipped(self.credit))
+        wiring.connect(m, deframer.hello, wiring.flipped(self.hello))
+        m.d.comb += deframer.down.eq(self.down)
         word, message = deframer.o[0].word, deframer.message
         message_astray, begins, lost = (
             Signal(name=name) for name in ("message_astray", "begins", "lost")

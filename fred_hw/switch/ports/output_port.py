@@ -14,6 +14,7 @@ from fred_hw.link.flit import framed_signature
 from fred_hw.link.frame import frame_layout
 from fred_hw.link.message import message_stream
 from fred_hw.link.sender import Sender
+from fred_hw.link.session import hello_layout
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, place
@@ -48,6 +49,9 @@ class OutputPort(Unit):
         Control messages to send.
     credit : In(credit_signature(spec))
         From this port's ``InputPort``.
+    hello, down, closing, begins, empty : In, In(1), In(1), In(1), Out(1)
+        See ``session_signature``. While the link is down, packets start and are lost, so that they
+        hold up no others.
     given : Out(1)
         High for a cycle per data flit that leaves.
 
@@ -66,6 +70,11 @@ class OutputPort(Unit):
     o: stream.Interface
     message: stream.Interface
     credit: Credits
+    hello: stream.Interface
+    down: Signal
+    closing: Signal
+    begins: Signal
+    empty: Signal
     given: Signal
 
     def __init__(self, *, spec: SwitchSpec, latency: int) -> None:
@@ -81,6 +90,9 @@ class OutputPort(Unit):
             "o": Out(framed_signature(spec)),
             "message": In(message_stream(spec)),
             "credit": In(credit_signature(spec)),
+            "hello": In(stream.Signature(hello_layout())),
+            **dict.fromkeys(("down", "closing", "begins"), In(1)),
+            "empty": Out(1),
         }
         super().__init__(members)
 
@@ -154,6 +166,11 @@ class OutputPort(Unit):
             ),
             sender.length.eq(self.injection.descriptor.length),
             self.given.eq(sender.gone),
+            sender.swallows.eq(1),
+            sender.down.eq(self.down),
+            sender.closing.eq(self.closing),
+            sender.begins.eq(self.begins),
+            self.empty.eq(sender.empty),
         ]
         expected, known = self._carried(m, frame)
         m.d.comb += [
@@ -165,4 +182,5 @@ class OutputPort(Unit):
         ]
         wiring.connect(m, wiring.flipped(self.credit), sender.credit)
         wiring.connect(m, wiring.flipped(self.message), sender.message)
+        wiring.connect(m, wiring.flipped(self.hello), sender.hello)
         wiring.connect(m, sender.o, wiring.flipped(self.o))

@@ -2,19 +2,18 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 import pytest
-from amaranth.sim import Simulator
 
 from fred_hw.endpoint.endpoint import Endpoint
 from fred_hw.protocol import HEADER_BITS, KINDS, ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from testbench.models.endpoint import Flit, FlitCodec
+from tests.fred_hw.endpoint.simulated import greet, simulation
 from tests.fred_hw.simulation import trace
 
-DATA, ACK, NACK, CREDIT, SYNC, ASK = range(len(KINDS))
+DATA, ACK, NACK, CREDIT, SYNC, ASK, HELLO = range(len(KINDS))
 MP, PP, DP = range(3)
 SPEC = SwitchSpec(
     ports=4,
@@ -79,26 +78,13 @@ class Run:
         return [fields for _, fields in self.sent if fields["kind"] in kinds]
 
 
-@cache
-def simulation() -> tuple[Any, Simulator, dict[str, Any]]:
-    """Return an endpoint, its simulator, and under "bench" what the next run of it does."""
-    dut, what = Endpoint(spec=SPEC), {}
-
-    async def bench(ctx: Any) -> None:
-        await what["bench"](ctx)
-
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-9)
-    simulator.add_testbench(bench)
-    return dut, simulator, what
-
-
 def run(**options: Any) -> Run:
     """Carry out a run in Amaranth's simulator, from the state after power-up."""
     one = Run(**options)
-    dut, simulator, what = simulation()
+    dut, simulator, what = simulation(SPEC)
 
     async def bench(ctx: Any) -> None:
+        await greet(ctx, dut)
         for cycle in range(one.cycles):
             drive(ctx, dut, one, cycle)
             look(ctx, dut, one, cycle)
@@ -230,14 +216,25 @@ def test_throughput_is_a_flit_per_cycle_in_each_direction_at_once() -> None:
     assert [cycle for cycle, *_ in one.received] == list(range(6, 14))
 
 
-def test_reset_forgets_packets_numbers_and_tickets() -> None:
-    packet = {"send[0].valid": 1, "send[0].last": 1, "m_axis_tready": 1, "send_phase[0]": 1}
-    idle = {"m_axis_tready": 1, "send_phase[0]": 1}
-    start = [idle, idle, packet]
-    inputs = [*start, *[idle] * 6, packet, idle, idle, idle | {"rst": 1}, *start, *[idle] * 6]
-    seen = trace(Endpoint(spec=SPEC), inputs, ["m_axis_tvalid", "m_axis_tuser"])
-    assert [cycle for cycle, (valid, _) in enumerate(seen) if valid] == [7, 20]
-    assert seen[20] == seen[7]
+def test_reset_forgets_packets_numbers_tickets_and_the_neighbour() -> None:
+    hello = {"incarnation": 9, "knows": 1, "up": 1, "digest": SPEC.digest}
+    came = [
+        CODEC.pack(kind=HELLO, circuit=3, **hello),
+        *[None] * 6,
+        credit(MP, SPEC.protocol.buffer_flits),
+    ]
+    packet = {"send[0].valid": 1, "send[0].last": 1}
+    once = [
+        {} if flit is None else {"s_axis_tvalid": 1, "s_axis_tuser": flit.user} for flit in came
+    ]
+    once += [{}, {}, packet, *[{}] * 6]
+    rest = {"m_axis_tready": 1, "send_phase[0]": 1}
+    inputs = [rest | one for one in [*once, packet, {"rst": 1}, *once]]
+    seen = trace(Endpoint(spec=SPEC), inputs, ["m_axis_tvalid", "m_axis_tuser", "up"])
+    assert seen[len(once) + 2 :] == seen[: len(once)]
+    said = [CODEC.unpack(Flit(user, 0, 0)) for valid, user, _ in seen[: len(once)] if valid]
+    kinds = [fields["kind"] for fields in said]
+    assert kinds == [HELLO, HELLO, *[CREDIT] * 3, DATA]
 
 
 def test_packets_without_last_end_at_the_largest_size() -> None:

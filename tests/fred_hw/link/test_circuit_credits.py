@@ -80,3 +80,10 @@ def test_reset_forgets_a_limit_and_a_start() -> None:
     told = START | {"grant": 1, "limit": 1, "rst": 1}
     seen = trace(CircuitCredits(spec=LINK), [START, told, {}, {}], WATCH)
     assert seen[2:] == [(1, 0, 0)] * 2
+
+
+def test_a_link_that_begins_has_no_room_until_it_is_told_of_some() -> None:
+    begins = {"begins": 1} | {"grant": 1, "limit": 1}
+    inputs = [START, begins, {}, {"grant": 1, "limit": SIZE}, {}, {}]
+    seen = trace(CircuitCredits(spec=LINK), inputs, WATCH)
+    assert seen[2:] == [(0, 1, 0), (0, 1, 0), (0, 1, 0), (1, 1, 0)]

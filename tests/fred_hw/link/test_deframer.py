@@ -206,3 +206,26 @@ def test_reset_forgets_the_packet_and_all_tickets(after: Flit, seen_after: tuple
     assert seen[3][:2] == (1, MOST + 1)
     assert seen[4] == (0, MOST, 0, 0)
     assert seen[5][2:] == seen_after
+
+
+def test_while_a_link_is_down_only_hellos_count() -> None:
+    said = {"incarnation": 9, "heard": 7, "knows": 1, "up": 1, "digest": 77}
+    hello = CODEC.pack(kind=Kind.HELLO, circuit=CONTROL, **said)
+    ack = CODEC.pack(kind=Kind.ACK, circuit=CONTROL, credit_circuit=MP, credit_limit=3)
+    broken = replace(hello, crc=hello.crc ^ 1)
+    watch = ["hello.valid", "message.valid", "credit.grant.valid", *VALID, "dropped", "came"]
+    flits = [hello, ack, *packet(2), broken, None, None]
+    down = {cycle: {"down": 1} for cycle in range(len(flits))}
+    assert run(flits, watch, down) == [(0,) * 8, (1, *[0] * 7), *[(0,) * 8] * 5]
+    fields = [f"hello.payload.{name}" for name in said]
+    assert run(flits, fields)[1] == tuple(said.values())
+
+
+def test_a_link_that_goes_down_ends_the_packet_and_starts_tickets_at_0() -> None:
+    old, new = packet(SIZE, PP, 0), packet(1, PP, 0)
+    watch = [*INCOMING, *VALID, "credit.here.limit[1]"]
+    seen = run([*old[:2], *[None] * 3, *new, *[None] * 3], watch, {2: {"down": 1}, 3: {"down": 1}})
+    # What came in the cycle before is the last that counts.
+    assert [word[PP] for word in seen] == [0, 0, 1, *[0] * 6]
+    assert [word[3 + PP] for word in seen] == [0, 1, 0, 0, 0, 0, 1, 0, 0]
+    assert [word[-1] for word in seen][-4:] == [MOST, MOST, MOST, 1 + MOST]

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pytest
+
 from fred_hw.link.framer import Framer
 from fred_hw.protocol import CONTROL, Kind
 from testbench.models.endpoint import Flit
@@ -151,3 +153,47 @@ def test_reset_forgets_what_was_told() -> None:
     limit = {"here.limit[0]": 5}
     _, flits = run([limit, limit, limit, limit | {"rst": 1}, limit, limit, limit])
     assert [flit is not None for flit in flits] == [False, True, False, False, False, True, False]
+
+
+HELLO = {"incarnation": 9, "heard": 7, "knows": 1, "up": 1, "digest": LINK.digest}
+SAYS = {"hello.valid": 1, **{f"hello.payload.{name}": value for name, value in HELLO.items()}}
+
+
+@pytest.mark.parametrize("down", [0, 1])
+def test_a_hello_goes_before_all_others_and_takes_no_limit_along(down: int) -> None:
+    changed = {"here.limit[1]": 5}
+    rest = offered(9) | message(Kind.ACK, 1) | changed
+    _, flits = run([changed | {"down": down, "o.ready": 0}, SAYS | rest | {"down": down}, rest])
+    assert flits[1] == CODEC.pack(kind=Kind.HELLO, circuit=CONTROL, **HELLO)
+    told = CODEC.unpack(flits[2] or flits[1])
+    assert (told["credit_circuit"], told["credit_limit"]) == (PP, 5)
+
+
+def test_while_a_link_is_down_all_but_hellos_is_lost_at_once() -> None:
+    inputs = [offered(9) | message(Kind.ACK, 1), offered(9), {"here.limit[1]": 5, "lacks": 1}]
+    readies, flits = run([one | {"down": 1, "o.ready": 0} for one in inputs])
+    assert readies == [(0, 1), (1, 0), (0, 0)]
+    assert flits == [None] * 3
+
+
+def test_what_was_offered_before_a_link_went_down_stays_until_it_is_taken() -> None:
+    held = {"o.ready": 0}
+    inputs = [offered(9) | held, offered(9) | held | {"down": 1}, offered(9) | {"down": 1}]
+    readies, flits = run([*inputs, offered(8) | {"down": 1}])
+    assert flits == [*[CODEC.pack(9, **FIELDS)] * 3, None]
+    assert readies == [(0, 0), (0, 0), (1, 0), (1, 0)]
+
+
+def test_a_link_that_begins_tells_all_limits() -> None:
+    begins = {"down": 1, "begins": 1, "here.limit[0]": 3}
+    _, flits = run([begins] * 3 + [{}] * 5)
+    told = [flit and CODEC.unpack(flit)["credit_circuit"] for flit in flits]
+    assert told == [None] * 4 + [MP, PP, DP, None]
+
+
+def test_credits_are_not_asked_for_before_a_link_has_been_up_for_a_timeout() -> None:
+    lacking = {"lacks": 1, "ticket[0]": 5}
+    inputs = [lacking | {"down": 1}] * (TIMEOUT + 3) + [lacking | {"ticket[0]": 0}] * (TIMEOUT + 1)
+    _, flits = run(inputs)
+    assert [cycle for cycle, flit in enumerate(flits) if flit] == [2 * TIMEOUT + 3]
+    assert flits[-1] == CODEC.pack(kind=Kind.SYNC, circuit=MP, ticket=0)

@@ -114,3 +114,21 @@ def test_reset_forgets_flits_tickets_and_limits() -> None:
     used = [start(MP, SIZE) | flit(k) for k in range(PACKETS)]
     seen = run([*used, {"rst": 1, "o.ready": 0}, *[{}] * 3], ["o.valid", "room", "ticket"])
     assert seen[PACKETS + 1 :] == [(0, 7, 0)] * 3
+
+
+@pytest.mark.parametrize("swallows", [0, 1])
+def test_while_a_link_is_down_packets_start_to_be_lost_until_it_closes(swallows: int) -> None:
+    rest = {"down": 1, "swallows": swallows}
+    used = [start(PP, SIZE)] * PACKETS
+    seen = run([*used, {}, rest, rest | {"closing": 1}, {"closing": 1}, {}], ["room"])
+    # A cycle later.
+    assert seen[PACKETS:] == [5, 5, 7 if swallows else 5, 0, 0]
+
+
+def test_empty_is_low_while_a_packet_has_started_that_has_not_left() -> None:
+    rest = {"down": 1, "swallows": 1, "o.ready": 0}
+    packet = [rest | start(PP, 2) | flit(1, 0, 1, circuit=PP), rest | flit(2, 1, 1, circuit=PP)]
+    seen = run([rest, *packet, *[rest] * 4], ["empty", "o.valid"])
+    assert seen == [(1, 0), (1, 0), (0, 0), (0, 0), (0, 0), (1, 0), (1, 0)]
+    # Where it begins anew tickets start at 0.
+    assert run([start(MP, 3), {"begins": 1, "closing": 1}, {}, start(MP)], ["ticket"])[-1] == 0

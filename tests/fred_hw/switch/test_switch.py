@@ -4,8 +4,9 @@ import pytest
 
 from fred_hw.control.switch_map import COMMANDS, switch_map
 from fred_hw.datapath.interconnect import latency_cycles
-from fred_hw.protocol import Kind
+from fred_hw.protocol import CONTROL, Kind
 from fred_hw.switch.switch import ADDED_CYCLES, Switch
+from testbench.models.endpoint import FlitCodec
 from tests.fred_hw.simulation import trace
 from tests.fred_hw.switch.test_core import ADDED, FLITS, PAIR, entry, flits
 
@@ -26,9 +27,23 @@ def packet(number: int) -> list[dict[str, int]]:
     ]
 
 
+def greeting() -> list[dict[str, int]]:
+    """Return how both neighbours greet the switch, and tell it of their room."""
+    codec, room = FlitCodec(PAIR), PAIR.protocol.buffer_flits
+    about = {"circuit": CONTROL, "incarnation": 9, "knows": 1, "up": 1, "digest": PAIR.digest}
+    told = {"kind": Kind.CREDIT, "circuit": CONTROL, "credit_limit": room}
+    limits = [codec.pack(**told, credit_circuit=k) for k in range(CONTROL)]
+    said = [codec.pack(kind=Kind.HELLO, **about), *[None] * 9, *limits]
+    return [
+        {f"s{k}_axis_t{name}": value for k in range(2) for name, value in shown}
+        for shown in (((("valid", 1), ("user", flit.user)) if flit else ()) for flit in said)
+    ]
+
+
 def run(cycles: list[dict[str, int]]) -> list[tuple[int, int, int]]:
     """Return cycle, data and end of the data flits at port 1 after phase 1 was written."""
     setup = [
+        *greeting(),
         *write("ENTRY", entry()),
         *write("PHASE", 1),
         *write("COMMAND", COMMANDS.index("commit")),
@@ -52,7 +67,7 @@ def test_latency_and_throughput_from_port_to_port() -> None:
 
 
 def test_reset_forgets_all_packets_and_phases() -> None:
-    assert run([*packet(0), {"rst": 1}, *packet(0)]) == []
+    assert run([*packet(0), {"rst": 1}, *greeting(), *packet(0)]) == []
 
 
 def test_what_is_no_specification_is_refused() -> None:

@@ -84,13 +84,15 @@ def test_a_million_flits_and_thousands_of_faults_of_every_kind() -> None:
 def test_full_packets_of_one_flow_fill_the_link(flow: int) -> None:
     result = run_link(build_link(SMALL), LinkRun(flits=200_000, fixed=True, flows=(flow,)))
     assert result["right"], result
+    # Three hellos, and a limit of each circuit, begin the link.
     assert result["from_0"] == {
         "data": 200_000,
         "ack": 0,
         "nack": 0,
-        "credit": 0,
+        "credit": 3,
         "sync": 0,
         "ask": 0,
+        "hello": 3,
     }
     assert result["flits"] / result["span_cycles"] > 0.999
     # One ack in 16 packets of 8 flits.

@@ -405,6 +405,7 @@ def run_fault(fault: Fault) -> dict[str, Any]:
         random_traffic(PAIR, table, flits=100_000),
         configure(PAIR, table),
         SwitchConditions(
+            seed=2,  # what is said first is of data
             faults_per_million=5000,
             stall_percent=30,
             idle_limit=50_000,

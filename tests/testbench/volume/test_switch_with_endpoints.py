@@ -1,6 +1,7 @@
 """A switch with endpoints at its ports: collectives through both, with and without faults."""
 
 import random
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -107,11 +108,14 @@ def test_two_ports() -> None:
 @pytest.mark.parametrize("fault", FAULTS)
 def test_fault_is_noticed(fault: Fault) -> None:
     table = tables(TWO, 1)[0]
-    found = run_switch_with_endpoints(
-        two(),
-        TWO,
-        table,
-        Load(packets=2_000),
-        Conditions(faults_per_million=20_000, idle_limit=20_000, plusargs=EMITTER.plusargs(fault)),
+    # It may end before an answer is missed: one of three runs must show it.
+    chosen = Conditions(
+        faults_per_million=20_000, idle_limit=20_000, plusargs=EMITTER.plusargs(fault)
     )
-    assert not found["right"]
+    right = [
+        run_switch_with_endpoints(
+            two(), TWO, table, Load(packets=2_000), replace(chosen, seed=seed)
+        )["right"]
+        for seed in (1, 2, 3)
+    ]
+    assert not all(right)

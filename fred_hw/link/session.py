@@ -1,0 +1,189 @@
+"""The beginning of a link: who is at the other end, and since when."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.protocol import HEADER_FIELDS
+from fred_hw.spec import SwitchSpec
+from fred_hw.unit import Unit, check_spec
+
+__all__ = [
+    "HELLO",
+    "Hello",
+    "LinkSession",
+    "Session",
+    "hello_layout",
+    "sending_signature",
+    "session_signature",
+]
+
+HELLO = ("incarnation", "heard", "knows", "up", "digest")
+"""Fields of a hello."""
+
+
+class Hello(wiring.PureInterface):
+    """A hello that came."""
+
+    valid: Signal
+    payload: data.View
+
+
+class Session(wiring.PureInterface):
+    """What a link may carry, and hellos."""
+
+    came: Hello
+    hello: stream.Interface
+    down: Signal
+    closing: Signal
+    begins: Signal
+    refused: Signal
+    empty: Signal
+
+
+def hello_layout() -> data.StructLayout:
+    """Return a hello as bits; see docs/protocol.md."""
+    return data.StructLayout({name: HEADER_FIELDS[name].bits for name in HELLO})
+
+
+def sending_signature() -> wiring.Signature:
+    """Return the signature of a session as what sends on a link sees it.
+
+    Members
+    -------
+    hello : Out(stream.Signature(hello_layout()))
+        To send; goes before all others.
+    down : Out(1)
+        Nothing but hellos counts or goes out; what else there is to send is lost.
+    closing : Out(1)
+        No packet may start from the next cycle on.
+    begins : Out(1)
+        Tickets start at 0, and nothing is known of limits; the other end is told those of here.
+    empty : In(1)
+        No packet has started that has not left.
+    """
+    return wiring.Signature(
+        {
+            "hello": Out(stream.Signature(hello_layout())),
+            "down": Out(1),
+            "closing": Out(1),
+            "begins": Out(1),
+            "empty": In(1),
+        }
+    )
+
+
+def session_signature() -> wiring.Signature:
+    """Return the signature of a session as both sides of a link's end see it.
+
+    Members
+    -------
+    came : In(Signature)
+        High for a cycle with each hello that comes, and the hello.
+    refused : Out(1)
+        High for a cycle for each hello of an end that does not fit.
+    <the others>
+        See :func:`sending_signature`.
+    """
+    came = wiring.Signature({"valid": Out(1), "payload": Out(hello_layout())})
+    return wiring.Signature({"came": In(came), "refused": Out(1), **sending_signature().members})
+
+
+class LinkSession(Unit):
+    """Agree with the other end of a link on a fresh start, after a reset of either.
+
+    Each end has an incarnation, another one after each reset. A link is up when each end has heard
+    that of the other and said so. An end that hears of another incarnation ends the packets
+    under way, starts tickets and limits anew, and says what it has heard; nothing but hellos passes
+    until it is up again. An end that speaks otherwise, or has other sizes, never gets up.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        Sizes.
+
+    Members
+    -------
+    incarnation : In(8)
+        Of this end; constant between resets, and another one behind each.
+    link : Out(session_signature())
+        The end.
+    up : Out(1)
+        The link is up.
+
+    Timing
+    ------
+    Latency : 1 cycle from a hello to ``up``, 2 to ``link.hello``, 4 if it is of another incarnation
+        and no packet has to leave. Hellos are repeated every ``timeout_cycles`` until it is up.
+    Throughput : one hello per cycle.
+    Paths : ``link.empty`` to ``link.begins``.
+    Reset : down, and nothing is known of the other end.
+    """
+
+    incarnation: Signal
+    link: Session
+    up: Signal
+
+    def __init__(self, *, spec: SwitchSpec) -> None:
+        self.spec = check_spec("LinkSession", spec)
+        self.unit_name = f"link_session_t{spec.protocol.timeout_cycles}_d{spec.digest:x}"
+        super().__init__(
+            {
+                "incarnation": In(HEADER_FIELDS["incarnation"].bits),
+                "link": Out(session_signature()),
+                "up": Out(1),
+            }
+        )
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        link, came, hello = self.link, self.link.came.payload, self.link.hello
+        timeout = self.spec.protocol.timeout_cycles
+        heard, timer = Signal.like(came.heard, name="heard"), Signal(range(timeout + 1))
+        knows, fresh, agreed, drained, fits, new = (
+            Signal(name=name) for name in ("knows", "fresh", "agreed", "drained", "fits", "new")
+        )
+        due = Signal(init=1)
+        changing = {name: hello.payload.shape()[name].shape for name in ("heard", "knows", "up")}
+        said = Signal(data.StructLayout(changing))
+        m.d.comb += [
+            fits.eq(link.came.valid & (came.digest == self.spec.digest)),
+            link.refused.eq(link.came.valid & ~fits),
+            new.eq(fits & (~knows | (came.incarnation != heard))),
+            self.up.eq(fresh & agreed),
+            link.down.eq(~self.up),
+            # What starts in the first cycle is counted in the next.
+            link.closing.eq(knows & ~self.up),
+            link.begins.eq(link.closing & (fresh | (drained & link.empty))),
+            hello.payload.incarnation.eq(self.incarnation),
+            hello.payload.digest.eq(self.spec.digest),
+            hello.payload.heard.eq(said.heard),
+            hello.payload.knows.eq(said.knows),
+            hello.payload.up.eq(said.up),
+        ]
+        m.d.sync += [drained.eq(link.closing & ~new), timer.eq(timer + 1)]
+        with m.If(self.up | due | (timer == timeout)):
+            m.d.sync += timer.eq(0)
+        # One that is offered stays as it is.
+        with m.If(~hello.valid | hello.ready):
+            m.d.sync += [
+                due.eq(0),
+                hello.valid.eq(due),
+                said.heard.eq(heard),
+                said.knows.eq(fresh),
+                said.up.eq(self.up),
+            ]
+        with m.If(~self.up & (timer == timeout)):
+            m.d.sync += due.eq(1)
+        with m.If(link.begins & ~fresh):
+            m.d.sync += [fresh.eq(1), due.eq(1)]
+        with m.If(new):
+            m.d.sync += [heard.eq(came.incarnation), knows.eq(1), fresh.eq(0)]
+        with m.If(fits):
+            m.d.sync += agreed.eq(came.knows & (came.heard == self.incarnation))
+            # Who is not up waits for an answer, which says nothing before this end is ready.
+            with m.If(~came.up & fresh & ~new):
+                m.d.sync += due.eq(1)
+        with m.If(link.refused):
+            m.d.sync += [knows.eq(0), fresh.eq(0), agreed.eq(0)]
+        return m

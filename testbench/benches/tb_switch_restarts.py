@@ -1,0 +1,238 @@
+"""cocotb tests of links that begin anew: resets of either side, and strange neighbours."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import cocotb
+
+from fred_hw.protocol import CONTROL, GENERATIONS, KINDS
+from testbench.benches.agents.switch import SwitchBench, Watch
+from testbench.models.endpoint import Flit
+from testbench.stimulus.addresses import address_of
+from testbench.stimulus.phases import Phase
+
+from .tb_switch import PACKETS, PORTS, PROTOCOL, SPEC, everyone, finish, scenario, started, turns_of
+from .tb_switch_link import ACTS
+
+test, three_test = scenario(), scenario(PORTS >= 3)
+HELLO, DATA = KINDS.index("hello"), KINDS.index("data")
+QUIET = 2 * PROTOCOL.timeout_cycles
+
+
+def reboot(bench: SwitchBench, port: int) -> None:
+    """Let the NPU of a port forget all, as after a reset, and begin its next incarnation."""
+    bench.ports[port].reboot()
+    bench.wanted[port].clear()
+
+
+async def until_up(bench: SwitchBench) -> None:
+    """Wait until all links are up, and say so in the registers."""
+    end = bench.cycle + 10 * PROTOCOL.timeout_cycles
+    while not all(port.endpoint.up for port in bench.ports):
+        assert bench.cycle < end, "a link does not come up"
+        await bench.cycles(1)
+    while await bench.access.read("LINKS") != (1 << PORTS) - 1:
+        assert bench.cycle < end, "a link is not up in the registers"
+
+
+def first_tickets(bench: SwitchBench, watch: Watch) -> set[int]:
+    """Return the tickets of the first packets, by circuit, since the last hello."""
+    fields = [bench.codec.unpack(beat.flit) for beat in watch.beats]
+    begin = max(k for k, one in enumerate(fields) if one["kind"] == HELLO)
+    first: dict[int, int] = {}
+    for one in fields[begin:]:
+        if one["kind"] == DATA:
+            first.setdefault(one["circuit"], one["ticket"])
+    return set(first.values())
+
+
+async def give_up(bench: SwitchBench, phase: Phase) -> None:
+    """Do what software does about packets under way: docs/driver.md, "After a reset"."""
+    for port in bench.ports:
+        port.forget(phase.number, bench.generations[phase.number])
+        port.forget(PROTOCOL.online, 0)
+    for wanted in bench.wanted:
+        wanted.clear()
+    await until_up(bench)
+    for port in range(PORTS):
+        await bench.access.write_route(address_of(port), port)
+    # What is left of the phase is thrown away, and what is left of unicasts comes, to nobody.
+    await bench.write(phase, checked=False)
+    await bench.cycles(QUIET)
+    for port in bench.ports:
+        port.forget(PROTOCOL.online, 0)
+
+
+@test
+async def neighbour_with_other_sizes_is_refused_and_told(dut: Any) -> None:
+    bench, _ = await started(dut)
+    sizes = SPEC.protocol.model_dump() | {"window_packets": PROTOCOL.window_packets // 2}
+    other = SPEC.model_copy(update={"protocol": PROTOCOL.model_copy(update=sizes)})
+    assert other.digest != SPEC.digest
+    strange = bench.ports[0].reboot(other)
+    strange.send(PROTOCOL.online, 0, [(1,)] * 3, address_of(PORTS - 1))
+    before = len(bench.data(bench.inputs[0])), len(bench.data(bench.outputs[0]))
+    bench.unicast(1, 1, PACKETS)
+    await bench.cycles(3 * PROTOCOL.timeout_cycles)
+    assert not strange.up
+    assert strange.hellos_refused > 0
+    assert await bench.access.read("LINKS") == (1 << PORTS) - 2
+    assert (len(bench.data(bench.inputs[0])), len(bench.data(bench.outputs[0]))) == before
+    found = await bench.access.errors()
+    assert (found.raised, found.first.port if found.first else None) == (("partner",), 0)
+    # One that fits takes its place, and what waits goes on.
+    bench.ports[0].reboot()
+    await until_up(bench)
+    await bench.access.clear_errors()
+    bench.unicast(0, 1, PACKETS)
+    bench.unicast(1, 0, PACKETS)
+    await bench.drain()
+    assert (await bench.access.errors()).raised == ()
+    finish(bench)
+
+
+@three_test
+async def npu_that_reboots_in_traffic_comes_back_and_others_go_on(dut: Any) -> None:
+    """Unicasts between others go on; a phase of the NPU is written anew."""
+    phase = everyone()
+    bench, rng = await started(dut, 0.1, [phase])
+    for _ in range(3):
+        port = rng.randrange(PORTS)
+        bench.play(turns_of(rng, phase, 4 * PACKETS))
+        await bench.cycles(rng.randrange(20, 40 * PROTOCOL.packet_flits))
+        reboot(bench, port)
+        others = [other for other in range(PORTS) if other != port]
+        # All ends of the phase give up its packets; unicasts of others are not concerned.
+        for other in others:
+            bench.ports[other].forget(phase.number, bench.generations[phase.number])
+            bench.wanted[other] = {f: p for f, p in bench.wanted[other].items() if f[0]}
+        bench.unicast(others[0], others[-1], PACKETS)
+        await bench.arrive(limit=bench.patience)
+        await until_up(bench)
+        await bench.cycles(QUIET)
+        # Numbers of unicasts with the NPU start at 0 at the other ends too.
+        for other in bench.ports:
+            other.forget(PROTOCOL.online, 0)
+        for wanted in bench.wanted:
+            wanted.clear()
+        await bench.write(phase)
+        bench.play(turns_of(rng, phase, PACKETS))
+        for other in others:
+            bench.unicast(port, other, 2)
+            bench.unicast(other, port, 2)
+        await bench.drain()
+        for watch in (bench.inputs[port], bench.outputs[port]):
+            assert first_tickets(bench, watch) == {0}
+    assert set((await bench.access.errors()).raised) <= {"stuck"}
+    finish(bench)
+
+
+@test
+async def switch_that_reboots_in_traffic_is_written_anew(dut: Any) -> None:
+    phase = everyone()
+    bench, rng = await started(dut, 0.0, [phase])
+    for _ in range(3):
+        bench.play(turns_of(rng, phase, 4 * PACKETS))
+        bench.unicast(0, PORTS - 1, PACKETS)
+        await bench.cycles(rng.randrange(20, 40 * PROTOCOL.packet_flits))
+        await bench.restart()
+        await until_up(bench)
+        # Software writes routes and phases again; ends give up what was under way.
+        for port in range(PORTS):
+            await bench.access.write_route(address_of(port), port)
+        await bench.write(phase)
+        bench.play(turns_of(rng, phase, PACKETS))
+        await bench.drain()
+    assert bench.generations[phase.number] == 3 % GENERATIONS
+    finish(bench)
+
+
+@test
+async def hellos_may_be_lost_doubled_and_late(dut: Any) -> None:
+    bench, rng = await started(dut)
+    acts = ((), (1,), (1, 1))
+
+    def change(flit: Flit) -> Any:
+        """Lose or double most flits of a handshake."""
+        return tuple(flit for _ in rng.choice(acts))
+
+    for _ in range(8):
+        port = rng.randrange(PORTS)
+        lines = bench.ports[port].to_switch, bench.ports[port].from_switch
+        for line in lines:
+            line.change, line.delay = change, rng.randrange(20)
+        bench.ports[port].reboot()
+        await bench.cycles(rng.choice([3, 10, PROTOCOL.timeout_cycles]))
+        bench.ports[port].reboot()
+        await until_up(bench)
+        for line in lines:
+            line.change, line.delay = None, 0
+        for other in bench.ports:
+            other.forget(PROTOCOL.online, 0)
+        for wanted in bench.wanted:
+            wanted.clear()
+        for other in range(PORTS):
+            bench.unicast(port, other, 2)
+            bench.unicast(other, port, 2)
+        await bench.drain()
+    assert (await bench.access.errors()).raised == ()
+    finish(bench)
+
+
+@test
+async def hello_to_an_incarnation_before_makes_no_link(dut: Any) -> None:
+    bench, _ = await started(dut)
+    port, hello = bench.ports[0], {"kind": HELLO, "circuit": CONTROL, "knows": 1}
+    hello |= {"incarnation": 200, "digest": SPEC.digest}
+    port.to_switch.change = port.from_switch.change = lambda _: ()
+    for heard in (bench.incarnation - 1, bench.incarnation):
+        for _ in range(2):
+            port.to_switch.put(bench.codec.pack(**hello, heard=heard))
+            await bench.cycles(30)
+        up = heard == bench.incarnation
+        assert await bench.access.read("LINKS") == (1 << PORTS) - 2 + up
+        # Before it is up nothing else counts, not even what nobody may send.
+        port.to_switch.put(bench.codec.pack(7, kind=len(KINDS)))
+        await bench.cycles(10)
+        assert (await bench.access.errors()).raised == (("kind",) if up else ())
+    await bench.access.clear_errors()
+    port.to_switch.change = port.from_switch.change = None
+    port.reboot()
+    await until_up(bench)
+    bench.unicast(0, 1, PACKETS)
+    bench.unicast(1, 0, PACKETS)
+    await bench.drain()
+    finish(bench)
+
+
+@test
+@cocotb.parametrize(share=[0.005, 0.03])
+async def either_side_restarts_at_any_time_on_faulty_links(dut: Any, share: float) -> None:
+    phase = everyone()
+    bench, rng = await started(dut, 0.1, [phase])
+    acts = list(ACTS.values())
+
+    def change(flit: Flit) -> Sequence[Flit]:
+        return rng.choice(acts)(rng, flit) if rng.random() < share else (flit,)
+
+    for port in bench.ports:
+        port.to_switch.change = port.from_switch.change = change
+        port.to_switch.delay = port.from_switch.delay = rng.randrange(12)
+    for _ in range(3):
+        bench.play(turns_of(rng, phase, 2 * PACKETS))
+        for source in range(PORTS):
+            bench.unicast(source, rng.randrange(PORTS), PACKETS)
+        # Also while links begin anew.
+        for _ in range(rng.randint(1, 3)):
+            await bench.cycles(rng.randrange(8 * PROTOCOL.packet_flits * PACKETS))
+            if rng.random() < 0.4:
+                await bench.restart()
+            for port in rng.sample(bench.ports, rng.randrange(PORTS)):
+                port.reboot()
+        await give_up(bench, phase)
+        bench.play(turns_of(rng, phase, 2))
+        for source in range(PORTS):
+            bench.unicast(source, rng.randrange(PORTS), 2)
+        await bench.drain()
+    assert "partner" not in (await bench.access.errors()).raised
+    finish(bench)

@@ -1,0 +1,87 @@
+"""Contract of fred_hw.link.session, cycle by cycle."""
+
+from typing import Any
+
+from fred_hw.link.session import LinkSession
+from tests.fred_hw.simulation import trace
+from tests.fred_hw.specs import LINK
+
+TIMEOUT = LINK.protocol.timeout_cycles
+SAID = [f"link.hello.payload.{name}" for name in ("incarnation", "heard", "knows", "up")]
+MINE, THEIRS = 5, 77
+
+
+def hello(incarnation: int = THEIRS, **fields: int) -> dict[str, int]:
+    """Return a hello that comes."""
+    said = {"incarnation": incarnation, "digest": LINK.digest, **fields}
+    return {"link.came.valid": 1} | {f"link.came.payload.{n}": v for n, v in said.items()}
+
+
+def run(cycles: list[dict[str, int]], watch: list[str], **rest: int) -> list[Any]:
+    rest = {"incarnation": MINE} | rest
+    always = {"link.empty": 1, "link.hello.ready": 1}
+    return trace(LinkSession(spec=LINK), [always | one for one in cycles], watch, **rest)
+
+
+def hellos(cycles: list[dict[str, int]]) -> list[tuple[int, ...]]:
+    """Return cycle, incarnation, what was heard, whether, and ``up`` of each hello that goes."""
+    seen = run(cycles, ["link.hello.valid", *SAID])
+    return [(cycle, *word[1:]) for cycle, word in enumerate(seen) if word[0]]
+
+
+HEARD = hello(knows=1, heard=MINE)
+
+
+def test_an_end_says_hello_after_reset_and_every_timeout_until_it_is_up() -> None:
+    cycles = [cycle for cycle, *_ in hellos([{}] * (2 * TIMEOUT + 6))]
+    assert cycles == [1, TIMEOUT + 3, 2 * TIMEOUT + 5]
+    assert hellos([{}] * 3)[0][1:] == (MINE, 0, 0, 0)
+
+
+def test_a_hello_of_a_new_incarnation_is_answered_when_all_packets_have_left() -> None:
+    for left in (0, 4):
+        busy = [{"link.empty": 0}] * left
+        said = hellos([{}, {}, hello(), *busy, *[{}] * 6])
+        assert said[1:] == [(6 + max(0, left - 1), MINE, THEIRS, 1, 0)]
+
+
+def test_it_is_up_a_cycle_after_the_other_end_says_that_it_was_heard() -> None:
+    seen = run([{}, hello(), {}, {}, {}, HEARD, {}, {}], ["up", "link.down", "link.closing"])
+    assert seen[5:] == [(0, 1, 1), (1, 0, 0), (1, 0, 0)]
+    assert seen[1] == (0, 1, 0)
+
+
+def test_another_incarnation_of_either_end_is_not_the_one_that_was_heard() -> None:
+    up = [{}, hello(), {}, {}, {}]
+    assert not any(run([*up, hello(knows=1, heard=MINE + 1), {}, {}], ["up"]))
+    seen = run([*up, HEARD, {}, hello(THEIRS + 1), {}, {}, {}], ["up", "link.begins"])
+    assert [one[0] for one in seen[6:]] == [1, 1, 0, 0, 0]
+    assert seen[-1] == (0, 1)
+
+
+def test_a_hello_that_comes_again_changes_nothing_but_is_answered() -> None:
+    cycles = [{}, hello(), {}, {}, {}, HEARD, HEARD, {}, {}, {}, hello(knows=1, heard=MINE, up=1)]
+    seen = run([*cycles, {}, {}], ["up", "link.begins"])
+    assert set(seen[6:]) == {(1, 0)}
+    assert [one[-1] for one in hellos([*cycles, {}, {}, {}])][-1] == 1
+
+
+def test_an_end_that_does_not_fit_is_refused_and_never_up() -> None:
+    strange = HEARD | {"link.came.payload.digest": LINK.digest ^ 1}
+    seen = run([{}, hello(), {}, {}, {}, strange, {}, strange, {}], ["link.refused", "up"])
+    assert [one[0] for one in seen] == [0, 0, 0, 0, 0, 1, 0, 1, 0]
+    assert not any(one[1] for one in seen)
+    # One that was up goes down.
+    seen = run([{}, hello(), {}, {}, {}, HEARD, {}, strange, {}], ["up"])
+    assert seen[6:] == [1, 1, 0]
+
+
+def test_a_hello_that_is_offered_stays_as_it_is() -> None:
+    cycles = [{}, hello(), {}, {}, {}, HEARD, {}, {}]
+    seen = run([one | {"link.hello.ready": 0} for one in cycles], ["link.hello.valid", *SAID])
+    assert seen[1:] == [(1, MINE, 0, 0, 0)] * 7
+
+
+def test_reset_forgets_the_other_end() -> None:
+    cycles = [{}, hello(), {}, {}, {}, HEARD, {}, {"rst": 1}, {}]
+    assert run(cycles, ["up", "link.closing"])[-1] == (0, 0)
