@@ -1,0 +1,41 @@
+"""The tables of the README have what the model gives."""
+
+import pytest
+
+from perfmodel.collectives.run import run_collective
+from perfmodel.studies.compare import compare
+from perfmodel.switch_timing.record import ProtocolModel
+from perfmodel.topology.parse import FABRICS, parse_topology
+
+from .pages import ROOT
+
+GIB = 2.0**30
+CALIBRATED = ("resnet-152", "transformer-17b", "gpt-3")
+
+
+def cells(row: str) -> list[str]:
+    """Return the cells behind the name of a row of a table."""
+    lines = (ROOT / "README.md").read_text("utf-8").splitlines()
+    [line] = [line for line in lines if line.startswith(f"| {row} |")]
+    return [cell.strip() for cell in line.strip("|").split("|")[1:]]
+
+
+@pytest.mark.parametrize(
+    ("row", "protocol"),
+    [("simulated [TB/s]", "measured"), ("ideal protocol [TB/s]", "ideal")],
+)
+def test_effective_bandwidths(row: str, protocol: ProtocolModel) -> None:
+    runs = [
+        run_collective(
+            parse_topology(name, protocol), "all_reduce", GIB, algorithm="published"
+        ).npu_bandwidth_bytes_per_s
+        for name in FABRICS
+    ]
+    assert cells(row) == [f"{run / 1e12:.3f}" for run in runs]
+
+
+@pytest.mark.slow
+def test_speed_ups_of_fred_d() -> None:
+    rows = compare(("mesh:5x4", "fred-d"), CALIBRATED, compute="calibrated")
+    ours = [f"{row.speedup:.3f}" for row in rows if row.estimate.topology == "fred-d"]
+    assert cells("FRED-D, predicted") == [*ours, "not identified"]
