@@ -280,6 +280,18 @@ async def errors_of_all_ports_are_counted(dut: Any, share: float) -> None:
 
 
 @test
+async def bits_of_phases_and_of_ports_read_as_they_are(dut: Any) -> None:
+    bench = await started(dut, 0.1)
+    for name, pins in (("QUEUED", dut.queued), ("LINKS", dut.links)):
+        for place in range(len(pins)):
+            pins.value = 1 << place
+            await bench.cycles(2)
+            for word in range(-(-len(pins) // 32)):
+                assert await bench.access.read(name, word) == (1 << place >> 32 * word) % (1 << 32)
+        pins.value = 0
+
+
+@test
 async def each_error_has_its_bit_and_its_interrupt(dut: Any) -> None:
     bench = await started(dut, 0.1)
     every = (1 << len(CAUSES)) - 1
