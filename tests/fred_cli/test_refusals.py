@@ -147,7 +147,7 @@ REFUSED = {
     ),
     "collective --topology mesh:9x9 --draw x.svg": r"--draw: must show at most 64 NPUs, not 81",
     f"{FRED_D} --draw folder.yaml": r"folder\.yaml: must be a file, not a directory",
-    "collective --topology slow.yaml": r"slow\.yaml: link_bytes_per_s: must be .* above 0, not 0",
+    "collective --topology slow.yaml": r"slow\.yaml: link_bytes_per_s: must be .* 1e.24, not 0",
     "wafers --topology fred-d --wafers 0": r"--wafers: must be 1 to 1024, not 0",
     "wafers --topology fred-d --join rope": r"--join: must be one of switch, fred, not 'rope'",
     "wafers --topology fred-d --size 0": r"--size: must be above 0 bytes, not 0\.0",

@@ -143,7 +143,7 @@ GOOD = "{block: ring, npus: 4, bytes_per_s: 1e9, latency_s: 0}"
         ),
         (
             f"blocks: [{GOOD}]\nnpu: {{peak_flops: 0}}",
-            "npu.peak_flops: must be a number above 0, not 0",
+            "npu.peak_flops: must be a number from 1 to 1e+24, not 0",
         ),
         (
             f"blocks: [{GOOD}]\nnpu: {{flops: 1}}",

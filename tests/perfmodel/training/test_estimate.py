@@ -167,7 +167,7 @@ def test_wafer_from_a_file_is_estimated(tmp_path: Path, text: str) -> None:
     assert result.iteration_time_s > result.compute_s > 0
 
 
-@pytest.mark.parametrize("value", ["0", "-1", ".nan"])
+@pytest.mark.parametrize("value", ["0", "-1", ".nan", "0.5", ".inf"])
 @pytest.mark.parametrize(
     ("text", "field"),
     [
@@ -182,7 +182,7 @@ def test_links_without_bandwidth_are_refused(
 ) -> None:
     path = wafer(tmp_path, f"{text}{field}: {value}\n")
     given = value.removeprefix(".")
-    message = f"{path}: {field}: must be a number above 0, not {given}"
+    message = f"{path}: {field}: must be a number from 1 to 1e+24, not {given}"
     with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
         parse_topology(path)
 
