@@ -288,9 +288,11 @@ class SwitchBench:
         self.dut.incarnation.value = self.incarnation
         for level in (1, 0):
             self.dut.rst.value = level
+            # Until the next edge what is offered stays; then it is withdrawn.
+            await self.cycles(1)
             for watch in watches:
                 watch.forget()
-            await self.cycles(3)
+            await self.cycles(2)
 
     @property
     def access(self) -> AsyncAccess:

@@ -45,7 +45,7 @@ def test_a_hello_of_a_new_incarnation_is_answered_when_all_packets_have_left() -
         assert said[1:] == [(6 + max(0, left - 1), MINE, THEIRS, 1, 0)]
 
 
-def test_it_is_up_a_cycle_after_the_other_end_says_that_it_was_heard() -> None:
+def test_latency_from_what_the_other_end_has_heard_to_up_is_a_cycle() -> None:
     seen = run([{}, hello(), {}, {}, {}, HEARD, {}, {}], ["up", "link.down", "link.closing"])
     assert seen[5:] == [(0, 1, 1), (1, 0, 0), (1, 0, 0)]
     assert seen[1] == (0, 1, 0)
@@ -74,6 +74,12 @@ def test_an_end_that_does_not_fit_is_refused_and_never_up() -> None:
     # One that was up goes down.
     seen = run([{}, hello(), {}, {}, {}, HEARD, {}, strange, {}], ["up"])
     assert seen[6:] == [1, 1, 0]
+
+
+def test_throughput_is_a_hello_per_cycle() -> None:
+    strange = HEARD | {"link.came.payload.digest": LINK.digest ^ 1}
+    seen = run([{}, hello(), {}, {}, {}, strange, strange, strange, {}], ["link.refused"])
+    assert seen[5:] == [1, 1, 1, 0]
 
 
 def test_a_hello_that_is_offered_stays_as_it_is() -> None:
