@@ -26,6 +26,7 @@ __all__ = [
 
 M = TypeVar("M", bound=BaseModel)
 
+_INTEGER_BITS = 4096
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
@@ -161,6 +162,23 @@ def read_kind(data: object, kinds: Collection[str], source: str) -> str:
     return validate(Kind, data, source).kind
 
 
+class _Loader(yaml.SafeLoader):
+    """Refuses integers that Python would not print."""
+
+    def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
+        try:
+            number = super().construct_yaml_int(node)
+        except (ValueError, IndexError):  # more digits than Python reads, or none
+            number = None
+        if number is None or number.bit_length() > _INTEGER_BITS:
+            problem = f"an integer must have 1 to {_INTEGER_BITS:,} bits"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+        return number
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
+
+
 def read_yaml(path: Path) -> Any:
     """Return what the YAML (or JSON) file at ``path`` holds.
 
@@ -181,7 +199,7 @@ def read_yaml(path: Path) -> Any:
     except OSError as error:
         raise InputError(source, "", f"must be readable, not {error.strerror}") from None
     try:
-        data = yaml.safe_load(text)
+        data = yaml.load(text, _Loader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" at line {mark.line + 1}" if mark else ""

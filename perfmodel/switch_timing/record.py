@@ -242,11 +242,12 @@ def load_record(
     InputError
         There is no such record, or it is no valid one; names the field.
     """
-    if name_or_path.endswith(".json"):
+    # No path has a NUL.
+    if name_or_path.endswith(".json") and "\0" not in name_or_path:
         path = (base or Path()) / name_or_path
     else:
         path = RECORDS / f"{name_or_path}.json"
-        if not path.is_file():
+        if "\0" in name_or_path or not path.is_file():
             known = ", ".join(sorted(file.stem for file in RECORDS.glob("*.json")))
             raise InputError(
                 source,
@@ -267,4 +268,7 @@ def _read_json(path: Path) -> Any:
         raise InputError(str(path), "", "must be a text file in UTF-8, not binary data") from None
     except json.JSONDecodeError as error:
         message = f"must be JSON, not text with an error at line {error.lineno}: {error.msg}"
+        raise InputError(str(path), "", message) from None
+    except ValueError:
+        message = "must be JSON with integers that Python reads, not with longer ones"
         raise InputError(str(path), "", message) from None

@@ -187,6 +187,7 @@ def test_missing_file_is_refused() -> None:
     ("text", "message"),
     [
         (b"{", "must be JSON, not text with an error at line 1: .*"),
+        (b'{"a": ' + 5000 * b"9" + b"}", "must be JSON with integers that Python reads, not .*"),
         (b"\xff", "must be a text file in UTF-8, not binary data"),
         (b"[]", r"must be a mapping of keys to values, not \[\]"),
     ],
