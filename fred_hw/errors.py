@@ -1,6 +1,33 @@
 """The error that bad input ends in."""
 
-__all__ = ["InputError"]
+__all__ = ["LINE", "InputError", "one_line"]
+
+LINE = 300
+"""Characters of an error line, with the word before it."""
+
+_WORD = "error: "
+_SOURCE, _FIELD = 100, 60
+"""Characters of an error line for where it comes from, at most."""
+
+
+def one_line(text: str, limit: int = LINE - len(_WORD)) -> str:
+    """Return ``text`` on one line of at most ``limit`` characters that no terminal obeys.
+
+    Characters that do not print stand as Python writes them in a string; what is too long lacks
+    its middle, as what is allowed stands in front and what was given in the end.
+    """
+    if len(text) > 20 * limit:  # as a character may become ten, more of it is never shown
+        text = f"{text[: 10 * limit]}...{text[-10 * limit :]}"
+    text = " ".join(text.split())
+    if not text.isprintable():
+        text = "".join(
+            one if one.isprintable() else one.encode("unicode_escape").decode("ascii")
+            for one in text
+        )
+    if len(text) <= limit:
+        return text
+    tail = limit // 3
+    return f"{text[: limit - tail - 3]}...{text[-tail:]}"
 
 
 class InputError(Exception):
@@ -13,10 +40,11 @@ class InputError(Exception):
     field : str
         Field in it, as a dotted path; empty if the whole of it is bad.
     message : str
-        What is allowed and what was given, on one line.
+        What is allowed and what was given. The line has all three, as ``one_line`` shortens them.
     """
 
     def __init__(self, source: str, field: str, message: str) -> None:
         self.source, self.field, self.message = source, field, " ".join(message.split())
-        parts = [part for part in (source, field, self.message) if part]
-        super().__init__(": ".join(parts))
+        front = [one_line(source, _SOURCE), one_line(field, _FIELD)]
+        line = "".join(f"{part}: " for part in front if part)
+        super().__init__(line + one_line(message, LINE - len(_WORD) - len(line)))

@@ -1,11 +1,9 @@
-"""Reading and validating input files; every failure is an :class:`InputError`."""
+"""Validating what input files hold; every failure is an :class:`InputError`."""
 
 import re
 from collections.abc import Collection, Mapping
-from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic_core import PydanticCustomError
 
@@ -20,18 +18,16 @@ __all__ = [
     "one_of",
     "parse_number",
     "read_kind",
-    "read_yaml",
     "validate",
 ]
 
 M = TypeVar("M", bound=BaseModel)
 
-_INTEGER_BITS = 4096
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 class FileModel(BaseModel):
-    """Base of everything read from YAML: frozen, strict, unknown keys refused."""
+    """Base of everything read from files: frozen, strict, unknown keys refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -160,55 +156,3 @@ def read_kind(data: object, kinds: Collection[str], source: str) -> str:
         kind: Annotated[str, name_in(kinds)]
 
     return validate(Kind, data, source).kind
-
-
-class _Loader(yaml.SafeLoader):
-    """Refuses integers that Python would not print."""
-
-    def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
-        try:
-            number = super().construct_yaml_int(node)
-        except (ValueError, IndexError):  # more digits than Python reads, or none
-            number = None
-        if number is None or number.bit_length() > _INTEGER_BITS:
-            problem = f"an integer must have 1 to {_INTEGER_BITS:,} bits"
-            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
-        return number
-
-
-_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
-
-
-def read_yaml(path: Path) -> Any:
-    """Return what the YAML (or JSON) file at ``path`` holds.
-
-    Raises
-    ------
-    InputError
-        The file is missing, a directory, unreadable, not text, empty, or not YAML.
-    """
-    source = str(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise InputError(source, "", "must be an existing file, not a missing one") from None
-    except IsADirectoryError:
-        raise InputError(source, "", "must be a file, not a directory") from None
-    except UnicodeDecodeError:
-        raise InputError(source, "", "must be a text file in UTF-8, not binary data") from None
-    except OSError as error:
-        raise InputError(source, "", f"must be readable, not {error.strerror}") from None
-    try:
-        data = yaml.load(text, _Loader)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f" at line {mark.line + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or "not readable as YAML"
-        raise InputError(
-            source, "", f"must be YAML, not text with an error{where}: {problem}"
-        ) from None
-    except (ValueError, RecursionError) as error:  # a date of month 13 is a ValueError
-        raise InputError(source, "", f"must be YAML, not text with an error: {error}") from None
-    if data is None:
-        raise InputError(source, "", "must hold a specification, not nothing (the file is empty)")
-    return data

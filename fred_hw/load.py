@@ -5,13 +5,14 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from .errors import InputError
-from .files import read_yaml, validate
+from .files import validate
+from .reading import parse_yaml, read_data
 from .spec import SwitchSpec
 
 __all__ = ["PRESETS", "load_spec", "parse_change", "preset_summary"]
+
+_MAX_NAMES = 8  # in the key of a change
 
 _FOLDER = Path(str(resources.files("fred_hw") / "presets"))
 
@@ -38,7 +39,7 @@ def load_spec(source: str, changes: Mapping[str, Any] | None = None) -> SwitchSp
     if source not in PRESETS and not path.exists() and not path.suffix:
         known = ", ".join(PRESETS)
         raise InputError(source, "", f"must be an existing file or one of the presets {known}")
-    data = read_yaml(path)
+    data = read_data(path)
     if isinstance(data, Mapping):
         for key, value in (changes or {}).items():
             data = _changed(data, key.split("."), value)
@@ -60,14 +61,17 @@ def parse_change(text: str) -> tuple[str, Any]:
     Raises
     ------
     InputError
-        There is no key, no ``=``, or the value is not YAML.
+        There is no key or one with too many names, no ``=``, or the value is not YAML.
     """
     key, separator, value = text.partition("=")
     if not separator or not key.strip():
         raise InputError("--set", "", f"must be key=value, not {text!r}")
+    if key.count(".") >= _MAX_NAMES:
+        message = f"must have at most {_MAX_NAMES} names, not {key.count('.') + 1}"
+        raise InputError("--set", key.strip(), message)
     try:
-        return key.strip(), yaml.safe_load(value)
-    except (yaml.YAMLError, ValueError, RecursionError):  # a date of month 13 is a ValueError
+        return key.strip(), parse_yaml(value)
+    except InputError:
         raise InputError("--set", key.strip(), f"must be a YAML value, not {value!r}") from None
 
 

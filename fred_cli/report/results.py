@@ -7,7 +7,8 @@ from pydantic import Field
 
 from fred_cli.cosimulation import load_testbench
 from fred_hw.errors import InputError
-from fred_hw.files import FileModel, read_yaml, validate
+from fred_hw.files import FileModel, validate
+from fred_hw.reading import read_data
 from fred_hw.spec import SwitchSpec
 
 __all__ = ["simulation_results"]
@@ -61,7 +62,7 @@ def simulation_results(spec: SwitchSpec, results: Path | None) -> dict[str, Any]
 
 def _read_results(spec: SwitchSpec, path: Path) -> dict[str, Any]:
     """Return what `fred sim --json` printed, if it is that and of this switch."""
-    data = read_yaml(path)
+    data = read_data(path)
     if not isinstance(data, dict) or not isinstance(data.get("runs"), list) or not data["runs"]:
         raise InputError(str(path), "runs", "must be what `fred sim --json` prints")
     results = validate(_Results, data, str(path))

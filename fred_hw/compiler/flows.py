@@ -7,7 +7,8 @@ from typing import Any
 
 from fred_hw.checks import check_int
 from fred_hw.errors import InputError
-from fred_hw.files import FileModel, read_yaml, validate
+from fred_hw.files import FileModel, validate
+from fred_hw.reading import read_data
 
 __all__ = ["Flow", "check_flows", "read_flows"]
 
@@ -100,7 +101,7 @@ def read_flows(path: Path, ports: int) -> tuple[Flow, ...]:
         The file is unreadable, or a flow is malformed, out of range, or overlaps an earlier one;
         its field is like ``2.inputs``, or ``flows.2.inputs`` in a file with that key.
     """
-    data, source, prefix = read_yaml(path), str(path), ""
+    data, source, prefix = read_data(path), str(path), ""
     if isinstance(data, Mapping) and "flows" in data:
         if len(data) > 1:
             unknown = next(str(key) for key in data if key != "flows")

@@ -1,8 +1,7 @@
 """Timing records: what co-simulation measured of one switch, the one source of switch timing."""
 
-import json
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -10,6 +9,7 @@ from fred_hw.compiler.shape import split_count
 from fred_hw.errors import InputError
 from fred_hw.files import FileModel, validate
 from fred_hw.protocol import CRC_BITS, HEADER_BITS
+from fred_hw.reading import read_data
 from fred_hw.spec import SwitchSpec
 
 from .provenance import RecordUse
@@ -64,7 +64,7 @@ class Source(FileModel):
 class Clock(FileModel):
     """Clock frequency [Hz] and where it comes from."""
 
-    hz: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    hz: Annotated[float, Field(ge=1, le=1e15)]
     source: str
 
 
@@ -254,21 +254,5 @@ def load_record(
                 field,
                 f"must be {known} or a path ending in .json, not {name_or_path!r}",
             )
-    record = validate(TimingRecord, _read_json(path), str(path))
+    record = validate(TimingRecord, read_data(path), str(path))
     return SwitchTiming(record, name_or_path, protocol)
-
-
-def _read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        reason = (error.strerror or "unreadable").lower()
-        raise InputError(str(path), "", f"must be a readable file, not {reason}") from None
-    except UnicodeDecodeError:
-        raise InputError(str(path), "", "must be a text file in UTF-8, not binary data") from None
-    except json.JSONDecodeError as error:
-        message = f"must be JSON, not text with an error at line {error.lineno}: {error.msg}"
-        raise InputError(str(path), "", message) from None
-    except ValueError:
-        message = "must be JSON with integers that Python reads, not with longer ones"
-        raise InputError(str(path), "", message) from None

@@ -9,7 +9,8 @@ from fred_hw.files import FileModel
 __all__ = ["Cycles", "Recovery", "Share", "WholeSwitch"]
 
 Cycles = Annotated[int, Field(ge=0, lt=1 << 31)]
-Share = Annotated[float, Field(gt=0, le=1)]
+# Of less no time is worked out that anybody has measured, and of much less none that is finite.
+Share = Annotated[float, Field(ge=1e-6, le=1)]
 SmallShare = Annotated[float, Field(ge=0, lt=1)]
 
 

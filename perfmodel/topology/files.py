@@ -10,7 +10,8 @@ from typing import Annotated
 from pydantic import BeforeValidator
 from pydantic_core import PydanticCustomError
 
-from fred_hw.files import FileModel, one_of, parse_number, read_kind, read_yaml, validate
+from fred_hw.files import FileModel, one_of, parse_number, read_kind, validate
+from fred_hw.reading import read_data
 from fred_hw.registry import Registry
 from perfmodel.switch_timing.record import PROTOCOL_MODELS, ProtocolModel
 
@@ -107,7 +108,7 @@ def load_topology(path: Path, protocol: ProtocolModel | None = None) -> Topology
     InputError
         The file is unreadable, or a key is unknown, missing or has a value that is not allowed.
     """
-    data = read_yaml(path)
+    data = read_data(path)
     kind = KINDS[read_kind(data, KINDS, str(path))]
     file = validate(kind.file, data, str(path))
     if protocol:

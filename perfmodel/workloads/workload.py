@@ -6,7 +6,8 @@ from typing import Any
 
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
-from fred_hw.files import read_kind, read_yaml, validate
+from fred_hw.files import read_kind, validate
+from fred_hw.reading import read_data
 from perfmodel.published import SPEEDUP_C
 
 from .file import KINDS
@@ -86,7 +87,7 @@ def load_workload(name_or_path: str) -> Workload:
         names = ", ".join(WORKLOADS)
         message = f"must be {names} or a path ending in .yaml, not {name_or_path!r}"
         raise InputError("workload", "", message)
-    return _build(name_or_path, read_yaml(path), str(path))
+    return _build(name_or_path, read_data(path), str(path))
 
 
 def parse_strategy(text: str, source: str = "") -> Strategy:
