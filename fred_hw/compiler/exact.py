@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from itertools import combinations
-
-from pysat.card import ITotalizer
-from pysat.solvers import Solver
+from typing import TYPE_CHECKING
 
 from .greedy import Path
 from .sharing import Sharing, bits
+
+if TYPE_CHECKING:
+    from pysat.solvers import Solver
 
 __all__ = ["Effort", "EffortError", "PathSolver", "smallest_conflict"]
 
@@ -30,7 +31,7 @@ class Effort:
     def __init__(self, conflicts: int) -> None:
         self.left = conflicts
 
-    def ask(self, solver: Solver, assumptions: Sequence[int]) -> bool:
+    def ask(self, solver: "Solver", assumptions: Sequence[int]) -> bool:
         """Return whether the formula holds under ``assumptions``.
 
         Raises
@@ -69,6 +70,8 @@ class PathSolver:
     """
 
     def __init__(self, sharing: Sharing, flows: Sequence[int], middle: int, effort: Effort) -> None:
+        from pysat.solvers import Solver
+
         self.flows, self.effort = tuple(flows), effort
         self._depth, self._middle = sharing.depth, middle
         self._variables = 0
@@ -179,7 +182,7 @@ def smallest_conflict(solver: PathSolver, middle: int) -> tuple[tuple[int, ...],
     return tuple(best), True
 
 
-def _conflicts(solver: Solver) -> int:
+def _conflicts(solver: "Solver") -> int:
     return (solver.accum_stats() or {})["conflicts"]
 
 
@@ -187,6 +190,9 @@ class _HittingSets:
     """Sets of at most so many flows with one from each of the sets added."""
 
     def __init__(self, flows: Sequence[int], effort: Effort, most: int) -> None:
+        from pysat.card import ITotalizer
+        from pysat.solvers import Solver
+
         self._flows, self._effort = list(flows), effort
         self._number = {flow: n for n, flow in enumerate(self._flows, start=1)}
         self._solver = Solver(name=_SOLVER)

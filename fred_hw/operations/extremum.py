@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from fred_hw.formats.number_format import IntFormat, NumberFormat
 
 from .operation import Operation, Words, is_nan
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from fred_hw.arith.lane_unit import LaneUnit
 
 __all__ = ["Extremum"]
@@ -46,12 +46,14 @@ class Extremum(Operation):
 
     def golden(self, a: Words, b: Words, number_format: NumberFormat, overflow: str) -> Words:
         """Choose by value; by sign between zeros; a NaN only when there is nothing else."""
+        import numpy as np
+
         if isinstance(number_format, IntFormat):
             signed = np.dtype(f"<i{number_format.width // 8}")
             return np.where(self._first(a.view(signed), b.view(signed)), a, b)
         sign = number_format.width - 1
 
-        def rank(words: Words) -> NDArray[np.int64]:
+        def rank(words: Words) -> "NDArray[np.int64]":
             """Return integers ordered like the numbers, -0 just below +0."""
             magnitude = (words & a.dtype.type((1 << sign) - 1)).astype(np.int64)
             return np.where(words >> a.dtype.type(sign), -magnitude - 1, magnitude)
@@ -62,6 +64,6 @@ class Extremum(Operation):
         return np.where(nan_a & nan_b, canonical, chosen)
 
     def _first(
-        self, a: NDArray[np.signedinteger], b: NDArray[np.signedinteger]
-    ) -> NDArray[np.bool_]:
+        self, a: "NDArray[np.signedinteger]", b: "NDArray[np.signedinteger]"
+    ) -> "NDArray[np.bool_]":
         return a >= b if self.name == "max" else a <= b

@@ -1,28 +1,27 @@
 """What an operation says of itself, and the registry of all of them."""
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
-
-import ml_dtypes
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fred_hw.formats.number_format import FloatFormat, NumberFormat
 from fred_hw.registry import Registry
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from fred_hw.arith.lane_unit import LaneUnit
 
 __all__ = ["OPERATIONS", "Operation", "Words", "fitting", "float_type", "is_nan", "storage"]
 
-Words = NDArray[np.unsignedinteger]
+Words: TypeAlias = "NDArray[np.unsignedinteger]"
 
 
 class Operation(ABC):
     """A reduction of two numbers: its hardware, and what that should return.
 
     The two are independent: ``golden`` is written from the standards, on whole arrays. Hardware
-    is imported where it is built, so that a specification needs none.
+    is imported where it is built, and numpy where it computes: a specification needs neither.
 
     Attributes
     ----------
@@ -64,17 +63,24 @@ def fitting(number_format: NumberFormat) -> tuple[str, ...]:
     return tuple(name for name, one in OPERATIONS.items() if one.takes(number_format))
 
 
-def storage(number_format: NumberFormat) -> np.dtype[np.unsignedinteger]:
+def storage(number_format: NumberFormat) -> "np.dtype[np.unsignedinteger]":
     """Return the unsigned type that holds the bits of a number, little endian."""
+    import numpy as np
+
     return np.dtype(f"<u{number_format.width // 8}")
 
 
-def float_type(number_format: FloatFormat) -> np.dtype[Any]:
+def float_type(number_format: FloatFormat) -> "np.dtype[Any]":
     """Return the type of numpy or ml_dtypes that computes in the format."""
+    import ml_dtypes
+    import numpy as np
+
     return np.dtype(getattr(ml_dtypes, number_format.numpy_type, number_format.numpy_type))
 
 
-def is_nan(words: Words, number_format: FloatFormat) -> NDArray[np.bool_]:
+def is_nan(words: Words, number_format: FloatFormat) -> "NDArray[np.bool_]":
     """Return which words are NaNs."""
+    import numpy as np
+
     magnitude = words.astype(np.uint64) & ((1 << (number_format.width - 1)) - 1)
     return magnitude >= number_format.first_nan

@@ -8,8 +8,6 @@ p = 11 and p = 8. The tests check it against exact rational arithmetic.
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from fred_hw.formats.number_format import IntFormat, NumberFormat
 
 from .operation import OPERATIONS, Operation, Words, float_type, is_nan
@@ -63,6 +61,8 @@ class Sum(Operation):
         return FloatAdd(number_format=number_format, registers=registers)
 
     def golden(self, a: Words, b: Words, number_format: NumberFormat, overflow: str) -> Words:
+        import numpy as np
+
         if isinstance(number_format, IntFormat):
             signed = np.dtype(f"<i{number_format.width // 8}")
             # In 64 bits nothing overflows; the conversion back keeps the low bits: it wraps.

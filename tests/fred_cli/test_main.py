@@ -79,6 +79,19 @@ def test_the_wafer_needs_neither_amaranth_nor_cocotb(arguments: tuple[str, ...])
     assert isinstance(json.loads(said.stdout), dict)
 
 
+def test_an_estimate_loads_neither_numpy_nor_the_solver() -> None:
+    slow = ("numpy", "ml_dtypes", "pysat", "networkx")  # a tenth of a second to start with
+    code = (
+        "import sys\nfrom fred_cli.main import main\n"
+        "try:\n    main()\nexcept SystemExit as ended:\n    assert ended.code == 0\n"
+        f"print('imported:', *sorted(set(sys.modules) & set({slow})), sep=' ')"
+    )
+    arguments = ("--topology", "mesh:5x4", "--workload", "gpt-3", "--compute", "calibrated")
+    said = python(code, "estimate", *arguments)
+    assert (said.returncode, said.stderr) == (0, "")
+    assert said.stdout.splitlines()[-1] == "imported:"
+
+
 @pytest.mark.parametrize(
     ("module", "arguments", "message"),
     [
