@@ -55,12 +55,12 @@ def command(
     **changes: Any,
 ) -> None:
     """Estimate one training iteration: where its time goes."""
-    from perfmodel.topology.parse import parse_topology
+    from perfmodel.topology.parse import shared_topology
     from perfmodel.training.estimate import simulate, summarize
     from perfmodel.training.trace import chrome_trace
 
     with option_names(*TRAINING_OPTIONS):
-        fabric = parse_topology(topology, protocol)
+        fabric = shared_topology(topology, protocol)
         job = changed_workload(workload, **changes)
         found = simulate(fabric, job, strategy, None, compute, placement, algorithm)
         result = summarize(fabric, job, *found)

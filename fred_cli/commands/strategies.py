@@ -55,7 +55,7 @@ def command(
 ) -> None:
     """Estimate all (MP, DP, PP) of a workload, fastest per sample first."""
     from perfmodel.studies.strategies import feasible, sweep
-    from perfmodel.topology.parse import parse_topology
+    from perfmodel.topology.parse import shared_topology
 
     if samples < 1:
         raise InputError("--samples", "", f"must be 1 or more, not {samples}")
@@ -63,7 +63,7 @@ def command(
         _need_plotly()
     with option_names(*TRAINING_OPTIONS), progress("estimating strategies"):
         names = topologies or ("mesh:5x4", "fred-d")
-        fabrics = [parse_topology(name, protocol) for name in names]
+        fabrics = [shared_topology(name, protocol) for name in names]
         job = changed_workload(workload, mode=mode)
         choices = feasible(job, min(fabric.npus for fabric in fabrics), least_npus)
         rows = sweep(fabrics, job, choices, samples, compute, placement, algorithm)

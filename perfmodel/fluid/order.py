@@ -6,6 +6,7 @@ transfers took nothing, so no duration, latency, bandwidth or size can change it
 
 from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
+from math import inf
 from typing import NamedTuple
 
 from .task import PATIENT, Task
@@ -28,9 +29,6 @@ class Step(NamedTuple):
     ends: bool = True
 
 
-_Key = tuple[float, int, float]
-
-
 def service_order(tasks: Sequence[Task]) -> list[Step]:
     """Return all tasks in order, each after those that it waits for.
 
@@ -44,60 +42,63 @@ def service_order(tasks: Sequence[Task]) -> list[Step]:
     tasks : sequence of Task
         Each after those that it waits for.
     """
-    keys = _keys(tasks)
+    steps = _by_layout(tasks)
+    first, last = [-1] * len(tasks), [-1] * len(tasks)  # places of the steps of each task
+    for place, (i, _) in enumerate(steps):
+        first[i], last[i] = (place if first[i] < 0 else first[i]), place
     waits = [len(task.after) for task in tasks]
     followers: list[list[int]] = [[] for _ in tasks]
     for i, task in enumerate(tasks):
         for before in task.after:
             followers[before].append(i)
     # What may come next, the earliest of the layout first.
-    heap = [(keys[i][0], i, 0) for i, count in enumerate(waits) if not count]
+    heap = [first[i] for i, count in enumerate(waits) if not count]
     heapify(heap)
     order: list[Step] = []
     while heap:
-        _, i, place = heappop(heap)
-        ends = place + 1 == len(keys[i])
-        order.append(Step(i, ends))
+        step = steps[heappop(heap)]
+        order.append(step)
+        i, ends = step
         if not ends:
-            heappush(heap, (keys[i][place + 1], i, place + 1))
+            heappush(heap, last[i])
             continue
         for follower in followers[i]:
             waits[follower] -= 1
             if not waits[follower]:
-                heappush(heap, (keys[follower][0], follower, 0))
+                heappush(heap, first[follower])
     return order
 
 
-def _keys(tasks: Sequence[Task]) -> list[list[_Key]]:
-    """Return where each task stands: one key, or two of what is not urgent."""
+def _by_layout(tasks: Sequence[Task]) -> list[Step]:
+    """Return the steps of all tasks as they stand in the layout: one, or two of the not urgent."""
+    keys: list[tuple[float, int, float, int, bool]] = []
     begin, close = _layout(tasks)
-    return [
-        [(here, task.priority, here)]
-        if task.priority < PATIENT
-        # Before the urgent ones there; of several, what began first.
-        else [(here, -1, here), (max(here, until), -1, here)]
-        for task, here, until in zip(tasks, begin, close, strict=True)
-    ]
+    for i, (task, here, until) in enumerate(zip(tasks, begin, close, strict=True)):
+        if task.priority < PATIENT:
+            keys.append((here, task.priority, here, i, True))
+        else:
+            # Before the urgent ones there; of several, what began first.
+            keys += ((here, -1, here, i, False), (max(here, until), -1, here, i, True))
+    keys.sort()
+    return [Step(i, ends) for _, _, _, i, ends in keys]
 
 
 def _layout(tasks: Sequence[Task]) -> tuple[list[float], list[float]]:
     """Return when each task begins, and by when it is to be complete, in operations."""
-    begin: list[float] = []
-    end: list[float] = []
-    for task in tasks:
-        begin.append(max((end[before] for before in task.after), default=0.0))
-        end.append(begin[-1] + task.effort)
-    horizon = max(end, default=0.0)
-    needed: list[float | None] = [None] * len(tasks)
-    behind = [horizon] * len(tasks)
+    begin, end = [0.0] * len(tasks), [0.0] * len(tasks)
     for i, task in enumerate(tasks):
         for before in task.after:
-            if task.priority < PATIENT:
-                until = needed[before]
-                needed[before] = begin[i] if until is None else min(until, begin[i])
-            else:
-                behind[before] = min(behind[before], begin[i])
-    close = [other if until is None else until for until, other in zip(needed, behind, strict=True)]
+            if begin[i] < end[before]:
+                begin[i] = end[before]
+        end[i] = begin[i] + task.effort
+    horizon = max(end, default=0.0)
+    needed, behind = [inf] * len(tasks), [horizon] * len(tasks)
+    for i, task in enumerate(tasks):
+        sooner = needed if task.priority < PATIENT else behind
+        for before in task.after:
+            if sooner[before] > begin[i]:
+                sooner[before] = begin[i]
+    close = [other if until == inf else until for until, other in zip(needed, behind, strict=True)]
     for i, task in enumerate(tasks):
         if not task.after:
             close[i] = begin[i]

@@ -56,8 +56,9 @@ class Simulation:
 
     def __init__(self, tasks: Sequence[Task], capacities: Sequence[float]) -> None:
         for number, task in enumerate(tasks):
-            if not all(0 <= before < number for before in task.after):
-                raise ValueError(f"task {number} must come after what it waits for")
+            for before in task.after:
+                if not 0 <= before < number:
+                    raise ValueError(f"task {number} must come after what it waits for")
         self._tasks = tasks
         self._steps = service_order(tasks)
         profiles = {id(task.profile): task.profile for task in tasks if task.profile.loads}
@@ -66,29 +67,37 @@ class Simulation:
         self._stages = max((task.place for task in tasks), default=0) + 1
         self._ways = [ways.get(id(task.profile), ()) for task in tasks]
         self._before = _Before(tasks)
+        # What waits for another of its own queue waits for the links of all of it; what is of
+        # another queue has to wait for each link alone.
+        self._others = {
+            i: self._before.others(i) for i, task in enumerate(tasks) if task.priority >= PATIENT
+        }
 
     def run(self, scale: float = 1.0) -> Run:
         """Return when each task runs if compute takes ``scale`` times its time."""
         links = _Links(self._links, self._stages, self._before)
-        start, end = [0.0] * len(self._tasks), [0.0] * len(self._tasks)
+        tasks, ways = self._tasks, self._ways
+        start, end = [0.0] * len(tasks), [0.0] * len(tasks)
         for i, ends in self._steps:
-            task, way = self._tasks[i], self._ways[i]
+            task, way = tasks[i], ways[i]
             if not ends:
                 links.open(i, way)
                 continue
-            ready = start[i] = max([end[before] for before in task.after], default=0.0)
+            ready = 0.0
+            for before in task.after:
+                if end[before] > ready:
+                    ready = end[before]
+            start[i] = ready
+            alone_s = task.profile.time_s
             if not task.profile.loads:
-                computes = task.kind == "compute"
-                end[i] = ready + (scale if computes else 1.0) * task.profile.time_s
+                end[i] = ready + (scale if task.kind == "compute" else 1.0) * alone_s
                 continue
             if task.priority < PATIENT:
                 served = links.urgent(task.place, way, ready)
             else:
-                # What waits for another of its own queue waits for the links of all of it; what is
-                # of another queue has to wait for each link alone.
-                free = max([end[one] for one in self._before.others(i)], default=0.0)
+                free = max([end[one] for one in self._others[i]], default=0.0)
                 served = links.patient(i, task.place, way, ready, free)
-            end[i] = max(served, ready + task.profile.time_s)
+            end[i] = served if served > ready + alone_s else ready + alone_s
         return Run(tuple(start), tuple(end))
 
 
@@ -141,20 +150,26 @@ class _Links:
         """Serve what is not urgent, after all urgent transfers since it was opened."""
         latest, queue = ready, self._patient[stage]
         others = self._patient if i in self._before.last else ()
+        ends, earliest, until, last = queue.end, queue.early, queue.until, queue.task
+        urgent, both = self._urgent, self._all
         for (link, seconds), opened in zip(way, self._opened[i], strict=True):
-            served = self._all[link]
-            urgent, since = self._urgent[link] - opened, served - queue.until[link]
-            begin = max(ready + urgent, queue.end[link] + since)
-            early = max(free + urgent, queue.early[link] + since)
+            served = both[link]
+            more, since = urgent[link] - opened, served - until[link]
+            begin, early = ends[link] + since, earliest[link] + since
+            if begin < ready + more:
+                begin = ready + more
+            if early < free + more:
+                early = free + more
             for other in others:
                 if other.task[link] >= 0 and other is not queue:
                     left = other.early[link] + (served - other.until[link])
                     if left > begin and self._before(other.task[link], i):
                         begin = left
-            queue.end[link], queue.early[link] = begin + seconds, early + seconds
-            queue.until[link] = self._all[link] = served + seconds
-            queue.task[link] = i
-            latest = max(latest, begin + seconds)
+            ends[link], earliest[link] = begin + seconds, early + seconds
+            until[link] = both[link] = served + seconds
+            last[link] = i
+            if latest < begin + seconds:
+                latest = begin + seconds
         return latest
 
 

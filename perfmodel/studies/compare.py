@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from perfmodel.collectives.select import PUBLISHED
 from perfmodel.switch_timing.record import ProtocolModel
-from perfmodel.topology.parse import FABRICS, parse_topology
+from perfmodel.topology.parse import FABRICS, shared_topology
 from perfmodel.training.compute import Npu
 from perfmodel.training.compute_model import compute_model
 from perfmodel.training.estimate import Estimate, estimate
@@ -61,7 +61,7 @@ def compare(
         A name or a file is bad, a strategy does not fit a fabric, or compute is calibrated and the
         fabrics differ in their protocols.
     """
-    fabrics = [parse_topology(name, protocol) for name in topologies]
+    fabrics = [shared_topology(name, protocol) for name in topologies]
     model = compute_model(compute)
     model.check(fabrics)
     rows: list[Row] = []

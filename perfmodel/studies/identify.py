@@ -11,7 +11,7 @@ from functools import cache
 
 from perfmodel.published import SPEEDUP_C
 from perfmodel.switch_timing.record import ProtocolModel
-from perfmodel.topology.parse import BASELINE, parse_topology
+from perfmodel.topology.parse import BASELINE, shared_topology
 from perfmodel.training.compute_model import compute_model
 from perfmodel.training.compute_models.calibrated import Runs, calibrate
 
@@ -82,7 +82,7 @@ def identify(name: str, protocol: ProtocolModel = "measured") -> Identified:
 def described(compute: str, name: str, protocol: ProtocolModel) -> str:
     """Return how figures of a workload are found that rest on a model of compute."""
     how = f"simulated, compute {compute}"
-    told = compute_model(compute).identified(name, parse_topology(BASELINE, protocol))
+    told = compute_model(compute).identified(name, shared_topology(BASELINE, protocol))
     return how if told else f"{how}, which is not identified"
 
 

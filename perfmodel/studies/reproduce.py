@@ -1,5 +1,6 @@
 """Every published figure beside ours."""
 
+import gc
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
@@ -71,7 +72,8 @@ def reproduce_both(
     """
     context = get_context("spawn")  # a fork of a process with threads may hang
     setting = replace(setting or Setting(), protocol="measured")
-    with ProcessPoolExecutor(1, mp_context=context) as pool:
+    collected = gc.get_threshold()  # as often there as here
+    with ProcessPoolExecutor(1, context, gc.set_threshold, collected) as pool:
         ideal = pool.submit(_all_rows, sections, replace(setting, protocol="ideal"))
         measured = _all_rows(sections, setting)
         return tuple(map(_moved, measured, ideal.result()))

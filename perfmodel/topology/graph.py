@@ -245,11 +245,11 @@ class Topology(ABC):
         heads: list[float] = []
         for index, before in hops:
             link = self.links[index]
-            start_s = max((heads[hop] for hop in before), default=0.0)
-            node = self.nodes[link.source]
-            cross_s = node.latency_s if before else 0.0
-            if before and urgent:
-                cross_s += node.preemption_s
+            start_s = cross_s = 0.0
+            if before:
+                start_s = max([heads[hop] for hop in before])
+                node = self.nodes[link.source]
+                cross_s = node.latency_s + node.preemption_s if urgent else node.latency_s
             heads.append(start_s + cross_s + link.latency_s)
         return max(heads, default=0.0)
 

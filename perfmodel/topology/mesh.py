@@ -84,12 +84,13 @@ class MeshTopology(Topology):
                 if beside is not None:
                     connect(npu, beside, link_bytes_per_s)
         self._along_row: dict[int, bool] = {}
+        self._npu_of: dict[int, int] = {}  # of each I/O controller
         for npu in range(count):
             for side, beside in enumerate(self._neighbours(npu)):
                 if beside is not None:
                     continue
                 io = len(nodes)
-                self._along_row[io] = side < 2
+                self._along_row[io], self._npu_of[io] = side < 2, npu
                 nodes.append(Node(f"io_{io - count}", "io"))
                 connect(npu, io, io_bytes_per_s)
                 connect(io, npu, io_bytes_per_s)
@@ -131,7 +132,7 @@ class MeshTopology(Topology):
             for npu in range(self.npus)
         }
         for io in self.io_nodes:
-            npu = next(link.target for link in self.links if link.source == io)
+            npu = self._npu_of[io]
             x, y = place[npu]
             if self._along_row[io]:
                 right = npu % self.columns == self.columns - 1 and (x + 70, y) not in place.values()
@@ -182,7 +183,7 @@ class MeshTopology(Topology):
     def _path(self, source: int, target: int) -> list[int]:
         if source not in self._along_row:
             return self.route(source, target)
-        npu = next(link.target for link in self.links if link.source == source)
+        npu = self._npu_of[source]
         if self._along_row[source]:
             return [source, *self.route(npu, target)]
         # Y-X: the X-Y route back, turned round.

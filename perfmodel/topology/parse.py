@@ -1,16 +1,18 @@
 """Topologies by name: the published ones, any mesh, or a file."""
 
+from functools import cache
 from pathlib import Path
 
 from fred_hw.errors import InputError
 from fred_hw.files import validate
 from perfmodel.published import WAFER_BANDWIDTH
+from perfmodel.switch_timing import record
 from perfmodel.switch_timing.record import PROTOCOL_MODELS, ProtocolModel
 
 from .files import KINDS, load_topology
 from .graph import Topology
 
-__all__ = ["BASELINE", "FABRICS", "parse_topology", "topology_names"]
+__all__ = ["BASELINE", "FABRICS", "parse_topology", "shared_topology", "topology_names"]
 
 FABRICS = tuple(WAFER_BANDWIDTH)
 """The topologies compared in the paper, the baseline first."""
@@ -55,3 +57,20 @@ def parse_topology(text: str, protocol: ProtocolModel | None = None) -> Topology
         return load_topology(Path(text), protocol)
     names = ", ".join(topology_names())
     raise InputError("topology", "", f"must be {names} or a path ending in .yaml, not {text!r}")
+
+
+def shared_topology(text: str, protocol: ProtocolModel | None = None) -> Topology:
+    """Return what :func:`parse_topology` does, of ``FABRICS`` the same one every time.
+
+    What is known of its collectives is then found again: calibration and studies ask for the same
+    few wafers many times. So it must not be changed.
+    """
+    if text not in FABRICS:
+        return parse_topology(text, protocol)
+    return _shared(text, protocol or "measured", record.RECORDS)
+
+
+@cache
+def _shared(text: str, protocol: ProtocolModel, _records: Path) -> Topology:
+    """Return a published wafer with the records of a folder."""
+    return parse_topology(text, protocol)

@@ -14,12 +14,13 @@ from perfmodel.workloads.pipeline_schedule import SCHEDULES
 
 from .operations import PRIORITIES, Operations
 
-__all__ = ["Job", "Stage", "stationary_tasks", "streaming_tasks"]
+__all__ = ["Job", "LayerSeconds", "Stage", "stationary_tasks", "streaming_tasks"]
 
 PREFETCH = 2
 """Layers that a stage has room for: one to work on, and one that is loaded meanwhile."""
 
 LayerSeconds = Callable[[Layer], tuple[float, float]]
+"""Time of the forward and of the backward pass of a layer for one microbatch [s]."""
 
 Way = Literal["forward", "backward"]
 _SIDE: dict[Way, int] = {"forward": 0, "backward": 1}

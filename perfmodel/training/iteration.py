@@ -1,7 +1,7 @@
 """One iteration: its tasks simulated, and its time taken apart along the critical path."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
@@ -13,7 +13,7 @@ from perfmodel.workloads.layers import Layer
 from perfmodel.workloads.workload import Workload
 
 from .compute import Npu, layer_time
-from .graph import Job, Stage, stationary_tasks, streaming_tasks
+from .graph import Job, LayerSeconds, Stage, stationary_tasks, streaming_tasks
 from .memory import Memory, memory
 from .operations import Operations
 from .placement.place import Placement
@@ -106,7 +106,7 @@ class Plan:
         samples = workload.samples_per_replica / workload.microbatches
         job = Job(
             self._operations,
-            _layer_seconds(network.layers, samples, strategy.mp, npu).__getitem__,
+            _layer_seconds(network.layers, samples, strategy.mp, npu),
             samples,
             workload.microbatches,
             workload.schedule,
@@ -124,17 +124,12 @@ class Plan:
     def iteration(self, scale: float) -> Iteration:
         """Return the iteration if all compute takes ``scale`` times its time."""
         run = self._simulation.run(scale)
-        tasks = [
-            replace(task, profile=Profile(scale * task.profile.time_s))
-            if task.kind == "compute" and scale != 1.0
-            else task
-            for task in self._tasks
-        ]
-        stages = self.placement.strategy.pp
+        tasks = self._tasks if scale == 1.0 else _scaled(self._tasks, scale)
+        times_s = _times_s(tasks, self.placement.strategy.pp)
         return Iteration(
             parts_s=_critical_path(tasks, run),
-            busy_s=_most(tasks, "compute", stages),
-            communication_s={kind: _most(tasks, kind, stages) for kind in PARTS[1:]},
+            busy_s=max(times_s["compute"]),
+            communication_s={kind: max(times_s[kind]) for kind in PARTS[1:]},
             tasks=tuple(tasks),
             run=run,
             memory=self._memory,
@@ -159,16 +154,16 @@ def simulate_iteration(
     return Plan(topology, workload, placement, npu, operations).iteration(scale)
 
 
-def _layer_seconds(
-    layers: Sequence[Layer], samples: float, mp: int, npu: Npu
-) -> dict[Layer, tuple[float, float]]:
-    """Return the time of the forward and the backward pass of each distinct layer [s]."""
+def _layer_seconds(layers: Sequence[Layer], samples: float, mp: int, npu: Npu) -> LayerSeconds:
+    """Return what tells the time of the forward and the backward pass of a layer [s]."""
     seconds: dict[Layer, tuple[float, float]] = {}
+    of: dict[int, tuple[float, float]] = {}  # by identity: a layer takes long to hash
     for layer in layers:
         if layer not in seconds:
             time = layer_time(layer, samples, mp if layer.splits else 1, npu)
             seconds[layer] = (time.forward_s, time.backward_s)
-    return seconds
+        of[id(layer)] = seconds[layer]
+    return lambda layer: of[id(layer)]
 
 
 def _stages_and_tasks(
@@ -224,10 +219,26 @@ def _critical_path(tasks: Sequence[Task], run: Run) -> dict[str, float]:
     return parts
 
 
-def _most(tasks: Sequence[Task], kind: str, stages: int) -> float:
-    """Return the time of all tasks of a kind on the stage that has most of it [s]."""
-    times = [0.0] * stages
+def _scaled(tasks: Sequence[Task], scale: float) -> list[Task]:
+    """Return the tasks with compute that takes so many times its time."""
+    profiles: dict[float, Profile] = {}
+    found: list[Task] = []
     for task in tasks:
-        if task.kind == kind:
-            times[task.place] += task.profile.time_s
-    return max(times)
+        if task.kind == "compute":
+            time_s = task.profile.time_s
+            profile = profiles.get(time_s)
+            if profile is None:
+                profile = profiles[time_s] = Profile(scale * time_s)
+            task = Task(
+                task.kind, task.place, task.name, profile, task.after, task.effort, task.priority
+            )
+        found.append(task)
+    return found
+
+
+def _times_s(tasks: Sequence[Task], stages: int) -> dict[str, list[float]]:
+    """Return the time of all tasks of each kind on each stage [s]."""
+    times_s = {kind: [0.0] * stages for kind in PARTS}
+    for task in tasks:
+        times_s[task.kind][task.place] += task.profile.time_s
+    return times_s

@@ -15,7 +15,7 @@ from perfmodel.published import (
 )
 from perfmodel.studies.section import GIB, SECTIONS, ReproduceRow, Setting, number, word
 from perfmodel.topology.graph import Topology
-from perfmodel.topology.parse import BASELINE, FABRICS, parse_topology
+from perfmodel.topology.parse import BASELINE, FABRICS, shared_topology
 from perfmodel.training.placement.place import Placement, place
 from perfmodel.training.placement.policy import fitting
 
@@ -34,7 +34,7 @@ _FIGURES: Mapping[str, Mapping[str, Published | Derived]] = {
 def bandwidth(setting: Setting) -> Iterator[ReproduceRow]:
     """Effective NPU bandwidths, and the traffic that in-network collectives save."""
     for name in FABRICS:
-        fabric = parse_topology(name, setting.protocol)
+        fabric = shared_topology(name, setting.protocol)
         result = run_collective(fabric, "all_reduce", GIB, algorithm=setting.algorithm)
         sent = result.size_bytes if fabric.in_network else result.bytes_per_npu
         yield number(
@@ -61,7 +61,7 @@ def bandwidth(setting: Setting) -> Iterator[ReproduceRow]:
             )
     for kind in _FIGURES:
         for name in FABRICS:
-            yield from _of_strategy(kind, parse_topology(name, setting.protocol), setting)
+            yield from _of_strategy(kind, shared_topology(name, setting.protocol), setting)
     yield _closer(setting)
 
 
@@ -137,7 +137,7 @@ def _closer(setting: Setting) -> ReproduceRow:
     """Return which of FRED-A and B takes a time closer to that of the mesh."""
     times: dict[str, float] = {}
     for name in (BASELINE, "fred-a", "fred-b"):
-        fabric = parse_topology(name, setting.protocol)
+        fabric = shared_topology(name, setting.protocol)
         placed = _placed(fabric)
         times[name] = _simulated(fabric, "dp", placed, setting.algorithm)[0].time_s
     a, b = (times[name] / times[BASELINE] for name in ("fred-a", "fred-b"))

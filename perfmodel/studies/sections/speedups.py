@@ -8,7 +8,7 @@ from perfmodel.derived import RESNET_COMPUTE_US, RESNET_DP_MB, RESNET_DP_US
 from perfmodel.published import GPT_3_GAIN, INPUT_LOAD, ORDER, SPEEDUP_C, SPEEDUP_D
 from perfmodel.studies.identify import described, identify
 from perfmodel.studies.section import SECTIONS, ReproduceRow, Setting, number, spread, word
-from perfmodel.topology.parse import BASELINE, FABRICS, parse_topology
+from perfmodel.topology.parse import BASELINE, FABRICS, shared_topology
 from perfmodel.training.compute_model import compute_model
 from perfmodel.training.compute_models.calibrated import FABRIC
 from perfmodel.training.estimate import Estimate, estimate
@@ -26,7 +26,7 @@ def speedups(setting: Setting) -> Iterator[ReproduceRow]:
         how = described(setting.compute, name, setting.protocol)
         found = {
             fabric: estimate(
-                parse_topology(fabric, setting.protocol),
+                shared_topology(fabric, setting.protocol),
                 load_workload(name),
                 compute=setting.compute,
                 algorithm=setting.algorithm,
@@ -114,7 +114,7 @@ def _resnet(setting: Setting, found: dict[str, Estimate]) -> Iterator[ReproduceR
             "simulated",
         )
     size = NUMBER_BYTES * load_workload("resnet-152").network.parameters
-    fabric = parse_topology(FABRIC, setting.protocol)
+    fabric = shared_topology(FABRIC, setting.protocol)
     yield number(
         "traffic/resnet-152/dp",
         "endpoint traffic of the gradients of ResNet-152 per NPU [MB]",

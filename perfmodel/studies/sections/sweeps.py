@@ -7,7 +7,7 @@ from perfmodel.published import SWEEPS, Sweep
 from perfmodel.studies.identify import described
 from perfmodel.studies.section import SECTIONS, ReproduceRow, Setting, number, word
 from perfmodel.studies.strategies import StrategyRow, feasible, sweep
-from perfmodel.topology.parse import BASELINE, parse_topology
+from perfmodel.topology.parse import BASELINE, shared_topology
 from perfmodel.training.estimate import Estimate
 from perfmodel.workloads.workload import load_workload
 
@@ -20,7 +20,7 @@ _Estimates = Mapping[str, Estimate]
 def swept(name: str, setting: Setting) -> tuple[StrategyRow, ...]:
     """Return the published sweep of a workload, on the mesh and FRED-D, all 20 NPUs in use."""
     workload, figures = load_workload(name), SWEEPS[name]
-    fabrics = [parse_topology(fabric, setting.protocol) for fabric in (BASELINE, "fred-d")]
+    fabrics = [shared_topology(fabric, setting.protocol) for fabric in (BASELINE, "fred-d")]
     choices = feasible(workload, fabrics[0].npus, fabrics[0].npus)
     samples, chosen = figures.samples_per_replica, (setting.compute, "auto", setting.algorithm)
     return sweep(fabrics, workload, choices, samples, *chosen)

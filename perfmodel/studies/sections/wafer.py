@@ -20,7 +20,7 @@ from perfmodel.published import (
 )
 from perfmodel.studies.section import GIB, SECTIONS, ReproduceRow, Setting, number, word
 from perfmodel.topology.graph import Topology
-from perfmodel.topology.parse import BASELINE, FABRICS, parse_topology
+from perfmodel.topology.parse import BASELINE, FABRICS, shared_topology
 from perfmodel.training.placement.search import default_placement
 from perfmodel.workloads.workload import load_workload
 
@@ -36,7 +36,7 @@ def wafer(setting: Setting) -> Iterator[ReproduceRow]:
             f"bisection/{name}",
             f"bisection bandwidth of {name} [TB/s]",
             BISECTION[name],
-            parse_topology(name, setting.protocol).bisection_bytes_per_s() / 1e12,
+            shared_topology(name, setting.protocol).bisection_bytes_per_s() / 1e12,
             "least cut of the graph, whose links are published",
             "consistency",
             unit=1e12,
@@ -47,7 +47,9 @@ def wafer(setting: Setting) -> Iterator[ReproduceRow]:
 
 def _hot_spots(setting: Setting) -> Iterator[ReproduceRow]:
     how = "simulated; the trees of the mesh are chosen by this formula"
-    loads = {n: _worst_load(parse_topology(f"mesh:{n}x{n}", setting.protocol)) for n in range(2, 9)}
+    loads = {
+        n: _worst_load(shared_topology(f"mesh:{n}x{n}", setting.protocol)) for n in range(2, 9)
+    }
     wrong = [f"{load:.4g} at N = {n}" for n, load in loads.items() if abs(load - 2 * n + 1) > 1e-6]
     yield word(
         "hot-spot/square",
@@ -61,7 +63,7 @@ def _hot_spots(setting: Setting) -> Iterator[ReproduceRow]:
         "hot-spot/5x4",
         "rate that the worst link of the 5 x 4 mesh would have to carry [GB/s]",
         published.WORST_LINK,
-        _worst_load(parse_topology(BASELINE, setting.protocol)) * IO_BYTES_PER_S / 1e9,
+        _worst_load(shared_topology(BASELINE, setting.protocol)) * IO_BYTES_PER_S / 1e9,
         how,
         "consistency",
         exact=True,
@@ -71,7 +73,7 @@ def _hot_spots(setting: Setting) -> Iterator[ReproduceRow]:
 def _line_rates(setting: Setting) -> Iterator[ReproduceRow]:
     """Yield the shares of their line rate at which I/O controllers stream weights."""
     for name, figure in LINE_RATE.items():
-        fabric = parse_topology(name, setting.protocol)
+        fabric = shared_topology(name, setting.protocol)
         yield number(
             f"line-rate/{name}",
             f"share of their line rate at which I/O controllers send to all NPUs of {name}",
@@ -81,7 +83,7 @@ def _line_rates(setting: Setting) -> Iterator[ReproduceRow]:
             "consistency" if fabric.grid else "predicted",
         )
     job = load_workload("gpt-3")
-    mesh = parse_topology(BASELINE, setting.protocol)
+    mesh = shared_topology(BASELINE, setting.protocol)
     placed = default_placement(mesh, job, job.strategy)
     yield number(
         "line-rate/gpt-3",
@@ -111,7 +113,7 @@ def _worst_load(fabric: Topology) -> float:
 
 
 def _areas(setting: Setting) -> Iterator[ReproduceRow]:
-    fabric = parse_topology("fred-d", setting.protocol)
+    fabric = shared_topology("fred-d", setting.protocol)
     area, decomposed = _switch_area_mm2(fabric)
     yield number(
         "area/switches",

@@ -16,7 +16,7 @@ from fred_hw.errors import InputError
 from perfmodel.published import SPEEDUP_C
 from perfmodel.switch_timing.record import ProtocolModel
 from perfmodel.topology.graph import Topology
-from perfmodel.topology.parse import BASELINE, parse_topology
+from perfmodel.topology.parse import BASELINE, shared_topology
 from perfmodel.training.compute import Npu
 from perfmodel.training.compute_model import COMPUTE_MODELS, ComputeModel
 from perfmodel.training.iteration import Iteration, Plan
@@ -121,11 +121,12 @@ class Runs:
         self._workload = load_workload(name)
         self._protocol: ProtocolModel = protocol
         self._plans: dict[str, Plan] = {}
+        self._times_s: dict[tuple[str, float], float] = {}
 
     def plan(self, fabric: str) -> Plan:
         """Return the tasks of an iteration on a fabric, made once."""
         if fabric not in self._plans:
-            topology, job = parse_topology(fabric, self._protocol), self._workload
+            topology, job = shared_topology(fabric, self._protocol), self._workload
             placed = default_placement(topology, job, job.strategy)
             self._plans[fabric] = Plan(topology, job, placed, Npu())
         return self._plans[fabric]
@@ -136,7 +137,13 @@ class Runs:
 
     def speedup(self, scale: float, fabric: str = FABRIC) -> float:
         """Return the speed-up over the baseline."""
-        return self.plan(BASELINE).time_s(scale) / self.plan(fabric).time_s(scale)
+        return self._time_s(BASELINE, scale) / self._time_s(fabric, scale)
+
+    def _time_s(self, fabric: str, scale: float) -> float:
+        key = (fabric, scale)
+        if key not in self._times_s:
+            self._times_s[key] = self.plan(fabric).time_s(scale)
+        return self._times_s[key]
 
 
 def _crossing(excess: Callable[[float], float]) -> float:

@@ -1,12 +1,13 @@
 """Tests of perfmodel.topology.parse."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from fred_hw.errors import InputError
-from perfmodel.topology.parse import FABRICS, parse_topology, topology_names
+from perfmodel.topology.parse import FABRICS, parse_topology, shared_topology, topology_names
 
 
 @pytest.mark.parametrize("name", FABRICS)
@@ -53,3 +54,19 @@ def test_unknown_name_is_refused(text: str) -> None:
 def test_impossible_topology_is_refused(text: str, message: str) -> None:
     with pytest.raises(InputError, match=rf"^{message}$"):
         parse_topology(text)
+
+
+@pytest.mark.parametrize("name", FABRICS)
+def test_shared_topology_is_the_same_of_a_protocol_every_time(name: str) -> None:
+    shared = shared_topology(name)
+    assert shared is shared_topology(name, "measured") is not shared_topology(name, "ideal")
+    fresh = parse_topology(name)
+    assert shared is not fresh
+    assert (shared.links, shared.nodes) == (fresh.links, fresh.nodes)
+
+
+def test_shared_topology_follows_the_records(give_whole_switches: Callable[..., None]) -> None:
+    before = shared_topology("fred-d")
+    give_whole_switches(0.5, {"l1-11": 7, "l1-12": 7, "l2-10": 7})
+    assert {link.efficiency for link in shared_topology("fred-d").links} == {0.5}
+    assert {link.efficiency for link in before.links} != {0.5}

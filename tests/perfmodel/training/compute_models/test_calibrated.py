@@ -70,7 +70,7 @@ def test_scale_depends_neither_on_fred_d_nor_on_its_speedup(
         asked.append(name)
         return parse_topology(name, protocol)
 
-    monkeypatch.setattr(calibrated, "parse_topology", parse)
+    monkeypatch.setattr(calibrated, "shared_topology", parse)
     monkeypatch.setattr(published, "SPEEDUP_D", {})
     for name in PUBLISHED:
         monkeypatch.setitem(SPEEDUP_D, name, Published("100", "made up"))
