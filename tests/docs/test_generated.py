@@ -12,6 +12,7 @@ from fred_hw.operations.operation import fitting
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit
+from tests.fred_hw.specs import sizes_of_units
 
 UNITS = {unit.__name__: unit for unit in units()}
 LANES: dict[type[Unit], dict[str, str]] = {}
@@ -35,14 +36,7 @@ def test_committed_pages_and_figures_are_fresh() -> None:
 
 def parts(unit: type[Unit], spec: SwitchSpec) -> set[str]:
     """Return the classes of the public units that are submodules of a unit."""
-    sizes = {
-        "spec": spec,
-        "latency": 8,
-        "depth": 4,
-        "readers": 2,
-        "ports": 3,
-        "middle": spec.middle,
-    }
+    sizes = sizes_of_units(spec)
     taken = {name: sizes[name] for name in inspect.signature(unit).parameters}
     inside = vars(unit(**taken).build(None))["_named_submodules"].values()
     return {type(one).__name__ for one, *_ in inside if isinstance(one, Unit)} & UNITS.keys()

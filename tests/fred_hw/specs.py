@@ -1,12 +1,14 @@
 """Small specifications, and flits of theirs, shared by the tests of fred_hw."""
 
 from collections.abc import Sequence
+from typing import Any
 
+from fred_hw.link.message import message_layout
 from fred_hw.protocol import CRC_BITS, ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from testbench.models.endpoint import Flit, FlitCodec
 
-__all__ = ["CODEC", "FRAMED", "LINK", "STOMP", "framed_flit", "link_flit"]
+__all__ = ["CODEC", "FRAMED", "LINK", "STOMP", "framed_flit", "link_flit", "sizes_of_units"]
 
 STOMP = (1 << CRC_BITS) - 1
 """What inverts a CRC."""
@@ -28,6 +30,13 @@ CODEC = FlitCodec(LINK)
 
 FRAMED = [f"o.payload.{name}" for name in ("header", "data", "crc", "last")]
 """Ports of a flit to a link."""
+
+
+def sizes_of_units(spec: SwitchSpec) -> dict[str, Any]:
+    """Return a size for each name that a parameter of a public unit has, those of a lane apart."""
+    counts = {"latency": 8, "depth": 4, "readers": 2, "sources": 2}
+    shapes = {"shape": 8, "width": 4, "data_width": 16, "layout": message_layout(spec)}
+    return {"spec": spec, "ports": spec.ports, "middle": spec.middle, **counts, **shapes}
 
 
 def link_flit(flit: Flit) -> dict[str, int]:

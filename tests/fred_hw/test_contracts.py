@@ -13,14 +13,14 @@ import ast
 import inspect
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from docs.generate.catalogue import entry, units
+from fred_hw.arith.lane_unit import LaneUnit
 from fred_hw.control.switch_map import switch_map
 from fred_hw.unit import Unit
-from tests.fred_hw.specs import LINK
+from tests.fred_hw.specs import LINK, sizes_of_units
 
 HERE = Path(__file__).parent
 AXI_LITE = "s_axil_awaddr, ... s_axil_rready"
@@ -45,12 +45,15 @@ def test_docstring_has_the_sections_of_a_contract(unit: type[Unit]) -> None:
 
 
 def made(unit: type[Unit]) -> Unit | None:
-    """Return the unit, or None if it has a parameter that we have no size for."""
-    sizes: dict[str, Any] = {"spec": LINK, "latency": 2, "depth": 4, "readers": 2, "shape": 8}
-    sizes |= {"ports": 4, "middle": 3, "sources": 2, "width": 4, "data_width": 16}
+    """Return the unit, or None if it is of a lane, whose members ``LaneUnit`` has for all."""
+    if issubclass(unit, LaneUnit):
+        return None
+    sizes = sizes_of_units(LINK)
     sizes |= {"registers": switch_map(LINK)} if unit.__name__ == "AxiLiteRegisters" else {}
     names = inspect.signature(unit).parameters
-    return unit(**{name: sizes[name] for name in names}) if names.keys() <= sizes.keys() else None
+    unknown = names.keys() - sizes.keys()
+    assert not unknown, f"sizes_of_units has no size for {unknown} of {unit.__name__}"
+    return unit(**{name: sizes[name] for name in names})
 
 
 def told(unit: type[Unit]) -> set[str]:

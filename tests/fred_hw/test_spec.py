@@ -1,5 +1,6 @@
 """Tests of fred_hw.spec and fred_hw.load."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -88,12 +89,20 @@ def test_name_is_stable(fields: dict[str, Any], name: str) -> None:
     assert SwitchSpec(**fields).name == name
 
 
-@pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize("name", [*FORMATS, *OPERATIONS])
+def test_name_of_a_format_or_operation_may_stand_in_that_of_a_module(name: str) -> None:
+    assert re.fullmatch(r"[a-z][a-z0-9_]*", name)
+
+
+@pytest.mark.parametrize(
+    ("form", "operation"),
+    [(name, operation) for name, form in FORMATS.items() for operation in fitting(form)],
+)
 def test_auto_is_the_number_of_the_operation(form: str, operation: str) -> None:
     spec = SwitchSpec(ports=8, format=form, operation=operation)
     of_sums = {"int8": 0, "int16": 0, "int32": 1}.get(form, 2)
-    assert spec.adder_registers == (of_sums if operation == "sum" else 0)
+    said = OPERATIONS[operation].registers(FORMATS[form])
+    assert spec.adder_registers == said == {"sum": of_sums, "max": 0, "min": 0}.get(operation, said)
     assert spec == SwitchSpec(ports=8, format=form, operation=operation, adder_registers="auto")
     assert spec.model_dump()["adder_registers"] == spec.adder_registers
     other = spec.with_changes(adder_registers=spec.adder_registers + 1)

@@ -17,7 +17,7 @@ from fred_hw.arith.lane_unit import LaneUnit
 from fred_hw.datapath.reduction import reduction_unit
 from fred_hw.formats.integers import INT8
 from fred_hw.formats.number_format import FORMATS, OVERFLOWS, FloatFormat
-from fred_hw.operations.operation import fitting
+from fred_hw.operations.operation import fitting, float_type
 from fred_hw.spec import SwitchSpec
 from gen.emitter import VerilogEmitter
 from testbench.models.arithmetic import combine
@@ -30,6 +30,10 @@ REFERENCES = ("sum", "max", "min")
 """Operations of which :func:`reference` knows what ml_dtypes and numpy make of values."""
 
 TYPES = {"e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2}
+REGISTERED = [form for form in FORMATS.values() if isinstance(form, FloatFormat)]
+FORMS = [form for form in dict.fromkeys((E4M3, E5M2, *REGISTERED)) if form.width == 8]
+"""These two, which are not shipped, and all floats of a byte that are."""
+
 BENCH = """
 module bench;
   integer pair, file;
@@ -54,7 +58,7 @@ def all_pairs() -> tuple[Bytes, Bytes]:
 
 def reference(form: FloatFormat, operation: str) -> Bytes:
     """Return what ml_dtypes has for all pairs, every NaN as 0x7f, from values, not from bits."""
-    kind = TYPES[form.name]
+    kind = TYPES.get(form.name, float_type(form))
     a, b = (words.view(kind) for words in all_pairs())
     x, y = a.astype(np.float64), b.astype(np.float64)
     with np.errstate(all="ignore"):
@@ -102,7 +106,7 @@ needs_icarus = pytest.mark.skipif(icarus_bin() is None, reason="Icarus is not in
 
 @pytest.mark.sim
 @needs_icarus
-@pytest.mark.parametrize("form", [E4M3, E5M2], ids=lambda form: form.name)
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
 def test_every_pair_is_right_in_hardware(form: FloatFormat, tmp_path: Path) -> None:
     units = {name: reduction_unit(form, name, "saturate", 0) for name in fitting(form)}
     for name, got in in_hardware(units, tmp_path).items():
@@ -133,7 +137,7 @@ def test_every_pair_of_int8_is_right_in_hardware(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("operation", REFERENCES)
-@pytest.mark.parametrize("form", [E4M3, E5M2], ids=lambda form: form.name)
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
 def test_every_pair_is_right_in_the_golden_model(form: FloatFormat, operation: str) -> None:
     got = combine(*all_pairs(), form, operation)
     np.testing.assert_array_equal(one_nan(got, form), reference(form, operation))

@@ -28,5 +28,7 @@ def test_no_two_algorithms_are_preferred_alike(pattern: str) -> None:
 def test_what_does_not_fit_everywhere_says_what_it_needs(name: str) -> None:
     found = ALGORITHMS[name]
     wafers = [parse_topology(name) for name in (*FABRICS, "mesh:17x16", BLOCKS)]
-    fits = [found.fits(wafer, range(wafer.npus)) for wafer in wafers]
+    sizes = (2, 3, 4, 8)  # beside all NPUs: some algorithms want even groups, or powers of two
+    groups = [(wafer, range(n)) for wafer in wafers for n in (*sizes, wafer.npus)]
+    fits = [found.fits(wafer, group) for wafer, group in groups]
     assert any(fits) and all(fits) == (not found.needs)

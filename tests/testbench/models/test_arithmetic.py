@@ -11,7 +11,8 @@ from testbench.models.arithmetic import combine
 from testbench.volume.vectors import float_pairs, special_values
 from tests.fred_hw.formats.e4m3 import E4M3
 
-FLOATS = [form for form in (*FORMATS.values(), E4M3) if isinstance(form, FloatFormat)]
+ALL = dict.fromkeys((*FORMATS.values(), E4M3))
+FLOATS = [form for form in ALL if isinstance(form, FloatFormat)]
 
 
 def beyond(form: FloatFormat) -> int:
