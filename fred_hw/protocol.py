@@ -22,6 +22,7 @@ __all__ = [
     "HEADER_FIELDS",
     "KINDS",
     "PROTOCOL_VERSION",
+    "SHARED_SIZES",
     "Kind",
     "ProtocolSpec",
     "absent_fields",
@@ -116,6 +117,8 @@ def absent_fields(kind: int, unicast: int) -> tuple[str, ...]:
 PROTOCOL_VERSION = 2
 """Of what crosses a link; ends of different versions refuse each other."""
 
+SHARED_SIZES = ("packet_flits", "window_packets", "buffer_packets")
+"""Fields of ``ProtocolSpec`` that both ends of a link must have alike: ``SwitchSpec.digest``."""
 
 ADDRESSES = 1 << HEADER_FIELDS["destination"].bits
 """Addresses of unicasts in a fabric."""

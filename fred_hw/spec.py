@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 from .files import FileModel, in_range, int_range, name_in
 from .formats.number_format import FORMATS, OVERFLOWS, IntFormat, NumberFormat
 from .operations.operation import OPERATIONS, fitting
-from .protocol import HEADER_FIELDS, PROTOCOL_VERSION, ProtocolSpec
+from .protocol import HEADER_FIELDS, PROTOCOL_VERSION, SHARED_SIZES, ProtocolSpec
 
 __all__ = ["AUTO", "SwitchSpec"]
 
@@ -109,9 +109,8 @@ class SwitchSpec(FileModel):
     @property
     def digest(self) -> int:
         """What both ends of a link must have alike, in a few bits; see docs/protocol.md."""
-        protocol = self.protocol
-        sizes = (protocol.packet_flits, protocol.window_packets, protocol.buffer_packets)
         numbers = (self.data_width, self.format, self.operation, self.overflow)
+        sizes = [getattr(self.protocol, name) for name in SHARED_SIZES]
         said = repr((PROTOCOL_VERSION, *numbers, *sizes)).encode()
         return crc32(said) % (1 << HEADER_FIELDS["digest"].bits)
 

@@ -5,6 +5,7 @@ from collections import deque
 
 import pytest
 
+from fred_hw.protocol import SHARED_SIZES
 from fred_hw.spec import SwitchSpec
 from testbench.models.endpoint import Endpoint, Flit
 from tests.fred_hw.specs import LINK
@@ -67,14 +68,15 @@ def test_packets_of_an_end_that_restarts_start_at_0_and_no_others_come(faults: f
 @pytest.mark.parametrize(
     "change",
     [
-        {"protocol": LINK.protocol.model_dump() | {"window_packets": 16}},
-        {"protocol": LINK.protocol.model_dump() | {"buffer_packets": 4}},
-        {"protocol": LINK.protocol.model_dump() | {"packet_flits": 5}},
+        *(
+            {"protocol": LINK.protocol.model_dump() | {name: 2 * getattr(LINK.protocol, name)}}
+            for name in SHARED_SIZES
+        ),
         {"format": "fp16"},
         {"lanes": 2, "format": "int8"},
         {"operation": "max"},
     ],
-    ids=["window", "buffer", "packets", "format", "lanes", "operation"],
+    ids=[*SHARED_SIZES, "format", "lanes", "operation"],
 )
 def test_an_end_of_other_sizes_gets_nothing_but_hellos(change: dict[str, object]) -> None:
     other = LINK.with_changes(**change)
