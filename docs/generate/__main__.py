@@ -1,4 +1,4 @@
-"""Write every page and figure of docs that comes from code: `python -m docs.generate`."""
+"""Write what comes from code of docs and the README: `python -m docs.generate`."""
 
 import json
 import sys
@@ -8,6 +8,7 @@ from .blocks import draw_blocks, read_blocks
 from .catalogue import catalogue
 from .figures import draw_wave
 from .names import names
+from .readme import README, readme
 from .waves import WAVES
 
 __all__ = ["DIAGRAMS", "FIGURES", "documents"]
@@ -24,7 +25,8 @@ def documents() -> dict[Path, str]:
         wave = make()
         found[FIGURES / f"{name}.json"] = json.dumps(wave).replace("}, ", "},\n ") + "\n"
         found[FIGURES / f"{name}.svg"] = draw_wave(wave)
-    return {**found, DOCS / "units.md": catalogue(DIAGRAMS), DOCS / "names.md": names()}
+    pages = {DOCS / "units.md": catalogue(DIAGRAMS), DOCS / "names.md": names(), README: readme()}
+    return {**found, **pages}
 
 
 if __name__ == "__main__":

@@ -1,9 +1,13 @@
-"""The tables of the README have what the model gives."""
+"""The figures of the README, and counts of docs/fidelity.md, are what the model gives."""
+
+import re
 
 import pytest
 
 from perfmodel.collectives.run import run_collective
 from perfmodel.studies.compare import compare
+from perfmodel.studies.reproduce import count, reproduce
+from perfmodel.studies.section import CLASSES
 from perfmodel.switch_timing.record import ProtocolModel
 from perfmodel.topology.parse import FABRICS, parse_topology
 
@@ -39,3 +43,15 @@ def test_speed_ups_of_fred_d() -> None:
     rows = compare(("mesh:5x4", "fred-d"), CALIBRATED, compute="calibrated")
     ours = [f"{row.speedup:.3f}" for row in rows if row.estimate.topology == "fred-d"]
     assert cells("FRED-D, predicted") == [*ours, "not identified"]
+
+
+@pytest.mark.slow
+def test_counts_of_published_figures() -> None:
+    counts = count(reproduce())
+    fidelity = (ROOT / "docs/fidelity.md").read_text("utf-8")
+    told = re.findall(rf"^\| ({'|'.join(CLASSES)}) \|.*\| (\d+) \| (\d+) \|$", fidelity, re.M)
+    assert told == [(name, f"{one.rows}", f"{one.ok}") for name, one in counts.items()]
+    evidence = counts["predicted"]
+    words = f"{evidence.ok} of {evidence.rows} predicted figures are within tolerance"
+    for page in ("README.md", "docs/fidelity.md"):
+        assert words in " ".join((ROOT / page).read_text("utf-8").split())

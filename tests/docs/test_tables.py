@@ -1,0 +1,55 @@
+"""Tables that pages have beside the code name all that is there, and nothing else."""
+
+import re
+
+from fred_hw.control.switch_map import CAUSES
+from fred_hw.protocol import HEADER_FIELDS, SHARED_SIZES
+from synth.classes import CLASSES, UNKNOWN
+
+from .pages import ROOT
+
+
+def rows(page: str, heading: str) -> list[list[str]]:
+    """Return the cells of the first table behind a line of a page, its head left out."""
+    text = (ROOT / page).read_text(encoding="utf-8").partition(f"\n{heading}\n")[2]
+    lines = re.search(r"^\|.*\n\| ---.*\n((?:\|.*\n)+)", text, re.MULTILINE)
+    assert lines, f"{page} has no table behind {heading}"
+    return [[cell.strip() for cell in line[1:-1].split("|")] for line in lines[1].splitlines()]
+
+
+def names(cell: str) -> list[str]:
+    return re.findall(r"`(\w+)`", cell)
+
+
+def test_driver_page_says_of_every_error_what_to_do() -> None:
+    told = rows("docs/driver.md", "## Interrupts and errors")
+    assert sorted(name for cause, *_ in told for name in names(cause)) == sorted(CAUSES)
+    assert all(reason and remedy for _, reason, remedy in told)
+
+
+def test_synthesis_page_has_every_class_of_area() -> None:
+    told = rows("docs/synth.md", "## What is counted where")
+    assert [name for name, _ in told] == [*CLASSES, UNKNOWN]
+    assert all(hardware for _, hardware in told)
+
+
+def test_protocol_page_has_the_places_of_all_fields() -> None:
+    text = (ROOT / "docs/protocol.md").read_text(encoding="utf-8")
+    fields = re.findall(r"^\| (`.*`) \| ([\d:, ]+) \|", text, re.MULTILINE)
+    said = {
+        name: place
+        for cell, places in fields
+        for name, place in zip(names(cell), places.split(", "), strict=True)
+    }
+    [hellos] = re.findall(r"^A hello has other fields .*: (`.*)\.$", text, re.MULTILINE)
+    said |= dict(re.findall(r"`(\w+)` ([\d:]+)", hellos))
+    assert said == {
+        name: f"{low + bits - 1}:{low}" if bits > 1 else f"{low}"
+        for name, (low, bits) in HEADER_FIELDS.items()
+    }
+
+
+def test_protocol_page_names_what_both_ends_must_have_alike() -> None:
+    text = (ROOT / "docs/protocol.md").read_text(encoding="utf-8")
+    [said] = re.findall(r"`digest` stands for (.*?):", text, re.DOTALL)
+    assert sorted(names(said)) == sorted(SHARED_SIZES)
