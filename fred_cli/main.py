@@ -1,70 +1,191 @@
-"""The command `fred`: options in, one JSON object or a table out, one line on bad input."""
+"""How the command `fred` begins and ends: one line whatever goes wrong, and no child left."""
 
+# What takes long to import is imported where an interrupt is waited for.
+import errno
 import gc
+import io
+import os
+import signal
 import sys
+import threading
 import warnings
-from importlib import import_module
-from pkgutil import iter_modules
+from types import FrameType
+from typing import Any
 
-import click
+__all__ = ["main"]
 
-from fred_hw.errors import InputError
-
-from . import commands
-
-__all__ = ["cli", "main"]
+_STOPS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
+_MEMORY = ("Cannot allocate memory", "failed to reserve", "bad_alloc", "out of memory")
 
 
-class _Commands(click.Group):
-    """The commands in the folder of that name, each imported when it is asked for."""
+class _StopError(BaseException):
+    """A signal asks for an end; no handler of exceptions in a library takes it for its own."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(module.name for module in iter_modules(commands.__path__))
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.list_commands(ctx):
-            return None
-        return import_module(f"{commands.__name__}.{cmd_name}").command
-
-
-@click.group(
-    cls=_Commands,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    no_args_is_help=False,  # no command is bad input, of one line
-)
-@click.version_option(package_name="fred-hw")
-def cli() -> None:
-    """FRED switches: from a description to Verilog, co-simulation and wafer-level estimates."""
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
 
 
 def main() -> None:
-    """Run the command line; bad input ends in one line and exit status 2."""
+    """Run the command line and exit.
+
+    The status is that of the command; 2 where a line on standard error says what is wrong with
+    the input, the outputs or the memory; 1 where the reader of standard output went away; 128
+    and the number of the signal after SIGINT and SIGTERM.
+    """
+    try:
+        _begin()
+        status = _run()
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except _StopError as stop:
+        status = 128 + stop.number
+        _say(_STOPS[signal.Signals(stop.number)])
+    except MemoryError:
+        status = _no_memory()
+    except OSError as error:
+        status = _os_error(error)
+    # What is done is done: nothing may interrupt the end.
+    _handle(signal.SIG_IGN)
+    _leave_output()
+    sys.exit(status)
+
+
+def _begin() -> None:
+    """Set up signals, standard streams and the search for garbage."""
     # Commands keep what they make, or drop it without cycles: to look for those every 700 objects
     # takes a quarter of the time of `fred reproduce` and frees nothing.
     gc.set_threshold(50_000, 20, 50)
+    _handle(_stop)
+    sys.unraisablehook = _unraisable
     # Amaranth says so of hardware that an error or an interrupt leaves unfinished.
     warnings.filterwarnings("ignore", message=".* created but never used")
+    # A descriptor that is closed would become that of the next file, which all output went to.
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    if sys.stderr is None:
+        sys.stderr = io.StringIO()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(
+                errors="backslashreplace"
+            )  # of names that a locale has no letters for
+
+
+def _run() -> int:
+    """Run the command; return its exit status."""
+    if sys.stdout is None:
+        return _refused("standard output: must be open, not closed")
+    import click
+
+    from fred_hw.errors import InputError
+
+    from .cli import cli
+
     try:
         status = cli.main(prog_name="fred", standalone_mode=False)
     except InputError as error:
-        sys.exit(_refused(str(error)))
+        return _refused(str(error))
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "fred"
-        sys.exit(_refused(f"{command}: {error.format_message()}"))
+        return _refused(f"{command}: {error.format_message()}")
     except click.ClickException as error:
-        sys.exit(_refused(error.format_message()))
-    except (click.Abort, KeyboardInterrupt):
-        sys.exit(130)
-    except BrokenPipeError:
-        sys.exit(1)
-    except OSError as error:
-        # Files that no room below checks itself, in a work folder for example.
-        if error.filename is None:
-            raise
-        sys.exit(_refused(f"{error.filename}: must be usable, not with: {error.strerror}"))
-    sys.exit(status if isinstance(status, int) else 0)
+        return _refused(error.format_message())
+    except click.Abort:
+        return 128 + signal.SIGINT
+    except Exception as error:
+        if any(text in str(error) for text in _MEMORY):  # of WebAssembly, say
+            return _no_memory()
+        raise
+    return status if isinstance(status, int) else 0
 
 
 def _refused(message: str) -> int:
-    print("error: " + " ".join(message.split()), file=sys.stderr)
+    from fred_hw.errors import one_line
+
+    return _say(f"error: {one_line(message)}")
+
+
+def _no_memory() -> int:
+    return _say("error: memory: must be more than this process may have")
+
+
+def _say(line: str) -> int:
+    """Print a line on standard error, and return the status of what it refuses."""
+    try:
+        print(line, file=sys.stderr, flush=True)
+    except OSError:  # nobody reads it
+        sys.stderr = io.StringIO()
     return 2
+
+
+def _os_error(error: OSError) -> int:
+    """Say what the system refused: files that no room below checks itself, or output."""
+    if isinstance(error, BrokenPipeError):
+        return 1
+    if error.errno == errno.ENOMEM:
+        return _no_memory()
+    name = "standard output" if error.filename is None else os.fsdecode(error.filename)
+    return _refused(f"{name}: must be usable, not with: {error.strerror}")
+
+
+def _leave_output() -> None:
+    """Flush standard output; what it does not take is dropped."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except (OSError, ValueError):
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, 1)
+        os.close(null)
+
+
+def _handle(action: Any) -> None:
+    """Set what signals do that end the command, but for those that are ignored."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for number in _STOPS:
+        # A shell has what it runs in the background ignore an interrupt.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, action)
+
+
+def _stop(number: int, _frame: FrameType | None) -> None:
+    """End what this process started, then the process."""
+    _end_children()
+    raise _StopError(number)
+
+
+def _end_children() -> None:
+    """Kill all processes below this one: whoever waits for one goes on at once."""
+    import psutil
+
+    found: list[psutil.Process] = []
+    # Each is stopped before its children are looked for, so that none starts another meanwhile.
+    while new := [one for one in psutil.Process().children(recursive=True) if one not in found]:
+        found += new
+        _send(new, signal.SIGSTOP)
+    _send(found, signal.SIGKILL)
+
+
+def _send(processes: list[Any], number: int) -> None:
+    for process in processes:
+        try:
+            os.kill(process.pid, number)
+        except ProcessLookupError:
+            continue
+
+
+def _unraisable(what: Any) -> None:
+    """Stop after all where a signal came while an object was removed, which would forget it."""
+    if isinstance(what.exc_value, _StopError):
+        # Not here, where it would be forgotten again.
+        main, number = threading.main_thread().ident, what.exc_value.number
+        again = threading.Timer(0.01, signal.pthread_kill, (main, number))
+        again.daemon = True
+        again.start()
+    else:
+        sys.__unraisablehook__(what)

@@ -10,6 +10,7 @@ __all__ = [
     "TRAINING_OPTIONS",
     "ListingOption",
     "NameChoice",
+    "OutputPath",
     "algorithm_option",
     "as_json_option",
     "compute_option",
@@ -70,6 +71,35 @@ class NameChoice(click.ParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         return click.Choice(tuple(self._names())).convert(value, param, ctx)
+
+
+class OutputPath(click.ParamType):
+    """A file, or a folder, that is written to: checked when it is read, before any work is done.
+
+    Parameters
+    ----------
+    folder : bool
+        Whether it is a folder.
+    """
+
+    name = "path"
+
+    def __init__(self, *, folder: bool = False) -> None:
+        self._folder = folder
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        from fred_hw.errors import InputError
+        from gen.write import check_file, check_folder
+
+        if ctx and ctx.resilient_parsing:  # completion of a shell
+            return Path(value)
+        if not str(value):
+            kind = "folder" if self._folder else "file"
+            name = param.opts[-1] if param else ""
+            raise InputError(name, "", f"must be the name of a {kind}, not ''")
+        path = Path(value)
+        (check_folder if self._folder else check_file)(path)
+        return path
 
 
 def _compute_models() -> str:
@@ -160,7 +190,7 @@ as_json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object instead."
 )
 csv_option = click.option(
-    "--csv", "csv_file", type=Path, metavar="FILE", help="Write the table as CSV too."
+    "--csv", "csv_file", type=OutputPath(), metavar="FILE", help="Write the table as CSV too."
 )
 topology_option = click.option(
     "--topology", required=True, metavar="NAME|FILE", cls=ListingOption, listing=_topologies

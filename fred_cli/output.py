@@ -3,8 +3,8 @@
 import csv
 import io
 import json
+import re
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,7 +17,6 @@ from fred_hw.errors import InputError
 
 __all__ = [
     "as_csv",
-    "check_folder",
     "checked",
     "option_names",
     "plain",
@@ -30,6 +29,9 @@ __all__ = [
     "write_json",
     "write_text",
 ]
+
+_FORMULAS = ("=", "+", "-", "@", "\t", "\n", "|")
+_NUMBER = re.compile(r"[-+][0-9][0-9,]*(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?%?")
 
 _QUIET_S = 2.0
 _FILE_WIDTH = 180  # columns of a table that goes to a file or a pipe
@@ -53,24 +55,6 @@ def say_json(value: Any) -> None:
     print(json.dumps(plain(value), indent=1))
 
 
-def check_folder(folder: Path) -> None:
-    """Refuse, before any work is done, a folder that cannot be made or written to.
-
-    Raises
-    ------
-    InputError
-        The path or one above it is no folder, or nothing can be written there.
-    """
-    there = [path for path in (folder, *folder.parents) if path.exists()]
-    if not all(path.is_dir() for path in there):
-        raise InputError(str(folder), "", "must be a folder, not a file")
-    try:
-        tempfile.TemporaryFile(dir=there[0]).close()
-    except OSError as error:
-        message = f"must be a folder that can be written to, not one with: {error.strerror}"
-        raise InputError(str(folder), "", message) from None
-
-
 def write_json(value: Any, path: Path) -> None:
     """Write ``value`` as JSON to ``path``, all of it or nothing.
 
@@ -90,18 +74,28 @@ def write_text(text: str, path: Path) -> None:
     InputError
         The file cannot be written.
     """
-    from gen.write import write_files
+    from gen.write import write_outputs
 
-    write_files({path.name: text}, path.parent)
+    write_outputs({path: text})
 
 
 def as_csv(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Return a table as CSV text; None is an empty cell."""
+    """Return a table as CSV text; None is an empty cell.
+
+    What a spreadsheet would take for a formula has an apostrophe in front.
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
+    writer.writerows([_cell(one) for one in row] for row in (columns, *rows))
     return text.getvalue()
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, str):
+        value = value.replace("\r", "\\r")  # ends lines in the eyes of some, and is not quoted
+    if isinstance(value, str) and value.startswith(_FORMULAS) and not _NUMBER.fullmatch(value):
+        return f"'{value}"
+    return value
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

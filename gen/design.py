@@ -13,11 +13,11 @@ from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import ADDED_CYCLES, Switch
 from fred_hw.unit import Unit
 
-from .companions.companion import COMPANIONS
+from .companions.companion import COMPANIONS, Companion
 from .companions.manifest import manifest
 from .emitter import VerilogEmitter
 
-__all__ = ["LEVELS", "Design", "generate"]
+__all__ = ["LEVELS", "Design", "file_names", "generate"]
 
 LEVELS = ("interconnect", "switch")
 """What can be generated: the interconnect alone, or the whole switch around it."""
@@ -68,11 +68,9 @@ class Design:
 
     def files(self) -> dict[str, str]:
         """Return the text of each file by name."""
-        whole = self.level == "switch"
         return {
             self.name + companion.ending: companion.write(self)
-            for companion in COMPANIONS.values()
-            if whole or not companion.switch_only
+            for companion in _companions(self.level)
         }
 
 
@@ -95,10 +93,8 @@ def generate(
     ValueError
         There is no such level.
     """
-    check_choice("level", level, LEVELS)
+    top = _top(spec, level)
     emitter = emitter or VerilogEmitter()
-    whole = level == "switch"
-    top: Unit = Switch(spec=spec) if whole else Interconnect(spec=spec)
     emitter.add(top)
     ports = [("clk", "input", 1), ("rst", "input", 1)]
     for path, member, value in top.signature.flatten(top):
@@ -112,5 +108,21 @@ def generate(
         ports=tuple(ports),
         modules=emitter.count(top.unit_name),
         units=emitter.units,
-        latency_cycles=latency_cycles(spec) + (ADDED_CYCLES if whole else 0),
+        latency_cycles=latency_cycles(spec) + (ADDED_CYCLES if level == "switch" else 0),
     )
+
+
+def file_names(spec: SwitchSpec, level: str = "interconnect") -> list[str]:
+    """Return the names of the files of a design, which are known before it is generated."""
+    name = _top(spec, level).unit_name
+    return [name + companion.ending for companion in _companions(level)]
+
+
+def _companions(level: str) -> list[Companion]:
+    whole = level == "switch"
+    return [one for one in COMPANIONS.values() if whole or not one.switch_only]
+
+
+def _top(spec: SwitchSpec, level: str) -> Unit:
+    check_choice("level", level, LEVELS)
+    return Switch(spec=spec) if level == "switch" else Interconnect(spec=spec)

@@ -1,37 +1,267 @@
-"""Writing generated files to a folder: all of them or none."""
+"""Writing outputs: all of them or none, and never over what is no regular file."""
 
+import fcntl
+import os
+import secrets
+import shutil
+import stat
+import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from fred_hw.errors import InputError
 
-__all__ = ["write_files"]
+__all__ = ["check_file", "check_folder", "write_files", "write_outputs"]
+
+_LINKS = 40  # symbolic links on the way, as Linux has it
+_ASIDE = ".writing-"
+
+
+@dataclass(frozen=True)
+class _Target:
+    """Where an output goes.
+
+    Parameters
+    ----------
+    path : Path
+        As the user wrote it.
+    place : Path
+        What it leads to, symbolic links followed.
+    status : os.stat_result or None
+        Of what is there.
+    descriptor : int or None
+        Which open file of this process it is, as /dev/stdout and /dev/fd/3 are.
+    """
+
+    path: Path
+    place: Path
+    status: os.stat_result | None
+    descriptor: int | None = None
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a regular file or becomes one, and so is replaced."""
+        return self.descriptor is None and (
+            self.status is None or stat.S_ISREG(self.status.st_mode)
+        )
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse, before any work is done, a folder that cannot be made or written to.
+
+    Raises
+    ------
+    InputError
+        The path or one above it is no folder, or nothing can be written there.
+    """
+    try:
+        there = [path for path in (folder, *folder.absolute().parents) if os.path.lexists(path)]
+        if not all(path.is_dir() for path in there):
+            raise InputError(str(folder), "", "must be a folder, not a file")
+        _status(folder)  # refuses names that are too long
+        tempfile.TemporaryFile(dir=there[0]).close()
+    except OSError as error:
+        raise _refused_folder(folder, error) from None
+
+
+def check_file(path: Path) -> None:
+    """Refuse, before any work is done, a file that cannot be written.
+
+    Raises
+    ------
+    InputError
+        The path is a folder or a socket, or what is there cannot be written to, or its folder not.
+    """
+    target = _find(path)
+    if target.is_file:
+        check_folder(target.place.parent if target.place != path.absolute() else path.parent)
+    if target.descriptor is not None:
+        try:
+            flags = fcntl.fcntl(target.descriptor, fcntl.F_GETFL)
+        except OSError as error:
+            raise _refused_file(path, error) from None
+        writable = flags & os.O_ACCMODE != os.O_RDONLY
+    else:
+        writable = target.status is None or os.access(target.place, os.W_OK)
+    if not writable:
+        message = "must be a file that can be written to, not one that is read alone"
+        raise InputError(str(path), "", message)
 
 
 def write_files(files: Mapping[str, str], folder: Path) -> list[Path]:
     """Write ``files`` (name to text) into ``folder``, which is made if it is missing.
 
-    Everything is written beside its place first, so a failure leaves what was there before.
+    Raises
+    ------
+    InputError
+        As for ``write_outputs``.
+    """
+    paths = [folder / name for name in files]
+    write_outputs(dict(zip(paths, files.values(), strict=True)))
+    return paths
+
+
+def write_outputs(files: Mapping[Path, str]) -> None:
+    """Write texts to paths: all of them, or none if one cannot be.
+
+    A regular file is replaced at once, and keeps mode and owner; symbolic links are followed, and
+    folders that are missing are made. Devices, pipes and open files (/dev/fd/3) are written to as
+    they are, before any file is replaced.
 
     Raises
     ------
     InputError
-        The folder cannot be made or written to or is no folder, or a file is one.
+        A folder cannot be made or written to, a path is a folder or a socket, or two paths are the
+        same file.
     """
-    for path in (folder / name for name in files):
-        if path.is_dir():
-            raise InputError(str(path), "", "must be a file, not a directory")
+    targets = [_find(path) for path in files]
+    for index, target in enumerate(targets):
+        if target.place in (other.place for other in targets[:index]) and target.is_file:
+            raise InputError(str(target.path), "", "must be another file than that of the others")
+    texts = [text.encode("utf-8", "backslashreplace") for text in files.values()]
+    with ExitStack() as undo:
+        staged: list[tuple[Path, _Target]] = []
+        for target, data in zip(targets, texts, strict=True):
+            if target.is_file:
+                _make_folder(target, undo)
+                staged.append((_stage(target, data, undo), target))
+        for target, data in zip(targets, texts, strict=True):
+            if not target.is_file:
+                _write_through(target, data)
+        _replace(staged)
+        undo.pop_all()
+
+
+def _find(path: Path) -> _Target:
+    """Return where a path leads.
+
+    Raises
+    ------
+    InputError
+        It is a folder or a socket, or there is no way to it.
+    """
+    place = path
+    try:
+        for _ in range(_LINKS):
+            parent = Path(os.path.realpath(place.parent))
+            place = parent / place.name
+            if str(parent) in ("/dev/fd", f"/proc/{os.getpid()}/fd") and place.name.isdigit():
+                return _Target(path, place, None, int(place.name))
+            if not place.is_symlink():
+                break
+            place = parent / place.readlink()
+        status = _status(place)
+    except OSError as error:
+        raise _refused_file(path, error) from None
+    if status and stat.S_ISDIR(status.st_mode):
+        raise InputError(str(path), "", "must be a file, not a directory")
+    if status and (stat.S_ISSOCK(status.st_mode) or stat.S_ISLNK(status.st_mode)):
+        raise InputError(str(path), "", "must be a file, not a socket or a link to itself")
+    return _Target(path, place, status)
+
+
+def _status(path: Path) -> os.stat_result | None:
+    """Return the status of what is at a path, or None if nothing is."""
+    try:
+        return path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _make_folder(target: _Target, undo: ExitStack) -> None:
+    folder = target.place.parent
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder, prefix=".writing-") as aside:
-            for name, text in files.items():
-                (Path(aside) / name).write_text(text, encoding="utf-8")
-            for name in files:
-                (Path(aside) / name).replace(folder / name)
     except (FileExistsError, NotADirectoryError):
-        raise InputError(str(folder), "", "must be a folder, not a file") from None
+        message = "must be a folder, not a file"
+        raise InputError(str(target.path.parent), "", message) from None
     except OSError as error:
-        message = f"must be a folder that can be written to, not one with: {error.strerror}"
-        raise InputError(str(folder), "", message) from None
-    return [folder / name for name in files]
+        raise _refused_folder(target.path.parent, error) from None
+    for one in reversed(missing):
+        undo.callback(_remove_folder, one)
+
+
+def _stage(target: _Target, data: bytes, undo: ExitStack) -> Path:
+    """Write what will replace a file beside it."""
+    aside = target.place.with_name(f"{_ASIDE}{secrets.token_hex(8)}")
+    undo.callback(aside.unlink, missing_ok=True)
+    try:
+        number = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        with os.fdopen(number, "wb") as file:
+            file.write(data)
+            if target.status:
+                with suppress(OSError):  # the owner alone may give a file away
+                    os.fchown(number, target.status.st_uid, target.status.st_gid)
+                os.fchmod(number, stat.S_IMODE(target.status.st_mode))
+    except OSError as error:
+        raise _refused_folder(target.path.parent, error) from None
+    return aside
+
+
+def _write_through(target: _Target, data: bytes) -> None:
+    """Write to what is no regular file."""
+    try:
+        if target.descriptor is None:
+            number = os.open(target.place, os.O_WRONLY)
+        else:
+            for stream in (sys.stdout, sys.stderr):
+                if stream is not None:
+                    stream.flush()
+            number = os.dup(target.descriptor)
+        with os.fdopen(number, "wb") as file:
+            file.write(data)
+    except OSError as error:
+        raise _refused_file(target.path, error) from None
+
+
+def _replace(staged: Sequence[tuple[Path, _Target]]) -> None:
+    """Put files in their places, all of them or none."""
+    done: list[tuple[Path, Path | None]] = []
+    try:
+        for aside, target in staged:
+            place, old = target.place, None
+            if target.status and len(staged) > 1:
+                old = place.with_name(f"{_ASIDE}{secrets.token_hex(8)}")
+                _keep(place, old)
+            done.append((place, old))
+            aside.replace(place)
+    except BaseException as error:
+        for place, old in reversed(done):
+            if old:
+                old.replace(place)
+            elif len(staged) > 1:
+                with suppress(OSError):
+                    place.unlink()
+        if isinstance(error, OSError):
+            raise _refused_folder(staged[len(done) - 1][1].path.parent, error) from None
+        raise
+    finally:
+        for _, old in done:
+            if old:
+                old.unlink(missing_ok=True)
+
+
+def _keep(place: Path, old: Path) -> None:
+    try:
+        os.link(place, old)
+    except OSError:  # where files have one name
+        shutil.copy2(place, old)
+
+
+def _remove_folder(folder: Path) -> None:
+    with suppress(OSError):  # somebody else writes there too
+        folder.rmdir()
+
+
+def _refused_folder(folder: Path, error: OSError) -> InputError:
+    message = f"must be a folder that can be written to, not one with: {error.strerror}"
+    return InputError(str(folder), "", message)
+
+
+def _refused_file(path: Path, error: OSError) -> InputError:
+    message = f"must be a file that can be written to, not one with: {error.strerror}"
+    return InputError(str(path), "", message)

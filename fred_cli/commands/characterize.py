@@ -8,6 +8,7 @@ from click.core import ParameterSource
 
 from fred_cli.cosimulation import load_testbench, simulating
 from fred_cli.options import (
+    OutputPath,
     as_json_option,
     effort_option,
     liberty_option,
@@ -17,7 +18,7 @@ from fred_cli.options import (
     simulator_option,
     spec_argument,
 )
-from fred_cli.output import check_folder, checked, progress, say_json, steps, write_json
+from fred_cli.output import checked, progress, say_json, steps, write_json
 from fred_hw.errors import InputError
 
 __all__ = ["command"]
@@ -31,7 +32,7 @@ __all__ = ["command"]
 @click.option("--lanes", type=int, help="Lanes to co-simulate; cycle counts do not depend on it.")
 @liberty_option()
 @effort_option
-@click.option("-o", "--output", "path", type=Path, help="File for the record.")
+@click.option("-o", "--output", "path", type=OutputPath(), help="File for the record.")
 @as_json_option
 def command(
     spec_source: str,
@@ -56,10 +57,6 @@ def command(
     if not liberty and given is not ParameterSource.DEFAULT:
         raise InputError("characterize", "--effort", "must be given only with --liberty")
     spec = read_spec(spec_source, changes)
-    if path is not None and path.is_dir():
-        raise InputError(str(path), "", "must be a file, not a directory")
-    if path is not None:
-        check_folder(path.parent)
     if lanes is not None:
         validate(SwitchSpec, {**spec.model_dump(), "lanes": lanes}, "--lanes")
     _, names = load_testbench(simulator)

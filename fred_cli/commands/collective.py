@@ -7,6 +7,7 @@ import click
 
 from fred_cli.options import (
     ListingOption,
+    OutputPath,
     as_json_option,
     protocol_option,
     size_option,
@@ -45,7 +46,9 @@ def _algorithms() -> str:
 )
 @protocol_option
 @click.option("--check", is_flag=True, help="Replay the schedule symbolically.")
-@click.option("--draw", type=Path, metavar="FILE.svg", help="Draw the schedule of one chunk.")
+@click.option(
+    "--draw", type=OutputPath(), metavar="FILE.svg", help="Draw the schedule of one chunk."
+)
 @as_json_option
 def command(
     topology: str,

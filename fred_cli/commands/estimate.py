@@ -7,6 +7,7 @@ import click
 
 from fred_cli.options import (
     TRAINING_OPTIONS,
+    OutputPath,
     algorithm_option,
     as_json_option,
     compute_option,
@@ -39,7 +40,10 @@ __all__ = ["command"]
 @click.option("--microbatches", type=int, help="Pieces of a replica's samples.")
 @click.option("--samples", type=int, help="Samples per replica and iteration.")
 @click.option(
-    "--timeline", type=Path, metavar="FILE.json", help="Write a timeline for ui.perfetto.dev."
+    "--timeline",
+    type=OutputPath(),
+    metavar="FILE.json",
+    help="Write a timeline for ui.perfetto.dev.",
 )
 @as_json_option
 def command(

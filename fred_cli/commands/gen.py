@@ -6,6 +6,7 @@ import click
 
 from fred_cli.options import (
     ListingOption,
+    OutputPath,
     as_json_option,
     level_option,
     read_spec,
@@ -30,7 +31,13 @@ def _files() -> str:
 @spec_argument
 @set_option
 @click.option(
-    "-o", "--output", "folder", required=True, type=Path, cls=ListingOption, listing=_files
+    "-o",
+    "--output",
+    "folder",
+    required=True,
+    type=OutputPath(folder=True),
+    cls=ListingOption,
+    listing=_files,
 )
 @level_option
 @as_json_option
@@ -38,10 +45,13 @@ def command(
     spec_source: str, changes: tuple[str, ...], folder: Path, level: str, as_json: bool
 ) -> None:
     """Write the Verilog of SPEC, a YAML file or a preset, and the files beside it."""
-    from gen.design import generate
-    from gen.write import write_files
+    from gen.design import file_names, generate
+    from gen.write import check_file, write_files
 
-    design = generate(read_spec(spec_source, changes), level=level)
+    spec = read_spec(spec_source, changes)
+    for name in file_names(spec, level):
+        check_file(folder / name)
+    design = generate(spec, level=level)
     paths = write_files(design.files(), folder)
     report = {
         "name": design.name,

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fred_cli.options import as_json_option, read_spec, set_option, spec_argument
-from fred_cli.output import checked, option_names, plain, say_json
+from fred_cli.options import OutputPath, as_json_option, read_spec, set_option, spec_argument
+from fred_cli.output import checked, option_names, plain, say_json, write_text
 from fred_hw.errors import InputError
 
 if TYPE_CHECKING:
@@ -22,7 +22,9 @@ __all__ = ["command"]
 @click.option("--strategy", help="Route all phases of a strategy like MP2-DP5-PP2 instead.")
 @click.option("--effort", type=int, help="Bound on the exact search, in solver conflicts.")
 @click.option("--generation", type=int, help="Of the entries, 0 to 7; 0 by default.")
-@click.option("--draw", "picture", type=Path, metavar="FILE", help="Draw routed FLOWS as SVG.")
+@click.option(
+    "--draw", "picture", type=OutputPath(), metavar="FILE", help="Draw routed FLOWS as SVG."
+)
 @as_json_option
 def command(
     spec_source: str,
@@ -89,13 +91,10 @@ def command(
 def _draw(result: Any, path: Path) -> None:
     """Write the routed flows as SVG; a conflict draws nothing."""
     from fred_cli.drawings.interconnect import draw_interconnect
-    from gen.write import write_files
 
-    if path.is_dir():
-        raise InputError(str(path), "", "must be a file, not a directory")
     if result.configuration is not None:
         svg = draw_interconnect(result.configuration, result.flows)
-        write_files({path.name: svg + "\n"}, path.parent)
+        write_text(svg + "\n", path)
 
 
 def _routing_report(spec: "SwitchSpec", result: Any, generation: int) -> dict[str, Any]:

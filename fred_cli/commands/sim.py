@@ -8,6 +8,7 @@ import click
 from fred_cli.cosimulation import check_tests, load_testbench, simulating
 from fred_cli.options import (
     ListingOption,
+    OutputPath,
     as_json_option,
     level_option,
     read_spec,
@@ -16,7 +17,7 @@ from fred_cli.options import (
     simulator_option,
     spec_argument,
 )
-from fred_cli.output import check_folder, checked, progress, say_json, table
+from fred_cli.output import checked, progress, say_json, table
 
 __all__ = ["command"]
 
@@ -38,7 +39,9 @@ def _waves() -> str:
 @level_option
 @click.option("--waves", is_flag=True, cls=ListingOption, listing=_waves)
 @click.option("--test", "tests", multiple=True, metavar="NAME", help="Run only this test.")
-@click.option("-o", "--output", "folder", type=Path, help="Folder for logs and results.")
+@click.option(
+    "-o", "--output", "folder", type=OutputPath(folder=True), help="Folder for logs and results."
+)
 @as_json_option
 def command(
     spec_source: str,
@@ -54,8 +57,6 @@ def command(
     """Co-simulate SPEC against the golden model; exit status 1 if a test fails."""
     spec = read_spec(spec_source, changes)
     check_tests(tests, level)
-    if folder is not None:
-        check_folder(folder)
     cosimulation, names = load_testbench(simulator)
     chosen: int = cosimulation.fresh_seed() if seed is None else seed
     cosimulate = cosimulation.cosimulate

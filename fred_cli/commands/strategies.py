@@ -1,5 +1,6 @@
 """`fred strategies`."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import click
 from fred_cli.columns.strategies import COLUMNS
 from fred_cli.options import (
     TRAINING_OPTIONS,
+    OutputPath,
     algorithm_option,
     as_json_option,
     compute_option,
@@ -17,7 +19,7 @@ from fred_cli.options import (
     protocol_option,
     workload_option,
 )
-from fred_cli.output import option_names, progress, say_above_peak, say_json, write_text
+from fred_cli.output import option_names, progress, say_above_peak, say_json
 from fred_cli.values import changed_workload
 from fred_hw.errors import InputError
 
@@ -36,7 +38,9 @@ __all__ = ["command"]
 @mode_option
 @click.option("--samples", default=40, show_default=True, help="Per replica and iteration.")
 @click.option("--least-npus", type=int, help="NPUs in use; 90 % of the wafer by default.")
-@click.option("--chart", type=Path, metavar="FILE.html", help="Stacked bars of all strategies.")
+@click.option(
+    "--chart", type=OutputPath(), metavar="FILE.html", help="Stacked bars of all strategies."
+)
 @csv_option
 @as_json_option
 def command(
@@ -67,11 +71,7 @@ def command(
         job = changed_workload(workload, mode=mode)
         choices = feasible(job, min(fabric.npus for fabric in fabrics), least_npus)
         rows = sweep(fabrics, job, choices, samples, compute, placement, algorithm)
-    COLUMNS.write(rows, csv_file)
-    if chart:
-        from fred_cli.drawings.charts import page, strategy_chart
-
-        write_text(page(f"Strategies of {job.name}", strategy_chart(rows)), chart)
+    _write(job.name, rows, csv_file, chart)
     if as_json:
         say_json({"rows": [COLUMNS.json(row.estimate, row) for row in rows]})
         return
@@ -81,6 +81,22 @@ def command(
         rows,
     )
     say_above_peak(row.estimate for row in rows)
+
+
+def _write(name: str, rows: Sequence[Any], csv_file: Path | None, chart: Path | None) -> None:
+    """Write table and chart, both or none."""
+    from gen.write import write_outputs
+
+    files: dict[Path, str] = {}
+    if csv_file:
+        files[csv_file] = COLUMNS.csv(rows)
+    if chart and chart in files:
+        raise InputError("--chart", "", "must be another file than --csv")
+    if chart:
+        from fred_cli.drawings.charts import page, strategy_chart
+
+        files[chart] = page(f"Strategies of {name}", strategy_chart(rows))
+    write_outputs(files)
 
 
 def _need_plotly() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from fred_cli.options import (
+    OutputPath,
     as_json_option,
     effort_option,
     level_option,
@@ -15,7 +16,7 @@ from fred_cli.options import (
     read_spec,
     set_option,
 )
-from fred_cli.output import check_folder, plain, say_json, steps, table
+from fred_cli.output import plain, say_json, steps, table
 from fred_cli.values import parse_clock
 from fred_hw.errors import InputError
 
@@ -35,7 +36,13 @@ _UNITS = 12
     "--clock", help="Period or frequency that is asked for, like 0.853ns or 1.2GHz.", metavar="TIME"
 )
 @effort_option
-@click.option("-o", "--output", "folder", type=Path, help="Folder for mapped Verilog and report.")
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    type=OutputPath(folder=True),
+    help="Folder for mapped Verilog and report.",
+)
 @as_json_option
 def command(
     spec_source: str | None,
@@ -58,8 +65,6 @@ def command(
         raise InputError("synth", "SPEC", "must be given, or --verilog, but not both")
     if (verilog is None) != (top is None):
         raise InputError("synth", "--top", "must be given with --verilog, and only with it")
-    if folder is not None:
-        check_folder(folder)
     from gen.clock import CLOCK_NS
 
     target_ns = CLOCK_NS if clock is None else parse_clock(clock)

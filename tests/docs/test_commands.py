@@ -10,7 +10,8 @@ from typing import Any
 import click
 import pytest
 
-from fred_cli.main import cli, main
+from fred_cli.cli import cli
+from fred_cli.main import main
 
 from .pages import PAGES, ROOT, Shown, commands, inline
 

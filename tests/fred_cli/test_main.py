@@ -11,7 +11,7 @@ import pytest
 from click import Context
 
 from fred_cli import commands
-from fred_cli.main import cli
+from fred_cli.cli import cli
 
 Run = Callable[..., tuple[int, str, str]]
 FRED = Path(sys.executable).parent / "fred"
@@ -144,15 +144,14 @@ def test_interrupt_says_nothing_of_hardware_left_unfinished(tmp_path: Path) -> N
         "from fred_cli.main import main\nmain()"
     )
     said = python(code, "gen", "tiny-2", "--level", "switch", "-o", str(tmp_path / "out"))
-    assert (said.returncode, said.stdout, said.stderr) == (130, "", "\n")
+    assert (said.returncode, said.stdout, said.stderr) == (130, "", "interrupted\n")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_file_name_that_the_system_refuses_is_one_line(refused: Callable[..., str]) -> None:
-    name = "n" * 300
-    assert refused("gen", name, "-o", "o") == (
-        f"error: {name}: must be usable, not with: File name too long"
-    )
+    said = refused("gen", "n" * 300, "-o", "o")
+    assert re.fullmatch(r"error: n+\.\.\.n+: must be usable, not with: File name too long", said)
+    assert len(said) == 300
 
 
 def test_installed_command_works_and_refuses(place: Path) -> None:

@@ -48,6 +48,7 @@ MERGES = "a: &a {k: 1}\n" + "".join(
         (1001 * "a", 1001 * "a"),
         ("'" + 1001 * "1" + "'", 1001 * "1"),
     ],
+    ids=lambda text: f"{text!s:.20}",
 )
 def test_yaml_is_read_by_the_core_schema(text: str, value: object) -> None:
     assert parse_yaml(text) == value
@@ -85,6 +86,7 @@ def test_yaml_is_read_by_the_core_schema(text: str, value: object) -> None:
         ("a: [", " at line 1: .*"),
         ("a: @", " at line 1: .*"),
     ],
+    ids=lambda text: f"{text:.20}",
 )
 def test_what_is_no_plain_value_is_refused(text: str, problem: str) -> None:
     with pytest.raises(InputError, match=rf"^must be YAML, not text with an error{problem}$"):
