@@ -8,16 +8,21 @@ come first, then those earlier in the list. So what waits for one link does not 
 Chunks overlap, and the time is the longest of these:
 
 * one chunk goes through all flows;
-* for each link, a chunk has come to it, it has carried all bytes of all chunks without a pause, and
-  what it has carried last has come to the end.
+* for each link, and any of the flows on it, a chunk has come to the first of them, the link has
+  carried all bytes of theirs of all chunks without a pause, and what it has carried last of them
+  has come to the end.
 
-Links do serve without a pause where chunks are many, whatever their order within a chunk; the
-tests hold both against a simulation of single messages.
+Some of the flows of a link may take longer than all: those that come late and leave long before the
+end, where others fill in before and behind them. Links do serve without a pause where chunks are
+many, whatever their order within a chunk; the tests hold both against a simulation of single
+messages.
 
 Every term is a maximum or a minimum of sums of latencies and of bytes over bandwidths, so the time
-never falls where a latency or a number of bytes grows, or where a bandwidth falls.
+never falls where a latency or a number of bytes grows, or where a bandwidth falls. Nor does it fall
+where flows are added that nothing waits for: what was some flows of a link still is.
 """
 
+from bisect import insort
 from collections.abc import Sequence
 
 from .flow import FluidFlow
@@ -47,10 +52,15 @@ class Pipeline:
             [(link, load * flow.payload_bytes / capacities[link]) for link, load in flow.loads]
             for flow in flows
         ]
-        self._busy: dict[int, float] = {}
-        for way in self._ways:
+        # Links that serve the same flows for as long are busy alike: one stands for all of them.
+        users: dict[int, list[tuple[int, float]]] = {}
+        for number, way in enumerate(self._ways):
             for link, seconds in way:
-                self._busy[link] = self._busy.get(link, 0.0) + seconds
+                users.setdefault(link, []).append((number, seconds))
+        self._links = [
+            _Link(tuple(number for number, _ in alike), tuple(seconds for _, seconds in alike))
+            for alike in dict.fromkeys(map(tuple, users.values()))
+        ]
 
     def time_s(self, size_bytes: float, chunk_bytes: float) -> float:
         """Return the time from the start to the last byte of the last chunk [s].
@@ -62,23 +72,26 @@ class Pipeline:
         """
         if not self.flows:
             return 0.0
-        one_s, before = self._one(chunk_bytes)
+        longest_s, ready = self._one(chunk_bytes)
         after = self._after(chunk_bytes)
-        busiest_s = max(
-            (before[link] + busy * size_bytes + after[link] for link, busy in self._busy.items()),
-            default=0.0,
-        )
-        return max(one_s, busiest_s)
+        for link in self._links:
+            longest_s = max(longest_s, link.time_s(size_bytes, ready, after))
+        if size_bytes > chunk_bytes:  # one chunk has been all the way already
+            for link in self._links:
+                longest_s = link.longer_s(size_bytes, ready, after, longest_s)
+        return longest_s
 
-    def _one(self, chunk_bytes: float) -> tuple[float, dict[int, float]]:
-        """Return the time of one chunk, and when it first comes to each link [s]."""
+    def _one(self, chunk_bytes: float) -> tuple[float, list[float]]:
+        """Return the time of one chunk, and when each flow of it may start [s]."""
         free: dict[int, float] = {}
-        reached: dict[int, float] = {}
-        end = [0.0] * len(self.flows)
+        start, end = [0.0] * len(self.flows), [0.0] * len(self.flows)
         for number in self._order:
             flow = self.flows[number]
-            ready = max((end[before] for before in flow.after), default=0.0)
-            last = ready
+            ready = 0.0
+            for before in flow.after:
+                if ready < end[before]:
+                    ready = end[before]
+            start[number] = last = ready
             for link, seconds in self._ways[number]:
                 begin = free.get(link, 0.0)
                 if begin < ready:
@@ -86,23 +99,89 @@ class Pipeline:
                 free[link] = begin = begin + seconds * chunk_bytes
                 if last < begin:
                     last = begin
-                if reached.get(link, ready) >= ready:
-                    reached[link] = ready
             end[number] = last + flow.latency_s
-        return max(end), reached
+        return max(end), start
 
-    def _after(self, chunk_bytes: float) -> dict[int, float]:
-        """Return how long a chunk needs at least from each link to its end [s]."""
-        left: dict[int, float] = {}
+    def _after(self, chunk_bytes: float) -> list[float]:
+        """Return how long a chunk needs at least from the links of each flow to its end [s]."""
+        left = [0.0] * len(self.flows)
         rest = [0.0] * len(self.flows)  # from the end of a flow to that of the chunk
         for number in reversed(range(len(self.flows))):
             flow = self.flows[number]
-            after = rest[number] + flow.latency_s
+            left[number] = after = rest[number] + flow.latency_s
             longest = 0.0
-            for link, seconds in self._ways[number]:
-                longest = max(longest, seconds)
-                if left.get(link, after) >= after:
-                    left[link] = after
+            for _, seconds in self._ways[number]:
+                if longest < seconds:
+                    longest = seconds
+            least = after + longest * chunk_bytes
             for before in flow.after:
-                rest[before] = max(rest[before], after + longest * chunk_bytes)
+                if rest[before] < least:
+                    rest[before] = least
         return left
+
+
+class _Link:
+    """What a link has to serve.
+
+    Parameters
+    ----------
+    flows : tuple of int
+        Those that cross it.
+    seconds : tuple of float
+        Time on it of each, for each byte of the vector [s].
+    """
+
+    def __init__(self, flows: tuple[int, ...], seconds: tuple[float, ...]) -> None:
+        self._flows, self._seconds = flows, seconds
+        self._busy = 0.0
+        for one in seconds:
+            self._busy += one
+
+    def time_s(self, size_bytes: float, ready: Sequence[float], after: Sequence[float]) -> float:
+        """Return the time until all of a vector that crosses the link has come to the end [s].
+
+        Parameters
+        ----------
+        size_bytes : float
+            The vector [B].
+        ready, after : sequence of float
+            When each flow of the first chunk comes to its links, and how long one of the last
+            needs from there [s].
+        """
+        first = min(map(ready.__getitem__, self._flows))
+        last = min(map(after.__getitem__, self._flows))
+        return first + self._busy * size_bytes + last
+
+    def longer_s(
+        self, size_bytes: float, ready: Sequence[float], after: Sequence[float], known_s: float
+    ) -> float:
+        """Return the longest of such times of some of the flows, or what is known if that is more.
+
+        Of those that come at a time or later, and from which at least so much time is left to the
+        end, to leave out any more only takes bytes away; so it is enough to try these sets.
+        """
+        flows, busy_s = self._flows, self._busy * size_bytes
+        if busy_s + max([ready[one] + after[one] for one in flows]) <= known_s:
+            return known_s
+        busy: dict[tuple[float, float], float] = {}
+        for one, seconds in zip(flows, self._seconds, strict=True):
+            key = (ready[one], after[one])
+            busy[key] = busy.get(key, 0.0) + seconds * size_bytes
+        # The last to come first; so far those that leave the longest before the end first.
+        rest = sorted(busy.items(), reverse=True)
+        come: list[tuple[float, float]] = []
+        come_s = 0.0
+        for place, ((first, left), one_s) in enumerate(rest, start=1):
+            insort(come, (-left, one_s))
+            come_s += one_s
+            if place < len(rest) and rest[place][0][0] == first:
+                continue
+            if first + come_s - come[0][0] <= known_s:
+                continue
+            total_s = first
+            # All of them together are known.
+            for minus, one_s in come[:-1] if place == len(rest) else come:
+                total_s += one_s
+                if known_s < total_s - minus:
+                    known_s = total_s - minus
+        return known_s

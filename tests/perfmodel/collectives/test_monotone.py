@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from fred_hw.errors import InputError
 from perfmodel.collectives.algorithm import ALGORITHMS
-from perfmodel.collectives.run import profile, run_collective
+from perfmodel.collectives.run import profile, run_collective, run_collectives
 from perfmodel.collectives.schedule import PATTERNS
 from perfmodel.collectives.streaming import STREAMS
 from perfmodel.topology.graph import Topology
+from perfmodel.topology.mesh import MeshFile
 from perfmodel.topology.parse import FABRICS, parse_topology
 from tests.examples import examples
 
@@ -87,3 +88,47 @@ def test_slower_or_later_link_never_takes_less(
         for fabric in (wafer, slow)
     )
     assert after >= before * (1 - 1e-12)
+
+
+def more_groups_take_no_less(
+    wafer: Topology, pattern: str, algorithm: str, size: float, groups: list[list[int]]
+) -> None:
+    less, more = (
+        run_collectives(wafer, pattern, size, some, algorithm=algorithm).time_s
+        for some in (groups[:-1], groups)
+    )
+    assert more >= less * (1 - 1e-12)
+
+
+def test_group_more_on_slow_links_of_a_mesh_never_takes_less() -> None:
+    # Its trees use links before those that they share come to them, and behind them.
+    wafer = MeshFile(kind="mesh", columns=7, rows=4, link_latency_s=1e-7).build("mesh")
+    groups = [
+        [4, 5, 7, 10, 12, 16, 17, 20, 26],
+        [0, 25, 1],
+        [2, 15],
+        [3, 6, 9, 13, 14, 19, 22, 24, 27],
+        [8, 21, 18, 23, 11],
+    ]
+    more_groups_take_no_less(wafer, "all_reduce", "double_binary_tree", 512e3, groups)
+
+
+@examples(100)
+@given(
+    topology=st.sampled_from([*FABRICS, "mesh:7x4", BLOCKS]),
+    pattern=st.sampled_from(PATTERNS),
+    algorithm=st.sampled_from(["auto", *ALGORITHMS]),
+    size=st.floats(1e3, 1e8),
+    seed=st.integers(0, 2**32),
+)
+def test_group_more_never_takes_less(
+    topology: str, pattern: str, algorithm: str, size: float, seed: int
+) -> None:
+    wafer, rng = parse_topology(topology), random.Random(seed)
+    npus = rng.sample(range(wafer.npus), wafer.npus)
+    counts = rng.choices(range(2, 6), k=4)
+    groups = [[npus.pop() for _ in range(count)] for count in counts if count <= len(npus)]
+    try:
+        more_groups_take_no_less(wafer, pattern, algorithm, size, groups)
+    except InputError:  # it fits not all of them
+        more_groups_take_no_less(wafer, pattern, "published", size, groups)

@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import replace
+from itertools import combinations
 
 import pytest
 from hypothesis import given
@@ -60,6 +61,27 @@ def test_latency_between_two_uses_of_a_link_is_hidden_behind_other_chunks() -> N
     flows = [flow(0, 1.0, 5.0), flow(0, 1.0, 0.5, after=(0,))]
     assert time_s(flows, [1.0], 1) == pytest.approx(1 + 5 + 1 + 0.5)
     assert time_s(flows, [1.0], 50) == pytest.approx(100 + 0.5)
+
+
+def test_flow_that_fills_in_before_and_behind_takes_nothing_off_what_comes_late() -> None:
+    # The second comes to link 0 after 9.01 and leaves it 9 before the end; ten chunks of 3 lie
+    # between. The third could begin at 0 and end behind it, but that helps the second nothing.
+    late = [flow(1, 0.01, 9.0), flow(0, 3.0, 9.0, after=(0,))]
+    assert time_s(late, [1.0, 1.0], 10) == pytest.approx(9.01 + 30 + 9)
+    assert time_s([*late, flow(0, 1.0)], [1.0, 1.0], 10) == pytest.approx(9.01 + 30 + 9)
+    assert time_s([*late, flow(0, 2.0)], [1.0, 1.0], 10) == pytest.approx(10 * (3 + 2))
+
+
+def test_flows_that_come_late_or_leave_early_may_be_any_of_a_link() -> None:
+    # On link 0: after 1, 2 and 3, and 5, 1 and 4 before the end.
+    flows = [flow(i, 0.0, float(i)) for i in (1, 2, 3)]
+    flows += [flow(0, 4.0, late, after=(i,)) for i, late in enumerate((5.0, 1.0, 4.0))]
+    capacities = [1.0] * 4
+    assert time_s(flows, capacities, 10) == pytest.approx(1 + 120 + 1)
+    flows[4] = flow(0, 0.1, 1.0, after=(1,))  # takes less than the 3 by which it leaves later
+    assert time_s(flows, capacities, 10) == pytest.approx(1 + 80 + 4)
+    flows[3] = flow(0, 0.1, 5.0, after=(0,))
+    assert time_s(flows, capacities, 10) == pytest.approx(3 + 40 + 4)
 
 
 def test_flow_waits_for_all_before_it() -> None:
@@ -149,6 +171,50 @@ def test_slower_links_longer_latencies_and_more_bytes_never_take_less(
     else:
         chunks *= factor
     assert time_s(flows, capacities, chunks) >= before_s * (1 - 1e-12)
+
+
+@examples(150)
+@given(
+    seed=st.integers(0, 2**32),
+    chunks=st.sampled_from([1.0, 2.5, 30.0]),
+    more=st.integers(0, 2**32),
+    first=st.booleans(),
+)
+def test_flows_that_nothing_waits_for_never_take_time_off(
+    seed: int, chunks: float, more: int, first: bool
+) -> None:
+    flows, capacities = random_flows(seed)
+    others, bandwidths = random_flows(more)
+    both = (others, flows) if first else (flows, others)
+    behind = [
+        replace(one, after=tuple(len(both[0]) + before for before in one.after)) for one in both[1]
+    ]
+    capacities = [*capacities, *bandwidths[len(capacities) :]]
+    alone_s = time_s(flows, capacities, chunks)
+    assert time_s([*both[0], *behind], capacities, chunks) >= alone_s * (1 - 1e-12)
+
+
+@examples(150)
+@given(seed=st.integers(0, 2**32), chunks=st.sampled_from([2.5, 7.0, 30.0]))
+def test_time_is_that_of_the_slowest_of_all_sets_of_flows_of_a_link(
+    seed: int, chunks: float
+) -> None:
+    flows, capacities = random_flows(seed)
+    pipeline = Pipeline(flows, capacities)
+    longest_s, ready = pipeline._one(1.0)  # pyright: ignore[reportPrivateUsage]
+    after = pipeline._after(1.0)  # pyright: ignore[reportPrivateUsage]
+    for link, capacity in enumerate(capacities):
+        users = [
+            (ready[i], after[i], load * one.payload_bytes / capacity)
+            for i, one in enumerate(flows)
+            for there, load in one.loads
+            if there == link
+        ]
+        for count in range(1, len(users) + 1):
+            for some in combinations(users, count):
+                first, left = (min(one[i] for one in some) for i in (0, 1))
+                longest_s = max(longest_s, first + chunks * sum(s for *_, s in some) + left)
+    assert pipeline.time_s(chunks, 1.0) == pytest.approx(longest_s, rel=1e-12)
 
 
 def differ_from_single_messages(
