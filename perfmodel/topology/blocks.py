@@ -16,10 +16,10 @@ from pydantic import Field
 
 from fred_hw.errors import InputError
 from fred_hw.files import FileModel, in_range, one_of
-from perfmodel.switch_timing.provenance import Provenance
-from perfmodel.switch_timing.record import IDEAL_PROTOCOL, SwitchTiming, load_record
+from perfmodel.switch_timing.record import SwitchTiming, load_record
 
 from .files import KINDS, Kind, Protocol, Rate, Time, TopologyFile
+from .flits import payload_share, protocol_of, provenance
 from .graph import Dimension, Hops, Link, Node, Topology
 
 __all__ = ["Block", "BlocksFile", "BlocksTopology"]
@@ -115,8 +115,7 @@ class BlocksTopology(Topology):
         count = prod(one.npus for one in blocks)
         nodes = [Node(f"npu_{i}", "npu") for i in range(count)]
         links: list[Link] = []
-        whole = link_timing.switch if link_timing else None
-        share = whole.payload_share if whole else 1.0
+        share = payload_share(link_timing)
 
         def connect(a: int, b: int, bytes_per_s: float, latency_s: float) -> None:
             links.append(Link(a, b, bytes_per_s, latency_s, share))
@@ -148,8 +147,8 @@ class BlocksTopology(Topology):
             **{npu: npu // inner for npu in range(count)},
             **{io: npu // inner for io, npu in self._npu_of.items()},
         }
-        protocol = link_timing.protocol if link_timing else "ideal"
-        super().__init__(name, nodes, links, _provenance(link_timing), protocol)
+        source = provenance(link_timing, "links of blocks", _ENDS)
+        super().__init__(name, nodes, links, source, protocol_of(link_timing))
 
     @property
     def in_network(self) -> bool:
@@ -220,16 +219,6 @@ class BlocksTopology(Topology):
         The first half of a line has the fewer NPUs if their number is odd.
         """
         return min(self.npus // one.npus * one.halves_bytes_per_s for one in self.blocks)
-
-
-def _provenance(timing: SwitchTiming | None) -> Provenance:
-    if timing is None or timing.switch is None or timing.protocol == "ideal":
-        return Provenance(assumptions=(_ENDS, IDEAL_PROTOCOL))
-    text = (
-        f"links of blocks carry flits, headers, CRC and acks as those of {timing.loaded_as} do, so "
-        f"payload is {timing.efficiency:.4g} of their rate"
-    )
-    return Provenance((timing.use("links of blocks", latency=False),), (_ENDS, text))
 
 
 class BlockEntry(FileModel):

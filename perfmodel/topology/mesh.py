@@ -10,11 +10,11 @@ from typing import Annotated
 from fred_hw.errors import InputError
 from fred_hw.files import int_range, one_of
 from perfmodel import constants
-from perfmodel.switch_timing.provenance import Provenance
-from perfmodel.switch_timing.record import IDEAL_PROTOCOL, SwitchTiming, load_record
+from perfmodel.switch_timing.record import SwitchTiming, load_record
 
 from . import cuts
 from .files import KINDS, Kind, Protocol, Rate, Time, TopologyFile
+from .flits import payload_share, protocol_of, provenance
 from .graph import Hops, Link, Node, Topology
 from .mesh_rings import mesh_ring
 
@@ -70,14 +70,13 @@ class MeshTopology(Topology):
         self.columns = columns
         self.rows = rows
         self.grid = (columns, rows)
-        whole = link_timing.switch if link_timing else None
-        efficiency = whole.payload_share if whole else 1.0
+        share = payload_share(link_timing)
         count = columns * rows
         nodes = [Node(f"npu_{i}", "npu") for i in range(count)]
         links: list[Link] = []
 
         def connect(a: int, b: int, bytes_per_s: float) -> None:
-            links.append(Link(a, b, bytes_per_s, link_latency_s, efficiency))
+            links.append(Link(a, b, bytes_per_s, link_latency_s, share))
 
         for npu in range(count):
             for beside in self._neighbours(npu):
@@ -94,8 +93,8 @@ class MeshTopology(Topology):
                 nodes.append(Node(f"io_{io - count}", "io"))
                 connect(npu, io, io_bytes_per_s)
                 connect(io, npu, io_bytes_per_s)
-        protocol = link_timing.protocol if link_timing else "ideal"
-        super().__init__(name, nodes, links, _provenance(link_timing), protocol)
+        source = provenance(link_timing, "mesh links", _ROUTER)
+        super().__init__(name, nodes, links, source, protocol_of(link_timing))
 
     @property
     def in_network(self) -> bool:
@@ -227,20 +226,6 @@ class MeshTopology(Topology):
             npu + self.columns if y + 1 < self.rows else None,
             npu - self.columns if y else None,
         ]
-
-
-def _provenance(timing: SwitchTiming | None) -> Provenance:
-    """Return what the efficiency of the links comes from."""
-    if timing is None or timing.protocol == "ideal":
-        return Provenance(assumptions=(_ROUTER, IDEAL_PROTOCOL))
-    if timing.switch is None:
-        text = f"mesh link efficiency 1: record {timing.loaded_as} is of an interconnect alone"
-        return Provenance(assumptions=(_ROUTER, text))
-    text = (
-        f"mesh links carry flits, headers, CRC and acks as those of {timing.loaded_as} do, so "
-        f"payload is {timing.efficiency:.4g} of their rate"
-    )
-    return Provenance((timing.use("mesh links", latency=False),), (_ROUTER, text))
 
 
 class MeshFile(TopologyFile):

@@ -1,5 +1,6 @@
 """Tests of perfmodel.topology.blocks."""
 
+import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 
 from fred_hw.errors import InputError
 from perfmodel.collectives.run import run_collective
+from perfmodel.switch_timing.record import RECORDS
 from perfmodel.topology.blocks import Block, BlocksTopology
 from perfmodel.topology.parse import parse_topology
 from perfmodel.training.estimate import estimate
@@ -19,6 +21,9 @@ RING, FULL, SWITCH = (
     Block("fully_connected", 4, 50e9, 2e-6),
     Block("switch", 4, 200e9, 3e-6),
 )
+
+
+GOOD = "{block: ring, npus: 4, bytes_per_s: 1e9, latency_s: 0}"
 
 
 def stack(*blocks: Block) -> BlocksTopology:
@@ -104,6 +109,17 @@ def test_ring_goes_from_neighbour_to_neighbour(blocks: Sequence[Block]) -> None:
         assert len(found.hops((source,), (target,))) == 1
 
 
+def test_record_of_an_interconnect_alone_leaves_the_links_whole(tmp_path: Path) -> None:
+    record = json.loads((RECORDS / "l1-12.json").read_text(encoding="utf-8")) | {"switch": None}
+    (tmp_path / "own.json").write_text(json.dumps(record), encoding="utf-8")
+    path = tmp_path / "ring.yaml"
+    path.write_text(f"kind: blocks\nlink_record: own.json\nblocks: [{GOOD}]\n", encoding="utf-8")
+    wafer = parse_topology(str(path))
+    assert ({link.efficiency for link in wafer.links}, wafer.protocol) == ({1.0}, "measured")
+    text = "links of blocks have all of their rate: record own.json is of an interconnect alone"
+    assert wafer.provenance.assumptions[1:] == (text,)
+
+
 EXAMPLE = Path("examples/torus-64.yaml")
 
 
@@ -116,9 +132,6 @@ def test_file_says_rates_and_memory_of_its_npus() -> None:
     assert slow.memory.available_bytes == 80e9
     found.npu_rates = {}
     assert estimate(found, job, "MP1-DP64-PP1").busy_s < slow.busy_s
-
-
-GOOD = "{block: ring, npus: 4, bytes_per_s: 1e9, latency_s: 0}"
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def test_record_of_an_interconnect_alone_leaves_the_links_whole(tmp_path: Path) 
     path.write_text(text, encoding="utf-8")
     wafer = parse_topology(str(path))
     assert {link.efficiency for link in wafer.links} == {1.0}
-    text = "mesh link efficiency 1: record own.json is of an interconnect alone"
+    text = "mesh links have all of their rate: record own.json is of an interconnect alone"
     assert text in wafer.provenance.assumptions
 
 
