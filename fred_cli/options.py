@@ -28,6 +28,7 @@ __all__ = [
     "set_option",
     "simulator_option",
     "size_option",
+    "sizing_option",
     "spec_argument",
     "topology_option",
     "workload_option",
@@ -171,6 +172,13 @@ effort_option = click.option(
     default="speed",
     show_default=True,
     help="Smallest area, or the shortest clock that buffers and sizes of cells give.",
+)
+
+sizing_option = click.option(
+    "--sizing/--no-sizing",
+    default=True,
+    show_default=True,
+    help="With effort speed, size the whole design after its modules; needs OpenSTA.",
 )
 
 

@@ -1,6 +1,7 @@
 """Mapping of Verilog to the cells of a library, each distinct module once."""
 
 import os
+import re
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -31,6 +32,9 @@ With four the multiplexers of sky130hd come out a fifth larger, and not faster."
 
 WORKERS = 2
 """Processes that map at the same time."""
+
+_NO_WIRES = re.compile(r"\bdefault_wire_load\w*\s*:[^;\n]*;?")
+"""What makes OpenSTA guess wires from numbers of pins, in some libraries and not in others."""
 
 Progress = Callable[[str], None]
 
@@ -228,7 +232,7 @@ def _commands(libraries: Libraries, effort: str, work: Path) -> dict[str, str]:
     files, gates_in = [], []
     for number, library in enumerate(libraries.files):
         file = f"cells-{number}.lib"
-        (work / file).write_text(library.text, encoding="utf-8")
+        (work / file).write_text(_NO_WIRES.sub("", library.text), encoding="utf-8")
         files.append(f"-liberty {file}")
         gates_in.append(sum(cell.is_gate for cell in library.cells.values()))
     # ABC merges libraries into the first, which must have gates.

@@ -2,12 +2,20 @@
 
 import re
 from collections import Counter
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from .liberty import Libraries
 
-__all__ = ["INSTANCE", "Instance", "MappedModule", "leaf_cells", "plain_names", "read_netlist"]
+__all__ = [
+    "INSTANCE",
+    "Instance",
+    "MappedModule",
+    "instance_counts",
+    "leaf_cells",
+    "plain_names",
+    "read_netlist",
+]
 
 _MODULE = re.compile(r"^module (?:\\(\S+) |([\w$]+)) ?\(.*?^endmodule\n", re.MULTILINE | re.DOTALL)
 _PORT = re.compile(r"^  (input|output|inout) (?:\[(\d+):(\d+)\] )?(\\\S+ |[\w$]+);", re.MULTILINE)
@@ -107,6 +115,15 @@ def plain_names(verilog: str, cells: Container[str]) -> tuple[str, dict[str, str
         return names[name]
 
     return re.sub(r"\\(\S+) ", plain, verilog), names
+
+
+def instance_counts(modules: Mapping[str, MappedModule], top: str) -> Counter[str]:
+    """Return how often each module, or memory, stands in a design."""
+    counts = Counter({top: 1})
+    for name in reversed(list(modules)):
+        for instance in modules[name].instances:
+            counts[instance.module] += counts[name]
+    return counts
 
 
 def leaf_cells(text: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:

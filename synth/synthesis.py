@@ -5,7 +5,7 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,12 @@ from gen.design import generate
 
 from .area import Area, areas
 from .liberty import Libraries
-from .mapping import MapOptions, find_yosys, map_design
+from .mapping import MapOptions, Mapped, find_yosys, map_design
 from .netlist import read_netlist
+from .sizing import size_design
 from .timing import Timing, estimate, find_opensta, time_design
 
-__all__ = ["Source", "Synthesis", "from_spec", "from_verilog", "synthesize"]
+__all__ = ["Sizing", "Source", "Synthesis", "from_spec", "from_verilog", "synthesize"]
 
 _NAME = re.compile(r"[A-Za-z_][\w$]*", re.ASCII)
 
@@ -45,6 +46,28 @@ class Source:
 
 
 @dataclass(frozen=True)
+class Sizing:
+    """What sizing of the whole design did.
+
+    Parameters
+    ----------
+    by : str
+        What was sized, or why nothing was.
+    cells_resized, buffers_added : int
+        Cells that have another size than their modules were mapped to, and buffers between them,
+        in all instances.
+    clock_before_ns, area_before_um2 : float
+        Shortest clock [ns] and area [um2] before.
+    """
+
+    by: str
+    cells_resized: int
+    buffers_added: int
+    clock_before_ns: float
+    area_before_um2: float
+
+
+@dataclass(frozen=True)
 class Synthesis:
     """What synthesis found.
 
@@ -62,6 +85,8 @@ class Synthesis:
         Areas.
     timing : Timing
         Shortest clock, and the worst paths.
+    sizing : Sizing
+        What was done about the clock after the modules were mapped.
     verilog : str
         The mapped modules.
     tools : dict of str to str
@@ -76,6 +101,7 @@ class Synthesis:
     target_ns: float
     area: Area
     timing: Timing
+    sizing: Sizing
     verilog: str
     tools: dict[str, str]
     verilog_sha256: str
@@ -86,8 +112,8 @@ class Synthesis:
         files = ", ".join(f"{one.name} (sha256 {one.sha256})" for one in self.libraries.files)
         tools = ", ".join(f"{tool} {version}" for tool, version in self.tools.items())
         return (
-            f"synthesized: {self.name}, effort {self.effort}, library {files}; {tools}; "
-            f"{self.timing.by}"
+            f"synthesized: {self.name}, effort {self.effort}, sizing {self.sizing.by}, "
+            f"library {files}; {tools}; {self.timing.by}"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -102,6 +128,7 @@ class Synthesis:
             "clock_by": timing.by,
             "timed_cells": timing.cells,
             "timed_equal_instances": timing.kept,
+            "sizing": asdict(self.sizing),
             "area_um2": area.area_um2,
             "gate_equivalents": area.area_um2 / nand2.area_um2,
             "gate": {"cell": nand2.name, "area_um2": nand2.area_um2},
@@ -169,6 +196,7 @@ def synthesize(
     clock_ns: float,
     effort: str = "speed",
     flat: bool = False,
+    sizing: bool = True,
     progress: Callable[[str], None] = lambda text: None,
 ) -> Synthesis:
     """Map a source to cells, count its area and find its shortest clock.
@@ -185,6 +213,8 @@ def synthesize(
         One of ``EFFORTS``.
     flat : bool
         Whether to dissolve all modules into the top one before.
+    sizing : bool
+        Whether to size the whole design afterwards, with effort ``speed``; needs OpenSTA.
     progress : Callable
         Is told what was done.
 
@@ -199,20 +229,69 @@ def synthesize(
     with _work_folder() as work:
         options = MapOptions(effort, source.label, flat, progress)
         mapped = map_design(source.verilog, source.name, libraries, work, options)
-        modules = read_netlist(mapped.verilog, libraries)
+        area = areas(read_netlist(mapped.verilog, libraries), mapped, libraries, source.units)
         if opensta:
             progress("timing the whole design")
             timing = time_design(mapped, libraries, clock_ns, work)
         else:
             timing = estimate(mapped)
+        why = _no_sizing(sizing, effort, opensta, timing)
+        done = Sizing(why, 0, 0, timing.clock_ns, area.area_um2)
+        if not why:
+            flow = _Flow(source, libraries, clock_ns, work, progress)
+            mapped, area, timing, done = flow.sized(mapped, area, timing)
     return Synthesis(
         name=source.name,
         effort=effort,
         libraries=libraries,
         target_ns=clock_ns,
-        area=areas(modules, mapped, libraries, source.units),
+        area=area,
         timing=timing,
+        sizing=done,
         verilog=mapped.verilog,
         tools=tools,
         verilog_sha256=hashlib.sha256(source.verilog.encode()).hexdigest(),
     )
+
+
+def _no_sizing(sizing: bool, effort: str, opensta: str | None, timing: Timing) -> str:
+    """Return why the whole design is not sized, or nothing."""
+    if effort != "speed":
+        return f"off, with effort {effort}"
+    if not sizing:
+        return "off"
+    if not opensta:
+        return "off, without OpenSTA"
+    return "" if timing.clock_ns else "off, without any path"
+
+
+@dataclass(frozen=True)
+class _Flow:
+    """What all steps need to know."""
+
+    source: Source
+    libraries: Libraries
+    clock_ns: float
+    work: Path
+    progress: Callable[[str], None]
+
+    def sized(
+        self, mapped: Mapped, area: Area, timing: Timing
+    ) -> tuple[Mapped, Area, Timing, Sizing]:
+        """Return a design sized, if OpenSTA says that it has a shorter clock then."""
+        self.progress("sizing the whole design")
+        result = size_design(mapped, self.libraries, progress=self.progress)
+        self.progress("timing the whole design")
+        after = time_design(result.mapped, self.libraries, self.clock_ns, self.work)
+        before = timing.clock_ns, area.area_um2
+        if after.clock_ns >= timing.clock_ns:
+            none = Sizing("of the whole design gains nothing", 0, 0, *before)
+            return mapped, area, timing, none
+        modules = read_netlist(result.mapped.verilog, self.libraries)
+        done = Sizing("of the whole design", result.resized, result.buffers, *before)
+        return (
+            result.mapped,
+            areas(modules, result.mapped, self.libraries, self.source.units),
+            after,
+            done,
+        )

@@ -16,6 +16,7 @@ from fred_cli.options import (
     read_spec,
     set_option,
     simulator_option,
+    sizing_option,
     spec_argument,
 )
 from fred_cli.output import checked, progress, say_json, steps, write_json
@@ -32,6 +33,7 @@ __all__ = ["command"]
 @click.option("--lanes", type=int, help="Lanes to co-simulate; cycle counts do not depend on it.")
 @liberty_option()
 @effort_option
+@sizing_option
 @click.option("-o", "--output", "path", type=OutputPath(), help="File for the record.")
 @as_json_option
 def command(
@@ -42,6 +44,7 @@ def command(
     lanes: int | None,
     liberty: tuple[Path, ...],
     effort: str,
+    sizing: bool,
     path: Path | None,
     as_json: bool,
 ) -> None:
@@ -53,9 +56,10 @@ def command(
     from fred_hw.files import validate
     from fred_hw.spec import SwitchSpec
 
-    given = click.get_current_context().get_parameter_source("effort")
-    if not liberty and given is not ParameterSource.DEFAULT:
-        raise InputError("characterize", "--effort", "must be given only with --liberty")
+    for option in ("effort", "sizing"):
+        given = click.get_current_context().get_parameter_source(option)
+        if not liberty and given is not ParameterSource.DEFAULT:
+            raise InputError("characterize", f"--{option}", "must be given only with --liberty")
     spec = read_spec(spec_source, changes)
     if lanes is not None:
         validate(SwitchSpec, {**spec.model_dump(), "lanes": lanes}, "--lanes")
@@ -67,7 +71,7 @@ def command(
     with simulating(), checked("--seed"), progress(f"characterizing {spec.name}"):
         record = measure(spec, work, simulators=names, seed=seed, lanes=lanes)
     if libraries:
-        record["clock"] = _synthesized(spec, spec_source, libraries, effort)
+        record["clock"] = _synthesized(spec, spec_source, libraries, effort, sizing)
     if path is not None:
         write_json(record, path)
     if as_json:
@@ -103,14 +107,18 @@ def _print(record: dict[str, Any]) -> None:
     print(f"{record['flits_checked']} flits checked, seed {record['seed']}")
 
 
-def _synthesized(spec: Any, label: str, libraries: Any, effort: str) -> dict[str, float | str]:
+def _synthesized(
+    spec: Any, label: str, libraries: Any, effort: str, sizing: bool
+) -> dict[str, float | str]:
     """Return the clock of a record as synthesis of the whole switch finds it."""
     from gen.clock import CLOCK_NS
     from synth.synthesis import from_spec, synthesize
 
     with steps(f"synthesizing {spec.name}") as step:
         source = from_spec(spec, "switch", label)
-        result = synthesize(source, libraries, clock_ns=CLOCK_NS, effort=effort, progress=step)
+        result = synthesize(
+            source, libraries, clock_ns=CLOCK_NS, effort=effort, sizing=sizing, progress=step
+        )
     if not result.timing.clock_ns:
         raise InputError(libraries.label, "timing", "must give paths a delay, not 0 ns to all")
     return {"hz": 1e9 / result.timing.clock_ns, "source": result.provenance}

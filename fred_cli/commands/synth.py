@@ -15,6 +15,7 @@ from fred_cli.options import (
     read_cells,
     read_spec,
     set_option,
+    sizing_option,
 )
 from fred_cli.output import plain, say_json, steps, table
 from fred_cli.values import parse_clock
@@ -36,6 +37,7 @@ _UNITS = 12
     "--clock", help="Period or frequency that is asked for, like 0.853ns or 1.2GHz.", metavar="TIME"
 )
 @effort_option
+@sizing_option
 @click.option(
     "-o",
     "--output",
@@ -53,6 +55,7 @@ def command(
     liberty: tuple[Path, ...],
     clock: str | None,
     effort: str,
+    sizing: bool,
     folder: Path | None,
     as_json: bool,
 ) -> None:
@@ -78,7 +81,9 @@ def command(
         else:
             assert verilog is not None and top is not None
             source = from_verilog(verilog, top)
-        result = synthesize(source, libraries, clock_ns=target_ns, effort=effort, progress=step)
+        result = synthesize(
+            source, libraries, clock_ns=target_ns, effort=effort, sizing=sizing, progress=step
+        )
     report = plain(result.to_dict())
     paths = _write(result.verilog, report, folder) if folder is not None else []
     if as_json:
@@ -114,6 +119,16 @@ def _print(report: dict[str, Any]) -> None:
         f"shortest clock {report['clock_ns']:.4g} ns, {target}; "
         f"effort {report['effort']}; {report['clock_by']}"
     )
+    sizing = report["sizing"]
+    print(f"sizing {sizing['by']}", end="")
+    if sizing["cells_resized"] or sizing["buffers_added"]:
+        print(
+            f": {sizing['cells_resized']:,} cells of other sizes, {sizing['buffers_added']:,} "
+            f"buffers; before {sizing['clock_before_ns']:.4g} ns, "
+            f"{sizing['area_before_um2']:,.1f} um2",
+            end="",
+        )
+    print()
     if report["timed_equal_instances"] is not None:
         print(
             f"{report['timed_cells']:,} cells timed: of equal instances in a module the first "

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from synth.liberty import Libraries, read_libraries
 
-__all__ = ["CELLS", "CLK_TO_Q_PS", "SETUP_PS", "tiny_liberty", "tiny_libraries"]
+__all__ = ["CELLS", "CLK_TO_Q_PS", "HEAD", "SETUP_PS", "tiny_liberty", "tiny_libraries"]
 
 CLK_TO_Q_PS, SETUP_PS = 20, 7
 
@@ -17,7 +17,7 @@ CELLS = {
 }
 """Area, function, inputs and delay [ps] of each gate; inputs load 2 fF."""
 
-_HEAD = """\
+HEAD = """\
 library (tiny) {
   delay_model : table_lookup;
   time_unit : "1ps";
@@ -57,7 +57,7 @@ _FLIP_FLOP = """\
 """
 
 
-def tiny_liberty(*, without: tuple[str, ...] = (), head: str = _HEAD) -> str:
+def tiny_liberty(*, without: tuple[str, ...] = (), head: str = HEAD) -> str:
     """Return the library as text, without some of its cells."""
     cells = [_gate(name, *values) for name, values in CELLS.items() if name not in without]
     if "DFF" not in without:

@@ -12,9 +12,15 @@ import pytest
 from fred_cli import output
 from fred_cli.commands import characterize
 from fred_hw.load import load_spec
+from synth.timing import find_opensta
+from tests.synth.sloped import sloped_liberty
 from tests.synth.tiny import tiny_liberty
 
 Run = Callable[..., tuple[int, str, str]]
+
+needs_opensta = pytest.mark.skipif(
+    find_opensta() is None, reason="Debian's package opensta is not installed"
+)
 
 TWICE = "module twice(input clk, input i, output reg o); always @(posedge clk) o <= !i; endmodule\n"
 
@@ -48,6 +54,31 @@ def test_synth_says_the_same_to_a_reader(fred: Run, tiny: tuple[str, ...]) -> No
     assert second.startswith(f"shortest clock {report['clock_ns']:.4g} ns, meets 0.8533 ns; ")
     for row in ("adders", "bypass", "rd_microswitch_int8x1_a1", report["paths"][0]["start"]):
         assert row in out
+
+
+@needs_opensta
+def test_synth_says_what_sizing_did(fred: Run, place: Path) -> None:
+    (place / "sloped.lib").write_text(sloped_liberty())
+    given = ("synth", "tiny-2", "--liberty", "sloped.lib")
+    report = json.loads(fred(*given, "--json")[1])
+    done, out = report["sizing"], fred(*given)[1]
+    assert done["by"] == "of the whole design"
+    assert done["clock_before_ns"] > report["clock_ns"]
+    assert out.splitlines()[2] == (
+        f"sizing of the whole design: {done['cells_resized']:,} cells of other sizes, "
+        f"{done['buffers_added']:,} buffers; before {done['clock_before_ns']:.4g} ns, "
+        f"{done['area_before_um2']:,.1f} um2"
+    )
+    off = json.loads(fred(*given, "--no-sizing", "--json")[1])
+    assert off["sizing"] == {
+        "by": "off",
+        "cells_resized": 0,
+        "buffers_added": 0,
+        "clock_before_ns": off["clock_ns"],
+        "area_before_um2": off["area_um2"],
+    }
+    assert off["clock_ns"] == done["clock_before_ns"]
+    assert fred(*given, "--no-sizing")[1].splitlines()[2] == "sizing off"
 
 
 def test_synth_writes_mapped_verilog_and_report(fred: Run, tiny: tuple[str, ...]) -> None:
@@ -127,6 +158,10 @@ def test_progress_is_told(
             "characterize small.yaml --effort area",
             r"characterize: --effort: .* only with --liberty",
         ),
+        (
+            "characterize small.yaml --no-sizing",
+            r"characterize: --sizing: .* only with --liberty",
+        ),
         ("characterize small.yaml --liberty none.lib", r"none\.lib: must be a readable file, .*"),
     ],
 )
@@ -160,7 +195,8 @@ def test_the_clock_of_a_record_may_be_synthesized(
     clock = json.loads(said[1])["clock"]
     assert clock["hz"] == pytest.approx(1e9 / report["clock_ns"])
     source, name = clock["source"], "fred_m3_p2_int8x1_a1_switch_link"
-    assert source.startswith(f"synthesized: {name}, effort speed, library tiny (sha")
+    assert source.startswith(f"synthesized: {name}, effort speed, sizing of")
+    assert ", library tiny (sha" in source
     assert load_spec("tiny-2").lanes == 1 and characterize.command.name == "characterize"
 
 

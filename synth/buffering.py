@@ -1,0 +1,202 @@
+"""Which nets of a design should have a buffer in front of some of their sinks."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .definitions import Sink, plain
+from .delays import Floats, Ints
+from .graph import Gradient
+from .kinds import sums
+from .resizing import Price
+from .sizable import SizableDesign
+
+__all__ = ["Buffering", "bufferings"]
+
+_NETS = 400
+"""Nets that are looked at at once."""
+
+_INSTANCES = 8
+"""Instances of a net that stand for all."""
+
+_LEAST = 1e-4
+"""Gain below which no buffer is put in, a share of the clock."""
+
+
+@dataclass(frozen=True)
+class Buffering:
+    """A buffer: its definition, the net in front of it, the sinks behind it, and the cell."""
+
+    gain: float
+    definition: str
+    net: str
+    sinks: list[Sink]
+    kind: int
+
+
+@dataclass(frozen=True)
+class _Sinks:
+    """Sinks of a net, those of an item together.
+
+    Parameters
+    ----------
+    groups : list of list of Sink
+        The sinks.
+    weight, slew, load : Floats
+        Of each group: how the clock changes with a delay and with the slew in front of it, and
+        what it loads; columns are edges.
+    driver, slew_now : Floats
+        How the clock changes with the load of the net, and its slew.
+    """
+
+    groups: list[list[Sink]]
+    weight: Floats
+    slew: Floats
+    load: Floats
+    driver: Floats
+    slew_now: Floats
+
+
+def bufferings(design: SizableDesign, gradient: Gradient, price: Price) -> list[Buffering]:
+    """Return what to change at once, most useful first; each net gets one buffer at most."""
+    nets = _Nets(design, gradient)
+    found: list[tuple[Buffering, set[int]]] = []
+    for number in nets.heavy.tolist():
+        name, local, net = design.net(number)
+        sinks = design.insides[name].sinks.get(local, [])
+        if not sinks or not design.may_have_buffers(name, net, sinks):
+            continue
+        entries = nets.entries(number)
+        its = nets.sinks(number, name, sinks)
+        gain, moved, kind = _best(design, gradient, price, name, its)
+        if gain > _LEAST:
+            one = Buffering(gain, name, net, moved, kind)
+            found.append((one, set(design.graph.flat.net[entries].tolist())))
+    found.sort(key=lambda pair: -pair[0].gain)
+    busy: set[int] = set()
+    chosen: list[Buffering] = []
+    for one, its in found:
+        if not its & busy:
+            busy |= its
+            chosen.append(one)
+    return chosen
+
+
+def _best(
+    design: SizableDesign, gradient: Gradient, price: Price, name: str, its: _Sinks
+) -> tuple[float, list[Sink], int]:
+    """Return the gain of the best buffer, the sinks behind it, and what it is."""
+    kinds, best = design.kinds, (0.0, 0, -1)
+    # What matters least for its load goes behind the buffer first.
+    order = np.argsort(its.weight.sum(1) / np.maximum(its.load.sum(1), 1e-9), kind="stable")
+    weight, slew, load = (np.cumsum(x[order], axis=0) for x in (its.weight, its.slew, its.load))
+    for kind in design.buffers:
+        cost = (its.driver * (kinds.load[kind, 0] - load)).sum(1)
+        for slot, (_, edge, _, _) in enumerate(sorted(kinds.cells[kind].arcs)):
+            found = kinds.look_up(
+                np.full(len(load), kinds.first_arc[kind] + slot),
+                np.full(len(load), its.slew_now[edge]),
+                load[:, edge],
+            )
+            later = np.clip(found.delay / price.blur, -50, 50)
+            cost += price.blur * weight[:, edge] * np.expm1(later)
+            cost += slew[:, edge] * (found.slew - its.slew_now[edge])
+        cost = cost / gradient.smooth
+        cost += price.area * design.counts[name] * kinds.area[kind] / price.area_um2
+        cost[load.max(1) > kinds.most[kind, 1]] = 0.0
+        least = int(np.argmin(cost))
+        if -cost[least] > best[0]:
+            best = (float(-cost[least]), least + 1, kind)
+    gain, count, kind = best
+    return gain, [sink for n in order[:count].tolist() for sink in its.groups[n]], kind
+
+
+class _Nets:
+    """Nets whose load matters for the clock."""
+
+    def __init__(self, design: SizableDesign, gradient: Gradient) -> None:
+        self._design, self._gradient = design, gradient
+        graph, flat, kinds = design.graph, design.graph.flat, design.kinds
+        matters = np.maximum(gradient.load * graph.node_load, 0.0)
+        self._matters = matters[:-1].reshape(-1, 2).sum(1)
+        least = _LEAST * gradient.smooth
+        there = np.flatnonzero((flat.net >= 0) & (self._matters[flat.net] > 0.1 * least))
+        value = self._matters[flat.net[there]]
+        self._sums = sums(flat.net_of[there], value, int(flat.net_of.max(initial=-1)) + 1)
+        heavy = np.flatnonzero(self._sums > least)
+        self.heavy: Ints = heavy[np.argsort(-self._sums[heavy], kind="stable")][:_NETS]
+        self._order = there[np.lexsort((-value, flat.net_of[there]))]
+        self._keys = flat.net_of[self._order]
+        is_input = kinds.is_input[graph.kind[flat.cell]].ravel()
+        pins = np.flatnonzero((flat.pins.ravel() >= 0) & is_input)
+        nets = flat.pins.ravel()[pins]
+        order = np.argsort(nets, kind="stable")
+        self._pins, self._pin_nets = pins[order], nets[order]
+        width, size = 2 * kinds.most_pins, 2 * flat.pins.size
+        arc = graph.arc_cell * width + graph.arc_pin
+        check = graph.check_cell * width + graph.check_pin
+        pairs = (gradient.arc, gradient.check), (gradient.arc_slew, gradient.check_slew)
+        self._weight, self._slew = (
+            (sums(arc, of_arc, size) + sums(check, of_check, size)).reshape(-1, 2)
+            for of_arc, of_check in pairs
+        )
+
+    def entries(self, number: int) -> Ints:
+        """Return the instances of a net of a definition, those that matter most first."""
+        first, end = np.searchsorted(self._keys, [number, number + 1])
+        return self._order[first:end]
+
+    def sinks(self, number: int, name: str, sinks: list[Sink]) -> _Sinks:
+        """Return the sinks of a net of a definition."""
+        design, graph, flat = self._design, self._design.graph, self._design.graph.flat
+        groups: dict[int, list[Sink]] = {}
+        for sink in sinks:
+            groups.setdefault(sink.item, []).append(sink)
+        places = {item: n for n, item in enumerate(groups)}
+        weight, slew = np.zeros((len(groups), 2)), np.zeros((len(groups), 2))
+        load = self._block_loads(name, groups)
+        driver, slew_now = np.zeros(2), np.zeros(2)
+        entries = self.entries(number)[:_INSTANCES]
+        for entry in entries.tolist():
+            net, base = int(flat.net[entry]), int(flat.base[entry])
+            node = slice(2 * net, 2 * net + 2)
+            driver += self._gradient.load[node]
+            slew_now = np.maximum(slew_now, graph.node_slew[node])
+            pins, items = self._items(name, net, base)
+            at = np.array([places.get(item, -1) for item in items], dtype=np.int64)
+            pins, at = pins[at >= 0], at[at >= 0]
+            np.add.at(weight, at, self._weight[pins])
+            np.add.at(slew, at, self._slew[pins])
+            cell, pin = np.divmod(pins, design.kinds.most_pins)
+            its = np.zeros_like(load)
+            np.add.at(its, at, design.kinds.load[graph.kind[flat.cell[cell]], pin])
+            load = np.maximum(load, its)
+        share = self._sums[number] / self._matters[flat.net[entries]].sum()
+        return _Sinks(
+            list(groups.values()), weight * share, slew * share, load, driver * share, slew_now
+        )
+
+    def _items(self, name: str, net: int, base: int) -> tuple[Ints, list[int]]:
+        """Return the pins of an instance that are on a net, and the items that they are in."""
+        inside = self._design.insides[name]
+        first, end = np.searchsorted(self._pin_nets, [net, net + 1])
+        pins = self._pins[first:end]
+        cells = pins // self._design.kinds.most_pins - base
+        within = (cells >= 0) & (cells < len(inside.flat.cell))
+        starts = [start for _, start in inside.children]
+        items = [
+            inside.cells[cell]
+            if cell < len(inside.cells)
+            else inside.children[int(np.searchsorted(starts, cell, side="right")) - 1][0]
+            for cell in cells[within].tolist()
+        ]
+        return pins[within], items
+
+    def _block_loads(self, name: str, groups: dict[int, list[Sink]]) -> Floats:
+        """Return what memories and modules that are left out load."""
+        around, definition = self._design.around, self._design.definitions[name]
+        load = np.zeros((len(groups), 2))
+        for n, (item, sinks) in enumerate(groups.items()):
+            if block := around.block(plain(definition.items[item].kind)):
+                load[n] = sum(block.loads_ff.get(plain(one.pin), 0.0) for one in sinks)
+        return load / around.unit_ff

@@ -1,0 +1,341 @@
+"""Delay tables of a cell library: what sizing needs to time cells by itself."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fred_hw.errors import InputError
+
+from .boolean import truth_table
+from .liberty import Cell, Libraries
+
+__all__ = ["EDGES", "Arc", "Check", "Floats", "Ints", "Table", "TimedCell", "read_delays"]
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+
+EDGES = ("rise", "fall")
+"""Edges of a signal; their places here are their numbers."""
+
+_COMMENTS = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
+_CELL = re.compile(r'\bcell\s*\(\s*"?([^"()]*?)"?\s*\)\s*\{')
+_ITEM = re.compile(
+    r"\b(?P<group>\w+)\s*\((?P<name>[^(){};]*)\)\s*\{"
+    r"|\b(?P<list>\w+)\s*\((?P<values>[^(){}]*)\)"
+    r'|\b(?P<key>\w+)\s*:\s*(?P<value>"[^"]*"|[^;{}\n]+)'
+    r"|(?P<brace>[{}])"
+)
+_NUMBER = re.compile(r"[-+]?[\d.]+(?:[eE][-+]?\d+)?")
+_SLEW = ("input_net_transition", "constrained_pin_transition")
+_LOAD = ("total_output_net_capacitance",)
+_CLOCK = ("related_pin_transition",)
+_LAUNCHES = ("rising_edge", "falling_edge")
+_SETUPS = ("setup_rising", "setup_falling")
+
+
+@dataclass
+class _Group:
+    """A group of Liberty: its attributes, lists of numbers and groups."""
+
+    kind: str
+    name: str
+    values: dict[str, str] = field(default_factory=dict)
+    groups: list["_Group"] = field(default_factory=list)
+
+    def of(self, *kinds: str) -> Iterator["_Group"]:
+        return (group for group in self.groups if group.kind in kinds)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A value over the slew of an input and the load of an output, in units of the library.
+
+    Parameters
+    ----------
+    slews, loads : Floats
+        Where it is given, ascending, two or more of each; beyond them it goes on straight.
+    values : Floats
+        Of each slew a row.
+    """
+
+    slews: Floats
+    loads: Floats
+    values: Floats
+
+
+@dataclass(frozen=True)
+class Arc:
+    """From an edge of an input to one of an output: delay, and slew of the output."""
+
+    delay: Table
+    slew: Table
+
+
+@dataclass(frozen=True)
+class Check:
+    """How long before the edge of its clock an edge of an input must be there."""
+
+    setup: Table
+
+
+@dataclass(frozen=True)
+class TimedCell:
+    """A cell with its delays.
+
+    Parameters
+    ----------
+    name : str
+        Of the cell.
+    pins : tuple of str
+        Inputs, then outputs.
+    function : tuple
+        Equal for cells that do the same with pins of the same names.
+    area_um2 : float
+        As the library says [um2].
+    loads : dict of str to (rise, fall)
+        Capacitance of each input, in units of the library.
+    most : dict of str to float
+        What each output may drive at most, in units of the library; infinite where not said.
+    arcs : dict of (input, edge, output, edge) to Arc
+        Of combinational cells, and from the clock to the outputs of registers.
+    checks : dict of (input, edge) to Check
+        Of registers.
+    """
+
+    name: str
+    pins: tuple[str, ...]
+    function: tuple[object, ...]
+    area_um2: float
+    loads: dict[str, tuple[float, float]]
+    most: dict[str, float]
+    arcs: dict[tuple[str, int, str, int], Arc]
+    checks: dict[tuple[str, int], Check]
+
+    @property
+    def register(self) -> bool:
+        """Whether it is a flip-flop or a latch."""
+        return bool(self.function[0])
+
+
+def read_delays(libraries: Libraries, wanted: Iterable[str]) -> dict[str, TimedCell]:
+    """Return cells by name, and all others that may stand for them.
+
+    Cells stand for each other that have pins of the same names and the same functions of them.
+
+    Raises
+    ------
+    InputError
+        A table of delays is not one.
+    """
+    wanted = set(wanted)
+    shapes = {_shape(libraries.cells[name]) for name in wanted}
+    found: dict[str, TimedCell] = {}
+    for library in libraries.files:
+        names = {
+            name
+            for name, cell in library.cells.items()
+            if name in wanted or (cell.usable and _shape(cell) in shapes)
+        }
+        text = _COMMENTS.sub("", library.text)
+        templates = _templates(text)
+        starts = list(_CELL.finditer(text))
+        ends = [start.start() for start in starts[1:]] + [len(text)]
+        for start, end in zip(starts, ends, strict=True):
+            if start[1] in names:
+                group = _read_group("cell", start[1], text, start.end(), end)
+                try:
+                    found[start[1]] = _cell(group, libraries.cells[start[1]], templates)
+                except ValueError:
+                    message = "must have numbers in timing tables, one for each pair of indices"
+                    raise InputError(str(library.path), f"cell {start[1]}", message) from None
+    return found
+
+
+def _shape(cell: Cell) -> tuple[object, ...]:
+    """Return what is equal for cells that may stand for each other."""
+    return cell.register, tuple(sorted(cell.inputs)), tuple(sorted(cell.outputs))
+
+
+def _read_group(kind: str, name: str, text: str, start: int, end: int) -> _Group:
+    """Return the group whose contents begin at ``start``."""
+    top = _Group(kind, name)
+    stack = [top]
+    for item in _ITEM.finditer(text, start, end):
+        if item["group"]:
+            group = _Group(item["group"], item["name"].strip().strip('"'))
+            stack[-1].groups.append(group)
+            stack.append(group)
+        elif item["list"]:
+            stack[-1].values[item["list"]] = item["values"]
+        elif item["key"]:
+            stack[-1].values[item["key"]] = item["value"].strip().strip('"').strip()
+        elif item["brace"] == "{":
+            stack.append(_Group("", ""))
+        else:
+            stack.pop()
+            if not stack:
+                break
+    return top
+
+
+def _templates(text: str) -> dict[str, _Group]:
+    """Return the templates of tables by name."""
+    pattern = re.compile(r'\blu_table_template\s*\(\s*"?([^"()]*?)"?\s*\)\s*\{')
+    return {
+        found[1]: _read_group("", found[1], text, found.end(), text.find("}", found.end()) + 1)
+        for found in pattern.finditer(text)
+    }
+
+
+def _cell(group: _Group, cell: Cell, templates: Mapping[str, _Group]) -> TimedCell:
+    loads: dict[str, tuple[float, float]] = {}
+    most: dict[str, float] = {}
+    arcs: dict[tuple[str, int, str, int], list[Arc]] = {}
+    checks: dict[tuple[str, int], list[Check]] = {}
+    for pin in group.of("pin"):
+        if pin.name in cell.inputs:
+            both = float(pin.values.get("capacitance", 0.0))
+            loads[pin.name] = (
+                float(pin.values.get("rise_capacitance", both)),
+                float(pin.values.get("fall_capacitance", both)),
+            )
+        elif pin.name in cell.outputs:
+            most[pin.name] = float(pin.values.get("max_capacitance", np.inf))
+        for timing in pin.of("timing"):
+            if pin.name in cell.outputs:
+                _add_arcs(arcs, cell, pin.name, timing, templates)
+            elif timing.values.get("timing_type") in _SETUPS:
+                for edge, name in enumerate(EDGES):
+                    for table in timing.of(f"{name}_constraint"):
+                        check = Check(_table(table, templates))
+                        checks.setdefault((pin.name, edge), []).append(check)
+    return TimedCell(
+        name=cell.name,
+        pins=(*sorted(cell.inputs), *sorted(cell.outputs)),
+        function=_function(cell, group),
+        area_um2=cell.area_um2,
+        loads=loads,
+        most=most,
+        arcs={
+            key: Arc(_worst([one.delay for one in many]), _worst([one.slew for one in many]))
+            for key, many in arcs.items()
+        },
+        checks={key: Check(_worst([one.setup for one in many])) for key, many in checks.items()},
+    )
+
+
+def _function(cell: Cell, group: _Group) -> tuple[object, ...]:
+    """Return what tells cells of different functions apart."""
+    inputs, outputs = sorted(cell.inputs), sorted(cell.outputs)
+    if not cell.register:
+        tables = tuple(truth_table(cell.outputs[pin], inputs) for pin in outputs)
+        if None in tables or any("three_state" in pin.values for pin in group.of("pin")):
+            return (*_shape(cell), cell.name)  # like no other
+        return (*_shape(cell), tables)
+    states = [
+        (one.kind, one.name.replace(" ", "").replace('"', ""), *sorted(_without_blanks(one.values)))
+        for one in group.groups
+        if one.kind in ("ff", "latch", "statetable", "ff_bank", "latch_bank")
+    ]
+    if any(kind not in ("ff", "latch") for kind, *_ in states):
+        return (*_shape(cell), cell.name)
+    functions = tuple("".join(cell.outputs[pin].split()) for pin in outputs)
+    return (*_shape(cell), functions, tuple(states))
+
+
+def _without_blanks(values: Mapping[str, str]) -> list[tuple[str, str]]:
+    return [(key, "".join(value.split())) for key, value in values.items()]
+
+
+def _add_arcs(
+    arcs: dict[tuple[str, int, str, int], list[Arc]],
+    cell: Cell,
+    output: str,
+    timing: _Group,
+    templates: Mapping[str, _Group],
+) -> None:
+    """Note the arcs of a timing group that a path may take."""
+    kind = timing.values.get("timing_type", "combinational")
+    launch = kind in _LAUNCHES
+    if cell.register != launch or not (launch or kind.startswith("combinational")):
+        return
+    sense = "non_unate" if launch else timing.values.get("timing_sense", "non_unate")
+    tables = {one.kind: one for one in timing.groups}
+    for pin in timing.values.get("related_pin", "").split():
+        for to, name in enumerate(EDGES):
+            if f"cell_{name}" not in tables or f"{name}_transition" not in tables:
+                continue
+            arc = Arc(
+                _table(tables[f"cell_{name}"], templates),
+                _table(tables[f"{name}_transition"], templates),
+            )
+            if launch:
+                edges = [_LAUNCHES.index(kind)]
+            else:
+                edges = {"positive_unate": [to], "negative_unate": [1 - to]}.get(sense, [0, 1])
+            for edge in edges:
+                arcs.setdefault((pin, edge, output, to), []).append(arc)
+
+
+def _table(group: _Group, templates: Mapping[str, _Group]) -> Table:
+    """Return a table of one, two or no variables."""
+    numbers = [float(one) for one in _NUMBER.findall(group.values.get("values", ""))]
+    template = templates.get(group.name)
+    axes: dict[str, Floats] = {}
+    order = []
+    for place in (1, 2):
+        variable = template.values.get(f"variable_{place}") if template else None
+        if variable is None:
+            continue
+        given = group.values.get(f"index_{place}") or (
+            template.values.get(f"index_{place}", "") if template else ""
+        )
+        role = "slew" if variable in _SLEW else "load" if variable in _LOAD else "clock"
+        order.append(role)
+        axes[role] = np.array([float(one) for one in _NUMBER.findall(given)])
+    values = np.array(numbers).reshape([len(axes[role]) for role in order] or [1])
+    if order == []:
+        values, order = values.reshape(1, 1), ["slew", "load"]
+    elif len(order) == 1:
+        values, order = values[:, None], [*order, "load" if order[0] != "load" else "slew"]
+    second = "clock" if "clock" in order else "load"
+    if order[0] == second:
+        values, order = values.T, order[::-1]
+    slews, values = _two(axes.get("slew", np.zeros(1)), values)
+    loads, turned = _two(axes.get(second, np.zeros(1)), values.T)
+    table = Table(slews, loads, np.ascontiguousarray(turned.T))
+    if second == "clock":  # whose edges are ideal
+        column = _at(table, table.slews, np.zeros(1))
+        return Table(slews, np.array([0.0, 1.0]), np.repeat(column, 2, axis=1))
+    return table
+
+
+def _two(axis: Floats, values: Floats) -> tuple[Floats, Floats]:
+    """Return an axis of two points or more, and values with a row for each."""
+    if len(axis) > 1:
+        return axis, values
+    return np.array([0.0, 1.0]), np.repeat(values, 2, axis=0)
+
+
+def _at(table: Table, slews: Floats, loads: Floats) -> Floats:
+    """Return the values of a table at all pairs of slews and loads."""
+    rows = np.clip(np.searchsorted(table.slews, slews) - 1, 0, len(table.slews) - 2)
+    columns = np.clip(np.searchsorted(table.loads, loads) - 1, 0, len(table.loads) - 2)
+    s = ((slews - table.slews[rows]) / np.diff(table.slews)[rows])[:, None]
+    c = ((loads - table.loads[columns]) / np.diff(table.loads)[columns])[None, :]
+    v = table.values
+    rows, columns = rows[:, None], columns[None, :]
+    low = v[rows, columns] * (1 - c) + v[rows, columns + 1] * c
+    high = v[rows + 1, columns] * (1 - c) + v[rows + 1, columns + 1] * c
+    return low * (1 - s) + high * s
+
+
+def _worst(tables: list[Table]) -> Table:
+    """Return the largest values of tables, at the points of the first."""
+    first = tables[0]
+    values = [first.values, *(_at(one, first.slews, first.loads) for one in tables[1:])]
+    return Table(first.slews, first.loads, np.maximum.reduce(values))

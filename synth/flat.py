@@ -1,0 +1,302 @@
+"""A mapped design dissolved: all cells and nets of all instances, as arrays."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .blocks import Block
+from .definitions import Definition, Sink, plain
+from .delays import Floats, Ints
+from .kinds import Kinds
+
+__all__ = ["Flat", "Inside", "Surroundings", "flatten"]
+
+
+@dataclass
+class Flat:
+    """A design dissolved: cells in the order of their instances, nets by number.
+
+    Parameters
+    ----------
+    cell : Ints
+        Of each cell the item of a definition that it is an instance of.
+    pins : Ints
+        Of each cell the net of each pin, -1 for none and for a constant.
+    nets : int
+        How many nets there are.
+    launches, ends : Ints
+        Nets that memories and registers outside drive, and that they take.
+    loaded, load : Ints, Floats
+        Nets that memories and blocks load, and how much, in units of the library.
+    net_of, net, base : Ints
+        Of each net of each instance of a definition: its number among those of definitions, that
+        in the whole design, and the first cell of the instance.
+    """
+
+    cell: Ints
+    pins: Ints
+    nets: int
+    launches: Ints
+    ends: Ints
+    loaded: Ints
+    load: Floats
+    net_of: Ints
+    net: Ints
+    base: Ints
+
+
+@dataclass
+class Inside:
+    """A definition in numbers.
+
+    Parameters
+    ----------
+    flat : Flat
+        Dissolved; its own cells come first.
+    first_item, first_net : int
+        Numbers of its first item and net among those of all definitions.
+    nets : dict of str to int
+        Numbers of its nets, from 0.
+    cells : list of int
+        Items that are cells, in order.
+    children : list of (item, first cell)
+        Items that are modules and are timed, and where their cells begin.
+    sinks : dict of int to list of Sink
+        Where each net leads to, ports apart.
+    ports : dict of str to list of int
+        Nets of each port when dissolved, the highest bit first.
+    """
+
+    flat: Flat
+    first_item: int
+    first_net: int
+    nets: dict[str, int]
+    cells: list[int]
+    children: list[tuple[int, int]]
+    sinks: dict[int, list[Sink]]
+    ports: dict[str, list[int]]
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What definitions stand in.
+
+    Parameters
+    ----------
+    kinds : Kinds
+        The cells.
+    blocks : Mapping of str to Block
+        Memories, and what stands for modules that are left out.
+    kept : int or None
+        Instances of a module in a module that are not left out; None for all.
+    unit_ff : float
+        Unit of capacitance in the library [fF].
+    """
+
+    kinds: Kinds
+    blocks: Mapping[str, Block]
+    kept: int | None
+    unit_ff: float
+
+    def block(self, kind: str) -> Block | None:
+        """Return what stands for an item that is not timed."""
+        return self.blocks.get(kind) or self.blocks.get(f"fred_load_{kind}")
+
+
+def flatten(
+    definitions: Mapping[str, Definition], top: str, clocks: set[str], around: Surroundings
+) -> tuple[Flat, dict[str, Inside]]:
+    """Dissolve a design; return also its definitions in numbers.
+
+    Parameters
+    ----------
+    definitions : Mapping of str to Definition
+        Its modules, each behind those in it.
+    top : str
+        Name of the top module.
+    clocks : set of str
+        Its ports that are clocks.
+    around : Surroundings
+        The cells and blocks in it.
+    """
+    insides: dict[str, Inside] = {}
+    items = nets = 0
+    for name, definition in definitions.items():
+        insides[name] = _Dissolving(definition, definitions, insides, around, items, nets).inside()
+        items += len(definition.items)
+        nets += len(insides[name].nets)
+    flat = insides[top].flat
+    ends: dict[str, list[int]] = {"input": [], "output": [], "inout": []}
+    for port, (way, _) in definitions[top].ports.items():
+        if port not in clocks:
+            ends[way] += insides[top].ports[port]
+    flat.launches = np.concatenate([flat.launches, _there(ends["input"] + ends["inout"])])
+    flat.ends = np.concatenate([flat.ends, _there(ends["output"] + ends["inout"])])
+    return flat, insides
+
+
+def _there(nets: Sequence[int]) -> Ints:
+    """Return nets, constants apart."""
+    return np.array([net for net in nets if net >= 0], dtype=np.int64)
+
+
+@dataclass
+class _Dissolving:
+    """One definition while it is dissolved; the modules in it are."""
+
+    definition: Definition
+    definitions: Mapping[str, Definition]
+    insides: Mapping[str, Inside]
+    around: Surroundings
+    first_item: int
+    first_net: int
+    nets: dict[str, int] = field(default_factory=dict)
+    sinks: dict[int, list[Sink]] = field(default_factory=dict)
+    cells: list[int] = field(default_factory=list)
+    rows: list[list[int]] = field(default_factory=list)
+    modules: list[tuple[int, Inside, dict[str, list[int]]]] = field(default_factory=list)
+    launches: list[int] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    loaded: list[int] = field(default_factory=list)
+    load: list[float] = field(default_factory=list)
+
+    def inside(self) -> Inside:
+        seen: Counter[str] = Counter()
+        for number, item in enumerate(self.definition.items):
+            kind = plain(item.kind)
+            pins = {plain(pin): self._numbers(bits) for pin, bits in item.pins.items()}
+            inner = self.insides.get(kind)
+            seen[kind] += 1
+            if kind in self.around.kinds.number:
+                self._add_cell(number, kind, pins)
+            elif inner and (self.around.kept is None or seen[kind] <= self.around.kept):
+                self.modules.append((number, inner, pins))
+            elif block := self.around.block(kind):
+                self._add_block(block, pins)
+            self._add_sinks(number, kind)
+        ports = {port: self._numbers(bits) for port, (_, bits) in self.definition.ports.items()}
+        flat, children, same = self._joined()
+        return Inside(
+            flat=flat,
+            first_item=self.first_item,
+            first_net=self.first_net,
+            nets=self.nets,
+            cells=self.cells,
+            children=children,
+            sinks=self.sinks,
+            ports={port: [int(same[net]) for net in nets] for port, nets in ports.items()},
+        )
+
+    def _numbers(self, bits: Sequence[str]) -> list[int]:
+        """Return the numbers of nets, -1 for constants."""
+        names = (self.definition.net(bit) for bit in bits)
+        return [
+            -1 if name.startswith("1'b") else self.nets.setdefault(name, len(self.nets))
+            for name in names
+        ]
+
+    def _add_sinks(self, number: int, kind: str) -> None:
+        cell = self.around.kinds.number.get(kind)
+        for pin, bits in self.definition.items[number].pins.items():
+            if cell is not None:
+                ends = plain(pin) in self.around.kinds.cells[cell].loads
+            elif kind in self.insides:
+                ends = self.definitions[kind].ports[plain(pin)][0] == "input"
+            else:
+                block = self.around.block(kind)
+                ends = block is not None and block.ports[plain(pin)][0] == "input"
+            if not ends:
+                continue
+            for place, net in enumerate(self._numbers(bits)):
+                if net >= 0:
+                    self.sinks.setdefault(net, []).append(Sink(number, pin, place))
+
+    def _add_cell(self, number: int, kind: str, pins: Mapping[str, list[int]]) -> None:
+        kinds = self.around.kinds
+        row = [-1] * kinds.most_pins
+        for place, pin in enumerate(kinds.cells[kinds.number[kind]].pins):
+            if nets := pins.get(pin):
+                row[place] = nets[0]
+        self.cells.append(number)
+        self.rows.append(row)
+
+    def _add_block(self, block: Block, pins: Mapping[str, list[int]]) -> None:
+        for pin, nets in pins.items():
+            its = [net for net in nets if net >= 0]
+            if block.ports[pin][0] == "input":
+                self.loaded += its
+                self.load += [block.loads_ff.get(pin, 0.0) / self.around.unit_ff] * len(its)
+                if block.clock and pin != block.clock:
+                    self.ends += its
+            elif block.clock:
+                self.launches += its
+
+    def _joined(self) -> tuple[Flat, list[tuple[int, int]], Ints]:
+        """Return the definition with its modules dissolved, and for each net what it is then."""
+        own = len(self.nets)
+        parts = [self._own()]
+        nets, cells = own, len(self.rows)
+        children: list[tuple[int, int]] = []
+        through: list[tuple[int, int]] = []
+        for number, inner, pins in self.modules:
+            children.append((number, cells))
+            to = nets + np.arange(inner.flat.nets + 1)
+            to[-1] = -1
+            for port, its in pins.items():
+                for net, outer in zip(inner.ports[port], its, strict=True):
+                    if net >= 0 and outer >= 0:
+                        if to[net] < nets:
+                            through.append((int(to[net]), outer))
+                        else:
+                            to[net] = outer
+            parts.append(_moved(inner.flat, to, cells))
+            nets += inner.flat.nets
+            cells += len(inner.flat.cell)
+        same = np.arange(nets + 1)
+        same[-1] = -1
+        for pair in through:
+            low, high = sorted(int(same[net]) for net in pair)
+            same[same == high] = low
+        joined = {
+            name: np.concatenate([getattr(part, name) for part in parts])
+            for name in Flat.__dataclass_fields__
+            if name != "nets"
+        }
+        for name in ("pins", "launches", "ends", "loaded", "net"):
+            joined[name] = same[joined[name]]
+        return Flat(nets=nets, **joined), children, same
+
+    def _own(self) -> Flat:
+        """Return what stands in the definition itself."""
+        nets = np.arange(len(self.nets))
+        pins = np.array(self.rows, dtype=np.int64).reshape(-1, self.around.kinds.most_pins)
+        return Flat(
+            cell=self.first_item + np.array(self.cells, dtype=np.int64),
+            pins=pins,
+            nets=len(nets),
+            launches=np.array(self.launches, dtype=np.int64),
+            ends=np.array(self.ends, dtype=np.int64),
+            loaded=np.array(self.loaded, dtype=np.int64),
+            load=np.array(self.load, dtype=np.float64),
+            net_of=self.first_net + nets,
+            net=nets,
+            base=np.zeros(len(nets), dtype=np.int64),
+        )
+
+
+def _moved(flat: Flat, to: Ints, cells: int) -> Flat:
+    """Return an instance of a definition whose nets are others, behind so many cells."""
+    return Flat(
+        cell=flat.cell,
+        pins=to[flat.pins],
+        nets=0,
+        launches=to[flat.launches],
+        ends=to[flat.ends],
+        loaded=to[flat.loaded],
+        load=flat.load,
+        net_of=flat.net_of,
+        net=to[flat.net],
+        base=flat.base + cells,
+    )

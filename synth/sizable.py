@@ -1,0 +1,155 @@
+"""A mapped design whose cells may change size and whose nets may get buffers."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from .blocks import memory_block
+from .definitions import Definition, Sink, plain
+from .delays import Ints, read_delays
+from .flat import Surroundings, flatten
+from .graph import TimingGraph
+from .kinds import Kinds
+from .liberty import Libraries
+from .mapping import Mapped
+from .netlist import instance_counts, read_netlist
+from .representatives import representatives
+
+__all__ = ["SizableDesign"]
+
+_BUFFER = (False, True)
+
+
+class SizableDesign:
+    """A mapped design. A change of a module is one of all its instances.
+
+    Parameters
+    ----------
+    mapped : Mapped
+        The design.
+    libraries : Libraries
+        Its cells.
+    most : int
+        Cells beyond which a few of equal instances stand for all.
+    """
+
+    def __init__(self, mapped: Mapped, libraries: Libraries, most: int) -> None:
+        self._mapped, self.libraries = mapped, libraries
+        self.modules = read_netlist(mapped.verilog, libraries)
+        self.definitions = {name: Definition(one) for name, one in self.modules.items()}
+        self.counts = instance_counts(self.modules, mapped.top)
+        buffers = [
+            name for name, cell in libraries.cells.items() if cell.usable and cell.computes(_BUFFER)
+        ]
+        used = {cell for module in self.modules.values() for cell in module.cells}
+        self.kinds = Kinds(read_delays(libraries, used | set(buffers)))
+        self.buffers = sorted(self.kinds.number[name] for name in buffers)
+        self.around = self._surroundings(most)
+        self._clock_nets = {
+            name: {
+                definition.net(bit) for port in module.clocks for bit in definition.ports[port][1]
+            }
+            for (name, definition), module in zip(
+                self.definitions.items(), self.modules.values(), strict=True
+            )
+        }
+        self._first = {name: self._numbers(one) for name, one in self.definitions.items()}
+        self._kind = {name: kinds.copy() for name, kinds in self._first.items()}
+        self.build()
+
+    def _surroundings(self, most: int) -> Surroundings:
+        load_ff = max(self.libraries.nand2.inputs.values())
+        timed = representatives(self.modules, self._mapped.top, self.libraries, load_ff, most)
+        memories = {one.kind: one for inside in self._mapped.memories.values() for one in inside}
+        blocks = [*timed.blocks, *(memory_block(one, load_ff) for one in memories.values())]
+        unit_ff = self.libraries.files[0].capacitance_unit_f * 1e15
+        return Surroundings(self.kinds, {one.name: one for one in blocks}, timed.kept, unit_ff)
+
+    def _numbers(self, definition: Definition) -> list[int]:
+        return [self.kinds.number.get(plain(item.kind), -1) for item in definition.items]
+
+    def build(self) -> None:
+        """Find all paths anew, after nets have changed."""
+        top = self._mapped.top
+        flat, self.insides = flatten(self.definitions, top, self.modules[top].clocks, self.around)
+        kind = np.array([one for its in self._kind.values() for one in its], dtype=np.int64)
+        count = [self.counts[name] for name, its in self._kind.items() for _ in its]
+        self.count = np.array(count, dtype=np.float64)
+        self._names = list(self.insides)
+        self._items = [inside.first_item for inside in self.insides.values()]
+        self._nets = [inside.first_net for inside in self.insides.values()]
+        self._labels = {name: list(inside.nets) for name, inside in self.insides.items()}
+        self.graph = TimingGraph(flat, self.kinds, kind)
+        self.graph.time()
+
+    def keep(self) -> None:
+        """Take over the sizes of cells that the graph has."""
+        for (name, its), first in zip(self._kind.items(), self._items, strict=True):
+            self._kind[name] = self.graph.kind[first : first + len(its)].tolist()
+
+    def area_um2(self, kind: Ints | None = None) -> float:
+        """Return the area of all cells of all instances [um2]."""
+        kind = self.graph.kind if kind is None else kind
+        return float((self.count * np.where(kind >= 0, self.kinds.area[kind], 0.0)).sum())
+
+    def nets_of(self, item: int) -> set[int]:
+        """Return the nets, clocks apart, of an item among those of all definitions."""
+        name = self._names[_place(self._items, item)]
+        inside, definition = self.insides[name], self.definitions[name]
+        nets = {
+            definition.net(bit)
+            for bits in definition.items[item - inside.first_item].pins.values()
+            for bit in bits
+        }
+        nets -= self._clock_nets[name]
+        return {inside.first_net + inside.nets[net] for net in nets if net in inside.nets}
+
+    def net(self, number: int) -> tuple[str, int, str]:
+        """Return of a net among those of all definitions: definition, number in it, and name."""
+        name = self._names[_place(self._nets, number)]
+        local = number - self.insides[name].first_net
+        return name, local, self._labels[name][local]
+
+    def may_have_buffers(self, name: str, net: str, sinks: Sequence[Sink]) -> bool:
+        """Return whether a net is no clock."""
+        if net in self._clock_nets[name]:
+            return False
+        items = self.definitions[name].items
+        return not any(plain(s.pin) in self._clocks(plain(items[s.item].kind)) for s in sinks)
+
+    def _clocks(self, kind: str) -> set[str]:
+        if cell := self.libraries.cells.get(kind):
+            return cell.clocks
+        return self.modules[kind].clocks if kind in self.modules else {"CLK"}
+
+    def insert(self, name: str, net: str, sinks: Sequence[Sink], kind: int) -> None:
+        """Put a buffer into a definition; its paths are to be built anew then."""
+        cell = self.kinds.cells[kind]
+        (i, o) = cell.pins
+        self.definitions[name].insert(net, sinks, cell.name, (i, o))
+        self._kind[name].append(kind)
+
+    def take_back(self, name: str) -> None:
+        """Take the last buffer of a definition back."""
+        self.definitions[name].take_back()
+        self._kind[name].pop()
+
+    def mapped(self) -> Mapped:
+        """Return the design as it is now."""
+        parts = []
+        for name, definition in self.definitions.items():
+            first, its = self._first[name], self._kind[name]
+            if its == first:
+                parts.append(self.modules[name].text)
+                continue
+            for item, kind in zip(definition.items, its, strict=True):
+                if kind >= 0 and plain(item.kind) != self.kinds.cells[kind].name:
+                    item.kind = self.kinds.cells[kind].name
+            parts.append(definition.text())
+        return replace(self._mapped, verilog="".join(parts))
+
+
+def _place(firsts: Sequence[int], number: int) -> int:
+    """Return which definition a number is of."""
+    return int(np.searchsorted(firsts, number, side="right")) - 1

@@ -1,0 +1,168 @@
+"""Sizes of cells and buffers for a whole design, after its modules were mapped one by one."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from .buffering import bufferings
+from .liberty import Libraries
+from .mapping import Mapped
+from .netlist import instance_counts, leaf_cells, read_netlist
+from .representatives import TIMED_CELLS
+from .resizing import Price, resizings
+from .sizable import SizableDesign
+
+__all__ = ["SIZED_CELLS", "Sized", "size_design"]
+
+SIZED_CELLS = 150_000
+"""Cells that are looked at at first if fewer instances can stand for all."""
+
+_PRICE = 0.3
+"""Share of the clock that is worth the same share of the area."""
+
+_BLURS = (0.03, 0.02, 0.01, 0.005)
+"""Shares of the clock by which paths are shorter that count an e-th: many paths first."""
+
+_LAST_BLURS = (0.01,)
+"""The same for all cells that are timed, after a few instances stood for all."""
+
+_ROUNDS = 3
+"""Times that sizes and buffers are looked for with the same blur."""
+
+_PASSES = 15
+"""Times that sizes are changed before buffers are looked for."""
+
+_LEAST = 1e-5
+"""Gain for which it goes on, a share of the clock."""
+
+_FEWEST = 0.02
+"""Share of the changes found that is tried at least, when more of them make it worse."""
+
+
+@dataclass(frozen=True)
+class Sized:
+    """What became of a design.
+
+    Parameters
+    ----------
+    mapped : Mapped
+        The design.
+    resized, buffers : int
+        Cells that have another size, and buffers that are new, in all instances.
+    """
+
+    mapped: Mapped
+    resized: int
+    buffers: int
+
+
+def size_design(
+    mapped: Mapped,
+    libraries: Libraries,
+    most: int = SIZED_CELLS,
+    progress: Callable[[str], None] = lambda text: None,
+) -> Sized:
+    """Size the cells of a design for its clock, and put buffers into its nets.
+
+    Cells are exchanged for those of the same function, pins and class alone; a change of a module
+    is one of all its instances. Clocks are left alone.
+
+    Parameters
+    ----------
+    mapped : Mapped
+        The design.
+    libraries : Libraries
+        Its cells.
+    most : int
+        Cells beyond which a few of equal instances stand for all at first. In the end all are
+        looked at that are timed.
+    progress : Callable
+        Is told how far it is.
+    """
+    design = SizableDesign(mapped, libraries, most)
+    _size(design, _BLURS, progress)
+    if (few := design.around.kept) is not None:
+        design = SizableDesign(design.mapped(), libraries, max(most, TIMED_CELLS))
+        if design.around.kept != few:
+            _size(design, _LAST_BLURS, progress)
+    sized = design.mapped()
+    return Sized(sized, *_changes(mapped, sized, libraries))
+
+
+def _changes(before: Mapped, after: Mapped, libraries: Libraries) -> tuple[int, int]:
+    """Return how many cells have another size, and how many buffers are new."""
+    was, now = (read_netlist(one.verilog, libraries) for one in (before, after))
+    counts = instance_counts(was, before.top)
+    resized = buffers = 0
+    for name, module in was.items():
+        if now[name].text != module.text:
+            kinds = [kind for kind, _ in leaf_cells(module.text)]
+            others = [kind for kind, _ in leaf_cells(now[name].text)]
+            differ = sum(kind != other for kind, other in zip(kinds, others, strict=False))
+            resized += counts[name] * differ
+            buffers += counts[name] * (len(others) - len(kinds))
+    return resized, buffers
+
+
+def _size(design: SizableDesign, blurs: Sequence[float], progress: Callable[[str], None]) -> None:
+    """Change a design in many steps."""
+    unit_ns = design.libraries.files[0].time_unit_s * 1e9
+    for blur in blurs:
+        for _ in range(_ROUNDS if design.graph.worst else 0):
+            sized = _resize(design, blur)
+            buffered = _buffer(design, blur)
+            progress(f"sizing the whole design: {design.graph.worst * unit_ns:.4g} ns")
+            if not sized or not buffered:
+                break
+
+
+def _resize(design: SizableDesign, blur: float) -> bool:
+    """Change sizes until it gains nothing; return whether it gained anything."""
+    graph, share, any_gain = design.graph, 1.0, False
+    gradient = graph.gradient(blur * graph.worst)
+    area = design.area_um2()
+    for _ in range(_PASSES):
+        price = Price(gradient.blur, _PRICE, area)
+        moves, before, gained = resizings(design, gradient, price), graph.kind, False
+        area_before = design.area_um2()
+        while moves and share >= _FEWEST and not gained:
+            graph.kind = before.copy()
+            moves = moves[: max(1, int(len(moves) * share))]
+            for move in moves:
+                graph.kind[move.item] = move.kind
+            graph.time()
+            new = graph.gradient(gradient.blur)
+            loss = (new.smooth - gradient.smooth) / gradient.smooth
+            loss += _PRICE * (design.area_um2() - area_before) / area
+            gained = loss < -_LEAST
+            share = min(1.0, 1.5 * share) if gained else share / 2
+            if gained:
+                gradient = new
+            elif len(moves) == 1:
+                break
+        if not gained:
+            graph.kind = before
+            graph.time()
+            break
+        any_gain = True
+    design.keep()
+    return any_gain
+
+
+def _buffer(design: SizableDesign, blur: float) -> bool:
+    """Put buffers in, as many at once as gain something; return whether any did."""
+    gradient = design.graph.gradient(blur * design.graph.worst)
+    area = design.area_um2()
+    plans = bufferings(design, gradient, Price(gradient.blur, _PRICE, area))
+    while plans:
+        for plan in plans:
+            design.insert(plan.definition, plan.net, plan.sinks, plan.kind)
+        design.build()
+        new = design.graph.gradient(gradient.blur)
+        loss = (new.smooth - gradient.smooth) / gradient.smooth
+        if loss + _PRICE * (design.area_um2() - area) / area < -_LEAST:
+            return True
+        for plan in reversed(plans):
+            design.take_back(plan.definition)
+        plans = plans[: len(plans) // 2]
+        design.build()
+    return False

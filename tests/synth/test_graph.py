@@ -1,0 +1,134 @@
+"""Tests of synth.graph and synth.flat: the same paths as OpenSTA finds, and what they depend on."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fred_hw.spec import SwitchSpec
+from synth.liberty import read_libraries
+from synth.mapping import MapOptions, Mapped, map_design
+from synth.sizable import SizableDesign
+from synth.synthesis import from_spec
+from synth.timing import find_opensta, time_design
+from tests.synth.libraries import asap7, sky130
+from tests.synth.netlists import two_lanes
+from tests.synth.sloped import sloped_libraries
+
+needs_opensta = pytest.mark.skipif(
+    find_opensta() is None, reason="Debian's package opensta is not installed"
+)
+
+THROUGH = Mapped(
+    "top",
+    """\
+module top(clk, i, o);
+  input clk;
+  wire clk;
+  input i;
+  wire i;
+  output o;
+  wire o;
+  wire a;
+  wire b;
+  wire c;
+  DFF a_reg (
+    .CK(clk),
+    .D(i),
+    .Q(a)
+  );
+  pass twice (
+    .i(a),
+    .one(b),
+    .other(c)
+  );
+  NAND2 _0_ (
+    .A(b),
+    .B(c),
+    .Y(o)
+  );
+endmodule
+module pass(i, one, other);
+  input i;
+  wire i;
+  output one;
+  wire one;
+  output other;
+  wire other;
+  assign one = i;
+  assign other = i;
+endmodule
+""",
+    {},
+    {},
+)
+"""A net that passes through a module, to two pins of a gate."""
+
+
+def design(mapped: Mapped, folder: Path, most: int = 10**9) -> SizableDesign:
+    return SizableDesign(mapped, sloped_libraries(folder), most)
+
+
+@needs_opensta
+@pytest.mark.parametrize("mapped", [two_lanes(), THROUGH], ids=["two lanes", "through"])
+def test_the_longest_path_is_that_of_opensta(tmp_path: Path, mapped: Mapped) -> None:
+    found = design(mapped, tmp_path)
+    timing = time_design(mapped, found.libraries, 0.1, tmp_path)
+    assert found.graph.worst / 1000 == pytest.approx(timing.clock_ns, abs=2e-6)
+
+
+@needs_opensta
+def test_with_a_few_instances_for_all_too(tmp_path: Path) -> None:
+    found = design(two_lanes(), tmp_path, most=10)
+    timing = time_design(two_lanes(), found.libraries, 0.1, tmp_path, most=10)
+    assert (found.around.kept, timing.kept, len(found.graph.flat.cell)) == (1, 1, timing.cells)
+    assert found.graph.worst / 1000 == pytest.approx(timing.clock_ns, abs=2e-6)
+
+
+def test_a_path_is_the_sum_of_its_cells(tmp_path: Path) -> None:
+    found = design(THROUGH, tmp_path)
+    # The flip-flop drives both pins of the gate, which drives nothing.
+    slew, clock_to_q = 2 + 4.0 * 2, 20 + 4.0 * 2
+    assert found.graph.worst == pytest.approx(clock_to_q + 6 + slew / 4)
+
+
+def test_the_gradient_says_how_the_clock_changes(tmp_path: Path) -> None:
+    found = design(two_lanes(), tmp_path)
+    graph, blur = found.graph, 5.0
+    gradient = graph.gradient(blur)
+    assert gradient.smooth >= graph.worst and gradient.arc.max() > 0.1
+    before, kinds = gradient.smooth, found.kinds
+    for arc in range(len(graph.source)):
+        table = graph.table[arc]
+        kinds.delay[table] += 1e-3
+        graph.time()
+        changed = (graph.gradient(blur).smooth - before) / 1e-3
+        kinds.delay[table] -= 1e-3
+        same = np.flatnonzero(graph.table == table)
+        assert changed == pytest.approx(gradient.arc[same].sum(), abs=2e-3)
+    for pin in range(kinds.most_pins):
+        for kind in np.unique(graph.kind[graph.kind >= 0]):
+            kinds.load[kind, pin] += 1e-3
+            graph.time()
+            changed = (graph.gradient(blur).smooth - before) / 1e-3
+            kinds.load[kind, pin] -= 1e-3
+            nets = graph.flat.pins[graph.kind[graph.flat.cell] == kind, pin]
+            its = gradient.load[:-1].reshape(-1, 2)[nets[nets >= 0]].sum()
+            assert changed == pytest.approx(its, abs=5e-3)
+
+
+@needs_opensta
+@pytest.mark.slow
+@pytest.mark.parametrize("libraries", [asap7, sky130])
+def test_libraries_that_exist_give_the_clock_of_opensta(
+    tmp_path: Path, libraries: Callable[[], list[Path]]
+) -> None:
+    cells = read_libraries(libraries())
+    source = from_spec(SwitchSpec(ports=2, format="int8", lanes=1), "switch", "small")
+    options = MapOptions("speed", "small")
+    mapped = map_design(source.verilog, source.name, cells, tmp_path, options)
+    timing = time_design(mapped, cells, 0.853, tmp_path)
+    unit_ns = cells.files[0].time_unit_s * 1e9
+    found = SizableDesign(mapped, cells, 10**9)
+    assert found.graph.worst * unit_ns == pytest.approx(timing.clock_ns, rel=1e-3)

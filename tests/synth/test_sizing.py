@@ -1,0 +1,156 @@
+"""Tests of synth.sizing: a shorter clock for the whole design, which still does the same."""
+
+from pathlib import Path
+
+import pytest
+
+from fred_hw.load import load_spec
+from synth import sizing
+from synth.area import areas
+from synth.liberty import Libraries, read_libraries
+from synth.mapping import MapOptions, Mapped, map_design
+from synth.netlist import read_netlist
+from synth.sizing import Sized, size_design
+from synth.synthesis import from_spec, synthesize
+from synth.timing import find_opensta, time_design
+from tests.synth.equivalence import equivalent
+from tests.synth.libraries import asap7
+from tests.synth.netlists import two_lanes
+from tests.synth.sloped import sloped_libraries
+
+needs_opensta = pytest.mark.skipif(
+    find_opensta() is None, reason="Debian's package opensta is not installed"
+)
+
+
+def wide(sinks: int) -> Mapped:
+    """Return a register that drives a gate of a path, and many others that have time."""
+    loads = "".join(
+        f"  DFF r_{n}_reg (\n    .CK(clk),\n    .D(a),\n    .Q(r[{n}])\n  );\n"
+        for n in range(sinks)
+    )
+    chain = "".join(
+        f"  INV _{n}_ (\n    .A({f'c_{n - 1}' if n else 'a'}),\n    .Y(c_{n})\n  );\n"
+        for n in range(6)
+    )
+    wires = "".join(f"  wire c_{n};\n" for n in range(6))
+    return Mapped(
+        "top",
+        "module top(clk, i, o, r);\n  input clk;\n  wire clk;\n  input i;\n  wire i;\n"
+        f"  output o;\n  wire o;\n  output [{sinks - 1}:0] r;\n  wire [{sinks - 1}:0] r;\n"
+        f"  wire a;\n{wires}  DFF a_reg (\n    .CK(clk),\n    .D(i),\n    .Q(a)\n  );\n"
+        "  DFF o_reg (\n    .CK(clk),\n    .D(c_5),\n    .Q(o)\n  );\n"
+        f"{loads}{chain}endmodule\n",
+        {},
+        {},
+    )
+
+
+def same_parts(before: Mapped, sized: Sized, libraries: Libraries) -> None:
+    """Check that modules have the cells of before with other sizes, and buffers beside them."""
+    was, now = (read_netlist(one.verilog, libraries) for one in (before, sized.mapped))
+    assert was.keys() == now.keys()
+    for name, module in was.items():
+        assert now[name].ports == module.ports and now[name].clocks == module.clocks
+        assert [(one.module, one.name) for one in now[name].instances] == [
+            (one.module, one.name) for one in module.instances
+        ]
+        assert {signal for signal, _ in now[name].registers} == {
+            signal for signal, _ in module.registers
+        }
+        assert now[name].registers.total() == module.registers.total()
+
+
+@needs_opensta
+def test_sinks_that_have_time_get_behind_a_buffer(tmp_path: Path) -> None:
+    libraries, before = sloped_libraries(tmp_path), wide(20)
+    sized = size_design(before, libraries)
+    assert sized.buffers > 0
+    text = sized.mapped.verilog
+    assert text.count(".D(fred_sized_0_net)") >= 15 and ".D(c_5)" in text
+    clocks = [time_design(one, libraries, 0.1, tmp_path).clock_ns for one in (before, sized.mapped)]
+    # 21 pins at 4 ps each, with their slew, become a few.
+    assert clocks[1] < clocks[0] - 0.06
+    assert equivalent(before.verilog, text, "top", tmp_path / "sloped.lib", tmp_path)
+
+
+def test_a_register_gets_another_size_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sizing, "bufferings", lambda *_: [])
+    sized = size_design(wide(20), sloped_libraries(tmp_path))
+    assert (sized.resized > 0, sized.buffers) == (True, 0)
+    assert "  DFFX4 a_reg (" in sized.mapped.verilog and "DFFN" not in sized.mapped.verilog
+
+
+def test_all_instances_of_a_module_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sizing, "_PRICE", 0.0)  # of which there are hardly any
+    libraries = sloped_libraries(tmp_path)
+    sized = size_design(two_lanes(), libraries)
+    same_parts(two_lanes(), sized, libraries)
+    was, now = (read_netlist(one.verilog, libraries) for one in (two_lanes(), sized.mapped))
+    others = {name: sum((now[name].cells - was[name].cells).values()) for name in ("lane", "top")}
+    assert others["lane"] > 0
+    assert sized.resized + sized.buffers == 2 * others["lane"] + others["top"]
+
+
+def test_a_design_without_paths_stays_as_it_is(tmp_path: Path) -> None:
+    text = "module top(i, o);\n  input i;\n  wire i;\n  output o;\n  wire o;\n  assign o = i;\n"
+    mapped = Mapped("top", text + "endmodule\n", {}, {})
+    sized = size_design(mapped, sloped_libraries(tmp_path))
+    assert (sized.mapped, sized.resized, sized.buffers) == (mapped, 0, 0)
+
+
+@needs_opensta
+def test_an_interconnect_is_quicker_and_does_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sizing, "_PRICE", 0.0)  # small designs are nearly all long paths
+    libraries = sloped_libraries(tmp_path)
+    source = from_spec(load_spec("tiny-2"), "interconnect", "tiny-2")
+    options = MapOptions("area", "tiny-2")  # which leaves more to do
+    before = map_design(source.verilog, source.name, libraries, tmp_path, options)
+    sized = size_design(before, libraries)
+    same_parts(before, sized, libraries)
+    assert sized == size_design(before, libraries), "two runs give the same"
+    clocks = [time_design(one, libraries, 0.1, tmp_path).clock_ns for one in (before, sized.mapped)]
+    assert clocks[1] < 0.95 * clocks[0]
+    gold, gate = before.verilog, sized.mapped.verilog
+    library = tmp_path / "sloped.lib"
+    assert equivalent(gold, gate, source.name, library, tmp_path)
+    wrong = gate.replace("  NAND2 ", "  NOR2 ", 1)
+    assert wrong != gate and not equivalent(gold, wrong, source.name, library, tmp_path)
+
+
+@needs_opensta
+def test_the_report_is_that_of_the_design_as_sized(tmp_path: Path) -> None:
+    libraries = sloped_libraries(tmp_path)
+    source = from_spec(load_spec("tiny-2"), "interconnect", "tiny-2")
+    off = synthesize(source, libraries, clock_ns=1.0, sizing=False)
+    on = synthesize(source, libraries, clock_ns=1.0)
+    assert off.sizing.by == "off" and on.sizing.by == "of the whole design"
+    before = (on.sizing.clock_before_ns, on.sizing.area_before_um2)
+    assert before == (off.timing.clock_ns, off.area.area_um2)
+    assert on.timing.clock_ns < off.timing.clock_ns
+    modules = read_netlist(on.verilog, libraries)
+    mapped = Mapped(on.name, on.verilog, {}, {})
+    assert areas(modules, mapped, libraries, source.units) == on.area
+    assert on.area.cells == off.area.cells + on.sizing.buffers_added
+    assert on.area.flip_flops == off.area.flip_flops
+    assert "effort speed, sizing of the whole design, " in on.provenance
+
+
+def test_effort_area_is_not_sized(tmp_path: Path) -> None:
+    source = from_spec(load_spec("tiny-2"), "interconnect", "tiny-2")
+    found = synthesize(source, sloped_libraries(tmp_path), clock_ns=1.0, effort="area")
+    assert found.sizing.by == "off, with effort area" and found.sizing.cells_resized == 0
+
+
+@needs_opensta
+@pytest.mark.slow
+def test_a_whole_switch_of_cells_that_exist_is_quicker(tmp_path: Path) -> None:
+    libraries = read_libraries(asap7())
+    source = from_spec(load_spec("tiny-2"), "switch", "tiny-2")
+    found = synthesize(source, libraries, clock_ns=0.853)
+    assert found.timing.clock_ns < 0.9 * found.sizing.clock_before_ns
+    assert found.area.area_um2 < 1.02 * found.sizing.area_before_um2
+    memories = {kind for kind in found.verilog.split() if kind.startswith("fred_memory_")}
+    assert memories, "which are black boxes still"
