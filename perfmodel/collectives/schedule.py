@@ -261,11 +261,15 @@ class ScheduleBuilder:
                 self.send((source,), (target,), shards, action)
             return
         came: list[tuple[int, int]] = []
+        # Many send the same list, which may be long: by identity, and kept, so that none takes its.
+        known: dict[int, tuple[Sequence[int], float]] = {}
         for source, target, shards in step:
+            if id(shards) not in known:
+                known[id(shards)] = (shards, self.shard_bytes(shards))
             came.append((target, len(self.messages)))
             ends = (source,), (target,)
             after = self._passes.get((source, self.lane), ())
-            payload_bytes, first = self.shard_bytes(shards), tuple(shards[:1])
+            payload_bytes, first = known[id(shards)][1], tuple(shards[:1])
             self.messages.append(
                 Transfer(*ends, self._route(*ends), payload_bytes, after, first, action)
             )

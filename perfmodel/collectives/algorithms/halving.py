@@ -88,8 +88,9 @@ def _halves(
     core: Sequence[int], owned: Sequence[Sequence[int]], distance: int
 ) -> Iterator[tuple[int, int, list[int]]]:
     """Yield the first members of both halves of each block, and the shards of the second half."""
+    blocks = _blocks(owned, distance)
     for i in range(0, len(core), 2 * distance):
-        yield core[i], core[i + distance], _block(owned, i + distance, distance)
+        yield core[i], core[i + distance], blocks[i // distance + 1]
 
 
 def _bruck(builder: ScheduleBuilder, members: Sequence[int], share: float) -> None:
@@ -121,9 +122,10 @@ def _bruck(builder: ScheduleBuilder, members: Sequence[int], share: float) -> No
 def _halve(builder: ScheduleBuilder, core: Sequence[int], owned: Sequence[Sequence[int]]) -> None:
     distance = len(core) // 2
     while distance:
+        blocks = _blocks(owned, distance)
         builder.exchange(
             (
-                (member, core[i ^ distance], _block(owned, i ^ distance, distance))
+                (member, core[i ^ distance], blocks[(i ^ distance) // distance])
                 for i, member in enumerate(core)
             ),
             "reduce",
@@ -134,20 +136,20 @@ def _halve(builder: ScheduleBuilder, core: Sequence[int], owned: Sequence[Sequen
 def _double(builder: ScheduleBuilder, core: Sequence[int], owned: Sequence[Sequence[int]]) -> None:
     distance = 1
     while distance < len(core):
+        blocks = _blocks(owned, distance)
         builder.exchange(
-            (
-                (member, core[i ^ distance], _block(owned, i, distance))
-                for i, member in enumerate(core)
-            ),
+            ((member, core[i ^ distance], blocks[i // distance]) for i, member in enumerate(core)),
             "copy",
         )
         distance *= 2
 
 
-def _block(owned: Sequence[Sequence[int]], i: int, distance: int) -> list[int]:
-    """Return the shards of the aligned block of ``distance`` members around member i."""
-    first = i // distance * distance
-    return [one for group in owned[first : first + distance] for one in group]
+def _blocks(owned: Sequence[Sequence[int]], distance: int) -> list[list[int]]:
+    """Return the shards of each block of ``distance`` members."""
+    return [
+        [one for group in owned[first : first + distance] for one in group]
+        for first in range(0, len(owned), distance)
+    ]
 
 
 ALGORITHMS.add("halving_doubling", Algorithm("halving-doubling", halving_doubling), rank=2)
