@@ -1,0 +1,51 @@
+"""The tables of docs/fidelity.md are what the experiments print, as far as that is quick to see."""
+
+import json
+import re
+
+import pytest
+
+from docs.experiments.readings import READINGS, SWEPT, shown
+from perfmodel.published import SWEEPS
+from perfmodel.studies.reproduce import reproduce
+from perfmodel.studies.section import Setting
+from perfmodel.workloads.workload import PUBLISHED
+
+from .pages import ROOT
+
+PAGE = (ROOT / "docs/fidelity.md").read_text("utf-8")
+IDEAL = json.loads((ROOT / "tests/perfmodel/studies/ideal_figures.json").read_text("utf-8"))
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in READINGS if name != "weights"]
+
+
+def rows(name: str) -> list[list[str]]:
+    """Return the cells behind a name of each row that begins with it."""
+    found = re.findall(rf"^\| {re.escape(name)} \| (.*) \|$", PAGE, re.M)
+    return [row.split(" | ") for row in found]
+
+
+@pytest.mark.parametrize("name", ["weights", *SLOW])
+def test_speed_ups_of_a_reading(name: str) -> None:
+    found = {row.id: row for row in reproduce(["speedups"], Setting("ideal", name))}
+    pairs = [[found[f"speedup/{one}/fred-{fabric}"] for fabric in "cd"] for one in PUBLISHED]
+    good = sum(row.ok for both in pairs for row in both)
+    cells = [f"{READINGS[name]}", *(shown(*both) for both in pairs), f"{good} of 8"]
+    assert cells in rows(f"`{name}`")
+
+
+def test_sweeps_of_calibrated_compute() -> None:
+    cells = rows("`calibrated`")[1]
+    assert [cell.partition(" ")[0] for cell in cells[: len(SWEPT)]] == [
+        f"{IDEAL[f'sweep/{one}']:.2f}" for one in SWEPT
+    ]
+
+
+@pytest.mark.parametrize("name", SWEEPS)
+def test_sweeps_as_fred_reproduce_has_them(name: str) -> None:
+    table = PAGE.partition(f"\n{name.title()}:\n")[2]
+    line = next(line for line in table.splitlines() if line.startswith("| as `fred reproduce` |"))
+    exposed, sums, speedup, best = line.strip("| ").split(" | ")[1:]
+    assert exposed == f"{IDEAL[f'sweep/{name}/exposed']:.2f}"
+    assert speedup == f"{IDEAL[f'sweep/{name}/speedup']:.3f}"
+    assert best == IDEAL[f"sweep/{name}/best/fred-d"]
+    assert 1.0 < float(sums) < 10.0
