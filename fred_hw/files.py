@@ -1,15 +1,20 @@
 """Validating what input files hold; every failure is an :class:`InputError`."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, GetJsonSchemaHandler, ValidationError
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticCustomError
 
+from .docstrings import parameters, summary
 from .errors import InputError
 
 __all__ = [
+    "NUMBER",
+    "Check",
     "FileModel",
     "describe",
     "in_range",
@@ -23,18 +28,54 @@ __all__ = [
 
 M = TypeVar("M", bound=BaseModel)
 
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+"""Texts that :func:`parse_number` takes, as a regular expression."""
+
+
+@dataclass(frozen=True)
+class Check(BeforeValidator):
+    """A check of a field before its type is looked at, and what a JSON Schema can say of it.
+
+    Parameters
+    ----------
+    schema : callable
+        Returns the JSON Schema of the values that pass, asked for when the schema is written.
+    """
+
+    schema: Callable[[], JsonSchemaValue] = dict
+
+    def __get_pydantic_json_schema__(
+        self, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return self.schema()
 
 
 class FileModel(BaseModel):
-    """Base of everything read from files: frozen, strict, unknown keys refused."""
+    """Base of everything read from files: frozen, strict, unknown keys refused.
+
+    What the docstring of a subclass says of its Parameters stands in the JSON Schema too.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        found = handler.resolve_ref_schema(handler(core_schema))
+        said = parameters(cls)
+        for name, field in found.get("properties", {}).items():
+            field.pop("title", None)
+            if name in said:
+                field["description"] = said[name]
+        found["description"] = summary(cls)
+        return found
 
-def int_range(minimum: int, maximum: int) -> BeforeValidator:
+
+def int_range(minimum: int, maximum: int) -> Check:
     """Check of an integer field from ``minimum`` to ``maximum``; a boolean is no integer."""
-    return BeforeValidator(lambda value: in_range(value, minimum, maximum))
+    said = {"type": "integer", "minimum": minimum, "maximum": maximum}
+    return Check(lambda value: in_range(value, minimum, maximum), schema=lambda: dict(said))
 
 
 def in_range(value: object, minimum: int, maximum: int, other: str = "") -> object:
@@ -50,15 +91,15 @@ def in_range(value: object, minimum: int, maximum: int, other: str = "") -> obje
 
 def parse_number(text: str) -> float | None:
     """Return the number that a text is, in digits with point and exponent, or None."""
-    return float(text) if _NUMBER.fullmatch(text) else None
+    return float(text) if re.fullmatch(NUMBER, text) else None
 
 
-def one_of(*choices: str) -> BeforeValidator:
+def one_of(*choices: str) -> Check:
     """Check of a string field with few values."""
     return name_in(choices)
 
 
-def name_in(choices: Collection[str]) -> BeforeValidator:
+def name_in(choices: Collection[str]) -> Check:
     """Check of a string field that takes a name in a registry, as it is when the check is made."""
 
     def check(value: object) -> object:
@@ -70,7 +111,7 @@ def name_in(choices: Collection[str]) -> BeforeValidator:
             )
         return value
 
-    return BeforeValidator(check)
+    return Check(check, schema=lambda: {"type": "string", "enum": list(choices)})
 
 
 def describe(error: ValidationError, model: type[BaseModel]) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from .files import validate
 from .reading import parse_yaml, read_data
 from .spec import SwitchSpec
 
-__all__ = ["PRESETS", "load_spec", "parse_change", "preset_summary"]
+__all__ = ["PRESETS", "load_spec", "parse_change", "preset_path", "preset_summary"]
 
 _MAX_NAMES = 8  # in the key of a change
 
@@ -35,7 +35,7 @@ def load_spec(source: str, changes: Mapping[str, Any] | None = None) -> SwitchSp
     InputError
         The file cannot be read, or a field is unknown, missing or out of range.
     """
-    path = _FOLDER / f"{source}.yaml" if source in PRESETS else Path(source)
+    path = preset_path(source) if source in PRESETS else Path(source)
     if source not in PRESETS and not path.exists() and not path.suffix:
         known = ", ".join(PRESETS)
         raise InputError(source, "", f"must be an existing file or one of the presets {known}")
@@ -75,8 +75,13 @@ def parse_change(text: str) -> tuple[str, Any]:
         raise InputError("--set", key.strip(), f"must be a YAML value, not {value!r}") from None
 
 
+def preset_path(name: str) -> Path:
+    """Return the file of a preset."""
+    return _FOLDER / f"{name}.yaml"
+
+
 def preset_summary(name: str) -> str:
     """Return what the first comment line of a preset says it is for."""
-    text = (_FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
+    text = preset_path(name).read_text(encoding="utf-8")
     first = text.splitlines()[0]
     return first.lstrip("# ").strip() if first.startswith("#") else ""

@@ -3,7 +3,7 @@
 from enum import IntEnum
 from typing import Annotated, NamedTuple
 
-from pydantic import AfterValidator, ValidationInfo
+from pydantic import AfterValidator, ValidationInfo, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from .files import FileModel, int_range
@@ -127,6 +127,7 @@ _MOST_PHASES = 1 << HEADER_FIELDS["phase"].bits
 _MOST_PACKET_FLITS = 1 << HEADER_FIELDS["index"].bits
 # Numbers must tell as many behind the one that is due as ahead of it.
 _MOST_WINDOW = 1 << HEADER_FIELDS["sequence"].bits - 2
+_WINDOWS = [1 << bits for bits in range(1, _MOST_WINDOW.bit_length())]
 _MOST_BUFFER_FLITS = (1 << HEADER_FIELDS["ticket"].bits - 1) - 1
 
 KINDS = tuple(kind.name.lower() for kind in Kind)
@@ -199,26 +200,25 @@ class ProtocolSpec(FileModel, validate_default=True):
         per cycle of 512 B and 600 GB/s are 47.
     buffer_packets : int
         Largest packets that each data circuit of an input port has room for, 2 to 64, and 255
-        flits at most. The
-        published 24 KB are 6 of 4 KB, which is the bandwidth times the round trip; full rate takes
-        9, as a packet starts only when there is room for all of it, and credits take some cycles
-        in the ports too (docs/switch.md).
+        flits at most. The published 24 KB are 6 of 4 KB, which is the bandwidth times the round
+        trip; full rate takes 9, as a packet starts only when there is room for all of it, and
+        credits take some cycles in the ports too (docs/switch.md).
     ack_interval : int
         Packets per ack, 1 to 64.
     window_packets : int
         Packets that a source may have unacknowledged, a power of two, 2 to 64.
     timeout_cycles : int
-        Without progress for so long a source retransmits, and missing credits are asked for, 16 to
-        65535.
+        Without progress for so long a source retransmits, and missing credits are asked for
+        [cycles], 16 to 65535.
     idle_cycles : int
-        Without a data flit for so long a destination may ask for packets again, 1 to 65535; after a
-        quarter of that without one of any flow it acknowledges what it has.
+        Without a data flit for so long [cycles] a destination may ask for packets again, 1 to
+        65535; after a quarter of that without one of any flow it acknowledges what it has.
     patience_cycles : int
-        A packet that stops half-way is given up after so long, and so long passes between two
-        nacks to a source, 4 to 65535.
+        A packet that stops half-way is given up after so long [cycles], and so long passes between
+        two nacks to a source, 4 to 65535.
     stuck_cycles : int
-        A packet that has been first in its circuit for so long, as other ports of its flow have
-        none, is thrown away, to be sent again, 256 to 16777215: 1048575 are 0.9 ms.
+        A packet that has been first in its circuit for so long [cycles], as other ports of its flow
+        have none, is thrown away, to be sent again, 256 to 16777215: 1048575 are 0.9 ms.
 
     Raises
     ------
@@ -232,7 +232,12 @@ class ProtocolSpec(FileModel, validate_default=True):
     round_trip_cycles: Annotated[int, int_range(1, _MOST_BUFFER_FLITS)] = 47
     buffer_packets: Annotated[int, int_range(2, 64), AfterValidator(_covers_round_trip)] = 9
     ack_interval: Annotated[int, int_range(1, 64)] = 16
-    window_packets: Annotated[int, int_range(2, _MOST_WINDOW), AfterValidator(_covers_acks)] = 64
+    window_packets: Annotated[
+        int,
+        int_range(2, _MOST_WINDOW),
+        AfterValidator(_covers_acks),
+        WithJsonSchema({"type": "integer", "enum": _WINDOWS}),
+    ] = 64
     timeout_cycles: Annotated[int, int_range(16, 65535)] = 1024
     idle_cycles: Annotated[int, int_range(1, 65535)] = 64
     patience_cycles: Annotated[int, int_range(4, 65535)] = 128

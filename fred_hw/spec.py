@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Self
 from zlib import crc32
 
-from pydantic import Field, PlainValidator, model_validator
+from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
 from .files import FileModel, in_range, int_range, name_in
@@ -17,9 +17,20 @@ AUTO: Any = "auto"
 """Value of a field that the specification finds a number for; it may stand for any."""
 
 
+_MOST_ADDER_REGISTERS = 8
+
+
 def _registers_or_auto(value: object) -> object:
     """Check ``adder_registers``."""
-    return value if value == AUTO else in_range(value, 0, 8, f"{AUTO} or ")
+    return value if value == AUTO else in_range(value, 0, _MOST_ADDER_REGISTERS, f"{AUTO} or ")
+
+
+_REGISTERS_SCHEMA: dict[str, Any] = {
+    "anyOf": [
+        {"const": AUTO},
+        {"type": "integer", "minimum": 0, "maximum": _MOST_ADDER_REGISTERS},
+    ]
+}
 
 
 class SwitchSpec(FileModel):
@@ -63,7 +74,9 @@ class SwitchSpec(FileModel):
     overflow: Annotated[str, name_in(OVERFLOWS)] = "saturate"
     lanes: Annotated[int, int_range(1, 256)] = 4
     stage_registers: Annotated[int, int_range(1, 4)] = 1
-    adder_registers: Annotated[int, PlainValidator(_registers_or_auto)] = Field(default=AUTO)
+    adder_registers: Annotated[
+        int, PlainValidator(_registers_or_auto), WithJsonSchema(_REGISTERS_SCHEMA)
+    ] = Field(default=AUTO)
     protocol: ProtocolSpec = ProtocolSpec()
 
     @model_validator(mode="after")

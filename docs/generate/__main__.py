@@ -9,6 +9,7 @@ from .catalogue import catalogue
 from .figures import draw_wave
 from .names import names
 from .readme import README, readme
+from .reference import reference
 from .waves import WAVES
 
 __all__ = ["DIAGRAMS", "FIGURES", "documents"]
@@ -25,7 +26,12 @@ def documents() -> dict[Path, str]:
         wave = make()
         found[FIGURES / f"{name}.json"] = json.dumps(wave).replace("}, ", "},\n ") + "\n"
         found[FIGURES / f"{name}.svg"] = draw_wave(wave)
-    pages = {DOCS / "units.md": catalogue(DIAGRAMS), DOCS / "names.md": names(), README: readme()}
+    pages = {
+        DOCS / "units.md": catalogue(DIAGRAMS),
+        DOCS / "names.md": names(),
+        DOCS / "reference.md": reference(),
+        README: readme(),
+    }
     return {**found, **pages}
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from fred_cli.schemas.file_kind import FILES
 from fred_hw.formats.number_format import FORMATS, FloatFormat
 from fred_hw.operations.operation import OPERATIONS, Operation
 from fred_hw.registry import Registry
@@ -80,6 +81,7 @@ def names() -> str:
         "Models of compute": COMPUTE_MODELS,
         "Placements": POLICIES,
         "Sections of published figures": SECTIONS,
+        "Kinds of files": FILES,
     }
     for heading, registry in plain.items():
         rich[heading] = registry, ("name",), [(f"`{name}`",) for name in registry]

@@ -3,14 +3,16 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import WithJsonSchema
 
 from fred_hw.checks import check_int
 from fred_hw.errors import InputError
 from fred_hw.files import FileModel, validate
 from fred_hw.reading import read_data
 
-__all__ = ["Flow", "check_flows", "read_flows"]
+__all__ = ["Flow", "FlowEntry", "check_flows", "read_flows"]
 
 _SIDES = ("inputs", "outputs")
 
@@ -76,11 +78,29 @@ def check_flows(flows: Iterable[Flow], ports: int) -> tuple[Flow, ...]:
     return flows
 
 
-class _Entry(FileModel):
-    """One element of a file of flows; the sides are checked as those of a Flow are."""
+_PORTS = WithJsonSchema(
+    {
+        "type": "array",
+        "items": {"type": "integer", "minimum": 0},
+        "minItems": 1,
+        "uniqueItems": True,
+    }
+)
 
-    inputs: Any
-    outputs: Any
+
+class FlowEntry(FileModel):
+    """One element of a file of flows; the sides are checked as those of a Flow are.
+
+    Parameters
+    ----------
+    inputs : list of int
+        Input ports whose operands are reduced, numbers from 0 below `ports`, each once.
+    outputs : list of int
+        Output ports that get the result, likewise.
+    """
+
+    inputs: Annotated[Any, _PORTS]
+    outputs: Annotated[Any, _PORTS]
 
 
 def read_flows(path: Path, ports: int) -> tuple[Flow, ...]:
@@ -117,7 +137,7 @@ def read_flows(path: Path, ports: int) -> tuple[Flow, ...]:
 
 def _read_flow(data: object, source: str, field: str) -> Flow:
     try:
-        entry = validate(_Entry, data, source)
+        entry = validate(FlowEntry, data, source)
     except InputError as error:
         inner = f"{field}.{error.field}" if error.field else field
         raise InputError(source, inner, error.message) from None

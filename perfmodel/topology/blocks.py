@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
 from pathlib import Path
-from typing import Annotated, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
-from pydantic import Field
+from pydantic import Field, GetJsonSchemaHandler, WithJsonSchema
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from fred_hw.errors import InputError
 from fred_hw.files import FileModel, in_range, one_of
@@ -221,13 +223,39 @@ class BlocksTopology(Topology):
         return min(self.npus // one.npus * one.halves_bytes_per_s for one in self.blocks)
 
 
+_SIZE: dict[str, Any] = {"type": "integer", "minimum": 2, "maximum": MAX_NPUS}
+_SIZES: dict[str, Any] = {"type": "array", "items": _SIZE, "minItems": 1}
+
+
 class BlockEntry(FileModel):
-    """A block; a ``torus`` has one number of NPUs for each of its dimensions."""
+    """A block: what joins the NPUs of each line along a dimension.
+
+    Parameters
+    ----------
+    block : str
+        What joins them. A `torus` is a ring along each of its dimensions.
+    npus : int or list of int
+        NPUs in a line; of a `torus` a list, one number for each dimension.
+    bytes_per_s : float
+        Of each link, one direction [B/s]: between neighbours of a ring, between two NPUs that are
+        fully connected, or from an NPU to its switch.
+    latency_s : float
+        Of each link, one direction [s]; through a switch it counts twice.
+    """
 
     block: Annotated[str, one_of("ring", "torus", "fully_connected", "switch")]
-    npus: object
+    npus: Annotated[object, WithJsonSchema({"anyOf": [_SIZE, _SIZES]})]
     bytes_per_s: Rate
     latency_s: Time
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        found = super().__get_pydantic_json_schema__(core_schema, handler)
+        torus = {"properties": {"block": {"const": "torus"}}, "required": ["block"]}
+        many, one = ({"properties": {"npus": {"type": kind}}} for kind in ("array", "integer"))
+        return {**found, "if": torus, "then": many, "else": one}
 
     def blocks(self, name: str, field: str) -> list[Block]:
         """Return the dimensions, those of a torus as rings."""
@@ -248,9 +276,18 @@ class BlockEntry(FileModel):
 
 
 class BlocksFile(TopologyFile):
-    """``kind: blocks``, the innermost first; with ``io_bytes_per_s`` every NPU has a controller.
+    """``kind: blocks``: dimensions of NPUs that stack, the innermost first.
 
-    Links carry the flits of the switch of ``link_record``, at the share of payload measured there.
+    Parameters
+    ----------
+    blocks : list of BlockEntry
+        The dimensions, the innermost first, at most 4096 NPUs in all.
+    io_bytes_per_s : float
+        Of an I/O controller at every NPU, one direction [B/s]; there are none if it is not given,
+        and then no estimates.
+    link_record : str
+        Timing record of the switch whose flits the links carry, at the share of payload measured
+        there: a shipped one such as `l1-12`, or the path of a JSON file.
     """
 
     kind: Annotated[str, one_of("blocks")]

@@ -7,10 +7,17 @@ from math import nan
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BeforeValidator
 from pydantic_core import PydanticCustomError
 
-from fred_hw.files import FileModel, one_of, parse_number, read_kind, validate
+from fred_hw.files import (
+    NUMBER,
+    Check,
+    FileModel,
+    one_of,
+    parse_number,
+    read_kind,
+    validate,
+)
 from fred_hw.reading import read_data
 from fred_hw.registry import Registry
 from perfmodel.switch_timing.record import PROTOCOL_MODELS, ProtocolModel
@@ -20,8 +27,10 @@ from .graph import Topology
 __all__ = ["KINDS", "Kind", "Protocol", "Rate", "Time", "TopologyFile", "load_topology"]
 
 
-def _quantity(minimum: float, maximum: float) -> BeforeValidator:
-    """Check of a number in SI base units; YAML reads 3e12 as text, so such text is a number too."""
+def _quantity(minimum: float, maximum: float) -> Check:
+    """Check of a number in SI base units; a number in quotes counts, as 3e12 is text to some."""
+    number = {"type": "number", "minimum": minimum, "maximum": maximum}
+    text = {"type": "string", "pattern": f"^{NUMBER}$"}
 
     def check(value: object) -> object:
         number = parse_number(value) if isinstance(value, str) else value
@@ -36,7 +45,7 @@ def _quantity(minimum: float, maximum: float) -> BeforeValidator:
             )
         return float(number)
 
-    return BeforeValidator(check)
+    return Check(check, schema=lambda: {"anyOf": [number, text]})
 
 
 # Within these bounds no time that is worked out overflows, or is lost beside another.
@@ -46,7 +55,17 @@ Protocol = Annotated[ProtocolModel, one_of(*PROTOCOL_MODELS)]
 
 
 class NpuEntry(FileModel):
-    """``npu:`` of a file: operations per second [FLOP/s] and memory [B/s, B] of an NPU."""
+    """``npu:`` of a file: an NPU, an H100 in what the file does not say.
+
+    Parameters
+    ----------
+    peak_flops : float
+        Dense FP16 operations per second at full rate [FLOP/s]; a multiply-add counts as two.
+    hbm_bytes_per_s : float
+        Memory bandwidth [B/s].
+    hbm_bytes : float
+        Memory capacity [B].
+    """
 
     peak_flops: Rate | None = None
     hbm_bytes_per_s: Rate | None = None
@@ -54,7 +73,17 @@ class NpuEntry(FileModel):
 
 
 class TopologyFile(FileModel):
-    """What a file of any kind says; those of all kinds also have a ``protocol``."""
+    """What a file of any kind says; those of all kinds also have a ``protocol``.
+
+    Parameters
+    ----------
+    kind : str
+        Says which other keys there are.
+    npu : NpuEntry
+        Rates and memory of each NPU.
+    protocol : str
+        What headers, CRC, acks and the link layer cost: as co-simulated, or nothing (`ideal`).
+    """
 
     kind: str
     npu: NpuEntry | None = None

@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from fred_hw.errors import InputError
 from fred_hw.files import FileModel, int_range, one_of
@@ -20,7 +22,20 @@ MAX_NPUS = 4096
 
 
 class L1Entry(FileModel):
-    """One or ``count`` equal L1 switches: what hangs on each, and the record of its chiplet."""
+    """One or ``count`` equal L1 switches: what hangs on each, and the record of its chiplet.
+
+    Parameters
+    ----------
+    count : int
+        Switches that are alike.
+    npus : int
+        NPUs on each.
+    io_controllers : int
+        I/O controllers on each.
+    record : str
+        Timing record of the chiplet, a shipped one such as `l1-12` or the path of a JSON file. It
+        has a port for each NPU, each I/O controller and the switch above, or more.
+    """
 
     count: Annotated[int, int_range(1, MAX_NPUS)] = 1
     npus: Annotated[int, int_range(1, 64)]
@@ -29,7 +44,17 @@ class L1Entry(FileModel):
 
 
 class LevelEntry(FileModel):
-    """A level of switches: how many of the level below hang on each, by links of what rate."""
+    """A level of switches: how many of the level below hang on each, by links of what rate.
+
+    Parameters
+    ----------
+    fan_in : int
+        Switches of the level below on each.
+    bytes_per_s : float
+        Of the links from one switch of the level below, one direction [B/s].
+    record : str
+        Timing record of the chiplets, as for `l1`.
+    """
 
     fan_in: Annotated[int, int_range(2, MAX_NPUS)]
     bytes_per_s: Rate
@@ -37,11 +62,32 @@ class LevelEntry(FileModel):
 
 
 class FredFile(TopologyFile):
-    """``kind: fred``; bandwidths [B/s] per direction; ``l1_l2_bytes_per_s`` is that of one L1.
+    """``kind: fred``: L1 switches with NPUs, and the switches above them.
 
     ``l2_record`` and ``l1_l2_bytes_per_s`` describe one switch above all L1s; ``levels``, in their
-    place, as many levels as it takes, the lowest first, until one switch is left. A record is of
-    a switch with a port for each link, or with ``interpolate`` its latency is taken for more.
+    place, as many levels as it takes, the lowest first, until one switch is left.
+
+    Parameters
+    ----------
+    l1 : list of L1Entry
+        The L1 switches; NPUs are numbered in their order, 2 to 4096 in all.
+    l2_record : str
+        Timing record of the chiplets of the one switch above all L1s. With `l1_l2_bytes_per_s`, or
+        `levels` in place of both.
+    l1_l2_bytes_per_s : float
+        Between one L1 and the switch above, one direction [B/s].
+    levels : list of LevelEntry
+        Levels above the L1s, the lowest first, until one switch is left.
+    in_network : bool
+        Whether the switches reduce and multicast, or only route.
+    interpolate : bool
+        Whether the latency of a record is taken for switches of more ports than it has.
+    npu_l1_bytes_per_s : float
+        Between an NPU and its switch, one direction [B/s].
+    io_bytes_per_s : float
+        Of an I/O controller, one direction [B/s].
+    link_latency_s : float
+        Of every link, one direction [s].
     """
 
     kind: Annotated[str, one_of("fred")]
@@ -55,6 +101,24 @@ class FredFile(TopologyFile):
     io_bytes_per_s: Rate = constants.IO_BYTES_PER_S
     link_latency_s: Time = constants.LINK_LATENCY_S
     protocol: Protocol = "measured"
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        found = super().__get_pydantic_json_schema__(core_schema, handler)
+        short, none, some = (
+            ("l2_record", "l1_l2_bytes_per_s"),
+            {"type": "null"},
+            {"not": {"type": "null"}},
+        )
+        one = {"levels": none, **dict.fromkeys(short, some)}
+        more = {"levels": some, **dict.fromkeys(short, none)}
+        ways = [
+            {"properties": one, "required": [*short]},
+            {"properties": more, "required": ["levels"]},
+        ]
+        return {**found, "anyOf": ways}
 
     def build(self, name: str, base: Path | None = None) -> FredTopology:
         npus = sum(entry.count * entry.npus for entry in self.l1)

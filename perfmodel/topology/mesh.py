@@ -229,9 +229,23 @@ class MeshTopology(Topology):
 
 
 class MeshFile(TopologyFile):
-    """``kind: mesh``; bandwidths [B/s] per direction and latency [s] default to the published.
+    """``kind: mesh``: NPUs in rows and columns, an I/O controller at each side of the edge.
 
-    Links carry the flits of the switch of ``link_record``, at the share of payload measured there.
+    Parameters
+    ----------
+    columns : int
+        NPUs in a row; two NPUs or more in all.
+    rows : int
+        NPUs in a column.
+    link_bytes_per_s : float
+        Of a link between NPUs, one direction [B/s].
+    io_bytes_per_s : float
+        Of an I/O controller, one direction [B/s].
+    link_latency_s : float
+        Of every link, one direction [s].
+    link_record : str
+        Timing record of the switch whose flits the links carry, at the share of payload measured
+        there: a shipped one such as `l1-12`, or the path of a JSON file.
     """
 
     kind: Annotated[str, one_of("mesh")]

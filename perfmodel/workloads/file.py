@@ -3,6 +3,8 @@
 from abc import abstractmethod
 from typing import Annotated
 
+from pydantic import WithJsonSchema
+
 from fred_hw.files import FileModel, int_range, name_in, one_of
 from fred_hw.registry import Registry
 
@@ -14,6 +16,9 @@ __all__ = ["KINDS", "MODES", "Count", "WorkloadFile"]
 MODES = ("stationary", "streaming")
 """Whether the model stays on the wafer or its layers are streamed in (FRED, arXiv 2406.19580)."""
 
+_STRATEGY = r"^MP(?!0+-)[0-9]{1,9}-DP(?!0+-)[0-9]{1,9}-PP(?!0+$)[0-9]{1,9}$"
+"""What ``Strategy.parse`` takes."""
+
 Count = Annotated[int, int_range(1, 1 << 30)]
 
 
@@ -23,17 +28,25 @@ class WorkloadFile(FileModel):
     Parameters
     ----------
     kind : str
-        One of ``KINDS``.
+        Says which other keys there are.
     strategy : str
         Such as ``MP2-DP5-PP2``: MP is tensor parallelism, called model parallelism in the paper.
-    mode, schedule : str
-        One of ``MODES``, and one of ``pipeline_schedule.SCHEDULES``.
-    microbatches, samples_per_replica, overlap : int, int, bool
-        See ``workload.Workload``.
+        The one used when no other is asked for.
+    mode : str
+        Whether the model stays on the wafer (`stationary`) or its layers are streamed in.
+    microbatches : int
+        Pieces that the samples of a replica go through the pipeline in; divides
+        ``samples_per_replica``.
+    samples_per_replica : int
+        Samples in an iteration for each data-parallel replica.
+    schedule : str
+        Order of the passes of a pipeline stage; only matters in stationary mode.
+    overlap : bool
+        Whether gradients are reduced while the backward pass goes on, in stationary mode.
     """
 
     kind: str
-    strategy: str
+    strategy: Annotated[str, WithJsonSchema({"type": "string", "pattern": _STRATEGY})]
     mode: Annotated[str, one_of(*MODES)]
     microbatches: Count
     samples_per_replica: Count

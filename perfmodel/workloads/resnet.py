@@ -1,17 +1,19 @@
 """Residual networks, layer by layer."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from fred_hw.errors import InputError
-from fred_hw.files import int_range
+from fred_hw.files import int_range, one_of
 
 from .file import KINDS, Count, WorkloadFile
 from .layers import Layer, Network, Operator
 
 __all__ = ["ResNetFile", "resnet"]
+
+_IMAGE: dict[str, Any] = {"type": "integer", "minimum": 32, "maximum": 1 << 16, "multipleOf": 32}
 
 
 def resnet(blocks: Sequence[int], image: int, classes: int) -> Network:
@@ -84,10 +86,21 @@ def _convolution(
 
 
 class ResNetFile(WorkloadFile):
-    """``kind: resnet``."""
+    """``kind: resnet``: a residual network of bottleneck blocks.
 
+    Parameters
+    ----------
+    blocks : list of int
+        Blocks in each of the four stages.
+    image : int
+        Width and height of an input image [pixels], a multiple of 32.
+    classes : int
+        Outputs of the classifier.
+    """
+
+    kind: Annotated[str, one_of("resnet")]
     blocks: Annotated[list[Annotated[int, int_range(1, 1000)]], Field(min_length=4, max_length=4)]
-    image: Annotated[int, int_range(32, 1 << 16)]
+    image: Annotated[int, int_range(32, 1 << 16), WithJsonSchema(_IMAGE)]
     classes: Count
 
     def network(self, source: str) -> Network:

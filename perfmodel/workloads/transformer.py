@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from fred_hw.errors import InputError
-from fred_hw.files import int_range
+from fred_hw.files import int_range, one_of
 
 from .file import KINDS, Count, WorkloadFile
 from .layers import Layer, Network, Operator
@@ -73,8 +73,23 @@ def _block(h: int, a: int, s: int) -> Layer:
 
 
 class TransformerFile(WorkloadFile):
-    """``kind: transformer``."""
+    """``kind: transformer``: a decoder-only transformer.
 
+    Parameters
+    ----------
+    layers : int
+        Transformer layers.
+    hidden : int
+        Hidden size.
+    heads : int
+        Attention heads; divides ``hidden``.
+    sequence : int
+        Tokens in a sample.
+    vocabulary : int
+        Tokens known.
+    """
+
+    kind: Annotated[str, one_of("transformer")]
     layers: Annotated[int, int_range(1, 10_000)]
     hidden: Count
     heads: Count

@@ -13,7 +13,15 @@ from perfmodel.published import SPEEDUP_C
 from .file import KINDS
 from .layers import Network
 
-__all__ = ["PUBLISHED", "WORKLOADS", "Workload", "load_workload", "parse_strategy", "shipped"]
+__all__ = [
+    "PUBLISHED",
+    "WORKLOADS",
+    "Workload",
+    "load_workload",
+    "parse_strategy",
+    "shipped",
+    "workload_path",
+]
 
 _FOLDER = Path(__file__).parent
 
@@ -80,7 +88,7 @@ def load_workload(name_or_path: str) -> Workload:
         There is no such workload, or a field of the file is bad.
     """
     if name_or_path in WORKLOADS:
-        path = _FOLDER / f"{name_or_path}.yaml"
+        path = workload_path(name_or_path)
     elif name_or_path.endswith((".yaml", ".yml", ".json")):
         path = Path(name_or_path)
     else:
@@ -88,6 +96,11 @@ def load_workload(name_or_path: str) -> Workload:
         message = f"must be {names} or a path ending in .yaml, not {name_or_path!r}"
         raise InputError("workload", "", message)
     return _build(name_or_path, read_data(path), str(path))
+
+
+def workload_path(name: str) -> Path:
+    """Return the file of a shipped workload."""
+    return _FOLDER / f"{name}.yaml"
 
 
 def parse_strategy(text: str, source: str = "") -> Strategy:

@@ -6,6 +6,8 @@ from pkgutil import resolve_name
 
 import pytest
 
+from docs.generate.reference import models
+from fred_cli.schemas.file_kind import FILES
 from perfmodel.workloads.workload import load_workload
 
 from .pages import PAGES, ROOT, blocks, inline, prose
@@ -15,6 +17,12 @@ ROOMS = (*PACKAGES, "tests", "docs", "examples", "scripts")
 PYTHON = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))]
 FUNCTIONS = {
     name for path in PYTHON for name in re.findall(r"^(?:async )?def (\w+)", path.read_text(), re.M)
+}
+KEYS = {
+    key
+    for kind in FILES.values()
+    for model in models(kind.schema()).values()
+    for key in model["properties"]
 }
 LONG = "docs/driver.md"
 """It simulates a switch."""
@@ -52,9 +60,9 @@ def test_paths_and_modules_exist(page: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_tests_and_scenarios_that_are_named_exist(page: str) -> None:
-    """A name in backticks of five words and more is one of theirs."""
+    """A name in backticks of five words and more is one of theirs, or a key of a file."""
     found = [text for text in inline(page) if re.fullmatch(r"[a-z0-9]+(_[a-z0-9]+){4,}", text)]
-    assert [name for name in found if name not in FUNCTIONS] == []
+    assert [name for name in found if name not in FUNCTIONS | KEYS] == []
 
 
 def exists(dotted: str) -> bool:

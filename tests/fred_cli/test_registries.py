@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 
+import fred_cli.schemas
 import fred_hw
 import gen
 import perfmodel
 import testbench.sim
 from docs.generate.names import names
+from fred_cli.schemas.file_kind import FILES
 from fred_hw.files import validate
 from fred_hw.formats.number_format import FORMATS
 from fred_hw.operations.operation import OPERATIONS
@@ -48,6 +50,7 @@ REFUSED: dict[str, tuple[Registry[Any], str]] = {
     "kind of workloads": (WORKLOADS, f"{ESTIMATE} no-kind.yaml"),
     "schedule": (SCHEDULES, f"{ESTIMATE} gpt-3 --schedule none"),
     "simulator": (SIMULATORS, "sim tiny-2 --sim none"),
+    "kind of files": (FILES, "schema none"),
 }
 LISTED = {
     "compare": (COMPUTE_MODELS,),
@@ -56,6 +59,7 @@ LISTED = {
     "gen": (COMPANIONS,),
     "estimate": (COMPUTE_MODELS, POLICIES, SCHEDULES, TOPOLOGIES),
     "reproduce": (COMPUTE_MODELS, SECTIONS),
+    "schema": (FILES,),
     "sim": (SIMULATORS,),
     "strategies": (COMPUTE_MODELS, POLICIES),
     "wafers": (TOPOLOGIES,),
@@ -65,7 +69,7 @@ LISTED = {
 def registries() -> list[Registry[Any]]:
     """Return every registry that there is."""
     found: dict[str, Registry[Any]] = {}
-    for package in (fred_hw, gen, perfmodel, testbench.sim):
+    for package in (fred_hw, gen, perfmodel, testbench.sim, fred_cli.schemas):
         for info in walk_packages(package.__path__, f"{package.__name__}."):
             for value in vars(importlib.import_module(info.name)).values():
                 if isinstance(value, Registry):

@@ -1,0 +1,41 @@
+"""`fred schema`."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from fred_cli.options import NameChoice, as_json_option
+from fred_cli.output import say_json, table, write_json
+
+__all__ = ["command"]
+
+
+def _kinds() -> Iterable[str]:
+    from fred_cli.schemas.file_kind import FILES
+
+    return FILES
+
+
+@click.command("schema")
+@click.argument("kind", required=False, type=NameChoice(_kinds))
+@click.option("-o", "--output", type=Path, metavar="FILE", help="Write it to a file.")
+@as_json_option
+def command(kind: str | None, output: Path | None, as_json: bool) -> None:
+    """Print the JSON Schema of a kind of YAML files, for editors; without KIND list the kinds."""
+    from fred_cli.schemas.file_kind import FILES
+
+    if kind is None:
+        if output:
+            raise click.UsageError("KIND: must be given with --output, not left out")
+        rows = [(name, one.summary) for name, one in FILES.items()]
+        if as_json:
+            say_json({"kinds": [{"kind": name, "for": text} for name, text in rows]})
+        else:
+            table("Kinds of files", ("kind", "what"), rows)
+    elif output:
+        write_json(FILES[kind].schema(), output)
+        if as_json:
+            say_json({"files": [output]})
+    else:
+        say_json(FILES[kind].schema())

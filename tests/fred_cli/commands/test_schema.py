@@ -1,0 +1,46 @@
+"""Tests of `fred schema`."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from fred_cli.schemas.file_kind import FILES
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+def test_kinds_are_listed(fred: Run) -> None:
+    status, out, err = fred("schema", "--json")
+    assert (status, err) == (0, "")
+    rows = json.loads(out)["kinds"]
+    assert [row["kind"] for row in rows] == list(FILES)
+    status, out, err = fred("schema")
+    assert (status, err) == (0, "")
+    assert all(name in out for name in FILES)
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_schema_is_printed_and_written(kind: str, fred: Run, tmp_path: Path) -> None:
+    status, out, err = fred("schema", kind)
+    assert (status, err) == (0, "")
+    Draft202012Validator.check_schema(json.loads(out))
+    assert fred("schema", kind, "--json")[1] == out
+    path = tmp_path / "folder" / "file.json"
+    assert fred("schema", kind, "-o", str(path)) == (0, "", "")
+    assert path.read_text() == out
+
+
+def test_bad_kinds_and_files_are_refused(refused: Callable[..., str], place: Path) -> None:
+    known, listed = ", ".join(repr(name) for name in FILES), "|".join(FILES)
+    assert refused("schema", "nope") == (
+        f"error: fred schema: Invalid value for '[{listed}]': 'nope' is not one of {known}."
+    )
+    assert refused("schema", "-o", "x.json") == (
+        "error: fred schema: KIND: must be given with --output, not left out"
+    )
+    assert refused("schema", "flows", "-o", "folder.yaml") == (
+        "error: folder.yaml: must be a file, not a directory"
+    )

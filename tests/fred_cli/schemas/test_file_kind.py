@@ -1,0 +1,151 @@
+"""Tests of fred_cli.schemas: schemas take and refuse what the readers do."""
+
+import json
+import re
+from collections.abc import Iterator
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from docs.generate.reference import EXAMPLES, files, models
+from fred_cli.schemas.file_kind import FILES
+from fred_hw.errors import InputError
+from fred_hw.files import FileModel
+from fred_hw.reading import read_data
+from perfmodel.switch_timing import record
+
+SCHEMAS = {name: kind.schema() for name, kind in FILES.items()}
+CHECKS = {name: Draft202012Validator(schema) for name, schema in SCHEMAS.items()}
+
+VALUES: list[Any] = [None, True, 0, 1, -1, 2, 3, 12, 33, 65, 1.5, 4.0, 3e12, 1e25, 1 << 31]
+VALUES += ["x", "2e9", "auto", "MP1-DP2-PP1", "MP0-DP2-PP1", "ring", [], {}, [1], [2, 2], ["x"]]
+VALUES += [{"x": 1}]
+"""What is tried in the place of each value of a file."""
+
+ONLY_THE_READER = (
+    r"(?:an integer|port numbers).* not \[?(?:\d+\.0|1e\+25)",  # which is an integer to JSON Schema
+    r"must be (?:\d+ or more to cover|\d+ or more to send|31 or less in packets)",
+    r"must have 2 (?:or more|to 4096) NPUs|must have at most 4096 NPUs|with \d+ or more ports",
+    r"must be one of the records|must be l1-1|must be an existing file|must join \d+ L1 switches",
+    r"must divide|must be ports from|must be disjoint|must be the name of a file",
+    r"must be a number from [01] to 1e\+\d+, not '",
+)
+"""What a schema cannot say: that which binds values to each other and to files."""
+
+BASES = {
+    "specification": {"ports": 8, "protocol": {"phases": 4, "window_packets": 64}},
+    "flows": [{"inputs": [0, 1], "outputs": [0]}],
+    "mesh": read_data(EXAMPLES / "mesh-8x6.yaml"),
+    "fred": read_data(EXAMPLES / "fred-16.yaml"),
+    "levels": {
+        "kind": "fred",
+        "l1": [{"count": 4, "npus": 2, "io_controllers": 1, "record": "l1-12"}],
+        "levels": [{"fan_in": 4, "bytes_per_s": 1e12, "record": "l1-12"}],
+        "in_network": True,
+    },
+    "blocks": read_data(EXAMPLES / "torus-64.yaml"),
+    "transformer": read_data(EXAMPLES / "transformer-22b.yaml"),
+    "resnet": read_data(FILES["workload"].shipped()[0]),
+}
+KIND_OF = {"mesh": "topology", "fred": "topology", "levels": "topology", "blocks": "topology"}
+KIND_OF |= {"transformer": "workload", "resnet": "workload"}
+
+
+@pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
+def test_schema_is_one(schema: dict[str, Any]) -> None:
+    Draft202012Validator.check_schema(schema)
+
+
+def test_every_file_that_is_shipped_is_of_one_kind() -> None:
+    shipped = [path for kind in FILES.values() for path in kind.shipped()]
+    paths = [*shipped, *EXAMPLES.glob("*.yaml")]
+    assert len(paths) > 18
+    for path in paths:
+        data = read_data(path)
+        fitting = [name for name, check in CHECKS.items() if check.is_valid(data)]
+        assert len(fitting) == 1, (path, fitting)
+        assert path in files(FILES[fitting[0]])
+
+
+def changed(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield copies of a file with one value replaced, one key gone or one more, and which."""
+    if isinstance(value, dict):
+        yield "+bogus", {**value, "bogus": 1}
+        for key in value:
+            yield f"-{key}", {name: one for name, one in value.items() if name != key}
+    places = value.items() if isinstance(value, dict) else enumerate(value)
+    for place, inner in list(places):
+        options = [(f"{place} = {one!r}", deepcopy(one)) for one in VALUES]
+        if isinstance(inner, dict | list):
+            options += [(f"{place}.{how}", one) for how, one in changed(inner)]
+        for how, one in options:
+            copy = deepcopy(value)
+            copy[place] = one
+            yield how, copy
+
+
+def keys_of(data: Any, schema: dict[str, Any]) -> Any:
+    """Return a file with every optional key of its outermost model that has a default."""
+    kind = data["kind"] if isinstance(data, dict) and "kind" in data else None
+    for model in models(schema).values() if isinstance(data, dict) else ():
+        own = model["properties"].get("kind", {}).get("enum")
+        if data.keys() <= model["properties"].keys() and own == (kind and [kind]):
+            default = {key: one.get("default") for key, one in model["properties"].items()}
+            return {key: one for key, one in default.items() if one is not None} | data
+    return data
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_schema_takes_and_refuses_what_the_reader_does(base: str, tmp_path: Path) -> None:
+    name = KIND_OF.get(base, base)
+    check, kind = CHECKS[name], FILES[name]
+    whole = keys_of(BASES[base], SCHEMAS[name])
+    tried = taken = 0
+    path = tmp_path / "file.json"
+    for how, data in [("as it is", whole), *changed(whole)]:
+        path.write_text(json.dumps(data))
+        try:
+            kind.read(path)
+            refused = None
+        except InputError as error:
+            refused = error.message
+        allowed = check.is_valid(data)
+        if refused is None:
+            assert allowed, (how, next(check.iter_errors(data)).message)
+        elif allowed:
+            assert any(re.search(one, refused) for one in ONLY_THE_READER), (how, refused)
+        tried, taken = tried + 1, taken + (refused is None)
+    assert tried > 50
+    assert 1 < taken < tried
+
+
+def test_every_key_says_what_it_means() -> None:
+    for schema in SCHEMAS.values():
+        for title, model in models(schema).items():
+            for key, field in model["properties"].items():
+                assert field.get("description", "").endswith("."), (title, key)
+                if re.search(r"(_s|_bytes|_flops|_cycles)$", key):
+                    assert re.search(r"\[(B/s|s|B|FLOP/s|cycles)\]", field["description"]), key
+
+
+def descendants(model: type[FileModel]) -> Iterator[type[FileModel]]:
+    for one in model.__subclasses__():
+        yield one
+        yield from descendants(one)
+
+
+def test_every_model_of_files_that_users_write_has_a_schema() -> None:
+    named = {title for schema in SCHEMAS.values() for title in models(schema)}
+    written_by_us = {record.__name__, "perfmodel.switch_timing.whole_switch", "fred_cli.report"}
+    missing = [
+        one.__name__
+        for one in descendants(FileModel)
+        if one.__module__.startswith(("fred_hw.", "perfmodel.", "fred_cli."))
+        and not one.__module__.startswith(tuple(written_by_us))
+        and not one.__abstractmethods__
+        and one.__name__ not in {*named, "SwitchSpec", "Kind"}
+    ]
+    assert missing == []
