@@ -98,7 +98,7 @@ class Framer(Unit):
         m.d.comb += [gone.eq(self.o.valid & self.o.ready), kept.eq(self.o.valid & ~self.o.ready)]
         told = Signal()
         news, credit_circuit, limit = self._credits(m, told, kept)
-        sync, sync_circuit, sync_ticket = self._syncs(m, gone & syncs, kept)
+        sync, sync_circuit, sync_ticket = self._syncs(m, gone & syncs, kept & syncs)
         choices = [self.hello.valid, self.message.valid, sync, self.i.valid, news]
         grants, stalled = self._grants(m, choices, kept)
         hello, message, sync_granted, packet, _ = grants
@@ -215,7 +215,10 @@ class Framer(Unit):
         return news, circuit, limit
 
     def _syncs(self, m: Module, sent: Value, kept: Value) -> tuple[Value, Value, Value]:
-        """Return whether to ask for missing credits, of which circuit, and its next ticket."""
+        """Return whether to ask for missing credits, of which circuit, and its next ticket.
+
+        Called with whether a question is taken, and whether one is offered and is not.
+        """
         timeout = self.spec.protocol.timeout_cycles
         timer, due, still = Signal(range(timeout + 1)), Signal(), Signal()
         circuit, following = Signal(2), Signal(2)

@@ -197,3 +197,29 @@ def test_credits_are_not_asked_for_before_a_link_has_been_up_for_a_timeout() -> 
     _, flits = run(inputs)
     assert [cycle for cycle, flit in enumerate(flits) if flit] == [2 * TIMEOUT + 3]
     assert flits[-1] == CODEC.pack(kind=Kind.SYNC, circuit=MP, ticket=0)
+
+
+@pytest.mark.parametrize(
+    "kept", [SAYS, offered(9), message(Kind.ACK, 1)], ids=["hello", "data", "message"]
+)
+def test_what_is_not_taken_for_long_keeps_no_ticket_of_the_time_before(
+    kept: dict[str, int],
+) -> None:
+    held = {"lacks": 1, "ticket[0]": 5, "o.ready": 0} | kept
+    _, flits = run(
+        [
+            *[held, *[held | {"down": 1}] * (TIMEOUT + 3)],
+            kept | {"lacks": 1},
+            *[{"lacks": 1}] * TIMEOUT,
+        ]
+    )
+    assert len({*flits[: TIMEOUT + 5]}) == 1
+    assert flits[TIMEOUT + 5 :] == [None] * (TIMEOUT - 1) + [CODEC.pack(kind=Kind.SYNC)]
+
+
+def test_a_question_that_is_offered_stays_when_the_link_goes_down() -> None:
+    lacking = {"lacks": 1, "ticket[0]": 5}
+    gone = {"ticket[0]": 0, "lacks": 2, "down": 1}
+    inputs = [lacking] * TIMEOUT + [lacking | {"o.ready": 0}, *[gone | {"o.ready": 0}] * 3, gone]
+    _, flits = run([*inputs, *[{"lacks": 1}] * TIMEOUT])
+    assert flits[TIMEOUT:] == [CODEC.pack(kind=Kind.SYNC, ticket=5)] * 5 + [None] * TIMEOUT
