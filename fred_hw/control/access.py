@@ -218,6 +218,13 @@ class AsyncAccess:
         word = await self.read("QUEUED", number // WORD_BITS)
         return bool(word >> number % WORD_BITS & 1)
 
+    async def unicasts(self, port: int) -> bool:
+        """Return whether a unicast is in a queue of an input port; docs/driver.md says what for."""
+        ports = self.registers.register("SHAPE").field("ports").value
+        check_int("port", port, minimum=0, maximum=ports - 1)
+        word = await self.read("UNICASTS", port // WORD_BITS)
+        return bool(word >> port % WORD_BITS & 1)
+
     async def errors(self) -> Errors:
         """Return the errors since they were cleared."""
         bits, first = await self.read("ERROR"), await self.read("ERROR_FIRST")
@@ -336,6 +343,7 @@ class Access:
     write_route = _plain(AsyncAccess.write_route)
     read_route = _plain(AsyncAccess.read_route)
     queued = _plain(AsyncAccess.queued)
+    unicasts = _plain(AsyncAccess.unicasts)
     errors = _plain(AsyncAccess.errors)
     clear_errors = _plain(AsyncAccess.clear_errors)
     counters = _plain(AsyncAccess.counters)

@@ -20,11 +20,11 @@ __all__ = [
 
 ID = int.from_bytes(b"FRED", "big")
 
-VERSION = (3, 0)
+VERSION = (3, 1)
 """Major and minor version of the registers; what a minor one adds breaks no software.
 
 1.1 added generations and QUEUED. 2.0 has no bit for switches without the link layer, as there are
-none any more. 3.0 has routes, without which no unicast goes anywhere.
+none any more. 3.0 has routes, without which no unicast goes anywhere. 3.1 added UNICASTS.
 """
 
 CAUSES = {
@@ -249,6 +249,7 @@ def _configuration(spec: SwitchSpec) -> tuple[Register, ...]:
         ),
         _queued(spec.protocol.phases),
         _links(spec.ports),
+        _unicasts(spec.ports),
     )
 
 
@@ -269,6 +270,18 @@ def _links(ports: int) -> Register:
         "LINKS",
         0x094,
         "Whether links are up, a bit for each port, that of port 0 the lowest of the first word",
+        (Field("value", 0, WORD_BITS, "ro", "Bits of ports"),),
+        count=-(-ports // WORD_BITS),
+        total_bits=ports,
+    )
+
+
+def _unicasts(ports: int) -> Register:
+    return Register(
+        "UNICASTS",
+        0x09C,
+        "Whether unicasts are in queues of input ports, a bit for each port, that of port 0 the "
+        "lowest of the first word",
         (Field("value", 0, WORD_BITS, "ro", "Bits of ports"),),
         count=-(-ports // WORD_BITS),
         total_bits=ports,

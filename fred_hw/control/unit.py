@@ -45,8 +45,8 @@ class ControlUnit(Unit):
         Whether a phase is active, and which; the number of phases stands for online routing.
     counts : In(count_signature(spec))
         What the performance counters count.
-    queued : In(phases)
-        Phases with a packet in a queue of an input port.
+    queued, unicasts : In(phases), In(P)
+        Phases with a packet in a queue of an input port, and input ports with a unicast in one.
     links : In(P)
         Ports whose link is up.
     routes : Out(routes_layout(spec))
@@ -68,6 +68,7 @@ class ControlUnit(Unit):
     errors: wiring.PureInterface
     counts: wiring.PureInterface
     queued: Signal
+    unicasts: Signal
     links: Signal
     routes: data.View
     active: Signal
@@ -86,6 +87,7 @@ class ControlUnit(Unit):
             "active_phase": In(spec.protocol.phases.bit_length()),
             "counts": In(count_signature(spec)),
             "queued": In(spec.protocol.phases),
+            "unicasts": In(spec.ports),
             "links": In(spec.ports),
             "routes": Out(routes_layout(spec)),
         }
@@ -99,6 +101,7 @@ class ControlUnit(Unit):
             registers.status_active.eq(self.active),
             registers.status_phase.eq(self.active_phase),
             registers.queued_value.eq(self.queued),
+            registers.unicasts_value.eq(self.unicasts),
             registers.links_value.eq(self.links),
             self.routes.eq(registers.route_exit),
         ]

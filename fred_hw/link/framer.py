@@ -47,7 +47,8 @@ class Framer(Unit):
     hello : In(stream.Signature(hello_layout()))
         Hellos, which go before all others.
     down, begins : In(1)
-        All but hellos is lost, but for a flit that was offered before; all limits must be told.
+        All but hellos is lost, also behind one that nobody takes, but for another flit that was
+        offered before; all limits must be told.
     here : In(limit_signature(spec))
         Limits to tell.
     lacks, ticket : In(3), In(ArrayLayout(ticket_bits(spec), 3))
@@ -102,9 +103,14 @@ class Framer(Unit):
         choices = [self.hello.valid, self.message.valid, sync, self.i.valid, news]
         grants, stalled = self._grants(m, choices, kept)
         hello, message, sync_granted, packet, _ = grants
-        loses = Signal()
+        loses, behind = Signal(), Signal()
         # Who hears a hello may not be up yet, and would not look at a limit.
-        m.d.comb += [loses.eq(self.down & ~stalled), told.eq(gone & ~hello)]
+        m.d.comb += [
+            loses.eq(self.down & ~stalled),
+            # A neighbour that is dead may never take a hello.
+            behind.eq(self.down & hello),
+            told.eq(gone & ~hello),
+        ]
         header = Signal(header_layout())
         m.d.comb += [
             syncs.eq(sync_granted),
@@ -140,8 +146,8 @@ class Framer(Unit):
             o.last.eq(~packet | checked.frame.last),
             o.crc.eq(self._crc(header.as_value(), packet)),
             self.hello.ready.eq(hello & self.o.ready),
-            self.i.ready.eq(packet & (self.o.ready | loses)),
-            self.message.ready.eq(message & (self.o.ready | loses)),
+            self.i.ready.eq(behind | (packet & (self.o.ready | loses))),
+            self.message.ready.eq(behind | (message & (self.o.ready | loses))),
         ]
         return m
 

@@ -62,8 +62,8 @@ class SwitchCore(Unit):
         Whether a phase is served, and which.
     counts, errors : Out(count_signature(spec)), Out(error_signature(spec))
         What happens.
-    queued : Out(phases)
-        Phases with a packet in a queue of an input port.
+    queued, unicasts : Out(phases), Out(P)
+        Phases with a packet in a queue of an input port, and input ports with a unicast in one.
 
     Timing
     ------
@@ -90,6 +90,7 @@ class SwitchCore(Unit):
     counts: wiring.PureInterface
     errors: wiring.PureInterface
     queued: Signal
+    unicasts: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("SwitchCore", spec)
@@ -106,6 +107,7 @@ class SwitchCore(Unit):
             "counts": Out(count_signature(spec)),
             "errors": Out(error_signature(spec)),
             "queued": Out(protocol.phases),
+            "unicasts": Out(ports),
         }
         super().__init__(members)
 
@@ -238,4 +240,5 @@ class SwitchCore(Unit):
         m.d.comb += [
             dispatcher.hold.eq(Cat(due.write for due in unit.due).any()),
             self.queued.eq(any_of([port.queued for port in ins])),
+            self.unicasts.eq(Cat(port.unicasts for port in ins)),
         ]

@@ -97,6 +97,7 @@ class Switch(Unit):
             control.active.eq(core.active),
             control.active_phase.eq(core.phase),
             control.queued.eq(core.queued),
+            control.unicasts.eq(core.unicasts),
             core.routes.eq(control.routes),
         ]
         return m

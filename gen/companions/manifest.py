@@ -84,6 +84,7 @@ def _protocol(design: "Design") -> dict[str, Any]:
             "kinds": list(KINDS),
             "circuits": list(CIRCUITS),
         },
+        "link_digest": design.spec.digest,
         "entry": _placed(phase_fields(design.spec)),
         "phases": {"entries": protocol.phases, "in_1536_bytes": phases_that_fit(design.spec)},
         "registers": {

@@ -282,7 +282,8 @@ async def errors_of_all_ports_are_counted(dut: Any, share: float) -> None:
 @test
 async def bits_of_phases_and_of_ports_read_as_they_are(dut: Any) -> None:
     bench = await started(dut, 0.1)
-    for name, pins in (("QUEUED", dut.queued), ("LINKS", dut.links)):
+    for name in ("QUEUED", "LINKS", "UNICASTS"):
+        pins = dut[name.lower()]
         for place in range(len(pins)):
             pins.value = 1 << place
             await bench.cycles(2)

@@ -11,7 +11,18 @@ from testbench.models.endpoint import Flit
 from testbench.stimulus.addresses import address_of
 from testbench.stimulus.phases import Phase
 
-from .tb_switch import PACKETS, PORTS, PROTOCOL, SPEC, everyone, finish, scenario, started, turns_of
+from .tb_switch import (
+    LATENCY,
+    PACKETS,
+    PORTS,
+    PROTOCOL,
+    SPEC,
+    everyone,
+    finish,
+    scenario,
+    started,
+    turns_of,
+)
 from .tb_switch_link import ACTS
 
 test, three_test = scenario(), scenario(PORTS >= 3)
@@ -124,6 +135,60 @@ async def npu_that_reboots_in_traffic_comes_back_and_others_go_on(dut: Any) -> N
         for watch in (bench.inputs[port], bench.outputs[port]):
             assert first_tickets(bench, watch) == {0}
     assert set((await bench.access.errors()).raised) <= {"stuck"}
+    finish(bench)
+
+
+@test
+async def unicasts_of_before_a_reboot_are_told_until_they_have_gone(dut: Any) -> None:
+    bench, _ = await started(dut)
+    receiver = bench.ports[1].endpoint
+    receiver.keeps_room = True
+    bench.unicast(0, 1, 4 * PROTOCOL.buffer_packets)
+    await bench.cycles(QUIET // 4)
+    reboot(bench, 0)
+    await until_up(bench)
+    # They have survived, and would be taken for new ones if numbers started at 0 now.
+    assert [await bench.access.unicasts(port) for port in (0, 1)] == [True, False]
+    receiver.keeps_room = False
+    receiver.free()
+    end = bench.cycle + bench.patience
+    while await bench.access.unicasts(0):
+        assert bench.cycle < end, "unicasts stay in a queue"
+    await bench.cycles(QUIET // 4)
+    for port in bench.ports:
+        port.forget(PROTOCOL.online, 0)
+    for wanted in bench.wanted:
+        wanted.clear()
+    bench.unicast(0, 1, PACKETS)
+    await bench.drain()
+    finish(bench)
+
+
+@three_test
+async def dead_neighbour_holds_up_no_others(dut: Any) -> None:
+    bench, _ = await started(dut)
+    source, most = bench.ports[1], PROTOCOL.packet_flits
+    # Not even the hello of a switch that begins anew is taken.
+    bench.ports[0].sink.pause = True
+    await bench.cycles(4)
+    await bench.restart()
+    for port in range(PORTS):
+        await bench.access.write_route(address_of(port), port)
+    # A burst that is given up stands before another one of its circuit.
+    source.send(PROTOCOL.online, 0, [(1,) * most] * PROTOCOL.buffer_packets, address_of(0))
+    await bench.cycles(2 * most * PROTOCOL.buffer_packets + 4 * LATENCY)
+    source.forget(PROTOCOL.online, 0)
+    kept = [(2,) * most] * PACKETS
+    source.send(PROTOCOL.online, 0, kept, address_of(2))
+    bench.want(2, PROTOCOL.online, address_of(1), kept)
+    limit = 2 * PROTOCOL.timeout_cycles
+    assert limit < PROTOCOL.stuck_cycles
+    await bench.arrive(limit=limit)
+    bench.ports[0].sink.pause = False
+    await until_up(bench)
+    bench.unicast(2, 0, PACKETS)
+    await bench.drain()
+    assert (await bench.access.errors()).raised == ()
     finish(bench)
 
 

@@ -113,6 +113,7 @@ def test_manifest_places_every_field(name: str) -> None:
     assert manifest["level"] == "switch"
     fit = {"entries": spec.protocol.phases, "in_1536_bytes": phases_that_fit(spec)}
     assert manifest["phases"] == fit
+    assert manifest["link_digest"] == spec.digest
     assert manifest["latency_cycles"] == latency_cycles(spec) + ADDED_CYCLES
     widths = {port["name"]: port["width"] for port in manifest["ports"]}
     user = manifest["streams"]["tuser"]

@@ -78,8 +78,8 @@ class InputPort(Unit):
         High for a cycle per flit taken and dropped, and for errors. A packet that is thrown away
         as it is of another generation counts as one that is dropped; what is dropped in the same
         cycle counts once.
-    queued : Out(phases)
-        Phases with a packet in a queue.
+    queued, unicasts : Out(phases), Out(1)
+        Phases with a packet in a queue, and whether a unicast is in one.
 
     Timing
     ------
@@ -116,6 +116,7 @@ class InputPort(Unit):
     stuck: Signal
     route: Signal
     queued: Signal
+    unicasts: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("InputPort", spec)
@@ -138,6 +139,7 @@ class InputPort(Unit):
             "due": Out(due_signature(spec)),
             "event": Out(event_signature(spec)),
             "queued": Out(spec.protocol.phases),
+            "unicasts": Out(1),
         }
         super().__init__(members)
 
@@ -300,7 +302,7 @@ class InputPort(Unit):
             ]
 
     def _count(self, m: Module, queues: list[CircuitQueue]) -> None:
-        """Say which phases have packets here."""
+        """Say which phases have packets here, and whether unicasts are."""
         occupancy = place(m, "occupancy", Occupancy(spec=self.spec))
         m.d.comb += [
             occupancy.enters.eq(Cat(queue.enters for queue in queues).any()),
@@ -309,6 +311,7 @@ class InputPort(Unit):
             occupancy.leaves.eq(Cat(queue.leaves for queue in queues)),
             occupancy.goes.eq(Cat(queue.descriptor.phase for queue in queues)),
             self.queued.eq(occupancy.queued),
+            self.unicasts.eq(occupancy.unicasts),
         ]
 
     def _events(self, m: Module, queues: list[CircuitQueue]) -> None:

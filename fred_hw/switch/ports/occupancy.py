@@ -1,4 +1,4 @@
-"""Which phases have packets in the queues of an input port."""
+"""Of which phases packets are in the queues of an input port, and whether unicasts are."""
 
 from functools import reduce
 from operator import add
@@ -17,7 +17,7 @@ COUNT = len(DATA_CIRCUITS)
 
 
 class Occupancy(Unit):
-    """Count the packets of each phase that have come into queues and not left them.
+    """Count the packets of each phase, and unicasts, that came into queues and have not left them.
 
     Parameters
     ----------
@@ -29,10 +29,11 @@ class Occupancy(Unit):
     enters, comes : In(1), In(phase)
         A packet comes; its phase.
     leaves, goes : In(3), In(ArrayLayout(phase, 3))
-        For each circuit whether a packet goes, and its phase. Packets of the default index are not
-        counted.
+        For each circuit whether a packet goes, and its phase.
     queued : Out(phases)
         For each phase whether there is a packet of it.
+    unicasts : Out(1)
+        Whether there is a unicast.
 
     Timing
     ------
@@ -52,6 +53,7 @@ class Occupancy(Unit):
     leaves: Signal
     goes: data.View
     queued: Signal
+    unicasts: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("Occupancy", spec)
@@ -64,6 +66,7 @@ class Occupancy(Unit):
                 "leaves": In(COUNT),
                 "goes": In(data.ArrayLayout(phase, COUNT)),
                 "queued": Out(spec.protocol.phases),
+                "unicasts": Out(1),
             }
         )
 
@@ -79,7 +82,8 @@ class Occupancy(Unit):
             leaves.eq(self.leaves),
             goes.eq(self.goes),
         ]
-        for number, queued in enumerate(self.queued):
+        indices = [*enumerate(self.queued), (self.spec.protocol.online, self.unicasts)]
+        for number, queued in indices:
             count = Signal(range(most + 1), name=f"packets_{number}")
             came, gone = Signal(name=f"came_{number}"), Signal(COUNT, name=f"gone_{number}")
             m.d.comb += [

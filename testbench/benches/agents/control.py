@@ -84,7 +84,8 @@ class ControlBench:
         """Reset, then let pauses, checks and the core run."""
         dut = self.dut
         table = tuple(f"table__{name}" for name in ("done", "accepted", "stored"))
-        for name in (*ERRORS, *COUNTED, *table, "queued", "links", "active", "active_phase"):
+        bits = ("queued", "links", "unicasts", "active", "active_phase")
+        for name in (*ERRORS, *COUNTED, *table, *bits):
             dut[name].value = 0
         dut.counts__cycles.value = 1
         dut.rst.value = 1

@@ -226,6 +226,7 @@ def test_fields_are_read_and_written_alone() -> None:
         (lambda a: a.read_phase(-1), "phase must be 0 to 15, not -1"),
         (lambda a: a.erase_phase(16), "phase must be 0 to 15, not 16"),
         (lambda a: a.queued(16), "phase must be 0 to 15, not 16"),
+        (lambda a: a.unicasts(4), "port must be 0 to 3, not 4"),
         (
             lambda a: a.write_phase(0, 1 << BITS),
             f"entry_word must be 0 to {(1 << BITS) - 1}, not {1 << BITS}",
@@ -245,6 +246,13 @@ def test_queued_is_the_bit_of_the_phase() -> None:
     words = {registers.register("QUEUED").address + 4 * k: 1 << 3 for k in range(2)}
     access = Access(registers, words.__getitem__, lambda _address, _value: None)
     assert [number for number in range(40) if access.queued(number)] == [3, 35]
+
+
+def test_unicasts_is_the_bit_of_the_port() -> None:
+    registers = switch_map(SwitchSpec(ports=40))
+    words = {registers.register("UNICASTS").address + 4 * k: 1 << 3 for k in range(2)}
+    access = Access(registers, words.__getitem__, lambda _address, _value: None)
+    assert [port for port in range(40) if access.unicasts(port)] == [3, 35]
 
 
 def test_routes_are_written_and_read_as_ports() -> None:

@@ -282,12 +282,14 @@ def test_each_spec_has_ports_of_its_size() -> None:
     assert len(single.table.entry.as_value()) == len(single.table.stored.as_value()) == 18
 
 
-def test_queued_shows_which_phases_have_packets() -> None:
+def test_queued_shows_which_phases_have_packets_and_unicasts_which_ports_have_some() -> None:
     bench = ControlUnitBench()
 
     async def test(ctx: Any) -> None:
         ctx.set(bench.dut.queued, 0b10110)
+        ctx.set(bench.dut.unicasts, 0b101)
         assert await bench.read(ctx, "QUEUED") == 0b10110
+        assert await bench.read(ctx, "UNICASTS") == 0b101
 
     bench.run(test)
 

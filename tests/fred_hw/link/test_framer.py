@@ -176,6 +176,13 @@ def test_while_a_link_is_down_all_but_hellos_is_lost_at_once() -> None:
     assert flits == [None] * 3
 
 
+def test_while_a_link_is_down_all_is_lost_behind_a_hello_that_nobody_takes() -> None:
+    inputs = [SAYS, SAYS | offered(9) | message(Kind.ACK, 1), SAYS | offered(9)]
+    readies, flits = run([one | {"down": 1, "o.ready": 0} for one in inputs])
+    assert readies == [(1, 1)] * 3
+    assert flits == [CODEC.pack(kind=Kind.HELLO, circuit=CONTROL, **HELLO)] * 3
+
+
 def test_what_was_offered_before_a_link_went_down_stays_until_it_is_taken() -> None:
     held = {"o.ready": 0}
     inputs = [offered(9) | held, offered(9) | held | {"down": 1}, offered(9) | {"down": 1}]

@@ -366,7 +366,17 @@ def test_a_packet_that_is_not_started_is_stuck_in_the_end() -> None:
 def test_phases_with_packets_in_a_queue_are_told() -> None:
     # Three cycles after a flit, and two after it has gone.
     inputs = [*packet(1, phase=1), *packet(2, circuit=DP, phase=3), *[{}] * 2, WHOLE, *[{}] * 3]
-    assert run(inputs, ["queued"]) == [0, 0, 0, 0b0010, *[0b1010] * 3, 0b1000, 0b1000]
+    assert run(inputs, ["queued", "unicasts"]) == [
+        *[(0, 0)] * 3,
+        (0b0010, 0),
+        *[(0b1010, 0)] * 3,
+        *[(0b1000, 0)] * 2,
+    ]
+
+
+def test_unicasts_in_a_queue_are_told() -> None:
+    inputs = [*unicast(1, 127), *[{}] * 5]
+    assert run(inputs, ["queued", "unicasts"]) == [*[(0, 0)] * 3, *[(0, 1)] * 3]
 
 
 @pytest.mark.parametrize("circuit", [MP, PP, DP])

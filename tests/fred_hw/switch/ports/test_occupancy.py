@@ -22,6 +22,10 @@ def queued(inputs: list[dict[str, int]]) -> list[int]:
     return trace(Occupancy(spec=LINK), inputs, ["queued"])
 
 
+def unicasts(inputs: list[dict[str, int]]) -> list[int]:
+    return trace(Occupancy(spec=LINK), inputs, ["unicasts"])
+
+
 def test_latency_is_two_cycles() -> None:
     assert queued([comes(2), {}, {}, goes(mp=2), {}, {}]) == [0, 0, *[0b100] * 3, 0]
 
@@ -41,9 +45,15 @@ def test_all_packets_of_full_queues_are_counted() -> None:
     assert queued(inputs) == [0, 0, *[0b1000] * (2 * most - 1), 0]
 
 
-def test_phases_are_counted_apart_and_the_default_index_is_not() -> None:
+def test_phases_are_counted_apart() -> None:
     inputs = [comes(0), comes(3), comes(LINK.protocol.online), goes(mp=3, dp=0), {}, {}]
     assert queued(inputs) == [0, 0, 0b0001, 0b1001, 0b1001, 0]
+
+
+def test_latency_of_unicasts_is_two_cycles_and_those_of_all_circuits_are_counted() -> None:
+    online = LINK.protocol.online
+    inputs = [comes(online), comes(online), comes(1), goes(mp=online), goes(dp=online, pp=1), {}]
+    assert unicasts([*inputs, {}]) == [0, 0, *[1] * 4, 0]
 
 
 def test_reset_forgets_all_packets_also_those_that_are_not_counted_yet() -> None:
