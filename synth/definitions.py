@@ -78,6 +78,7 @@ class Definition:
         for left, right in self._assigns:
             for one, other in zip(self.bits(left), self.bits(right), strict=True):
                 self._join(one, other)
+        self._same = {bit: self._root(bit) for bit in self._same}
         self.ports = {
             name: (way, self.bits(name if name in self._widths else f"\\{name} "))
             for name, (way, _) in module.ports.items()
@@ -104,12 +105,15 @@ class Definition:
 
     def net(self, bit: str) -> str:
         """Return the one name of all bits that are the same net."""
+        return self._same.get(bit, bit)
+
+    def _root(self, bit: str) -> str:
         while (other := self._same.get(bit)) is not None:
             bit = other
         return bit
 
     def _join(self, one: str, other: str) -> None:
-        one, other = self.net(one), self.net(other)
+        one, other = self._root(one), self._root(other)
         if one == other:
             return
         if one.startswith("1'b"):

@@ -11,6 +11,7 @@ __all__ = [
     "INSTANCE",
     "Instance",
     "MappedModule",
+    "cells_area_um2",
     "instance_counts",
     "leaf_cells",
     "plain_names",
@@ -95,6 +96,12 @@ def read_netlist(verilog: str, libraries: Libraries) -> dict[str, MappedModule]:
         if module.name not in modules:
             add(module)
     return modules
+
+
+def cells_area_um2(text: str, libraries: Libraries) -> float:
+    """Return the area of the cells in the text of a module [um2]."""
+    cells = (libraries.cells.get(kind) for kind, _ in leaf_cells(text))
+    return sum(cell.area_um2 for cell in cells if cell)
 
 
 def plain_names(verilog: str, cells: Container[str]) -> tuple[str, dict[str, str]]:

@@ -1,19 +1,19 @@
 """Sizes of cells and buffers for a whole design, after its modules were mapped one by one."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from .buffering import bufferings
 from .liberty import Libraries
 from .mapping import Mapped
-from .netlist import instance_counts, leaf_cells, read_netlist
+from .netlist import cells_area_um2, instance_counts, leaf_cells, read_netlist
 from .representatives import TIMED_CELLS
 from .resizing import Price, resizings
 from .sizable import SizableDesign
 
 __all__ = ["SIZED_CELLS", "Sized", "size_design"]
 
-SIZED_CELLS = 150_000
+SIZED_CELLS = 400_000
 """Cells that are looked at at first if fewer instances can stand for all."""
 
 _PRICE = 0.3
@@ -21,6 +21,9 @@ _PRICE = 0.3
 
 _BLURS = (0.03, 0.02, 0.01, 0.005)
 """Shares of the clock by which paths are shorter that count an e-th: many paths first."""
+
+_LATER_BLURS = (0.02, 0.005)
+"""The same after some modules were mapped in another way."""
 
 _LAST_BLURS = (0.01,)
 """The same for all cells that are timed, after a few instances stood for all."""
@@ -31,11 +34,26 @@ _ROUNDS = 3
 _PASSES = 15
 """Times that sizes are changed before buffers are looked for."""
 
+_STRUCTURES = 2
+"""Times that modules are mapped in other ways, with what is the longest path then."""
+
+_STRUCTURE_PRICE = 1.0
+"""What area is worth then: adders are most of an interconnect, and would grow by a third."""
+
+_SHARE = 0.1
+"""Share of the longest paths for which a module is mapped in other ways."""
+
+_WORTH = 0.01
+"""Gain for which another way is tried, a share of the clock as ABC estimates it."""
+
 _LEAST = 1e-5
 """Gain for which it goes on, a share of the clock."""
 
 _FEWEST = 0.02
 """Share of the changes found that is tried at least, when more of them make it worse."""
+
+
+Again = Callable[[str], Sequence[tuple[str, tuple[float, int]]]]
 
 
 @dataclass(frozen=True)
@@ -48,17 +66,21 @@ class Sized:
         The design.
     resized, buffers : int
         Cells that have another size, and buffers that are new, in all instances.
+    restructured : list of str
+        Modules that are mapped in another way.
     """
 
     mapped: Mapped
     resized: int
     buffers: int
+    restructured: list[str]
 
 
 def size_design(
     mapped: Mapped,
     libraries: Libraries,
     most: int = SIZED_CELLS,
+    again: Again = lambda module: [],
     progress: Callable[[str], None] = lambda text: None,
 ) -> Sized:
     """Size the cells of a design for its clock, and put buffers into its nets.
@@ -75,17 +97,68 @@ def size_design(
     most : int
         Cells beyond which a few of equal instances stand for all at first. In the end all are
         looked at that are timed.
+    again : Callable
+        Gives a module as it is mapped in other ways, with ABC's estimates: what the longest paths
+        are in may become one of them.
     progress : Callable
         Is told how far it is.
     """
     design = SizableDesign(mapped, libraries, most)
     _size(design, _BLURS, progress)
+    tried: set[str] = set()
+    restructured: list[str] = []
+    for _ in range(_STRUCTURES):
+        others = _others(design, mapped, tried, again, progress)
+        if not others:
+            break
+        trial = SizableDesign(_with(design.mapped(), libraries, others), libraries, most)
+        _size(trial, _LATER_BLURS, progress)
+        gain = 1 - trial.graph.worst / design.graph.worst
+        if gain < _STRUCTURE_PRICE * (trial.area_um2() / design.area_um2() - 1):
+            break
+        design, mapped = trial, _with(mapped, libraries, others)
+        restructured += others
     if (few := design.around.kept) is not None:
         design = SizableDesign(design.mapped(), libraries, max(most, TIMED_CELLS))
         if design.around.kept != few:
             _size(design, _LAST_BLURS, progress)
     sized = design.mapped()
-    return Sized(sized, *_changes(mapped, sized, libraries))
+    return Sized(sized, *_changes(mapped, sized, libraries), sorted(restructured))
+
+
+def _others(
+    design: SizableDesign,
+    mapped: Mapped,
+    tried: set[str],
+    again: Again,
+    progress: Callable[[str], None],
+) -> dict[str, str]:
+    """Return modules that are better mapped in another way, as Verilog; none is tried twice."""
+    others: dict[str, str] = {}
+    shares = design.shares(_BLURS[0]) if design.graph.worst else {}
+    area = design.area_um2()
+    for name, share in sorted(shares.items(), key=lambda pair: (-pair[1], pair[0])):
+        delay_ps, _ = mapped.delays.get(name, (0.0, 0))
+        if share < _SHARE or not delay_ps or name in tried:
+            continue
+        tried.add(name)
+        progress(f"mapping {name} in other ways")
+        was = cells_area_um2(design.modules[name].text, design.libraries)
+        best = 0.0
+        for text, (other_ps, _) in again(name):
+            gain = share * (1 - other_ps / delay_ps)
+            more = cells_area_um2(text, design.libraries) - was
+            gain -= _STRUCTURE_PRICE * design.counts[name] * more / area
+            if gain > max(best, _WORTH):
+                best, others[name] = gain, text
+    return others
+
+
+def _with(mapped: Mapped, libraries: Libraries, others: Mapping[str, str]) -> Mapped:
+    """Return a design with some modules in another way."""
+    modules = read_netlist(mapped.verilog, libraries)
+    text = "".join(others.get(name, module.text) for name, module in modules.items())
+    return replace(mapped, verilog=text)
 
 
 def _changes(before: Mapped, after: Mapped, libraries: Libraries) -> tuple[int, int]:

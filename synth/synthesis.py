@@ -15,7 +15,7 @@ from gen.design import generate
 
 from .area import Area, areas
 from .liberty import Libraries
-from .mapping import MapOptions, Mapped, find_yosys, map_design
+from .mapping import MapOptions, Mapped, find_yosys, map_again, map_design
 from .netlist import read_netlist
 from .sizing import size_design
 from .timing import Timing, estimate, find_opensta, time_design
@@ -56,6 +56,8 @@ class Sizing:
     cells_resized, buffers_added : int
         Cells that have another size than their modules were mapped to, and buffers between them,
         in all instances.
+    restructured : list of str
+        Modules that were mapped in another way, as the longest paths are in them.
     clock_before_ns, area_before_um2 : float
         Shortest clock [ns] and area [um2] before.
     """
@@ -63,6 +65,7 @@ class Sizing:
     by: str
     cells_resized: int
     buffers_added: int
+    restructured: list[str]
     clock_before_ns: float
     area_before_um2: float
 
@@ -236,7 +239,7 @@ def synthesize(
         else:
             timing = estimate(mapped)
         why = _no_sizing(sizing, effort, opensta, timing)
-        done = Sizing(why, 0, 0, timing.clock_ns, area.area_um2)
+        done = Sizing(why, 0, 0, [], timing.clock_ns, area.area_um2)
         if not why:
             flow = _Flow(source, libraries, clock_ns, work, progress)
             mapped, area, timing, done = flow.sized(mapped, area, timing)
@@ -280,15 +283,22 @@ class _Flow:
     ) -> tuple[Mapped, Area, Timing, Sizing]:
         """Return a design sized, if OpenSTA says that it has a shorter clock then."""
         self.progress("sizing the whole design")
-        result = size_design(mapped, self.libraries, progress=self.progress)
+        result = size_design(
+            mapped,
+            self.libraries,
+            again=lambda name: map_again(name, self.libraries, self.work, self.source.label),
+            progress=self.progress,
+        )
         self.progress("timing the whole design")
         after = time_design(result.mapped, self.libraries, self.clock_ns, self.work)
         before = timing.clock_ns, area.area_um2
         if after.clock_ns >= timing.clock_ns:
-            none = Sizing("of the whole design gains nothing", 0, 0, *before)
+            none = Sizing("of the whole design gains nothing", 0, 0, [], *before)
             return mapped, area, timing, none
         modules = read_netlist(result.mapped.verilog, self.libraries)
-        done = Sizing("of the whole design", result.resized, result.buffers, *before)
+        done = Sizing(
+            "of the whole design", result.resized, result.buffers, result.restructured, *before
+        )
         return (
             result.mapped,
             areas(modules, result.mapped, self.libraries, self.source.units),

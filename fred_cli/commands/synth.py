@@ -124,8 +124,8 @@ def _print(report: dict[str, Any]) -> None:
     if sizing["cells_resized"] or sizing["buffers_added"]:
         print(
             f": {sizing['cells_resized']:,} cells of other sizes, {sizing['buffers_added']:,} "
-            f"buffers; before {sizing['clock_before_ns']:.4g} ns, "
-            f"{sizing['area_before_um2']:,.1f} um2",
+            f"buffers, {len(sizing['restructured'])} modules mapped in another way; "
+            f"before {sizing['clock_before_ns']:.4g} ns, {sizing['area_before_um2']:,.1f} um2",
             end="",
         )
     print()

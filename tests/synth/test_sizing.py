@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from fred_hw.load import load_spec
-from synth import sizing
+from synth import sizing, synthesis
 from synth.area import areas
 from synth.liberty import Libraries, read_libraries
-from synth.mapping import MapOptions, Mapped, map_design
+from synth.mapping import MapOptions, Mapped, map_again, map_design
 from synth.netlist import read_netlist
 from synth.sizing import Sized, size_design
 from synth.synthesis import from_spec, synthesize
@@ -44,6 +44,30 @@ def wide(sinks: int) -> Mapped:
         {},
         {},
     )
+
+
+def chained(inverters: int) -> str:
+    """Return a module that is a chain of inverters."""
+    wires = "".join(f"  wire c_{n};\n" for n in range(inverters - 1))
+    names = ["i", *(f"c_{n}" for n in range(inverters - 1)), "o"]
+    cells = "".join(
+        f"  INV _{n}_ (\n    .A({names[n]}),\n    .Y({names[n + 1]})\n  );\n"
+        for n in range(inverters)
+    )
+    ports = "  input i;\n  wire i;\n  output o;\n  wire o;\n"
+    return f"module chain(i, o);\n{ports}{wires}{cells}endmodule\n"
+
+
+def with_chain() -> Mapped:
+    """Return a chain between two registers."""
+    top = (
+        "module top(clk, i, o);\n  input clk;\n  wire clk;\n  input i;\n  wire i;\n"
+        "  output o;\n  wire o;\n  wire a;\n  wire b;\n"
+        "  DFF a_reg (\n    .CK(clk),\n    .D(i),\n    .Q(a)\n  );\n"
+        "  chain chain (\n    .i(a),\n    .o(b)\n  );\n"
+        "  DFF o_reg (\n    .CK(clk),\n    .D(b),\n    .Q(o)\n  );\nendmodule\n"
+    )
+    return Mapped("top", chained(20) + top, {}, {"chain": (200.0, 20), "top": (0.0, 0)})
 
 
 def same_parts(before: Mapped, sized: Sized, libraries: Libraries) -> None:
@@ -92,6 +116,44 @@ def test_all_instances_of_a_module_change(tmp_path: Path, monkeypatch: pytest.Mo
     assert sized.resized + sized.buffers == 2 * others["lane"] + others["top"]
 
 
+def test_a_module_may_be_mapped_in_another_way(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def again(module: str) -> list[tuple[str, tuple[float, int]]]:
+        asked.append(module)
+        return [(chained(60), (600.0, 60)), (chained(4), (40.0, 4)), (chained(8), (80.0, 8))]
+
+    libraries = sloped_libraries(tmp_path)
+    sized = size_design(with_chain(), libraries, again=again)
+    assert set(asked) == {"chain"} and sized.restructured == ["chain"]
+    cells = read_netlist(sized.mapped.verilog, libraries)["chain"].cells
+    assert cells["INV"] + cells["INVX4"] == 4
+    assert size_design(with_chain(), libraries).restructured == []
+
+
+def test_another_way_that_is_slower_in_the_end_is_not_taken(tmp_path: Path) -> None:
+    sized = size_design(
+        with_chain(), sloped_libraries(tmp_path), again=lambda _: [(chained(40), (40.0, 4))]
+    )
+    assert sized.restructured == [], "though ABC thought so"
+    assert "c_18" in sized.mapped.verilog and "c_19" not in sized.mapped.verilog
+
+
+def test_modules_mapped_again_do_the_same(tmp_path: Path) -> None:
+    libraries = sloped_libraries(tmp_path)
+    source = from_spec(load_spec("tiny-2"), "interconnect", "tiny-2")
+    options = MapOptions("speed", "tiny-2")
+    before = map_design(source.verilog, source.name, libraries, tmp_path, options)
+    modules = read_netlist(before.verilog, libraries)
+    (adder,) = (name for name in modules if name.startswith("int8_add"))
+    others = map_again(adder, libraries, tmp_path, "tiny-2")
+    assert len(others) == 2
+    for text, (delay_ps, levels) in others:
+        assert text != modules[adder].text and delay_ps > 0 and levels > 0
+        library = tmp_path / "sloped.lib"
+        assert equivalent(modules[adder].text, text, adder, library, tmp_path, names=False)
+
+
 def test_a_design_without_paths_stays_as_it_is(tmp_path: Path) -> None:
     text = "module top(i, o);\n  input i;\n  wire i;\n  output o;\n  wire o;\n  assign o = i;\n"
     mapped = Mapped("top", text + "endmodule\n", {}, {})
@@ -121,7 +183,10 @@ def test_an_interconnect_is_quicker_and_does_the_same(
 
 
 @needs_opensta
-def test_the_report_is_that_of_the_design_as_sized(tmp_path: Path) -> None:
+def test_the_report_is_that_of_the_design_as_sized(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(synthesis, "map_again", lambda *_: [])
     libraries = sloped_libraries(tmp_path)
     source = from_spec(load_spec("tiny-2"), "interconnect", "tiny-2")
     off = synthesize(source, libraries, clock_ns=1.0, sizing=False)
