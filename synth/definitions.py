@@ -59,7 +59,7 @@ class Definition:
     """
 
     def __init__(self, module: MappedModule) -> None:
-        self.name = module.name
+        self.version = 0  # counts changes
         self.module = module
         first = INSTANCE.search(module.text)
         body = module.text if first is None else module.text[: first.start()]
@@ -148,10 +148,12 @@ class Definition:
             item.pins[sink.pin] = bits
             item.texts[sink.pin] = _joined(bits)
         texts = {pins[0]: _joined([net]), pins[1]: wire}
+        self.version += 1
         self.items.append(Item(kind, name, {pins[0]: [net], pins[1]: [wire]}, texts))
 
     def take_back(self) -> None:
         """Take the last buffer back."""
+        self.version += 1
         self.items.pop()
         _, before = self._added.pop()
         for item, pins, texts in before:

@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from .definitions import Definition, Sink, plain
 from .delays import Floats, Ints
 from .kinds import Kinds
 
-__all__ = ["Flat", "Inside", "Surroundings", "flatten"]
+__all__ = ["Cache", "Flat", "Inside", "Surroundings", "flatten"]
 
 
 @dataclass
@@ -105,8 +106,15 @@ class Surroundings:
         return self.blocks.get(kind) or self.blocks.get(f"fred_load_{kind}")
 
 
+Cache: TypeAlias = "dict[str, tuple[int, _Numbered]]"
+
+
 def flatten(
-    definitions: Mapping[str, Definition], top: str, clocks: set[str], around: Surroundings
+    definitions: Mapping[str, Definition],
+    top: str,
+    clocks: set[str],
+    around: Surroundings,
+    cache: Cache,
 ) -> tuple[Flat, dict[str, Inside]]:
     """Dissolve a design; return also its definitions in numbers.
 
@@ -120,11 +128,18 @@ def flatten(
         Its ports that are clocks.
     around : Surroundings
         The cells and blocks in it.
+    cache : dict
+        Definitions in numbers from the last time, for the same definitions and surroundings;
+        empty at first.
     """
     insides: dict[str, Inside] = {}
     items = nets = 0
     for name, definition in definitions.items():
-        insides[name] = _Dissolving(definition, definitions, insides, around, items, nets).inside()
+        version, numbered = cache.get(name, (-1, None))
+        if numbered is None or version != definition.version:
+            numbered = _Numbered(definition, definitions, around)
+            cache[name] = definition.version, numbered
+        insides[name] = numbered.inside(insides, items, nets)
         items += len(definition.items)
         nets += len(insides[name].nets)
     flat = insides[top].flat
@@ -142,105 +157,106 @@ def _there(nets: Sequence[int]) -> Ints:
     return np.array([net for net in nets if net >= 0], dtype=np.int64)
 
 
-@dataclass
-class _Dissolving:
-    """One definition while it is dissolved; the modules in it are."""
+class _Numbered:
+    """One definition whose nets have numbers, which does not depend on what is in others."""
 
-    definition: Definition
-    definitions: Mapping[str, Definition]
-    insides: Mapping[str, Inside]
-    around: Surroundings
-    first_item: int
-    first_net: int
-    nets: dict[str, int] = field(default_factory=dict)
-    sinks: dict[int, list[Sink]] = field(default_factory=dict)
-    cells: list[int] = field(default_factory=list)
-    rows: list[list[int]] = field(default_factory=list)
-    modules: list[tuple[int, Inside, dict[str, list[int]]]] = field(default_factory=list)
-    launches: list[int] = field(default_factory=list)
-    ends: list[int] = field(default_factory=list)
-    loaded: list[int] = field(default_factory=list)
-    load: list[float] = field(default_factory=list)
-
-    def inside(self) -> Inside:
+    def __init__(
+        self, definition: Definition, definitions: Mapping[str, Definition], around: Surroundings
+    ) -> None:
+        self._definition, self._definitions, self._around = definition, definitions, around
+        self.nets: dict[str, int] = {}
+        self.sinks: dict[int, list[Sink]] = {}
+        self.cells: list[int] = []
+        self._rows: list[list[int]] = []
+        self._modules: list[tuple[int, str, dict[str, list[int]]]] = []
+        self._launches: list[int] = []
+        self._ends: list[int] = []
+        self._loaded: list[int] = []
+        self._load: list[float] = []
         seen: Counter[str] = Counter()
-        for number, item in enumerate(self.definition.items):
+        for number, item in enumerate(definition.items):
             kind = plain(item.kind)
-            pins = {plain(pin): self._numbers(bits) for pin, bits in item.pins.items()}
-            inner = self.insides.get(kind)
+            pins = {pin: self._numbers(bits) for pin, bits in item.pins.items()}
+            named = {plain(pin): nets for pin, nets in pins.items()}
             seen[kind] += 1
-            if kind in self.around.kinds.number:
-                self._add_cell(number, kind, pins)
-            elif inner and (self.around.kept is None or seen[kind] <= self.around.kept):
-                self.modules.append((number, inner, pins))
-            elif block := self.around.block(kind):
-                self._add_block(block, pins)
-            self._add_sinks(number, kind)
-        ports = {port: self._numbers(bits) for port, (_, bits) in self.definition.ports.items()}
-        flat, children, same = self._joined()
+            if kind in around.kinds.number:
+                self._add_cell(number, kind, named)
+            elif kind in definitions and (around.kept is None or seen[kind] <= around.kept):
+                self._modules.append((number, kind, named))
+            elif block := around.block(kind):
+                self._add_block(block, named)
+            self._add_sinks(number, kind, pins)
+        self._ports = {port: self._numbers(bits) for port, (_, bits) in definition.ports.items()}
+
+    def inside(self, insides: Mapping[str, Inside], first_item: int, first_net: int) -> Inside:
+        """Return the definition dissolved, where those in it are."""
+        flat, children, same = self._joined(insides, self._own(first_item, first_net))
         return Inside(
             flat=flat,
-            first_item=self.first_item,
-            first_net=self.first_net,
+            first_item=first_item,
+            first_net=first_net,
             nets=self.nets,
             cells=self.cells,
             children=children,
             sinks=self.sinks,
-            ports={port: [int(same[net]) for net in nets] for port, nets in ports.items()},
+            ports={port: [int(same[net]) for net in nets] for port, nets in self._ports.items()},
         )
 
     def _numbers(self, bits: Sequence[str]) -> list[int]:
         """Return the numbers of nets, -1 for constants."""
-        names = (self.definition.net(bit) for bit in bits)
+        names = (self._definition.net(bit) for bit in bits)
         return [
             -1 if name.startswith("1'b") else self.nets.setdefault(name, len(self.nets))
             for name in names
         ]
 
-    def _add_sinks(self, number: int, kind: str) -> None:
-        cell = self.around.kinds.number.get(kind)
-        for pin, bits in self.definition.items[number].pins.items():
+    def _add_sinks(self, number: int, kind: str, pins: Mapping[str, list[int]]) -> None:
+        cell = self._around.kinds.number.get(kind)
+        for pin, nets in pins.items():
             if cell is not None:
-                ends = plain(pin) in self.around.kinds.cells[cell].loads
-            elif kind in self.insides:
-                ends = self.definitions[kind].ports[plain(pin)][0] == "input"
+                ends = plain(pin) in self._around.kinds.cells[cell].loads
+            elif kind in self._definitions:
+                ends = self._definitions[kind].ports[plain(pin)][0] == "input"
             else:
-                block = self.around.block(kind)
+                block = self._around.block(kind)
                 ends = block is not None and block.ports[plain(pin)][0] == "input"
             if not ends:
                 continue
-            for place, net in enumerate(self._numbers(bits)):
+            for place, net in enumerate(nets):
                 if net >= 0:
                     self.sinks.setdefault(net, []).append(Sink(number, pin, place))
 
     def _add_cell(self, number: int, kind: str, pins: Mapping[str, list[int]]) -> None:
-        kinds = self.around.kinds
+        kinds = self._around.kinds
         row = [-1] * kinds.most_pins
         for place, pin in enumerate(kinds.cells[kinds.number[kind]].pins):
             if nets := pins.get(pin):
                 row[place] = nets[0]
         self.cells.append(number)
-        self.rows.append(row)
+        self._rows.append(row)
 
     def _add_block(self, block: Block, pins: Mapping[str, list[int]]) -> None:
         for pin, nets in pins.items():
             its = [net for net in nets if net >= 0]
             if block.ports[pin][0] == "input":
-                self.loaded += its
-                self.load += [block.loads_ff.get(pin, 0.0) / self.around.unit_ff] * len(its)
+                self._loaded += its
+                self._load += [block.loads_ff.get(pin, 0.0) / self._around.unit_ff] * len(its)
                 if block.clock and pin != block.clock:
-                    self.ends += its
+                    self._ends += its
             elif block.clock:
-                self.launches += its
+                self._launches += its
 
-    def _joined(self) -> tuple[Flat, list[tuple[int, int]], Ints]:
+    def _joined(
+        self, insides: Mapping[str, Inside], first: Flat
+    ) -> tuple[Flat, list[tuple[int, int]], Ints]:
         """Return the definition with its modules dissolved, and for each net what it is then."""
         own = len(self.nets)
-        parts = [self._own()]
-        nets, cells = own, len(self.rows)
+        parts = [first]
+        nets, cells = own, len(self._rows)
         children: list[tuple[int, int]] = []
         through: list[tuple[int, int]] = []
-        for number, inner, pins in self.modules:
+        for number, kind, pins in self._modules:
+            inner = insides[kind]
             children.append((number, cells))
             to = nets + np.arange(inner.flat.nets + 1)
             to[-1] = -1
@@ -268,19 +284,19 @@ class _Dissolving:
             joined[name] = same[joined[name]]
         return Flat(nets=nets, **joined), children, same
 
-    def _own(self) -> Flat:
+    def _own(self, first_item: int, first_net: int) -> Flat:
         """Return what stands in the definition itself."""
         nets = np.arange(len(self.nets))
-        pins = np.array(self.rows, dtype=np.int64).reshape(-1, self.around.kinds.most_pins)
+        pins = np.array(self._rows, dtype=np.int64).reshape(-1, self._around.kinds.most_pins)
         return Flat(
-            cell=self.first_item + np.array(self.cells, dtype=np.int64),
+            cell=first_item + np.array(self.cells, dtype=np.int64),
             pins=pins,
             nets=len(nets),
-            launches=np.array(self.launches, dtype=np.int64),
-            ends=np.array(self.ends, dtype=np.int64),
-            loaded=np.array(self.loaded, dtype=np.int64),
-            load=np.array(self.load, dtype=np.float64),
-            net_of=self.first_net + nets,
+            launches=np.array(self._launches, dtype=np.int64),
+            ends=np.array(self._ends, dtype=np.int64),
+            loaded=np.array(self._loaded, dtype=np.int64),
+            load=np.array(self._load, dtype=np.float64),
+            net_of=first_net + nets,
             net=nets,
             base=np.zeros(len(nets), dtype=np.int64),
         )

@@ -8,7 +8,7 @@ import numpy as np
 from .blocks import memory_block
 from .definitions import Definition, Sink, plain
 from .delays import Ints, read_delays
-from .flat import Surroundings, flatten
+from .flat import Cache, Surroundings, flatten
 from .graph import TimingGraph
 from .kinds import Kinds
 from .liberty import Libraries
@@ -56,6 +56,7 @@ class SizableDesign:
         }
         self._first = {name: self._numbers(one) for name, one in self.definitions.items()}
         self._kind = {name: kinds.copy() for name, kinds in self._first.items()}
+        self._cache: Cache = {}
         self.build()
 
     def _surroundings(self, most: int) -> Surroundings:
@@ -72,7 +73,9 @@ class SizableDesign:
     def build(self) -> None:
         """Find all paths anew, after nets have changed."""
         top = self._mapped.top
-        flat, self.insides = flatten(self.definitions, top, self.modules[top].clocks, self.around)
+        flat, self.insides = flatten(
+            self.definitions, top, self.modules[top].clocks, self.around, self._cache
+        )
         kind = np.array([one for its in self._kind.values() for one in its], dtype=np.int64)
         count = [self.counts[name] for name, its in self._kind.items() for _ in its]
         self.count = np.array(count, dtype=np.float64)

@@ -116,7 +116,8 @@ def test_modules_alone_are_near_to_all_of_them_at_once(
     cells = read_libraries(libraries())
     small = from_spec(load_spec("small-4", {"lanes": 2}), "interconnect", "small-4")
     parts, flat = (
-        synthesize(small, cells, clock_ns=0.853, effort=effort, flat=flat) for flat in (False, True)
+        synthesize(small, cells, clock_ns=0.853, effort=effort, flat=flat, sizing=False)
+        for flat in (False, True)
     )
     # Nothing is merged, or buffered together, across the border between an adder and the
     # multiplexers before its registers, more with effort speed: 0.6, 6.2, 3.3 and 12.5 %. Names of
