@@ -14,7 +14,6 @@ from fred_hw.load import PRESETS, load_spec
 
 __all__ = ["c_header", "markdown", "page"]
 
-_PREFIX = "FRED"
 _DOCUMENTED = "l1-12"
 
 _USE = f"""\
@@ -27,7 +26,7 @@ unaligned ones read 0; writes to none, unaligned ones, writes to a register that
 write, and writes of less than four bytes change nothing. All are answered by SLVERR and counted as
 errors. Bits of no field read 0 and ignore writes. Addresses are the same for all switches; the
 lengths of arrays are not. `fred_hw.control.access` has all of this for Python, and
-`python -m gen.registers c PRESET` writes a C header.
+`python -m gen.registers c PRESET` writes a C header, whose names begin with that of the switch.
 
 To write a phase, write the words of ENTRY, then the number of the phase to PHASE and 1 to COMMAND,
 and read COMMAND_STATUS until `busy` is 0. If `refused` is 1 the phase is as it was: the entry does
@@ -104,8 +103,13 @@ def _meaning(field: Field) -> str:
 
 
 def c_header(registers: RegisterMap) -> str:
-    """Return a C header (C99) with the offsets, fields, constants and named values of a map."""
-    guard = f"{_PREFIX}_{registers.name}_REGISTERS_H".upper()
+    """Return a C header (C99) with the offsets, fields, constants and named values of a map.
+
+    All names begin with that of the map, in capitals, so that headers of several switches may be
+    included in one file.
+    """
+    prefix = re.sub(r"[^A-Z0-9]", "_", registers.name.upper())
+    guard = f"{prefix}_REGISTERS_H"
     lines = [
         f"/* Registers of {registers.name}: offsets from the base of the slave, in bytes. */",
         f"#ifndef {guard}",
@@ -114,12 +118,12 @@ def c_header(registers: RegisterMap) -> str:
         "#include <stdint.h>",
     ]
     for register in registers.registers:
-        lines += ["", *_c_register(register)]
+        lines += ["", *_c_register(prefix, register)]
     return "\n".join([*lines, "", f"#endif /* {guard} */", ""])
 
 
-def _c_register(register: Register) -> list[str]:
-    name = f"{_PREFIX}_{register.name}"
+def _c_register(prefix: str, register: Register) -> list[str]:
+    name = f"{prefix}_{register.name}"
     offset = f"UINT32_C({register.address:#05x})"
     lines = [f"/* {register.description}. */"]
     if register.count is None:

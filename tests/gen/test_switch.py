@@ -128,9 +128,9 @@ def test_header_has_the_offsets_of_the_manifest() -> None:
     design = design_of("two ports")
     files = design.files()
     offset = design.manifest["registers"]["COMMAND"]["offset"]
-    assert f"#define FRED_COMMAND_OFFSET UINT32_C({offset:#05x})" in next(
-        text for name, text in files.items() if name.endswith("_registers.h")
-    )
+    [header] = [text for name, text in files.items() if name.endswith("_registers.h")]
+    prefix = design.name.replace("_switch", "").upper()
+    assert f"#define {prefix}_COMMAND_OFFSET UINT32_C({offset:#05x})\n" in header
 
 
 def test_whole_switch_and_interconnect_have_names_of_their_own() -> None:
