@@ -1,0 +1,69 @@
+"""cocotb test that records an all-reduce cycle by cycle, for people to look at."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import cocotb
+
+from fred_hw.compiler.flows import Flow
+from fred_hw.spec import SwitchSpec
+from testbench.benches.agents.interconnect import InterconnectBench, Monitor, Stimulus
+from testbench.stimulus.traffic import routed
+
+SPEC = SwitchSpec.model_validate_json(os.environ["FRED_SPEC"])
+LANES: list[list[int]] = json.loads(os.environ["FRED_LANES"])  # of each cycle, a number per port
+LATENCY = int(os.environ["FRED_LATENCY"])
+
+
+class Seen:
+    """The first lane on each port in each cycle, None where there is no flit."""
+
+    def __init__(self, dut: Any) -> None:
+        ports = range(SPEC.ports)
+        self.sides = {
+            side: [(dut[f"{side}__{k}__valid"], dut[f"{side}__{k}__data"]) for k in ports]
+            for side in ("i", "o")
+        }
+        self.rows: dict[str, list[list[int | None]]] = {
+            side: [[] for _ in ports] for side in self.sides
+        }
+
+    def read(self) -> None:
+        """Take what stands on the ports now."""
+        mask = (1 << SPEC.number_format.width) - 1
+        for side, pairs in self.sides.items():
+            for row, (valid, data) in zip(self.rows[side], pairs, strict=True):
+                row.append(int(data.value) & mask if int(valid.value) else None)
+
+
+class Watched(Monitor):
+    """A monitor beside which everything is recorded, at the same falling edges."""
+
+    def __init__(self, dut: Any) -> None:
+        super().__init__(dut, SPEC)
+        self.seen = Seen(dut)
+
+    def read(self, on_flit: Any) -> None:
+        self.seen.read()
+        super().read(on_flit)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def all_ports_reduce(dut: Any) -> None:
+    bench = InterconnectBench(dut, SPEC)
+    await bench.start()
+    bench.monitor = watched = Watched(dut)
+    configuration = routed([Flow(range(SPEC.ports), range(SPEC.ports))], SPEC)
+    assert configuration is not None
+    width = SPEC.number_format.width
+    for numbers in LANES:
+        # The same number in all lanes.
+        flits = [sum(n << (k * width) for k in range(SPEC.lanes)) for n in numbers]
+        await bench.step(Stimulus(configuration, flits))
+    for _ in range(LATENCY):
+        await bench.step(None)
+    await bench.step(None)
+    assert bench.board.finish(minimum=len(LANES) * SPEC.ports) == LATENCY
+    Path(os.environ["FRED_MEASUREMENTS"]).write_text(json.dumps(watched.seen.rows))

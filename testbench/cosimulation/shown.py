@@ -1,0 +1,99 @@
+"""Co-simulation of one all-reduce, recorded cycle by cycle for people to look at."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from fred_hw.datapath.interconnect import latency_cycles
+from fred_hw.formats.number_format import FloatFormat, NumberFormat
+from fred_hw.operations.operation import float_type
+from fred_hw.spec import SwitchSpec
+from gen.design import generate
+from testbench.faults.fault import FaultyEmitter
+from testbench.sim.tools import SimulatorError
+
+from .benches import benches
+from .launch import launch
+
+__all__ = ["Shown", "cosimulate_shown"]
+
+FLITS = 3
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What stood on the ports of an interconnect while all of them all-reduced some flits.
+
+    Parameters
+    ----------
+    simulator, version : str
+        That ran the Verilog.
+    latency_cycles : int
+        As counted: from a flit on the inputs to the same on the outputs.
+    inputs, outputs : tuple of tuple of str or None
+        Of each port, cycle by cycle, the number in the first lane; None where there is no flit.
+    """
+
+    simulator: str
+    version: str
+    latency_cycles: int
+    inputs: tuple[tuple[str | None, ...], ...]
+    outputs: tuple[tuple[str | None, ...], ...]
+
+
+def cosimulate_shown(spec: SwitchSpec, work: Path, simulator: str = "icarus") -> Shown:
+    """Run an all-reduce of all ports on the generated Verilog and return what was seen.
+
+    Every flit is compared with the golden model's, as in the regression.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        What to simulate.
+    work : Path
+        Folder for logs.
+    simulator : str
+        A name of ``SIMULATORS``.
+
+    Raises
+    ------
+    SimulatorError
+        The simulator is not installed or failed, or the outputs are not what they should be.
+    """
+    form, latency = spec.number_format, latency_cycles(spec)
+    lanes = [[_raw(1 + k + port % 2, form) for port in range(spec.ports)] for k in range(FLITS)]
+
+    def make(emitter: FaultyEmitter) -> tuple[str, str]:
+        design = generate(spec, emitter)
+        return design.verilog, design.name
+
+    environment = {"FRED_LANES": json.dumps(lanes), "FRED_LATENCY": latency}
+    found = launch(benches("shown"), make, spec, work, environment, {"simulator": simulator})
+    if found.failures:
+        raise SimulatorError(f"{simulator}: the all-reduce to show: {found.failures[0].message}")
+    rows = {
+        side: tuple(
+            tuple(None if raw is None else _text(raw, form) for raw in row)
+            for row in found.measurements[side]
+        )
+        for side in ("i", "o")
+    }
+    counted = next(k for k, text in enumerate(rows["o"][0]) if text is not None)
+    return Shown(simulator, found.version, counted, rows["i"], rows["o"])
+
+
+def _raw(number: int, form: NumberFormat) -> int:
+    """Return the bits of a small number."""
+    if not isinstance(form, FloatFormat):
+        return number
+    return int(np.asarray(number, float_type(form)).view(f"<u{form.width // 8}"))
+
+
+def _text(raw: int, form: NumberFormat) -> str:
+    """Return the number that some bits stand for."""
+    size = form.width // 8
+    if not isinstance(form, FloatFormat):
+        return str(int(np.asarray(raw, f"<u{size}").view(f"<i{size}")))
+    return f"{float(np.asarray(raw, f'<u{size}').view(float_type(form))):g}"
