@@ -30,8 +30,10 @@ __all__ = [
     "size_option",
     "sizing_option",
     "spec_argument",
+    "topologies_listing",
     "topology_option",
     "workload_option",
+    "workloads_listing",
 ]
 
 
@@ -128,13 +130,15 @@ def _simulators() -> Iterable[str]:
     return (*SIMULATORS, "both")
 
 
-def _topologies() -> str:
+def topologies_listing() -> str:
+    """Return what help says of the values of an option for topologies."""
     from perfmodel.topology.parse import topology_names
 
     return f"{', '.join(topology_names())}, or YAML."
 
 
-def _workloads() -> str:
+def workloads_listing() -> str:
+    """Return what help says of the values of an option for workloads."""
     from perfmodel.workloads.workload import WORKLOADS
 
     return f"{', '.join(WORKLOADS)}, or YAML."
@@ -201,7 +205,7 @@ csv_option = click.option(
     "--csv", "csv_file", type=OutputPath(), metavar="FILE", help="Write the table as CSV too."
 )
 topology_option = click.option(
-    "--topology", required=True, metavar="NAME|FILE", cls=ListingOption, listing=_topologies
+    "--topology", required=True, metavar="NAME|FILE", cls=ListingOption, listing=topologies_listing
 )
 protocol_option = click.option(
     "--protocol",
@@ -240,7 +244,7 @@ algorithm_option = click.option(
     help="Of collectives: published, auto (the fastest), or of all-reduces, see fred collective.",
 )
 workload_option = click.option(
-    "--workload", required=True, metavar="NAME|FILE", cls=ListingOption, listing=_workloads
+    "--workload", required=True, metavar="NAME|FILE", cls=ListingOption, listing=workloads_listing
 )
 mode_option = click.option(
     "--mode", type=click.Choice(["stationary", "streaming"]), help="Where the weights are."

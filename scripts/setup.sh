@@ -10,9 +10,10 @@ if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null
     exit 2
 fi
 
-# What Debian packages give: Icarus, a C++ compiler for Verilated models, venv.
+# What Debian packages give: Icarus, a C++ compiler for Verilated models, Chromium for tests, venv.
 missing=()
 command -v iverilog >/dev/null || missing+=(iverilog)
+command -v chromium >/dev/null || missing+=(chromium)
 command -v g++ >/dev/null || missing+=(g++)
 "$python" -c 'import ensurepip' 2>/dev/null || missing+=(python3-venv)
 if [ "${#missing[@]}" -gt 0 ]; then
@@ -21,8 +22,11 @@ if [ "${#missing[@]}" -gt 0 ]; then
     if command -v apt-get >/dev/null && { [ -z "$sudo" ] || $sudo true 2>/dev/null; }; then
         echo "set-up: installing Debian packages: ${missing[*]}"
         export DEBIAN_FRONTEND=noninteractive
-        { $sudo apt-get -q update && $sudo apt-get -q -y --no-install-recommends install "${missing[@]}"; } \
-            >/tmp/fred-hw-apt.log 2>&1 || tail -n 5 /tmp/fred-hw-apt.log >&2
+        $sudo apt-get -q update >/tmp/fred-hw-apt.log 2>&1 || tail -n 5 /tmp/fred-hw-apt.log >&2
+        for name in "${missing[@]}"; do # one that cannot be had keeps none of the others away
+            $sudo apt-get -q -y --no-install-recommends install "$name" \
+                >/tmp/fred-hw-apt.log 2>&1 || tail -n 5 /tmp/fred-hw-apt.log >&2
+        done
     fi
     for name in "${missing[@]}"; do
         command -v "$name" >/dev/null || [ "$name" = python3-venv ] ||

@@ -4,8 +4,15 @@ from pathlib import Path
 
 import click
 
-from fred_cli.options import OutputPath, as_json_option
-from fred_cli.output import progress, say_json
+from fred_cli.options import (
+    TRAINING_OPTIONS,
+    ListingOption,
+    OutputPath,
+    as_json_option,
+    topologies_listing,
+    workloads_listing,
+)
+from fred_cli.output import option_names, progress, say_json
 from fred_hw.errors import InputError
 
 __all__ = ["command"]
@@ -20,21 +27,52 @@ __all__ = ["command"]
     type=OutputPath(folder=True),
     help="Folder to write to.",
 )
+@click.option(
+    "--topology",
+    "topologies",
+    multiple=True,
+    metavar="NAME|FILE",
+    cls=ListingOption,
+    listing=lambda: f"Own wafer: {topologies_listing()} Repeat to compare; the first is the base.",
+)
+@click.option(
+    "--workload",
+    metavar="NAME|FILE",
+    cls=ListingOption,
+    listing=lambda: f"Own model: {workloads_listing()}",
+)
+@click.option("--strategy", help="Own strategy, like MP2-DP5-PP2; that of the workload by default.")
+@click.option(
+    "--compute", metavar="MODEL", help="As for fred estimate; calibrated where it is known."
+)
+@click.option("--least-npus", type=int, help="NPUs that strategies use; 90 % of up to 64, or all.")
 @click.option("--spec", "spec_source", default="demo-8", show_default=True, help="Switch to show.")
 @click.option(
     "--results", type=Path, help="JSON of `fred sim --json`; co-simulated with Icarus if missing."
 )
 @as_json_option
-def command(folder: Path, spec_source: str, results: Path | None, as_json: bool) -> None:
-    """Write the HTML report: the switch, its co-simulation, and the wafer."""
+def command(
+    folder: Path,
+    topologies: tuple[str, ...],
+    workload: str | None,
+    strategy: str | None,
+    compute: str | None,
+    least_npus: int | None,
+    spec_source: str,
+    results: Path | None,
+    as_json: bool,
+) -> None:
+    """Write the HTML report: the wafer, the training, the switch and its co-simulation."""
     try:
         from fred_cli.report.page import build
+        from fred_cli.report.study import Question
     except ImportError as error:
         message = f"must be installed for the report: pip install 'fred-hw[report]' ({error})"
         raise InputError("plotly", "", message) from None
 
-    with progress("writing the report"):
-        paths = build(spec_source, folder, results)
+    question = Question(topologies, workload, strategy, compute, least_npus)
+    with option_names(*TRAINING_OPTIONS), progress("writing the report"):
+        paths = build(spec_source, folder, results, question)
     if as_json:
         say_json({"files": paths})
         return

@@ -93,7 +93,8 @@ def _write(name: str, rows: Sequence[Any], csv_file: Path | None, chart: Path | 
     if chart and chart in files:
         raise InputError("--chart", "", "must be another file than --csv")
     if chart:
-        from fred_cli.drawings.charts import page, strategy_chart
+        from fred_cli.drawings.chart import page
+        from fred_cli.drawings.charts import strategy_chart
 
         files[chart] = page(f"Strategies of {name}", strategy_chart(rows))
     write_outputs(files)

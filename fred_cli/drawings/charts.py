@@ -1,12 +1,8 @@
-"""Charts of wafer results, each a div with plotly, and a page for one of them."""
+"""Charts of wafer results."""
 
-from collections.abc import Sequence
-from html import escape
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePath
 from typing import Any
-
-import plotly.graph_objects as go
-from plotly.offline import get_plotlyjs
-from plotly.subplots import make_subplots
 
 from fred_cli.columns.parts import PARTS
 from perfmodel.published import SPEEDUP_C, SPEEDUP_D
@@ -14,37 +10,20 @@ from perfmodel.studies.compare import Row
 from perfmodel.studies.section import ReproduceRow
 from perfmodel.studies.strategies import StrategyRow
 from perfmodel.topology.parse import BASELINE
+from perfmodel.training.compute import Npu
+from perfmodel.training.estimate import Estimate
 
-__all__ = ["bandwidth_chart", "iteration_chart", "page", "strategy_chart", "time_chart"]
+from .chart import INK, Panel, chart
+from .roofline import Point
 
-_LAYOUT: dict[str, Any] = {
-    "template": "plotly_white",
-    "font": {"family": "system-ui, sans-serif", "size": 14},
-    "margin": {"l": 60, "r": 20, "t": 40, "b": 50},
-    "legend": {"orientation": "h", "yanchor": "bottom", "y": 1.1, "x": 0},
-}
-
-
-def chart(figure: go.Figure, name: str) -> str:
-    """Return a chart as a div; the library itself stands once in the page."""
-    return figure.to_html(
-        full_html=False,
-        include_plotlyjs=False,
-        div_id=name,
-        config={"displayModeBar": False, "responsive": True},
-    )
-
-
-def page(title: str, body: str) -> str:
-    """Return a page of its own that needs no network."""
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<title>{escape(title)}</title><link rel="icon" href="data:,">'
-        f"<script>{get_plotlyjs()}</script></head>"
-        '<body style="font-family: system-ui, sans-serif; margin: 24px">'
-        f"<h1>{escape(title)}</h1>{body}</body></html>\n"
-    )
-
+__all__ = [
+    "bandwidth_chart",
+    "iteration_chart",
+    "roofline_chart",
+    "short",
+    "strategy_chart",
+    "time_chart",
+]
 
 _KINDS = {
     "wafer": "wafer-wide all-reduce",
@@ -52,11 +31,23 @@ _KINDS = {
     "dp": "DP all-reduce",
     "pp": "PP multicast",
 }
-_BARS = (("simulated here", "#0072b2"), ("published", "#c9ced6"), ("derived", "#e9dcc4"))
+_BARS = (("simulated here", "#0072b2"), ("published", "#b9c0c9"), ("derived", "#d9b36c"))
+_PARTS = [(part.words, part.colour) for part in PARTS]
+_KIND_COLOURS = {
+    "matmul": "#0072b2",
+    "attention": "#d55e00",
+    "convolution": "#009e73",
+    "normalization": "#cc79a7",
+    "elementwise": "#e69f00",
+    "embedding": "#7a8490",
+}
 
 
-def _short(name: str) -> str:
-    return name.replace(":5x4", "")
+def short(name: str) -> str:
+    """Return a topology's name as charts have it: of FREDs the letter, of files the name."""
+    name = PurePath(name).stem if name.endswith((".yaml", ".yml", ".json")) else name
+    letter = name.removeprefix("fred-")
+    return letter.upper() if len(letter) == 1 else name.removesuffix(":5x4")
 
 
 def _bandwidths(rows: Sequence[ReproduceRow], kind: str) -> dict[str, dict[str, float | None]]:
@@ -64,7 +55,7 @@ def _bandwidths(rows: Sequence[ReproduceRow], kind: str) -> dict[str, dict[str, 
     scale = 1000 if kind == "wafer" else 1
     start = f"bandwidth/{kind}/"
     return {
-        _short(row.id.removeprefix(start)): {
+        row.id.removeprefix(start): {
             name: None if value is None else float(value) * scale
             for (name, _), value in zip(_BARS, (row.model, row.published, row.derived), strict=True)
         }
@@ -89,7 +80,7 @@ def time_chart(rows: Sequence[ReproduceRow]) -> str:
     panels: dict[str, dict[str, dict[str, float | None]]] = {}
     for kind in _KINDS:
         found = _bandwidths(rows, kind)
-        mesh = found["mesh"]
+        mesh = found[BASELINE]
         panels[kind] = {
             fabric: {
                 name: None
@@ -110,27 +101,36 @@ def _over(first: float | None, second: float) -> float:
 
 def _grouped(panels: dict[str, dict[str, dict[str, float | None]]], unit: str, name: str) -> str:
     """Show a panel for each communication, with a group of bars for each fabric."""
-    figure = make_subplots(
-        1, len(panels), subplot_titles=[_KINDS[kind] for kind in panels], shared_yaxes=True
-    )
-    named: set[str] = set()  # of the legend
-    for column, found in enumerate(panels.values(), start=1):
+    values = [v for found in panels.values() for bars in found.values() for v in bars.values()]
+    top = 1.05 * max(value for value in values if value is not None)
+    drawn: list[Panel] = []
+    for kind, found in panels.items():
+        data: list[dict[str, Any]] = []
         for label, colour in _BARS:
-            there = {name: bars[label] for name, bars in found.items() if bars[label] is not None}
-            bar = go.Bar(
-                name=label,
-                x=list(there),
-                y=list(there.values()),
-                marker_color=colour,
-                showlegend=bool(there) and label not in named,
-                legendgroup=label,
-            )
-            figure.add_trace(bar, row=1, col=column)
-            named.update([label] if there else [])
-    figure.update_layout(**_LAYOUT, barmode="group", height=400)
-    figure.update_yaxes(title_text=unit, row=1, col=1)
-    figure.update_xaxes(tickangle=-45)
-    return chart(figure, name)
+            there = {fabric: bars[label] for fabric, bars in found.items() if bars[label]}
+            data.append(_bar(label, colour, [short(one) for one in there], list(there.values())))
+        words = [
+            f"{short(fabric)}: "
+            + ", ".join(f"{value:.4g} {label}" for label, value in bars.items() if value)
+            for fabric, bars in found.items()
+        ]
+        layout = {"barmode": "group", "yaxis": {"title": {"text": unit}, "range": [0, top]}}
+        # The order of the mesh and A to D, also where a bar of the first trace is missing.
+        layout["xaxis"] = {"categoryarray": [short(one) for one in found], "type": "category"}
+        drawn.append(Panel(_KINDS[kind], data, layout, f"{unit}. {'; '.join(words)}"))
+    return chart(name, drawn, _BARS)
+
+
+def _bar(name: str, colour: str, x: Sequence[Any], y: Sequence[Any]) -> dict[str, Any]:
+    return {"type": "bar", "name": name, "x": x, "y": y, "marker": {"color": colour}}
+
+
+def _said(estimate: Estimate, over: float) -> str:
+    """Return the parts of an iteration in words."""
+    parts = [(part.words, part.seconds(estimate) / over) for part in PARTS]
+    total = sum(value for _, value in parts)
+    shown = ", ".join(f"{words} {value:.3g}" for words, value in parts if value > 5e-4 * total)
+    return f"{total:.3g} ({shown})"
 
 
 def iteration_chart(rows: Sequence[Row], name: str) -> str:
@@ -138,62 +138,150 @@ def iteration_chart(rows: Sequence[Row], name: str) -> str:
 
     A line over a bar is where the published speed-up has its end.
     """
+    panels: list[Panel] = []
+    published = False
     workloads = list(dict.fromkeys(row.estimate.workload for row in rows))
-    figure = make_subplots(1, len(workloads), subplot_titles=workloads, shared_yaxes=True)
-    for column, workload in enumerate(workloads, start=1):
+    whole = {w: next(r.estimate for r in rows if r.estimate.workload == w) for w in workloads}
+    tops = [r.estimate.iteration_time_s / whole[r.estimate.workload].iteration_time_s for r in rows]
+    for workload in workloads:
         shown = [row.estimate for row in rows if row.estimate.workload == workload]
-        names = [_short(one.topology) for one in shown]
-        whole = shown[0].iteration_time_s
-        for part in PARTS:
-            values = [part.seconds(one) / whole for one in shown]
-            bar = go.Bar(
-                name=part.words, x=names, y=values, marker_color=part.colour, showlegend=column == 1
-            )
-            figure.add_trace(bar, row=1, col=column)
+        names = [short(one.topology) for one in shown]
+        first = whole[workload].iteration_time_s
+        data = [
+            _bar(part.words, part.colour, names, [part.seconds(one) / first for one in shown])
+            for part in PARTS
+        ]
         ends = {
-            fabric: 1 / figures[workload].value
+            short(fabric): 1 / figures[workload].value
             for fabric, figures in (("fred-c", SPEEDUP_C), ("fred-d", SPEEDUP_D))
-            if workload in figures and fabric in names
+            if workload in figures and fabric in {one.topology for one in shown}
         }
-        line = go.Scatter(
-            name="published",
-            x=list(ends),
-            y=list(ends.values()),
-            mode="markers",
-            marker={"symbol": "line-ew", "size": 24, "line": {"width": 3, "color": "#1d2530"}},
-            showlegend=column == 1,
-        )
-        figure.add_trace(line, row=1, col=column)
-    figure.update_layout(**_LAYOUT, barmode="stack", height=420)
-    figure.update_yaxes(title_text="iteration, mesh = 1", row=1, col=1)
-    figure.update_xaxes(tickangle=-45)
-    return chart(figure, name)
+        words = [f"{short(one.topology)}: {_said(one, first)}" for one in shown]
+        if ends:
+            published = True
+            data.append(_ends(ends))
+            words += [f"published end of {one}: {end:.3g}" for one, end in ends.items()]
+        layout = {
+            "barmode": "stack",
+            "xaxis": {"type": "category"},
+            "yaxis": {
+                "title": {"text": f"iteration, {names[0]} = 1"},
+                "range": [0, 1.05 * max(tops)],
+            },
+        }
+        panels.append(Panel(workload, data, layout, "; ".join(words), 320))
+    return chart(name, panels, [*_PARTS, *([("published end", INK)] if published else [])])
+
+
+def _ends(ends: Mapping[str, float]) -> dict[str, Any]:
+    line = {"symbol": "line-ew", "size": 26, "line": {"width": 3, "color": INK}}
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": "published end",
+        "x": list(ends),
+        "y": list(ends.values()),
+        "marker": line,
+    }
 
 
 def strategy_chart(rows: Sequence[StrategyRow], name: str = "chart-strategies") -> str:
-    """Show the time per sample of every strategy on every fabric, stacked."""
+    """Show the time per sample of every strategy on every fabric, stacked.
+
+    The order is that of the rows; what does not fit the memory is marked.
+    """
     estimates = [row.estimate for row in rows]
-    # What the others are compared with is on top.
+    # What the others are compared with comes first.
     fabrics = sorted({one.topology for one in estimates}, key=lambda one: (one != BASELINE, one))
     order = list(dict.fromkeys(one.strategy for one in estimates))
-    figure = make_subplots(
-        len(fabrics), 1, subplot_titles=fabrics, shared_xaxes=True, vertical_spacing=0.09
+    longest = max(one.time_per_sample_s for one in estimates) * 1e3
+    panels: list[Panel] = []
+    for fabric in fabrics:
+        there = {one.strategy: one for one in estimates if one.topology == fabric}
+        shown = [there[key] for key in order if key in there]
+        names = [one.strategy + ("" if fits(one) else " *") for one in shown]
+        data = [
+            {
+                **_bar(
+                    part.words,
+                    part.colour,
+                    [part.seconds(one) / one.minibatch * 1e3 for one in shown],
+                    names,
+                ),
+                "orientation": "h",
+            }
+            for part in PARTS
+        ]
+        layout = {
+            "barmode": "stack",
+            "xaxis": {"title": {"text": "ms per sample"}, "range": [0, 1.02 * longest]},
+            "yaxis": {"type": "category", "autorange": "reversed", "dtick": 1},
+        }
+        words = "; ".join(
+            f"{name}: {_said(one, one.minibatch / 1e3)}"
+            for name, one in zip(names, shown, strict=True)
+        )
+        height = 70 + 21 * len(shown)
+        panels.append(Panel(fabric, data, layout, f"ms per sample. {words}", height))
+    unfit = not all(fits(one) for one in estimates)
+    legend = [*_PARTS, *([("* does not fit the memory", "transparent")] if unfit else [])]
+    return chart(name, panels, legend)
+
+
+def fits(estimate: Estimate) -> bool:
+    """Return whether an iteration fits the memory, perhaps with activations recomputed."""
+    return estimate.memory.least_bytes <= estimate.memory.available_bytes
+
+
+def roofline_chart(points: Iterable[Point], npu: Npu) -> str:
+    """Show what rate each operator reaches beside the bounds of an NPU, both axes logarithmic."""
+    shown = [point for point in points if point.intensity > 0 and point.rate_flops > 0]
+    low = min(point.intensity for point in shown) / 2
+    ridge = npu.peak_flops / npu.hbm_bytes_per_s
+    high = max(*(point.intensity for point in shown), ridge) * 2
+    bound = {
+        "type": "scatter",
+        "mode": "lines",
+        "name": "bound of memory and peak",
+        "x": [low, ridge, high],
+        "y": [low * npu.hbm_bytes_per_s, npu.peak_flops, npu.peak_flops],
+        "line": {"color": INK, "width": 2},
+        "hoverinfo": "skip",
+    }
+    kinds = list(dict.fromkeys(point.kind for point in shown))
+    data = [bound]
+    for kind in kinds:
+        of_kind = [point for point in shown if point.kind == kind]
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "name": kind,
+                "x": [point.intensity for point in of_kind],
+                "y": [point.rate_flops for point in of_kind],
+                "text": [f"{point.name}, {point.share:.1%} of the compute" for point in of_kind],
+                "hovertemplate": "%{text}<br>%{x:.3g} FLOP/B, %{y:.3s}FLOP/s<extra></extra>",
+                "marker": {
+                    "color": _KIND_COLOURS[kind],
+                    "size": [8 + 22 * point.share**0.5 for point in of_kind],
+                },
+            }
+        )
+    layout = {
+        "xaxis": {
+            "type": "log",
+            "dtick": 1,
+            "tickformat": "~g",
+            "title": {"text": "operations per byte of memory traffic"},
+        },
+        "yaxis": {"type": "log", "dtick": 1, "tickformat": "~s", "title": {"text": "FLOP/s"}},
+    }
+    words = "; ".join(
+        f"{point.name}: {point.rate_flops / 1e12:.3g} TFLOP/s at {point.intensity:.3g} operations "
+        f"per byte, {point.share:.1%} of the compute"
+        for point in shown
     )
-    for index, fabric in enumerate(fabrics, start=1):
-        shown = {one.strategy: one for one in estimates if one.topology == fabric}
-        for part in PARTS:
-            values = [
-                part.seconds(shown[key]) / shown[key].minibatch * 1e3 if key in shown else None
-                for key in order
-            ]
-            bar = go.Bar(
-                name=part.words, x=order, y=values, marker_color=part.colour, showlegend=index == 1
-            )
-            figure.add_trace(bar, row=index, col=1)
-    layout = {**_LAYOUT, "legend": {**_LAYOUT["legend"], "y": 1.06}}
-    figure.update_layout(**layout, barmode="stack", height=160 + 260 * len(fabrics))
-    figure.update_yaxes(title_text="ms per sample")
-    for index in range(2, len(fabrics) + 1):
-        figure.update_yaxes(matches="y", row=index, col=1)
-    figure.update_xaxes(tickangle=-60)
-    return chart(figure, name)
+    legend = [("bound of memory and peak", INK), *((kind, _KIND_COLOURS[kind]) for kind in kinds)]
+    return chart(
+        "chart-roofline", [Panel("Operators of the forward pass", data, layout, words, 400)], legend
+    )

@@ -18,6 +18,7 @@ _IDLE = "#c9ced6"
 _ROW = 22.0
 _STAGE = 112.0
 _BOX = (40.0, 26.0)
+_FIRST = 70.0  # of the first stage, from the left
 
 Point = tuple[float, float]
 FlowIndex = int | None
@@ -44,10 +45,13 @@ class _Canvas:
 
     def box(self, centre: Point, label: str, flow: FlowIndex, mark: str = "") -> None:
         x, y = centre
+        column = round((x - _FIRST) / _STAGE)
+        busy = "" if flow is None else f' data-flow="{flow}"'
         width, height = _BOX
         colour = "#5b6472" if flow is None else COLOURS[flow % len(COLOURS)]
         self.boxes.append(
-            f"<g><title>{escape(label)}{escape(': ' + mark if mark else '')}</title>"
+            f'<g data-column="{column}"{busy}>'
+            f"<title>{escape(label)}{escape(': ' + mark if mark else '')}</title>"
             f'<rect x="{x - width / 2:.1f}" y="{y - height / 2:.1f}" width="{width}" '
             f'height="{height}" rx="5" fill="#fff" stroke="{colour}" stroke-width="1.6"/>'
             f'<text x="{x:.1f}" y="{y + 4:.1f}" text-anchor="middle">{escape(label)}</text></g>'
@@ -75,6 +79,8 @@ class _Drawn:
 def draw_interconnect(configuration: Configuration, flows: Sequence[Flow]) -> str:
     """Return an SVG of the interconnect with the wires of each flow in its colour.
 
+    Boxes say their stage (``data-column``, from 0) and the number of their flow (``data-flow``).
+
     Parameters
     ----------
     configuration : Configuration
@@ -89,7 +95,7 @@ def draw_interconnect(configuration: Configuration, flows: Sequence[Flow]) -> st
         for port in flow.inputs:
             entering[port] = index
     canvas = _Canvas()
-    drawn = _draw(canvas, configuration, (70, width - 70, 10, height - 10), entering)
+    drawn = _draw(canvas, configuration, (_FIRST, width - _FIRST, 10, height - 10), entering)
     for port, at in enumerate(drawn.inputs):
         outside = (36.0, at[1])
         canvas.wire(outside, at, entering[port])
@@ -162,7 +168,7 @@ def _draw(
             canvas.wire((left + _BOX[0] / 2, y), part.inputs[k], inner_flows[c][k])
             flow = _first(leaving[p] for p in pair if sources[p] == c + 1)
             canvas.wire(part.outputs[k], (right - _BOX[0] / 2, y), flow)
-        offsets = (-6.0, 6.0) if len(pair) == 2 else (0.0,)
+        offsets = (-8.0, 8.0) if len(pair) == 2 else (0.0,)
         inputs += [(left - _BOX[0] / 2, y + offset) for offset in offsets]
         outputs += [(right + _BOX[0] / 2, y + offset) for offset in offsets]
     return _Drawn(inputs, outputs, leaving)
@@ -188,7 +194,7 @@ def _draw_crossing(
         if on
     ]
     canvas.box((x, y), "RD", _first(leaving), " and ".join(marks))
-    offsets = (-6.0, 6.0)
+    offsets = (-8.0, 8.0)
     inputs = [(x - _BOX[0] / 2, y + offset) for offset in offsets]
     outputs = [(x + _BOX[0] / 2, y + offset) for offset in offsets]
     return _Drawn(inputs, outputs, leaving)

@@ -6,7 +6,7 @@ from html import escape
 
 from perfmodel.topology.graph import Topology
 
-__all__ = ["colour_key", "draw_loads"]
+__all__ = ["colour_key", "dark_colours", "draw_loads"]
 
 _STOPS = (
     (0.0, "#e3e7ec"),
@@ -15,11 +15,23 @@ _STOPS = (
     (0.75, "#d7301f"),
     (1.0, "#7f0000"),
 )
+_DARK_STOPS = (
+    (0.0, "#4d5764"),
+    (0.25, "#85501f"),
+    (0.5, "#c2591a"),
+    (0.75, "#ff8340"),
+    (1.0, "#ffd493"),
+)
+"""On a dark page: what is busy must be bright there."""
+_LEVELS = 20
 Point = tuple[float, float]
+Stops = tuple[tuple[float, str], ...]
 
 
 def draw_loads(topology: Topology, utilisation: Mapping[int, float], title: str) -> str:
     """Return an SVG of a wafer with its links coloured by their load.
+
+    Links can be given the focus, the busiest is the last; the page walks them with the arrow keys.
 
     Parameters
     ----------
@@ -41,12 +53,12 @@ def draw_loads(topology: Topology, utilisation: Mapping[int, float], title: str)
         (x0, y0), (x1, y1) = _shifted(place[link.source], place[link.target])
         lines.append(
             f'<line x1="{x0:.1f}" y1="{y0:.1f}" x2="{x1:.1f}" y2="{y1:.1f}" '
-            f'stroke="{_colour(share)}" stroke-width="4.5"><title>'
-            f"{escape(topology.link_name(index))}: {share:.1%}</title></line>"
+            f'{_stroke(share)} stroke-width="4.5" role="img" tabindex="-1" '
+            f'aria-label="{escape(topology.link_name(index))}: {share:.1%}"/>'
         )
     boxes = [_box(topology, node, at) for node, at in place.items()]
     return (
-        f'<svg class="loads" viewBox="0 0 {width:.0f} {height:.0f}" role="img" '
+        f'<svg class="loads" viewBox="0 0 {width:.0f} {height:.0f}" role="group" '
         f'aria-label="{escape(title)}" xmlns="http://www.w3.org/2000/svg" '
         f'font-family="system-ui, sans-serif" font-size="11">\n'
         + "\n".join([*lines, *boxes])
@@ -54,9 +66,26 @@ def draw_loads(topology: Topology, utilisation: Mapping[int, float], title: str)
     )
 
 
-def colour_key() -> list[tuple[str, str]]:
-    """Return the colours of some loads, with what they mean."""
-    return [(f"{share:.0%}", _colour(share)) for share, _ in _STOPS]
+def colour_key() -> list[tuple[str, str, str]]:
+    """Return some loads in words, with their colour and its class (:func:`dark_colours`)."""
+    return [(f"{share:.0%}", _colour(share), _level(share)) for share, _ in _STOPS]
+
+
+def dark_colours() -> str:
+    """Return the style sheet of a dark page: a colour for each class of load."""
+    rules: list[str] = []
+    for level in range(_LEVELS + 1):
+        colour = _colour(level / _LEVELS, _DARK_STOPS)
+        rules.append(f".u{level} {{ stroke: {colour}; background: {colour} !important; }}")
+    return "\n".join(rules)
+
+
+def _stroke(share: float) -> str:
+    return f'class="{_level(share)}" stroke="{_colour(share)}"'
+
+
+def _level(share: float) -> str:
+    return f"u{round(_LEVELS * min(1.0, max(0.0, share)))}"
 
 
 def _shifted(start: Point, end: Point) -> tuple[Point, Point]:
@@ -79,10 +108,10 @@ def _box(topology: Topology, node: int, at: Point) -> str:
     )
 
 
-def _colour(share: float) -> str:
+def _colour(share: float, stops: Stops = _STOPS) -> str:
     """Return a colour between those of the two nearest stops."""
     share = min(1.0, max(0.0, share))
-    for (low, first), (high, second) in itertools.pairwise(_STOPS):
+    for (low, first), (high, second) in itertools.pairwise(stops):
         if share <= high:
             weight = (share - low) / (high - low)
             mixed = (
@@ -92,4 +121,4 @@ def _colour(share: float) -> str:
                 for i in (1, 3, 5)
             )
             return "#" + "".join(f"{value:02x}" for value in mixed)
-    return _STOPS[-1][1]
+    return stops[-1][1]

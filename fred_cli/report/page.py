@@ -1,18 +1,21 @@
 """The HTML report: one page that needs no network."""
 
 import json
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import jinja2
-from plotly.offline import get_plotlyjs
 
 from fred_cli.columns.compare import COLUMNS as COMPARE
 from fred_cli.columns.identify import COLUMNS as IDENTIFIED
+from fred_cli.columns.parts import PARTS
 from fred_cli.columns.reproduce import columns_of
+from fred_cli.drawings.chart import asset, plotly_packed
+from fred_cli.drawings.charts import iteration_chart, roofline_chart
 from fred_cli.drawings.interconnect import COLOURS, draw_interconnect
-from fred_cli.drawings.loads import colour_key
+from fred_cli.drawings.loads import colour_key, dark_colours
 from fred_cli.output import plain
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.placement import Strategy, phases
@@ -22,16 +25,25 @@ from fred_hw.load import load_spec
 from fred_hw.spec import SwitchSpec
 from gen.design import generate
 from gen.write import write_files
-from perfmodel.derived import ALL_REDUCE_BANDWIDTH, Derived
 from perfmodel.studies.reproduce import count
 
+from .explorer import explorer
+from .maps import Map, as_csv, maps
 from .results import simulation_results
+from .shown import all_reduce
+from .study import Question, Study, study
+from .summary import summary
 from .wafer import Wafer, gather
 
 __all__ = ["build"]
 
+_SIMULATORS = ("icarus",)
+"""Simulators that build in seconds, in the order of trying, before those of given results."""
 
-def build(spec_source: str, folder: Path, results: Path | None) -> list[Path]:
+
+def build(
+    spec_source: str, folder: Path, results: Path | None, question: Question | None = None
+) -> list[Path]:
     """Write ``index.html`` and the numbers behind it, ``report.json``, to ``folder``.
 
     Parameters
@@ -42,6 +54,8 @@ def build(spec_source: str, folder: Path, results: Path | None) -> list[Path]:
         Folder to write to, made if missing.
     results : Path, optional
         What ``fred sim --json`` printed; the switch is co-simulated with Icarus otherwise.
+    question : Question, optional
+        Own wafers, workload and strategy.
 
     Raises
     ------
@@ -49,45 +63,87 @@ def build(spec_source: str, folder: Path, results: Path | None) -> list[Path]:
         An input is bad, or the folder cannot be written.
     """
     spec = load_spec(spec_source)
+    asked = study(question or Question())
     simulation = simulation_results(spec, results)
-    design = generate(spec)
-    strategy, flows = _shown_flows(spec)
-    routing = route(flows, spec.ports, spec.middle)
-    if routing.configuration is None:
-        raise InputError(
-            spec_source, "middle", f"must route {strategy}, which {spec.middle} do not"
-        )
-    wafer = gather()
-    html = _template().render(
-        design=design,
-        spec=spec,
-        simulation=simulation,
-        strategy=strategy,
-        flows=list(zip(flows, COLOURS * len(flows), strict=False)),
-        drawing=draw_interconnect(routing.configuration, flows),
-        word=f"{routing.configuration.pack():#x}",
-        wafer=wafer,
-        collectives=[
-            (result, figure, isinstance(figure, Derived))
-            for result, figure in zip(wafer.all_reduce, ALL_REDUCE_BANDWIDTH.values(), strict=True)
-        ],
-        compare_columns=COMPARE.titled,
-        identified_columns=IDENTIFIED.titled,
-        reproduce_columns=columns_of(moved=True).titled,
-        charts=wafer.charts(),
-        counts=count(wafer.reproduced),
-        downloads={name: _download(table) for name, table in wafer.tables().items()},
-        colours=colour_key(),
-        plotly=get_plotlyjs(),
-    )
-    numbers = {"manifest": design.manifest, "simulation": simulation, **_numbers(wafer)}
+    wafer, mapped = gather(), maps(asked)
+    page = {**_switch(spec, spec_source, simulation), **_study(asked, wafer, mapped)}
+    html = _template().render(**page, simulation=simulation, **_published(wafer), **_look())
+    numbers = {
+        "manifest": page["design"].manifest,
+        "simulation": simulation,
+        **_numbers(asked, wafer),
+    }
     files = {"index.html": html, "report.json": json.dumps(numbers, indent=1) + "\n"}
     return write_files(files, folder)
 
 
-def _numbers(wafer: Wafer) -> dict[str, Any]:
+def _switch(spec: SwitchSpec, source: str, simulation: dict[str, Any]) -> dict[str, Any]:
+    """Return what the page says of the switch."""
+    strategy, flows = _shown_flows(spec)
+    routing = route(flows, spec.ports, spec.middle)
+    if routing.configuration is None:
+        raise InputError(source, "middle", f"must route {strategy}, which {spec.middle} do not")
+    simulators = dict.fromkeys([*_SIMULATORS, *(run["simulator"] for run in simulation["runs"])])
+    return {
+        "design": generate(spec),
+        "spec": spec,
+        "switch_strategy": strategy,
+        "flows": list(zip(flows, COLOURS * len(flows), strict=False)),
+        "drawing": draw_interconnect(routing.configuration, flows),
+        "word": f"{routing.configuration.pack():#x}",
+        "all_reduce": all_reduce(spec, list(simulators)),
+    }
+
+
+def _study(asked: Study, wafer: Wafer, mapped: tuple[Map, ...]) -> dict[str, Any]:
+    """Return what the page says of the question."""
+    swept = {asked.workload.name: asked.swept} if asked.own else wafer.sweeps
+    return {
+        "study": asked,
+        "summary": summary(asked, wafer.calibrated, wafer.first_principles),
+        "iteration_chart": iteration_chart(asked.rows, "chart-iteration"),
+        "explorer": explorer(swept),
+        "timelines": asked.timelines(),
+        "parts": PARTS,
+        "points": asked.points,
+        "roofline_chart": roofline_chart(asked.points, asked.npu),
+        "maps": mapped,
+        "map_table": _download(as_csv(mapped)),
+        "iteration_table": _download(COMPARE.without("iteration [s]").csv(asked.rows)),
+    }
+
+
+def _published(wafer: Wafer) -> dict[str, Any]:
+    """Return what the page has beside published figures."""
+    return {
+        "wafer": wafer,
+        "compare_columns": COMPARE.titled,
+        "identified_columns": IDENTIFIED.titled,
+        "reproduce_columns": columns_of(moved=True).titled,
+        "charts": wafer.charts(),
+        "counts": count(wafer.reproduced),
+        "downloads": {name: _download(table) for name, table in wafer.tables().items()},
+    }
+
+
+def _look() -> dict[str, Any]:
+    """Return what the page is drawn with."""
+    return {
+        "colours": colour_key(),
+        "dark_colours": dark_colours(),
+        "style": asset("page.css"),
+        "report_style": _text("report.css"),
+        "report_script": _text("report.js"),
+        "charts_script": asset("charts.js"),
+        "plotly": plotly_packed(),
+    }
+
+
+def _numbers(asked: Study, wafer: Wafer) -> dict[str, Any]:
     """Return what the page shows of wafers as JSON has it."""
     return {
+        "own": asked.own,
+        "iterations": [COMPARE.json(row.estimate, row) for row in asked.rows],
         "all_reduce": plain(wafer.all_reduce),
         "compare": [COMPARE.json(row.estimate, row) for row in wafer.first_principles],
         "compare_weights": [COMPARE.json(row.estimate, row) for row in wafer.weights],
@@ -105,7 +161,13 @@ def _template() -> jinja2.Template:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
+    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
     return environment.get_template("report.html.j2")
+
+
+def _text(name: str) -> str:
+    """Return a file that stands beside the templates."""
+    return (files("fred_cli.report") / "templates" / name).read_text(encoding="utf-8")
 
 
 def _shown_flows(spec: SwitchSpec) -> tuple[Strategy, tuple[Flow, ...]]:

@@ -22,7 +22,7 @@ ELSEWHERE = {"sim", "characterize", "section", "synth"}
 SMALLER = {
     "compare": ["--topology", "fred-d", "--workload", "resnet-152"],
     "estimate": [],
-    "report": [],
+    "report": ["--spec", "small-4"],
     "reproduce": ["--section", "wafer"],
     "strategies": ["--topology", "fred-d", "--least-npus", "20"],
     "switch": ["--set", "lanes=1"],

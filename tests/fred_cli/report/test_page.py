@@ -1,15 +1,9 @@
-"""Tests of fred_cli.report.page: what it refuses, what it writes, and the page in a browser."""
+"""Tests of fred_cli.report.page: what it refuses and what it writes."""
 
 import csv
 import json
 import re
-import shutil
-import subprocess
-import sys
-from collections import Counter
 from collections.abc import Callable
-from contextlib import redirect_stdout
-from dataclasses import dataclass
 from html.parser import HTMLParser
 from io import StringIO
 from pathlib import Path
@@ -18,18 +12,22 @@ from urllib.parse import unquote
 
 import pytest
 
-from fred_cli.drawings.interconnect import COLOURS
-from fred_cli.main import main
 from testbench.sim.simulator import SIMULATORS
 from tests.perfmodel.studies.rewrite import FIGURES
+
+from .conftest import Report, written
 
 Run = Callable[..., tuple[int, str, str]]
 
 ROOT = Path(__file__).parents[3]
-CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.xdist_group("report")  # what it says of the wafer is computed once
-needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 
+FRED_16 = """kind: fred
+l1: [{count: 4, npus: 4, io_controllers: 4, record: l1-12}]
+l2_record: l2-10
+l1_l2_bytes_per_s: 6.0e+12
+in_network: true
+"""
 TEST = {"name": "all_is_well", "passed": True, "message": "", "wall_s": 0.1}
 MEASURED = {
     "latency_cycles": 7,
@@ -69,97 +67,37 @@ NO_RESULTS: dict[str, tuple[Any, str]] = {
 }
 
 
-@dataclass(frozen=True)
-class Report:
-    """A report of small-4, as the command wrote it."""
-
-    folder: Path
-    said: dict[str, Any]
-
-    @property
-    def page(self) -> Path:
-        return self.folder / "out" / "index.html"
-
-    @property
-    def numbers(self) -> dict[str, Any]:
-        return json.loads((self.folder / "out" / "report.json").read_text())
-
-
-@pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    """Return the report that `fred report` co-simulates and writes."""
-    folder = tmp_path_factory.mktemp("report")
-    out = StringIO()
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out):
-        patch.chdir(folder)
-        patch.setattr(sys, "argv", ["fred", "report", "--spec", "small-4", "-o", "out", "--json"])
-        with pytest.raises(SystemExit) as ended:
-            main()
-    assert ended.value.code == 0
-    return Report(folder, json.loads(out.getvalue()))
-
-
 class Contents(HTMLParser):
-    """What a page refers to, and how often each class stands inside each element with an id."""
-
-    VOID = ("meta", "link", "br", "img", "input", "hr", "source")
+    """What a page refers to."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
         self.addresses: list[str] = []
-        self.classes: dict[str, Counter[str]] = {}
-        self.strokes: Counter[str] = Counter()
         self.style = ""
-        self._open: list[tuple[str, str]] = []
+        self._tag = ""
         self.feed(html)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._tag = tag
         given = {name: value or "" for name, value in attrs}
         links = ("src", "href", "xlink:href", "srcset", "action", "data", "poster")
         self.addresses += [given[name] for name in links if name in given]
-        if tag not in self.VOID:
-            self._open.append((tag, given.get("id") or given.get("class", "")))
-        inside = {name for _, name in self._open if name}
-        for name in inside:
-            self.classes.setdefault(name, Counter()).update(given.get("class", "").split())
-        if tag == "path" and "interconnect" in inside:
-            self.strokes[given.get("stroke", "")] += 1
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attrs)
-        self.handle_endtag(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        while any(one == tag for one, _ in self._open) and self._open.pop()[0] != tag:
-            pass
 
     def handle_data(self, data: str) -> None:
-        if self._open and self._open[-1][0] == "style":
+        if self._tag == "style":
             self.style += data
+
+    def tables(self) -> list[list[dict[str, str]]]:
+        """Return the tables that can be saved."""
+        start = "data:text/csv;charset=utf-8,"
+        texts = [one.removeprefix(start) for one in self.addresses if one.startswith(start)]
+        return [list(csv.DictReader(StringIO(unquote(text)))) for text in texts]
 
     def network(self) -> list[str]:
         """Return what would be fetched from elsewhere."""
         local = ("data:", "#")
         styles = re.findall(r"@import[^;]*|url\((?!\s*[\"']?(?:data:|#))[^)]*", self.style)
         return [one for one in self.addresses if not one.startswith(local)] + styles
-
-
-def opened(page: Path, profile: Path) -> tuple[str, list[str]]:
-    """Return the page as Chromium holds it, and the lines of its console."""
-    assert CHROMIUM is not None
-    said = subprocess.run(
-        [
-            *(CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic"),
-            *("--no-first-run", "--disable-background-networking", "--disable-component-update"),
-            *("--disable-sync", f"--user-data-dir={profile}", "--virtual-time-budget=10000"),
-            *("--enable-logging=stderr", "--v=0", "--dump-dom", page.as_uri()),
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=120,
-    )
-    return said.stdout, [line for line in said.stderr.splitlines() if "CONSOLE" in line]
 
 
 @pytest.mark.parametrize("case", NO_RESULTS)
@@ -192,7 +130,7 @@ def test_failures_and_gaps_of_given_results_are_shown(fred: Run, place: Path) ->
     page = (place / "out" / "index.html").read_text(encoding="utf-8")
     assert '<td class="bad">FAILED: flit 3 is &lt;wrong&gt; &amp; late</td>' in page
     assert page.count("<b>not measured</b>") == 3
-    assert "<b>unknown cycles</b>latency" in page
+    assert "<dt>its latency, counted</dt><dd>unknown cycles</dd>" in page
     assert "<b>1234</b>" in page
 
 
@@ -214,9 +152,14 @@ def test_files_are_those_listed_and_hold_the_numbers(report: Report) -> None:
     said = f"{sum(predicted)} of {len(predicted)} predicted figures are"
     for path in (report.page, ROOT / "README.md", ROOT / "docs/fidelity.md"):
         assert said in path.read_text(encoding="utf-8"), path
-    page = report.page.read_text(encoding="utf-8")
+    page = report.text
     for result in numbers["all_reduce"]:
-        assert f'<td class="n">{result["npu_bandwidth_bytes_per_s"] / 1e12:.3f}</td>' in page
+        name = f"bandwidth/wafer/{result['topology']}"
+        row = next(row for row in numbers["reproduce"] if row["id"] == name)
+        sent = 1.0 if result["topology"] in ("fred-b", "fred-d") else 2 * 19 / 20
+        rate = sent * result["size_bytes"] / result["time_s"]
+        assert rate == pytest.approx(row["model"] * 1e12, rel=1e-9)  # one quantity, one value
+        assert f'<td class="n">{row["model"] * 1e3:.0f}</td>' in page
     for row in numbers["reproduce"]:
         ideal = row["ideal"] if isinstance(row["ideal"], str) else f"{row['ideal']:.4g}"
         moved = "" if row["moved_percent"] is None else f"{row['moved_percent']:+z.2f}"
@@ -225,13 +168,11 @@ def test_files_are_those_listed_and_hold_the_numbers(report: Report) -> None:
 
 @pytest.mark.sim
 @pytest.mark.slow
-def test_page_needs_no_network(report: Report) -> None:
-    contents = Contents(report.page.read_text(encoding="utf-8"))
-    assert contents.addresses[0] == "data:,"
-    tables = contents.addresses[1:]
-    assert len(tables) == 8
-    assert all(address.startswith("data:text/csv;charset=utf-8,") for address in tables)
+def test_page_needs_no_network_and_is_small(report: Report) -> None:
+    contents = Contents(report.text)
+    assert len(contents.tables()) == 11
     assert contents.network() == []
+    assert report.page.stat().st_size < 6e6
 
 
 def test_what_needs_the_network_is_noticed() -> None:
@@ -248,51 +189,8 @@ def test_what_needs_the_network_is_noticed() -> None:
 
 @pytest.mark.sim
 @pytest.mark.slow
-@pytest.mark.browser
-@needs_chromium
-def test_charts_and_interconnect_are_drawn_and_the_console_is_silent(
-    report: Report, tmp_path: Path
-) -> None:
-    dom, console = opened(report.page, tmp_path)
-    assert console == []
-    contents = Contents(dom)
-    charts = {
-        "chart-bandwidth": 4 * 5 * 2,
-        "chart-time": 4 * 5 * 2,
-        **dict.fromkeys(
-            ("chart-calibrated", "chart-weights", "chart-first-principles"), 4 * (5 * 6 + 2)
-        ),
-        "chart-sweep-transformer-17b": 2 * 18 * 6,
-        "chart-sweep-transformer-1t": 2 * 18 * 6,
-    }
-    for name, bars in charts.items():
-        assert contents.classes[name]["main-svg"] >= 1, name
-        assert contents.classes[name]["point"] == bars, name
-    assert dom.count('<svg class="loads"') == 3 * 6
-    assert len(re.findall(r'<div class="wide map"[^>]*hidden', dom)) == 3 * 6 - 1
-    # MP2-DP2-PP1: two all-reduces of two ports each, two wires and then two again on either side
-    assert [contents.strokes[colour] for colour in COLOURS[:3]] == [8, 8, 0]
-    assert contents.network() == []
-
-
-@pytest.mark.browser
-@needs_chromium
-def test_thrown_error_and_missing_chart_are_noticed(tmp_path: Path) -> None:
-    page = tmp_path / "broken.html"
-    page.write_text('<!doctype html><div id="chart"></div><script>throw Error("oh")</script>')
-    dom, console = opened(page, tmp_path / "profile")
-    assert len(console) == 1 and "Uncaught Error: oh" in console[0]
-    assert Contents(dom).classes["chart"]["main-svg"] == 0
-
-
-@pytest.mark.sim
-@pytest.mark.slow
 def test_tables_hold_the_numbers_of_the_charts(report: Report) -> None:
-    contents = Contents(report.page.read_text(encoding="utf-8"))
-    tables = [
-        list(csv.DictReader(StringIO(unquote(address.partition(",")[2]))))
-        for address in contents.addresses[1:]
-    ]
+    tables = Contents(report.text).tables()
     # The chart of bandwidths has some of the same rows.
     reproduced = max((table for table in tables if "moved_percent" in table[0]), key=len)
     assert [row["id"] for row in reproduced] == [row["id"] for row in report.numbers["reproduce"]]
@@ -305,3 +203,63 @@ def test_tables_hold_the_numbers_of_the_charts(report: Report) -> None:
     loads = next(table for table in tables if "utilisation" in table[0])
     assert {row["fabric"] for row in loads} == {"mesh:5x4", "fred-a", "fred-d"}
     assert max(float(row["utilisation"]) for row in loads) <= 1 + 1e-9
+
+
+@pytest.mark.sim
+@pytest.mark.slow
+def test_summary_names_the_winner_and_what_was_assumed(report: Report) -> None:
+    best = {
+        row["workload"]: row["speedup"]
+        for row in report.numbers["compare_calibrated"]
+        if row["topology"] == "fred-d"
+    }
+    first, second, third = re.findall(r'<p class="answer">(.*)</p>', report.text)
+    assert first.startswith("FRED-D wins on all 4 workloads: beside the mesh it is ")
+    assert all(f"{speedup:.2f} times as fast on {name}" in first for name, speedup in best.items())
+    times = {row["topology"]: row["iteration_time_s"] for row in report.numbers["iterations"]}
+    assert f"{times['fred-d'] * 1e3:.3g} ms on FRED-D instead of" in second
+    assert third.startswith("Assumed is compute set")
+
+
+@pytest.mark.sim
+@pytest.mark.slow
+def test_own_wafer_model_and_strategy_fill_every_section(report: Report, place: Path) -> None:
+    sections = re.findall(r'<section id="([a-z]+)">', report.text)
+    (place / "wafer.yaml").write_text(FRED_16)
+    arguments = ("--topology", "wafer.yaml", "--workload", "own.yaml", "--strategy", "MP2-DP4-PP2")
+    own = written(place, "--spec", "small-4", *arguments)
+    assert re.findall(r'<section id="([a-z]+)">', own.text) == sections and len(sections) == 11
+    assert own.page.stat().st_size < 6e6
+    rows = own.numbers["iterations"]
+    assert [row["topology"] for row in rows] == ["mesh:4x4", "wafer.yaml"]
+    assert {row["strategy"] for row in rows} == {"MP2-DP4-PP2"}
+    assert {row["compute_model"] for row in rows} == {"first-principles"}
+    assert "<h1>own on mesh:4x4 and wafer.yaml</h1>" in own.text
+    assert "DP all-reduce of MP2-DP4-PP2 on wafer.yaml" in own.text
+    strategies = next(t for t in Contents(own.text).tables() if "memory" in t[0])
+    assert {row["fabric"] for row in strategies} == {"mesh:4x4", "wafer.yaml"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("--topology", "torus"),
+            r"--topology: must be .* or a path ending in \.yaml, not 'torus'",
+        ),
+        (("--workload", "bert"), r"--workload: must be .* or a path ending in \.yaml, not 'bert'"),
+        (("--strategy", "MP2"), r"--strategy: must .*, not 'MP2'"),
+        (("--strategy", "MP3-DP3-PP3"), r"--strategy: must fit the 20 NPUs of .*, not need 27 .*"),
+        (("--compute", "magic"), r"--compute: must be one of .*, not 'magic'"),
+        (
+            ("--topology", "mesh:2x2", "--strategy", "MP1-DP1-PP4", "--least-npus", "5"),
+            r"--least-npus: must be 1 to 4, not 5",
+        ),
+    ],
+    ids=["topology", "workload", "strategy", "large strategy", "compute", "least NPUs"],
+)
+def test_questions_that_are_none_are_refused(
+    refused: Callable[..., str], arguments: tuple[str, ...], message: str
+) -> None:
+    said = refused("report", "-o", "out", "--spec", "small-4", *arguments)
+    assert re.fullmatch(rf"error: {message}", said), said

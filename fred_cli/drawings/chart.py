@@ -1,0 +1,109 @@
+"""A chart: panels that plotly draws in the page, with a legend and the same numbers in words."""
+
+import base64
+import gzip
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from plotly.offline import get_plotlyjs
+
+__all__ = ["INK", "Panel", "asset", "chart", "page", "plotly_packed"]
+
+INK = "INK"
+"""Colour of text in the data of a panel: dark on light, light on dark."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One set of axes; panels of a chart stand side by side where there is room.
+
+    Parameters
+    ----------
+    title : str
+        Over the panel.
+    data, layout : sequence of dict, dict
+        Traces and axes as plotly.js has them; colours, fonts and margins come from the page.
+    said : str
+        The numbers in words, for those who do not see the panel.
+    height : int
+        In pixels.
+    """
+
+    title: str
+    data: Sequence[Mapping[str, Any]]
+    layout: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    said: str = ""
+    height: int = 280
+
+
+def chart(name: str, panels: Sequence[Panel], legend: Sequence[tuple[str, str]]) -> str:
+    """Return a chart as HTML, which ``charts.js`` draws once the page is shown.
+
+    Parameters
+    ----------
+    name : str
+        Its id.
+    panels : sequence of Panel
+        From left to right.
+    legend : sequence of (str, str)
+        What each colour means, and the colour.
+    """
+    drawn = "".join(_panel(panel) for panel in panels)
+    return (
+        f'<figure class="chart" id="{escape(name)}">{_legend(legend)}'
+        f'<div class="panels">{drawn}</div></figure>'
+    )
+
+
+def _legend(legend: Sequence[tuple[str, str]]) -> str:
+    keys = "".join(f"<li>{_swatch(colour)}{escape(label)}</li>" for label, colour in legend)
+    return f'<ul class="legend">{keys}</ul>'
+
+
+def _swatch(colour: str) -> str:
+    if colour == INK:
+        return '<span class="swatch line"></span>'
+    return f'<span class="swatch" style="background:{colour}"></span>'
+
+
+def _panel(panel: Panel) -> str:
+    plot = json.dumps({"data": panel.data, "layout": panel.layout}, separators=(",", ":"))
+    # Within a script only this could end it.
+    plot = plot.replace("</", "<\\/")
+    label = escape(f"{panel.title}. {panel.said}" if panel.said else panel.title)
+    return (
+        f'<div class="panel"><p class="panel-title">{escape(panel.title)}</p>'
+        f'<div class="plot" role="img" aria-label="{label}" style="height:{panel.height}px">'
+        f'</div><script type="application/json">{plot}</script></div>'
+    )
+
+
+@cache
+def asset(name: str) -> str:
+    """Return a file of the folder ``assets``."""
+    return (files("fred_cli.drawings") / "assets" / name).read_text(encoding="utf-8")
+
+
+@cache
+def plotly_packed() -> str:
+    """Return plotly.js compressed, as text: a third of it, unpacked when the page is shown."""
+    packed = gzip.compress(get_plotlyjs().encode(), 9, mtime=0)
+    return base64.b64encode(packed).decode("ascii")
+
+
+def page(title: str, body: str) -> str:
+    """Return a page of its own that needs no network."""
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<title>{escape(title)}</title><link rel="icon" href="data:,">'
+        f"<style>{asset('page.css')}</style></head>"
+        f"<body><main><h1>{escape(title)}</h1><section>{body}</section></main>"
+        f'<script type="text/plain" id="plotly-packed">{plotly_packed()}</script>'
+        f"<script>{asset('charts.js')}</script></body></html>\n"
+    )

@@ -1,0 +1,89 @@
+"""Maps of where phases of communication load the links of a wafer."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from fred_cli.columns.loads import COLUMNS as LOADS
+from fred_cli.drawings.loads import draw_loads
+from fred_hw.compiler.placement import Strategy
+from perfmodel.collectives.run import profile
+from perfmodel.studies.section import GIB
+from perfmodel.topology.graph import Topology
+from perfmodel.topology.parse import parse_topology
+from perfmodel.training.placement.place import Placement, place
+
+from .study import Study
+
+__all__ = ["Map", "as_csv", "maps"]
+
+MOST_NPUS = 128
+"""NPUs of the largest wafer that is drawn."""
+
+_MAPPED = ("mesh:5x4", "fred-a", "fred-d")
+_STRATEGY = Strategy(2, 5, 2)
+
+
+@dataclass(frozen=True)
+class Map:
+    """A phase on a fabric, alone.
+
+    Parameters
+    ----------
+    phase, fabric, drawing : str
+        Names, and an SVG.
+    loads : tuple of (str, float)
+        Each link in use, and the share of the time that it is occupied.
+    """
+
+    phase: str
+    fabric: str
+    drawing: str
+    loads: tuple[tuple[str, float], ...]
+
+
+def maps(study: Study) -> tuple[Map, ...]:
+    """Return the phases of the strategy on the study's fabrics; of MP2-DP5-PP2 on the paper's."""
+    if not study.own:
+        fabrics = [parse_topology(name) for name in _MAPPED]
+        placements = [place(one, _STRATEGY, "columns" if one.grid else "linear") for one in fabrics]
+    else:
+        places = dict.fromkeys((study.subject, 0))
+        fabrics = [study.fabrics[i] for i in places]
+        placements = [study.iterations[i].placement for i in places]
+    return tuple(
+        one
+        for fabric, placed in zip(fabrics, placements, strict=True)
+        if fabric.npus <= MOST_NPUS
+        for one in _maps(fabric, placed)
+    )
+
+
+def _maps(fabric: Topology, placed: Placement) -> Iterable[Map]:
+    strategy, everyone = placed.strategy, [range(fabric.npus)]
+    stages = range(strategy.pp)
+    yield _map(fabric, "all-reduce of all NPUs", "all_reduce", everyone)
+    if strategy.mp > 1:
+        groups = [group for stage in stages for group in placed.mp_groups(stage)]
+        yield _map(fabric, f"MP all-reduce of {strategy}", "all_reduce", groups)
+    if strategy.dp > 1:
+        groups = [group for stage in stages for group in placed.dp_groups(stage)]
+        yield _map(fabric, f"DP all-reduce of {strategy}", "all_reduce", groups)
+    if strategy.pp > 1:
+        yield _map(fabric, f"PP multicast of {strategy}", "broadcast", placed.multicasts(0, 1))
+    if fabric.io_nodes:
+        yield _map(fabric, "weights streamed to all NPUs", "stream_in", everyone)
+        yield _map(fabric, "gradients streamed to storage", "stream_out", everyone)
+
+
+def _map(fabric: Topology, title: str, pattern: str, groups: Sequence[Sequence[int]]) -> Map:
+    found = profile(fabric, pattern, GIB, groups)[0]
+    loads = {
+        link: carried / fabric.capacities[link] / found.time_s for link, carried in found.loads
+    }
+    named = tuple((fabric.link_name(link), share) for link, share in loads.items())
+    return Map(title, fabric.name, draw_loads(fabric, loads, f"{title} on {fabric.name}"), named)
+
+
+def as_csv(shown: Sequence[Map]) -> str:
+    """Return the loads of all links in use."""
+    return LOADS.csv([(one.phase, one.fabric, *pair) for one in shown for pair in one.loads])

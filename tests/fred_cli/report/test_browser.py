@@ -1,0 +1,250 @@
+"""The report in headless Chromium: what is seen, what the keyboard reaches, what axe-core finds."""
+
+from collections.abc import Iterator
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .conftest import Browser, Report
+
+pytestmark = [
+    pytest.mark.xdist_group("report"),
+    pytest.mark.browser,
+    pytest.mark.sim,
+    pytest.mark.slow,
+]
+
+VIEWS = [(width, scheme) for width in (400, 1280) for scheme in ("light", "dark")]
+BARS = {
+    "chart-iteration": 5 * 6 + 2,
+    "chart-bandwidth": 4 * 5 * 2,
+    "chart-time": 4 * 5 * 2,
+    **dict.fromkeys(
+        ("chart-calibrated", "chart-weights", "chart-first-principles"), 4 * (5 * 6 + 2)
+    ),
+    "chart-sweep-transformer-17b": 2 * 18 * 6,
+    "chart-sweep-transformer-1t": 2 * 18 * 6,
+}
+
+OVERLAPS = """() => {
+  const clipped = (rect, node) => {
+    let [left, top, right, bottom] = [rect.left, rect.top, rect.right, rect.bottom];
+    for (let one = node; one; one = one.parentElement) {
+      if (getComputedStyle(one).overflowX === "visible") continue;
+      const box = one.getBoundingClientRect();
+      [left, top] = [Math.max(left, box.left), Math.max(top, box.top)];
+      [right, bottom] = [Math.min(right, box.right), Math.min(bottom, box.bottom)];
+    }
+    return { left, top, right, bottom };
+  };
+  const found = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode, parent = node.parentElement;
+    if (!node.data.trim() || parent.closest("script, style, option, .skip")) continue;
+    if (!parent.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    for (const rect of range.getClientRects()) {
+      const box = clipped(rect, parent);
+      if (box.right - box.left > 2 && box.bottom - box.top > 2) found.push([box, node]);
+    }
+  }
+  found.sort((a, b) => a[0].top - b[0].top);
+  const pairs = [];
+  found.forEach(([a, first], place) => {
+    for (const [b, second] of found.slice(place + 1)) {
+      if (b.top >= a.bottom - 3) break;
+      const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+      const down = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+      if (first !== second && across > 3 && down > 3) pairs.push(`${first.data} | ${second.data}`);
+    }
+  });
+  return pairs;
+}"""
+
+
+@pytest.fixture(scope="module", params=VIEWS, ids=lambda view: f"{view[0]} px, {view[1]}")
+def view(
+    request: pytest.FixtureRequest, report: Report, browser: Browser
+) -> Iterator[tuple[Any, list[str]]]:
+    with browser.page(report.page, *request.param) as opened:
+        yield opened
+
+
+def test_nothing_overlaps_or_leaves_the_window_and_the_console_is_silent(
+    view: tuple[Any, list[str]],
+) -> None:
+    page, said = view
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    assert page.evaluate(OVERLAPS) == []
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    page.wait_for_function("charts.drawnAll()")
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    assert page.evaluate(OVERLAPS) == []
+    assert said == []
+
+
+def test_axe_finds_nothing(view: tuple[Any, list[str]]) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    page, _ = view
+    results = Axe().run(page)
+    assert results.violations_count == 0, results.generate_report()
+
+
+def test_first_paint_is_quick(report: Report, browser: Browser) -> None:
+    paint = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
+    times: list[float] = []
+    while len(times) < 5 and min(times, default=inf) >= 1500:  # [ms]; other tests run meanwhile
+        with browser.page(report.page, 1280, drawn=False) as (page, _):
+            times.append(page.wait_for_function(paint).json_value())
+    assert min(times) < 1500, times
+
+
+FOCUS = """() => {
+  const one = document.activeElement;
+  if (one === document.body) return null;
+  const box = one.getBoundingClientRect();
+  const style = getComputedStyle(one);
+  return {
+    name: `${one.tagName} ${one.id || one.name || one.textContent.trim().slice(0, 30)}`,
+    seen: box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth,
+    marked: style.outlineStyle !== "none" || one.tagName === "line",
+  };
+}"""
+STOPS = """() => {
+  const stops = "a[href], button, select, input, summary, [tabindex='0']";
+  return [...document.querySelectorAll(stops)].filter((one) => one.checkVisibility()).length;
+}"""
+
+
+def test_keyboard_walks_through_the_page(view: tuple[Any, list[str]]) -> None:
+    page, stops = view[0], []
+    page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
+    page.keyboard.press("Tab")
+    while (stop := page.evaluate(FOCUS)) is not None and len(stops) < 300:
+        stops.append(stop)
+        page.keyboard.press("Tab")
+    assert [one["name"] for one in stops if not one["seen"]] == []
+    assert [one["name"] for one in stops if not one["marked"]] == []
+    assert len(stops) == page.evaluate(STOPS)
+
+
+@pytest.fixture(scope="module")
+def wide(report: Report, browser: Browser) -> Iterator[Any]:
+    with browser.page(report.page, 1280) as (page, _):
+        yield page
+
+
+def test_charts_are_drawn(wide: Any) -> None:
+    for name, bars in BARS.items():
+        assert wide.locator(f"#{name} .main-svg .point").count() == bars, name
+    assert wide.locator("#chart-roofline .main-svg .point").count() >= 8
+    assert wide.locator("svg.loads").count() == 3 * 6
+    assert wide.locator(".map:visible").count() == 1
+
+
+def test_links_are_walked_by_arrow_keys(wide: Any) -> None:
+    wide.locator(".map:visible line[tabindex='0']").focus()
+    said = []
+    for key in ("ArrowRight", "ArrowRight", "ArrowLeft", "End", "Home"):
+        wide.keyboard.press(key)
+        label = wide.evaluate("document.activeElement.getAttribute('aria-label')")
+        assert wide.locator("#link-status").inner_text() == f"{label} of the time occupied."
+        said.append(label)
+    assert said[0] == said[2] != said[1] and said[3].endswith(": 0.0%")
+    wide.select_option("#fabric", "fred-d")
+    wide.select_option("#phase", "PP multicast of MP2-DP5-PP2")
+    status = wide.locator("#link-status").inner_text()
+    assert status.startswith("Busiest link: ") and "100.0%" in status
+
+
+def rows_of(page: Any) -> list[list[str]]:
+    script = "(rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent))"
+    return page.eval_on_selector_all("#explorer-table tbody tr", script)
+
+
+def test_strategies_are_sorted_and_filtered(wide: Any) -> None:
+    assert len(rows_of(wide)) == 20
+    wide.select_option("[name=most]", "100000")
+    rows = rows_of(wide)
+    assert len(rows) == 36 and len({(row[1], row[2]) for row in rows}) == 36
+    fits = [row[-1].startswith("fits") for row in rows]
+    assert fits == sorted(fits, reverse=True) and not all(fits)
+    assert [row[0] for row in rows[: sum(fits)]] == [str(n + 1) for n in range(sum(fits))]
+    times = [float(row[3]) for row in rows[: sum(fits)]]
+    assert times == sorted(times)
+    assert wide.locator("#chart-explorer .main-svg .point").count() == 36 * 6
+    wide.select_option("[name=fits]", "no")
+    assert len(rows_of(wide)) == 36 - sum(fits)
+    wide.select_option("[name=fits]", "")
+    wide.select_option("[name=fabric]", "mesh:5x4")
+    wide.fill("[name=text]", "mp20-")
+    assert [row[1:3] for row in rows_of(wide)] == [["MP20-DP1-PP1", "mesh:5x4"]]
+    wide.fill("[name=text]", "")
+    wide.select_option("[name=sort]", "strategy")
+    names = [row[1] for row in rows_of(wide) if row[-1].startswith("fits")]
+    assert names == sorted(names)
+    wide.select_option("[name=workload]", "transformer-1t")
+    assert {row[2] for row in rows_of(wide)} == {"mesh:5x4"}
+    wide.locator("#explorer-controls").evaluate("(form) => form.reset()")
+
+
+def test_timeline_zooms_and_flits_step(wide: Any) -> None:
+    whole = wide.locator("#timeline-status").inner_text()
+    wide.locator("[data-zoom=in]").press("Enter")
+    wide.locator("[data-zoom=right]").press("Enter")
+    assert wide.locator("#timeline-status").inner_text() != whole
+    wide.locator("[data-zoom=all]").press("Enter")
+    assert wide.locator("#timeline-status").inner_text() == whole
+    assert wide.locator("#timeline-view rect title").count() > 100
+    status = wide.locator("#flits-status")
+    assert status.inner_text().startswith("Cycle 0: flit 1 in stage 1 of 3, 1, 2, 1, 2 on the")
+    step, seen = wide.locator("[data-step='1']"), []
+    for _ in range(7):
+        seen.append(wide.locator("g.busy").count())
+        step.press("Enter")
+    # Two R, an RD and two D; the sums of two flits are inside or out of every one.
+    assert "flit 1 is on all outputs as 6" in status.inner_text()
+    assert min(seen) > 0
+    wide.locator("[data-step='-1']").press("Enter")
+    assert status.inner_text().startswith("Cycle 6:")
+
+
+TICK = "getComputedStyle(document.querySelector('#chart-bandwidth .xtick text')).fill"
+
+
+def test_dark_and_light_differ_and_charts_follow(wide: Any) -> None:
+    colour = "getComputedStyle(document.body).backgroundColor"
+    before = wide.evaluate(colour), wide.evaluate(TICK)
+    wide.emulate_media(color_scheme="dark")
+    wide.wait_for_function(f"{TICK} !== '{before[1]}'")
+    assert wide.evaluate(colour) != before[0]
+    wide.emulate_media(color_scheme="light")
+
+
+def test_print_shows_what_is_folded_and_no_controls(wide: Any) -> None:
+    wide.emulate_media(media="print", color_scheme="dark")
+    wide.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert wide.locator("details:not([open])").count() == 0
+    assert wide.locator("nav, .controls").locator("visible=true").count() == 0
+    background = wide.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert background == "rgb(255, 255, 255)"
+    assert wide.evaluate(TICK) == "rgb(0, 0, 0)"
+    wide.emulate_media(media="screen", color_scheme="light")
+
+
+def test_what_is_wrong_is_noticed(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "broken.html"
+    path.write_text(
+        "<!doctype html><title>x</title><body><p>one</p><p style='margin-top:-2em'>two</p>"
+        "<script>fetch('http://127.0.0.1:9/x').catch(() => 0); throw Error('oh')</script>"
+    )
+    with browser.page(path, 400) as (page, said):
+        assert page.evaluate(OVERLAPS) == ["one | two"]
+        page.wait_for_timeout(500)
+        assert any("oh" in line for line in said)
+        assert "http://127.0.0.1:9/x" in said
