@@ -72,6 +72,8 @@ class Study:
         The same as they were simulated.
     swept : tuple of StrategyRow
         All strategies on all fabrics, fastest first; empty where those of the paper serve.
+    added : bool
+        Whether the baseline is a mesh that nobody asked for.
     """
 
     own: bool
@@ -83,6 +85,7 @@ class Study:
     rows: tuple[Row, ...]
     iterations: tuple[Iteration, ...]
     swept: tuple[StrategyRow, ...]
+    added: bool
 
     @property
     def title(self) -> str:
@@ -148,6 +151,7 @@ def study(question: Question) -> Study:
         rows=tuple(rows),
         iterations=tuple(iterations),
         swept=swept,
+        added=len(fabrics) > len(question.topologies) == 1,
     )
 
 

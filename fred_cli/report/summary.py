@@ -146,4 +146,8 @@ def _own_assumed(study: Study) -> str:
     else:
         how = f"compute by the model {study.compute}"
     cost = {"measured": "as co-simulated", "ideal": "free"}[study.fabrics[-1].protocol]
-    return f"Assumed are {how}, and a link protocol that is {cost}."
+    mesh = ""
+    if study.added:
+        rate = study.fabrics[0].links[0].bytes_per_s / 1e9
+        mesh = f", and for the mesh beside it the published {rate:g} GB/s of a link"
+    return f"Assumed are {how}, a link protocol that is {cost}{mesh}."

@@ -8,7 +8,7 @@ innermost. Stacked rings are a torus.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import prod
+from math import ceil, prod, sqrt
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
@@ -202,14 +202,21 @@ class BlocksTopology(Topology):
         return [*order[first:], *order[:first]]
 
     def layout(self) -> dict[int, tuple[float, float]]:
-        """Return lines of the innermost block below each other, in pixels."""
+        """Return tiles of the two innermost blocks side by side, switches below, in pixels."""
+        columns = self.blocks[0].npus
+        tile = columns * (self.blocks[1].npus if len(self.blocks) > 1 else 1)
+        across = ceil(sqrt(self.npus / tile))  # tiles in a row
+        wide, high = 90 * columns + 30, 70 * tile // columns + 30
         place: dict[int, tuple[float, float]] = {}
-        inner = self.blocks[0].npus
         for npu in range(self.npus):
-            place[npu] = (60.0 + 90 * (npu % inner), 60.0 + 70 * (npu // inner))
-        for (number, first), node in self._switches.items():
-            x, y = place[first]
-            place[node] = (x - 30 + 10 * number, y - 30 + 5 * number)
+            row, column = divmod(npu // tile, across)
+            y, x = divmod(npu % tile, columns)
+            place[npu] = (60.0 + wide * column + 90 * x, 60.0 + high * row + 70 * y)
+        below = max(y for _, y in place.values()) + 90
+        fitting = max(1, round(max(x for x, _ in place.values()) / 60))  # switches in a row
+        for number, node in enumerate(self._switches.values()):
+            row, column = divmod(number, fitting)
+            place[node] = (60.0 + 60 * column, below + 60 * row)
         for io, npu in self._npu_of.items():
             x, y = place[npu]
             place[io] = (x + 40, y + 30)

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,10 @@ def test_links_of_every_line(
     assert len(found.links) == links
     assert sum(node.kind == "switch" for node in found.nodes) == switches
     assert found.bisection_bytes_per_s() == pytest.approx(bisection)
-    assert len(found.layout()) == len(found.nodes)
+    places = found.layout()
+    assert len(places) == len(found.nodes)
+    for (x0, y0), (x1, y1) in combinations(places.values(), 2):  # boxes of 48 x 28 at most
+        assert abs(x0 - x1) >= 50 or abs(y0 - y1) >= 30
 
 
 @pytest.mark.parametrize(
