@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
@@ -44,11 +45,15 @@ class Report:
 def written(folder: Path, *arguments: str) -> Report:
     """Return the report that `fred report` writes."""
     out = StringIO()
+    signals = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out):
+        patch.setattr(sys, "unraisablehook", sys.unraisablehook)
         patch.chdir(folder)
         patch.setattr(sys, "argv", ["fred", "report", "-o", "out", "--json", *arguments])
         with pytest.raises(SystemExit) as ended:
             main()
+    for number, action in signals.items():  # ended commands leave them ignored
+        signal.signal(number, action)
     assert ended.value.code == 0
     return Report(folder, json.loads(out.getvalue()))
 
