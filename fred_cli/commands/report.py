@@ -45,7 +45,9 @@ __all__ = ["command"]
 @click.option(
     "--compute", metavar="MODEL", help="As for fred estimate; calibrated where it is known."
 )
-@click.option("--least-npus", type=int, help="NPUs that strategies use; 90 % of up to 64, or all.")
+@click.option(
+    "--least-npus", type=int, help="NPUs that all strategies shown use; see docs/report.md."
+)
 @click.option("--spec", "spec_source", default="demo-8", show_default=True, help="Switch to show.")
 @click.option(
     "--results", type=Path, help="JSON of `fred sim --json`; co-simulated with Icarus if missing."

@@ -22,8 +22,9 @@ from perfmodel.workloads.workload import PUBLISHED, Workload, load_workload, par
 __all__ = ["Question", "Study", "study"]
 
 WORKLOAD = "transformer-17b"
-ROOMY = 64
-"""NPUs up to which strategies may leave a tenth of a wafer idle; beyond there are too many."""
+ROOMY, SWEPT = 64, 128
+"""NPUs up to which strategies may leave a tenth of a wafer idle, and up to which all are estimated
+unasked: beyond there are too many, and each takes too long."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,8 @@ class Study:
     iterations : tuple of Iteration
         The same as they were simulated.
     swept : tuple of StrategyRow
-        All strategies on all fabrics, fastest first; empty where those of the paper serve.
+        All strategies on the first and the last fabric, fastest first; of wafers that are too large
+        the given one alone. Empty where those of the paper serve.
     added : bool
         Whether the baseline is a mesh that nobody asked for.
     """
@@ -140,7 +142,7 @@ def study(question: Question) -> Study:
         iterations.append(simulated[0])
     swept: tuple[StrategyRow, ...] = ()
     if question.own:
-        swept = _swept(fabrics, workload, compute, question.least_npus)
+        swept = _swept(fabrics, workload, compute, question.least_npus, rows)
     return Study(
         own=question.own,
         fabrics=fabrics,
@@ -177,15 +179,22 @@ def _default_compute(workload: Workload, fabrics: Sequence[Topology]) -> str:
 
 
 def _swept(
-    fabrics: Sequence[Topology], workload: Workload, compute: str, least_npus: int | None
+    fabrics: Sequence[Topology],
+    workload: Workload,
+    compute: str,
+    least_npus: int | None,
+    given: Sequence[Row],
 ) -> tuple[StrategyRow, ...]:
-    """Return all strategies on the baseline and on what is compared with it."""
+    """Return all strategies on the baseline and on what is compared with it, or the given one."""
     npus = min(fabric.npus for fabric in fabrics)
-    if least_npus is None and npus > ROOMY:
-        least_npus = npus
-    choices = feasible(workload, npus, least_npus)
-    shown = fabrics if len(fabrics) <= 2 else (fabrics[0], fabrics[-1])
-    samples = workload.samples_per_replica
-    rows = sweep(shown, workload, choices, samples, compute)
+    places = tuple(dict.fromkeys((0, len(fabrics) - 1)))
+    if least_npus is None and npus > SWEPT:
+        rows = tuple(StrategyRow(given[i].estimate, feasible=True) for i in places)
+    else:
+        if least_npus is None and npus > ROOMY:
+            least_npus = npus
+        choices = feasible(workload, npus, least_npus)
+        shown = [fabrics[i] for i in places]
+        rows = sweep(shown, workload, choices, workload.samples_per_replica, compute)
     # Activations that do not fit rank behind, too.
     return tuple(sorted(rows, key=lambda row: not fits(row.estimate)))

@@ -118,6 +118,9 @@ def _own_strategies(study: Study) -> str:
     name = study.fabrics[-1].name
     rows = [row for row in study.swept if row.estimate.topology == name]
     fitting = [row.estimate for row in rows if row.feasible and fits(row.estimate)]
+    if len(rows) == 1:
+        verdict = rows[0].estimate.memory_verdict
+        return f"No other strategy was estimated; the verdict on its need of memory is: {verdict}."
     if not fitting:
         return f"None of the {len(rows)} strategies on {_fabric(name)} fits the memory."
     best = fitting[0]

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from fred_cli.drawings.charts import fits
+from fred_cli.report import study as module
 from fred_cli.report.explorer import explorer
 from fred_cli.report.study import Question, Study, study
 from fred_cli.report.summary import summary
@@ -88,6 +89,16 @@ def test_what_does_not_fit_the_memory_ranks_behind_all_that_does(tmp_path: Path)
     fitting = [row for row in on_torus if row["fits"]]
     assert second.startswith(f"Of {len(on_torus)} strategies on torus, {len(fitting)} fit")
     assert fitting[0]["strategy"] in second
+
+
+def test_of_large_wafers_the_given_strategy_alone_is_estimated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "SWEPT", 3)
+    found = asked(tmp_path)
+    assert [row.estimate for row in found.swept] == [row.estimate for row in found.rows]
+    assert summary(found, (), ())[1].startswith("No other strategy was estimated; ")
+    assert len(asked(tmp_path, least_npus=4).swept) > 2
 
 
 def test_summary_says_which_wins_by_how_much_and_what_was_assumed(tmp_path: Path) -> None:
