@@ -4,6 +4,7 @@ They act at the falling edge: what stands on a port then is what the next rising
 neighbour takes a flit in one cycle and answers in the next but one.
 """
 
+import gc
 import logging
 import random
 import warnings
@@ -41,6 +42,9 @@ __all__ = ["Beat", "SwitchBench", "Watch"]
 
 # cocotbext-axi 0.1.28 calls what cocotb 2 deprecates; the bench's own warnings stay errors.
 warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"cocotbext\.axi\.")
+
+# What benches hold lives for long: a twentieth of the time went to looking for garbage in it.
+gc.set_threshold(100_000, 20, 20)
 
 Packets = list[tuple[int, ...]]
 Flow = tuple[int, int]
