@@ -1,5 +1,7 @@
 """Tests of gen.names, and that nothing generated lacks a name."""
 
+import pytest
+
 from fred_hw.load import load_spec
 from gen.design import generate
 from gen.names import with_names
@@ -33,5 +35,6 @@ def test_what_goes_nowhere_has_a_name_too() -> None:
     assert with_names(text) == text.replace("\\$1 ", "net_1")
 
 
+@pytest.mark.slow
 def test_a_switch_has_no_net_without_a_name() -> None:
     assert "\\$" not in generate(load_spec("tiny-2"), level="switch").verilog

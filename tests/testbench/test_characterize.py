@@ -10,7 +10,7 @@ from fred_hw.spec import SwitchSpec
 from testbench.characterize import characterize
 from testbench.cosimulation.interconnect import cosimulate
 
-pytestmark = pytest.mark.sim
+pytestmark = [pytest.mark.sim, pytest.mark.slow]
 
 RECORDS = Path(__file__).parents[2] / "perfmodel" / "switch_timing" / "records"
 CYCLES = ("latency_cycles", "throughput_flits_per_cycle", "reconfiguration_cycles")
@@ -22,7 +22,6 @@ MEASURING = (
 DEEP = SwitchSpec(ports=2, lanes=1, format="int8", adder_registers=3, stage_registers=2)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("preset", ["l1-12", "l1-11", "l2-10"])
 def test_shipped_record_is_what_is_measured_now(preset: str, tmp_path: Path) -> None:
     """A record is stale when a figure differs.
@@ -39,7 +38,6 @@ def test_shipped_record_is_what_is_measured_now(preset: str, tmp_path: Path) -> 
     assert shipped == measured
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("lanes", "tests"), [(4, ()), (256, MEASURING)])
 def test_cycles_do_not_depend_on_lanes(lanes: int, tests: tuple[str, ...], tmp_path: Path) -> None:
     measured = []
@@ -52,7 +50,7 @@ def test_cycles_do_not_depend_on_lanes(lanes: int, tests: tuple[str, ...], tmp_p
 
 
 # A reducing stage is 3 + 2 cycles, a distributing one 2: one of the first, or two and one.
-@pytest.mark.parametrize(("ports", "cycles"), [(2, 5), pytest.param(4, 12, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("ports", "cycles"), [(2, 5), (4, 12)])
 def test_cycles_follow_the_pipeline_registers(ports: int, cycles: int, tmp_path: Path) -> None:
     record = characterize(DEEP.with_changes(ports=ports), tmp_path)
     assert [record[key] for key in CYCLES] == [cycles, 1.0, 0]

@@ -247,7 +247,7 @@ def test_with_two_subswitches_a_blocked_packet_does_not_starve() -> None:
 
 
 @pytest.mark.parametrize("middle", [2, 3])
-@pytest.mark.parametrize("ports", [2, 4, 5])
+@pytest.mark.parametrize("ports", [2, 4, pytest.param(5, marks=pytest.mark.slow)])
 def test_no_end_is_ever_in_two_paths_and_every_packet_goes(ports: int, middle: int) -> None:
     rng = random.Random(10 * ports + middle)
     packets, cycles = 12, 300 * ports

@@ -93,7 +93,10 @@ def test_wrong_parameters_are_refused(
         PathTracer(**parameters)
 
 
-@pytest.mark.parametrize(("ports", "middle"), [(2, 3), (3, 2), (4, 2), (4, 3), (5, 2), (6, 3)])
+@pytest.mark.parametrize(
+    ("ports", "middle"),
+    [(2, 3), (3, 2), (4, 2), (4, 3), (5, 2), pytest.param(6, 3, marks=pytest.mark.slow)],
+)
 def test_every_word_leads_as_in_the_interconnect(ports: int, middle: int, tmp_path: Path) -> None:
     spec = SwitchSpec(
         ports=ports, middle=middle, lanes=1, format="int8", overflow="wrap", adder_registers=0

@@ -102,6 +102,7 @@ class Fabric:
         return None if self.rng.random() < self.faults else flit
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("faults", [0.0, 0.02])
 def test_unicasts_of_all_npus_reach_all_others_in_order_each_once(faults: float) -> None:
     fabric = Fabric(1, faults)
