@@ -188,12 +188,13 @@ def _ends(ends: Mapping[str, float]) -> dict[str, Any]:
 def strategy_chart(rows: Sequence[StrategyRow], name: str = "chart-strategies") -> str:
     """Show the time per sample of every strategy on every fabric, stacked.
 
-    The order is that of the rows; what does not fit the memory is marked.
+    The order is that of the rows, but what does not fit the memory is marked and comes last.
     """
     estimates = [row.estimate for row in rows]
     # What the others are compared with comes first.
     fabrics = sorted({one.topology for one in estimates}, key=lambda one: (one != BASELINE, one))
-    order = list(dict.fromkeys(one.strategy for one in estimates))
+    unfit = {one.strategy for one in estimates if not fits(one)}
+    order = sorted(dict.fromkeys(one.strategy for one in estimates), key=unfit.__contains__)
     longest = max(one.time_per_sample_s for one in estimates) * 1e3
     panels: list[Panel] = []
     for fabric in fabrics:
@@ -223,7 +224,6 @@ def strategy_chart(rows: Sequence[StrategyRow], name: str = "chart-strategies") 
         )
         height = 70 + 21 * len(shown)
         panels.append(Panel(fabric, data, layout, f"ms per sample. {words}", height))
-    unfit = not all(fits(one) for one in estimates)
     legend = [*_PARTS, *([("* does not fit the memory", "transparent")] if unfit else [])]
     return chart(name, panels, legend)
 
