@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from testbench.sim.lighter import lighter
 from testbench.sim.simulator import SIMULATORS, TIMESCALE, Simulator
 from testbench.sim.tools import SimulatorError, icarus_bin, icarus_version
 
@@ -37,9 +36,8 @@ class _Icarus(Simulator):
 
         from testbench.sim.cache import built
 
-        # Waves show what was generated. The path of their file is relative to where the simulation
-        # runs, which is not known here.
-        text = verilog + _WAVES.format(top=top) if waves else lighter(verilog)
+        # The wave file's path is relative to where the simulation runs, which is not known here.
+        text = verilog + (_WAVES.format(top=top) if waves else "")
         arguments = ["-s", "waves"] if waves else []
 
         def build(folder: Path) -> None:
