@@ -19,9 +19,11 @@ __all__ = [
     "level_option",
     "liberty_option",
     "mode_option",
+    "npu_option",
     "placement_option",
     "protocol_option",
     "read_cells",
+    "read_npu",
     "read_spec",
     "schedule_option",
     "seed_option",
@@ -213,6 +215,14 @@ protocol_option = click.option(
     help="What headers, CRC, acks and link layer cost: as co-simulated, or nothing. "
     "[default: measured, or as the file says]",
 )
+npu_option = click.option(
+    "--npu",
+    "npu_changes",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Rate or memory of the NPUs: peak_flops, hbm_bytes_per_s, hbm_bytes, efficiency.matmul "
+    "and other kinds of operators; may be given several times.",
+)
 size_option = click.option(
     "--size", default="1GiB", show_default=True, help="Vector, like 64MB or 1GiB."
 )
@@ -279,3 +289,16 @@ def read_spec(source: str, changes: tuple[str, ...]) -> Any:
     from fred_hw.load import load_spec, parse_change
 
     return load_spec(source, dict(parse_change(change) for change in changes))
+
+
+def read_npu(changes: tuple[str, ...]) -> dict[str, Any]:
+    """Return the rates of NPUs named on the command line, as ``Topology.with_npu`` takes them."""
+    from fred_hw.files import validate
+    from fred_hw.load import changed, parse_change
+    from perfmodel.topology.files import NpuEntry
+
+    data: dict[str, Any] = {}
+    for change in changes:
+        key, value = parse_change(change, "--npu")
+        data = changed(data, key.split("."), value)
+    return validate(NpuEntry, data, "--npu").rates

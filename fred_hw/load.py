@@ -10,7 +10,7 @@ from .files import validate
 from .reading import parse_yaml, read_data
 from .spec import SwitchSpec
 
-__all__ = ["PRESETS", "load_spec", "parse_change", "preset_path", "preset_summary"]
+__all__ = ["PRESETS", "changed", "load_spec", "parse_change", "preset_path", "preset_summary"]
 
 _MAX_NAMES = 8  # in the key of a change
 
@@ -42,21 +42,21 @@ def load_spec(source: str, changes: Mapping[str, Any] | None = None) -> SwitchSp
     data = read_data(path)
     if isinstance(data, Mapping):
         for key, value in (changes or {}).items():
-            data = _changed(data, key.split("."), value)
+            data = changed(data, key.split("."), value)
     return validate(SwitchSpec, data, source)
 
 
-def _changed(data: Mapping[str, Any], path: list[str], value: Any) -> dict[str, Any]:
+def changed(data: Mapping[str, Any], path: list[str], value: Any) -> dict[str, Any]:
     """Return ``data`` with the value at ``path`` replaced."""
     key, *rest = path
     if rest:
         inner = data.get(key, {})
-        value = _changed(inner if isinstance(inner, Mapping) else {}, rest, value)
+        value = changed(inner if isinstance(inner, Mapping) else {}, rest, value)
     return {**data, key: value}
 
 
-def parse_change(text: str) -> tuple[str, Any]:
-    """Return field and value of a ``key=value`` argument, the value read as YAML.
+def parse_change(text: str, option: str = "--set") -> tuple[str, Any]:
+    """Return field and value of a ``key=value`` argument of an option, the value read as YAML.
 
     Raises
     ------
@@ -65,14 +65,14 @@ def parse_change(text: str) -> tuple[str, Any]:
     """
     key, separator, value = text.partition("=")
     if not separator or not key.strip():
-        raise InputError("--set", "", f"must be key=value, not {text!r}")
+        raise InputError(option, "", f"must be key=value, not {text!r}")
     if key.count(".") >= _MAX_NAMES:
         message = f"must have at most {_MAX_NAMES} names, not {key.count('.') + 1}"
-        raise InputError("--set", key.strip(), message)
+        raise InputError(option, key.strip(), message)
     try:
         return key.strip(), parse_yaml(value)
     except InputError:
-        raise InputError("--set", key.strip(), f"must be a YAML value, not {value!r}") from None
+        raise InputError(option, key.strip(), f"must be a YAML value, not {value!r}") from None
 
 
 def preset_path(name: str) -> Path:

@@ -12,7 +12,9 @@ from fred_cli.options import (
     as_json_option,
     compute_option,
     csv_option,
+    npu_option,
     protocol_option,
+    read_npu,
 )
 from fred_cli.output import option_names, progress, say_above_peak, say_json
 
@@ -29,6 +31,7 @@ __all__ = ["command"]
 @compute_option()
 @algorithm_option
 @protocol_option
+@npu_option
 @csv_option
 @as_json_option
 def command(
@@ -37,6 +40,7 @@ def command(
     compute: str,
     algorithm: str,
     protocol: Any,
+    npu_changes: tuple[str, ...],
     csv_file: Path | None,
     as_json: bool,
 ) -> None:
@@ -51,6 +55,7 @@ def command(
             compute=compute,
             protocol=protocol,
             algorithm=algorithm,
+            npu_rates=read_npu(npu_changes),
         )
     COLUMNS.write(rows, csv_file)
     if as_json:

@@ -12,8 +12,10 @@ from fred_cli.options import (
     as_json_option,
     compute_option,
     mode_option,
+    npu_option,
     placement_option,
     protocol_option,
+    read_npu,
     schedule_option,
     topology_option,
     workload_option,
@@ -32,6 +34,7 @@ __all__ = ["command"]
 @placement_option
 @algorithm_option
 @protocol_option
+@npu_option
 @mode_option
 @schedule_option
 @click.option(
@@ -54,6 +57,7 @@ def command(
     placement: str,
     algorithm: str,
     protocol: Any,
+    npu_changes: tuple[str, ...],
     timeline: Path | None,
     as_json: bool,
     **changes: Any,
@@ -64,7 +68,7 @@ def command(
     from perfmodel.training.trace import chrome_trace
 
     with option_names(*TRAINING_OPTIONS):
-        fabric = shared_topology(topology, protocol)
+        fabric = shared_topology(topology, protocol).with_npu(read_npu(npu_changes))
         job = changed_workload(workload, **changes)
         found = simulate(fabric, job, strategy, None, compute, placement, algorithm)
         result = summarize(fabric, job, *found)

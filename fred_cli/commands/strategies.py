@@ -15,8 +15,10 @@ from fred_cli.options import (
     compute_option,
     csv_option,
     mode_option,
+    npu_option,
     placement_option,
     protocol_option,
+    read_npu,
     workload_option,
 )
 from fred_cli.output import option_names, progress, say_above_peak, say_json
@@ -35,6 +37,7 @@ __all__ = ["command"]
 @placement_option
 @algorithm_option
 @protocol_option
+@npu_option
 @mode_option
 @click.option("--samples", default=40, show_default=True, help="Per replica and iteration.")
 @click.option("--least-npus", type=int, help="NPUs in use; 90 % of the wafer by default.")
@@ -50,6 +53,7 @@ def command(
     placement: str,
     algorithm: str,
     protocol: Any,
+    npu_changes: tuple[str, ...],
     mode: str | None,
     samples: int,
     least_npus: int | None,
@@ -67,7 +71,8 @@ def command(
         _need_plotly()
     with option_names(*TRAINING_OPTIONS), progress("estimating strategies"):
         names = topologies or ("mesh:5x4", "fred-d")
-        fabrics = [shared_topology(name, protocol) for name in names]
+        npu = read_npu(npu_changes)
+        fabrics = [shared_topology(name, protocol).with_npu(npu) for name in names]
         job = changed_workload(workload, mode=mode)
         choices = feasible(job, min(fabric.npus for fabric in fabrics), least_npus)
         rows = sweep(fabrics, job, choices, samples, compute, placement, algorithm)

@@ -1,7 +1,9 @@
 """All fabrics against all workloads."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
 
 from perfmodel.collectives.select import PUBLISHED
 from perfmodel.switch_timing.record import ProtocolModel
@@ -37,6 +39,7 @@ def compare(
     compute: str = "first-principles",
     protocol: ProtocolModel | None = None,
     algorithm: str = PUBLISHED,
+    npu_rates: Mapping[str, Any] = MappingProxyType({}),
 ) -> tuple[Row, ...]:
     """Estimate every workload on every fabric, each with the strategy of the workload.
 
@@ -47,13 +50,15 @@ def compare(
     workloads : sequence of str
         Names or files; without any, all of ``WORKLOADS`` that the model of compute knows.
     npu : Npu or None
-        The roofline; an H100-like NPU if None.
+        The roofline; if None that of each fabric: an H100, but for its file and ``npu_rates``.
     compute : str
         As for ``compute_model.compute_model``.
     protocol : str or None
         Of the fabrics, as for ``topology.parse.parse_topology``.
     algorithm : str
         Of collectives, as for ``training.operations.Operations``.
+    npu_rates : mapping
+        Rates of the NPUs of all fabrics, as ``Topology.with_npu`` takes them.
 
     Raises
     ------
@@ -61,7 +66,7 @@ def compare(
         A name or a file is bad, a strategy does not fit a fabric, or compute is calibrated and the
         fabrics differ in their protocols.
     """
-    fabrics = [shared_topology(name, protocol) for name in topologies]
+    fabrics = [shared_topology(name, protocol).with_npu(npu_rates) for name in topologies]
     model = compute_model(compute)
     model.check(fabrics)
     rows: list[Row] = []

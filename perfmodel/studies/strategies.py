@@ -1,7 +1,7 @@
 """All strategies of a workload on some fabrics."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil
 
 from fred_hw.compiler.placement import Strategy, strategies
@@ -9,7 +9,7 @@ from fred_hw.errors import InputError
 from perfmodel.collectives.select import PUBLISHED
 from perfmodel.published import SWEEPS
 from perfmodel.topology.graph import Topology
-from perfmodel.training.compute import Npu
+from perfmodel.training.compute import npu_of
 from perfmodel.training.compute_model import compute_model
 from perfmodel.training.estimate import Estimate, summarize, with_batch
 from perfmodel.training.iteration import check_strategy, simulate_iteration
@@ -117,7 +117,7 @@ def sweep(
     """
     model = compute_model(compute)
     model.check(topologies)
-    given = {one: replace(Npu(), **one.npu_rates) for one in topologies}
+    given = {one: npu_of(one.npu_rates) for one in topologies}
     scales = {one: model.scale(workload.name, one, npu) for one, npu in given.items()}
     npus = {one: model.npu(npu) for one, npu in given.items()}
     rule = microbatch_rule(workload, samples)

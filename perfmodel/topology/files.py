@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import nan
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic_core import PydanticCustomError
 
@@ -24,7 +24,7 @@ from perfmodel.switch_timing.record import PROTOCOL_MODELS, ProtocolModel
 
 from .graph import Topology
 
-__all__ = ["KINDS", "Kind", "Protocol", "Rate", "Time", "TopologyFile", "load_topology"]
+__all__ = ["KINDS", "Kind", "NpuEntry", "Protocol", "Rate", "Time", "TopologyFile", "load_topology"]
 
 
 def _quantity(minimum: float, maximum: float) -> Check:
@@ -51,7 +51,35 @@ def _quantity(minimum: float, maximum: float) -> Check:
 # Within these bounds no time that is worked out overflows, or is lost beside another.
 Rate = Annotated[float, _quantity(1, 1e24)]
 Time = Annotated[float, _quantity(0, 1e6)]
+Share = Annotated[float, _quantity(1e-6, 1)]
 Protocol = Annotated[ProtocolModel, one_of(*PROTOCOL_MODELS)]
+
+
+class EfficiencyEntry(FileModel):
+    """``efficiency:`` of an NPU: the share of its peak that each kind of operator reaches.
+
+    Parameters
+    ----------
+    matmul : float
+        Of dense matrix products.
+    attention : float
+        Of fused attention.
+    convolution : float
+        Of convolutions.
+    normalization : float
+        Of normalizations, which memory bounds in most cases.
+    elementwise : float
+        Of what works number by number, likewise.
+    embedding : float
+        Of looking up words, likewise.
+    """
+
+    matmul: Share | None = None
+    attention: Share | None = None
+    convolution: Share | None = None
+    normalization: Share | None = None
+    elementwise: Share | None = None
+    embedding: Share | None = None
 
 
 class NpuEntry(FileModel):
@@ -65,11 +93,19 @@ class NpuEntry(FileModel):
         Memory bandwidth [B/s].
     hbm_bytes : float
         Memory capacity [B].
+    efficiency : EfficiencyEntry
+        Share of ``peak_flops`` that each kind of operator reaches, 0.05 to 0.75 by default.
     """
 
     peak_flops: Rate | None = None
     hbm_bytes_per_s: Rate | None = None
     hbm_bytes: Rate | None = None
+    efficiency: EfficiencyEntry | None = None
+
+    @property
+    def rates(self) -> dict[str, Any]:
+        """What it says, as ``Topology.with_npu`` takes it."""
+        return self.model_dump(exclude_none=True)
 
 
 class TopologyFile(FileModel):
@@ -143,6 +179,4 @@ def load_topology(path: Path, protocol: ProtocolModel | None = None) -> Topology
     if protocol:
         file = file.model_copy(update={"protocol": protocol})
     topology = file.build(str(path), path.parent)
-    if file.npu:
-        topology.npu_rates = file.npu.model_dump(exclude_none=True)
-    return topology
+    return topology.with_npu(file.npu.rates) if file.npu else topology

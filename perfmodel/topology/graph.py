@@ -2,11 +2,12 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal, Self
 
 from perfmodel.switch_timing.provenance import Provenance
 from perfmodel.switch_timing.record import ProtocolModel
@@ -167,8 +168,17 @@ class Topology(ABC):
     dimensions: tuple[Dimension, ...] = ()
     """Dimensions whose lines have links of their own, the innermost first; empty if it has none."""
 
-    npu_rates: Mapping[str, float] = MappingProxyType({})
+    npu_rates: Mapping[str, Any] = MappingProxyType({})
     """Rates and memory of an NPU by their names in ``training.compute.Npu``; others by default."""
+
+    def with_npu(self, rates: Mapping[str, Any]) -> Self:
+        """Return the topology with NPUs of which some rates are others, or itself without any."""
+        if not rates:
+            return self
+        shares = {**self.npu_rates.get("efficiency", {}), **rates.get("efficiency", {})}
+        other = copy(self)
+        other.npu_rates = {**self.npu_rates, **rates, **({"efficiency": shares} if shares else {})}
+        return other
 
     switch_of: Mapping[int, int] = MappingProxyType({})
     """Switch that an NPU or an I/O controller hangs on, where it hangs on one."""

@@ -1,13 +1,14 @@
 """Compute time from first principles: the roofline of an NPU, operator by operator."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Any
 
 from perfmodel.constants import HBM_BYTES, HBM_BYTES_PER_S, NUMBER_BYTES
 from perfmodel.workloads.layers import KINDS, Layer, Operator
 
-__all__ = ["EFFICIENCY", "PEAK_FLOPS", "LayerTime", "Npu", "layer_time"]
+__all__ = ["EFFICIENCY", "PEAK_FLOPS", "LayerTime", "Npu", "layer_time", "npu_of"]
 
 PEAK_FLOPS = 989.4e12
 """Dense FP16 tensor peak of an H100 SXM [FLOP/s]: NVIDIA H100 data sheet, without sparsity."""
@@ -99,6 +100,12 @@ class Npu:
             "each operator reads its inputs and weights from memory and writes its outputs to it",
             "operators run one after the other, and compute never slows down communication",
         )
+
+
+def npu_of(rates: Mapping[str, Any]) -> Npu:
+    """Return an NPU with some rates, ``Topology.npu_rates``, and the others by default."""
+    shares = {**EFFICIENCY, **rates.get("efficiency", {})}
+    return replace(Npu(), **{**rates, "efficiency": shares})
 
 
 @dataclass(frozen=True, slots=True)

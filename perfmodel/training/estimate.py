@@ -10,7 +10,7 @@ from perfmodel.switch_timing.provenance import Provenance
 from perfmodel.topology.graph import Topology
 from perfmodel.workloads.workload import Workload, parse_strategy
 
-from .compute import Npu
+from .compute import Npu, npu_of
 from .compute_model import compute_model
 from .iteration import Iteration, simulate_iteration
 from .memory import Memory
@@ -165,7 +165,7 @@ def simulate(
         strategy = parse_strategy(strategy)
     strategy = strategy or workload.strategy
     model = compute_model(compute)
-    npu = npu or replace(Npu(), **topology.npu_rates)
+    npu = npu or npu_of(topology.npu_rates)
     scale = model.scale(workload.name, topology, npu)
     npu = model.npu(npu)
 

@@ -138,6 +138,12 @@ REFUSED = {
     "estimate --topology fred-d --workload gpt-3 --algorithm gossip": (
         r"--algorithm: must be one of auto, published, ring, .*, not 'gossip'"
     ),
+    "compare --npu hbm_bytes": r"--npu: must be key=value, not 'hbm_bytes'",
+    "compare --npu efficiency.matmul=2": r"--npu: efficiency\.matmul: must be .* 1e-06 to 1, not 2",
+    "strategies --workload gpt-3 --npu bogus=2": r"--npu: bogus: unknown key; allowed are peak_.*",
+    "estimate --topology fred-d --workload gpt-3 --compute calibrated --npu peak_flops=1e15": (
+        r"npu: peak_flops: must be 9\.894e\+14 where compute is calibrated, not 1e\+15"
+    ),
     "estimate --topology fred-d --workload gpt-3 --timeline folder.yaml": (
         r"folder\.yaml: must be a file, not a directory"
     ),

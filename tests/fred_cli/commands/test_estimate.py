@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from perfmodel.training.compute import EFFICIENCY
+
 Run = Callable[..., tuple[int, str, str]]
 
 
@@ -60,3 +62,12 @@ def test_estimate_takes_a_strategy(fred: Run) -> None:
     arguments = ("--topology", "mesh:2x2", "--workload", "resnet-152", "--strategy", "MP1-DP4-PP1")
     said = json.loads(fred("estimate", *arguments, "--json")[1])
     assert (said["topology"], said["strategy"]) == ("mesh:2x2", "MP1-DP4-PP1")
+
+
+def test_npus_of_half_the_efficiency_compute_twice_as_long(fred: Run) -> None:
+    line = ("estimate", "--topology", "fred-d", "--workload", "transformer-17b", "--json")
+    usual = json.loads(fred(*line)[1])
+    slow = [f"--npu=efficiency.{kind}={value / 2}" for kind, value in EFFICIENCY.items()]
+    found = json.loads(fred(*line, *slow, "--npu=hbm_bytes_per_s=1.5e12")[1])
+    assert found["busy_s"] == pytest.approx(2 * usual["busy_s"])
+    assert json.loads(fred(*line, "--npu=hbm_bytes=40e9")[1])["memory"]["available_bytes"] == 40e9

@@ -48,10 +48,11 @@ BASES = {
     },
     "blocks": read_data(EXAMPLES / "torus-64.yaml"),
     "transformer": read_data(EXAMPLES / "transformer-22b.yaml"),
+    "grouped": read_data(EXAMPLES / "llama-2-70b.yaml"),
     "resnet": read_data(FILES["workload"].shipped()[0]),
 }
 KIND_OF = {"mesh": "topology", "fred": "topology", "levels": "topology", "blocks": "topology"}
-KIND_OF |= {"transformer": "workload", "resnet": "workload"}
+KIND_OF |= dict.fromkeys(("transformer", "grouped", "resnet"), "workload")
 
 
 @pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)

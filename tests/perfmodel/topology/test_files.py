@@ -8,9 +8,11 @@ import pytest
 
 from fred_hw.errors import InputError
 from perfmodel.switch_timing.record import RECORDS
-from perfmodel.topology.files import KINDS, load_topology
+from perfmodel.topology.files import KINDS, EfficiencyEntry, load_topology
 from perfmodel.topology.fred import FredTopology
 from perfmodel.topology.mesh import MeshTopology
+from perfmodel.training.compute import EFFICIENCY, npu_of
+from perfmodel.workloads.layers import KINDS as OPERATORS
 
 MESH = "kind: mesh\ncolumns: 3\nrows: 2\n"
 FRED = """\
@@ -168,3 +170,20 @@ def test_protocol_is_that_asked_for_then_that_of_the_file_then_measured(
         "ideal",
         "measured",
     ]
+
+
+def test_efficiency_of_an_npu_has_every_kind_of_operator() -> None:
+    assert tuple(sorted(EfficiencyEntry.model_fields)) == tuple(sorted(OPERATORS))
+
+
+def test_rates_of_a_file_and_of_options_add_up(tmp_path: Path) -> None:
+    path = tmp_path / "mesh.yaml"
+    npu = "{hbm_bytes: 1e11, peak_flops: 1e15, efficiency: {matmul: 0.5, attention: 0.25}}"
+    path.write_text(f"kind: mesh\ncolumns: 2\nrows: 2\nnpu: {npu}\n")
+    wafer = load_topology(path)
+    changed = wafer.with_npu({"peak_flops": 2e15, "efficiency": {"matmul": 0.75}})
+    found = npu_of(changed.npu_rates)
+    assert (found.peak_flops, found.hbm_bytes) == (2e15, 1e11)
+    assert found.efficiency == {**EFFICIENCY, "matmul": 0.75, "attention": 0.25}
+    assert npu_of(wafer.npu_rates).efficiency["matmul"] == 0.5
+    assert wafer.with_npu({}) is wafer

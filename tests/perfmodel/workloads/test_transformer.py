@@ -1,7 +1,10 @@
 """Tests of perfmodel.workloads.transformer."""
 
+from pathlib import Path
+
 import pytest
 
+from fred_hw.errors import InputError
 from perfmodel.workloads.transformer import transformer
 from perfmodel.workloads.workload import load_workload
 
@@ -61,3 +64,38 @@ def test_operators_of_a_layer_worked_by_hand() -> None:
         "feed-forward out": (2 * 3 * 16, 16 + 2, 24 + 6),
         "feed-forward residual": (12, 0, 6 + 6 + 6),
     }
+
+
+def test_grouped_queries_and_a_gate_worked_by_hand() -> None:
+    # h = 4, two heads of queries and one of keys and values, so k = 2; s = 3, f = 5.
+    tiny = transformer(1, 4, 2, 3, 7, key_value_heads=1, feed_forward=5, gated=True, tied=False)
+    _, layer, head = tiny.layers
+    found = {one.name: (one.flops, one.parameters, one.moved_numbers) for one in layer.operators}
+    assert found["query, key, value"] == (2 * 3 * 4 * 8, 4 * 8 + 8, 3 * (4 + 8))
+    assert found["attention"] == (4 * 9 * 4, 0, 3 * (4 + 2 + 2 + 4))
+    assert found["feed-forward in"] == (2 * 3 * 4 * 10, 4 * 10 + 10, 3 * (4 + 10))
+    assert found["gated activation"] == (9 * 3 * 5, 0, 3 * (10 + 5))
+    assert found["feed-forward out"] == (2 * 3 * 5 * 4, 5 * 4 + 4, 3 * (5 + 4))
+    # Norms 4 s h; attention s (7 h + 4 k) and 5 a s s of scores; gated s (3 h + 6 f) [B].
+    stored = 4 * 3 * 4 + 3 * (7 * 4 + 4 * 2) + 5 * 2 * 9 + 3 * (3 * 4 + 6 * 5)
+    assert 2 * layer.stored_numbers == pytest.approx(stored)
+    assert head.parameters == 7 * 4
+
+
+def test_keys_that_say_what_was_there_change_nothing() -> None:
+    usual = transformer(2, 64, 4, 32, 100)
+    said = {"key_value_heads": 4, "feed_forward": 256, "gated": False, "tied": True}
+    assert transformer(2, 64, 4, 32, 100, **said) == usual
+
+
+def test_parameters_are_those_published_of_a_grouped_and_gated_model() -> None:
+    # Llama 2 70B has 68.98e9 (its files), no biases and no table of positions.
+    network = load_workload("examples/llama-2-70b.yaml").network
+    assert network.parameters == pytest.approx(68_976_648_192, rel=2e-3)
+
+
+def test_heads_for_keys_and_values_divide_the_heads(tmp_path: Path) -> None:
+    text = Path("examples/transformer-22b.yaml").read_text()
+    (tmp_path / "odd.yaml").write_text(f"{text}key_value_heads: 3\n")
+    with pytest.raises(InputError, match=r"key_value_heads: must divide heads, not 3 divide 64$"):
+        load_workload(str(tmp_path / "odd.yaml"))
