@@ -1,9 +1,12 @@
-"""Programs of examples/ do what they say."""
+"""Programs and notebooks of examples/ do what they say."""
 
+import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,3 +32,43 @@ def test_protocol_page_has_the_places_of_header_and_crc() -> None:
     text = (ROOT / "docs/protocol.md").read_text()
     assert f"| `tuser` | {HEADER_BITS - 1}:0 | the header" in text
     assert f"| `tuser` | {HEADER_BITS + CRC_BITS - 1}:{HEADER_BITS} | the CRC |" in text
+
+
+NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
+WRITTEN = {
+    "my-wafer-my-model": ("strategies.parquet", "strategies.html"),
+    "one-switch": ("fred_m3_p8_fp16x2.v", "fred_m3_p8_fp16x2.json"),
+}
+"""What is in the folder of a notebook afterwards."""
+
+
+def cells(path: Path) -> list[dict[str, Any]]:
+    """Return the cells of a notebook that hold code."""
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebook_is_committed_without_outputs(path: Path) -> None:
+    assert cells(path)
+    assert [cell for cell in cells(path) if cell["outputs"] or cell["execution_count"]] == []
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebook_runs_and_writes_its_files(path: Path, tmp_path: Path) -> None:
+    for one in (*NOTEBOOKS, *(ROOT / "examples").glob("*.yaml")):
+        shutil.copy(one, tmp_path)
+    program = "from nbclient.cli import main\nmain()"
+    said = subprocess.run(
+        [sys.executable, "-c", program, "--inplace", path.name],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert said.returncode == 0, said.stderr
+    done = cells(tmp_path / path.name)
+    assert [cell["execution_count"] for cell in done] == list(range(1, len(done) + 1))
+    folder = tmp_path / "build" / path.stem
+    assert all((folder / name).stat().st_size for name in WRITTEN[path.stem])

@@ -1,7 +1,10 @@
 """Tests of gen.companions.vlt: what Verilator 5.006 and later versions read."""
 
+import os
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,7 @@ from fred_hw.load import load_spec
 from gen.companions.vlt import lint_waivers
 from gen.design import generate
 from gen.write import write_files
+from testbench.sim.tools import verilator_bin
 from tests.gen.tools import lint
 
 WAIVER = re.compile(r'lint_off -rule ([A-Z]+) -file "\*some_name\.v"')
@@ -43,3 +47,33 @@ def test_verilator_of_the_system_finds_nothing(level: str, tmp_path: Path) -> No
     write_files(design.files(), tmp_path)
     files = f"{design.name}.vlt", f"{design.name}.v"
     assert lint(tmp_path, design.name, *files, program=Path(program)) == (0, "")
+
+
+README = re.compile(r"`(fusesoc --cores-root DIR run --target lint fred-hw:interconnect:NAME)`")
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("which", ["of the system", "of the benches"])
+def test_command_of_the_readme_lints_without_a_word(which: str, tmp_path: Path) -> None:
+    system = shutil.which("verilator")
+    place = verilator_bin() if which == "of the benches" else system and Path(system).parent
+    if not place:
+        pytest.skip("no Verilator but the one that comes with the benches")
+    design = generate(load_spec("small-4"))
+    write_files(design.files(), tmp_path / "cores")
+    [command] = README.findall((Path(__file__).parents[3] / "README.md").read_text())
+    words = command.replace("DIR", "cores").replace("NAME", design.name).split()
+    programs = f"{place}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    said = subprocess.run(
+        words,
+        cwd=tmp_path,
+        # Nothing of the user's, and no network.
+        env={"PATH": programs, "HOME": str(tmp_path), "http_proxy": "http://127.0.0.1:1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert said.returncode == 0, said.stderr
+    assert not re.search(r"%(Warning|Error)", said.stdout + said.stderr)
+    log = said.stdout + said.stderr
+    assert "Building" in log

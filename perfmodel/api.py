@@ -1,0 +1,260 @@
+"""Wafers and studies for programs and notebooks: what `fred estimate` and others do, in Python."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Self, cast
+
+from fred_hw.errors import InputError
+from fred_hw.files import validate
+from perfmodel.collectives.run import CollectiveResult, run_collective
+from perfmodel.collectives.select import PUBLISHED
+from perfmodel.studies.strategies import feasible, sweep
+from perfmodel.switch_timing.record import ProtocolModel
+from perfmodel.topology.files import NpuEntry
+from perfmodel.topology.graph import Topology
+from perfmodel.topology.parse import parse_topology
+from perfmodel.training import estimate as training
+from perfmodel.training.estimate import Estimate
+from perfmodel.workloads.workload import Workload, load_workload
+
+__all__ = ["Study", "Wafer", "compare", "to_dataframe"]
+
+
+@dataclass(frozen=True)
+class Wafer:
+    """A wafer or a cluster to train on.
+
+    Parameters
+    ----------
+    topology : Topology
+        Its NPUs, switches and links.
+    """
+
+    topology: Topology
+
+    @classmethod
+    def from_yaml(cls, path: str | Path, protocol: ProtocolModel | None = None) -> Self:
+        """Return the wafer of a YAML file; docs/reference.md has its keys.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file, whose name ends in ``.yaml``, ``.yml`` or ``.json``.
+        protocol : str or None
+            ``measured`` or ``ideal``; what the file says if None.
+
+        Raises
+        ------
+        InputError
+            The file is unreadable, or a key is unknown, missing or has a value that is not allowed.
+        """
+        if Path(path).suffix not in (".yaml", ".yml", ".json"):
+            raise InputError(str(path), "", "must be a path ending in .yaml")
+        return cls(parse_topology(str(path), protocol))
+
+    @classmethod
+    def named(cls, name: str, protocol: ProtocolModel | None = None) -> Self:
+        """Return a wafer by its name: ``mesh:5x4`` (columns x rows), ``fred-a`` to ``fred-d``.
+
+        Raises
+        ------
+        InputError
+            There is no such wafer.
+        """
+        return cls(parse_topology(name, protocol))
+
+    @property
+    def npus(self) -> int:
+        """Number of NPUs."""
+        return self.topology.npus
+
+    def with_npu(self, **rates: object) -> Self:
+        """Return the wafer with other NPUs: the keys of ``npu`` in a YAML file.
+
+        ``with_npu(peak_flops=312e12, efficiency={"matmul": 0.6})`` leaves the rest as it was.
+
+        Raises
+        ------
+        InputError
+            A key is unknown, or a value not allowed.
+        """
+        entry = validate(NpuEntry, rates, "npu")
+        return type(self)(self.topology.with_npu(entry.rates))
+
+    def estimate(
+        self,
+        workload: str | Path | Workload,
+        strategy: str | None = None,
+        compute: str = "first-principles",
+        placement: str = "auto",
+        algorithm: str = PUBLISHED,
+    ) -> Estimate:
+        """Estimate one training iteration.
+
+        Parameters
+        ----------
+        workload : str or Path or Workload
+            Name of a shipped one, a YAML file, or what ``load_workload`` returned.
+        strategy : str or None
+            Such as ``MP2-DP5-PP2``; that of the workload if None.
+        compute, placement, algorithm : str
+            As the options of `fred estimate`.
+
+        Raises
+        ------
+        InputError
+            A name or a file is bad, or values do not go together or do not fit.
+        """
+        job = _workload(workload)
+        return training.estimate(self.topology, job, strategy, None, compute, placement, algorithm)
+
+    def strategies(
+        self,
+        workload: str | Path | Workload,
+        samples: int = 40,
+        least_npus: int | None = None,
+        compute: str = "first-principles",
+    ) -> "Study":
+        """Estimate every strategy of a workload that fits, fastest per sample first.
+
+        Parameters
+        ----------
+        workload : str or Path or Workload
+            As for :meth:`estimate`.
+        samples : int
+            In an iteration, for each replica.
+        least_npus : int or None
+            NPUs in use; 90 % of the wafer if None.
+        compute : str
+            As the option of `fred strategies`.
+
+        Raises
+        ------
+        InputError
+            As for :meth:`estimate`.
+        """
+        if samples < 1:
+            raise InputError("samples", "", f"must be 1 or more, not {samples}")
+        job = _workload(workload)
+        rows = sweep([self.topology], job, feasible(job, self.npus, least_npus), samples, compute)
+        return Study(tuple(row.estimate for row in rows if row.feasible))
+
+    def collective(
+        self, pattern: str, size_bytes: float, group: Sequence[int] | None = None
+    ) -> CollectiveResult:
+        """Simulate a collective over all NPUs, or those of a group, by the fastest algorithm.
+
+        Parameters
+        ----------
+        pattern : str
+            Such as ``all_reduce``.
+        size_bytes : float
+            The whole vector [B].
+        group : sequence of int or None
+            NPUs; all if None.
+
+        Raises
+        ------
+        InputError
+            A value is not allowed.
+        """
+        return run_collective(self.topology, pattern, size_bytes, group)
+
+
+@dataclass(frozen=True)
+class Study:
+    """Estimates to be put side by side.
+
+    Parameters
+    ----------
+    estimates : tuple of Estimate
+        One for each row.
+    """
+
+    estimates: tuple[Estimate, ...]
+
+    def __len__(self) -> int:
+        return len(self.estimates)
+
+    def __iter__(self) -> Iterator[Estimate]:
+        return iter(self.estimates)
+
+    def to_dataframe(self) -> Any:
+        """Return a ``pandas.DataFrame`` with a row for each estimate; see :func:`to_dataframe`."""
+        return to_dataframe(self.estimates)
+
+
+def compare(
+    wafers: Sequence[Wafer],
+    workloads: Sequence[str | Path | Workload],
+    compute: str = "first-principles",
+) -> Study:
+    """Estimate every workload on every wafer, each with the strategy of the workload.
+
+    Raises
+    ------
+    InputError
+        As for :meth:`Wafer.estimate`.
+    """
+    jobs = [_workload(one) for one in workloads]
+    return Study(tuple(wafer.estimate(job, compute=compute) for job in jobs for wafer in wafers))
+
+
+def to_dataframe(results: Iterable[Any]) -> Any:
+    """Return results as a ``pandas.DataFrame`` with a column for each figure.
+
+    Names are those of the fields, with the unit in SI at their end; fields inside others have both
+    names with a point between (``exposed_s.mp``). Where the figures come from (``provenance``)
+    stands in one column, as text; lists are text too, so that any file format takes the table, and
+    lists of results, such as the links of a collective, are left out.
+
+    Parameters
+    ----------
+    results : iterable of dataclasses
+        Estimates, collectives or other results.
+
+    Raises
+    ------
+    InputError
+        pandas is not installed.
+    """
+    try:
+        pandas: Any = import_module("pandas")
+    except ImportError as error:
+        message = f"must be installed for tables: pip install 'fred-hw[tables]' ({error})"
+        raise InputError("pandas", "", message) from None
+    return pandas.DataFrame([_row(one) for one in results])
+
+
+def _row(result: Any) -> dict[str, Any]:
+    """Return the figures of a result by the names of their columns."""
+    provenance = getattr(result, "provenance", None)
+    if provenance is not None:
+        result = replace(result, provenance=None)
+    row = dict(_figures("", asdict(result)))
+    if provenance is not None:
+        row["provenance"] = "; ".join([*map(_record, provenance.records), *provenance.assumptions])
+    return row
+
+
+def _record(use: Any) -> str:
+    return f"{use.switches}: record {use.record} of the {use.measured}"
+
+
+def _figures(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the figures in a value, each with the name of its column."""
+    if isinstance(value, Mapping):
+        for key, inner in cast("Mapping[str, Any]", value).items():
+            yield from _figures(f"{name}.{key}" if name else key, inner)
+    elif isinstance(value, list | tuple):
+        items = cast("Sequence[object]", value)
+        if not any(isinstance(item, Mapping) for item in items):
+            yield name, " ".join(map(str, items))
+    else:
+        yield name, value
+
+
+def _workload(workload: str | Path | Workload) -> Workload:
+    return workload if isinstance(workload, Workload) else load_workload(str(workload))

@@ -1,0 +1,97 @@
+"""Tests of perfmodel.api."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from fred_hw.errors import InputError
+from perfmodel.api import Wafer, compare, to_dataframe
+from perfmodel.studies.strategies import feasible, sweep
+from perfmodel.topology.parse import parse_topology
+from perfmodel.training.compute import Npu
+from perfmodel.training.estimate import estimate
+from perfmodel.workloads.workload import load_workload
+
+EXAMPLES = Path("examples")
+
+
+def test_a_wafer_estimates_what_the_functions_do() -> None:
+    wafer, job = Wafer.from_yaml(EXAMPLES / "mesh-8x6.yaml"), load_workload("transformer-17b")
+    same = estimate(parse_topology("examples/mesh-8x6.yaml"), job, "MP3-DP8-PP2")
+    for workload in (job, "transformer-17b"):
+        assert wafer.estimate(workload, "MP3-DP8-PP2") == same
+    assert wafer.npus == 48
+    result = Wafer.named("fred-d").collective("all_reduce", 1e9)
+    assert result.groups == (tuple(range(20)),)
+
+
+def test_npus_of_a_wafer_change_by_key() -> None:
+    wafer = Wafer.named("fred-d")
+    slow = wafer.with_npu(peak_flops=1e12, efficiency={"matmul": 0.5})
+    assert slow.estimate("resnet-152").busy_s > wafer.estimate("resnet-152").busy_s
+    assert wafer.topology.npu_rates == {}
+    assert Npu().peak_flops > 1e12
+
+
+def test_study_has_the_strategies_that_fit_fastest_first() -> None:
+    wafer, job = Wafer.named("fred-d"), load_workload("resnet-152")
+    found = wafer.strategies(job, samples=16, least_npus=20)
+    rows = sweep([wafer.topology], job, feasible(job, 20, 20), 16)
+    assert list(found) == [row.estimate for row in rows if row.feasible]
+    assert len(found) > 1
+    times = found.to_dataframe()["time_per_sample_s"]
+    assert list(times) == sorted(times)
+
+
+def test_table_has_a_column_for_each_figure_and_survives_parquet(tmp_path: Path) -> None:
+    wafers = [Wafer.named("mesh:5x4"), Wafer.named("fred-d")]
+    study = compare(wafers, ["resnet-152"])
+    table = study.to_dataframe()
+    assert list(table["topology"]) == ["mesh:5x4", "fred-d"]
+    for row, one in zip(table.to_dict("records"), study, strict=True):
+        assert row["iteration_time_s"] == one.iteration_time_s
+        assert row["exposed_s.dp"] == one.exposed_s.dp
+        assert row["memory.weights_bytes"] == one.memory.weights_bytes
+        assert row["communication_s.dp"] == one.communication_s["dp"]
+        assert "assumed" not in row and one.provenance.assumptions[0] in row["provenance"]
+    table.to_parquet(tmp_path / "table.parquet")
+    assert pd.read_parquet(tmp_path / "table.parquet").equals(table)
+    result = wafers[1].collective("all_reduce", 1e6)
+    collective = to_dataframe([result])
+    assert collective["time_s"][0] == result.time_s
+    assert "links" not in collective and collective["bottleneck.link"][0] == result.bottleneck.link
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: Wafer.from_yaml("wafer"), r"wafer: must be a path ending in \.yaml"),
+        (lambda: Wafer.named("ring"), r"topology: must be mesh:COLUMNSxROWS, .*, not 'ring'"),
+        (lambda: Wafer.named("fred-d").with_npu(hbm=1), r"npu: hbm: unknown key; allowed are .*"),
+        (lambda: Wafer.named("fred-d").estimate("bert"), r"workload: must be resnet-152, .*"),
+        (
+            lambda: Wafer.named("fred-d").strategies("gpt-3", samples=0),
+            r"samples: must be 1 or more, not 0",
+        ),
+    ],
+    ids=["file", "name", "npu", "workload", "samples"],
+)
+def test_bad_input_is_refused(call: object, message: str) -> None:
+    assert callable(call)
+    with pytest.raises(InputError, match=f"^{message}$"):
+        call()
+
+
+def test_table_without_pandas_says_what_to_install() -> None:
+    code = (
+        "import sys\nsys.modules['pandas'] = None\n"
+        "from fred_hw.errors import InputError\nfrom perfmodel.api import to_dataframe\n"
+        "try:\n    to_dataframe([])\nexcept InputError as error:\n    print(error)"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout.startswith(
+        "pandas: must be installed for tables: pip install 'fred-hw[tables]'"
+    )
