@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 __all__ = [
     "TRAINING_OPTIONS",
@@ -77,6 +78,11 @@ class NameChoice(click.ParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         return click.Choice(tuple(self._names())).convert(value, param, ctx)
 
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        return [CompletionItem(name) for name in self._names() if name.startswith(incomplete)]
+
 
 class OutputPath(click.ParamType):
     """A file, or a folder, that is written to: checked when it is read, before any work is done.
@@ -105,6 +111,45 @@ class OutputPath(click.ParamType):
         path = Path(value)
         (check_folder if self._folder else check_file)(path)
         return path
+
+
+class NameOrFile(click.ParamType):
+    """Text that is a name or a path: a shell completes both.
+
+    Parameters
+    ----------
+    names : Callable
+        Returns the names, asked for when a shell does.
+    """
+
+    name = "text"
+
+    def __init__(self, names: Callable[[], Iterable[str]]) -> None:
+        self._names = names
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        found = [CompletionItem(name) for name in self._names() if name.startswith(incomplete)]
+        return found or [CompletionItem(incomplete, type="file")]
+
+
+def _topology_names() -> Iterable[str]:
+    from perfmodel.topology.parse import topology_names
+
+    return [name for name in topology_names() if name.islower()]  # and no mesh:COLUMNSxROWS
+
+
+def _workload_names() -> Iterable[str]:
+    from perfmodel.workloads.workload import WORKLOADS
+
+    return WORKLOADS
+
+
+def _presets() -> Iterable[str]:
+    from fred_hw.load import PRESETS
+
+    return PRESETS
 
 
 def _compute_models() -> str:
@@ -146,7 +191,7 @@ def workloads_listing() -> str:
     return f"{', '.join(WORKLOADS)}, or YAML."
 
 
-spec_argument = click.argument("spec_source", metavar="SPEC")
+spec_argument = click.argument("spec_source", metavar="SPEC", type=NameOrFile(_presets))
 set_option = click.option(
     "--set", "changes", multiple=True, metavar="KEY=VALUE", help="Change a field of SPEC."
 )
@@ -207,7 +252,12 @@ csv_option = click.option(
     "--csv", "csv_file", type=OutputPath(), metavar="FILE", help="Write the table as CSV too."
 )
 topology_option = click.option(
-    "--topology", required=True, metavar="NAME|FILE", cls=ListingOption, listing=topologies_listing
+    "--topology",
+    required=True,
+    metavar="NAME|FILE",
+    type=NameOrFile(_topology_names),
+    cls=ListingOption,
+    listing=topologies_listing,
 )
 protocol_option = click.option(
     "--protocol",
@@ -254,7 +304,12 @@ algorithm_option = click.option(
     help="Of collectives: published, auto (the fastest), or of all-reduces, see fred collective.",
 )
 workload_option = click.option(
-    "--workload", required=True, metavar="NAME|FILE", cls=ListingOption, listing=workloads_listing
+    "--workload",
+    required=True,
+    metavar="NAME|FILE",
+    type=NameOrFile(_workload_names),
+    cls=ListingOption,
+    listing=workloads_listing,
 )
 mode_option = click.option(
     "--mode", type=click.Choice(["stationary", "streaming"]), help="Where the weights are."

@@ -1,0 +1,28 @@
+"""`fred completion`."""
+
+import click
+from click.shell_completion import get_completion_class
+
+from fred_cli.options import as_json_option
+from fred_cli.output import say_json
+
+__all__ = ["command"]
+
+VARIABLE = "_FRED_COMPLETE"
+"""Where click looks for what a shell asks when a program is called ``fred``."""
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@as_json_option
+@click.pass_context
+def command(context: click.Context, shell: str, as_json: bool) -> None:
+    """Print what has a shell complete commands, options and names, for its start-up file."""
+    kind = get_completion_class(shell)
+    assert kind is not None
+    root = context.find_root()
+    script = kind(root.command, {}, "fred", VARIABLE).source()
+    if as_json:
+        say_json({"shell": shell, "script": script})
+    else:
+        print(script)

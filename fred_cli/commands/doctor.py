@@ -1,0 +1,36 @@
+"""`fred doctor`."""
+
+import click
+
+from fred_cli.options import as_json_option
+from fred_cli.output import say_json, table
+
+__all__ = ["command"]
+
+
+@click.command("doctor")
+@as_json_option
+def command(as_json: bool) -> None:
+    """Say what is installed, in which version, and what each missing part would enable."""
+    from fred_cli.installation import parts
+
+    found = parts()
+    missing = [part for part in found if part.version is None]
+    if as_json:
+        say_json({"parts": found, "missing": [part.name for part in missing]})
+        return
+    table(
+        "Installed",
+        ("part", "kind", "version", "enables"),
+        [
+            (part.name, part.kind, part.version or "unknown", part.enables)
+            for part in found
+            if part.version is not None
+        ],
+    )
+    if missing:
+        table(
+            "Missing",
+            ("part", "kind", "would enable", "from"),
+            [(part.name, part.kind, part.enables, part.install) for part in missing],
+        )

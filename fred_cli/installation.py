@@ -1,0 +1,125 @@
+"""What of an installation is there, and what each part that is missing would enable."""
+
+import importlib.metadata as metadata
+import os
+import platform
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+__all__ = ["Part", "parts"]
+
+EXTRAS = {
+    "sim": "co-simulation: fred sim, fred characterize",
+    "synth": "area and clock: fred synth",
+    "report": "fred report, and charts of fred strategies",
+    "tables": "results as tables: perfmodel.api.to_dataframe",
+    "dev": "the tests and checks of the project",
+}
+"""What the optional parts of the package enable."""
+
+_NAME = re.compile(r"[\w.-]+")
+_IN_EXTRA = re.compile(r"""extra\s*==\s*["'](\w+)["']""")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of an installation.
+
+    Parameters
+    ----------
+    name, kind : str
+        What it is called, and whether it is a package, a simulator or a program.
+    version : str or None
+        The one installed; None if it is missing, empty if it is there and does not say.
+    enables : str
+        What it is for.
+    install : str
+        Where it is to be had.
+    """
+
+    name: str
+    kind: str
+    version: str | None
+    enables: str
+    install: str
+
+
+def parts() -> tuple[Part, ...]:
+    """Return all parts: Python, packages by what they are for, simulators, programs."""
+    return (
+        Part("Python", "program", platform.python_version(), "everything", ""),
+        *_packages(),
+        *_simulators(),
+        *_programs(),
+    )
+
+
+def _packages() -> Iterator[Part]:
+    """Yield this package and all that it wants, each once, with what needs it first."""
+    ours = "fred-hw"
+    yield Part(ours, "package", _version(ours), "the command fred", "")
+    seen = {ours}
+    for requirement in metadata.requires(ours) or ():
+        found, extra = _NAME.match(requirement), _IN_EXTRA.search(requirement)
+        if found is None or found[0] in seen:
+            continue
+        seen.add(found[0])
+        enables = EXTRAS.get(extra[1], extra[1]) if extra else "the command fred"
+        wanted = f"pip install '{ours}[{extra[1]}]'" if extra else f"pip install {ours}"
+        yield Part(found[0], "package", _version(found[0]), enables, wanted)
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _simulators() -> Iterator[Part]:
+    from testbench.sim.simulator import SIMULATORS
+
+    for name, simulator in SIMULATORS.items():
+        version = (simulator.version() or "") if simulator.find() else None
+        package = re.search(r"PyPI package (\S+)", simulator.package)
+        if version == "0" and package:  # the program does not say; one of the system does
+            version = _version(package[1])
+        enables = f"fred sim --sim {name}"
+        yield Part(name, "simulator", version, enables, simulator.package)
+
+
+def _programs() -> Iterator[Part]:
+    """Yield programs that packages of Python do not bring."""
+    compiler = os.environ.get("CXX") or "g++"
+    for name, option, enables, package in (
+        (compiler, "--version", "models of Verilator, and volume tests", "g++"),
+        ("make", "--version", "models of Verilator, and the targets of the Makefile", "make"),
+        ("sta", "-version", "worst paths and sizes of cells: fred synth", "opensta"),
+        ("gtkwave", "--version", "looking at the waves of fred sim --waves", "gtkwave"),
+        ("chromium", "--version", "the tests of the report in a browser", "chromium"),
+    ):
+        yield Part(name, "program", _said(name, option), enables, f"Debian's package {package}")
+
+
+def _said(program: str, option: str) -> str | None:
+    """Return the version in what a program says, or None if it is not installed."""
+    path = shutil.which(program)
+    if path is None:
+        return None
+    try:
+        said = subprocess.run(
+            [path, option],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=10,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    found = re.search(r"\d+\.[\w.]+", said.stdout + said.stderr)
+    return found[0] if found else ""

@@ -1,0 +1,63 @@
+"""Tests of `fred doctor`."""
+
+import json
+import shutil
+from collections.abc import Callable
+from importlib.metadata import version
+
+import pytest
+
+from fred_cli import installation
+from testbench.sim.simulator import SIMULATORS
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+def test_what_is_installed_is_named_with_its_version(fred: Run) -> None:
+    status, out, err = fred("doctor", "--json")
+    assert (status, err) == (0, "")
+    said = json.loads(out)
+    assert said["missing"] == [one["name"] for one in said["parts"] if one["version"] is None]
+    found = {one["name"]: one for one in said["parts"] if one["kind"] == "package"}
+    for name in ("fred-hw", "amaranth", "cocotb", "pytest"):
+        assert found[name]["version"] == version(name)
+    assert "fred sim" in found["cocotb"]["enables"]
+    assert found["cocotb"]["install"] == "pip install 'fred-hw[sim]'"
+    there = {one["name"]: one for one in said["parts"] if one["kind"] == "simulator"}
+    assert there.keys() == SIMULATORS.keys()
+    for name, simulator in SIMULATORS.items():
+        assert (there[name]["version"] is None) is (simulator.find() is None)
+        assert there[name]["version"] != "0"
+
+
+def test_what_is_missing_says_what_it_would_enable(
+    fred: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda *_: None)
+    usual = installation._version
+    monkeypatch.setattr(
+        installation, "_version", lambda name: None if name == "plotly" else usual(name)
+    )
+    status, out, err = fred("doctor")
+    assert (status, err) == (0, "")
+    installed, _, missing = out.partition("Missing")
+    assert "amaranth" in installed
+    for name in ("icarus", "g++", "sta", "plotly"):
+        [line] = [line for line in missing.splitlines() if line.split()[:1] == [name]]
+        assert "fred" in line or "Verilator" in line
+    assert "pip install 'fred-hw[report]'" in missing
+    assert "Debian's package iverilog" in missing
+
+
+def test_every_extra_says_what_it_enables() -> None:
+    packages = [part for part in installation.parts() if part.kind == "package"]
+    extras = {part.install.partition("[")[2].rstrip("]'") for part in packages} - {""}
+    assert extras <= set(installation.EXTRAS)
+
+
+def test_a_program_that_says_no_version_or_nothing_is_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: f"/bin/{name}")
+    assert installation._said("true", "--nothing") == ""
+    assert installation._said("no-such-program", "--version") == ""
