@@ -15,7 +15,7 @@ from fred_cli.main import main
 
 from .pages import PAGES, ROOT, Shown, commands, inline
 
-PLACEHOLDERS = {"SPEC": "small-4", "PRESET": "small-4"}
+PLACEHOLDERS = {"SPEC": "small-4", "PRESET": "small-4", "KIND": "topology"}
 FLOWS = "- {inputs: [0, 1], outputs: [2, 3]}\n"
 ELSEWHERE = {"sim", "characterize", "section", "synth"}
 """Only read here, as other tests run them to the end; `section` is reproduce with a section."""
