@@ -38,22 +38,6 @@ def transformer(
     all-reduce; the logits share its weights, and their loss is reduced by tokens. Samples come as
     tokens of four bytes.
 
-    Grouped-query attention (Ainslie et al., arXiv 2305.13245) has g heads for keys and values,
-    each for a/g heads of queries: their matrices have k = h g/a columns instead of h, so a layer
-    has 2 h (h - k) weights and 4 s h (h - k) operations less, and attention reads and stores 2 s k
-    keys and values instead of 2 s h; its products stay, 4 s^2 h, as each query meets all keys.
-
-    A gated feed-forward (GLU variants, Shazeer, arXiv 2002.05202, equation 6) has a second matrix
-    of h x f, whose product multiplies the activation: 3 matrices of h f weights and 2 s h f
-    operations each instead of 2, and 2 f numbers to be activated instead of f. Biases stay as in
-    GPT, one number per column.
-
-    Of the 34 s h stored bytes, 4 are of two norms; 11 are s (7 h + 4 k) of attention, where keys
-    and values are k wide; and 19 are s (3 h + 4 f) of the feed-forward (section 4.1 of
-    arXiv 2205.05198). Gated, both products are kept to activate them again: s (3 h + 6 f).
-
-    Untied logits have V h weights of their own.
-
     Parameters
     ----------
     layers : int
@@ -67,13 +51,13 @@ def transformer(
     vocabulary : int
         Tokens known V.
     key_value_heads : int or None
-        Heads g for keys and values, which divide the heads; as many as heads if None.
+        Heads g for keys and values, which divide the heads; as many if None. See `_attention`.
     feed_forward : int or None
         Width f of the feed-forward; 4 h if None.
     gated : bool
-        Whether a second product gates the activation.
+        Whether a second product gates the activation. See `_feed_forward`.
     tied : bool
-        Whether the logits share the weights of the embedding.
+        Whether the logits share the weights of the embedding, or have V h of their own.
     """
     s, h = sequence, hidden
     words = Operator("words", "embedding", s * h, vocabulary * h, 2 * s * h)
@@ -84,18 +68,21 @@ def transformer(
     embedding = Layer("embedding", (words, positions), s * h, s * h, 1, s * h, True)
     keys = h * (key_value_heads or heads) // heads
     width = feed_forward or 4 * h
-    stored = s * h * (14 + 4 * keys / h + (6 if gated else 4) * width / h + 5 * heads * s / h) / 2
+    stored = _stored(h, keys, heads, width, s, gated)
     operators = (*_attention(h, keys, s), *_feed_forward(h, width, s, gated))
     block = Layer("layer", operators, s * h, stored, 2, s * h, True)
-    norm = Operator("final norm", "normalization", 5 * s * h, 0, 2 * s * h)
-    weights = 0 if tied else vocabulary * h
-    logits = Operator("logits", "matmul", 2 * s * h * vocabulary, weights, s * h + s * vocabulary)
-    head = Layer("head", (norm, logits), s * vocabulary, 2 * s * h + s * vocabulary, 1, s, True)
+    head = _head(h, s, vocabulary, tied)
     return Network((embedding, *[block] * layers, head), input_bytes=TOKEN_BYTES * sequence)
 
 
 def _attention(h: int, k: int, s: int) -> tuple[Operator, ...]:
-    """Return attention with keys and values of k numbers per token."""
+    """Return attention with keys and values of k numbers per token.
+
+    Grouped-query attention (Ainslie et al., arXiv 2305.13245) has g heads for keys and values,
+    each for a/g heads of queries: their matrices have k = h g/a columns instead of h, so a layer
+    has 2 h (h - k) weights and 4 s h (h - k) operations less, and attention reads and stores 2 s k
+    keys and values instead of 2 s h; its products stay, 4 s^2 h, as each query meets all keys.
+    """
     both = h + 2 * k
     return (
         Operator("attention norm", "normalization", 5 * s * h, 2 * h, 2 * s * h),
@@ -108,7 +95,13 @@ def _attention(h: int, k: int, s: int) -> tuple[Operator, ...]:
 
 
 def _feed_forward(h: int, f: int, s: int, gated: bool) -> tuple[Operator, ...]:
-    """Return a feed-forward of width f; a gate is a product more for each activation."""
+    """Return a feed-forward of width f; a gate is a product more for each activation.
+
+    A gated feed-forward (GLU variants, Shazeer, arXiv 2002.05202, equation 6) has a second matrix
+    of h x f, whose product multiplies the activation: 3 matrices of h f weights and 2 s h f
+    operations each instead of 2, and 2 f numbers to be activated instead of f. Biases stay as in
+    GPT, one number per column.
+    """
     inner = 2 * f if gated else f
     name, flops = ("gated activation", 9 * s * f) if gated else ("GELU", 8 * s * f)
     return (
@@ -120,6 +113,25 @@ def _feed_forward(h: int, f: int, s: int, gated: bool) -> tuple[Operator, ...]:
         Operator("feed-forward out", "matmul", 2 * s * h * f, h * f + h, s * (f + h)),
         Operator("feed-forward residual", "elementwise", 2 * s * h, 0, 3 * s * h),
     )
+
+
+def _head(h: int, s: int, vocabulary: int, tied: bool) -> Layer:
+    """Return the logits, with weights of their own unless they are tied to the embedding."""
+    norm = Operator("final norm", "normalization", 5 * s * h, 0, 2 * s * h)
+    weights = 0 if tied else vocabulary * h
+    logits = Operator("logits", "matmul", 2 * s * h * vocabulary, weights, s * h + s * vocabulary)
+    return Layer("head", (norm, logits), s * vocabulary, 2 * s * h + s * vocabulary, 1, s, True)
+
+
+def _stored(h: int, k: int, a: int, f: int, s: int, gated: bool) -> float:
+    """Return the activations that the backward pass of a layer needs, in numbers of two bytes.
+
+    Of the 34 s h stored bytes, 4 are of two norms; 11 are s (7 h + 4 k) of attention, where keys
+    and values are k wide; and 19 are s (3 h + 4 f) of the feed-forward (section 4.1 of
+    arXiv 2205.05198). Gated, both products are kept to activate them again: s (3 h + 6 f).
+    """
+    wide = (6 if gated else 4) * f / h
+    return s * h * (14 + 4 * k / h + wide + 5 * a * s / h) / 2
 
 
 class TransformerFile(WorkloadFile):
