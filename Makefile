@@ -7,7 +7,7 @@ BIN := .venv/bin
 unexport PYTHONDONTWRITEBYTECODE
 STAMP := .venv/.ready
 
-.PHONY: help demo check test test-fast bench-tests bench mutation fidelity docs golden records lock setup clean
+.PHONY: help demo check test test-fast bench-tests bench fuzz mutation fidelity docs golden records lock setup clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -40,6 +40,9 @@ bench: $(STAMP) ## measure: routing, generator, wafer, link, switch
 	$(BIN)/python tests/bench/bench_wafer.py
 	$(BIN)/python tests/bench/bench_link.py
 	$(BIN)/python tests/bench/bench_switch.py
+
+fuzz: $(STAMP) ## feed readers and command line nonsense; SEED=, INPUTS=, MINUTES= (1,000,000 or 30 minutes)
+	$(BIN)/python -m tests.fuzz.fuzz --seed $(or $(SEED),1) --inputs $(or $(INPUTS),1000000) --minutes $(or $(MINUTES),30)
 
 mutation: $(STAMP) ## change a line at a time and see whether a test fails; SEED=, MUTANTS= (hours)
 	$(BIN)/python tests/mutation/sample.py --seed $(or $(SEED),1) --mutants $(or $(MUTANTS),110)

@@ -15,6 +15,9 @@ from typing import Any
 __all__ = ["main"]
 
 _STOPS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
+_asked: list[int] = []
+"""Signals that asked for an end."""
+
 _MEMORY = ("Cannot allocate memory", "failed to reserve", "bad_alloc", "out of memory")
 
 
@@ -38,13 +41,19 @@ def main() -> None:
         status = _run()
         if sys.stdout is not None:
             sys.stdout.flush()
-    except _StopError as stop:
-        status = 128 + stop.number
-        _say(_STOPS[signal.Signals(stop.number)])
+    except _StopError:
+        status = 0
     except MemoryError:
         status = _no_memory()
     except OSError as error:
         status = _os_error(error)
+    except Exception:
+        if not _asked:
+            raise
+        status = 0
+    if _asked:  # also where what was being left ended in another error
+        status = 128 + _asked[0]
+        _say(_STOPS[signal.Signals(_asked[0])])
     # What is done is done: nothing may interrupt the end.
     _handle(signal.SIG_IGN)
     _leave_output()
@@ -53,6 +62,7 @@ def main() -> None:
 
 def _begin() -> None:
     """Set up signals, standard streams and the search for garbage."""
+    _asked.clear()
     # Commands keep what they make, or drop it without cycles: to look for those every 700 objects
     # takes a quarter of the time of `fred reproduce` and frees nothing.
     gc.set_threshold(50_000, 20, 50)
@@ -115,6 +125,8 @@ def _no_memory() -> int:
 
 def _say(line: str) -> int:
     """Print a line on standard error, and return the status of what it refuses."""
+    if _asked and line not in _STOPS.values():
+        return 2
     try:
         print(line, file=sys.stderr, flush=True)
     except OSError:  # nobody reads it
@@ -155,6 +167,7 @@ def _handle(action: Any) -> None:
 
 def _stop(number: int, _frame: FrameType | None) -> None:
     """End what this process started, then the process."""
+    _asked.append(number)
     _end_children()
     raise _StopError(number)
 
@@ -163,10 +176,16 @@ def _end_children() -> None:
     """Kill all processes below this one: whoever waits for one goes on at once."""
     import psutil
 
+    # One process of multiprocessing ends by itself when all others have, and complains if it is
+    # ended before it has removed what they shared.
+    tracker = sys.modules.get("multiprocessing.resource_tracker")
+    ends_itself = getattr(getattr(tracker, "_resource_tracker", None), "_pid", None)
     found: list[psutil.Process] = []
+    known = [psutil.Process(ends_itself)] if ends_itself else []
     # Each is stopped before its children are looked for, so that none starts another meanwhile.
-    while new := [one for one in psutil.Process().children(recursive=True) if one not in found]:
+    while new := [one for one in psutil.Process().children(recursive=True) if one not in known]:
         found += new
+        known += new
         _send(new, signal.SIGSTOP)
     _send(found, signal.SIGKILL)
 

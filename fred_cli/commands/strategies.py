@@ -64,9 +64,10 @@ def command(
     """Estimate all (MP, DP, PP) of a workload, fastest per sample first."""
     from perfmodel.studies.strategies import feasible, sweep
     from perfmodel.topology.parse import shared_topology
+    from perfmodel.workloads.file import MAX_SAMPLES
 
-    if samples < 1:
-        raise InputError("--samples", "", f"must be 1 or more, not {samples}")
+    if not 1 <= samples <= MAX_SAMPLES:
+        raise InputError("--samples", "", f"must be 1 to {MAX_SAMPLES}, not {samples}")
     if chart:
         _need_plotly()
     with option_names(*TRAINING_OPTIONS), progress("estimating strategies"):

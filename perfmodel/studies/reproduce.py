@@ -1,6 +1,7 @@
 """Every published figure beside ours."""
 
 import gc
+import signal
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
@@ -74,7 +75,12 @@ def reproduce_both(
     setting = replace(setting or Setting(), protocol="measured")
     collected = gc.get_threshold()  # as often there as here
     with ProcessPoolExecutor(1, context, gc.set_threshold, collected) as pool:
-        ideal = pool.submit(_all_rows, sections, replace(setting, protocol="ideal"))
+        # An interrupt from a terminal goes to both processes, and this one ends the other.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            ideal = pool.submit(_all_rows, sections, replace(setting, protocol="ideal"))
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         measured = _all_rows(sections, setting)
         return tuple(map(_moved, measured, ideal.result()))
 

@@ -8,6 +8,7 @@ from fred_hw.errors import InputError
 from perfmodel.collectives.select import PUBLISHED
 from perfmodel.switch_timing.provenance import Provenance
 from perfmodel.topology.graph import Topology
+from perfmodel.workloads.file import MAX_MICROBATCHES, MAX_SAMPLES, check_passes
 from perfmodel.workloads.workload import Workload, parse_strategy
 
 from .compute import Npu, npu_of
@@ -270,18 +271,23 @@ def with_batch(workload: Workload, samples_per_replica: int, microbatches: int) 
     Raises
     ------
     InputError
-        A number is not an integer of 1 or more, or the microbatches do not divide the samples.
+        A number is not an integer of 1 or more, or is too large to be worked out, or the
+        microbatches do not divide the samples.
     """
-    for name, value in (
-        ("samples_per_replica", samples_per_replica),
-        ("microbatches", microbatches),
+    for name, value, most in (
+        ("samples_per_replica", samples_per_replica, MAX_SAMPLES),
+        ("microbatches", microbatches, MAX_MICROBATCHES),
     ):
         try:
-            check_int(name, value, minimum=1)
+            check_int(name, value, minimum=1, maximum=most)
         except (TypeError, ValueError) as error:
             message = str(error).removeprefix(f"{name} ")
             raise InputError(workload.name, name, message) from None
     if samples_per_replica % microbatches:
         message = f"must divide {samples_per_replica} samples per replica, not be {microbatches}"
         raise InputError(workload.name, "microbatches", message)
+    try:
+        check_passes(len(workload.network.layers), microbatches)
+    except ValueError as error:
+        raise InputError(workload.name, "microbatches", str(error)) from None
     return replace(workload, samples_per_replica=samples_per_replica, microbatches=microbatches)

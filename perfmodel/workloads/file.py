@@ -11,7 +11,16 @@ from fred_hw.registry import Registry
 from .layers import Network
 from .pipeline_schedule import SCHEDULES
 
-__all__ = ["KINDS", "MODES", "Count", "WorkloadFile"]
+__all__ = [
+    "KINDS",
+    "MAX_MICROBATCHES",
+    "MAX_PASSES",
+    "MAX_SAMPLES",
+    "MODES",
+    "Count",
+    "WorkloadFile",
+    "check_passes",
+]
 
 MODES = ("stationary", "streaming")
 """Whether the model stays on the wafer or its layers are streamed in (FRED, arXiv 2406.19580)."""
@@ -20,6 +29,25 @@ _STRATEGY = r"^MP(?!0+-)[0-9]{1,9}-DP(?!0+-)[0-9]{1,9}-PP(?!0+$)[0-9]{1,9}$"
 """What ``Strategy.parse`` takes."""
 
 Count = Annotated[int, int_range(1, 1 << 30)]
+
+MAX_SAMPLES, MAX_MICROBATCHES = 1 << 20, 1 << 10
+"""Samples of a replica in an iteration, and pieces that they go through the pipeline in."""
+
+MAX_PASSES = 1 << 16
+"""Layers times microbatches: an iteration of so many takes some seconds."""
+
+
+def check_passes(layers: int, microbatches: int) -> None:
+    """Refuse an iteration that would take too long to work out.
+
+    Raises
+    ------
+    ValueError
+        There are too many microbatches for so many layers.
+    """
+    most = min(MAX_MICROBATCHES, MAX_PASSES // layers)
+    if microbatches > most:
+        raise ValueError(f"must be at most {most} with {layers} layers, not {microbatches}")
 
 
 class WorkloadFile(FileModel):
@@ -48,8 +76,8 @@ class WorkloadFile(FileModel):
     kind: str
     strategy: Annotated[str, WithJsonSchema({"type": "string", "pattern": _STRATEGY})]
     mode: Annotated[str, one_of(*MODES)]
-    microbatches: Count
-    samples_per_replica: Count
+    microbatches: Annotated[int, int_range(1, MAX_MICROBATCHES)]
+    samples_per_replica: Annotated[int, int_range(1, MAX_SAMPLES)]
     schedule: Annotated[str, name_in(SCHEDULES)] = "1f1b"
     overlap: bool = False
 

@@ -10,7 +10,7 @@ from fred_hw.files import read_kind, validate
 from fred_hw.reading import read_data
 from perfmodel.published import SPEEDUP_C
 
-from .file import KINDS
+from .file import KINDS, check_passes
 from .layers import Network
 
 __all__ = [
@@ -127,6 +127,10 @@ def _build(name: str, data: Any, source: str) -> Workload:
             f"divide {file.samples_per_replica}"
         )
         raise InputError(source, "microbatches", message)
+    try:
+        check_passes(len(network.layers), file.microbatches)
+    except ValueError as error:
+        raise InputError(source, "microbatches", str(error)) from None
     return Workload(
         name=name,
         network=network,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cocotb_tools.runner import get_runner
+from filelock import FileLock
 
 from fred_hw.checks import check_choice
 
@@ -138,6 +139,8 @@ def run_bench(verilog: str, top: str, bench: Bench, work: Path) -> SimulationRes
     work : Path
         Folder for the log, the results (JUnit XML), the measurements and the waves.
 
+    Runs in one folder, also of other processes, wait for each other.
+
     Raises
     ------
     SimulatorError
@@ -146,6 +149,14 @@ def run_bench(verilog: str, top: str, bench: Bench, work: Path) -> SimulationRes
     version, path = find_simulator(bench.simulator)
     work.mkdir(parents=True, exist_ok=True)
     work = work.resolve()
+    with FileLock(work / ".lock"):
+        return _run_bench(verilog, top, bench, work, version, path)
+
+
+def _run_bench(
+    verilog: str, top: str, bench: Bench, work: Path, version: str, path: Path
+) -> SimulationResult:
+    """Simulate in a folder that nobody else uses."""
     results_xml = work / "results.xml"
     measured = work / "measurements.json"
     measured.unlink(missing_ok=True)

@@ -1,5 +1,6 @@
 """Tests of how `fred` ends: one line whatever goes wrong, and nothing left behind."""
 
+import json
 import os
 import resource
 import signal
@@ -267,3 +268,59 @@ def test_outputs_are_checked_before_the_work(tmp_path: Path, line: str) -> None:
         assert message.split(".*")[0] in err
     assert psutil.Process().cpu_times().children_user - begun < 30
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("whom", ["process", "group"])
+def test_an_interrupt_ends_reproduce_with_its_second_process(tmp_path: Path, whom: str) -> None:
+    process = launch(
+        ("reproduce", "--csv", "x.csv"),
+        tmp_path,
+        code="if __name__ == '__main__':\n"
+        "    import signal\n"
+        "    signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "    from fred_cli.main import main\n"
+        "    main()\n",
+        start_new_session=True,
+    )
+    children = descendants(process, 2)  # the second process, and what multiprocessing tracks
+    time.sleep(2)
+    (os.kill if whom == "process" else os.killpg)(process.pid, signal.SIGINT)
+    status, out, err = ended(process)
+    assert (status, out) == (130, "")
+    assert err.splitlines()[-1] == "interrupted"
+    assert "Traceback" not in err
+    assert not [one for one in children if one.is_running() and one.status() != "zombie"]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.sim
+@pytest.mark.slow
+def test_two_simulations_in_a_folder_both_have_their_results(tmp_path: Path) -> None:
+    arguments = ("sim", "tiny-2", "--sim", "icarus", "-o", "out", "--json", "--seed")
+    both = [launch((*arguments, str(seed)), tmp_path) for seed in (11, 12)]
+    for process, seed in zip(both, (11, 12), strict=True):
+        status, out, err = ended(process)
+        assert (status, json.loads(out)["seed"], json.loads(out)["failures"]) == (0, seed, 0), err
+
+
+@pytest.mark.sim
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_simulator_too(tmp_path: Path, number: signal.Signals) -> None:
+    code = SLEEPER[SLEEPER.index("from fred_cli.main") :]
+    arguments = ("sim", "demo-8", "--sim", "icarus", "--level", "switch", "-o", "out")
+    process = launch(arguments, tmp_path, code=code)
+    simulators: list[psutil.Process] = []
+    for _ in range(1200):
+        found = psutil.Process(process.pid).children(recursive=True)
+        simulators = [one for one in found if "vvp" in one.name()]
+        if simulators:
+            break
+        time.sleep(0.1)
+    assert simulators
+    process.send_signal(number)
+    status, out, err = ended(process)
+    assert (status, out) == (128 + number, "")
+    assert err.splitlines()[-1] in ("interrupted", "terminated")
+    assert not [one for one in simulators if one.is_running() and one.status() != "zombie"]

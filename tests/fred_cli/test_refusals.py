@@ -158,7 +158,20 @@ REFUSED = {
     "wafers --topology fred-d --join rope": r"--join: must be one of switch, fred, not 'rope'",
     "wafers --topology fred-d --size 0": r"--size: must be above 0 bytes, not 0\.0",
     "strategies": r"fred strategies: Missing option '--workload'\.",
-    "strategies --workload gpt-3 --samples 0": r"--samples: must be 1 or more, not 0",
+    "strategies --workload gpt-3 --samples 0": r"--samples: must be 1 to 1048576, not 0",
+    "strategies --workload gpt-3 --samples 99999999": r"--samples: must be 1 to 1048576, not .*",
+    "estimate --topology fred-d --workload gpt-3 --samples 99999999": (
+        r"gpt-3: samples_per_replica: must be 1 to 1048576, not 99999999"
+    ),
+    "estimate --topology fred-d --workload gpt-3 --samples 2000 --microbatches 2000": (
+        r"gpt-3: microbatches: must be 1 to 1024, not 2000"
+    ),
+    "estimate --topology fred-d --workload gpt-3 --samples 1000 --microbatches 1000": (
+        r"gpt-3: microbatches: must be at most 668 with 98 layers, not 1000"
+    ),
+    f"{FRED_D} --group 0-99999999": r"--group: must hold at most 65536 NPUs, not '0-99999999'",
+    f"{FRED_D} --group 0-40000,0-40000": r"--group: must hold at most 65536 NPUs, not .*",
+    f"{FRED_D} --size " + 400 * "9": r"--size: must be above 0 bytes, not inf",
     "strategies --workload gpt-3 --least-npus 21": r"--least-npus: must be 1 to 20, not 21",
     "strategies --workload gpt-3 --compute x": r"--compute: must be one of .*, not 'x'",
     "strategies --workload gpt-3 --compute peak:0": r"--compute: must be peak:K .*, not 'peak:0'",

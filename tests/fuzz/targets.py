@@ -1,0 +1,384 @@
+"""What is fuzzed: every reader of files and words, and the command line, all in this process."""
+
+import contextlib
+import io
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from hypothesis import strategies as st
+
+from fred_cli.main import main
+from fred_cli.report.results import simulation_results
+from fred_cli.values import parse_clock, parse_group, parse_size
+from fred_hw.compiler.flows import read_flows
+from fred_hw.compiler.placement import Strategy
+from fred_hw.errors import LINE, InputError
+from fred_hw.load import load_spec, parse_change
+from fred_hw.reading import read_data
+from perfmodel.switch_timing.record import RECORDS, load_record
+from perfmodel.topology.files import load_topology
+from perfmodel.topology.parse import parse_topology
+from perfmodel.workloads.workload import load_workload
+from synth.liberty import read_libraries
+
+__all__ = ["TARGETS", "Target", "words_of"]
+
+ROOT = Path(__file__).parents[2]
+
+_SPEC = load_spec("tiny-2")
+
+
+@dataclass(frozen=True)
+class Target:
+    """Something that reads what others wrote.
+
+    Parameters
+    ----------
+    inputs : SearchStrategy
+        Makes inputs.
+    run : Callable
+        Takes one, in a folder of its own; raises what nothing may raise.
+    share : int
+        How many inputs it gets in a round.
+    """
+
+    inputs: st.SearchStrategy[Any]
+    run: Callable[[Any, Path], None]
+    share: int
+
+
+def refusing(read: Callable[[Path], object], name: str) -> Callable[[bytes, Path], None]:
+    """Return a function that has a file read, which may be refused in a line, and nothing else."""
+
+    def run(data: bytes, folder: Path) -> None:
+        path = folder / name
+        path.write_bytes(data)
+        try:
+            read(path)
+        except InputError as error:
+            check_line(f"error: {error}")
+
+    return run
+
+
+def check_line(line: str) -> None:
+    """Fail unless this is an error line."""
+    assert line.startswith("error: "), line
+    assert len(line) <= LINE, line
+    assert line.isprintable(), line
+
+
+# Values that programs stumble over, among those that they expect.
+_NUMBERS = st.one_of(
+    st.integers(-3, 70),
+    st.integers(),
+    st.sampled_from([2**31, 2**53, 10**30, 10**400, -(10**18), 10**9, 65536, 4096, 1000]),
+    st.floats(),
+    st.sampled_from([5e-324, 1e-300, 1e300, 1.7e308, 0.0, -0.0, 1e24, 1e12, 0.5, float("nan")]),
+)
+_TEXTS = st.one_of(
+    st.text(max_size=8),
+    st.sampled_from(
+        (
+            *("", "\x1b[2J", "\0", "\ud800", "../..", "x.json", "=1+1", "a" * 5000, "1e999"),
+            *("auto", "mesh", "fred", "blocks", "ring", "switch", "l1-12", "MP1-DP1-PP1"),
+            *(
+                "stationary",
+                "MP0-DP1-PP1",
+                "MP2-DP5-PP2",
+                "streaming",
+                "measured",
+                "ideal",
+                "fp16",
+                "sum",
+                "int8",
+            ),
+        )
+    ),
+)
+_LEAVES = st.one_of(st.none(), st.booleans(), _NUMBERS, _TEXTS)
+_VALUES = st.recursive(
+    _LEAVES,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_TEXTS, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@st.composite
+def _changed(draw: st.DrawFn, base: Any) -> Any:
+    """Draw a value that is like another one but for some parts."""
+    if draw(st.integers(0, 9)) == 0:
+        return draw(_VALUES)
+    if isinstance(base, dict):
+        data = dict(base)
+        for _ in range(draw(st.integers(0, 2))):
+            kind = draw(st.integers(0, 3))
+            key = draw(st.sampled_from(sorted(data))) if data else "kind"
+            if kind == 0:
+                data.pop(key, None)
+            elif kind == 1:
+                data[draw(_TEXTS)] = draw(_VALUES)
+            else:
+                data[key] = draw(_changed(data.get(key)))
+        return data
+    if isinstance(base, list) and base:
+        data = list(base)
+        place = draw(st.integers(0, len(data) - 1))
+        data[place] = draw(_changed(data[place]))
+        return data * draw(st.sampled_from([1, 1, 1, 0, 2]))
+    return draw(_LEAVES)
+
+
+@st.composite
+def _broken(draw: st.DrawFn, text: bytes) -> bytes:
+    """Draw a text with some bytes removed, repeated or replaced."""
+    data = bytearray(text)
+    for _ in range(draw(st.integers(0, 4))):
+        begin = draw(st.integers(0, len(data)))
+        end = min(len(data), begin + draw(st.integers(0, 12)))
+        piece = draw(
+            st.one_of(
+                st.binary(max_size=6),
+                st.sampled_from([bytes(data[begin:end]) * n for n in (0, 2, 50)]),
+                st.sampled_from(
+                    b"{ [ ] } : - ? & * ! | > % @ ` <<: &a *a !!int !!set --- ... # ' \" \t".split()
+                ),
+            )
+        )
+        data[begin:end] = piece
+    return bytes(data)
+
+
+def documents(bases: list[Any]) -> st.SearchStrategy[bytes]:
+    """Return a strategy of files like these, as JSON, which YAML contains, or with bytes broken."""
+    said = [json.dumps(base, indent=1).encode() for base in bases]
+    plain = [yaml.safe_dump(base).encode() for base in bases]
+    whole = st.one_of([_changed(base) for base in bases]).map(_dump)
+    return st.one_of(whole, *[_broken(text) for text in (*said, *plain)])
+
+
+def _dump(value: Any) -> bytes:
+    return json.dumps(value).encode("utf-8", "surrogatepass")
+
+
+def _loaded(*paths: Path) -> list[Any]:
+    return [yaml.safe_load(path.read_text(encoding="utf-8")) for path in paths]
+
+
+_SPECS = _loaded(*sorted((ROOT / "fred_hw" / "presets").glob("*.yaml"))[:3])
+_SPECS.append({"ports": 4, "protocol": {"phases": 4, "packet_flits": 8, "buffer_packets": 8}})
+_TOPOLOGIES = [
+    *_loaded(ROOT / "examples" / "fred-16.yaml", ROOT / "examples" / "torus-64.yaml"),
+    {"kind": "mesh", "columns": 3, "rows": 2, "link_bytes_per_s": 1e12, "link_latency_s": 1e-9},
+]
+_WORKLOADS = _loaded(
+    ROOT / "examples" / "transformer-22b.yaml", ROOT / "perfmodel/workloads/resnet-152.yaml"
+)
+_FLOWS = [
+    [{"inputs": [0, 1], "outputs": [0]}, {"inputs": [2], "outputs": [1, 2]}],
+    {"flows": [{"inputs": [0, 1, 2, 3], "outputs": [0, 1, 2, 3]}]},
+]
+_RECORDS = [json.loads((RECORDS / "l1-12.json").read_text(encoding="utf-8"))]
+_RUN = {"simulator": "icarus", "version": "12", "tests": [], "measurements": {}}
+_RUN["tests"] = [{"name": "t", "passed": True, "message": "", "wall_s": 1.0}]
+_RESULTS = [{"name": _SPEC.name, "seed": 1, "failures": 0, "runs": [_RUN]}]
+_LIBERTY = b"""library (tiny) { time_unit : "1ns"; capacitive_load_unit (1, pf);
+ cell (inv) { area : 1.5; pin (A) { direction : input; capacitance : 0.001; }
+  pin (Y) { direction : output; function : "!A"; timing () { related_pin : "A";
+   cell_rise (scalar) { values ("0.1"); } } } } }
+"""
+
+
+def _words(read: Callable[[str], object]) -> Callable[[str, Path], None]:
+    def run(text: str, _: Path) -> None:
+        try:
+            read(text)
+        except InputError as error:
+            check_line(f"error: {error}")
+
+    return run
+
+
+def _strategy(text: str) -> None:
+    with contextlib.suppress(ValueError):
+        Strategy.parse(text)
+
+
+_TOPOLOGY_WORDS = st.one_of(
+    st.from_regex(r"mesh:[0-9]{1,2}x[0-9]{1,2}", fullmatch=True),
+    st.sampled_from(["mesh:5x1", "mesh:1x2", "mesh:4x4", "fred-a", "fred-d", "mesh:99999999999x1"]),
+)
+_WORDS = st.one_of(
+    _TEXTS,
+    _NUMBERS.map(str),
+    st.from_regex(r"[0-9]{1,4}(\.[0-9]*)?[a-zA-Z]{0,3}", fullmatch=True),
+    st.from_regex(r"[0-9]{1,3}(-[0-9]{1,6})?(,[0-9]{1,4}(-[0-9]{1,7})?){0,4}", fullmatch=True),
+    st.from_regex(r"MP[0-9]{1,3}-DP[0-9]{1,3}-PP[0-9]{1,3}", fullmatch=True),
+    _TOPOLOGY_WORDS,
+    st.tuples(st.sampled_from(["lanes", "ports", "protocol.phases", "a.b", ""]), _VALUES).map(
+        lambda pair: f"{pair[0]}={pair[1]}"
+    ),
+)
+
+_FILES = {
+    "spec.yaml": documents(_SPECS),
+    "wafer.yaml": documents(_TOPOLOGIES),
+    "work.yaml": documents(_WORKLOADS),
+    "flows.yaml": documents(_FLOWS),
+    "mine.json": documents(_RECORDS),
+}
+_SMALL = ("mesh:2x2", "mesh:3x2", "mesh:5x1", "fred-d")
+_GIVEN: Mapping[str, tuple[str, ...]] = {
+    "--topology": ("wafer.yaml", *_SMALL),
+    "--workload": ("work.yaml", "resnet-152", "gpt-3"),
+    "--set": ("lanes=2", "ports=4", "protocol.phases=2"),
+    "--draw": ("x.svg", "folder", "", "/dev/null", "a/b/x.svg", "/dev/full"),
+    "--timeline": ("t.json", "folder", "/dev/full"),
+    "--size": ("1MiB", "1GiB", "64MB"),
+    "--group": ("0,1", "0-3"),
+    "--chunks": ("1", "8"),
+    "--algorithm": ("auto", "published", "ring"),
+    "--pattern": ("all_reduce", "all_to_all", "multicast"),
+    "--strategy": ("MP2-DP2-PP1", "MP1-DP4-PP1"),
+    "--microbatches": ("1", "2"),
+    "--samples": ("4", "16"),
+    "--compute": ("first-principles", "scaled:0.5", "peak:2"),
+    "--placement": ("auto", "linear"),
+    "--wafers": ("2", "16"),
+    "--join": ("fred", "switch"),
+    "--effort": ("1", "1000"),
+    "--generation": ("1",),
+    "--protocol": ("measured", "ideal"),
+    "--mode": ("stationary", "streaming"),
+    "--json": (),
+    "--check": (),
+    "--overlap": (),
+    "--help": (),
+}
+_COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "collective": (
+        ("--topology",),
+        ("--size", "--group", "--chunks", "--algorithm", "--pattern", "--draw", "--check"),
+    ),
+    "estimate": (
+        ("--topology", "--workload"),
+        (
+            *("--strategy", "--microbatches", "--samples", "--compute", "--placement"),
+            *("--mode", "--timeline", "--algorithm", "--overlap"),
+        ),
+    ),
+    "wafers": (("--topology",), ("--wafers", "--join", "--size", "--protocol")),
+    "route": ((), ("--set", "--strategy", "--effort", "--generation", "--draw")),
+    "presets": ((), ()),
+    "gen": ((), ("--set", "--effort")),
+}
+
+
+def words_of(inputs: tuple[list[str], dict[str, bytes]]) -> list[str]:
+    """Return the words of a command line that was drawn."""
+    return inputs[0]
+
+
+@st.composite
+def _lines(draw: st.DrawFn) -> tuple[list[str], dict[str, bytes]]:
+    """Draw the words of a command line, and the files that they name."""
+    name = draw(st.sampled_from(sorted(_COMMANDS)))
+    required, others = _COMMANDS[name]
+    words = [name]
+    if name == "route":
+        words += [draw(st.sampled_from(["spec.yaml", "small-4", "tiny-2"])), "flows.yaml"]
+    if name == "gen":  # refused for want of -o, so nothing is generated
+        words += ["spec.yaml"]
+    chosen = draw(st.lists(st.sampled_from([*others, "--json"]), max_size=4, unique=True))
+    for option in (*required, *chosen):
+        words.append(option)
+        if _GIVEN[option]:
+            wild = draw(st.integers(0, 4)) == 0
+            words.append(draw(_WORDS if wild else st.sampled_from(_GIVEN[option])))
+    if draw(st.integers(0, 9)) == 0:
+        words.insert(draw(st.integers(0, len(words))), draw(_WORDS))
+    files = {file: draw(made) for file, made in _FILES.items() if file in words}
+    # As the system hands over what is no UTF-8; no word has a NUL.
+    return [_as_argument(word) for word in words], files
+
+
+def _as_argument(word: str) -> str:
+    data = word.replace("\0", "").encode("utf-8", "surrogatepass")
+    return data.decode("utf-8", "surrogateescape")
+
+
+def run_line(inputs: tuple[list[str], dict[str, bytes]], folder: Path) -> None:
+    """Run a command line, and check status, output and error line."""
+    words, files = inputs
+    (folder / "folder").mkdir(exist_ok=True)
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
+    status: object = None
+    streams = contextlib.redirect_stdout(out), contextlib.redirect_stderr(err)
+    with contextlib.chdir(folder), _arguments(words), streams[0], streams[1]:
+        try:
+            main()
+        except SystemExit as ended:
+            status = ended.code
+    out.seek(0)
+    said, line = out.read(), err.getvalue()
+    assert status in (0, 2, 3, 4), (status, line)
+    if status == 2:
+        assert line.endswith("\n")
+        check_line(line[:-1])
+        assert "error: memory" not in line, line
+    else:
+        assert line == "" or re.fullmatch(r"(.* \.\.\.\n)?.*\n", line), line
+        assert not re.search(r"\b(inf|nan)\b", said), said
+        if "--json" in words and "--help" not in words:
+            json.loads(said, parse_constant=_no_constant)
+
+
+def _no_constant(text: str) -> None:
+    raise AssertionError(f"JSON has no {text}")
+
+
+@contextlib.contextmanager
+def _arguments(words: list[str]) -> Iterator[None]:
+    before, sys.argv = sys.argv, ["fred", *words]
+    try:
+        yield
+    finally:
+        sys.argv = before
+
+
+_ANY = st.one_of(
+    st.binary(max_size=200),
+    _broken(b"a: &a [1, 2.5, 'x', \"\\x41\"]\nb: {c: *a, d: !!str 1}\n? e\n: |\n  text\n- - x\n"),
+    _broken(b'{"a": [1, 2.5, null, true], "b": {"c": "\\u0041"}}'),
+)
+
+TARGETS: Mapping[str, Target] = {
+    "yaml": Target(_ANY, refusing(read_data, "f.yaml"), 20),
+    "json": Target(_ANY, refusing(read_data, "f.json"), 20),
+    "spec": Target(_FILES["spec.yaml"], refusing(lambda p: load_spec(str(p)), "f.yaml"), 15),
+    "topology": Target(_FILES["wafer.yaml"], refusing(load_topology, "f.yaml"), 15),
+    "workload": Target(
+        _FILES["work.yaml"], refusing(lambda p: load_workload(str(p)), "f.yaml"), 15
+    ),
+    "flows": Target(_FILES["flows.yaml"], refusing(lambda p: read_flows(p, 8), "f.yaml"), 15),
+    "record": Target(_FILES["mine.json"], refusing(lambda p: load_record(str(p)), "f.json"), 15),
+    "results": Target(
+        documents(_RESULTS), refusing(lambda p: simulation_results(_SPEC, p), "f.json"), 15
+    ),
+    "liberty": Target(_broken(_LIBERTY), refusing(lambda p: read_libraries([p]), "f.lib"), 15),
+    "change": Target(_WORDS, _words(parse_change), 10),
+    "clock": Target(_WORDS, _words(parse_clock), 5),
+    "size": Target(_WORDS, _words(parse_size), 5),
+    "group": Target(_WORDS, _words(parse_group), 5),
+    "name": Target(_WORDS, _words(parse_topology), 5),
+    "strategy": Target(_WORDS, _words(_strategy), 5),
+    "line": Target(_lines(), run_line, 20),
+}
