@@ -1,12 +1,16 @@
 """What commands that co-simulate share: the benches, which an installation may lack."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from fred_hw.errors import InputError
 
-__all__ = ["check_tests", "load_testbench", "simulating"]
+__all__ = ["check_tests", "load_testbench", "simulating", "tests_begun"]
+
+_TEST = re.compile(rb" running \S+ \((\d+)/(\d+)\)")
 
 _BOTH = ("verilator", "icarus")
 """What ``--sim both`` asks for: the two that everyone can have."""
@@ -41,6 +45,16 @@ def load_testbench(simulator: str) -> tuple[Any, tuple[str, ...]]:
     for one in SIMULATORS.values():
         logging.getLogger(one.runner.capitalize()).setLevel(logging.ERROR)
     return cosimulation, _BOTH if simulator == "both" else (simulator,)
+
+
+def tests_begun(log: Path) -> tuple[str, int, int] | None:
+    """Return what is counted, how many tests have ended and of how many, as a log says so far."""
+    try:
+        said = log.read_bytes()
+    except OSError:  # the simulator is still being built
+        return None
+    found = _TEST.findall(said)
+    return ("tests", int(found[-1][0]) - 1, int(found[-1][1])) if found else None
 
 
 @contextmanager

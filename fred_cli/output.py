@@ -1,13 +1,10 @@
-"""What the commands share: JSON, tables, progress, and errors of the rooms below."""
+"""What the commands share: JSON, tables, and errors of the rooms below."""
 
 import csv
 import io
 import json
 import re
-import sys
-import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
@@ -20,11 +17,9 @@ __all__ = [
     "checked",
     "option_names",
     "plain",
-    "progress",
     "say_above_peak",
     "say_json",
     "say_provenance",
-    "steps",
     "table",
     "write_json",
     "write_text",
@@ -33,7 +28,6 @@ __all__ = [
 _FORMULAS = ("=", "+", "-", "@", "\t", "\n", "|")
 _NUMBER = re.compile(r"[-+][0-9][0-9,]*(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?%?")
 
-_QUIET_S = 2.0
 _FILE_WIDTH = 180  # columns of a table that goes to a file or a pipe
 
 
@@ -122,42 +116,6 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) 
 def _numeric(cell: object) -> bool:
     text = str(cell)
     return bool(text) and (text[0].isdigit() or text[0] in "-+")
-
-
-@contextmanager
-def progress(what: str) -> Iterator[None]:
-    """Say on standard error what takes over two seconds, and in the end how long it took."""
-    begin = time.monotonic()
-    timer = threading.Timer(_QUIET_S, _say_progress, [f"{what} ..."])
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-        timer.join()
-    seconds = time.monotonic() - begin
-    if seconds > _QUIET_S:
-        _say_progress(f"{what}: {seconds:.0f} s")
-
-
-@contextmanager
-def steps(what: str) -> Iterator[Callable[[str], None]]:
-    """Say as ``progress`` does what is done, and give a function that says how far it has come."""
-    said = time.monotonic()
-
-    def step(text: str) -> None:
-        nonlocal said
-        if time.monotonic() - said > _QUIET_S:
-            said = time.monotonic()
-            _say_progress(text)
-
-    with progress(what):
-        yield step
-
-
-def _say_progress(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 @contextmanager

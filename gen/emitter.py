@@ -8,6 +8,7 @@ from amaranth.back import rtlil
 from amaranth.hdl import ClockDomain, ClockSignal, Instance, Module, ResetSignal, Value
 from amaranth.lib.wiring import In
 
+from fred_hw.progress import count
 from fred_hw.unit import Unit
 
 from .names import with_names
@@ -99,6 +100,7 @@ class VerilogEmitter:
         self._converting, self._domain = outer
         self._open.pop()
         self._rtlil[name] = _NO_CONTENTS.sub("", text)
+        count("units", len(self._rtlil))
 
     def count(self, top: str) -> dict[str, int]:
         """Return how often each module stands in the whole hierarchy below ``top``."""

@@ -19,7 +19,8 @@ from fred_cli.options import (
     sizing_option,
     spec_argument,
 )
-from fred_cli.output import checked, progress, say_json, steps, write_json
+from fred_cli.output import checked, say_json, write_json
+from fred_cli.progress import progress, steps
 from fred_hw.errors import InputError
 
 __all__ = ["command"]

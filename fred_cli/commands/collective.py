@@ -14,6 +14,7 @@ from fred_cli.options import (
     topology_option,
 )
 from fred_cli.output import option_names, plain, say_json, say_provenance, table, write_text
+from fred_cli.progress import progress
 from fred_cli.values import parse_group, parse_size
 
 __all__ = ["command"]
@@ -66,7 +67,7 @@ def command(
     from perfmodel.collectives.run import run_collective
     from perfmodel.topology.parse import parse_topology
 
-    with option_names(*_OPTIONS):
+    with option_names(*_OPTIONS), progress("simulating a collective"):
         fabric = parse_topology(topology, protocol)
         members = parse_group(group)
         result = run_collective(fabric, pattern, parse_size(size), members, chunks, algorithm)

@@ -16,7 +16,8 @@ from fred_cli.options import (
     protocol_option,
     read_npu,
 )
-from fred_cli.output import option_names, progress, say_above_peak, say_json
+from fred_cli.output import option_names, say_above_peak, say_json
+from fred_cli.progress import progress
 
 __all__ = ["command"]
 

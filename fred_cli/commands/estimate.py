@@ -21,6 +21,7 @@ from fred_cli.options import (
     workload_option,
 )
 from fred_cli.output import option_names, plain, say_json, say_provenance, table, write_json
+from fred_cli.progress import progress
 from fred_cli.values import changed_workload
 
 __all__ = ["command"]
@@ -67,7 +68,7 @@ def command(
     from perfmodel.training.estimate import simulate, summarize
     from perfmodel.training.trace import chrome_trace
 
-    with option_names(*TRAINING_OPTIONS):
+    with option_names(*TRAINING_OPTIONS), progress("estimating an iteration"):
         fabric = shared_topology(topology, protocol).with_npu(read_npu(npu_changes))
         job = changed_workload(workload, **changes)
         found = simulate(fabric, job, strategy, None, compute, placement, algorithm)

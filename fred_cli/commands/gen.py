@@ -14,6 +14,7 @@ from fred_cli.options import (
     spec_argument,
 )
 from fred_cli.output import say_json
+from fred_cli.progress import progress
 
 __all__ = ["command"]
 
@@ -51,8 +52,10 @@ def command(
     spec = read_spec(spec_source, changes)
     for name in file_names(spec, level):
         check_file(folder / name)
-    design = generate(spec, level=level)
-    paths = write_files(design.files(), folder)
+    with progress(f"generating {spec.name}"):
+        design = generate(spec, level=level)
+        files = design.files()
+    paths = write_files(files, folder)
     report = {
         "name": design.name,
         "level": level,

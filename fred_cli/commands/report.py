@@ -12,7 +12,8 @@ from fred_cli.options import (
     topologies_listing,
     workloads_listing,
 )
-from fred_cli.output import option_names, progress, say_json
+from fred_cli.output import option_names, say_json
+from fred_cli.progress import progress
 from fred_hw.errors import InputError
 
 __all__ = ["command"]

@@ -16,7 +16,8 @@ from fred_cli.options import (
     csv_option,
     protocol_option,
 )
-from fred_cli.output import option_names, progress, say_json
+from fred_cli.output import option_names, say_json
+from fred_cli.progress import progress
 from fred_hw.errors import InputError
 
 __all__ = ["command"]

@@ -7,6 +7,7 @@ import click
 
 from fred_cli.options import OutputPath, as_json_option, read_spec, set_option, spec_argument
 from fred_cli.output import checked, option_names, plain, say_json, write_text
+from fred_cli.progress import progress
 from fred_hw.errors import InputError
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def command(
     from fred_hw.compiler.placement import Strategy, phases
     from fred_hw.compiler.routing import EFFORT
     from fred_hw.compiler.routing import route as route_flows
+    from fred_hw.progress import track
     from fred_hw.protocol import GENERATIONS
 
     spec = read_spec(spec_source, changes)
@@ -67,10 +69,10 @@ def command(
     # A strategy of one worker has no phases, so nothing that could clash.
     nothing = _routing_report(spec, route_flows((), spec.ports, spec.middle), number)
     effort = EFFORT if effort is None else effort
-    with checked("--effort"):
+    with checked("--effort"), progress("routing"):
         results = {
             name: route_flows(flows, spec.ports, spec.middle, effort=effort)
-            for name, flows in sets.items()
+            for name, flows in track(list(sets.items()), "phases")
         }
     if picture is not None:
         _draw(results["flows"], picture)

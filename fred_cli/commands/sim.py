@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from fred_cli.cosimulation import check_tests, load_testbench, simulating
+from fred_cli.cosimulation import check_tests, load_testbench, simulating, tests_begun
 from fred_cli.options import (
     ListingOption,
     OutputPath,
@@ -17,7 +17,8 @@ from fred_cli.options import (
     simulator_option,
     spec_argument,
 )
-from fred_cli.output import checked, progress, say_json, table
+from fred_cli.output import checked, say_json, table
+from fred_cli.progress import progress
 
 __all__ = ["command"]
 
@@ -67,7 +68,9 @@ def command(
         work = folder or work / "switch"
     results = []
     for name in names:
-        with simulating(), checked("--seed"), progress(f"{spec.name} in {name}, seed {chosen}"):
+        what = f"{spec.name} in {name}, seed {chosen}"
+        log = work / name / "simulation.log"
+        with simulating(), checked("--seed"), progress(what, lambda log=log: tests_begun(log)):
             results.append(
                 cosimulate(spec, work / name, simulator=name, seed=chosen, waves=waves, tests=tests)
             )

@@ -21,7 +21,8 @@ from fred_cli.options import (
     read_npu,
     workload_option,
 )
-from fred_cli.output import option_names, progress, say_above_peak, say_json
+from fred_cli.output import option_names, say_above_peak, say_json
+from fred_cli.progress import progress
 from fred_cli.values import changed_workload
 from fred_hw.errors import InputError
 

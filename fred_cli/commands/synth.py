@@ -17,7 +17,8 @@ from fred_cli.options import (
     set_option,
     sizing_option,
 )
-from fred_cli.output import plain, say_json, steps, table
+from fred_cli.output import plain, say_json, table
+from fred_cli.progress import steps
 from fred_cli.values import parse_clock
 from fred_hw.errors import InputError
 

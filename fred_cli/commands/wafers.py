@@ -6,6 +6,7 @@ import click
 
 from fred_cli.options import as_json_option, protocol_option, size_option, topology_option
 from fred_cli.output import option_names, say_json, say_provenance, table
+from fred_cli.progress import progress
 from fred_cli.values import parse_size
 
 __all__ = ["command"]
@@ -23,7 +24,8 @@ def command(topology: str, count: int, join: str, size: str, protocol: Any, as_j
     from perfmodel.topology.parse import parse_topology
     from perfmodel.wafers import run_wafers
 
-    with option_names("topology", "wafers", "join", "size"):
+    names = ("topology", "wafers", "join", "size")
+    with option_names(*names), progress("simulating wafers"):
         fabric = parse_topology(topology, protocol)
         result = run_wafers(fabric, count, parse_size(size), join)
     if as_json:

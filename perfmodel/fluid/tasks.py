@@ -18,6 +18,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import ge
 
+from fred_hw.progress import track
+
 from .order import service_order
 from .task import PATIENT, Profile, Task
 
@@ -78,7 +80,7 @@ class Simulation:
         links = _Links(self._links, self._stages, self._before)
         tasks, ways = self._tasks, self._ways
         start, end = [0.0] * len(tasks), [0.0] * len(tasks)
-        for i, ends in self._steps:
+        for i, ends in track(self._steps, "tasks"):
             task, way = tasks[i], ways[i]
             if not ends:
                 links.open(i, way)

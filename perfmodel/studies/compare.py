@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from fred_hw.progress import track
 from perfmodel.collectives.select import PUBLISHED
 from perfmodel.switch_timing.record import ProtocolModel
 from perfmodel.topology.parse import FABRICS, shared_topology
@@ -70,7 +71,8 @@ def compare(
     model = compute_model(compute)
     model.check(fabrics)
     rows: list[Row] = []
-    for workload in map(load_workload, workloads or model.workloads(WORKLOADS)):
+    names = tuple(workloads or model.workloads(WORKLOADS))
+    for workload in map(load_workload, track(names, "workloads")):
         results = [
             estimate(fabric, workload, npu=npu, compute=compute, algorithm=algorithm)
             for fabric in fabrics

@@ -7,6 +7,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from multiprocessing import get_context
 
+from fred_hw.progress import track
 from perfmodel.published import SPEEDUP_C
 from perfmodel.training.compute_model import compute_model
 
@@ -58,9 +59,9 @@ def reproduce(
     sections: Sequence[str] | None = None, setting: Setting | None = None
 ) -> Iterator[ReproduceRow]:
     """Yield the rows of some sections, all of ``SECTIONS`` if None, as they are found."""
-    for name, rows in SECTIONS.items():
-        if sections is None or name in sections:
-            yield from rows(setting or Setting())
+    chosen = [name for name in SECTIONS if sections is None or name in sections]
+    for name in track(chosen, "sections"):
+        yield from SECTIONS[name](setting or Setting())
 
 
 def reproduce_both(

@@ -6,6 +6,7 @@ from math import ceil
 
 from fred_hw.compiler.placement import Strategy, strategies
 from fred_hw.errors import InputError
+from fred_hw.progress import track
 from perfmodel.collectives.select import PUBLISHED
 from perfmodel.published import SWEEPS
 from perfmodel.topology.graph import Topology
@@ -122,7 +123,7 @@ def sweep(
     npus = {one: model.npu(npu) for one, npu in given.items()}
     rule = microbatch_rule(workload, samples)
     rows: list[StrategyRow] = []
-    for strategy in choices:
+    for strategy in track(choices, "strategies"):
         check_strategy(workload, strategy)
         batch = with_batch(workload, samples, rule[strategy.pp])
         for topology in topologies:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fred_cli import output
+from fred_cli import progress
 from fred_cli.main import main
 from perfmodel.switch_timing import record as timing
 
@@ -55,7 +55,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "folder.yaml").mkdir()
     monkeypatch.chdir(tmp_path)
     # However slow the machine, no progress unless a test is about that.
-    monkeypatch.setattr(output, "_QUIET_S", 600.0)
+    monkeypatch.setattr(progress, "_QUIET_S", 600.0)
     return tmp_path
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from fred_hw.compiler.placement import Strategy
+from fred_hw.progress import track
 from perfmodel.collectives.select import PUBLISHED
 from perfmodel.fluid.task import Profile
 from perfmodel.topology.graph import Topology
@@ -127,7 +128,7 @@ def default_placement(
         return place(topology, strategy)
     choices = [place(topology, strategy, name) for name in fitting(topology, auto=True)]
     made = [Operations(topology, one, algorithm) for one in choices]
-    times_s = [communication_s(one, workload) for one in made]
+    times_s = [communication_s(one, workload) for one in track(made, "placements")]
     alike = [one for one, s in zip(made, times_s, strict=True) if s <= min(times_s) * (1 + ALIKE)]
     best = min(alike, key=lambda one: busiest_link_s(one, workload)).placement
     if policy == "auto":
@@ -170,7 +171,7 @@ def anneal(
     workers = len(start.npus)
     here_s = best_s = communication_s(Operations(topology, start, algorithm), workload)
     best, begin_s = start, here_s
-    for step in range(steps):
+    for step in track(range(steps), "placements"):
         heat_s = 0.1 * begin_s * 0.01 ** (step / steps)
         i, j = rng.randrange(workers), rng.randrange(len(order))
         if i == j:

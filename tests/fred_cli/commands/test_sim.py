@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fred_cli import output
+from fred_cli import progress
 from fred_hw.spec import SwitchSpec
 from gen.design import Design
 from testbench.faults.datapath import broken_design, operand_dropped
@@ -38,7 +38,7 @@ def test_sim_counts_what_the_manifest_states(fred: Run, place: Path) -> None:
 def test_sim_shows_progress_and_a_table_and_runs_only_the_tests_named(
     fred: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(output, "_QUIET_S", 0.0)
+    monkeypatch.setattr(progress, "_QUIET_S", 0.0)
     test = "every_path_has_the_same_latency"
     arguments = ("--sim", "icarus", "--seed", "7", "--test", test, "-o", "here")
     status, out, err = fred("sim", "small.yaml", *arguments)

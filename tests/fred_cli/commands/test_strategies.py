@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fred_cli import output
+from fred_cli import progress
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -47,7 +47,7 @@ def test_tables_say_which_compute_is_not_identified(fred: Run) -> None:
 def test_progress_is_shown_on_standard_error_alone(
     fred: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(output, "_QUIET_S", 0.0)
+    monkeypatch.setattr(progress, "_QUIET_S", 0.0)
     arguments = ("--workload", "own.yaml", "--topology", "mesh:2x2", "--samples", "4", "--json")
     status, out, err = fred("strategies", *arguments)
     assert status == 0

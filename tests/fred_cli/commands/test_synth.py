@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from fred_cli import output
+from fred_cli import progress
 from fred_cli.commands import characterize
 from fred_hw.load import load_spec
 from synth.timing import find_opensta
@@ -103,7 +103,7 @@ def test_synth_takes_any_verilog(fred: Run, place: Path, tiny: tuple[str, ...]) 
 def test_progress_is_told(
     fred: Run, tiny: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(output, "_QUIET_S", 0.0)
+    monkeypatch.setattr(progress, "_QUIET_S", 0.0)
     status, _, err = fred("synth", "tiny-2", *tiny)
     assert status == 0
     assert re.search(r"^\d of 4 modules mapped: \w+$", err, re.MULTILINE)

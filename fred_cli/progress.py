@@ -1,0 +1,138 @@
+"""What the commands say on standard error while they work: nothing at first, then how far."""
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from fred_hw.progress import listening
+
+__all__ = ["progress", "steps"]
+
+_QUIET_S = 2.0
+_LINE_S = 10.0
+"""What takes less is not spoken of; where there is no terminal, a line comes every so often."""
+
+_REFRESH_S = 0.2
+
+
+Counted = tuple[str, int, int | None]
+
+
+class _Display:
+    """Shows how far work has come, from a thread of its own.
+
+    Parameters
+    ----------
+    what : str
+        The work.
+    look : callable, optional
+        Returns what is counted, how many are done, and of how many, or None; asked now and then.
+    """
+
+    def __init__(self, what: str, look: Callable[[], Counted | None] | None = None) -> None:
+        self._what, self._look = what, look
+        self._begun = time.monotonic()
+        self._counted: tuple[str, int, int | None, float] = ("", 0, None, self._begun)
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def start(self) -> None:
+        """Begin to wait for the moment from which on work is spoken of."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Show no more."""
+        self._ended.set()
+        self._thread.join()
+
+    def told(self, what: str, done: int, total: int | None) -> None:
+        """Take note of how far the work has come."""
+        before, _, _, begun = self._counted
+        now = time.monotonic()
+        self._counted = what, done, total, begun if what == before and done else now
+
+    def _run(self) -> None:
+        if self._ended.wait(_QUIET_S):
+            return
+        if sys.stderr.isatty():
+            self._bar()
+            return
+        _say(f"{self._what} ...")
+        while not self._ended.wait(_LINE_S):
+            _say(f"{self._what}: {self.line() or f'{time.monotonic() - self._begun:.0f} s'}")
+
+    def line(self) -> str:
+        """Return what is counted, how many, how fast, and what time remains."""
+        if self._look and (found := self._look()):
+            self.told(*found)
+        what, done, total, begun = self._counted
+        if not what:
+            return ""
+        rate = done / max(time.monotonic() - begun, 1e-3)
+        text = f"{done:,}{'' if total is None else f' of {total:,}'} {what}, {rate:,.3g} per s"
+        return text if total is None or not rate else f"{text}, {(total - done) / rate:,.0f} s left"
+
+    def _bar(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False))
+        counted = (BarColumn(), TextColumn("{task.fields[line]}", markup=False))
+        bar = Progress(
+            *(*columns, *counted, TimeElapsedColumn()),
+            console=Console(file=sys.stderr),
+            transient=True,
+            auto_refresh=False,
+        )
+        with bar:
+            task = bar.add_task(self._what, total=None, line="")
+            while not self._ended.wait(_REFRESH_S):
+                line = self.line()
+                _, done, total, _ = self._counted
+                bar.update(task, completed=done, total=total, line=line, refresh=True)
+
+
+@contextmanager
+def progress(what: str, look: Callable[[], Counted | None] | None = None) -> Iterator[None]:
+    """Say on standard error how far comes what takes over two seconds, and how long it took.
+
+    Rooms below that ``fred_hw.progress`` hears of are counted, with their rate and what time
+    remains: in a line that stays up to date on a terminal, else in a line every ten seconds. What
+    they do not count ``look`` may find.
+    """
+    display = _Display(what, look)
+    display.start()
+    begun = time.monotonic()
+    try:
+        with listening(display.told):
+            yield
+    finally:
+        display.stop()
+    _say_end(what, begun)
+
+
+@contextmanager
+def steps(what: str) -> Iterator[Callable[[str], None]]:
+    """Say as ``progress`` does what is done, and give a function that says how far it has come."""
+    said = time.monotonic()
+
+    def step(text: str) -> None:
+        nonlocal said
+        if time.monotonic() - said > _QUIET_S:
+            said = time.monotonic()
+            _say(text)
+
+    with progress(what):
+        yield step
+
+
+def _say_end(what: str, begun: float) -> None:
+    seconds = time.monotonic() - begun
+    if seconds > _QUIET_S:
+        _say(f"{what}: {seconds:.0f} s")
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

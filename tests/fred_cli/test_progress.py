@@ -1,0 +1,99 @@
+"""Tests of fred_cli.progress."""
+
+import io
+import re
+import sys
+import time
+
+import pytest
+
+from fred_cli import progress as shown
+from fred_cli.progress import progress, steps
+from fred_hw.progress import count, track
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shown, "_QUIET_S", 0.05)
+    monkeypatch.setattr(shown, "_LINE_S", 0.2)
+    monkeypatch.setattr(shown, "_REFRESH_S", 0.02)
+
+
+def test_what_is_soon_done_is_not_spoken_of(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shown, "_QUIET_S", 60.0)
+    with progress("working"):
+        assert list(track([1], "items")) == [1]
+    assert capsys.readouterr() == ("", "")
+
+
+def test_lines_have_rate_and_remaining_time(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress("working"):
+        for _ in track(range(8), "items"):
+            time.sleep(0.1)
+    out, err = capsys.readouterr()
+    first, *between, last = err.splitlines()
+    assert (out, first) == ("", "working ...")
+    assert re.fullmatch(r"working: \d+ s", last)
+    assert between
+    for line in between:
+        found = re.fullmatch(r"working: (\d) of 8 items, (\S+) per s, (\d+) s left", line)
+        assert found and 0 < float(found[2]) <= 10.5
+
+
+def test_what_nobody_knows_the_number_of_has_a_rate(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress("working"):
+        count("units", 3)
+        time.sleep(0.4)
+    assert re.search(r"^working: 3 units, \S+ per s$", capsys.readouterr().err, re.MULTILINE)
+
+
+def test_what_is_looked_at_is_counted_too(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress("working", lambda: ("tests", 2, 4)):
+        time.sleep(0.4)
+    line = r"^working: 2 of 4 tests, \S+ per s, \d+ s left$"
+    assert re.search(line, capsys.readouterr().err, re.MULTILINE)
+
+
+def test_what_is_not_counted_has_its_time(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress("working"):
+        time.sleep(0.4)
+    assert re.search(r"^working: 0 s$", capsys.readouterr().err, re.MULTILINE)
+
+
+class Terminal(io.StringIO):
+    """What rich takes for a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_has_one_line_that_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    with progress("working [a]"):
+        for _ in track(range(5), "items"):
+            time.sleep(0.1)
+    said = sys.stderr.getvalue()  # pyright: ignore[reportAttributeAccessIssue]
+    assert "working [a]" in said
+    assert re.search(r"[1-4] of 5 items, \S+ per s, \d+ s left", said)
+    assert "\x1b[2K" in said
+    assert re.search(r"working \[a\]: \d+ s\n$", said)
+
+
+def test_an_error_stops_what_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ValueError, match="no"), progress("working"):
+        raise ValueError("no")
+    time.sleep(0.3)
+    assert capsys.readouterr().err == ""
+
+
+def test_steps_are_said_where_they_are_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    with steps("working") as step:
+        step("too soon")
+        time.sleep(0.1)
+        step("first")
+        step("too soon")
+    assert capsys.readouterr().err.splitlines()[:2] == ["working ...", "first"]

@@ -1,0 +1,41 @@
+"""Tests of fred_hw.progress."""
+
+import pytest
+
+from fred_hw.progress import count, listening, track
+
+
+def test_nobody_listens_to_what_is_tracked() -> None:
+    items = [1, 2]
+    assert track(items, "items") is items
+    count("units", 3)
+
+
+def test_whoever_listens_is_told_how_many_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fred_hw.progress._EVERY_S", -1.0)
+    told: list[tuple[str, int, int | None]] = []
+    with listening(lambda *what: told.append(what)):
+        assert list(track("abc", "letters")) == ["a", "b", "c"]
+        count("units", 7)
+    assert told == [("letters", n, 3) for n in range(4)] + [("units", 7, None)]
+
+
+def test_only_the_outermost_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fred_hw.progress._EVERY_S", -1.0)
+    told: list[str] = []
+    with listening(lambda what, *_: told.append(what)):
+        for _ in track([1, 2], "outer"):
+            assert list(track([3, 4], "inner")) == [3, 4]
+            count("units", 1)
+    assert set(told) == {"outer"}
+
+
+def test_a_loop_that_is_left_is_no_longer_tracked() -> None:
+    told: list[str] = []
+    with listening(lambda what, *_: told.append(what)):
+        broken = iter(track([1, 2], "left"))
+        next(broken)
+        del broken
+        assert list(track([1], "next")) == [1]
+    assert "next" in told
+    assert track([1], "after") == [1]
