@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from fred_cli.options import NameChoice, as_json_option
+from fred_cli.options import NameChoice, OutputPath, as_json_option
 from fred_cli.output import say_json, table, write_json
 
 __all__ = ["command"]
@@ -19,7 +19,7 @@ def _kinds() -> Iterable[str]:
 
 @click.command("schema")
 @click.argument("kind", required=False, type=NameChoice(_kinds))
-@click.option("-o", "--output", type=Path, metavar="FILE", help="Write it to a file.")
+@click.option("-o", "--output", type=OutputPath(), metavar="FILE", help="Write it to a file.")
 @as_json_option
 def command(kind: str | None, output: Path | None, as_json: bool) -> None:
     """Print the JSON Schema of a kind of YAML files, for editors; without KIND list the kinds."""

@@ -243,6 +243,7 @@ OUTPUTS = (
     "characterize small-4 -o",
     "synth small-4 --liberty x -o",
     "report -o",
+    "schema topology -o",
     "route small-4 flows.yaml --draw",
     "collective --topology fred-d --draw",
     "estimate --topology fred-d --workload gpt-3 --timeline",
