@@ -25,6 +25,7 @@ __all__ = [
     "MAX_VALUES",
     "MAX_YAML_BYTES",
     "parse_yaml",
+    "read_bytes",
     "read_data",
     "read_text",
 ]
@@ -82,6 +83,21 @@ def read_text(path: Path, max_bytes: int) -> str:
     InputError
         The file is missing, no regular file, unreadable, larger than ``max_bytes``, or not UTF-8.
     """
+    try:
+        return read_bytes(path, max_bytes).decode("utf-8")
+    except UnicodeDecodeError:
+        message = "must be a text file in UTF-8, not binary data"
+        raise InputError(str(path), "", message) from None
+
+
+def read_bytes(path: Path, max_bytes: int) -> bytes:
+    """Return what a regular file holds.
+
+    Raises
+    ------
+    InputError
+        The file is missing, no regular file, unreadable, or larger than ``max_bytes``.
+    """
     source = str(path)
     try:
         data = _read(path, max_bytes + 1)
@@ -94,10 +110,7 @@ def read_text(path: Path, max_bytes: int) -> str:
     if len(data) > max_bytes:
         message = f"must be a file of at most {max_bytes:,} bytes, not a larger one"
         raise InputError(source, "", message)
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        raise InputError(source, "", "must be a text file in UTF-8, not binary data") from None
+    return data
 
 
 def _read(path: Path, limit: int) -> bytes:

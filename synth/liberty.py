@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import io
 import re
 import zlib
 from collections.abc import Mapping, Sequence
@@ -12,10 +13,14 @@ from math import inf, nan
 from pathlib import Path
 
 from fred_hw.errors import InputError
+from fred_hw.reading import read_bytes
 
 from .boolean import truth_table
 
-__all__ = ["Cell", "Libraries", "Library", "read_libraries"]
+__all__ = ["MAX_BYTES", "Cell", "Libraries", "Library", "read_libraries"]
+
+MAX_BYTES = 1 << 29
+"""A library at most, also when it is unpacked; those of open kits have some ten MB."""
 
 NOT_LOGIC = ("*lpflow*", "*dly*", "*probe*", "*sparecell*")
 """Names of cells that are not meant for logic though they have a function: delays, probes."""
@@ -174,13 +179,9 @@ def _check_apart(files: Sequence[Library]) -> None:
 
 
 def _read(path: Path) -> Library:
+    data = read_bytes(path, MAX_BYTES)
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        reason = (error.strerror or "unreadable").lower()
-        raise InputError(str(path), "", f"must be a readable file, not {reason}") from None
-    try:
-        text = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode("utf-8-sig")
+        text = (_unpacked(path, data) if data[:2] == b"\x1f\x8b" else data).decode("utf-8-sig")
     except (OSError, EOFError, zlib.error, UnicodeDecodeError):
         text = "\0"
     if "\0" in text:
@@ -190,6 +191,16 @@ def _read(path: Path) -> Library:
         return _parse(text, path, hashlib.sha256(data).hexdigest())
     except ValueError as error:
         raise InputError(str(path), "", str(error)) from None
+
+
+def _unpacked(path: Path, data: bytes) -> bytes:
+    """Return what gzip has compressed, unless it is too much."""
+    with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+        text = file.read(MAX_BYTES + 1)
+    if len(text) > MAX_BYTES:
+        message = f"must hold at most {MAX_BYTES:,} bytes compressed by gzip, not more"
+        raise InputError(str(path), "", message)
+    return text
 
 
 def _parse(text: str, path: Path, sha256: str) -> Library:

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from fred_hw.errors import InputError
+from fred_hw.reading import read_text
 from fred_hw.spec import SwitchSpec
 from gen.design import generate
 
 from .area import Area, areas
-from .liberty import Libraries
+from .liberty import MAX_BYTES, Libraries
 from .mapping import MapOptions, Mapped, find_yosys, map_again, map_design
 from .netlist import read_netlist
 from .sizing import size_design
@@ -169,13 +170,7 @@ def from_verilog(path: Path, top: str) -> Source:
     if not _NAME.fullmatch(top):
         message = f"must be a name of letters, digits, _ and $, not {top!r}"
         raise InputError("--top", "", message)
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise InputError(str(path), "", "must be a text file in UTF-8, not binary data") from None
-    except OSError as error:
-        reason = (error.strerror or "unreadable").lower()
-        raise InputError(str(path), "", f"must be a readable file, not {reason}") from None
+    text = read_text(path, MAX_BYTES).removeprefix("\ufeff")
     return Source(top, text, str(path), {})
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from fred_hw.progress import track
 from perfmodel.collectives.algorithms.two_level import equal_clusters, two_level_ring
 from perfmodel.topology.graph import Topology
 
@@ -59,7 +60,7 @@ def build_stream(
     for group in groups:
         share = bytes_each / len(ios)
         if trees:
-            for io in ios:
+            for io in track(ios, "trees of I/O controllers"):
                 shard = builder.add_shard(io, share)
                 if pattern == "stream_in":
                     builder.send((io,), group, (shard,), "copy")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fred_hw.errors import InputError
+from synth import liberty
 from synth.liberty import read_libraries
 from tests.synth.tiny import CELLS, tiny_liberty, tiny_libraries
 
@@ -66,9 +67,15 @@ def test_a_library_may_be_split(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
-        ("none.lib", None, r"none\.lib: must be a readable file, not no such file or directory"),
+        ("none.lib", None, r"none\.lib: must be an existing file, not a missing one"),
         ("bin.lib", b"\x80\xff\x00", r"bin\.lib: must be a Liberty file, .*, not binary data"),
         ("cut.lib", gzip.compress(b"library", mtime=0)[:-4], r"cut\.lib: .* gzip, not binary data"),
+        (
+            "bomb.lib",
+            gzip.compress(bytes((1 << 16) + 1), mtime=0),
+            r"bomb\.lib: must hold at most 65,536 bytes compressed by gzip, not more",
+        ),
+        ("large.lib", b" " * ((1 << 16) + 1), r"large\.lib: must be a file of at most 65,536 .*"),
         ("text.lib", b"ports: 4\n", r"text\.lib: library: must be .* with cells, not one without"),
         (
             "half.lib",
@@ -99,8 +106,9 @@ def test_a_library_may_be_split(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_library_is_refused(
-    tmp_path: Path, name: str, data: bytes | None, message: str
+    tmp_path: Path, name: str, data: bytes | None, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(liberty, "MAX_BYTES", 1 << 16)
     if data is not None:
         (tmp_path / name).write_bytes(data)
     with pytest.raises(InputError) as refused:

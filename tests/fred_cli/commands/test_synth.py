@@ -129,7 +129,7 @@ def test_progress_is_told(
         ),
         (
             "synth --verilog missing.v --top a --liberty tiny.lib",
-            r"missing\.v: must be a readable file, not no such file or directory",
+            r"missing\.v: must be an existing file, not a missing one",
         ),
         (
             "synth --verilog binary.yaml --top a --liberty tiny.lib",
@@ -141,7 +141,7 @@ def test_progress_is_told(
         ),
         ("synth one-port.yaml --liberty tiny.lib", r"one-port\.yaml: ports: .* 2 to 64, not 1"),
         ("synth tiny-2 --liberty small.yaml", r"small\.yaml: library: must be a Liberty file .*"),
-        ("synth tiny-2 --liberty none.lib", r"none\.lib: must be a readable file, not .*"),
+        ("synth tiny-2 --liberty none.lib", r"none\.lib: must be an existing file, .*"),
         (
             "synth tiny-2 --liberty tiny.lib --clock 2",
             r"--clock: must be a number above 0 with one of ps, ns, us, kHz, MHz, GHz, not '2'",
@@ -164,7 +164,7 @@ def test_progress_is_told(
             "characterize small.yaml --no-sizing",
             r"characterize: --sizing: .* only with --liberty",
         ),
-        ("characterize small.yaml --liberty none.lib", r"none\.lib: must be a readable file, .*"),
+        ("characterize small.yaml --liberty none.lib", r"none\.lib: must be an existing file, .*"),
     ],
 )
 def test_bad_input_is_one_line(
