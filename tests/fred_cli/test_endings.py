@@ -42,7 +42,7 @@ def launch(
 def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     """Return status, output and errors, but for lines that say how far a slow machine has come."""
     out, err = process.communicate(timeout=120)
-    lines = [line for line in err.splitlines(keepends=True) if not PROGRESS.match(line)]
+    lines = [line for line in (err or "").splitlines(keepends=True) if not PROGRESS.match(line)]
     return process.returncode, out, "".join(lines)
 
 
