@@ -34,7 +34,9 @@ __all__ = [
     "sizing_option",
     "spec_argument",
     "topologies_listing",
+    "topology_name",
     "topology_option",
+    "workload_name",
     "workload_option",
     "workloads_listing",
 ]
@@ -191,6 +193,7 @@ def workloads_listing() -> str:
     return f"{', '.join(WORKLOADS)}, or YAML."
 
 
+topology_name, workload_name = NameOrFile(_topology_names), NameOrFile(_workload_names)
 spec_argument = click.argument("spec_source", metavar="SPEC", type=NameOrFile(_presets))
 set_option = click.option(
     "--set", "changes", multiple=True, metavar="KEY=VALUE", help="Change a field of SPEC."
@@ -255,7 +258,7 @@ topology_option = click.option(
     "--topology",
     required=True,
     metavar="NAME|FILE",
-    type=NameOrFile(_topology_names),
+    type=topology_name,
     cls=ListingOption,
     listing=topologies_listing,
 )
@@ -307,7 +310,7 @@ workload_option = click.option(
     "--workload",
     required=True,
     metavar="NAME|FILE",
-    type=NameOrFile(_workload_names),
+    type=workload_name,
     cls=ListingOption,
     listing=workloads_listing,
 )

@@ -15,6 +15,8 @@ from fred_cli.options import (
     npu_option,
     protocol_option,
     read_npu,
+    topology_name,
+    workload_name,
 )
 from fred_cli.output import option_names, say_above_peak, say_json
 from fred_cli.progress import progress
@@ -24,10 +26,18 @@ __all__ = ["command"]
 
 @click.command("compare")
 @click.option(
-    "--topology", "topologies", multiple=True, help="Repeat; those of the paper by default."
+    "--topology",
+    "topologies",
+    multiple=True,
+    type=topology_name,
+    help="Repeat; those of the paper by default.",
 )
 @click.option(
-    "--workload", "workloads", multiple=True, help="Repeat; all that --compute knows by default."
+    "--workload",
+    "workloads",
+    multiple=True,
+    type=workload_name,
+    help="Repeat; all that --compute knows by default.",
 )
 @compute_option()
 @algorithm_option

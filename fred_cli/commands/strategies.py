@@ -19,6 +19,7 @@ from fred_cli.options import (
     placement_option,
     protocol_option,
     read_npu,
+    topology_name,
     workload_option,
 )
 from fred_cli.output import option_names, say_above_peak, say_json
@@ -32,7 +33,11 @@ __all__ = ["command"]
 @click.command("strategies")
 @workload_option
 @click.option(
-    "--topology", "topologies", multiple=True, help="Repeat; mesh:5x4 and fred-d by default."
+    "--topology",
+    "topologies",
+    multiple=True,
+    type=topology_name,
+    help="Repeat; mesh:5x4 and fred-d by default.",
 )
 @compute_option()
 @placement_option

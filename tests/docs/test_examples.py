@@ -30,8 +30,8 @@ def test_bytes_go_through_a_switch(tmp_path: Path) -> None:
 
 def test_protocol_page_has_the_places_of_header_and_crc() -> None:
     text = (ROOT / "docs/protocol.md").read_text()
-    assert f"| `tuser` | {HEADER_BITS - 1}:0 | the header" in text
-    assert f"| `tuser` | {HEADER_BITS + CRC_BITS - 1}:{HEADER_BITS} | the CRC |" in text
+    assert f"| `tuser` | bits {HEADER_BITS - 1}:0 | the header" in text
+    assert f"| `tuser` | bits {HEADER_BITS + CRC_BITS - 1}:{HEADER_BITS} | the CRC |" in text
 
 
 NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))

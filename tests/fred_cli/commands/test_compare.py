@@ -4,7 +4,6 @@ import csv
 import json
 import re
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,8 @@ Run = Callable[..., tuple[int, str, str]]
 def test_compare_has_a_row_for_each_pair(
     fred: Run, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("perfmodel.studies.compare.compare", cache(compare))
+    once = compare()
+    monkeypatch.setattr("perfmodel.studies.compare.compare", lambda *_, **__: once)
     status, out, err = fred("compare", "--json", "--csv", "compare.csv")
     assert (status, err) == (0, "")
     rows = json.loads(out)["rows"]
@@ -47,3 +47,18 @@ def test_compare_takes_fabrics_and_workloads(fred: Run) -> None:
         ("mesh:2x2", "MP2-DP2-PP1"),
         ("mesh:4x1", "MP2-DP2-PP1"),
     ]
+
+
+@pytest.mark.parametrize("command", ["compare", "strategies --samples 20 --least-npus 20"])
+def test_rates_of_npus_are_those_of_all_fabrics(fred: Run, command: str) -> None:
+    fabrics = ("--topology", "mesh:5x4", "--topology", "fred-d")
+    line = (*command.split(), *fabrics, "--workload", "resnet-152", "--json")
+    usual, fast = (
+        {(row["topology"], row["strategy"]): row["busy_s"] for row in json.loads(said)["rows"]}
+        for said in (
+            fred(*line)[1],
+            fred(*line, "--npu=peak_flops=1e18", "--npu=hbm_bytes_per_s=1e15")[1],
+        )
+    )
+    assert usual.keys() == fast.keys() and len({name for name, _ in usual}) == 2
+    assert all(fast[key] < usual[key] / 100 for key in usual)

@@ -57,6 +57,7 @@ def test_commands_options_and_names_are_completed() -> None:
     models = {f"plain,{name}" for name in WORKLOADS if name.startswith("transformer")}
     assert completed("estimate", "--workload", "transformer") == models
     assert completed("estimate", "--topology", "fred-d") == {"plain,fred-d"}
+    assert completed("compare", "--topology", "fred-c") == {"plain,fred-c"}
     assert completed("schema", "top") == {"plain,topology"}
     assert completed("estimate", "--workload", "examples/t") == {"file,examples/t"}
 
