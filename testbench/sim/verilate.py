@@ -13,7 +13,7 @@ from pathlib import Path
 
 from .cache import built
 from .compiler import STANDARD, find_compiler, run_tool, said
-from .tools import SimulatorError, verilator_bin, verilator_says
+from .tools import SimulatorError, verilator_bin, verilator_version
 
 __all__ = ["verilate"]
 
@@ -106,7 +106,7 @@ def _tools(waves: bool) -> _Tools:
     flags = [*_STANDARD, "-DVERILATOR=1", "-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0"]
     flags += [f"-DVM_TRACE={int(waves)}", f"-DVM_TRACE_VCD={int(waves)}", "-DVM_TRACE_FST=0"]
     flags += ["-I.", f"-I{include}", f"-I{include / 'vltstd'}"]
-    version = [verilator_says(str(folder / "verilator")), said(compiler, "--version")]
+    version = [verilator_version() or "", said(compiler, "--version")]
     return _Tools(str(folder / "verilator"), include, compiler, flags, version)
 
 
