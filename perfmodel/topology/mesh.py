@@ -171,13 +171,25 @@ class MeshTopology(Topology):
         tree: dict[int, tuple[int, tuple[int, ...]]] = {}
         place: dict[int, int] = {}
         for target in targets:
-            path = self._path(source, target)
-            for link, (here, there) in enumerate(pairwise(path)):
-                if there not in place:
-                    before = (place[here],) if link else ()
-                    place[there] = len(tree)
-                    tree[len(tree)] = (self.link_index[here, there], before)
+            # What the tree has of a path is its beginning, so the rest is found from its end.
+            path = [target]
+            while path[-1] not in place and path[-1] != source:
+                path.append(self._previous(source, path[-1]))
+            for here, there in pairwise(reversed(path)):
+                before = (place[here],) if here != source else ()
+                place[there] = len(tree)
+                tree[len(tree)] = (self.link_index[here, there], before)
         return tuple(tree.values())
+
+    def _previous(self, source: int, node: int) -> int:
+        """Return what stands before an NPU on the way from a source; see ``_path``."""
+        first = self._npu_of.get(source, source)
+        if node == first:
+            return source
+        (x, y), (to_x, to_y) = divmod(node, self.columns)[::-1], divmod(first, self.columns)[::-1]
+        if y != to_y and (x == to_x or self._along_row.get(source, True)):
+            return node + (self.columns if y < to_y else -self.columns)
+        return node + (1 if x < to_x else -1)
 
     def _path(self, source: int, target: int) -> list[int]:
         if source not in self._along_row:

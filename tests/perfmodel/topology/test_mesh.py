@@ -137,3 +137,19 @@ def test_layout_of_a_line_puts_two_io_controllers_on_opposite_sides() -> None:
         npu = next(link.target for link in wafer.links if link.source == io)
         sides[npu].add((place[io][0] - place[npu][0], place[io][1] - place[npu][1]))
     assert sides == {0: {(70, 0), (-70, 0), (0, -60)}, 1: {(70, 0), (-70, 0), (0, 60)}}
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(1, 4), (5, 1), (3, 4), (6, 5)])
+def test_a_tree_is_the_union_of_its_routes(columns: int, rows: int) -> None:
+    wafer = mesh(columns, rows)
+    everyone = range(wafer.npus)
+    for source in (*everyone, *wafer.io_nodes):
+        found = wafer.hops((source,), everyone)
+        ways = [wafer.hops((source,), (target,)) for target in everyone]
+        assert {link for link, _ in found} == {link for way in ways for link, _ in way}
+        assert len(found) == wafer.npus - (source in everyone)
+        for place, (link, before) in enumerate(found):
+            ends = [found[other][0] for other in before]
+            assert all(other < place for other in before)
+            assert [wafer.links[one].target for one in ends] in ([], [wafer.links[link].source])
+            assert bool(before) == (wafer.links[link].source != source)
