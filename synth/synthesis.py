@@ -221,18 +221,15 @@ def synthesize(
     InputError
         The Verilog is refused, or Yosys is not installed.
     """
-    tools = {"Yosys": find_yosys()}
-    if opensta := find_opensta():
-        tools["OpenSTA"] = opensta
+    opensta = find_opensta()
+    tools = {"Yosys": find_yosys()} | ({"OpenSTA": opensta} if opensta else {})
     with _work_folder() as work:
         options = MapOptions(effort, source.label, flat, progress)
         mapped = map_design(source.verilog, source.name, libraries, work, options)
         area = areas(read_netlist(mapped.verilog, libraries), mapped, libraries, source.units)
         if opensta:
             progress("timing the whole design")
-            timing = time_design(mapped, libraries, clock_ns, work)
-        else:
-            timing = estimate(mapped)
+        timing = time_design(mapped, libraries, clock_ns, work) if opensta else estimate(mapped)
         why = _no_sizing(sizing, effort, opensta, timing)
         done = Sizing(why, 0, 0, [], timing.clock_ns, area.area_um2)
         if not why:

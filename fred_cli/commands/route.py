@@ -11,6 +11,7 @@ from fred_cli.progress import progress
 from fred_hw.errors import InputError
 
 if TYPE_CHECKING:
+    from fred_hw.compiler.flows import Flow
     from fred_hw.spec import SwitchSpec
 
 __all__ = ["command"]
@@ -44,8 +45,6 @@ def command(
     conflict, 4 if the effort ended before that was known.
     """
     from fred_hw.checks import check_int
-    from fred_hw.compiler.flows import read_flows
-    from fred_hw.compiler.placement import Strategy, phases
     from fred_hw.compiler.routing import EFFORT
     from fred_hw.compiler.routing import route as route_flows
     from fred_hw.progress import track
@@ -56,12 +55,7 @@ def command(
         raise InputError("route", "FLOWS", "must be a file, or --strategy given, but not both")
     if picture is not None and strategy is not None:
         raise InputError("route", "--draw", "must be given with FLOWS, not with --strategy")
-    if strategy is not None:
-        with checked("--strategy"):
-            sets = phases(Strategy.parse(strategy), ports=spec.ports)
-    else:
-        assert flows_file is not None
-        sets = {"flows": read_flows(flows_file, spec.ports)}
+    sets = _sets(spec, strategy, flows_file)
     if generation is not None and not as_json:
         raise InputError("route", "--generation", "must be given with --json, which has entries")
     with option_names("generation"), checked(""):
@@ -88,6 +82,20 @@ def command(
         if not reports:
             print("nothing to route: the strategy has one worker")
     return 3 if "conflict" in statuses else 4 if "unknown" in statuses else 0
+
+
+def _sets(
+    spec: "SwitchSpec", strategy: str | None, file: Path | None
+) -> dict[str, tuple["Flow", ...]]:
+    """Return the flows of each phase of a strategy, or those of a file."""
+    from fred_hw.compiler.flows import read_flows
+    from fred_hw.compiler.placement import Strategy, phases
+
+    if strategy is not None:
+        with checked("--strategy"):
+            return phases(Strategy.parse(strategy), ports=spec.ports)
+    assert file is not None
+    return {"flows": read_flows(file, spec.ports)}
 
 
 def _draw(result: Any, path: Path) -> None:
