@@ -48,12 +48,12 @@ class Kinds:
 
 
 ROOMS = {
-    "arith": Kinds("adders", "pipeline"),
-    # What passes a reducer waits in its registers, and where they are too few in others.
+    # What passes a lane waits in its registers, and where they are too few in others.
+    "arith": Kinds("adders", "pipeline", {"(^|_)own(_q\\d+)?$": "bypass"}),
     "datapath": Kinds(
         "multiplexers",
         "pipeline",
-        {"configuration|^reduce": "configuration", r"^i\d*_+(data|valid)|^own": "bypass"},
+        {"configuration|^reduce": "configuration", r"^i\d*_+(data|valid)": "bypass"},
     ),
     "gates": Kinds("buffers", "buffers"),
     "link": Kinds("control", "control", {r"^(data|payload)$": "pipeline"}),

@@ -11,6 +11,7 @@ from fred_hw.formats.number_format import FloatFormat, IntFormat, NumberFormat
 from fred_hw.gates.wire import wire
 
 from .lane_unit import LaneUnit, Step
+from .passing import Places
 
 __all__ = ["EXTREMA", "FloatExtremum", "IntExtremum"]
 
@@ -45,10 +46,16 @@ class _Extremum(LaneUnit):
     def steps(self) -> Sequence[tuple[str, Step]]:
         return (("compare", self._compare), ("select", self._select))
 
-    def _compare(self, m: Module, operands: tuple[Value, Value]) -> Ranked:
+    def carried(self, step: str, before: Places) -> Places:
+        """Say that the first operand is taken where nothing is compared."""
+        if step == "select":
+            return {"": before["first"]}
+        return {"first": before["i0"], "second": before["i1"]}
+
+    def _compare(self, m: Module, operands: tuple[Value, Value], reduce: Value) -> Ranked:
         raise NotImplementedError
 
-    def _select(self, m: Module, ranked: Ranked) -> Value:
+    def _select(self, m: Module, ranked: Ranked, reduce: Value) -> Value:
         return wire(m, "taken", Mux(ranked.take_second, ranked.second, ranked.first))
 
 
@@ -72,23 +79,25 @@ class FloatExtremum(_Extremum):
     -------
     i0, i1 : In(width)
         Bits of the operands.
-    into, held : Out(sum(inside)), In(sum(inside))
-        What the registers inside take and hold, as of ``LaneUnit``.
+    together, reduce : In(2), In(inside)
+        Whether they are compared, as of ``LaneUnit``.
     o : Out(width)
-        Bits of one of them.
+        Bits of one of them, of ``i0`` if they are not compared.
+    second : Out(width)
+        ``i1`` if they are not.
 
     Timing
     ------
-    Latency : none; with its registers, which are the reducer's, ``registers`` cycles.
+    Latency : ``registers`` cycles.
     Throughput : one result per cycle.
-    Paths : from the operands or a register to the next register or ``o``.
-    Reset : none.
+    Paths : as of ``LaneUnit``.
+    Reset : nothing is cleared.
     """
 
     form = FloatFormat
     number_format: FloatFormat
 
-    def _compare(self, m: Module, operands: tuple[Value, Value]) -> RankedFloats:
+    def _compare(self, m: Module, operands: tuple[Value, Value], reduce: Value) -> RankedFloats:
         """Compare as integers: encodings are ordered like magnitudes, downwards if negative."""
         last_number = self.number_format.first_nan - 1
         first, second = operands
@@ -101,12 +110,12 @@ class FloatExtremum(_Extremum):
             m, "less", Mux(negative ^ second[-1], negative, Mux(negative, ~below & ~equal, below))
         )
         better = less if self.operation == "max" else ~less
-        take_second = wire(m, "take_second", nan0 | (~nan1 & better))
-        return RankedFloats(first, second, take_second, wire(m, "nan", nan0 & nan1))
+        take_second = wire(m, "take_second", (nan0 | (~nan1 & better)) & reduce)
+        return RankedFloats(first, second, take_second, wire(m, "nan", nan0 & nan1 & reduce))
 
-    def _select(self, m: Module, ranked: Ranked) -> Value:
+    def _select(self, m: Module, ranked: Ranked, reduce: Value) -> Value:
         assert isinstance(ranked, RankedFloats)
-        taken = super()._select(m, ranked)
+        taken = super()._select(m, ranked, reduce)
         return wire(m, "result", Mux(ranked.nan, self.number_format.canonical_nan, taken))
 
 
@@ -126,23 +135,26 @@ class IntExtremum(_Extremum):
     -------
     i0, i1 : In(width)
         Bits of the operands.
-    into, held : Out(sum(inside)), In(sum(inside))
-        What the registers inside take and hold, as of ``LaneUnit``.
+    together, reduce : In(2), In(inside)
+        Whether they are compared, as of ``LaneUnit``.
     o : Out(width)
-        Bits of one of them.
+        Bits of one of them, of ``i0`` if they are not compared.
+    second : Out(width)
+        ``i1`` if they are not.
 
     Timing
     ------
-    Latency : none; with its registers, which are the reducer's, ``registers`` cycles.
+    Latency : ``registers`` cycles.
     Throughput : one result per cycle.
-    Paths : from the operands or a register to the next register or ``o``.
-    Reset : none.
+    Paths : as of ``LaneUnit``.
+    Reset : nothing is cleared.
     """
 
     form = IntFormat
     number_format: IntFormat
 
-    def _compare(self, m: Module, operands: tuple[Value, Value]) -> Ranked:
+    def _compare(self, m: Module, operands: tuple[Value, Value], reduce: Value) -> Ranked:
         first, second = operands
         less = wire(m, "less", first.as_signed() < second.as_signed())
-        return Ranked(first, second, less if self.operation == "max" else ~less)
+        better = less if self.operation == "max" else ~less
+        return Ranked(first, second, wire(m, "take_second", better & reduce))

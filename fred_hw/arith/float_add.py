@@ -11,6 +11,7 @@ from fred_hw.formats.number_format import FloatFormat
 from fred_hw.gates.wire import wire
 
 from .lane_unit import LaneUnit, Step
+from .passing import Places
 from .shifts import leading_zeros, shifted_left, shifted_right
 
 __all__ = ["FloatAdd"]
@@ -18,29 +19,32 @@ __all__ = ["FloatAdd"]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is known of the sum before it is computed; NaNs count as infinite too."""
+    """What is known of the sum before it is computed; NaNs are not all: see ``special``."""
 
     sign: Value
     nan: Value
-    infinite: Value
 
 
 @dataclass(frozen=True)
 class Ordered:
-    """The operands without their signs, the larger one first."""
+    """The operand with the larger magnitude, the significand of the other, and how far it is."""
 
     larger: Value
-    smaller: Value
+    significand: Value
+    distance: Value
     subtract: Value
     verdict: Verdict
 
 
 @dataclass(frozen=True)
 class Aligned:
-    """Two significands on one exponent; the addend goes on with guard, round and sticky bit."""
+    """The larger operand, and what to add to its significand.
 
-    exponent: Value
-    significand: Value
+    The addend has the same exponent, goes on with guard, round and sticky bit, and is inverted, but
+    for the sticky bit, where it is subtracted.
+    """
+
+    larger: Value
     addend: Value
     subtract: Value
     verdict: Verdict
@@ -48,7 +52,10 @@ class Aligned:
 
 @dataclass(frozen=True)
 class Summed:
-    """The exact total but for the sticky bit; its top bit weighs two to ``exponent`` plus one."""
+    """The exact total but for the sticky bit; its top bit weighs two to ``exponent`` plus one.
+
+    The exponent is that of the larger operand as it is encoded.
+    """
 
     exponent: Value
     total: Value
@@ -57,7 +64,7 @@ class Summed:
 
 @dataclass(frozen=True)
 class Counted:
-    """The total and how far left it has to go; its top bit weighs two to ``exponent``."""
+    """The same, and how far left the total has to go; the longest shift has been done."""
 
     exponent: Value
     total: Value
@@ -67,11 +74,15 @@ class Counted:
 
 @dataclass(frozen=True)
 class Normalized:
-    """The sum cut to the format, and what rounding needs of the bits below."""
+    """The sum cut to the format, what rounding needs of the bits below, and whether it is special.
+
+    Special are infinities and NaNs, those of sums beyond the range too.
+    """
 
     magnitude: Value
     half: Value
     sticky: Value
+    special: Value
     verdict: Verdict
 
 
@@ -95,17 +106,19 @@ class FloatAdd(LaneUnit):
     -------
     i0, i1 : In(width)
         Bits of the operands.
-    into, held : Out(sum(inside)), In(sum(inside))
-        What the registers inside take and hold, as of ``LaneUnit``.
+    together, reduce : In(2), In(inside)
+        Whether they are added, as of ``LaneUnit``.
     o : Out(width)
-        Bits of their sum.
+        Bits of their sum if they are, else ``i0``.
+    second : Out(width)
+        ``i1`` if they are not.
 
     Timing
     ------
-    Latency : none; with its registers, which are the reducer's, ``registers`` cycles.
+    Latency : ``registers`` cycles.
     Throughput : one sum per cycle.
-    Paths : from the operands or a register to the next register or ``o``.
-    Reset : none.
+    Paths : as of ``LaneUnit``.
+    Reset : nothing is cleared.
     """
 
     form = FloatFormat
@@ -134,44 +147,79 @@ class FloatAdd(LaneUnit):
             ("round", self._round),
         )
 
-    def _order(self, m: Module, operands: tuple[Value, Value]) -> Ordered:
+    def carried(self, step: str, before: Places) -> Places:
+        """Say that what passes is not ordered, not shifted, and added to nothing."""
+        bits = self.number_format.fraction_bits
+        if step == "order":
+            first, second = before["i0"], before["i1"]
+            return {
+                "larger": first[:-1],
+                "significand": [*second[:bits], None],
+                "subtract": second[-1:],
+                "verdict_sign": first[-1:],
+            }
+        kept = {path: where for path, where in before.items() if path.startswith("verdict")}
+        if step == "align":
+            kept |= {path: before[path] for path in ("larger", "subtract")}
+            kept["addend"] = [None, None, None, *before["significand"]]
+        elif step == "add":
+            kept |= {"exponent": before["larger"][bits:], "total": [*before["addend"], None]}
+        elif step == "count":
+            kept |= {path: before[path] for path in ("exponent", "total")}
+        return kept
+
+    def _order(self, m: Module, operands: tuple[Value, Value], reduce: Value) -> Ordered:
         """Put the larger magnitude first, so that the difference is never negative.
 
         Encodings are ordered like magnitudes, and a NaN comes above all numbers: all special
-        cases show on the larger operand.
+        cases show on the larger operand. What passes is neither swapped nor shifted, and has the
+        sign of the second operand where ``subtract`` is.
         """
         form = self.number_format
         (magnitude0, sign0), (magnitude1, sign1) = ((i[:-1], i[-1]) for i in operands)
-        swap = wire(m, "swap", magnitude0 < magnitude1)
+        exponent0, significand0 = self._unpacked(magnitude0)
+        exponent1, significand1 = self._unpacked(magnitude1)
+        bits = len(exponent0)
+        difference = wire(m, "difference", exponent0 - exponent1, width=bits + 1)
+        below = difference[-1]
+        level = wire(m, "level", exponent0 == exponent1)
+        swap = below | (level & (significand0 < significand1))
+        swap = wire(m, "swap", swap & reduce)
+        distance = (difference[:-1] ^ below.replicate(bits)) + below
+        distance = wire(m, "distance", distance, width=bits)
         larger = wire(m, "larger", Mux(swap, magnitude1, magnitude0))
-        smaller = wire(m, "smaller", Mux(swap, magnitude0, magnitude1))
-        subtract = wire(m, "subtract", sign0 ^ sign1)
+        significand = wire(m, "smaller", Mux(swap, significand0, significand1))
+        subtract = wire(m, "subtract", (sign0 & reduce) ^ sign1)
         # Equal magnitudes of unlike sign: +0 (clause 6.3), or NaN if infinite (clause 7.2 d).
-        cancels = wire(m, "cancels", subtract & (magnitude0 == magnitude1))
+        cancels = wire(m, "cancels", subtract & (magnitude0 == magnitude1) & reduce)
         if form.has_infinity:
-            special = wire(m, "special", larger[form.fraction_bits :].all())
-            nan = wire(m, "nan", special & (larger[: form.fraction_bits].any() | cancels))
+            special = larger[form.fraction_bits :].all()
+            nan = special & (larger[: form.fraction_bits].any() | cancels)
         else:
-            nan = special = wire(m, "nan", larger.all())
+            nan = larger.all()
         sign = wire(m, "sign", Mux(swap, sign1, sign0) & ~cancels)
-        return Ordered(larger, smaller, subtract, Verdict(sign=sign, nan=nan, infinite=special))
+        verdict = Verdict(sign=sign, nan=wire(m, "nan", nan))
+        return Ordered(larger, significand, distance, subtract, verdict)
 
-    def _align(self, m: Module, ordered: Ordered) -> Aligned:
+    def _align(self, m: Module, ordered: Ordered, reduce: Value) -> Aligned:
         """Shift the smaller significand right until both have the exponent of the larger."""
-        exponent, significand = self._unpacked(ordered.larger)
-        exponent = wire(m, "exponent", exponent)
-        smaller_exponent, smaller_significand = self._unpacked(ordered.smaller)
-        distance = wire(m, "distance", exponent - smaller_exponent, width=len(exponent))
-        extended = Cat(Const(0, 2), smaller_significand)  # guard and round bit
+        distance = ordered.distance & reduce.replicate(len(ordered.distance))
+        extended = Cat(Const(0, 2), ordered.significand)  # guard and round bit
         near = self._near_distance_bits(len(extended))
-        shifted, lost = shifted_right(m, "aligned", extended, distance[:near])
-        addend = Cat(lost, shifted)
-        if near < len(distance):  # too far for the shifter: all of it is lost
-            far = wire(m, "far", distance[near:].any())
-            lost_far = wire(m, "lost_far", far & smaller_significand.any())
-            addend = Cat(lost | lost_far, shifted & ~far.replicate(len(shifted)))
-        addend = wire(m, "addend", addend)
-        return Aligned(exponent, significand, addend, ordered.subtract, ordered.verdict)
+        far = distance[near:].any() if near < len(distance) else Const(0, 1)
+        # Too far for the shifter: its last stages take together all but the lowest bit.
+        last, reach = near, 0
+        while near < len(distance) and reach < len(extended) - 1:
+            last -= 1
+            reach += 1 << last
+        steps = Cat(distance[:last], distance[last:near] | far.replicate(near - last))
+        shifted, lost = shifted_right(m, "aligned", extended, steps)
+        lowest = shifted[0]
+        lost = wire(m, "lost", lost | (lowest & far))
+        shifted = wire(m, "shifted", Cat(lowest & ~far, shifted[1:]))
+        subtract = wire(m, "inverted", ordered.subtract & reduce)
+        addend = wire(m, "addend", Cat(lost, shifted ^ subtract.replicate(len(shifted))))
+        return Aligned(ordered.larger, addend, ordered.subtract, ordered.verdict)
 
     @property
     def _field_bits(self) -> int:
@@ -191,47 +239,63 @@ class FloatAdd(LaneUnit):
         normal = exponent.any()
         return Cat(exponent[0] | ~normal, exponent[1:]), Cat(fraction, normal)
 
-    def _add(self, m: Module, aligned: Aligned) -> Summed:
-        """Add or subtract in one adder.
+    def _add(self, m: Module, aligned: Aligned, reduce: Value) -> Summed:
+        """Add or subtract in one adder; what passes is added to nothing.
 
-        Below the larger significand are zeros, so its lowest bit is free for the carry that makes
-        a complement of the inverted addend.
+        An inverted addend needs a carry to be a complement, unless the sticky bit took it. The
+        difference has no carry, for it is never negative.
         """
-        subtract = aligned.subtract
-        width = len(aligned.addend) + 1
-        augend = Cat(subtract, Const(0, 2), aligned.significand, Const(0, 1))
-        addend = wire(m, "signed_addend", Cat(aligned.addend, 0) ^ subtract.replicate(width))
-        total = wire(m, "total", augend + addend, width=width)
-        return Summed(aligned.exponent, total, aligned.verdict)
+        _, significand = self._unpacked(aligned.larger)
+        sticky, addend = aligned.addend[0], aligned.addend[1:]
+        significand = wire(m, "augend", significand & reduce.replicate(len(significand)))
+        carry = wire(m, "complement", aligned.subtract & ~sticky & reduce)
+        augend = Cat(Const(1, 1), Const(0, 2), significand)
+        total = wire(m, "sum", augend + Cat(carry, addend), width=len(augend) + 1)
+        over = total[-1] & ~aligned.subtract
+        total = wire(m, "total", Cat(sticky, total[1:-1], over))
+        exponent = aligned.larger[self.number_format.fraction_bits :]
+        return Summed(exponent, total, aligned.verdict)
 
-    def _count(self, m: Module, summed: Summed) -> Counted:
+    def _count(self, m: Module, summed: Summed, reduce: Value) -> Counted:
         """Find how far left the total may go: to its leading one, but no further than exponent 1.
 
         A one is put where a total of exponent 1 would have its leading one, which ends the count
         there and so leaves a subnormal where it belongs.
+
+        Round and sticky bit are not looked at: they are not zero only where the larger operand
+        is far above the other one, and the leading one is among the first three bits then.
         """
         total, exponent = summed.total, summed.exponent
-        width = len(total)
-        limit = Cat(exponent == Const(width - 1 - index, len(exponent)) for index in range(width))
-        shift = wire(m, "shift", leading_zeros(wire(m, "stops", total | limit)))
-        above = wire(m, "exponent_above", exponent + 1, width=self._field_bits)
-        return Counted(above, total, shift, summed.verdict)
+        last = len(total) - 2
+        limit = [exponent == Const(last + 1 - index, len(exponent)) for index in range(2, last)]
+        limit = Cat(*limit, exponent[1:] == 0, 0)
+        shift = wire(m, "shift", leading_zeros(wire(m, "stops", total[2:] | limit)))
+        most = len(shift) - 1
+        far = wire(m, "shifts_far", shift[most] & reduce)
+        shifted = shifted_left(m, "nearer", total[1:], Cat(Const(0, most), far))
+        return Counted(exponent, Cat(total[0], shifted), shift, summed.verdict)
 
-    def _normalize(self, m: Module, counted: Counted) -> Normalized:
+    def _normalize(self, m: Module, counted: Counted, reduce: Value) -> Normalized:
         """Shift the total left and take the count off the exponent.
 
-        Without a leading one the sum is subnormal or zero and has the exponent field 0.
+        Without a leading one the sum is subnormal or zero and has the exponent field 0. A sticky
+        bit is not shifted: it stays below what is half of the last place.
         """
-        shifted = shifted_left(m, "normalized", counted.total, counted.shift)
+        encoded = counted.exponent
+        exponent = Cat(encoded[0] | ~encoded.any(), encoded[1:])
+        above = wire(m, "exponent_above", exponent + 1, width=self._field_bits)
+        shifted = shifted_left(m, "normalized", counted.total[1:], counted.shift[:-1])
         below = len(shifted) - self.number_format.fraction_bits - 1
-        field = wire(m, "field", counted.exponent - counted.shift, width=self._field_bits)
+        field = wire(m, "field", above - counted.shift, width=self._field_bits)
+        # The top field, without a carry of rounding, is only there with a leading one.
+        special = wire(m, "special", encoded.all() | field.all())
         leading = shifted[-1].replicate(len(field))
         magnitude = wire(m, "truncated", Cat(shifted[below:-1], field & leading))
-        sticky = wire(m, "sticky", shifted[: below - 1].any())
+        sticky = wire(m, "sticky", shifted[: below - 1].any() | counted.total[0])
         half = wire(m, "half", shifted[below - 1])
-        return Normalized(magnitude, half, sticky, counted.verdict)
+        return Normalized(magnitude, half, sticky, special, counted.verdict)
 
-    def _round(self, m: Module, normalized: Normalized) -> Value:
+    def _round(self, m: Module, normalized: Normalized, reduce: Value) -> Value:
         """Round exponent and fraction as one integer: a carry out of the fraction is right.
 
         It makes the smallest normal number of the largest subnormal and an infinity, or the NaN of
@@ -242,10 +306,9 @@ class FloatAdd(LaneUnit):
         up = wire(m, "up", normalized.half & (normalized.sticky | magnitude[0]))
         rounded = wire(m, "rounded", magnitude + up, width=len(magnitude))
         if not form.has_infinity:
-            nan = wire(m, "no_number", verdict.infinite | (rounded > form.largest))
+            nan = wire(m, "no_number", verdict.nan | (rounded > form.largest))
             return Mux(nan, form.canonical_nan, Cat(rounded[:-1], verdict.sign))
-        overflow = magnitude[form.fraction_bits :].all()
-        special = wire(m, "no_number", verdict.infinite | overflow)
+        special = normalized.special
         fraction = Mux(special, 0, rounded[: form.fraction_bits])
         quiet = fraction[-1] | verdict.nan
         exponent = rounded[form.fraction_bits :] | special.replicate(form.exponent_bits)

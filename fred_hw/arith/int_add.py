@@ -10,6 +10,7 @@ from fred_hw.formats.number_format import OVERFLOWS, IntFormat
 from fred_hw.gates.wire import wire
 
 from .lane_unit import LaneUnit, Step
+from .passing import Places
 
 __all__ = ["IntAdd"]
 
@@ -32,17 +33,19 @@ class IntAdd(LaneUnit):
     -------
     i0, i1 : In(width)
         Bits of the operands.
-    into, held : Out(sum(inside)), In(sum(inside))
-        What the registers inside take and hold, as of ``LaneUnit``.
+    together, reduce : In(2), In(inside)
+        Whether they are added, as of ``LaneUnit``.
     o : Out(width)
-        Bits of their sum.
+        Bits of their sum if they are, else ``i0``.
+    second : Out(width)
+        ``i1`` if they are not.
 
     Timing
     ------
-    Latency : none; with its registers, which are the reducer's, ``registers`` cycles.
+    Latency : ``registers`` cycles.
     Throughput : one sum per cycle.
-    Paths : from the operands or a register to the next register or ``o``.
-    Reset : none.
+    Paths : as of ``LaneUnit``.
+    Reset : nothing is cleared.
     """
 
     form = IntFormat
@@ -59,18 +62,22 @@ class IntAdd(LaneUnit):
     def steps(self) -> Sequence[tuple[str, Step]]:
         return (("add", self._add), ("limit", self._limit))
 
-    def _add(self, m: Module, operands: tuple[Value, Value]) -> Value:
+    def carried(self, step: str, before: Places) -> Places:
+        """Say that no limit is put to what passes, where a register lets it."""
+        return {"": before[""][: self.number_format.width]} if "" in before else {}
+
+    def _add(self, m: Module, operands: tuple[Value, Value], reduce: Value) -> Value:
         """Return the sum, with one more bit than the format where the limit looks at it."""
         width = self.number_format.width + (self.overflow == "saturate")
         a, b = (Cat(operand, operand[-1].replicate(width - len(operand))) for operand in operands)
         return wire(m, "total", a + b, width=width)
 
-    def _limit(self, m: Module, total: Value) -> Value:
+    def _limit(self, m: Module, total: Value, reduce: Value) -> Value:
         """Return the sum, or the end of the range that it passed: its two top bits differ."""
         if self.overflow == "wrap":
             return total
         negative, width = total[-1], self.number_format.width
-        passed = wire(m, "passed", negative ^ total[-2])
+        passed = wire(m, "passed", (negative ^ total[-2]) & reduce)
         lowest = 1 << (width - 1)
         limit = wire(m, "range_end", Mux(negative, lowest, lowest - 1), width=width)
         return wire(m, "limited", Mux(passed, limit, total[:-1]))

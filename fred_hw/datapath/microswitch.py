@@ -41,8 +41,8 @@ class _Reducing(Unit):
     configuration: Signal
     spec: SwitchSpec
 
-    def _reduces(self, configuration: Value) -> Value:
-        """Return whether the inputs are reduced."""
+    def _apart(self, configuration: Value) -> tuple[Value, Value]:
+        """Return two bits of which one is set unless the inputs are reduced."""
         raise NotImplementedError
 
     def _takes(self, configuration: Value, index: int) -> tuple[Value, Value]:
@@ -55,12 +55,9 @@ class _Reducing(Unit):
         depth = spec.adder_registers
         m.submodules.reducer = reducer = Reducer(spec=spec)
         m.d.comb += [reducer.i0.eq(self.i[0].data), reducer.i1.eq(self.i[1].data)]
-        reduces: list[Value] = [wire(m, "reduce", self._reduces(self.configuration))]
-        for cycle in range(depth):
-            reduces.append(delayed(m, reduces[-1], 1, f"reduce_{cycle}"))
-        m.d.comb += reducer.reduce.eq(Cat(reduces))
-        reduce = reduces[-1]
+        m.d.comb += reducer.apart.eq(Cat(self._apart(self.configuration)))
         configuration = delayed(m, self.configuration, depth, "configuration")
+        reduce = wire(m, "reduce", ~Cat(self._apart(configuration)).any())
         valid0, valid1 = (
             delayed(m, i.valid, depth, f"i{index}_valid", reset=True)
             for index, i in enumerate(self.i)
@@ -69,16 +66,13 @@ class _Reducing(Unit):
         both_valid = wire(m, "both_valid", reduce & valid0 & valid1)
         for index, o in enumerate(self.o):
             take0, take1 = self._takes(configuration, index)
+            both, first = both_valid & take0 & take1, ~reduce & valid0 & take0
             takes = [
-                wire(m, f"o{index}_{name}", value)
-                for name, value in (
-                    ("takes_both", both_valid & take0 & take1),
-                    ("takes_first", ~reduce & valid0 & take0),
-                    ("takes_second", ~reduce & valid1 & take1),
-                )
+                wire(m, f"o{index}_takes_first", both | first),
+                wire(m, f"o{index}_takes_second", ~reduce & valid1 & take1),
             ]
             # Idle outputs do not toggle.
-            sources = (reducer.o, reducer.first, reducer.second)
+            sources = (reducer.o, reducer.second)
             data = any_of([gated(one, take) for one, take in zip(sources, takes, strict=True)])
             drive(m, o, any_of(takes), data, spec.stage_registers, f"o{index}")
         return m
@@ -122,9 +116,10 @@ class RMicroswitch(_Reducing):
             }
         )
 
-    def _reduces(self, configuration: Value) -> Value:
+    def _apart(self, configuration: Value) -> tuple[Value, Value]:
         width = code_width(self.spec.middle)
-        return configuration[:width] == configuration[width:]
+        differ = configuration[:width] ^ configuration[width:]
+        return differ[0], differ[1:].any()
 
     def _takes(self, configuration: Value, index: int) -> tuple[Value, Value]:
         width = code_width(self.spec.middle)
@@ -166,8 +161,9 @@ class RDMicroswitch(_Reducing):
         members = {"i": In(flit).array(2), "o": Out(flit).array(2), "configuration": In(4)}
         super().__init__(members)
 
-    def _reduces(self, configuration: Value) -> Value:
-        return configuration[:2].all() | configuration[2:].all()
+    def _apart(self, configuration: Value) -> tuple[Value, Value]:
+        second = configuration[2:].all()
+        return ~(configuration[0] | second), ~(configuration[1] | second)
 
     def _takes(self, configuration: Value, index: int) -> tuple[Value, Value]:
         selection = configuration.word_select(index, 2)

@@ -67,13 +67,12 @@ class Bank(Unit):
         with m.Switch(self.select[:6]):
             for index, unit in enumerate(self.units):
                 m.submodules[f"unit_{index}"] = unit
-                passed = Mux(self.select[7], unit.second, unit.first)
                 with m.Case(index):
                     m.d.comb += [
                         unit.i0.eq(self.i0),
                         unit.i1.eq(self.i1),
-                        unit.reduce.eq((~passes).replicate(len(unit.reduce))),
-                        self.o.eq(Mux(passes, passed, unit.o)),
+                        unit.apart.eq(passes.replicate(2)),
+                        self.o.eq(Mux(self.select[7], unit.second, unit.o)),
                     ]
         return m
 

@@ -51,14 +51,13 @@ def test_a_unit_may_give_its_class_to_all_in_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("unit", "signal", "label"),
     [
-        ("fred_hw.arith.lane_unit.LaneUnit", "held", "pipeline"),
-        ("fred_hw.datapath.reducer.Reducer", "shared_0_q1", "pipeline"),
-        ("fred_hw.datapath.reducer.Reducer", "own_1_q1", "bypass"),
+        ("fred_hw.arith.lane_unit.LaneUnit", "add_q", "pipeline"),
+        ("fred_hw.arith.lane_unit.LaneUnit", "own_q0", "bypass"),
         ("fred_hw.datapath.microswitch.RMicroswitch", "o__0__data", "pipeline"),
         ("fred_hw.datapath.microswitch.RMicroswitch", "i1_valid_q1", "bypass"),
         ("fred_hw.datapath.microswitch.RMicroswitch", "i1__valid", "bypass"),
         ("fred_hw.datapath.microswitch.RMicroswitch", "configuration_q2", "configuration"),
-        ("fred_hw.datapath.microswitch.RMicroswitch", "reduce_0_q1", "configuration"),
+        ("fred_hw.datapath.lane_group.LaneGroup", "reduce_0_q1", "configuration"),
         ("fred_hw.datapath.steering.Demultiplexer", "i_data_q1", "bypass"),
         ("fred_hw.datapath.interconnect.Interconnect", "output_configuration_q1", "configuration"),
         ("fred_hw.link.sender.Sender", "payload", "pipeline"),

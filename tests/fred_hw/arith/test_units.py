@@ -85,10 +85,28 @@ def test_latency_is_the_registers_and_throughput_a_result_per_cycle(
 ) -> None:
     unit = reduction_unit(FORMATS[form], operation, "wrap", registers)
     assert unit.unit_name.endswith(f"_a{registers}")
-    assert not unit.clocked and len(unit.inside) + unit.behind == registers
+    assert unit.clocked == (registers > 0) and unit.inside + unit.behind == registers
     pairs = [(one, 0), (0, two), (one, one), (0, 0), (two, 0)]
     results = [one, two, two if operation == "sum" else one, 0, two]
     inputs = [{"i0": a, "i1": b} for a, b in pairs] + [{}] * registers
     spec = SwitchSpec(ports=2, lanes=1, format=form, operation=operation, adder_registers=registers)
-    reduce = (1 << registers + 1) - 1
-    assert trace(Reducer(spec=spec), inputs, ["o"], reduce=reduce)[registers:] == results
+    assert trace(Reducer(spec=spec), inputs, ["o"])[registers:] == results
+
+
+@UNITS
+def test_reset_clears_nothing(form: str, operation: str, one: int, two: int) -> None:
+    unit = reduction_unit(FORMATS[form], operation, "wrap", 1)
+    assert not unit.resettable
+    reduce = {"reduce": 1} if unit.inside else {}
+    result = {("fp16", "sum"): TWO, ("int8", "sum"): 2}.get((form, operation), one)
+    inputs = [{"i0": one, "i1": one, "together": 3}, {"rst": 1, **reduce}]
+    assert trace(unit, inputs, ["o"])[1] == result
+
+
+@pytest.mark.parametrize("together", range(3))
+@UNITS
+def test_operands_pass_unless_they_are_together(
+    form: str, operation: str, one: int, two: int, together: int
+) -> None:
+    unit = reduction_unit(FORMATS[form], operation, "wrap", 0)
+    assert trace(unit, [{"i0": one, "i1": two}], ["o", "second"], together=together) == [(one, two)]

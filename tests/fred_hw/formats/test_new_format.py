@@ -85,7 +85,8 @@ def in_hardware(units: Mapping[str, LaneUnit], folder: Path) -> dict[str, Bytes]
         emitter.add(unit)
     bench = BENCH.format(
         wires="\n  ".join(
-            f"wire [7:0] o_{name}; {unit.unit_name} u_{name}(.i0(a), .i1(b), .o(o_{name}));"
+            f"wire [7:0] o_{name}; "
+            f"{unit.unit_name} u_{name}(.i0(a), .i1(b), .together(2'd3), .o(o_{name}));"
             for name, unit in units.items()
         ),
         formats=" ".join("%d" for _ in units),

@@ -38,66 +38,118 @@ module fred_m3_p2_int8x1_a1(i__0__data, i__1__valid, i__1__data, configuration, 
   );
 endmodule
 
-module int8_add_saturate_a1(i1, held, into_0, o, i0);
-  wire [9:0] into_0_1;
-  input [8:0] held;
-  wire [8:0] held;
+module int8_add_saturate_a1(i1, together, reduce, clk, o, second, i0);
+  wire [9:0] total_1;
+  wire passed_1;
+  wire [8:0] add_q_1;
+  reg [8:0] add_q;
+  reg [6:0] add_q_own;
+  input clk;
+  wire clk;
   input [7:0] i0;
   wire [7:0] i0;
   input [7:0] i1;
   wire [7:0] i1;
-  output [8:0] into_0;
-  wire [8:0] into_0;
   output [7:0] o;
   wire [7:0] o;
   wire passed;
   wire [7:0] range_end;
-  assign { into_0_1[9], into_0 } = { i0[7], i0 } + { i1[7], i1 };
-  assign passed = held[8] ^ held[7];
-  assign range_end = held[8] ? 8'h80 : 8'h7f;
-  assign o = passed ? range_end : held[7:0];
-  assign into_0_1[8:0] = into_0;
+  input reduce;
+  wire reduce;
+  wire reduces;
+  output [7:0] second;
+  wire [7:0] second;
+  input [1:0] together;
+  wire [1:0] together;
+  wire [8:0] total;
+  assign add_q_1 = reduces ? total : { i1[0], i0 };
+  always @(posedge clk)
+    add_q <= add_q_1;
+  always @(posedge clk)
+    add_q_own <= i1[7:1];
+  assign reduces = & together;
+  assign { total_1[9], total } = { i0[7], i0 } + { i1[7], i1 };
+  assign passed_1 = add_q[8] ^ add_q[7];
+  assign passed = passed_1 & reduce;
+  assign range_end = add_q[8] ? 8'h80 : 8'h7f;
+  assign o = passed ? range_end : add_q[7:0];
+  assign total_1[8:0] = total;
+  assign second = { add_q_own, add_q[8] };
+endmodule
+
+module lanes_int8x1_a1(i1, apart, clk, o, second, i0);
+  wire reduce_1;
+  input [1:0] apart;
+  wire [1:0] apart;
+  input clk;
+  wire clk;
+  input [7:0] i0;
+  wire [7:0] i0;
+  input [7:0] i1;
+  wire [7:0] i1;
+  output [7:0] o;
+  wire [7:0] o;
+  reg reduce;
+  output [7:0] second;
+  wire [7:0] second;
+  wire [1:0] together;
+  assign together = ~ apart;
+  assign reduce_1 = & together;
+  always @(posedge clk)
+    reduce <= reduce_1;
+  int8_add_saturate_a1 lane_0 (
+    .clk(clk),
+    .i0(i0),
+    .i1(i1),
+    .o(o),
+    .reduce(reduce),
+    .second(second),
+    .together(together)
+  );
 endmodule
 
 module rd_microswitch_int8x1_a1(i__0__data, i__1__valid, i__1__data, configuration, clk, rst, o__0__valid, o__0__data, o__1__valid, o__1__data, i__0__valid);
+  wire apart_1;
   wire reduce_1;
+  wire reduce_2;
+  wire reduce_3;
+  wire reduce_4;
+  wire both_valid_1;
+  wire o0_takes_first_1;
+  wire o0_takes_first_2;
+  wire o0_takes_first_3;
+  wire o0_takes_first_4;
+  wire apart_2;
+  wire o0_takes_second_1;
   wire o1_takes_first_1;
   wire o1_takes_first_2;
+  wire o1_takes_first_3;
+  wire o1_takes_first_4;
   wire o1_takes_second_1;
-  wire o1_takes_second_2;
   wire o__0__valid_1;
-  wire o__0__valid_2;
   wire [7:0] o__0__data_1;
   wire [7:0] o__0__data_2;
   wire [7:0] o__0__data_3;
-  wire [7:0] o__0__data_4;
-  wire reduce_2;
-  wire [7:0] o__0__data_5;
   wire o__1__valid_1;
-  wire o__1__valid_2;
   wire [7:0] o__1__data_1;
   wire [7:0] o__1__data_2;
   wire [7:0] o__1__data_3;
-  wire [7:0] o__1__data_4;
-  wire [7:0] o__1__data_5;
   wire i0_valid_q1_1;
   wire i1_valid_q1_1;
-  wire both_valid_1;
-  wire o__0__valid_3;
-  wire o__1__valid_3;
-  wire o0_takes_both_1;
-  wire o0_takes_first_1;
-  wire o0_takes_first_2;
-  wire o0_takes_second_1;
-  wire o0_takes_second_2;
-  wire o1_takes_both_1;
+  wire o__0__valid_2;
+  wire apart_3;
+  wire o__1__valid_2;
+  wire apart_4;
+  wire reduce_5;
+  wire reduce_6;
+  wire reduce_7;
+  wire [1:0] apart;
   wire both_valid;
   input clk;
   wire clk;
   input [3:0] configuration;
   wire [3:0] configuration;
   reg [3:0] configuration_q1;
-  wire [7:0] first;
   reg i0_valid_q1;
   reg i1_valid_q1;
   input [7:0] i__0__data;
@@ -109,10 +161,8 @@ module rd_microswitch_int8x1_a1(i__0__data, i__1__valid, i__1__data, configurati
   input i__1__valid;
   wire i__1__valid;
   wire [7:0] o;
-  wire o0_takes_both;
   wire o0_takes_first;
   wire o0_takes_second;
-  wire o1_takes_both;
   wire o1_takes_first;
   wire o1_takes_second;
   output [7:0] o__0__data;
@@ -124,47 +174,47 @@ module rd_microswitch_int8x1_a1(i__0__data, i__1__valid, i__1__data, configurati
   output o__1__valid;
   reg o__1__valid;
   wire reduce;
-  reg reduce_0_q1;
   input rst;
   wire rst;
   wire [7:0] second;
-  assign reduce_1 = & configuration[1:0];
-  assign reduce_2 = & configuration[3:2];
-  assign reduce = reduce_1 | reduce_2;
-  assign both_valid_1 = reduce_0_q1 & i0_valid_q1;
+  assign apart_1 = & configuration[3:2];
+  assign apart_2 = configuration[0] | apart_1;
+  assign apart[0] = ~ apart_2;
+  assign apart_3 = & configuration[3:2];
+  assign apart_4 = configuration[1] | apart_3;
+  assign apart[1] = ~ apart_4;
+  assign reduce_5 = & configuration_q1[3:2];
+  assign reduce_6 = configuration_q1[0] | reduce_5;
+  assign reduce_7 = ~ reduce_6;
+  assign reduce_1 = & configuration_q1[3:2];
+  assign reduce_2 = configuration_q1[1] | reduce_1;
+  assign reduce_3 = ~ reduce_2;
+  assign reduce_4 = | { reduce_3, reduce_7 };
+  assign reduce = ~ reduce_4;
+  assign both_valid_1 = reduce & i0_valid_q1;
   assign both_valid = both_valid_1 & i1_valid_q1;
-  assign o0_takes_both_1 = both_valid & configuration_q1[0];
-  assign o0_takes_both = o0_takes_both_1 & configuration_q1[1];
-  assign o0_takes_first_1 = ~ reduce_0_q1;
-  assign o0_takes_first_2 = o0_takes_first_1 & i0_valid_q1;
-  assign o0_takes_first = o0_takes_first_2 & configuration_q1[0];
-  assign o0_takes_second_1 = ~ reduce_0_q1;
-  assign o0_takes_second_2 = o0_takes_second_1 & i1_valid_q1;
-  assign o0_takes_second = o0_takes_second_2 & configuration_q1[1];
-  assign o1_takes_both_1 = both_valid & configuration_q1[2];
-  assign o1_takes_both = o1_takes_both_1 & configuration_q1[3];
-  assign o1_takes_first_1 = ~ reduce_0_q1;
-  assign o1_takes_first_2 = o1_takes_first_1 & i0_valid_q1;
-  assign o1_takes_first = o1_takes_first_2 & configuration_q1[2];
-  assign o1_takes_second_1 = ~ reduce_0_q1;
-  assign o1_takes_second_2 = o1_takes_second_1 & i1_valid_q1;
-  assign o1_takes_second = o1_takes_second_2 & configuration_q1[3];
-  assign o__0__valid_1 = o0_takes_both | o0_takes_first;
-  assign o__0__valid_2 = o__0__valid_1 | o0_takes_second;
-  assign o__0__data_1 = o0_takes_both ? o : 8'h00;
-  assign o__0__data_2 = o0_takes_first ? first : 8'h00;
+  assign o0_takes_first_1 = both_valid & configuration_q1[0];
+  assign o0_takes_first_2 = o0_takes_first_1 & configuration_q1[1];
+  assign o0_takes_first_3 = reduce_4 & i0_valid_q1;
+  assign o0_takes_first_4 = o0_takes_first_3 & configuration_q1[0];
+  assign o0_takes_first = o0_takes_first_2 | o0_takes_first_4;
+  assign o0_takes_second_1 = reduce_4 & i1_valid_q1;
+  assign o0_takes_second = o0_takes_second_1 & configuration_q1[1];
+  assign o1_takes_first_1 = both_valid & configuration_q1[2];
+  assign o1_takes_first_2 = o1_takes_first_1 & configuration_q1[3];
+  assign o1_takes_first_3 = reduce_4 & i0_valid_q1;
+  assign o1_takes_first_4 = o1_takes_first_3 & configuration_q1[2];
+  assign o1_takes_first = o1_takes_first_2 | o1_takes_first_4;
+  assign o1_takes_second_1 = reduce_4 & i1_valid_q1;
+  assign o1_takes_second = o1_takes_second_1 & configuration_q1[3];
+  assign o__0__valid_1 = o0_takes_first | o0_takes_second;
+  assign o__0__data_1 = o0_takes_first ? o : 8'h00;
+  assign o__0__data_2 = o0_takes_second ? second : 8'h00;
   assign o__0__data_3 = o__0__data_1 | o__0__data_2;
-  assign o__0__data_4 = o0_takes_second ? second : 8'h00;
-  assign o__0__data_5 = o__0__data_3 | o__0__data_4;
-  assign o__1__valid_1 = o1_takes_both | o1_takes_first;
-  assign o__1__valid_2 = o__1__valid_1 | o1_takes_second;
-  assign o__1__data_1 = o1_takes_both ? o : 8'h00;
-  assign o__1__data_2 = o1_takes_first ? first : 8'h00;
+  assign o__1__valid_1 = o1_takes_first | o1_takes_second;
+  assign o__1__data_1 = o1_takes_first ? o : 8'h00;
+  assign o__1__data_2 = o1_takes_second ? second : 8'h00;
   assign o__1__data_3 = o__1__data_1 | o__1__data_2;
-  assign o__1__data_4 = o1_takes_second ? second : 8'h00;
-  assign o__1__data_5 = o__1__data_3 | o__1__data_4;
-  always @(posedge clk)
-    reduce_0_q1 <= reduce;
   always @(posedge clk)
     configuration_q1 <= configuration;
   always @(posedge clk)
@@ -172,59 +222,46 @@ module rd_microswitch_int8x1_a1(i__0__data, i__1__valid, i__1__data, configurati
   always @(posedge clk)
     i1_valid_q1 <= i1_valid_q1_1;
   always @(posedge clk)
-    o__0__valid <= o__0__valid_3;
+    o__0__valid <= o__0__valid_2;
   always @(posedge clk)
-    o__0__data <= o__0__data_5;
+    o__0__data <= o__0__data_3;
   always @(posedge clk)
-    o__1__valid <= o__1__valid_3;
+    o__1__valid <= o__1__valid_2;
   always @(posedge clk)
-    o__1__data <= o__1__data_5;
-  assign o__1__valid_3 = rst ? 1'h0 : o__1__valid_2;
-  assign o__0__valid_3 = rst ? 1'h0 : o__0__valid_2;
+    o__1__data <= o__1__data_3;
+  assign o__1__valid_2 = rst ? 1'h0 : o__1__valid_1;
+  assign o__0__valid_2 = rst ? 1'h0 : o__0__valid_1;
   assign i1_valid_q1_1 = rst ? 1'h0 : i__1__valid;
   assign i0_valid_q1_1 = rst ? 1'h0 : i__0__valid;
   reducer_int8x1_a1 reducer (
+    .apart(apart),
     .clk(clk),
-    .first(first),
     .i0(i__0__data),
     .i1(i__1__data),
     .o(o),
-    .reduce({ reduce_0_q1, reduce }),
     .second(second)
   );
 endmodule
 
-module reducer_int8x1_a1(i1, reduce, clk, o, first, second, i0);
-  wire [8:0] held_1;
+module reducer_int8x1_a1(i1, apart, clk, o, second, i0);
+  input [1:0] apart;
+  wire [1:0] apart;
   input clk;
   wire clk;
-  output [7:0] first;
-  wire [7:0] first;
-  reg [8:0] held;
   input [7:0] i0;
   wire [7:0] i0;
   input [7:0] i1;
   wire [7:0] i1;
-  wire [8:0] into_0;
   output [7:0] o;
   wire [7:0] o;
-  reg [6:0] own_0_q1;
-  input [1:0] reduce;
-  wire [1:0] reduce;
   output [7:0] second;
   wire [7:0] second;
-  assign held_1 = reduce[0] ? into_0 : { i1[0], i0 };
-  always @(posedge clk)
-    held <= held_1;
-  always @(posedge clk)
-    own_0_q1 <= i1[7:1];
-  int8_add_saturate_a1 lane_0 (
-    .held(held),
+  lanes_int8x1_a1 group_0 (
+    .apart(apart),
+    .clk(clk),
     .i0(i0),
     .i1(i1),
-    .into_0(into_0),
-    .o(o)
+    .o(o),
+    .second(second)
   );
-  assign first = held[7:0];
-  assign second = { own_0_q1, held[8] };
 endmodule

@@ -1,0 +1,87 @@
+"""A few lanes of a reducer, and what tells them whether to reduce."""
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.gates.wire import wire
+from fred_hw.spec import SwitchSpec
+from fred_hw.unit import Unit, check_spec
+
+from .flit import delayed
+from .reduction import reduction_unit
+
+__all__ = ["LaneGroup"]
+
+
+class LaneGroup(Unit):
+    """Reduce a few lanes of two flits, or let them pass.
+
+    Whether lanes reduce drives many gates in each. Here it is passed on, and kept for cycles to
+    come, for a few of them: mapped module by module, nothing puts buffers in front of lanes.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        Gives number format, operation, lanes and registers.
+
+    Members
+    -------
+    i0, i1 : In(data_width)
+        Operands, lane 0 in the low bits.
+    apart : In(2)
+        Both low if they are reduced, else they pass.
+    o : Out(data_width)
+        Lane-wise results of operands that are reduced, else ``i0``.
+    second : Out(data_width)
+        ``i1`` of operands that are not reduced.
+
+    Timing
+    ------
+    Latency : ``spec.adder_registers`` cycles.
+    Throughput : one pair per cycle.
+    Paths : without registers from all inputs to all outputs, else none.
+    Reset : nothing is cleared; results of operands from before a reset still come out.
+    """
+
+    i0: Signal
+    i1: Signal
+    apart: Signal
+    o: Signal
+    second: Signal
+
+    def __init__(self, *, spec: SwitchSpec) -> None:
+        self.spec = check_spec("LaneGroup", spec)
+        self.unit_name = f"lanes_{spec.suffix(crosses=False)}"
+        self.clocked, self.resettable = spec.adder_registers > 0, False
+        width = spec.data_width
+        operands = {"i0": In(width), "i1": In(width), "apart": In(2)}
+        super().__init__({**operands, "o": Out(width), "second": Out(width)})
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        spec = self.spec
+        width = spec.number_format.width
+        lanes = [
+            reduction_unit(spec.number_format, spec.operation, spec.overflow, spec.adder_registers)
+            for _ in range(spec.lanes)
+        ]
+        # A gate for these lanes alone, for the wires from outside lead to all groups.
+        together = wire(m, "together", ~self.apart)
+        reduce, stages = together.all(), []
+        for stage in range(lanes[0].inside):
+            reduce = delayed(m, reduce, 1, f"reduce_{stage}")
+            stages.append(reduce)
+        for index, lane in enumerate(lanes):
+            m.submodules[f"lane_{index}"] = lane
+            m.d.comb += [
+                lane.i0.eq(self.i0.word_select(index, width)),
+                lane.i1.eq(self.i1.word_select(index, width)),
+                lane.together.eq(together),
+            ]
+            if stages:
+                m.d.comb += lane.reduce.eq(Cat(stages))
+        m.d.comb += [
+            self.o.eq(Cat(lane.o for lane in lanes)),
+            self.second.eq(Cat(lane.second for lane in lanes)),
+        ]
+        return m
