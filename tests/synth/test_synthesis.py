@@ -30,7 +30,7 @@ def test_report_adds_up(tmp_path: Path) -> None:
     assert sum(one.share for one in report["classes"]) == pytest.approx(1.0)
     assert report["gate_equivalents"] == pytest.approx(total / 2.0)
     units = {unit.unit for unit in report["units"]}
-    assert units == {"Interconnect", "RDMicroswitch", "Reducer", "IntAdd"}
+    assert units == {"Interconnect", "RDMicroswitch", "Reducer", "LaneGroup", "IntAdd"}
     # One lane and a bit wait behind the sum, which has nine bits, the rest of the other and their
     # valid bits beside it, all behind the crossing again.
     assert {one.name: one.flip_flops for one in report["classes"]} == {

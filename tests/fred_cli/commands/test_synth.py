@@ -106,7 +106,7 @@ def test_progress_is_told(
     monkeypatch.setattr(progress, "_QUIET_S", 0.0)
     status, _, err = fred("synth", "tiny-2", *tiny)
     assert status == 0
-    assert re.search(r"^\d of 4 modules mapped: \w+$", err, re.MULTILINE)
+    assert re.search(r"^\d of 5 modules mapped: \w+$", err, re.MULTILINE)
     assert re.search(r"^synthesizing fred_m3_p2_int8x1_a1: \d+ s$", err, re.MULTILINE)
 
 
