@@ -3,6 +3,9 @@
 import gc
 import os
 import re
+import signal
+import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -55,6 +58,21 @@ def _model(item: pytest.Item) -> str:
     parameters: dict[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
     spec = [str(parameters[name]) for name in ("spec", "fields", "ports") if name in parameters]
     return re.sub(r"\W+", "_", "-".join([item.path.stem, *spec]))
+
+
+@pytest.fixture(autouse=True)
+def endings() -> Iterator[None]:
+    """Take back what `fred` does at its end, which is that of the process otherwise.
+
+    A command that ends ignores signals; a test that runs one in this process would hand that on to
+    every process that later tests of this worker start.
+    """
+    signals = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    hook = sys.unraisablehook
+    yield
+    sys.unraisablehook = hook
+    for number, action in signals.items():
+        signal.signal(number, action)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,9 +1,8 @@
 """The command line run in this process, in an empty folder that holds some input files."""
 
 import json
-import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -33,17 +32,6 @@ TEXTS = {
     "samples_per_replica: 4\n",
     "one-flow.yaml": "- {inputs: [0, 1, 2, 3], outputs: [0, 1, 2, 3]}\n",
 }
-
-
-@pytest.fixture(autouse=True)
-def endings() -> Iterator[None]:
-    """Take back what `fred` does at its end, which is that of the process otherwise."""
-    signals = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    hook = sys.unraisablehook
-    yield
-    sys.unraisablehook = hook
-    for number, action in signals.items():
-        signal.signal(number, action)
 
 
 @pytest.fixture

@@ -135,7 +135,9 @@ def elaborate(*_):
 Interconnect.elaborate = elaborate
 from fred_cli.main import main
 import signal
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has it ignored in the background
+# What a shell, or what runs the tests, has ignored is handed on.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGTERM, signal.SIG_DFL)
 main()
 """
 

@@ -96,7 +96,8 @@ def _local(address: str) -> bool:
     return address.startswith(("file:", "data:", "blob:"))
 
 
-@pytest.fixture(scope="session")
+# Not for the session: playwright leaves an event loop running, which asyncio forbids others.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Return headless Chromium with a profile of its own."""
     if CHROMIUM is None:
