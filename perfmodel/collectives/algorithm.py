@@ -20,6 +20,10 @@ def _anywhere(_topology: Topology, _group: Sequence[int]) -> bool:
     return True
 
 
+def _no_time(*_: object) -> float:
+    return 0.0
+
+
 def _nothing(_topology: Topology) -> tuple[str, ...]:
     return ()
 
@@ -46,8 +50,9 @@ class Algorithm:
         It never takes one without a number.
     published : callable
         Whether it also was taken for a topology and a group by those who published the wafers.
-    most : int
-        Members of a group up to which ``auto`` tries it; it has so many messages.
+    least_s : callable
+        Time that it takes at least [s], of a topology, a pattern, groups and the bytes of the whole
+        vector of each [B]. ``auto`` does not build its messages where another takes no longer.
     assumptions : callable
         What it takes for granted on a topology.
     """
@@ -59,7 +64,7 @@ class Algorithm:
     fits: Callable[[Topology, Sequence[int]], bool] = _anywhere
     preference: Mapping[str, int] = field(default_factory=dict[str, int])
     published: Callable[[Topology, Sequence[int]], bool] = _anywhere
-    most: int = 1 << 20
+    least_s: Callable[[Topology, str, Sequence[Sequence[int]], float], float] = _no_time
     assumptions: Callable[[Topology], tuple[str, ...]] = _nothing
 
     def described(self, topology: Topology, pattern: str) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, isfinite
+from math import ceil, inf, isfinite
 from weakref import WeakKeyDictionary
 
 from fred_hw.checks import check_int
@@ -166,7 +166,7 @@ def run_collectives(
     else:
         _check_chunks(chunks)
         piece = size_bytes / chunks
-    name, left_out = _chosen(topology, pattern, groups, algorithm, size_bytes, piece)
+    name = _chosen(topology, pattern, groups, algorithm, size_bytes, piece)
     prepared = _prepare(topology, pattern, groups, name)
     schedule = prepared.schedule
     time_s = prepared.time_s(size_bytes, piece)
@@ -195,7 +195,7 @@ def run_collectives(
         bytes_per_npu=max(sent.values()),
         bottleneck=max(links, key=lambda load: load.utilisation),
         links=tuple(links),
-        provenance=topology.provenance.plus(*schedule.assumptions, *left_out),
+        provenance=topology.provenance.plus(*schedule.assumptions),
     )
 
 
@@ -231,17 +231,14 @@ def profile(
     changes : int
         How often a source changes to it from other destinations.
     """
-    piece, left_out = chunk_bytes(size_bytes), tuple[str, ...]()
+    piece = chunk_bytes(size_bytes)
     more = (beside, urgent, changes)
     if pattern not in STREAMS:
-        algorithm, left_out = _chosen(
-            topology, pattern, groups, algorithm, size_bytes, piece, *more
-        )
+        algorithm = _chosen(topology, pattern, groups, algorithm, size_bytes, piece, *more)
     prepared = _prepare(topology, pattern, groups, algorithm, *more)
     time_s = prepared.time_s(size_bytes, piece)
     loads = tuple((link, share * size_bytes) for link, share in prepared.carried)
-    assumptions = (*prepared.schedule.assumptions, *left_out)
-    return Profile(time_s, loads, prepared.ack_s), assumptions
+    return Profile(time_s, loads, prepared.ack_s), prepared.schedule.assumptions
 
 
 def _chosen(
@@ -254,23 +251,23 @@ def _chosen(
     beside: Sequence[Sequence[int]] = (),
     urgent: bool = False,
     changes: int = 0,
-) -> tuple[str, tuple[str, ...]]:
-    """Return the algorithm that takes the least time if it is ``auto``, and what that leaves out.
+) -> str:
+    """Return the algorithm that takes the least time if it is ``auto``.
 
     Each has a time that never falls as the data grow or links get slower, so their least has.
     """
     if algorithm != "auto":
-        return algorithm, ()
-    tried, left_out = candidates(topology, pattern, groups, beside)
+        return algorithm
+    fit = candidates(topology, pattern, groups, beside)
+    least_s = dict.fromkeys(fit, 0.0)
+    for name in fit[1:]:
+        least_s[name] = ALGORITHMS[name].least_s(topology, pattern, groups, size_bytes)
     times_s: dict[str, float] = {}
-    for name in tried:
-        prepared = _prepare(topology, pattern, groups, name, beside, urgent, changes)
-        times_s[name] = prepared.time_s(size_bytes, piece_bytes)
-    words = tuple(
-        f"auto does not try {name} for a group of more than {ALGORITHMS[name].most} NPUs"
-        for name in left_out
-    )
-    return min(tried, key=times_s.__getitem__), words
+    for name in sorted(fit, key=least_s.__getitem__):
+        if least_s[name] <= min(times_s.values(), default=inf):
+            prepared = _prepare(topology, pattern, groups, name, beside, urgent, changes)
+            times_s[name] = prepared.time_s(size_bytes, piece_bytes)
+    return min(times_s, key=times_s.__getitem__)
 
 
 def _prepare(

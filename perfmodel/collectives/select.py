@@ -108,19 +108,20 @@ def candidates(
     pattern: str,
     groups: Sequence[Sequence[int]],
     beside: Sequence[Sequence[int]] = (),
-) -> tuple[list[str], list[str]]:
-    """Return the algorithms that ``auto`` tries on all groups, and those that fit but are left out.
+) -> list[str]:
+    """Return the algorithms that fit all groups, ``published`` first.
 
     Those ``beside`` may share members with the groups, and are to run the same. The errors are
     those of :func:`build_schedule`.
     """
     _check(topology, pattern, groups)
-    tried, left_out, every = [PUBLISHED], list[str](), [*groups, *beside]
-    for name, one in ALGORITHMS.items():
-        if pattern in one.patterns and all(one.fits(topology, group) for group in every):
-            within = all(len(group) <= one.most for group in every)
-            (tried if within else left_out).append(name)
-    return tried, left_out
+    every = [*groups, *beside]
+    fit = [
+        name
+        for name, one in ALGORITHMS.items()
+        if pattern in one.patterns and all(one.fits(topology, group) for group in every)
+    ]
+    return [PUBLISHED, *fit]
 
 
 def _choose(topology: Topology, pattern: str, group: Sequence[int]) -> Algorithm:

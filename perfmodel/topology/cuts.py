@@ -4,7 +4,7 @@ import importlib
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
-__all__ = ["DiGraph", "digraph", "min_cut"]
+__all__ = ["DiGraph", "digraph", "distances", "min_cut"]
 
 DiGraph: TypeAlias = Any
 """A ``networkx.DiGraph``; networkx ships no complete types."""
@@ -19,6 +19,11 @@ def digraph(
     graph.add_nodes_from(nodes)
     graph.add_edges_from(edges)
     return graph
+
+
+def distances(graph: DiGraph, source: str) -> Mapping[str, int]:
+    """Return the least number of edges from a node to each that they lead to."""
+    return importlib.import_module("networkx").single_source_shortest_path_length(graph, source)
 
 
 def min_cut(graph: DiGraph, sources: Iterable[str], targets: Iterable[str], weight: str) -> float:

@@ -280,6 +280,12 @@ class Topology(ABC):
         link = self.links[index]
         return f"{self.nodes[link.source].name} -> {self.nodes[link.target].name}"
 
+    def distances(self, sources: Sequence[int], targets: Sequence[int]) -> list[list[int]]:
+        """Return the least number of links from each of some nodes to each of others."""
+        graph, names = self.graph(), [node.name for node in self.nodes]
+        found = [cuts.distances(graph, names[source]) for source in sources]
+        return [[one[names[target]] for target in targets] for one in found]
+
     def graph(self) -> cuts.DiGraph:
         """Return the same as a ``networkx.DiGraph`` by node name, for analysis and drawing."""
         nodes = [

@@ -6,10 +6,10 @@ from perfmodel.collectives.algorithm import ALGORITHMS, Algorithm
 from perfmodel.collectives.schedule import ScheduleBuilder
 from perfmodel.topology.graph import Topology
 
-__all__ = ["direct"]
+__all__ = ["direct", "least_s"]
 
 _LARGEST = 256  # of a group: more messages, one for each pair, would be too many
-_TRIED = 64  # and where it is one of several, so that a choice takes a second at most
+_QUICK = 64  # of a group: it is tried in a second at most
 
 
 def direct(
@@ -49,6 +49,40 @@ def direct(
             builder.send((source,), (target,), (shard_of[source],), "copy")
 
 
+def least_s(
+    topology: Topology, pattern: str, groups: Sequence[Sequence[int]], size_bytes: float
+) -> float:
+    """Return a time that any routes take at least, 0 for groups that are quick to try [s].
+
+    What all messages bring, each over the fewest links that lead there, takes this long if it loads
+    all links alike.
+
+    Parameters
+    ----------
+    topology : Topology
+        Where it runs.
+    pattern : str
+        One of ``schedule.PATTERNS``.
+    groups : sequence of sequence of int
+        NPUs of each group.
+    size_bytes : float
+        The whole vector of each group [B].
+    """
+    if all(len(group) <= _QUICK for group in groups):
+        return 0.0
+    carried = 0.0
+    for group in groups:
+        count = len(group)
+        sources, targets = {
+            "broadcast": (group[:1], group),
+            "reduce": (group, group[:1]),
+        }.get(pattern, (group, group))
+        hops = sum(map(sum, topology.distances(sources, targets)))
+        shares = {"broadcast": 1.0, "reduce": 1.0, "all_reduce": 2 / count}
+        carried += shares.get(pattern, 1 / count) * size_bytes * hops
+    return carried / sum(topology.capacities[: len(topology.links)])
+
+
 def _few(_topology: Topology, group: Sequence[int]) -> bool:
     return len(group) <= _LARGEST
 
@@ -61,7 +95,7 @@ ALGORITHMS.add(
         needs=f"at most {_LARGEST} NPUs, as each sends to every other",
         fits=_few,
         preference={"all_to_all": 5},
-        most=_TRIED,
+        least_s=least_s,
     ),
     rank=3,
 )

@@ -1,6 +1,7 @@
 """The algorithm that `auto` takes is never slower than any that fits."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -8,8 +9,9 @@ from hypothesis import strategies as st
 
 from fred_hw.errors import InputError
 from perfmodel.collectives.algorithm import ALGORITHMS
+from perfmodel.collectives.algorithms import direct as direct_module
 from perfmodel.collectives.run import CollectiveResult, profile, run_collective, run_collectives
-from perfmodel.collectives.schedule import PATTERNS
+from perfmodel.collectives.schedule import PATTERNS, Schedule
 from perfmodel.collectives.select import build_schedule
 from perfmodel.topology.parse import FABRICS, parse_topology
 from tests.examples import examples
@@ -62,13 +64,52 @@ def test_auto_is_never_slower_than_any_algorithm(data: st.DataObject) -> None:
     assert auto.time_s == run(auto.algorithm_name).time_s
 
 
-def test_auto_says_what_it_leaves_out() -> None:
+@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("size_bytes", [64.0, 1e4, 1e6, 1e9])
+def test_auto_is_never_slower_than_messages_for_each_pair_of_many(
+    pattern: str, size_bytes: float
+) -> None:
     mesh = parse_topology("mesh:13x5")
-    said = "auto does not try direct for a group of more than 64 NPUs"
-    found = run_collective(mesh, "all_gather", 1e3)
-    assert said in found.provenance.assumptions
-    assert said in profile(mesh, "all_gather", 1e3, [range(65)], "auto")[1]
-    assert said not in run_collective(mesh, "all_gather", 1e3, range(64)).provenance.assumptions
+    groups = [range(65)]
+    auto = run_collective(mesh, pattern, size_bytes, algorithm="auto")
+    direct = run_collective(mesh, pattern, size_bytes, algorithm="direct")
+    assert direct_module.least_s(mesh, pattern, groups, size_bytes) <= direct.time_s
+    assert auto.time_s <= direct.time_s
+    assert profile(mesh, pattern, size_bytes, groups, "auto")[0].time_s == auto.time_s
+
+
+def test_many_messages_are_built_where_they_may_be_fastest_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    built: list[str] = []
+    real = build_schedule
+
+    def build(*arguments: Any, **options: Any) -> Schedule:
+        built.append(arguments[4])
+        return real(*arguments, **options)
+
+    monkeypatch.setattr("perfmodel.collectives.run.build_schedule", build)
+    mesh = parse_topology("mesh:13x5")
+    assert run_collective(mesh, "all_gather", 1e9).algorithm_name != "direct"
+    assert built and "direct" not in built
+    assert run_collective(mesh, "all_gather", 1e3).algorithm_name == "direct"
+    assert "direct" in built
+
+
+@examples(60)
+@given(data=st.data())
+def test_no_direct_collective_takes_less_than_its_bound(data: st.DataObject) -> None:
+    wafer = parse_topology(data.draw(st.sampled_from(WAFERS)))
+    order = data.draw(st.permutations(range(wafer.npus)))
+    size = data.draw(st.integers(2, wafer.npus))
+    groups = [order[i : i + size] for i in range(0, wafer.npus - size + 1, size)]
+    pattern = data.draw(st.sampled_from(PATTERNS))
+    size_bytes = 2.0 ** data.draw(st.floats(0, 34))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(direct_module, "_QUICK", 1)
+        bound_s = direct_module.least_s(wafer, pattern, groups, size_bytes)
+    found = run_collectives(wafer, pattern, size_bytes, groups, algorithm="direct")
+    assert 0 < bound_s <= found.time_s
 
 
 @pytest.mark.parametrize("pattern", ["all_reduce", "all_to_all"])
