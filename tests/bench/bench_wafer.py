@@ -3,6 +3,7 @@
 import cProfile
 import pstats
 import resource
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -46,13 +47,18 @@ def fred(switches: int, npus: int, *, in_network: bool) -> Topology:
     ).build(f"fred {switches}x{npus}")
 
 
-def collectives(topology: Topology, algorithm: str = "published") -> None:
-    """Print the time of an all-reduce: with its schedule to be built, and with it at hand."""
+def collectives(
+    topology: Topology,
+    algorithm: str = "published",
+    pattern: str = "all_reduce",
+    size_bytes: float = GIB,
+) -> None:
+    """Print the time of a collective: with its schedule to be built, and with it at hand."""
     # The first call in a process loads numpy and fills the processor's caches.
     run_collective(parse_topology("mesh:2x2"), "all_reduce", GIB)
 
     def once() -> CollectiveResult:
-        return run_collective(topology, "all_reduce", GIB, algorithm=algorithm)
+        return run_collective(topology, pattern, size_bytes, algorithm=algorithm)
 
     run._prepared.clear()  # pyright: ignore[reportPrivateUsage]
     result, cold_s = timed(once)
@@ -61,6 +67,20 @@ def collectives(topology: Topology, algorithm: str = "published") -> None:
         f"{topology.name:12} {result.algorithm:16} {topology.npus:5} "
         f"{result.npu_bandwidth_bytes_per_s / 1e12:8.3f} {cold_s:9.4f} {warm_s:9.4f}"
     )
+
+
+def estimate_cpu_s() -> float:
+    """Return the processor time of a calibrated estimate, from the start of the command [s]."""
+    arguments = ("estimate", "--topology", "mesh:5x4", "--workload", "gpt-3")
+    begun = resource.getrusage(resource.RUSAGE_CHILDREN)
+    start = "from fred_cli.main import main; main()"
+    subprocess.run(
+        [sys.executable, "-c", start, *arguments, "--compute", "calibrated", "--json"],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return ended.ru_utime + ended.ru_stime - begun.ru_utime - begun.ru_stime
 
 
 def main() -> None:
@@ -78,9 +98,13 @@ def main() -> None:
         for in_network in (False, True):
             collectives(fred(switches, switches, in_network=in_network))
     say("The fastest algorithm, all tried")
-    for name in (*FABRICS, "mesh:32x32"):
+    for name in (*FABRICS, "mesh:32x32", "mesh:64x64"):
         collectives(parse_topology(name), "auto")
     collectives(fred(32, 32, in_network=True), "auto")
+    say("Most messages: halving-doubling; direct all-to-all; auto, all-gather of 1 kB")
+    collectives(parse_topology("mesh:32x32"), "halving_doubling")
+    collectives(parse_topology("mesh:16x16"), "direct", "all_to_all")
+    collectives(parse_topology("mesh:16x16"), "auto", "all_gather", 1e3)
     say("1 GiB over wafers of 20 NPUs, fred-d, joined by FRED and by a switch")
     for count in (1, 16, 256, 1024):
         for join in ("fred", "switch"):
@@ -95,6 +119,7 @@ def main() -> None:
             say(f"{workload.name:16} {name:10} {seconds:.3f} s")
     for name in WORKLOADS:
         say(f"calibration of {name:16} {timed(lambda n=name: calibrate(n))[1]:.2f} s")
+    say(f"fred estimate gpt-3 on the mesh, calibrated: {estimate_cpu_s():.2f} s of CPU")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     say(f"peak memory: {peak:.0f} MiB")
     say("Where the time of mesh:32x32 goes, schedule to be built [s, cumulative]")
