@@ -10,9 +10,10 @@ import json
 import os
 import re
 import stat
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 import yaml
 
@@ -24,6 +25,7 @@ __all__ = [
     "MAX_JSON_BYTES",
     "MAX_VALUES",
     "MAX_YAML_BYTES",
+    "open_bytes",
     "parse_yaml",
     "read_bytes",
     "read_data",
@@ -98,27 +100,45 @@ def read_bytes(path: Path, max_bytes: int) -> bytes:
     InputError
         The file is missing, no regular file, unreadable, or larger than ``max_bytes``.
     """
+    with open_bytes(path) as file, _readable(path):
+        data = file.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        message = f"must be a file of at most {max_bytes:,} bytes, not a larger one"
+        raise InputError(str(path), "", message)
+    return data
+
+
+def open_bytes(path: Path) -> BinaryIO:
+    """Return a regular file, opened to be read; nothing else is even opened.
+
+    Raises
+    ------
+    InputError
+        The file is missing, no regular file or unreadable.
+    """
+    with _readable(path):
+        _check_regular(path, path.stat().st_mode)
+        file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb")
+        try:
+            _check_regular(path, os.fstat(file.fileno()).st_mode)
+        except BaseException:
+            file.close()
+            raise
+        return file
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Turn what the system says of a file into an error line."""
     source = str(path)
     try:
-        data = _read(path, max_bytes + 1)
+        yield
     except FileNotFoundError:
         raise InputError(source, "", "must be an existing file, not a missing one") from None
     except OSError as error:
         raise InputError(source, "", f"must be readable, not {error.strerror}") from None
     except ValueError:  # a NUL, which no path has
         raise InputError(source, "", "must be the name of a file") from None
-    if len(data) > max_bytes:
-        message = f"must be a file of at most {max_bytes:,} bytes, not a larger one"
-        raise InputError(source, "", message)
-    return data
-
-
-def _read(path: Path, limit: int) -> bytes:
-    """Return the first bytes of a regular file; nothing else is even opened."""
-    _check_regular(path, path.stat().st_mode)
-    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
-        _check_regular(path, os.fstat(file.fileno()).st_mode)
-        return file.read(limit)
 
 
 def _check_regular(path: Path, mode: int) -> None:

@@ -1,0 +1,150 @@
+"""From messages of the schema to plain values, and back without a loss."""
+
+from typing import Any
+
+from .kinds import KINDS
+from .node import Attr, InOut, Metadata, Node, Value
+from .schema import BadMessageError, has_unknown, merge, new
+
+__all__ = [
+    "MAX_ATTRS",
+    "metadata_from_message",
+    "metadata_to_message",
+    "node_from_message",
+    "node_to_message",
+]
+
+MAX_ATTRS = 65_536
+"""Attributes of a message at most; traces of PyTorch have some twenty."""
+
+_KIND_OF = {field: kind for kind, field in KINDS.items()}
+
+
+def node_from_message(message: Any) -> Node:
+    """Return the node that a message holds.
+
+    Raises
+    ------
+    BadMessageError
+        It has more than ``MAX_ATTRS`` attributes.
+    """
+    attrs = _attrs(message)
+    inputs = _in_out(message.inputs) if message.HasField("inputs") else None
+    outputs = _in_out(message.outputs) if message.HasField("outputs") else None
+    return Node(
+        message.id,
+        message.name,
+        message.type,
+        tuple(message.ctrl_deps),
+        tuple(message.data_deps),
+        message.start_time_micros,
+        message.duration_micros,
+        inputs,
+        outputs,
+        attrs,
+        _left(message, *(name for name in ("inputs", "outputs") if message.HasField(name))),
+    )
+
+
+def node_to_message(node: Node) -> Any:
+    """Return the message that holds a node.
+
+    Raises
+    ------
+    ValueError, TypeError
+        A number is out of the range of its field, or a value is not of its kind.
+    BadMessageError
+        ``unknown`` is no protobuf.
+    """
+    message = new("Node")
+    message.id, message.name, message.type = node.id, node.name, int(node.type)
+    message.ctrl_deps.extend(node.ctrl_deps)
+    message.data_deps.extend(node.data_deps)
+    message.start_time_micros, message.duration_micros = node.start_us, node.duration_us
+    for tensors, field in ((node.inputs, message.inputs), (node.outputs, message.outputs)):
+        if tensors is not None:
+            field.SetInParent()
+            field.values, field.shapes, field.types = tensors.values, tensors.shapes, tensors.types
+    _put_attrs(message, node.attrs)
+    merge(message, node.unknown)
+    return message
+
+
+def metadata_from_message(message: Any) -> Metadata:
+    """Return the metadata that a message holds.
+
+    Raises
+    ------
+    BadMessageError
+        It has more than ``MAX_ATTRS`` attributes.
+    """
+    return Metadata(message.version, _attrs(message), _left(message))
+
+
+def metadata_to_message(metadata: Metadata) -> Any:
+    """Return the message that holds metadata.
+
+    Raises
+    ------
+    ValueError, TypeError
+        A number is out of the range of its field, or a value is not of its kind.
+    """
+    message = new("GlobalMetadata")
+    message.version = metadata.version
+    _put_attrs(message, metadata.attrs)
+    merge(message, metadata.unknown)
+    return message
+
+
+def _attrs(message: Any) -> tuple[Attr, ...]:
+    if len(message.attr) > MAX_ATTRS:
+        raise BadMessageError(f"{len(message.attr):,} attributes, {MAX_ATTRS:,} at most")
+    return tuple(_attr(one) for one in message.attr)
+
+
+def _attr(message: Any) -> Attr:
+    field = message.WhichOneof("value")
+    if field is None:
+        return Attr(message.name, "", None, message.doc_string, _left(message))
+    kind, value = _KIND_OF[field], getattr(message, field)
+    if not kind.endswith("_list"):
+        return Attr(message.name, kind, value, message.doc_string, _left(message))
+    values: tuple[Value, ...] = tuple(value.values)
+    return Attr(message.name, kind, values, message.doc_string, _left(message, field))
+
+
+def _put_attrs(message: Any, attrs: tuple[Attr, ...]) -> None:
+    for attr in attrs:
+        one = message.attr.add(name=attr.name, doc_string=attr.doc)
+        if attr.kind.endswith("_list"):
+            if not isinstance(attr.value, tuple):
+                said = f"{attr.name} must be a tuple of values, not {attr.value!r:.60}"
+                raise TypeError(said)
+            values = getattr(one, KINDS[attr.kind])
+            values.SetInParent()
+            values.values.extend(attr.value)
+        elif attr.kind:
+            setattr(one, KINDS[attr.kind], attr.value)
+        merge(one, attr.unknown)
+
+
+def _in_out(message: Any) -> InOut:
+    return InOut(message.values, message.shapes, message.types)
+
+
+def _left(message: Any, *inner: str) -> bytes:
+    """Return what of a message, and of single messages in it, the schema does not have.
+
+    Merged into a message that has the rest, it makes the whole again.
+    """
+    if not has_unknown(message) and not any(has_unknown(getattr(message, name)) for name in inner):
+        return b""
+    rest = type(message)()
+    rest.CopyFrom(message)
+    for field, value in rest.ListFields():
+        if field.name in inner and has_unknown(value):
+            for below, _ in value.ListFields():
+                value.ClearField(below.name)
+        else:
+            rest.ClearField(field.name)
+    return rest.SerializeToString()

@@ -1,0 +1,105 @@
+"""Messages as JSON objects: a stream of text taken apart and made."""
+
+import base64
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, BinaryIO, cast
+
+from .node import Metadata, Node
+from .schema import BadMessageError, from_json, merge, to_json
+from .wire import BadStreamError
+
+__all__ = ["MAX_OBJECT_BYTES", "json_line", "parse_object", "split_objects"]
+
+MAX_OBJECT_BYTES = 1 << 24
+"""A message as JSON at most [B]."""
+
+_CHUNK = 1 << 16
+_UNKNOWN = "unknownFields"
+"""Key of our own for what JSON has no name for, in base64; there only if there is something."""
+
+_BETWEEN, _IN_OBJECT = re.compile(rb"\S"), re.compile(rb'["{}]')
+_IN_TEXT = re.compile(rb'\\.|"', re.DOTALL)
+
+
+def split_objects(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """Yield the texts of JSON objects that stand one behind the other, and where each begins.
+
+    Raises
+    ------
+    BadStreamError
+        There is other text between them, or one is not whole or above ``MAX_OBJECT_BYTES``.
+    """
+    kept, base, place, begun, depth, in_text = b"", 0, 0, 0, 0, False
+    while chunk := stream.read(_CHUNK):
+        kept += chunk
+        while True:
+            marks = _IN_TEXT if in_text else _IN_OBJECT if depth else _BETWEEN
+            found = marks.search(kept, place)
+            if not found:
+                break
+            place = found.end()
+            mark = found.group()
+            if mark == b'"' and depth:
+                in_text = not in_text
+            elif mark == b"{" and not in_text:
+                begun = begun if depth else found.start()
+                depth += 1
+            elif mark == b"}" and depth:
+                depth -= 1
+                if not depth:
+                    yield base + begun, kept[begun:place]
+            elif not depth:
+                raise BadStreamError(base + found.start(), "must be a JSON object, not other text")
+        # What a backslash at the end escapes is in the next piece.
+        place = len(kept) - (in_text and kept.endswith(b"\\", place))
+        gone = begun if depth else place
+        kept, base, place, begun = kept[gone:], base + gone, place - gone, 0
+        if len(kept) > MAX_OBJECT_BYTES:
+            said = f"must be a JSON object of at most {MAX_OBJECT_BYTES:,} bytes, not a longer"
+            raise BadStreamError(base, f"{said} one")
+    if depth:
+        raise BadStreamError(base, "must be a whole JSON object, not half of one")
+
+
+def parse_object(name: str, data: bytes) -> Any:
+    """Return the message that the text of a JSON object holds: ``GlobalMetadata`` or ``Node``.
+
+    Raises
+    ------
+    BadMessageError
+        It holds none.
+    """
+    try:
+        said = json.loads(data.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise BadMessageError(f"an error: {error}") from None
+    unknown = _take_unknown(said)
+    attrs = said.get("attr")
+    entries = cast("list[Any]", attrs) if isinstance(attrs, list) else []
+    of_attrs = [_take_unknown(one) for one in entries]
+    message = from_json(name, said)
+    merge(message, unknown)
+    for one, more in zip(message.attr, of_attrs, strict=False):
+        merge(one, more)
+    return message
+
+
+def _take_unknown(said: Any) -> bytes:
+    """Remove what a JSON object holds in base64, and return it."""
+    text = cast("dict[str, Any]", said).pop(_UNKNOWN, "") if isinstance(said, dict) else ""
+    try:
+        return base64.b64decode(text, validate=True)
+    except (TypeError, ValueError):
+        raise BadMessageError(f"{_UNKNOWN} that are no base64") from None
+
+
+def json_line(message: Any, whole: Node | Metadata) -> bytes:
+    """Return a message as a line of JSON; ``whole`` has what JSON has no name for."""
+    said = to_json(message)
+    attrs = zip(said.get("attr", ()), whole.attrs, strict=True)
+    for place, one in ((said, whole), *attrs):
+        if one.unknown:
+            place[_UNKNOWN] = base64.b64encode(one.unknown).decode("ascii")
+    return json.dumps(said, ensure_ascii=False).encode("utf-8") + b"\n"

@@ -1,0 +1,142 @@
+"""Nodes of a trace, as plain values."""
+
+from dataclasses import dataclass
+
+from fred_hw.errors import InputError
+
+from .kinds import KINDS, NodeType
+
+__all__ = ["Attr", "InOut", "Metadata", "Node", "Value"]
+
+Value = int | float | bool | str | bytes
+"""A single value of an attribute."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attr:
+    """An attribute, with the kind of its value, which a file keeps.
+
+    Parameters
+    ----------
+    name : str
+        Such as ``comm_size``.
+    kind : str
+        A name of ``KINDS``: a scalar of protobuf such as ``int64``, or ``int64_list``; empty if
+        there is no value.
+    value : Value, tuple of Value or None
+        Of that kind; None without one.
+    doc : str
+        For people.
+    unknown : bytes
+        Fields that the schema does not have, as they came.
+    """
+
+    name: str
+    kind: str = ""
+    value: Value | tuple[Value, ...] | None = None
+    doc: str = ""
+    unknown: bytes = b""
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS and (self.kind or self.value is not None):
+            raise ValueError(f"kind must be one of {', '.join(KINDS)}, not {self.kind!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class InOut:
+    """Tensors that go into a node or come from it, in the words of whoever wrote the trace."""
+
+    values: str = ""
+    shapes: str = ""
+    types: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """The first message of a file.
+
+    Parameters
+    ----------
+    version : str
+        Of the schema; some writers leave it out.
+    attrs : tuple of Attr
+        Whatever the writer says.
+    unknown : bytes
+        Fields that the schema does not have, as they came.
+    """
+
+    version: str = ""
+    attrs: tuple[Attr, ...] = ()
+    unknown: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node of a trace: compute, memory or communication.
+
+    Parameters
+    ----------
+    id : int
+        Its number in the file, 0 or more.
+    name : str
+        For people.
+    type : int
+        A ``NodeType``, or the number of one that the schema does not have.
+    ctrl_deps, data_deps : tuple of int
+        Nodes that end before it begins.
+    start_us, duration_us : int
+        When it began and how long it took where it was measured [us]; 0 if not known.
+    inputs, outputs : InOut or None
+        Tensors.
+    attrs : tuple of Attr
+        In the order of the file.
+    unknown : bytes
+        Fields that the schema does not have, as they came.
+    """
+
+    id: int
+    name: str = ""
+    type: int = NodeType.INVALID_NODE
+    ctrl_deps: tuple[int, ...] = ()
+    data_deps: tuple[int, ...] = ()
+    start_us: int = 0
+    duration_us: int = 0
+    inputs: InOut | None = None
+    outputs: InOut | None = None
+    attrs: tuple[Attr, ...] = ()
+    unknown: bytes = b""
+
+    def attr(self, name: str) -> Attr | None:
+        """Return the attribute of a name, the last one if there are several, or None."""
+        return next((one for one in reversed(self.attrs) if one.name == name), None)
+
+    def integer(self, name: str, default: int = 0) -> int:
+        """Return the value of an integer attribute, whatever kind of integer its writer took.
+
+        Raises
+        ------
+        InputError
+            The value is no integer; names no source.
+        """
+        found = self.attr(name)
+        if found is None:
+            return default
+        if not isinstance(found.value, int) or isinstance(found.value, bool):
+            message = f"must be an integer, not {found.value!r:.60} of kind {found.kind or 'none'}"
+            raise InputError("", f"node {self.id}: {name}", message)
+        return found.value
+
+    def flag(self, name: str, default: bool = False) -> bool:
+        """Return whether an attribute that says yes or no does, as a boolean or as 0 and 1.
+
+        Raises
+        ------
+        InputError
+            The value is neither; names no source.
+        """
+        found = self.attr(name)
+        return (
+            found.value
+            if found and isinstance(found.value, bool)
+            else bool(self.integer(name, int(default)))
+        )

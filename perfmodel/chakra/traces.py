@@ -1,0 +1,57 @@
+"""Sets of traces: a file for each NPU, ``PREFIX.RANK.et``."""
+
+import re
+from pathlib import Path
+
+from fred_hw.errors import InputError
+
+__all__ = ["MAX_RANKS", "find_traces", "trace_path"]
+
+MAX_RANKS = 1 << 20
+"""Files of a set at most."""
+
+_ENDINGS = (".et", ".et.gz", ".json")
+
+
+def trace_path(prefix: str | Path, rank: int, ending: str = ".et") -> Path:
+    """Return where the trace of an NPU is: ``PREFIX.RANK.et``."""
+    return Path(f"{prefix}.{rank}{ending}")
+
+
+def find_traces(prefix: str | Path) -> list[Path]:
+    """Return the files of a set, by rank from 0 on.
+
+    Files end in ``.et``, or if there is none in ``.et.gz`` or ``.json``.
+
+    Parameters
+    ----------
+    prefix : str or Path
+        Folder and name without rank and ending.
+
+    Raises
+    ------
+    InputError
+        There is no file of that name, or one of a rank is missing below the highest one.
+    """
+    folder, name = Path(prefix).parent, Path(prefix).name
+    try:
+        there = [path.name for path in folder.iterdir()]
+    except OSError:
+        there = []
+    for ending in _ENDINGS:
+        pattern = re.compile(rf"{re.escape(name)}\.(0|[1-9][0-9]{{0,6}}){re.escape(ending)}")
+        ranks = {int(found[1]) for one in there if (found := pattern.fullmatch(one))}
+        if not ranks:
+            continue
+        highest = max(ranks)
+        missing = next((rank for rank in range(highest) if rank not in ranks), None)
+        if missing is not None:
+            file = trace_path(prefix, missing, ending)
+            said = f"must be there, as the trace of rank {highest} is, and not missing"
+            raise InputError(str(file), "", said)
+        if highest >= MAX_RANKS:
+            said = f"must have at most {MAX_RANKS:,} ranks, not {highest + 1:,}"
+            raise InputError(str(prefix), "", said)
+        return [trace_path(prefix, rank, ending) for rank in range(highest + 1)]
+    said = f"must be the prefix of traces such as {name}.0.et, of which there are none"
+    raise InputError(str(prefix), "", said)

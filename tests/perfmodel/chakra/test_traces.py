@@ -1,0 +1,41 @@
+"""Tests of perfmodel.chakra.traces."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from fred_hw.errors import InputError
+from perfmodel.chakra.traces import find_traces, trace_path
+
+from .golden import llama
+
+
+def test_real_set_has_four_ranks() -> None:
+    prefix = llama()
+    assert find_traces(prefix) == [trace_path(prefix, rank) for rank in range(4)]
+
+
+def test_ranks_are_sorted_as_numbers(tmp_path: Path) -> None:
+    for rank in range(12):
+        trace_path(tmp_path / "a.b", rank).touch()
+    for other in ("a.b.01.et", "a.b.x.et", "aab.0.et", "a.b.12.txt"):
+        (tmp_path / other).touch()
+    found = find_traces(tmp_path / "a.b")
+    assert [path.name for path in found] == [f"a.b.{rank}.et" for rank in range(12)]
+
+
+def test_missing_rank_is_named(tmp_path: Path) -> None:
+    for rank in (0, 1, 3):
+        trace_path(tmp_path / "w", rank).touch()
+    line = f"{tmp_path}/w.2.et: must be there, as the trace of rank 3 is, and not missing"
+    with pytest.raises(InputError, match=f"^{re.escape(line)}$"):
+        find_traces(tmp_path / "w")
+
+
+@pytest.mark.parametrize("prefix", ["w", "none/w"])
+def test_prefix_of_nothing_is_refused(tmp_path: Path, prefix: str) -> None:
+    (tmp_path / "w.et").touch()
+    message = r"must be the prefix of traces such as w\.0\.et, of which there are none$"
+    with pytest.raises(InputError, match=message):
+        find_traces(tmp_path / prefix)
