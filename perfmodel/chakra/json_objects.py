@@ -4,6 +4,7 @@ import base64
 import json
 import re
 from collections.abc import Iterator
+from math import copysign
 from typing import Any, BinaryIO, cast
 
 from .node import Metadata, Node
@@ -18,6 +19,9 @@ MAX_OBJECT_BYTES = 1 << 24
 _CHUNK = 1 << 16
 _UNKNOWN = "unknownFields"
 """Key of our own for what JSON has no name for, in base64; there only if there is something."""
+
+_LARGEST, _ABOVE = float.fromhex("0x1.fffffep127"), float.fromhex("0x1.ffffffp127")
+"""The largest float of 32 bits, and what is as far above it as its last bit is worth by half."""
 
 _BETWEEN, _IN_OBJECT = re.compile(rb"\S"), re.compile(rb'["{}]')
 _IN_TEXT = re.compile(rb'\\.|"', re.DOTALL)
@@ -78,12 +82,37 @@ def parse_object(name: str, data: bytes) -> Any:
     unknown = _take_unknown(said)
     attrs = said.get("attr")
     entries = cast("list[Any]", attrs) if isinstance(attrs, list) else []
+    for one in entries:
+        _round_floats(one)
     of_attrs = [_take_unknown(one) for one in entries]
     message = from_json(name, said)
     merge(message, unknown)
     for one, more in zip(message.attr, of_attrs, strict=False):
         merge(one, more)
     return message
+
+
+def _round_floats(said: Any) -> None:
+    """Round what stands for the largest float of 32 bits to it.
+
+    Its shortest decimal, which writers of JSON take, is above it, and protobuf then refuses it.
+    """
+    if not isinstance(said, dict):
+        return
+    entry = cast("dict[str, Any]", said)
+    for key in ("floatVal", "float_val"):
+        if key in entry:
+            entry[key] = _rounded(entry[key])
+    for key in ("floatList", "float_list"):
+        values = cast("dict[str, Any]", entry[key]) if isinstance(entry.get(key), dict) else {}
+        if isinstance(values.get("values"), list):
+            values["values"] = [_rounded(one) for one in values["values"]]
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float) and _LARGEST < abs(value) < _ABOVE:
+        return copysign(_LARGEST, value)
+    return value
 
 
 def _take_unknown(said: Any) -> bytes:

@@ -38,6 +38,7 @@ VALUES = {
     **_SINGLE,
     **{f"{kind}_list": st.lists(of, max_size=4).map(tuple) for kind, of in _SINGLE.items()},
 }
+FLOAT_MAX = float.fromhex("0x1.fffffep127")
 TENSORS = st.none() | st.builds(InOut, *[st.text(max_size=3)] * 3)
 ATTRS = st.sampled_from(sorted(KINDS)).flatmap(
     lambda kind: st.builds(
@@ -145,16 +146,19 @@ def test_every_kind_of_value_comes_back(
     assert list(read(path)) == [node]
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, FLOAT_MAX, -FLOAT_MAX])
 @pytest.mark.parametrize("kind", ["double", "float"])
 @pytest.mark.parametrize("ending", [".et", ".json"])
-def test_numbers_that_are_none_come_back(
+def test_numbers_at_the_ends_come_back(
     tmp_path: Path, value: float, kind: str, ending: str
 ) -> None:
     path = tmp_path / f"a{ending}"
-    write(path, [Node(1, attrs=(Attr("a", kind, value),))])
+    attrs = (Attr("a", kind, value), Attr("b", f"{kind}_list", (value, 1.0)))
+    write(path, [Node(1, attrs=attrs)])
     (node,) = read(path)
-    assert struct.pack("d", node.attrs[0].value) == struct.pack("d", value)
+    one, several = node.attrs[0].value, node.attrs[1].value
+    assert isinstance(several, tuple)
+    assert struct.pack("2d", one, several[0]) == struct.pack("2d", value, value)
 
 
 @pytest.mark.parametrize("ending", [".et", ".json"])
@@ -303,6 +307,14 @@ BAD_JSON = {
     "surrogate": (b'{}{"name": "\\ud800"}', "byte 2: must be a node, not a message with "),
     "two values": (
         b'{}{"attr": [{"int64Val": 1, "boolVal": true}]}',
+        "byte 2: must be a node, not a message with ",
+    ),
+    "large float": (
+        b'{}{"attr": [{"floatVal": 3.5e38}]}',
+        "byte 2: must be a node, not a message with ",
+    ),
+    "no list": (
+        b'{}{"attr": [1, {"floatList": 1}]}',
         "byte 2: must be a node, not a message with ",
     ),
     "no base64": (
