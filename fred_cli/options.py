@@ -164,7 +164,8 @@ def _compute_models() -> str:
 def _placements() -> str:
     from perfmodel.training.placement.policy import POLICIES
 
-    return f"On a mesh: auto (the best of several), anneal, {', '.join(POLICIES)}."
+    walks = f"auto (the best of several), anneal, {', '.join(POLICIES)}"
+    return f"Where neighbours matter, as on a mesh: {walks}."
 
 
 def _schedules() -> Iterable[str]:

@@ -22,10 +22,12 @@ from fred_hw.errors import LINE, InputError
 from fred_hw.load import load_spec, parse_change
 from fred_hw.reading import read_data
 from perfmodel.switch_timing.record import RECORDS, load_record
+from perfmodel.topology.files import KINDS as TOPOLOGIES
 from perfmodel.topology.files import load_topology
 from perfmodel.topology.parse import parse_topology
 from perfmodel.workloads.workload import load_workload
 from synth.liberty import read_libraries
+from tests.bases import bases
 
 __all__ = ["TARGETS", "Target", "words_of"]
 
@@ -87,7 +89,7 @@ _TEXTS = st.one_of(
     st.sampled_from(
         (
             *("", "\x1b[2J", "\0", "\ud800", "../..", "x.json", "=1+1", "a" * 5000, "1e999"),
-            *("auto", "mesh", "fred", "blocks", "ring", "switch", "l1-12", "MP1-DP1-PP1"),
+            *("auto", *TOPOLOGIES, "ring", "switch", "l1-12", "MP1-DP1-PP1"),
             *(
                 "stationary",
                 "MP0-DP1-PP1",
@@ -174,12 +176,10 @@ def _loaded(*paths: Path) -> list[Any]:
 _SPECS = _loaded(*sorted((ROOT / "fred_hw" / "presets").glob("*.yaml"))[:3])
 _SPECS.append({"ports": 4, "protocol": {"phases": 4, "packet_flits": 8, "buffer_packets": 8}})
 _TOPOLOGIES = [
-    *_loaded(ROOT / "examples" / "fred-16.yaml", ROOT / "examples" / "torus-64.yaml"),
+    *(data for kind, data in bases("topology").items() if kind != "mesh"),
     {"kind": "mesh", "columns": 3, "rows": 2, "link_bytes_per_s": 1e12, "link_latency_s": 1e-9},
 ]
-_WORKLOADS = _loaded(
-    ROOT / "examples" / "transformer-22b.yaml", ROOT / "perfmodel/workloads/resnet-152.yaml"
-)
+_WORKLOADS = [*bases("workload").values()]
 _FLOWS = [
     [{"inputs": [0, 1], "outputs": [0]}, {"inputs": [2], "outputs": [1, 2]}],
     {"flows": [{"inputs": [0, 1, 2, 3], "outputs": [0, 1, 2, 3]}]},

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,9 @@ from fred_hw.errors import InputError
 from fred_hw.files import FileModel
 from fred_hw.reading import read_data
 from perfmodel.switch_timing import record
+from perfmodel.topology.files import KINDS as TOPOLOGIES
+from perfmodel.workloads.file import KINDS as WORKLOADS
+from tests.bases import bases
 
 SCHEMAS = {name: kind.schema() for name, kind in FILES.items()}
 CHECKS = {name: Draft202012Validator(schema) for name, schema in SCHEMAS.items()}
@@ -35,24 +38,30 @@ ONLY_THE_READER = (
 )
 """What a schema cannot say: that which binds values to each other and to files."""
 
-BASES = {
+FOUND = {name: bases(name) for name in FILES}
+BASES: dict[str, Any] = {
+    **{base: data for found in FOUND.values() for base, data in found.items()},
     "specification": {"ports": 8, "protocol": {"phases": 4, "window_packets": 64}},
     "flows": [{"inputs": [0, 1], "outputs": [0]}],
-    "mesh": read_data(EXAMPLES / "mesh-8x6.yaml"),
-    "fred": read_data(EXAMPLES / "fred-16.yaml"),
     "levels": {
         "kind": "fred",
         "l1": [{"count": 4, "npus": 2, "io_controllers": 1, "record": "l1-12"}],
         "levels": [{"fan_in": 4, "bytes_per_s": 1e12, "record": "l1-12"}],
         "in_network": True,
     },
-    "blocks": read_data(EXAMPLES / "torus-64.yaml"),
-    "transformer": read_data(EXAMPLES / "transformer-22b.yaml"),
     "grouped": read_data(EXAMPLES / "llama-2-70b.yaml"),
-    "resnet": read_data(FILES["workload"].shipped()[0]),
 }
-KIND_OF = {"mesh": "topology", "fred": "topology", "levels": "topology", "blocks": "topology"}
-KIND_OF |= dict.fromkeys(("transformer", "grouped", "resnet"), "workload")
+"""The example of every kind, and files with what that lacks."""
+
+KIND_OF = {base: name for name, found in FOUND.items() for base in found}
+KIND_OF |= {"levels": "topology", "grouped": "workload"}
+
+
+@pytest.mark.parametrize(("name", "kinds"), [("topology", TOPOLOGIES), ("workload", WORKLOADS)])
+def test_every_kind_has_an_example_or_a_file_that_is_shipped(
+    name: str, kinds: Mapping[str, Any]
+) -> None:
+    assert FOUND[name].keys() == kinds.keys()
 
 
 @pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
@@ -101,7 +110,7 @@ def keys_of(data: Any, schema: dict[str, Any]) -> Any:
 
 @pytest.mark.parametrize("base", BASES)
 def test_schema_takes_and_refuses_what_the_reader_does(base: str, tmp_path: Path) -> None:
-    name = KIND_OF.get(base, base)
+    name = KIND_OF[base]
     check, kind = CHECKS[name], FILES[name]
     whole = keys_of(BASES[base], SCHEMAS[name])
     tried = taken = 0
