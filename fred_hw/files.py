@@ -5,9 +5,16 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, GetJsonSchemaHandler, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    ValidationError,
+)
 from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema, PydanticCustomError
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from .docstrings import parameters, summary
 from .errors import InputError
@@ -15,6 +22,7 @@ from .errors import InputError
 __all__ = [
     "NUMBER",
     "Check",
+    "EachOnce",
     "FileModel",
     "describe",
     "in_range",
@@ -48,6 +56,32 @@ class Check(BeforeValidator):
         self, core_schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
         return self.schema()
+
+
+class EachOnce:
+    """A list of one entry or more, none of which is there twice."""
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(_each_once, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return {**handler(schema), "minItems": 1, "uniqueItems": True}
+
+
+def _each_once(entries: list[Any]) -> list[Any]:
+    seen: set[Any] = set()
+    for entry in entries:
+        if entry in seen:
+            message = "must have each entry once, not {given} twice"
+            raise PydanticCustomError("one_of", message, {"given": repr(entry)})
+        seen.add(entry)
+    if not entries:
+        raise PydanticCustomError("one_of", "must have 1 or more entries, not []")
+    return entries
 
 
 class FileModel(BaseModel):
@@ -99,19 +133,22 @@ def one_of(*choices: str) -> Check:
     return name_in(choices)
 
 
-def name_in(choices: Collection[str]) -> Check:
-    """Check of a string field that takes a name in a registry, as it is when the check is made."""
+def name_in(choices: Collection[str], *others: str) -> Check:
+    """Check of a string field that takes a name in a registry, as it is when the check is made.
+
+    Some take ``others`` too, which stand in front.
+    """
 
     def check(value: object) -> object:
-        if not isinstance(value, str) or value not in choices:
+        if not isinstance(value, str) or value not in (*others, *choices):
             raise PydanticCustomError(
                 "one_of",
                 "must be one of {choices}, not {given}",
-                {"choices": ", ".join(choices), "given": repr(value)},
+                {"choices": ", ".join((*others, *choices)), "given": repr(value)},
             )
         return value
 
-    return Check(check, schema=lambda: {"type": "string", "enum": list(choices)})
+    return Check(check, schema=lambda: {"type": "string", "enum": [*others, *choices]})
 
 
 def describe(error: ValidationError, model: type[BaseModel]) -> tuple[str, str]:

@@ -25,12 +25,16 @@ __all__ = [
     "MAX_JSON_BYTES",
     "MAX_VALUES",
     "MAX_YAML_BYTES",
+    "SUFFIXES",
     "open_bytes",
     "parse_yaml",
     "read_bytes",
     "read_data",
     "read_text",
 ]
+
+SUFFIXES = (".yaml", ".yml", ".json")
+"""What the names of files end in where names of other things are taken too."""
 
 MAX_YAML_BYTES, MAX_JSON_BYTES = 1 << 18, 1 << 22
 """A YAML file and a JSON file at most; PyYAML reads 100 kB in a second."""

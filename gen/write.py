@@ -104,8 +104,8 @@ def write_files(files: Mapping[str, str], folder: Path) -> list[Path]:
     return paths
 
 
-def write_outputs(files: Mapping[Path, str]) -> None:
-    """Write texts to paths: all of them, or none if one cannot be.
+def write_outputs(files: Mapping[Path, str] | Mapping[Path, str | bytes]) -> None:
+    """Write texts or bytes to paths: all of them, or none if one cannot be.
 
     A regular file is replaced at once, and keeps mode and owner; symbolic links are followed, and
     folders that are missing are made. Devices, pipes and open files (/dev/fd/3) are written to as
@@ -121,14 +121,17 @@ def write_outputs(files: Mapping[Path, str]) -> None:
     for index, target in enumerate(targets):
         if target.place in (other.place for other in targets[:index]) and target.is_file:
             raise InputError(str(target.path), "", "must be another file than that of the others")
-    texts = [text.encode("utf-8", "backslashreplace") for text in files.values()]
+    contents = [
+        one if isinstance(one, bytes) else one.encode("utf-8", "backslashreplace")
+        for one in files.values()
+    ]
     with ExitStack() as undo:
         staged: list[tuple[Path, _Target]] = []
-        for target, data in zip(targets, texts, strict=True):
+        for target, data in zip(targets, contents, strict=True):
             if target.is_file:
                 _make_folder(target, undo)
                 staged.append((_stage(target, data, undo), target))
-        for target, data in zip(targets, texts, strict=True):
+        for target, data in zip(targets, contents, strict=True):
             if not target.is_file:
                 _write_through(target, data)
         _replace(staged)

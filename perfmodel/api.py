@@ -8,9 +8,12 @@ from typing import Any, Self, cast
 
 from fred_hw.errors import InputError
 from fred_hw.files import validate
+from fred_hw.reading import SUFFIXES
 from perfmodel.collectives.run import CollectiveResult, run_collective
 from perfmodel.collectives.select import PUBLISHED
 from perfmodel.studies.strategies import feasible, sweep
+from perfmodel.studies.sweep import SweepRow, run_sweep
+from perfmodel.studies.sweep_points import load_sweep
 from perfmodel.switch_timing.record import ProtocolModel
 from perfmodel.topology.files import NpuEntry
 from perfmodel.topology.graph import Topology
@@ -50,7 +53,7 @@ class Wafer:
         InputError
             The file is unreadable, or a key is unknown, missing or has a value that is not allowed.
         """
-        if Path(path).suffix not in (".yaml", ".yml", ".json"):
+        if Path(path).suffix not in SUFFIXES:
             raise InputError(str(path), "", "must be a path ending in .yaml")
         return cls(parse_topology(str(path), protocol))
 
@@ -171,9 +174,29 @@ class Study:
     ----------
     estimates : tuple of Estimate
         One for each row.
+    rows : tuple of SweepRow
+        The points of a sweep file, also those that cannot run; empty if it is no sweep.
     """
 
     estimates: tuple[Estimate, ...]
+    rows: tuple[SweepRow, ...] = ()
+
+    @classmethod
+    def from_yaml(cls, path: str | Path) -> Self:
+        """Return the estimates of a sweep file; docs/reference.md has its keys.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file; those that it names are relative to its folder.
+
+        Raises
+        ------
+        InputError
+            The file or one that it names is bad, there are too many points, or none can run.
+        """
+        rows = run_sweep(load_sweep(Path(path)))
+        return cls(tuple(row.estimate for row in rows if row.estimate), rows)
 
     def __len__(self) -> int:
         return len(self.estimates)
@@ -182,8 +205,12 @@ class Study:
         return iter(self.estimates)
 
     def to_dataframe(self) -> Any:
-        """Return a ``pandas.DataFrame`` with a row for each estimate; see :func:`to_dataframe`."""
-        return to_dataframe(self.estimates)
+        """Return a ``pandas.DataFrame`` with a row for each estimate; see :func:`to_dataframe`.
+
+        Of a sweep it has a row for each point: what was asked for, ``speedup``, ``problem``, and
+        the figures of the estimate, of which ``placed`` is the placement that was chosen.
+        """
+        return to_dataframe(self.rows or self.estimates)
 
 
 def compare(
@@ -230,6 +257,11 @@ def to_dataframe(results: Iterable[Any]) -> Any:
 
 def _row(result: Any) -> dict[str, Any]:
     """Return the figures of a result by the names of their columns."""
+    if isinstance(result, SweepRow):
+        figures = _row(result.estimate) if result.estimate else {}
+        asked = {**asdict(result.point), "speedup": result.speedup, "problem": result.problem}
+        asked["placed"] = figures.get("placement")
+        return asked | {name: one for name, one in figures.items() if name not in asked}
     provenance = getattr(result, "provenance", None)
     if provenance is not None:
         result = replace(result, provenance=None)

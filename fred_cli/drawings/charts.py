@@ -5,6 +5,7 @@ from pathlib import PurePath
 from typing import Any
 
 from fred_cli.columns.parts import PARTS
+from fred_hw.reading import SUFFIXES
 from perfmodel.published import SPEEDUP_C, SPEEDUP_D
 from perfmodel.studies.compare import Row
 from perfmodel.studies.section import ReproduceRow
@@ -45,7 +46,7 @@ _KIND_COLOURS = {
 
 def short(name: str) -> str:
     """Return a topology's name as charts have it: of FREDs the letter, of files the name."""
-    name = PurePath(name).stem if name.endswith((".yaml", ".yml", ".json")) else name
+    name = PurePath(name).stem if name.endswith(SUFFIXES) else name
     letter = name.removeprefix("fred-")
     return letter.upper() if len(letter) == 1 else name.removesuffix(":5x4")
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil
 
 from fred_hw.compiler.placement import Strategy, strategies
@@ -10,15 +11,12 @@ from fred_hw.progress import track
 from perfmodel.collectives.select import PUBLISHED
 from perfmodel.published import SWEEPS
 from perfmodel.topology.graph import Topology
-from perfmodel.training.compute import npu_of
 from perfmodel.training.compute_model import compute_model
-from perfmodel.training.estimate import Estimate, summarize, with_batch
-from perfmodel.training.iteration import check_strategy, simulate_iteration
-from perfmodel.training.operations import Operations
-from perfmodel.training.placement.search import default_placement
+from perfmodel.training.estimate import Estimate, attempt, summarize, with_batch
+from perfmodel.training.iteration import check_strategy
 from perfmodel.workloads.workload import Workload
 
-__all__ = ["StrategyRow", "feasible", "microbatch_rule", "sweep"]
+__all__ = ["StrategyRow", "batch_of", "feasible", "microbatch_rule", "sweep"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +50,7 @@ def feasible(workload: Workload, npus: int, least_npus: int | None = None) -> li
     Raises
     ------
     InputError
-        There is no such strategy.
+        So many NPUs are not those of the wafer.
     """
     least = ceil(0.9 * npus) if least_npus is None else least_npus
     if not 1 <= least <= npus:
@@ -74,7 +72,7 @@ def microbatch_rule(workload: Workload, samples: int) -> Mapping[int, int]:
     least divisor of the samples that is twice the number of stages or more.
     """
     found: dict[int, int] = {}
-    divisors = [n for n in range(1, samples + 1) if samples % n == 0]
+    divisors = _divisors(samples)
     for stages in range(1, len(workload.network.layers) + 1):
         enough = [n for n in divisors if n >= 2 * stages] or [samples]
         found[stages] = 1 if stages == 1 else enough[0]
@@ -82,6 +80,23 @@ def microbatch_rule(workload: Workload, samples: int) -> Mapping[int, int]:
     if published and published.samples_per_replica == samples:
         found.update(published.microbatches)
     return found
+
+
+@lru_cache(maxsize=16)
+def _divisors(number: int) -> tuple[int, ...]:
+    return tuple(n for n in range(1, number + 1) if number % n == 0)
+
+
+def batch_of(workload: Workload, strategy: Strategy, samples: int) -> Workload:
+    """Return the workload with so many samples per replica, in microbatches for a strategy.
+
+    Raises
+    ------
+    InputError
+        The strategy does not go with the layers, or there are too many samples.
+    """
+    check_strategy(workload, strategy)
+    return with_batch(workload, samples, microbatch_rule(workload, samples)[strategy.pp])
 
 
 def sweep(
@@ -116,23 +131,14 @@ def sweep(
         A strategy does not fit, an option is not one of those allowed, or compute is calibrated
         and the fabrics differ in their protocols.
     """
-    model = compute_model(compute)
-    model.check(topologies)
-    given = {one: npu_of(one.npu_rates) for one in topologies}
-    scales = {one: model.scale(workload.name, one, npu) for one, npu in given.items()}
-    npus = {one: model.npu(npu) for one, npu in given.items()}
-    rule = microbatch_rule(workload, samples)
+    compute_model(compute).check(topologies)
     rows: list[StrategyRow] = []
     for strategy in track(choices, "strategies"):
-        check_strategy(workload, strategy)
-        batch = with_batch(workload, samples, rule[strategy.pp])
+        batch = batch_of(workload, strategy, samples)
         for topology in topologies:
-            npu, scale = npus[topology], scales[topology]
-            placed = default_placement(topology, batch, strategy, placement, None, algorithm)
-            operations = Operations(topology, placed, algorithm)
-            iteration = simulate_iteration(topology, batch, placed, npu, scale, operations)
-            need = iteration.memory
-            found = summarize(topology, batch, iteration, npu, scale, compute)
-            rows.append(StrategyRow(found, need.state_bytes <= need.available_bytes))
+            found = attempt(topology, batch, strategy, None, compute, placement, algorithm)
+            need = found[0].memory
+            fits = need.state_bytes <= need.available_bytes
+            rows.append(StrategyRow(summarize(topology, batch, *found), fits))
     rows.sort(key=lambda row: (not row.feasible, row.estimate.time_per_sample_s))
     return tuple(rows)

@@ -180,6 +180,14 @@ class Topology(ABC):
         other.npu_rates = {**self.npu_rates, **rates, **({"efficiency": shares} if shares else {})}
         return other
 
+    def called(self, name: str) -> Self:
+        """Return the topology under another name, or itself if that is its own."""
+        if name == self.name:
+            return self
+        other = copy(self)
+        other.name = name
+        return other
+
     switch_of: Mapping[int, int] = MappingProxyType({})
     """Switch that an NPU or an I/O controller hangs on, where it hangs on one."""
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from fred_hw.errors import InputError
 from fred_hw.files import validate
+from fred_hw.reading import SUFFIXES
 from perfmodel.published import WAFER_BANDWIDTH
 from perfmodel.switch_timing import record
 from perfmodel.switch_timing.record import PROTOCOL_MODELS, ProtocolModel
@@ -19,8 +20,6 @@ FABRICS = tuple(WAFER_BANDWIDTH)
 
 BASELINE = FABRICS[0]
 """The mesh that the others are compared with."""
-
-_SUFFIXES = (".yaml", ".yml", ".json")
 
 
 def topology_names() -> tuple[str, ...]:
@@ -53,7 +52,7 @@ def parse_topology(text: str, protocol: ProtocolModel | None = None) -> Topology
         if said is not None:
             data = {"kind": name, **said, "protocol": protocol or "measured"}
             return validate(kind.file, data, f"topology {text}").build(text)
-    if text.endswith(_SUFFIXES):
+    if text.endswith(SUFFIXES):
         return load_topology(Path(text), protocol)
     names = ", ".join(topology_names())
     raise InputError("topology", "", f"must be {names} or a path ending in .yaml, not {text!r}")

@@ -22,6 +22,7 @@ from .placement.search import default_placement
 __all__ = [
     "Estimate",
     "Exposed",
+    "attempt",
     "estimate",
     "simulate",
     "summarize",
@@ -162,6 +163,21 @@ def simulate(
     algorithm: str = PUBLISHED,
 ) -> tuple[Iteration, Npu, float, str]:
     """Simulate what :func:`estimate` sums up; return it, the NPU, the scale and ``compute``."""
+    found = attempt(topology, workload, strategy, npu, compute, placement, algorithm)
+    _check_memory(workload, found[0])
+    return found
+
+
+def attempt(
+    topology: Topology,
+    workload: Workload,
+    strategy: Strategy | str | None = None,
+    npu: Npu | None = None,
+    compute: str = "first-principles",
+    placement: str = "auto",
+    algorithm: str = PUBLISHED,
+) -> tuple[Iteration, Npu, float, str]:
+    """Simulate as :func:`simulate` does, also what does not fit the memory."""
     if isinstance(strategy, str):
         strategy = parse_strategy(strategy)
     strategy = strategy or workload.strategy
@@ -177,7 +193,6 @@ def simulate(
     placed = default_placement(topology, workload, strategy, placement, iteration_s, algorithm)
     operations = Operations(topology, placed, algorithm)
     iteration = simulate_iteration(topology, workload, placed, npu, scale, operations)
-    _check_memory(workload, strategy, iteration.memory)
     return iteration, npu, scale, compute
 
 
@@ -230,7 +245,8 @@ def summarize(
     )
 
 
-def _check_memory(workload: Workload, strategy: Strategy, need: Memory) -> None:
+def _check_memory(workload: Workload, iteration: Iteration) -> None:
+    need, strategy = iteration.memory, iteration.placement.strategy
     if need.state_bytes <= need.available_bytes:
         return
     given = f"{need.state_bytes / 1e9:.1f} GB of {need.available_bytes / 1e9:g} GB as {strategy}"

@@ -17,6 +17,7 @@ __all__ = [
     "MAX_PASSES",
     "MAX_SAMPLES",
     "MODES",
+    "STRATEGY",
     "Count",
     "WorkloadFile",
     "check_passes",
@@ -25,7 +26,7 @@ __all__ = [
 MODES = ("stationary", "streaming")
 """Whether the model stays on the wafer or its layers are streamed in (FRED, arXiv 2406.19580)."""
 
-_STRATEGY = r"^MP(?!0+-)[0-9]{1,9}-DP(?!0+-)[0-9]{1,9}-PP(?!0+$)[0-9]{1,9}$"
+STRATEGY = r"^MP(?!0+-)[0-9]{1,9}-DP(?!0+-)[0-9]{1,9}-PP(?!0+$)[0-9]{1,9}$"
 """What ``Strategy.parse`` takes."""
 
 Count = Annotated[int, int_range(1, 1 << 30)]
@@ -74,7 +75,7 @@ class WorkloadFile(FileModel):
     """
 
     kind: str
-    strategy: Annotated[str, WithJsonSchema({"type": "string", "pattern": _STRATEGY})]
+    strategy: Annotated[str, WithJsonSchema({"type": "string", "pattern": STRATEGY})]
     mode: Annotated[str, one_of(*MODES)]
     microbatches: Annotated[int, int_range(1, MAX_MICROBATCHES)]
     samples_per_replica: Annotated[int, int_range(1, MAX_SAMPLES)]

@@ -7,7 +7,7 @@ from typing import Any
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
 from fred_hw.files import read_kind, validate
-from fred_hw.reading import read_data
+from fred_hw.reading import SUFFIXES, read_data
 from perfmodel.published import SPEEDUP_C
 
 from .file import KINDS, check_passes
@@ -89,7 +89,7 @@ def load_workload(name_or_path: str) -> Workload:
     """
     if name_or_path in WORKLOADS:
         path = workload_path(name_or_path)
-    elif name_or_path.endswith((".yaml", ".yml", ".json")):
+    elif name_or_path.endswith(SUFFIXES):
         path = Path(name_or_path)
     else:
         names = ", ".join(WORKLOADS)

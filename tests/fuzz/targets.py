@@ -21,6 +21,7 @@ from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import LINE, InputError
 from fred_hw.load import load_spec, parse_change
 from fred_hw.reading import read_data
+from perfmodel.studies.sweep_points import load_sweep
 from perfmodel.switch_timing.record import RECORDS, load_record
 from perfmodel.topology.files import KINDS as TOPOLOGIES
 from perfmodel.topology.files import load_topology
@@ -183,6 +184,22 @@ _WORKLOADS = [*bases("workload").values()]
 _FLOWS = [
     [{"inputs": [0, 1], "outputs": [0]}, {"inputs": [2], "outputs": [1, 2]}],
     {"flows": [{"inputs": [0, 1, 2, 3], "outputs": [0, 1, 2, 3]}]},
+]
+_SWEEPS = [
+    *bases("sweep").values(),
+    {
+        "topologies": ["mesh:2x2", "mesh:3x2"],
+        "workloads": ["resnet-152"],
+        "strategies": "all",
+        "least_npus": 2,
+        "samples": 4,
+        "compute_models": ["first-principles", "scaled:2"],
+        "algorithms": ["auto"],
+        "placements": ["linear"],
+        "protocols": ["ideal", "measured"],
+        "npus": [{}, {"hbm_bytes": 1e9, "efficiency": {"matmul": 0.5}}],
+        "baseline": "mesh:2x2",
+    },
 ]
 _RECORDS = [json.loads((RECORDS / "l1-12.json").read_text(encoding="utf-8"))]
 _RUN = {"simulator": "icarus", "version": "12", "tests": [], "measurements": {}}
@@ -370,6 +387,7 @@ TARGETS: Mapping[str, Target] = {
         _FILES["work.yaml"], refusing(lambda p: load_workload(str(p)), "f.yaml"), 15
     ),
     "flows": Target(_FILES["flows.yaml"], refusing(lambda p: read_flows(p, 8), "f.yaml"), 15),
+    "sweep": Target(documents(_SWEEPS), refusing(load_sweep, "f.yaml"), 15),
     "record": Target(_FILES["mine.json"], refusing(lambda p: load_record(str(p)), "f.json"), 15),
     "results": Target(
         documents(_RESULTS), refusing(lambda p: simulation_results(_SPEC, p), "f.json"), 15

@@ -34,7 +34,10 @@ ONLY_THE_READER = (
     r"must have 2 (?:or more|to 4096) NPUs|must have at most 4096 NPUs|with \d+ or more ports",
     r"must be one of the records|must be l1-1|must be an existing file|must join \d+ L1 switches",
     r"must divide|must be ports from|must be disjoint|must be the name of a file",
-    r"must be a number from [01] to 1e\+\d+, not '",
+    r"must be a number from (?:[01]|1e-06) to (?:1|1e\+\d+), not '",
+    r"must be (?:mesh:COLUMNSxROWS|resnet-152|mesh:2x2|first-principles), .* not '",
+    r"must be one of (?:mesh:2x2|first-principles, .*|.*(?=, not 'mesh:2x2)), not '",
+    r"must be like MP2-DP5-PP2|must be given with strategies: all|must be 1 to 4, not",
 )
 """What a schema cannot say: that which binds values to each other and to files."""
 
@@ -50,6 +53,15 @@ BASES: dict[str, Any] = {
         "in_network": True,
     },
     "grouped": read_data(EXAMPLES / "llama-2-70b.yaml"),
+    "sweep": {
+        "topologies": ["mesh:2x2"],
+        "workloads": ["resnet-152"],
+        "strategies": ["MP1-DP2-PP1"],
+        "samples": 12,
+        "protocols": ["ideal"],
+        "npus": [{"hbm_bytes": 3e12, "efficiency": {"matmul": 0.5}}],
+        "baseline": "mesh:2x2",
+    },
 }
 """The example of every kind, and files with what that lacks."""
 

@@ -1,0 +1,77 @@
+"""Columns of `fred sweep`: a row is a point."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from operator import attrgetter
+from typing import Any
+
+from .column import Column, Columns, milliseconds
+from .parts import part_columns
+
+__all__ = ["COLUMNS", "shown", "title"]
+
+_POINT = ("workload", "strategy", "compute", "algorithm", "placement", "protocol", "npu")
+
+
+def _estimated(column: Column) -> Column:
+    """Return a column of what an estimate says, empty where there is none."""
+    return replace(
+        column,
+        value=lambda row: None if row.estimate is None else column.value(row),
+    )
+
+
+def _speedup(row: Any) -> str:
+    return "-" if row.speedup is None else f"{row.speedup:.3f}"
+
+
+COLUMNS = Columns(
+    [
+        *(Column(attrgetter(f"point.{name}"), name, name, number=False) for name in _POINT),
+        Column(attrgetter("point.topology"), "topology", "topology", number=False),
+        *map(
+            _estimated,
+            [
+                Column(
+                    lambda row: row.estimate.iteration_time_s,
+                    csv="iteration [s]",
+                    title="iteration",
+                    text=lambda row: milliseconds(row.estimate.iteration_time_s),
+                ),
+                Column(
+                    lambda row: row.estimate.time_per_sample_s,
+                    csv="per sample [s]",
+                    title="per sample",
+                    text=lambda row: milliseconds(row.estimate.time_per_sample_s),
+                ),
+                *part_columns(),
+            ],
+        ),
+        Column(attrgetter("speedup"), "speedup", "speed-up", _speedup),
+        *map(
+            _estimated,
+            [
+                Column(lambda row: row.estimate.memory_verdict, "memory", "memory", number=False),
+                Column(lambda row: row.estimate.placement, "placed", number=False),
+            ],
+        ),
+        Column(attrgetter("problem"), "problem"),
+    ]
+)
+
+
+def shown(rows: Sequence[Any]) -> Columns:
+    """Return the columns for a terminal: of what was asked for and of parts those that tell."""
+    alike = [name for name in _POINT if len({getattr(row.point, name) for row in rows}) == 1]
+    zero = [column.csv for column in part_columns() if all(column.value(row) == 0 for row in rows)]
+    return COLUMNS.without(*alike, *zero)
+
+
+def title(rows: Sequence[Any]) -> str:
+    """Return what all rows have in common, in words."""
+    said = [
+        f"{name} {next(iter(found))}"
+        for name in _POINT
+        if len(found := {getattr(row.point, name) for row in rows}) == 1 and any(found)
+    ]
+    return ", ".join(said)

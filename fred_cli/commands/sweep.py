@@ -1,0 +1,69 @@
+"""`fred sweep`."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fred_cli.columns.sweep import COLUMNS, shown, title
+from fred_cli.options import OutputPath, as_json_option, csv_option
+from fred_cli.output import say_above_peak, say_json
+from fred_cli.progress import progress
+from fred_hw.errors import InputError
+
+__all__ = ["command"]
+
+
+@click.command("sweep")
+@click.argument("file", type=click.Path(path_type=Path))
+@csv_option
+@click.option(
+    "--parquet", type=OutputPath(), metavar="FILE", help="Write all figures as Parquet too."
+)
+@as_json_option
+def command(file: Path, csv_file: Path | None, parquet: Path | None, as_json: bool) -> None:
+    """Estimate all points of a sweep: each of its topologies with each workload and so on."""
+    from perfmodel.studies.sweep import run_sweep
+    from perfmodel.studies.sweep_points import load_sweep
+
+    if parquet:
+        _need_parquet()
+        if csv_file == parquet:
+            raise InputError("--parquet", "", "must be another file than --csv")
+    with progress("estimating points"):
+        sweep = load_sweep(file)
+        rows = run_sweep(sweep)
+    _write(rows, csv_file, parquet)
+    if as_json:
+        say_json({"baseline": sweep.baseline, "rows": rows})
+        return
+    ran = [row for row in rows if row.estimate]
+    shown(ran).print(f"Sweep [ms], speed-up over {sweep.baseline}; {title(ran)}", ran)
+    for problem, points in Counter(row.problem for row in rows if row.problem).items():
+        print(f"cannot run, {points} of {len(rows)} points: {problem}")
+    say_above_peak(row.estimate for row in ran)
+
+
+def _write(rows: Sequence[Any], csv_file: Path | None, parquet: Path | None) -> None:
+    """Write both tables or none."""
+    from gen.write import write_outputs
+
+    files: dict[Path, str | bytes] = {}
+    if csv_file:
+        files[csv_file] = COLUMNS.csv(rows)
+    if parquet:
+        from perfmodel.api import to_dataframe
+
+        files[parquet] = to_dataframe(rows).to_parquet()
+    write_outputs(files)
+
+
+def _need_parquet() -> None:
+    try:
+        import pandas  # noqa: F401  # pyright: ignore[reportUnusedImport]
+        import pyarrow  # noqa: F401  # pyright: ignore[reportUnusedImport]
+    except ImportError as error:
+        message = f"must be installed for Parquet: pip install 'fred-hw[tables]' ({error})"
+        raise InputError("pyarrow", "", message) from None

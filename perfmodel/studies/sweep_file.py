@@ -1,0 +1,89 @@
+"""Sweep files: lists of topologies, workloads and so on, all of which meet all others."""
+
+from typing import Annotated, Any, cast
+
+from pydantic import Field
+from pydantic_core import PydanticCustomError
+
+from fred_hw.files import Check, EachOnce, FileModel, int_range, name_in
+from perfmodel.collectives.algorithm import ALGORITHMS
+from perfmodel.collectives.select import PUBLISHED
+from perfmodel.topology.files import NpuEntry, Protocol
+from perfmodel.training.placement.policy import POLICIES
+from perfmodel.workloads.file import MAX_SAMPLES, STRATEGY
+
+__all__ = ["ALL", "SweepFile"]
+
+ALL = "all"
+"""All strategies that fit."""
+
+
+def _strategies(value: object) -> object:
+    """Check ``strategies``."""
+    if value != ALL and not _texts(value):
+        raise PydanticCustomError(
+            "one_of",
+            "must be all, or a list of one or more like MP2-DP5-PP2, not {given}",
+            {"given": repr(value)},
+        )
+    return value
+
+
+def _texts(value: object) -> bool:
+    some = cast("list[object]", value) if isinstance(value, list) else []
+    return bool(some) and all(isinstance(one, str) for one in some)
+
+
+def _strategies_schema() -> dict[str, Any]:
+    one = {"type": "string", "pattern": STRATEGY}
+    some = {"type": "array", "items": one, "minItems": 1, "uniqueItems": True}
+    return {"anyOf": [{"const": ALL}, some]}
+
+
+class SweepFile(FileModel):
+    """Lists of what is to be varied: every entry of each meets every entry of the others.
+
+    Parameters
+    ----------
+    topologies : list of str
+        Names or files, as `--topology` takes them; paths are relative to this file.
+    workloads : list of str
+        Names or files, likewise, as `--workload` takes them.
+    strategies : list of str
+        Each like ``MP2-DP5-PP2``, or `all` for those that fit the smallest of the topologies;
+        without it each workload has its own.
+    samples : int
+        Samples in an iteration for each replica, in as many microbatches as `fred strategies`
+        takes; without it those of the workload, or 40 with `all` strategies.
+    least_npus : int
+        NPUs in use at least, with `all` strategies; 90 % of the smallest topology by default.
+    compute_models : list of str
+        As `--compute` takes them.
+    algorithms : list of str
+        Of collectives, as `--algorithm` takes them.
+    placements : list of str
+        As `--placement` takes them.
+    protocols : list of str
+        What headers, CRC, acks and the link layer cost: as co-simulated, or nothing (`ideal`).
+        Without it what a file says, and `measured` for names.
+    npus : list of NpuEntry
+        Changes to the NPUs of all topologies; ``{}`` leaves them as they are, as does no list.
+    baseline : str
+        The topology that others are compared with; the first by default.
+    """
+
+    topologies: Annotated[list[str], EachOnce()]
+    workloads: Annotated[list[str], EachOnce()]
+    strategies: Annotated[Any, Check(_strategies, schema=_strategies_schema)] | None = None
+    samples: Annotated[int, int_range(1, MAX_SAMPLES)] | None = None
+    least_npus: Annotated[int, int_range(1, 4096)] | None = None
+    compute_models: Annotated[list[str], EachOnce()] = Field(default=["first-principles"])
+    algorithms: Annotated[
+        list[Annotated[str, name_in(ALGORITHMS, "auto", PUBLISHED)]], EachOnce()
+    ] = Field(default=[PUBLISHED])
+    placements: Annotated[list[Annotated[str, name_in(POLICIES, "auto", "anneal")]], EachOnce()] = (
+        Field(default=["auto"])
+    )
+    protocols: Annotated[list[Protocol], EachOnce()] | None = None
+    npus: Annotated[list[NpuEntry], EachOnce()] | None = None
+    baseline: str | None = None

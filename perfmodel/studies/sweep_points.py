@@ -1,0 +1,247 @@
+"""Points of a sweep: what its file names, read, and each with all others."""
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import product
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from fred_hw.compiler.placement import Strategy
+from fred_hw.errors import InputError
+from fred_hw.files import validate
+from fred_hw.reading import SUFFIXES, read_data
+from perfmodel.switch_timing.record import ProtocolModel
+from perfmodel.topology.files import NpuEntry
+from perfmodel.topology.graph import Topology
+from perfmodel.topology.parse import shared_topology
+from perfmodel.training.compute_model import compute_model
+from perfmodel.workloads.workload import Workload, load_workload, parse_strategy
+
+from .strategies import feasible
+from .sweep_file import ALL, SweepFile
+
+__all__ = ["MAX_POINTS", "Point", "Sweep", "load_sweep"]
+
+MAX_POINTS = 10_000
+"""Points of a sweep: some minutes, as most take a few hundredths of a second."""
+
+_SAMPLES = 40
+"""For each replica where all strategies are tried, as `fred strategies` has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One of each list, as the file has it.
+
+    Parameters
+    ----------
+    topology, workload, strategy, compute, algorithm, placement, protocol : str
+        What is estimated.
+    npu : str
+        Changes to the NPUs, like ``peak_flops=2e+15``; empty without any.
+    """
+
+    topology: str
+    workload: str
+    strategy: str
+    compute: str
+    algorithm: str
+    placement: str
+    protocol: str
+    npu: str
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What a sweep file asks for, with all that it names read.
+
+    Parameters
+    ----------
+    source : str
+        The file.
+    baseline : str
+        The topology that others are compared with.
+    groups : tuple of tuple of Point
+        Points that are compared with each other: one for each topology.
+    fabrics : mapping
+        Topologies by name and protocol.
+    workloads : mapping
+        Workloads by name.
+    rates : mapping
+        Rates of NPUs, as ``Topology.with_npu`` takes them, by their text in a point.
+    samples : int or None
+        For each replica; None for those of the workload.
+    """
+
+    source: str
+    baseline: str
+    groups: tuple[tuple[Point, ...], ...]
+    fabrics: Mapping[tuple[str, str], Topology]
+    workloads: Mapping[str, Workload]
+    rates: Mapping[str, Mapping[str, Any]]
+    samples: int | None
+
+
+def load_sweep(path: Path) -> Sweep:
+    """Return what a sweep file asks for.
+
+    Parameters
+    ----------
+    path : Path
+        YAML or JSON; files that it names are relative to its folder.
+
+    Raises
+    ------
+    InputError
+        The file, or one that it names, is bad; a name is unknown or there twice; or there are more
+        than ``MAX_POINTS`` points.
+    """
+    source = str(path)
+    file = validate(SweepFile, read_data(path), source)
+    baseline = file.baseline or file.topologies[0]
+    if baseline not in file.topologies:
+        allowed = ", ".join(file.topologies)
+        raise InputError(source, "baseline", f"must be one of {allowed}, not {baseline!r}")
+    if file.strategies != ALL and file.least_npus is not None:
+        raise InputError(source, "least_npus", "must be given with strategies: all alone")
+    _check_points(file, len(file.workloads), source)
+    rates = {_text(entry.rates): entry.rates for entry in file.npus or [NpuEntry()]}
+    if file.npus and len(rates) < len(file.npus):
+        raise InputError(source, "npus", "must have each entry once, not two that are alike")
+    fabrics = _fabrics(file, path)
+    _check_compute(file, fabrics, source)
+    workloads = _workloads(file, path)
+    strategies = _strategies_of(file, workloads, fabrics, source)
+    return Sweep(
+        source=source,
+        baseline=baseline,
+        groups=tuple(_groups(file, strategies, fabrics, tuple(rates))),
+        fabrics={(name, one.protocol): one for (name, _), one in fabrics.items()},
+        workloads=workloads,
+        rates=rates,
+        samples=_SAMPLES if file.samples is None and file.strategies == ALL else file.samples,
+    )
+
+
+def _groups(
+    file: SweepFile,
+    strategies: Mapping[str, Sequence[Strategy]],
+    fabrics: Mapping[tuple[str, ProtocolModel | None], Topology],
+    npus: Sequence[str],
+) -> Iterator[tuple[Point, ...]]:
+    """Yield the points that are compared with each other, workload by workload."""
+    models, algorithms, placements = file.compute_models, file.algorithms, file.placements
+    for job, some in strategies.items():
+        for strategy, compute, algorithm, placement, asked, npu in product(
+            map(str, some), models, algorithms, placements, file.protocols or [None], npus
+        ):
+            how = (strategy, compute, algorithm, placement)
+            yield tuple(
+                Point(name, job, *how, fabrics[name, asked].protocol, npu)
+                for name in file.topologies
+            )
+
+
+def _check_points(file: SweepFile, strategies: int, source: str) -> None:
+    """Refuse too many points, given how many strategies all workloads have together."""
+    lists = (file.topologies, file.compute_models, file.algorithms, file.placements)
+    optional = (file.protocols or [None], file.npus or [None])
+    points = strategies * prod(map(len, (*lists, *optional)))
+    if points > MAX_POINTS:
+        message = f"must have at most {MAX_POINTS:,} points, not {points:,} or more"
+        raise InputError(source, "", message)
+
+
+def _text(rates: Mapping[str, Any]) -> str:
+    """Return rates of NPUs in a line."""
+    flat = {key: value for key, value in rates.items() if key != "efficiency"}
+    flat |= {f"efficiency.{kind}": share for kind, share in rates.get("efficiency", {}).items()}
+    return " ".join(f"{key}={value:.12g}" for key, value in flat.items())
+
+
+@contextmanager
+def _naming(source: str, field: str) -> Generator[None]:
+    """Name the sweep file and the field in errors of names; those of other files stay."""
+    try:
+        yield
+    except InputError as error:
+        if error.source.endswith(SUFFIXES):
+            raise
+        of_a_name = f"{error.field}: " if error.source and error.field else ""
+        raise InputError(source, field, of_a_name + error.message) from None
+
+
+def _files(names: Sequence[str], field: str, path: Path) -> Iterator[tuple[str, str]]:
+    """Yield each name of a list with what it is to be read as: a path from here if it is one."""
+    seen: dict[Path, str] = {}
+    for name in names:
+        if not name.endswith(SUFFIXES):
+            yield name, name
+            continue
+        place = path.parent / name
+        if (first := seen.setdefault(place.resolve(), name)) != name:
+            message = f"must have each file once, not {first!r} and {name!r}"
+            raise InputError(str(path), field, message)
+        yield name, str(place)
+
+
+def _fabrics(file: SweepFile, path: Path) -> dict[tuple[str, ProtocolModel | None], Topology]:
+    """Return the topologies by name and the protocol asked for."""
+    found: dict[tuple[str, ProtocolModel | None], Topology] = {}
+    for n, (name, text) in enumerate(_files(file.topologies, "topologies", path)):
+        for protocol in file.protocols or [None]:
+            with _naming(str(path), f"topologies.{n}"):
+                found[name, protocol] = shared_topology(text, protocol).called(name)
+    return found
+
+
+def _workloads(file: SweepFile, path: Path) -> dict[str, Workload]:
+    found: dict[str, Workload] = {}
+    for n, (name, text) in enumerate(_files(file.workloads, "workloads", path)):
+        with _naming(str(path), f"workloads.{n}"):
+            found[name] = replace(load_workload(text), name=name)
+    return found
+
+
+def _check_compute(
+    file: SweepFile,
+    fabrics: Mapping[tuple[str, ProtocolModel | None], Topology],
+    source: str,
+) -> None:
+    """Refuse models of compute that there are not, or that compare these fabrics unfairly."""
+    for n, name in enumerate(file.compute_models):
+        with _naming(source, f"compute_models.{n}"):
+            for protocol in file.protocols or [None]:
+                alike = [one for (_, asked), one in fabrics.items() if asked == protocol]
+                compute_model(name).check(alike)
+
+
+def _strategies_of(
+    file: SweepFile,
+    workloads: Mapping[str, Workload],
+    fabrics: Mapping[tuple[str, ProtocolModel | None], Topology],
+    source: str,
+) -> dict[str, list[Strategy]]:
+    """Return the strategies of each workload."""
+    if file.strategies is None:
+        return {name: [job.strategy] for name, job in workloads.items()}
+    if file.strategies == ALL:
+        found: dict[str, list[Strategy]] = {}
+        npus = min(one.npus for one in fabrics.values())
+        for name, job in workloads.items():
+            with _naming(source, "least_npus"):
+                found[name] = feasible(job, npus, file.least_npus)
+            _check_points(file, sum(map(len, found.values())), source)
+        return found
+    listed: list[Strategy] = []
+    for n, text in enumerate(file.strategies):
+        with _naming(source, f"strategies.{n}"):
+            strategy = parse_strategy(text)
+        if strategy in listed:
+            message = f"must have each entry once, not {text!r} twice"
+            raise InputError(source, "strategies", message)
+        listed.append(strategy)
+    _check_points(file, len(workloads) * len(listed), source)
+    return dict.fromkeys(workloads, listed)
