@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -62,8 +63,8 @@ def _write(rows: Sequence[Any], csv_file: Path | None, parquet: Path | None) -> 
 
 def _need_parquet() -> None:
     try:
-        import pandas  # noqa: F401  # pyright: ignore[reportUnusedImport]
-        import pyarrow  # noqa: F401  # pyright: ignore[reportUnusedImport]
+        for module in ("pandas", "pyarrow"):
+            import_module(module)
     except ImportError as error:
         message = f"must be installed for Parquet: pip install 'fred-hw[tables]' ({error})"
         raise InputError("pyarrow", "", message) from None
