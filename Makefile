@@ -7,7 +7,7 @@ BIN := .venv/bin
 unexport PYTHONDONTWRITEBYTECODE
 STAMP := .venv/.ready
 
-.PHONY: help demo check test test-fast bench-tests bench fuzz mutation fidelity docs golden records lock setup clean
+.PHONY: help demo check test test-fast bench-tests search bench fuzz mutation fidelity docs golden records lock setup clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -30,6 +30,9 @@ test-fast: $(STAMP) ## the tests of the edit loop
 
 bench-tests: $(STAMP) ## all tests; print the slowest twenty, and simulator builds apart
 	$(BIN)/pytest -n 2 --dist loadgroup --timings
+
+search: $(STAMP) ## properties with ten times the examples, others in each run
+	$(BIN)/pytest -n 2 --dist loadgroup -m "not sim" --hypothesis-profile=search $(or $(TESTS),tests/fred_hw tests/perfmodel)
 
 demo: $(STAMP) ## from a specification to a wafer, into build/demo
 	@bash scripts/demo.sh

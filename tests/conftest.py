@@ -17,8 +17,11 @@ from testbench.sim.tools import icarus_bin
 WITHOUT_ICARUS = ("test_vectors.py",)
 
 # How long an example takes says more about the machine than about the example.
-settings.register_profile("full run", deadline=None)
-settings.register_profile("edit loop", deadline=None, max_examples=25)
+# Examples are the same in each run, so that a change is judged by what it changes; `make search`
+# looks for others.
+settings.register_profile("full run", deadline=None, derandomize=True)
+settings.register_profile("edit loop", deadline=None, derandomize=True, max_examples=25)
+settings.register_profile("search", deadline=None, max_examples=1000, print_blob=True)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -27,7 +30,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # garbage among them.
     gc.set_threshold(100_000, 20, 20)
     quick = "not slow" in str(config.getoption("markexpr"))
-    settings.load_profile("edit loop" if quick else "full run")
+    chosen = config.getoption("--hypothesis-profile")
+    settings.load_profile(str(chosen or ("edit loop" if quick else "full run")))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
