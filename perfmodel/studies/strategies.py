@@ -55,14 +55,15 @@ def feasible(workload: Workload, npus: int, least_npus: int | None = None) -> li
     least = ceil(0.9 * npus) if least_npus is None else least_npus
     if not 1 <= least <= npus:
         raise InputError("", "least-npus", f"must be 1 to {npus}, not {least}")
-    network = workload.network
-    return [
-        one
-        for one in strategies(npus)
-        if one.workers >= least
-        and one.pp <= len(network.layers)
-        and (one.mp == 1 or network.splits)
-    ]
+    return [one for one in strategies(npus) if one.workers >= least and _goes_with(workload, one)]
+
+
+def _goes_with(workload: Workload, strategy: Strategy) -> bool:
+    try:
+        check_strategy(workload, strategy)
+    except InputError:
+        return False
+    return True
 
 
 def microbatch_rule(workload: Workload, samples: int) -> Mapping[int, int]:

@@ -30,6 +30,14 @@ EFFICIENCY: Mapping[str, float] = MappingProxyType(
 """Share of ``PEAK_FLOPS`` that each kind of operator reaches."""
 
 
+@dataclass(frozen=True, slots=True)
+class LayerTime:
+    """Time of the two passes of a layer on one NPU [s]."""
+
+    forward_s: float
+    backward_s: float
+
+
 @dataclass(frozen=True)
 class Npu:
     """One NPU.
@@ -84,6 +92,14 @@ class Npu:
         flops = operator.flops * samples / mp
         return self.time_s(operator.kind, flops, NUMBER_BYTES * moved / mp)
 
+    def layer_s(self, layer: Layer, samples: float, mp: int) -> LayerTime:
+        """Return the time of both passes of a layer that so many NPUs share.
+
+        A backward pass takes twice as long as the forward pass, which is all operators.
+        """
+        forward = sum(self.pass_s(operator, samples, mp) for operator in layer.operators)
+        return LayerTime(forward, 2 * forward)
+
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What compute times take for granted."""
@@ -106,14 +122,6 @@ def npu_of(rates: Mapping[str, Any]) -> Npu:
     """Return an NPU with some rates, ``Topology.npu_rates``, and the others by default."""
     shares = {**EFFICIENCY, **rates.get("efficiency", {})}
     return replace(Npu(), **{**rates, "efficiency": shares})
-
-
-@dataclass(frozen=True, slots=True)
-class LayerTime:
-    """Time of the two passes of a layer on one NPU [s]."""
-
-    forward_s: float
-    backward_s: float
 
 
 def layer_time(layer: Layer, samples: float, mp: int, npu: Npu) -> LayerTime:
@@ -140,5 +148,4 @@ def layer_time(layer: Layer, samples: float, mp: int, npu: Npu) -> LayerTime:
     """
     if mp != 1 and not layer.splits:
         raise ValueError(f"mp must be 1 for {layer.name}, which does not split, not {mp}")
-    forward = sum(npu.pass_s(operator, samples, mp) for operator in layer.operators)
-    return LayerTime(forward, 2 * forward)
+    return npu.layer_s(layer, samples, mp)

@@ -50,9 +50,11 @@ class ComputeModel:
         Fabrics whose published speed-ups set a number of it, or had it taken at all: they are no
         test of it.
     npu : callable
-        Returns the NPU that computes, given the one of the roofline.
+        Returns the NPU that computes, given the one of the roofline; its ``pass_s`` gives the time
+        of an operator, its ``layer_s`` that of a layer.
     given : callable or None
-        Returns the model for the text behind the colon, if its name has one.
+        Returns the model for the text behind the colon, such as a number or the path of a file, if
+        its name has one.
     """
 
     check: Callable[[Sequence[Topology]], None]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfmodel.training.compute import EFFICIENCY, PEAK_FLOPS, Npu, layer_time
+from perfmodel.training.compute import EFFICIENCY, PEAK_FLOPS, LayerTime, Npu, layer_time
 from perfmodel.workloads.layers import KINDS, Layer, Operator
 from perfmodel.workloads.workload import load_workload
 
@@ -31,6 +31,16 @@ def test_layer_adds_its_operators_worked_by_hand() -> None:
     # 200 operations at 50/s against 2 (2 * 10 + 5) bytes at 10/s; then 2 * 2 * 20 bytes.
     assert time.forward_s == pytest.approx(max(4.0, 5.0) + 8.0)
     assert time.backward_s == pytest.approx(2 * time.forward_s)
+
+
+def test_npu_of_a_model_may_know_the_time_of_a_whole_layer() -> None:
+    class Measured(Npu):
+        def layer_s(self, layer: Layer, samples: float, mp: int) -> LayerTime:
+            return LayerTime(samples / mp, 5 * samples / mp)
+
+    one = layer(Operator("product", "matmul", 100.0, 4, 10.0))
+    assert layer_time(one, 8, 2, Measured()) == LayerTime(4.0, 20.0)
+    assert layer_time(one, 8, 2, Npu()) != LayerTime(4.0, 20.0)
 
 
 def test_model_parallelism_divides_work_and_weights() -> None:
