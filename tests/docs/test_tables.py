@@ -4,6 +4,7 @@ import re
 
 from fred_hw.control.switch_map import CAUSES
 from fred_hw.protocol import HEADER_FIELDS, SHARED_SIZES
+from perfmodel.training.compute_model import COMPUTE_MODELS
 from synth.classes import CLASSES, UNKNOWN
 
 from .pages import ROOT
@@ -31,6 +32,11 @@ def test_synthesis_page_has_every_class_of_area() -> None:
     told = rows("docs/synth.md", "## What is counted where")
     assert [name for name, _ in told] == [*CLASSES, UNKNOWN]
     assert all(hardware for _, hardware in told)
+
+
+def test_wafer_page_has_every_model_of_compute_but_the_usual_one() -> None:
+    told = rows("docs/wafer-model.md", "## Training")
+    assert [name.strip("`") for name, *_ in told] == list(COMPUTE_MODELS)[1:]
 
 
 def test_protocol_page_has_the_places_of_all_fields() -> None:
