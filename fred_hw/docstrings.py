@@ -6,7 +6,7 @@ import re
 __all__ = ["parameters", "summary"]
 
 _SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=^[^\n]+\n-+$|\Z)", re.MULTILINE | re.DOTALL)
-_ENTRY = re.compile(r"^(\w+(?:, \w+)*) : [^\n]*\n((?:(?: {4}[^\n]*)?\n?)*)", re.MULTILINE)
+_ENTRY = re.compile(r"^([\w-]+(?:, [\w-]+)*) : [^\n]*\n((?:(?: {4}[^\n]*)?\n?)*)", re.MULTILINE)
 
 
 def summary(cls: type) -> str:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from math import nan
 from typing import Annotated, Any, TypeVar
 
 from pydantic import (
@@ -13,6 +14,7 @@ from pydantic import (
     GetJsonSchemaHandler,
     ValidationError,
 )
+from pydantic.fields import FieldInfo
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
@@ -28,6 +30,7 @@ __all__ = [
     "in_range",
     "int_range",
     "name_in",
+    "number_range",
     "one_of",
     "parse_number",
     "read_kind",
@@ -87,7 +90,8 @@ def _each_once(entries: list[Any]) -> list[Any]:
 class FileModel(BaseModel):
     """Base of everything read from files: frozen, strict, unknown keys refused.
 
-    What the docstring of a subclass says of its Parameters stands in the JSON Schema too.
+    What the docstring of a subclass says of its Parameters stands in the JSON Schema too. A key
+    that is no name in Python, such as ``peak-perf``, is the alias of its field.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -121,6 +125,27 @@ def in_range(value: object, minimum: int, maximum: int, other: str = "") -> obje
             {"other": other, "minimum": minimum, "maximum": maximum, "given": repr(value)},
         )
     return value
+
+
+def number_range(minimum: float, maximum: float) -> Check:
+    """Check of a number field; a number in quotes counts, as 3e12 is text to some."""
+    number = {"type": "number", "minimum": minimum, "maximum": maximum}
+    text = {"type": "string", "pattern": f"^{NUMBER}$"}
+
+    def check(value: object) -> object:
+        number = parse_number(value) if isinstance(value, str) else value
+        if isinstance(number, bool) or not isinstance(number, int | float):
+            number = nan
+        # As an integer may be too large for a float, it is compared before it is made one.
+        if not minimum <= number <= maximum:
+            raise PydanticCustomError(
+                "int_range",
+                "must be a number from {minimum} to {maximum}, not {given}",
+                {"minimum": f"{minimum:g}", "maximum": f"{maximum:g}", "given": repr(value)},
+            )
+        return float(number)
+
+    return Check(check, schema=lambda: {"anyOf": [number, text]})
 
 
 def parse_number(text: str) -> float | None:
@@ -187,12 +212,17 @@ def _fields(model: type[BaseModel], path: tuple[int | str, ...]) -> list[str]:
     for part in path:
         if isinstance(part, int):
             continue
-        info = model.model_fields.get(part)
+        info = _keys(model).get(part)
         nested = _nested(info.annotation) if info else None
         if nested is None:
             return []
         model = nested
-    return list(model.model_fields)
+    return list(_keys(model))
+
+
+def _keys(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    """Return the fields of a model by the keys that files have for them."""
+    return {info.alias or name: info for name, info in model.model_fields.items()}
 
 
 def _nested(annotation: Any) -> type[BaseModel] | None:

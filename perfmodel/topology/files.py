@@ -3,21 +3,10 @@
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from math import nan
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic_core import PydanticCustomError
-
-from fred_hw.files import (
-    NUMBER,
-    Check,
-    FileModel,
-    one_of,
-    parse_number,
-    read_kind,
-    validate,
-)
+from fred_hw.files import FileModel, number_range, one_of, read_kind, validate
 from fred_hw.reading import read_data
 from fred_hw.registry import Registry
 from perfmodel.switch_timing.record import PROTOCOL_MODELS, ProtocolModel
@@ -27,31 +16,10 @@ from .graph import Topology
 __all__ = ["KINDS", "Kind", "NpuEntry", "Protocol", "Rate", "Time", "TopologyFile", "load_topology"]
 
 
-def _quantity(minimum: float, maximum: float) -> Check:
-    """Check of a number in SI base units; a number in quotes counts, as 3e12 is text to some."""
-    number = {"type": "number", "minimum": minimum, "maximum": maximum}
-    text = {"type": "string", "pattern": f"^{NUMBER}$"}
-
-    def check(value: object) -> object:
-        number = parse_number(value) if isinstance(value, str) else value
-        if isinstance(number, bool) or not isinstance(number, int | float):
-            number = nan
-        # As an integer may be too large for a float, it is compared before it is made one.
-        if not minimum <= number <= maximum:
-            raise PydanticCustomError(
-                "int_range",
-                "must be a number from {minimum} to {maximum}, not {given}",
-                {"minimum": f"{minimum:g}", "maximum": f"{maximum:g}", "given": repr(value)},
-            )
-        return float(number)
-
-    return Check(check, schema=lambda: {"anyOf": [number, text]})
-
-
 # Within these bounds no time that is worked out overflows, or is lost beside another.
-Rate = Annotated[float, _quantity(1, 1e24)]
-Time = Annotated[float, _quantity(0, 1e6)]
-Share = Annotated[float, _quantity(1e-6, 1)]
+Rate = Annotated[float, number_range(1, 1e24)]
+Time = Annotated[float, number_range(0, 1e6)]
+Share = Annotated[float, number_range(1e-6, 1)]
 Protocol = Annotated[ProtocolModel, one_of(*PROTOCOL_MODELS)]
 
 

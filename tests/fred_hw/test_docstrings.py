@@ -28,6 +28,8 @@ class _Derived(_Base):
     ----------
     c : list of str
         Anew.
+    peak-perf : float
+        A key that is no name.
     """
 
 
@@ -39,7 +41,8 @@ def test_parameters_are_those_of_the_section_in_one_line_each() -> None:
     both = "Both, in `units` [B], on two lines."
     said = "One that the subclass says anew."
     assert parameters(_Base) == {"a": both, "b": both, "c": said}
-    assert parameters(_Derived) == {"a": both, "b": both, "c": "Anew."}
+    key = {"peak-perf": "A key that is no name."}
+    assert parameters(_Derived) == {"a": both, "b": both, "c": "Anew."} | key
     assert parameters(_Silent) == parameters(_Base)
     assert parameters(object) == {}
 

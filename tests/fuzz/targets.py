@@ -21,6 +21,10 @@ from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import LINE, InputError
 from fred_hw.load import load_spec, parse_change
 from fred_hw.reading import read_data
+from perfmodel.astra.files.groups import load_groups
+from perfmodel.astra.files.memory import load_memory
+from perfmodel.astra.files.network import load_network
+from perfmodel.astra.files.system import load_system
 from perfmodel.studies.sweep_points import load_sweep
 from perfmodel.switch_timing.record import RECORDS, load_record
 from perfmodel.topology.files import KINDS as TOPOLOGIES
@@ -181,6 +185,9 @@ _TOPOLOGIES = [
     {"kind": "mesh", "columns": 3, "rows": 2, "link_bytes_per_s": 1e12, "link_latency_s": 1e-9},
 ]
 _WORKLOADS = [*bases("workload").values()]
+_ASTRA = {
+    name: [*bases(f"astra-{name}").values()] for name in ("network", "system", "memory", "groups")
+}
 _FLOWS = [
     [{"inputs": [0, 1], "outputs": [0]}, {"inputs": [2], "outputs": [1, 2]}],
     {"flows": [{"inputs": [0, 1, 2, 3], "outputs": [0, 1, 2, 3]}]},
@@ -386,6 +393,10 @@ TARGETS: Mapping[str, Target] = {
     "workload": Target(
         _FILES["work.yaml"], refusing(lambda p: load_workload(str(p)), "f.yaml"), 15
     ),
+    "astra network": Target(documents(_ASTRA["network"]), refusing(load_network, "net.yml"), 10),
+    "astra system": Target(documents(_ASTRA["system"]), refusing(load_system, "sys.json"), 10),
+    "astra memory": Target(documents(_ASTRA["memory"]), refusing(load_memory, "mem.json"), 10),
+    "astra groups": Target(documents(_ASTRA["groups"]), refusing(load_groups, "w.json"), 10),
     "flows": Target(_FILES["flows.yaml"], refusing(lambda p: read_flows(p, 8), "f.yaml"), 15),
     "sweep": Target(documents(_SWEEPS), refusing(load_sweep, "f.yaml"), 15),
     "record": Target(_FILES["mine.json"], refusing(lambda p: load_record(str(p)), "f.json"), 15),

@@ -1,0 +1,18 @@
+"""Remote memory files of ASTRA-sim."""
+
+from perfmodel.astra.files.memory import MemoryFile, load_memory
+
+from .file_kind import FILES, FileKind, of_model
+
+__all__: list[str] = []
+
+FILES.add(
+    "astra-memory",
+    FileKind(
+        summary="Memory beyond that of the NPUs as ASTRA-sim describes it.",
+        schema=lambda: of_model("MemoryFile", MemoryFile),
+        read=load_memory,
+        shipped=tuple,
+    ),
+    rank=10,
+)

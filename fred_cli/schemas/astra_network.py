@@ -1,0 +1,18 @@
+"""Network files of ASTRA-sim."""
+
+from perfmodel.astra.files.network import NetworkFile, load_network
+
+from .file_kind import FILES, FileKind, of_model
+
+__all__: list[str] = []
+
+FILES.add(
+    "astra-network",
+    FileKind(
+        summary="A network as ASTRA-sim describes it.",
+        schema=lambda: of_model("NetworkFile", NetworkFile),
+        read=load_network,
+        shipped=tuple,
+    ),
+    rank=8,
+)

@@ -1,0 +1,18 @@
+"""System files of ASTRA-sim."""
+
+from perfmodel.astra.files.system import SystemFile, load_system
+
+from .file_kind import FILES, FileKind, of_model
+
+__all__: list[str] = []
+
+FILES.add(
+    "astra-system",
+    FileKind(
+        summary="Collectives and an NPU as ASTRA-sim describes them.",
+        schema=lambda: of_model("SystemFile", SystemFile),
+        read=load_system,
+        shipped=tuple,
+    ),
+    rank=9,
+)

@@ -1,0 +1,1 @@
+"""Collectives as the system layer of ASTRA-sim does them: chunks, phases, messages."""

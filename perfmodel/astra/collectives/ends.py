@@ -1,0 +1,257 @@
+"""When a collective ends at each NPU if nothing else is on the network.
+
+So it is in the model without congestion, where messages of others do not matter. What all NPUs do
+alike is worked out once: if they begin together, each of them is like the first, and its phases
+take as long whatever the other chunks do. A ring whose NPUs begin at different times has a closed
+form. Everything else is done message by message.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import accumulate
+
+from perfmodel.astra.clock import Clock
+from perfmodel.astra.files.system import SystemFile
+from perfmodel.astra.network import Network
+from perfmodel.astra.transport import MODELS, Exchange, Transport, Unaware
+
+from .plan import Axis, Kind, Phase, Plan, plan_of
+from .program import Program, program_of
+from .runs import ProgramRun
+from .streams import Queues, Streams
+
+__all__ = ["Ends", "collective_ends", "simulate"]
+
+
+def collective_ends(
+    kind: Kind,
+    data_bytes: int,
+    network: Network,
+    system: SystemFile,
+    model: str = "unaware",
+    *,
+    group: tuple[int, ...] | None = None,
+    source: str = "system",
+) -> dict[int, int]:
+    """Return when a collective that all begin at 0 ends at each NPU [ns].
+
+    Parameters
+    ----------
+    kind : str
+        ``all_reduce``, ``all_gather``, ``reduce_scatter`` or ``all_to_all``.
+    data_bytes : int
+        Bytes of an NPU before it, 0 or more.
+    network, system : Network, SystemFile
+        Where, and how.
+    model : str
+        One of ``perfmodel.astra.transport.MODELS``.
+    group : tuple of int or None
+        Who takes part; None for all.
+    source : str
+        File of the system, for errors.
+
+    Raises
+    ------
+    InputError
+        The system has no algorithm that fits.
+    """
+    plan = plan_of(kind, network, system, source, group)
+    starts = [(npu, 0) for npu in plan.members(group[0] if group else 0)]
+    if model == "unaware":
+        return Ends(network).of(plan, data_bytes, starts)
+    return simulate(plan, data_bytes, starts, network, MODELS[model])
+
+
+def simulate(
+    plan: Plan,
+    data_bytes: int,
+    starts: Sequence[tuple[int, int]],
+    network: Network,
+    model: type[Transport],
+    trees: int = 0,
+) -> dict[int, int]:
+    """Return when a collective that is alone ends at each NPU, message by message [ns].
+
+    Parameters
+    ----------
+    plan : Plan
+        How it is done.
+    data_bytes : int
+        Bytes, as ASTRA-sim counts them: of an all-gather, what an NPU contributes.
+    starts : sequence of tuple
+        NPUs that take part, and when each begins [ns], in this order.
+    network, model : Network, type
+        Where, and how messages are carried there.
+    trees : int
+        Chunks that went over a tree before.
+    """
+    clock = Clock()
+    found: dict[int, int] = {}
+    exchange = Exchange(model(network, clock), clock)
+    chunks = plan.chunks(data_bytes)
+
+    def end(npu: int) -> None:
+        found[npu] = clock.now
+
+    for npu, start in starts:
+        one = Streams(plan, chunks, npu, None, trees, exchange, clock, partial(end, npu))
+        clock.at(start, one.start)
+    clock.run()
+    return found
+
+
+class _Alike:
+    """Messages of an NPU like all others: what it gets was sent when it sent its own."""
+
+    def __init__(self, axis: Axis, network: Network, clock: Clock) -> None:
+        self._axis, self._network, self._clock = axis, network, clock
+        self._arrival = 0
+
+    def send(self, place: int, count: int) -> None:
+        npu = self._axis.member(0, place)
+        self._arrival = self._clock.now + self._network.delay_ns(0, npu, count)
+
+    def receive(self, place: int, count: int, received: Callable[[], object]) -> None:
+        self._clock.at(self._arrival, received)
+
+
+class Ends:
+    """Ends of collectives on a network without congestion.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+    """
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+        self._phases: dict[object, int] = {}
+        self._known: dict[object, tuple[int, ...]] = {}
+
+    def of(
+        self, plan: Plan, data_bytes: int, starts: Sequence[tuple[int, int]], trees: int = 0
+    ) -> dict[int, int]:
+        """Return when a collective ends at each NPU, as :func:`simulate` does [ns]."""
+        first = min(start for _, start in starts)
+        after = tuple(start - first for _, start in starts)
+        members = tuple(npu for npu, _ in starts)
+        shape = tuple(tuple(self._edges(one)) if one.listed else one for one in plan.axes)
+        key = plan.kind, shape, plan.baseline, plan.endpoint_ns, data_bytes, after, trees % 2
+        listed = bool(plan.axes and plan.axes[0].listed)
+        if not listed:
+            key = *key, members
+        ends = self._known.get(key)
+        if ends is None:
+            ends = self._known[key] = self._ends(plan, data_bytes, members, after, trees)
+        return {npu: first + end for npu, end in zip(members, ends, strict=True)}
+
+    def _ends(
+        self,
+        plan: Plan,
+        data_bytes: int,
+        members: tuple[int, ...],
+        after: tuple[int, ...],
+        trees: int,
+    ) -> tuple[int, ...]:
+        tree = any(one.algorithm == "double_binary_tree" for one in plan.axes)
+        even = all(len({*self._edges(one)}) == 1 for one in plan.axes if one.listed)
+        if len({*after}) == 1 and even and not tree:
+            return (self._together(plan, data_bytes),) * len(members)
+        if len(plan.axes) == 1 and plan.axes[0].algorithm == "ring":
+            return self._ring(plan, data_bytes, members, after)
+        starts = list(zip(members, after, strict=True))
+        found = simulate(plan, data_bytes, starts, self._network, Unaware, trees)
+        return tuple(found[npu] for npu in members)
+
+    def _edges(self, axis: Axis) -> list[tuple[int, int]]:
+        """Return dimension and links of each step round a ring."""
+        found: list[tuple[int, int]] = []
+        for place in range(axis.count):
+            ends = [axis.member(0, one % axis.count) for one in (place, place + 1)]
+            dimension, hops = self._network.crossing(*ends)
+            found.append((self._network.dimensions.index(dimension), hops))
+        return found
+
+    def _together(self, plan: Plan, data_bytes: int) -> int:
+        """Return when all end that begin together at 0 and are alike [ns]."""
+        clock, chunks = Clock(), plan.chunks(data_bytes)
+
+        def begin(chunk: int, number: int) -> None:
+            length_ns = self._phase_ns(chunks[chunk][number], plan)
+            clock.at(clock.now + length_ns, queues.ended, chunk, number)
+
+        queues = Queues(chunks, plan.active, begin, lambda: None)
+        queues.start()
+        clock.run()
+        return clock.now
+
+    def _phase_ns(self, phase: Phase, plan: Plan) -> int:
+        """Return how long a phase takes that all begin together [ns]."""
+        key = phase, plan.endpoint_ns, plan.memory_bytes_per_ns
+        if key not in self._phases:
+            program, axis = program_of(phase, plan), phase.axis
+            if axis.algorithm == "ring":
+                delay_ns = self._network.delay_ns(
+                    axis.member(0, 0), axis.member(0, 1), program.size(0)
+                )
+                self._phases[key] = _costs_ns(phase, plan, program) + program.sends * delay_ns
+            else:
+                clock = Clock()
+                messages = _Alike(axis, self._network, clock)
+                ProgramRun(program, 0, messages, clock, lambda: None).begin()
+                clock.run()
+                self._phases[key] = clock.now
+        return self._phases[key]
+
+    def _ring(
+        self, plan: Plan, data_bytes: int, members: tuple[int, ...], after: tuple[int, ...]
+    ) -> tuple[int, ...]:
+        """Return the ends of a ring, ``members`` in its order, that begin at different times."""
+        ends: list[tuple[int, ...]] = []
+        for number, (phase,) in enumerate(plan.chunks(data_bytes)):
+            program = program_of(phase, plan)
+            starts = after if number < plan.active else ends[number - plan.active]
+            steps = zip(members, [*members[1:], members[0]], strict=True)
+            delays = [self._network.delay_ns(*ends, program.size(0)) for ends in steps]
+            costs_ns = _costs_ns(phase, plan, program)
+            ends.append(tuple(costs_ns + one for one in _last(starts, delays, program.sends)))
+        return tuple(max(npu) for npu in zip(*ends, strict=True))
+
+
+def _costs_ns(phase: Phase, plan: Plan, program: Program) -> int:
+    """Return what an NPU spends on all packets of a ring [ns]."""
+    reductions = phase.axis.count - 1 if phase.kind in ("all_reduce", "reduce_scatter") else 0
+    size = program.size(0)
+    return (program.sends + 1) * plan.endpoint_ns + reductions * plan.reduction_ns(size)
+
+
+def _last(starts: Sequence[int], delays: Sequence[int], sends: int) -> list[int]:
+    """Return when the last message of a ring is there at each NPU, packets free of cost [ns].
+
+    Message k + 1 goes out when message k went out and that of the one before has come. So the last
+    comes after the longest of all ways round the ring to it, of at most ``sends`` steps; of those
+    from one NPU that is the one with the most turns.
+
+    Parameters
+    ----------
+    starts : sequence of int
+        When each begins [ns].
+    delays : sequence of int
+        Of a message from each to the next [ns].
+    sends : int
+        Messages of each, all but one of the NPUs or more.
+    """
+    count = len(starts)
+    turn = sum(delays)
+    passed = [0, *accumulate(delays)]
+    found: list[int] = []
+    for npu in range(count):
+        best = 0
+        for steps in range(sends - count + 1, sends + 1):
+            source = (npu - steps) % count
+            turns = steps // count
+            way = passed[npu] - passed[source] + (turn if source > npu else 0)
+            best = max(best, starts[source] + turns * turn + way)
+        found.append(best)
+    return found

@@ -1,0 +1,219 @@
+"""A collective as phases: who takes part in each, with which algorithm, how many bytes."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from perfmodel.astra.files.system import SystemFile
+from perfmodel.astra.network import Network
+
+__all__ = ["GROUP_ENDPOINT_NS", "Axis", "Kind", "Phase", "Plan", "chunk_bytes", "plan_of"]
+
+Kind = Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all"]
+
+GROUP_ENDPOINT_NS = 10
+"""Endpoint delay of a ring over some NPUs, whatever the file says (``MemBus``, "fast")."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Who takes part in a phase with an NPU, and how.
+
+    Parameters
+    ----------
+    queue : int
+        Dimension whose chunks wait for each other.
+    count : int
+        NPUs in a phase.
+    stride : int
+        Between their numbers, unless they are listed.
+    algorithm : str
+        ``ring``, ``direct``, ``halving_doubling`` or ``double_binary_tree``.
+    window : int
+        Messages that a direct algorithm has on their way at a time; 0 for all.
+    listed : tuple of int or None
+        The NPUs in the order of their ring, if they are listed.
+    """
+
+    queue: int
+    count: int
+    stride: int
+    algorithm: str
+    window: int = 0
+    listed: tuple[int, ...] | None = None
+
+    def place(self, npu: int) -> int:
+        """Return the place of an NPU among those that take part."""
+        if self.listed is not None:
+            return self.listed.index(npu)
+        return npu // self.stride % self.count
+
+    def member(self, npu: int, place: int) -> int:
+        """Return who is at a place of the phase that an NPU is in."""
+        if self.listed is not None:
+            return self.listed[place]
+        return npu + (place - self.place(npu)) * self.stride
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A part of a collective, of one chunk: what is done along an axis, to how many bytes."""
+
+    axis: Axis
+    kind: Kind
+    data_bytes: int
+
+    @property
+    def result_bytes(self) -> int:
+        """Bytes of an NPU after the phase."""
+        if self.kind == "all_gather":
+            return self.data_bytes * self.axis.count
+        return self.data_bytes // (self.axis.count if self.kind == "reduce_scatter" else 1)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a collective is done, whatever its size.
+
+    Parameters
+    ----------
+    kind : str
+        What it does.
+    axes : tuple of Axis
+        Those that it goes along, the innermost first; none if there is one NPU only.
+    baseline : bool
+        Whether an all-reduce is one along each axis, instead of reduce-scatters and all-gathers.
+    splits, active : int
+        Chunks, and how many of them a dimension works on at a time.
+    endpoint_ns : int
+        Delay before each message and after the last [ns].
+    memory_bytes_per_ns : float or None
+        Rate of reductions' three accesses to memory; None if they are free.
+    npus : int
+        In the network, the least bytes of a chunk.
+    """
+
+    kind: Kind
+    axes: tuple[Axis, ...]
+    baseline: bool
+    splits: int
+    active: int
+    endpoint_ns: int
+    memory_bytes_per_ns: float | None
+    npus: int
+
+    def reduction_ns(self, count: int) -> int:
+        """Return how long a reduction of some bytes takes [ns]."""
+        rate = self.memory_bytes_per_ns
+        return 0 if rate is None else 3 * int(count / rate)
+
+    def members(self, npu: int) -> tuple[int, ...]:
+        """Return who takes part in a collective with an NPU."""
+        found = [npu]
+        for axis in self.axes:
+            found = [axis.member(one, place) for one in found for place in range(axis.count)]
+        return tuple(found)
+
+    def phases(self, data_bytes: int) -> list[Phase]:
+        """Return the phases of a chunk of some bytes."""
+        return list(self._phases(data_bytes))
+
+    def _phases(self, left: int) -> Iterator[Phase]:
+        axes = self.axes[::-1] if self.kind == "all_gather" else self.axes
+        order: list[tuple[Axis, Kind]] = [(axis, self.kind) for axis in axes]
+        if self.kind == "all_reduce" and not self.baseline and axes:
+            scatter: Kind = "reduce_scatter"
+            gather: Kind = "all_gather"
+            order[:-1] = [(axis, scatter) for axis in axes[:-1]]
+            order.extend((axis, gather) for axis in reversed(axes[:-1]))
+        for axis, kind in order:
+            phase = Phase(axis, kind, left)
+            left = phase.result_bytes
+            yield phase
+
+    def chunks(self, data_bytes: int) -> list[list[Phase]]:
+        """Return the phases of each chunk of a collective."""
+        if not self.axes:
+            return []
+        return [self.phases(one) for one in chunk_bytes(self, data_bytes)]
+
+
+def chunk_bytes(plan: Plan, data_bytes: int) -> list[int]:
+    """Return the bytes of each chunk; the last has what is left over.
+
+    A chunk has a byte for each NPU of the network at least, as in ``Sys::determine_chunk_size``,
+    but in an all-gather.
+    """
+    least = 1 if plan.kind == "all_gather" else plan.npus
+    size = data_bytes // plan.splits
+    if size < least:
+        size, data_bytes = least, least * plan.splits
+    found = [size] * plan.splits
+    found[-1] += data_bytes - size * plan.splits
+    return found
+
+
+def plan_of(
+    kind: Kind,
+    network: Network,
+    system: SystemFile,
+    source: str,
+    group: tuple[int, ...] | None = None,
+    involved: Sequence[bool] | None = None,
+) -> Plan:
+    """Return how a system does a collective.
+
+    Parameters
+    ----------
+    kind : str
+        What it does.
+    network, system : Network, SystemFile
+        Where, and how.
+    source : str
+        File of the system, for errors.
+    group : tuple of int or None
+        Who takes part; None for all. Some NPUs are one ring over those listed.
+    involved : sequence of bool or None
+        Dimensions in which all take part, the rest are left out; all by default. With a group it
+        does not count.
+
+    Raises
+    ------
+    InputError
+        The system has no algorithm that fits.
+    """
+    axes: list[Axis] = []
+    endpoint_ns = system.endpoint_delay
+    if group is not None and len(group) < network.npus:
+        endpoint_ns = GROUP_ENDPOINT_NS
+        if len(group) > 1:
+            axes = [Axis(0, len(group), 0, "ring", listed=group)]
+    else:
+        names = system.implementation(kind, network.sizes, source)
+        whole = names[0].startswith("one")
+        sizes = (network.npus,) if whole else network.sizes
+        for number, (name, count) in enumerate(zip(names, sizes, strict=True)):
+            if group is None and involved is not None and not [*involved, *[True] * 9][number]:
+                continue
+            algorithm, window = _algorithm(name)
+            axes.append(Axis(number, count, network.strides[number], algorithm, window))
+    memory = system.local_mem_bw
+    return Plan(
+        kind=kind,
+        axes=tuple(axes),
+        baseline=system.collective_optimization == "baseline",
+        splits=system.splits,
+        active=system.active_chunks,
+        endpoint_ns=endpoint_ns,
+        memory_bytes_per_ns=memory,
+        npus=network.npus,
+    )
+
+
+def _algorithm(name: str) -> tuple[str, int]:
+    """Return an algorithm and its window from the name in a file."""
+    plain = name.removeprefix("one").lower()
+    if plain.startswith("direct"):
+        return "direct", int(plain.removeprefix("direct") or 0)
+    names = {"halvingdoubling": "halving_doubling", "doublebinarytree": "double_binary_tree"}
+    return names.get(plain, plain), 0

@@ -1,0 +1,93 @@
+"""A phase at one NPU as events: what it sends, what it waits for, when it is through."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from perfmodel.astra.clock import Clock
+
+from .program import Program
+
+__all__ = ["Messages", "ProgramRun"]
+
+
+class Messages(Protocol):
+    """What an NPU sends and receives in a phase, by places."""
+
+    def send(self, place: int, count: int) -> None:
+        """Send some bytes to a place."""
+        ...
+
+    def receive(self, place: int, count: int, received: Callable[[], object]) -> None:
+        """Have a function called when bytes from a place are there."""
+        ...
+
+
+class ProgramRun:
+    """An NPU that does what a program says.
+
+    Parameters
+    ----------
+    program : Program
+        What it does.
+    place : int
+        Where it is among those that take part.
+    messages : Messages
+        What it sends with.
+    clock : Clock
+        Where its events are put.
+    ended : callable
+        Called when it is through.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        place: int,
+        messages: Messages,
+        clock: Clock,
+        ended: Callable[[], object],
+    ) -> None:
+        self._program, self._place = program, place
+        self._messages, self._clock, self._ended = messages, clock, ended
+        self._left = program.sends
+        self._made = self._sent = self._received = self._ready = 0
+
+    def begin(self) -> None:
+        """Begin now."""
+        for _ in range(self._program.window):
+            self._make()
+
+    def _make(self) -> None:
+        cost_ns = self._program.cost_ns(self._made)
+        self._made += 1
+        self._clock.at(self._clock.now + cost_ns, self._packet_ready)
+
+    def _packet_ready(self) -> None:
+        program = self._program
+        self._ready += 1
+        if program.half is not None and self._left <= program.half:
+            if self._received < program.half:
+                return
+            while self._send():  # as many as are ready
+                pass
+        else:
+            self._send()
+        if not self._left and self._ready == program.window:
+            self._ended()
+
+    def _send(self) -> bool:
+        """Send the next message if a packet is ready for it, and return whether one was."""
+        if not self._left or not self._ready:
+            return False
+        size = self._program.size(self._sent)
+        target, source = self._program.peers(self._place, self._sent)
+        self._left -= 1
+        self._ready -= 1
+        self._sent += 1
+        self._messages.send(target, size)
+        self._messages.receive(source, size, self._arrived)
+        return True
+
+    def _arrived(self) -> None:
+        self._received += 1
+        self._make()

@@ -1,0 +1,149 @@
+"""The chunks of a collective at one NPU, each through its phases, a few at a time per dimension."""
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from perfmodel.astra.clock import Clock
+from perfmodel.astra.transport import Exchange
+
+from .plan import Phase, Plan
+from .program import program_of
+from .runs import ProgramRun
+from .tree import TreeRun, tree
+
+__all__ = ["Queues", "Streams"]
+
+
+class Queues:
+    """Lets so many chunks at a time into each dimension, first come, first served.
+
+    Parameters
+    ----------
+    chunks : sequence of list of Phase
+        Phases of each chunk.
+    active : int
+        Chunks at a time in a dimension.
+    begin : callable
+        Begins a phase of a chunk: number of the chunk, number of the phase; calls ``ended`` after.
+    done : callable
+        Called when all chunks are through.
+    """
+
+    def __init__(
+        self,
+        chunks: Sequence[Sequence[Phase]],
+        active: int,
+        begin: Callable[[int, int], object],
+        done: Callable[[], object],
+    ) -> None:
+        self._chunks, self._active, self._begin, self._done = chunks, active, begin, done
+        self._left = len(chunks)
+        self._running: dict[int, int] = defaultdict(int)
+        self._waiting: dict[int, deque[tuple[int, int]]] = defaultdict(deque)
+
+    def start(self) -> None:
+        """Put all chunks into the queue of their first phase."""
+        if not self._chunks:
+            self._done()
+        for chunk in range(len(self._chunks)):
+            self._put(chunk, 0)
+
+    def ended(self, chunk: int, phase: int) -> None:
+        """Go on after the end of a phase of a chunk."""
+        queue = self._chunks[chunk][phase].axis.queue
+        self._running[queue] -= 1
+        self._go_on(queue)
+        if phase + 1 < len(self._chunks[chunk]):
+            self._put(chunk, phase + 1)
+            return
+        self._left -= 1
+        if not self._left:
+            self._done()
+
+    def _put(self, chunk: int, phase: int) -> None:
+        queue = self._chunks[chunk][phase].axis.queue
+        self._waiting[queue].append((chunk, phase))
+        self._go_on(queue)
+
+    def _go_on(self, queue: int) -> None:
+        while self._waiting[queue] and self._running[queue] < self._active:
+            self._running[queue] += 1
+            self._begin(*self._waiting[queue].popleft())
+
+
+class _NpuMessages:
+    """Messages of an NPU in a phase, by places."""
+
+    def __init__(self, exchange: Exchange, phase: Phase, npu: int, tag: object) -> None:
+        self._exchange, self._axis, self._npu, self._tag = exchange, phase.axis, npu, tag
+
+    def send(self, place: int, count: int) -> None:
+        target = self._axis.member(self._npu, place)
+        self._exchange.send((self._tag, self._npu, target, count))
+
+    def receive(self, place: int, count: int, received: Callable[[], object]) -> None:
+        source = self._axis.member(self._npu, place)
+        self._exchange.receive((self._tag, source, self._npu, count), received)
+
+
+class Streams:
+    """A collective at one NPU, message by message.
+
+    Parameters
+    ----------
+    plan : Plan
+        How it is done.
+    chunks : sequence of list of Phase
+        Phases of each chunk.
+    npu : int
+        The NPU.
+    tag : object
+        What its messages have in common with those of the others in this collective.
+    trees : int
+        Chunks that went over a tree before, which decides whose turn it is.
+    exchange, clock : Exchange, Clock
+        Where messages and events are put.
+    done : callable
+        Called when it is through.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        chunks: Sequence[Sequence[Phase]],
+        npu: int,
+        tag: object,
+        trees: int,
+        exchange: Exchange,
+        clock: Clock,
+        done: Callable[[], object],
+    ) -> None:
+        self._plan, self._chunks, self._npu, self._tag = plan, chunks, npu, tag
+        self._trees, self._exchange, self._clock = trees, exchange, clock
+        self._queues = Queues(chunks, plan.active, self._begin, done)
+
+    def start(self) -> None:
+        """Begin now."""
+        self._queues.start()
+
+    def _begin(self, chunk: int, number: int) -> None:
+        phase, plan = self._chunks[chunk][number], self._plan
+        messages = _NpuMessages(self._exchange, phase, self._npu, (self._tag, chunk, number))
+        ended = partial(self._queues.ended, chunk, number)
+        place = phase.axis.place(self._npu)
+        if phase.axis.algorithm == "double_binary_tree":
+            node = tree(phase.axis.count, second=(self._trees + chunk) % 2 == 1)[place]
+            reduction_ns = plan.reduction_ns(phase.data_bytes)
+            run = TreeRun(
+                node,
+                phase.data_bytes,
+                plan.endpoint_ns,
+                reduction_ns,
+                messages,
+                self._clock,
+                ended,
+            )
+        else:
+            run = ProgramRun(program_of(phase, plan), place, messages, self._clock, ended)
+        run.begin()

@@ -1,0 +1,1 @@
+"""Input files of ASTRA-sim 2.0, as its own parsers take them."""

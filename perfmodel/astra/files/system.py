@@ -1,0 +1,195 @@
+"""System files of ASTRA-sim: how collectives are done, and what an NPU can do."""
+
+import re
+from collections.abc import Sequence
+from math import prod
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field
+from pydantic_core import PydanticCustomError
+
+from fred_hw.errors import InputError
+from fred_hw.files import Check, FileModel, int_range, number_range, one_of, validate
+from fred_hw.reading import read_data
+
+__all__ = ["COLLECTIVES", "SystemFile", "load_system"]
+
+COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all")
+"""Collectives that a file has an implementation for."""
+
+_IMPLEMENTATION = (
+    r"ring|oneRing|halvingDoubling|oneHalvingDoubling|doubleBinaryTree|"
+    r"(direct|oneDirect)([1-9][0-9]{0,4})?"
+)
+
+
+def _implementation(value: object) -> object:
+    if not isinstance(value, str) or not re.fullmatch(_IMPLEMENTATION, value):
+        known = "ring, direct, halvingDoubling, doubleBinaryTree, oneRing, oneDirect"
+        raise PydanticCustomError(
+            "one_of",
+            "must be one of {known}, oneHalvingDoubling, or direct with a window as direct4, "
+            "not {given}",
+            {"known": known, "given": repr(value)},
+        )
+    return value
+
+
+_Implementation = Annotated[
+    str,
+    Check(_implementation, schema=lambda: {"type": "string", "pattern": f"^({_IMPLEMENTATION})$"}),
+]
+_Implementations = Annotated[list[_Implementation], Field(min_length=1)] | None
+_Switch = Annotated[int, int_range(0, 1)]
+
+
+class SystemFile(FileModel):
+    """How collectives are done, and what an NPU can do.
+
+    Parameters
+    ----------
+    scheduling-policy : str
+        Order of the collectives of an NPU; of no effect, as an NPU has one at a time.
+    collective-optimization : str
+        An all-reduce over several dimensions at full size in each (`baseline`), or as
+        reduce-scatters inwards and all-gathers back (`localBWAware`).
+    all-reduce-implementation : list of str
+        Algorithm in each dimension; one that begins with `one` is for all NPUs at once and stands
+        alone. `direct4` has 4 messages on their way at a time.
+    all-gather-implementation : list of str
+        Likewise.
+    reduce-scatter-implementation : list of str
+        Likewise.
+    all-to-all-implementation : list of str
+        Likewise.
+    preferred-dataset-splits : int
+        Chunks of a collective, each of which goes through the dimensions by itself.
+    active-chunks-per-dimension : int
+        Chunks that a dimension works on at a time.
+    endpoint-delay : int
+        Of an NPU before each message and after the last [ns]; 10 in groups of some NPUs.
+    local-mem-bw : float
+        Bandwidth of an NPU's memory [10^9 B/s]; reductions are free without.
+    peak-perf : float
+        Peak of an NPU [10^12 operations per second].
+    roofline-enabled : int
+        1 for compute by a roofline of `peak-perf` and `local-mem-bw`, 0 for what the trace says.
+    replay-only : int
+        1 for all nodes as long as the trace says, communication too.
+    model-shared-bus : int
+        0; the bus between NPU and network is not modelled.
+    L : float
+        Of that bus, of no effect.
+    o : float
+        Likewise.
+    g : float
+        Likewise.
+    G : float
+        Likewise.
+    local-reduction-delay : int
+        Likewise.
+    boost-mode : int
+        Of no effect.
+    trace-enabled : int
+        Of no effect.
+    """
+
+    scheduling_policy: Annotated[
+        str, one_of("LIFO", "FIFO", "EXPLICIT"), Field(alias="scheduling-policy")
+    ] = "LIFO"
+    collective_optimization: Annotated[
+        str, one_of("baseline", "localBWAware"), Field(alias="collective-optimization")
+    ] = "baseline"
+    all_reduce: Annotated[_Implementations, Field(alias="all-reduce-implementation")] = None
+    all_gather: Annotated[_Implementations, Field(alias="all-gather-implementation")] = None
+    reduce_scatter: Annotated[_Implementations, Field(alias="reduce-scatter-implementation")] = None
+    all_to_all: Annotated[_Implementations, Field(alias="all-to-all-implementation")] = None
+    splits: Annotated[int, int_range(1, 4096), Field(alias="preferred-dataset-splits")] = 1
+    active_chunks: Annotated[
+        int, int_range(1, 4096), Field(alias="active-chunks-per-dimension")
+    ] = 1
+    endpoint_delay: Annotated[int, int_range(0, 10**9), Field(alias="endpoint-delay")] = 10
+    local_mem_bw: Annotated[float | None, number_range(1e-6, 1e15), Field(alias="local-mem-bw")] = (
+        None
+    )
+    peak_perf: Annotated[float | None, number_range(1e-9, 1e12), Field(alias="peak-perf")] = None
+    roofline_enabled: Annotated[_Switch, Field(alias="roofline-enabled")] = 0
+    replay_only: Annotated[_Switch, Field(alias="replay-only")] = 0
+    model_shared_bus: Annotated[Literal[0], int_range(0, 0), Field(alias="model-shared-bus")] = 0
+    bus_latency: Annotated[float, number_range(0, 1e12), Field(alias="L")] = 0
+    bus_overhead: Annotated[float, number_range(0, 1e12), Field(alias="o")] = 0
+    bus_gap: Annotated[float, number_range(0, 1e12), Field(alias="g")] = 0
+    bus_gap_per_byte: Annotated[float, number_range(0, 1e12), Field(alias="G")] = 0
+    local_reduction_delay: Annotated[
+        int, int_range(0, 10**9), Field(alias="local-reduction-delay")
+    ] = 1
+    boost_mode: Annotated[_Switch, Field(alias="boost-mode")] = 0
+    trace_enabled: Annotated[_Switch, Field(alias="trace-enabled")] = 0
+
+    def implementation(self, collective: str, sizes: Sequence[int], source: str) -> list[str]:
+        """Return the algorithm of a collective in each dimension, or the one for all NPUs.
+
+        Parameters
+        ----------
+        collective : str
+            One of ``COLLECTIVES``.
+        sizes : sequence of int
+            NPUs in a line of each dimension.
+        source : str
+            The file, for errors.
+
+        Raises
+        ------
+        InputError
+            There is none, there are more or fewer than dimensions, or one does not fit.
+        """
+        field = f"{collective.replace('_', '-')}-implementation"
+        given: list[str] | None = getattr(self, collective)
+        if given is None:
+            raise InputError(source, field, "is required by the workload and was not given")
+        if any(one.startswith("one") for one in given):
+            if len(given) != 1:
+                message = f"must be {given[0]!r} alone, or one algorithm for each dimension"
+                raise InputError(source, field, f"{message}, not {given!r}")
+            sizes = [prod(sizes)]
+        elif len(given) != len(sizes):
+            message = f"must have an entry for each of the {len(sizes)} dimensions, not {given!r}"
+            raise InputError(source, field, message)
+        for number, (name, size) in enumerate(zip(given, sizes, strict=True)):
+            inner = collective == "all_reduce" and self.collective_optimization == "localBWAware"
+            only_sums = inner and number < len(sizes) - 1
+            self._check_fit(name, size, collective, source, f"{field}.{number}", only_sums)
+        return given
+
+    def _check_fit(
+        self, name: str, size: int, collective: str, source: str, field: str, inner: bool
+    ) -> None:
+        """Fail unless an algorithm does a collective on a number of NPUs."""
+        tree, halving = name == "doubleBinaryTree", name.lower().endswith("halvingdoubling")
+        if (tree or halving) and size & (size - 1):
+            message = f"must be on a power of two of NPUs for {name}, not on {size}"
+            raise InputError(source, field, message)
+        if tree and (collective != "all_reduce" or inner):
+            message = "must be for all-reduces, and with localBWAware in the last dimension alone"
+            raise InputError(source, field, f"{name} {message}, not here")
+        if halving and collective == "all_to_all":
+            raise InputError(source, field, f"must be ring or direct, not {name}")
+
+
+def load_system(path: Path) -> SystemFile:
+    """Return what a file says of a system, JSON if its name ends so, else YAML.
+
+    Raises
+    ------
+    InputError
+        The file is unreadable, or a key is unknown, missing or has a value that is not allowed.
+    """
+    found = validate(SystemFile, read_data(path), str(path))
+    if found.roofline_enabled:
+        rates = {"local-mem-bw": found.local_mem_bw, "peak-perf": found.peak_perf}
+        for key, value in rates.items():
+            if value is None:
+                message = "is required with roofline-enabled 1 and was not given"
+                raise InputError(str(path), key, message)
+    return found

@@ -1,0 +1,140 @@
+"""The network of ASTRA-sim: dimensions that stack, and how long a message takes alone.
+
+From the sources of astra-network-analytical. A gigabyte per second is 2^30 bytes per second, and
+times are cut to whole nanoseconds where a message arrives, in the order in which it is done there,
+so that they agree to the nanosecond.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from math import prod
+
+from perfmodel.topology.blocks import Block, BlockKind
+
+__all__ = ["Dimension", "Hop", "Network"]
+
+Hop = tuple[int, int, int, int]
+"""A link: its dimension, the first NPU of its line, and the places it joins; -1 is the switch."""
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """What joins the NPUs of each line along a dimension.
+
+    Parameters
+    ----------
+    kind : str
+        ``ring``, ``fully_connected`` or ``switch``.
+    npus : int
+        In a line, 2 or more.
+    bandwidth : float
+        Of each link, each direction, above 0 [2^30 bytes per second].
+    latency_ns : float
+        Of each link [ns], 0 or more; through a switch it counts twice.
+    """
+
+    kind: BlockKind
+    npus: int
+    bandwidth: float
+    latency_ns: float
+
+    @cached_property
+    def bytes_per_ns(self) -> float:
+        """Bandwidth of a link, each direction [bytes per ns]."""
+        return self.bandwidth * (1 << 30) / 1_000_000_000
+
+    @cached_property
+    def block(self) -> Block:
+        """The same as a block of ``perfmodel.topology.blocks``."""
+        return Block(self.kind, self.npus, self.bandwidth * (1 << 30), self.latency_ns * 1e-9)
+
+    def hops(self, source: int, target: int) -> int:
+        """Return the links between two places of a line."""
+        if self.kind == "ring":
+            up = (target - source) % self.npus
+            return min(up, self.npus - up)
+        return 2 if self.kind == "switch" else 1
+
+    def delay_ns(self, hops: int, message_bytes: int) -> int:
+        """Return how long a message takes over some links that carry nothing else [ns]."""
+        return int(hops * self.latency_ns + message_bytes / self.bytes_per_ns)
+
+    def arrival_ns(self, message_bytes: int) -> int:
+        """Return the time from the begin on a link to the arrival at its end [ns]."""
+        return int(self.latency_ns + message_bytes / self.bytes_per_ns)
+
+    def busy_ns(self, message_bytes: int) -> int:
+        """Return how long a message keeps a link busy [ns]."""
+        return int(message_bytes / self.bytes_per_ns)
+
+    def way(self, source: int, target: int) -> list[int]:
+        """Return the places between two of a line, both included; -1 is the switch."""
+        if self.kind == "switch":
+            return [source, -1, target]
+        return self.block.way(source, target)
+
+
+class Network:
+    """NPUs in one dimension or more, the innermost first.
+
+    Parameters
+    ----------
+    dimensions : sequence of Dimension
+        NPU ``d0 + n0 * (d1 + n1 * ...)`` is at place d0 of the first.
+
+    Raises
+    ------
+    ValueError
+        There is no dimension.
+    """
+
+    def __init__(self, dimensions: Sequence[Dimension]) -> None:
+        if not dimensions:
+            raise ValueError("dimensions must be one or more, not none")
+        self.dimensions = tuple(dimensions)
+        self.sizes = tuple(one.npus for one in dimensions)
+        self.strides = tuple(prod(self.sizes[:i]) for i in range(len(dimensions)))
+        self.npus = prod(self.sizes)
+
+    def place(self, npu: int, dimension: int) -> int:
+        """Return the place of an NPU along a dimension."""
+        return npu // self.strides[dimension] % self.sizes[dimension]
+
+    def address(self, npu: int) -> tuple[int, ...]:
+        """Return the places of an NPU, the innermost dimension first."""
+        return tuple(self.place(npu, one) for one in range(len(self.sizes)))
+
+    def crossing(self, source: int, target: int) -> tuple[Dimension, int]:
+        """Return the first dimension in which two NPUs differ, and the links between them there.
+
+        ASTRA-sim's model without congestion sends over that one alone.
+
+        Raises
+        ------
+        ValueError
+            They are the same.
+        """
+        for number, dimension in enumerate(self.dimensions):
+            places = self.place(source, number), self.place(target, number)
+            if places[0] != places[1]:
+                return dimension, dimension.hops(*places)
+        raise ValueError(f"source and target must be two NPUs, not {source} both")
+
+    def delay_ns(self, source: int, target: int, message_bytes: int) -> int:
+        """Return how long a message takes between two NPUs, whatever else there is [ns]."""
+        dimension, hops = self.crossing(source, target)
+        return dimension.delay_ns(hops, message_bytes)
+
+    def route(self, source: int, target: int) -> Iterator[Hop]:
+        """Yield the links from one NPU to another, through all dimensions in which they differ."""
+        here = source
+        for number, dimension in enumerate(self.dimensions):
+            places = self.place(here, number), self.place(target, number)
+            if places[0] == places[1]:
+                continue
+            stride = self.strides[number]
+            first = here - places[0] * stride
+            yield from ((number, first, a, b) for a, b in pairwise(dimension.way(*places)))
+            here = first + places[1] * stride

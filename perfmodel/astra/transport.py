@@ -1,0 +1,113 @@
+"""Messages between NPUs: how the two network models of ASTRA-sim carry them, and who waits."""
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Protocol
+
+from .clock import Clock
+from .network import Hop, Network
+
+__all__ = ["MODELS", "Aware", "Exchange", "Key", "Transport", "Unaware"]
+
+Key = tuple[object, int, int, int]
+"""What a message and who waits for it have in common: tag, source, target, bytes."""
+
+
+class Transport(Protocol):
+    """Carries messages over a network.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+    clock : Clock
+        Where arrivals are put.
+    """
+
+    def __init__(self, network: Network, clock: Clock) -> None: ...
+
+    def carry(self, source: int, target: int, count: int, arrived: Callable[[], object]) -> None:
+        """Send some bytes now, and have a function called when they have arrived."""
+        ...
+
+
+class Unaware:
+    """ASTRA-sim's model without congestion: each message as if it were alone."""
+
+    def __init__(self, network: Network, clock: Clock) -> None:
+        self._network, self._clock = network, clock
+
+    def carry(self, source: int, target: int, count: int, arrived: Callable[[], object]) -> None:
+        """Send some bytes now, and have a function called when they have arrived."""
+        delay = self._network.delay_ns(source, target, count)
+        self._clock.at(self._clock.now + delay, arrived)
+
+
+class Aware:
+    """ASTRA-sim's model with congestion: links serve one message after the other.
+
+    Messages are stored and forwarded, through all dimensions in which two NPUs differ; ASTRA-sim
+    itself has this model for one dimension only.
+    """
+
+    def __init__(self, network: Network, clock: Clock) -> None:
+        self._network, self._clock = network, clock
+        self._free: dict[Hop, int] = {}
+        """From when on a link is free."""
+
+    def carry(self, source: int, target: int, count: int, arrived: Callable[[], object]) -> None:
+        """Send some bytes now, and have a function called when they have arrived."""
+        self._forward(self._network.route(source, target), count, arrived)
+
+    def _forward(self, way: Iterator[Hop], count: int, arrived: Callable[[], object]) -> None:
+        hop = next(way, None)
+        if hop is None:
+            arrived()
+            return
+        dimension, now = self._network.dimensions[hop[0]], self._clock.now
+        begin = max(now, self._free.get(hop, 0))
+        self._free[hop] = begin + dimension.busy_ns(count)
+        self._clock.at(begin + dimension.arrival_ns(count), self._forward, way, count, arrived)
+
+
+MODELS: Mapping[str, type[Transport]] = {"unaware": Unaware, "aware": Aware}
+"""Network models of ASTRA-sim by name: congestion-unaware and congestion-aware."""
+
+
+class Exchange:
+    """Brings messages and those who wait for them together, in the order of each.
+
+    Parameters
+    ----------
+    transport : Transport
+        Carries the messages.
+    clock : Clock
+        Where those are called who ask for what has arrived already.
+    """
+
+    def __init__(self, transport: Transport, clock: Clock) -> None:
+        self._transport, self._clock = transport, clock
+        self._arrived: dict[Key, int] = defaultdict(int)
+        self._waiting: dict[Key, deque[Callable[[], object]]] = defaultdict(deque)
+
+    def send(self, key: Key, sent: Callable[[], object] | None = None) -> None:
+        """Send a message now; ``sent`` is called when it has arrived."""
+        _, source, target, count = key
+        self._transport.carry(source, target, count, partial(self._arrive, key, sent))
+
+    def receive(self, key: Key, received: Callable[[], object]) -> None:
+        """Have a function called when a message has arrived that nobody else waits for."""
+        if self._arrived[key]:
+            self._arrived[key] -= 1
+            self._clock.at(self._clock.now, received)
+        else:
+            self._waiting[key].append(received)
+
+    def _arrive(self, key: Key, sent: Callable[[], object] | None) -> None:
+        if sent:
+            sent()
+        if self._waiting[key]:
+            self._waiting[key].popleft()()
+        else:
+            self._arrived[key] += 1

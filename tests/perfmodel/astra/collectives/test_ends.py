@@ -1,0 +1,207 @@
+"""Tests of perfmodel.astra.collectives.ends, mostly against results of ASTRA-sim."""
+
+import random
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from fred_hw.errors import InputError
+from perfmodel.astra.collectives.ends import Ends, collective_ends, simulate
+from perfmodel.astra.collectives.plan import Kind, plan_of
+from perfmodel.astra.files.system import SystemFile
+from perfmodel.astra.network import Dimension, Network
+from perfmodel.astra.transport import MODELS
+from perfmodel.topology.blocks import BlockKind
+
+MIB, GIB = 1 << 20, 1 << 30
+KINDS: dict[str, BlockKind] = {"Ring": "ring", "Switch": "switch", "FC": "fully_connected"}
+
+
+def network(text: str, latency_ns: float = 20) -> Network:
+    """Return a network like ``Ring 5 @750 x Switch 4 @375``."""
+    found = re.findall(r"(\w+) (\d+) @(\d+)", text)
+    return Network([Dimension(KINDS[a], int(b), float(c), latency_ns) for a, b, c in found])
+
+
+def system(names: Sequence[str], **others: Any) -> SystemFile:
+    keys = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all")
+    data: dict[str, Any] = {f"{key}-implementation": list(names) for key in keys}
+    data |= {"endpoint-delay": 1, "collective-optimization": "localBWAware"}
+    data |= {key.replace("_", "-"): one for key, one in others.items() if one is not None}
+    return SystemFile.model_validate(data)
+
+
+RING, HALVING = ("ring", "ring"), ("halvingDoubling", "ring")
+UNAWARE: list[tuple[str, Kind, Sequence[str], int, int]] = [
+    ("Switch 20 @3000", "all_reduce", ["ring"], 2_167, 634_867),
+    ("Ring 20 @750", "all_reduce", ["ring"], 3_269, 2_534_107),
+    ("Ring 20 @750", "all_to_all", ["ring"], 16_341, 12_670_531),
+    ("Ring 5 @750 x Ring 4 @750", "all_reduce", RING, 2_767, 2_533_621),
+    ("Ring 5 @750 x Ring 4 @750", "reduce_scatter", RING, 1_384, 1_266_811),
+    ("Switch 4 @3000 x Switch 5 @375", "all_reduce", HALVING, 2_021, 1_567_157),
+    ("Ring 8 @750 x Ring 8 @750", "all_to_all", RING, 10_250, 9_334_474),
+]
+AWARE: list[tuple[str, Kind, Sequence[str], int, int]] = [
+    ("Switch 20 @3000", "all_reduce", ["ring"], 2_775, 1_268_175),
+    ("Switch 20 @3000", "all_to_all", ["direct"], 362, 333_362),
+    ("Ring 20 @750", "all_to_all", ["direct"], 3_617, 3_666_672),
+]
+
+
+def all_alike(ends: dict[int, int]) -> int:
+    (end,) = {*ends.values()}
+    return end
+
+
+@pytest.mark.parametrize(("net", "kind", "names", "small", "large"), UNAWARE)
+def test_collective_without_congestion(
+    net: str, kind: Kind, names: Sequence[str], small: int, large: int
+) -> None:
+    for size, ns in ((MIB, small), (GIB, large)):
+        assert all_alike(collective_ends(kind, size, network(net), system(names))) == ns
+
+
+@pytest.mark.parametrize(("net", "kind", "names", "small", "large"), AWARE)
+def test_collective_with_congestion(
+    net: str, kind: Kind, names: Sequence[str], small: int, large: int
+) -> None:
+    for size, ns in ((MIB, small), (GIB, large)):
+        assert all_alike(collective_ends(kind, size, network(net), system(names), "aware")) == ns
+
+
+def test_four_chunks_go_through_two_dimensions() -> None:
+    net, four = network("Ring 5 @750 x Ring 4 @750"), system(RING, preferred_dataset_splits=4)
+    for size, ns in ((MIB, 2_760), (GIB, 2_133_992)):
+        assert all_alike(collective_ends("all_reduce", size, net, four)) == ns
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "size", "memory", "ns"),
+    [
+        ("Ring", "ring", 0, None, 28_600),
+        ("FC", "direct", 0, None, 4_120),
+        ("Ring", "ring", MIB, 1600, 64_440),
+    ],
+)
+def test_eight_npus(kind: str, name: str, size: int, memory: float | None, ns: int) -> None:
+    net = network(f"{kind} 8 @50", 500)
+    four = system([name], preferred_dataset_splits=4, endpoint_delay=10, local_mem_bw=memory)
+    assert all_alike(collective_ends("all_reduce", size, net, four)) == ns
+
+
+def test_direct_all_reduce_of_64_at_a_switch() -> None:
+    # The tutorial prints 633.217 us and 40,008.217 us, and not its endpoint delay.
+    net = network("Switch 64 @50", 500)
+    four = system(["direct"], preferred_dataset_splits=4, endpoint_delay=10)
+    assert all_alike(collective_ends("all_reduce", GIB, net, four)) == 633_120
+    assert all_alike(collective_ends("all_reduce", GIB, net, four, "aware")) == 40_008_120
+
+
+NETWORKS = [
+    "Ring 5 @3",
+    "FC 6 @7",
+    "Switch 8 @2",
+    "Ring 4 @3 x Switch 3 @2",
+    "Switch 4 @9 x FC 2 @1 x Ring 2 @3",
+]
+
+
+def names_for(net: Network, rng: random.Random) -> list[str]:
+    """Return algorithms that fit, drawn."""
+    names = ["ring", "direct", "direct1", "direct2"]
+    whole = ["oneRing", "oneDirect", "oneDirect3"]
+    if rng.random() < 0.2:
+        return [rng.choice(whole)]
+    powers = [[], ["halvingDoubling"]]
+    return [rng.choice([*names, *powers[size & (size - 1) == 0]]) for size in net.sizes]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_is_worked_out_once_is_what_all_messages_give(seed: int) -> None:
+    rng = random.Random(seed)
+    net = network(rng.choice(NETWORKS), rng.choice([0, 5, 20.5]))
+    names = names_for(net, rng)
+    kinds: list[Kind] = ["all_reduce", "all_gather", "reduce_scatter", "all_to_all"]
+    if any("halving" in name for name in names):
+        kinds.pop()
+    given = system(
+        names,
+        preferred_dataset_splits=rng.choice([1, 2, 3]),
+        active_chunks_per_dimension=rng.choice([1, 2]),
+        endpoint_delay=rng.choice([0, 1, 13]),
+        local_mem_bw=rng.choice([None, 0.7]),
+        collective_optimization=rng.choice(["baseline", "localBWAware"]),
+    )
+    plan = plan_of(rng.choice(kinds), net, given, "s")
+    size, starts = rng.randrange(10_000), [(npu, 7) for npu in range(net.npus)]
+    whole = simulate(plan, size, starts, net, MODELS["unaware"])
+    assert Ends(net).of(plan, size, starts) == whole
+    assert len(whole) == net.npus
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_ring_of_some_that_begin_at_different_times_has_a_closed_form(seed: int) -> None:
+    rng = random.Random(seed)
+    net = network("Ring 6 @3 x Switch 2 @2", 20.5)
+    group = tuple(rng.sample(range(12), rng.randrange(2, 8)))
+    given = system(
+        RING,
+        preferred_dataset_splits=rng.choice([1, 3]),
+        active_chunks_per_dimension=rng.choice([1, 2]),
+        local_mem_bw=rng.choice([None, 0.7]),
+    )
+    kinds: list[Kind] = ["all_reduce", "all_gather", "reduce_scatter", "all_to_all"]
+    plan = plan_of(rng.choice(kinds), net, given, "s", group)
+    size, late = rng.randrange(2_000), rng.choice([0, 30, 3_000])
+    starts = [(npu, rng.randrange(late + 1)) for npu in group]
+    whole = simulate(plan, size, starts, net, MODELS["unaware"])
+    assert Ends(net).of(plan, size, starts) == whole
+    again = [(npu, start + 100) for npu, start in starts]
+    ends = Ends(net)
+    ends.of(plan, size, starts)
+    assert ends.of(plan, size, again) == {npu: end + 100 for npu, end in whole.items()}
+
+
+def test_some_npus_are_a_ring_in_the_order_of_their_list() -> None:
+    net = network("Ring 8 @50", 500)
+    given = system(["direct"], endpoint_delay=99)
+    # 10 ns before each of two messages and after the last, and the longest of the two ways to it.
+    near = collective_ends("all_gather", 0, net, given, group=(0, 1, 2))
+    assert near == {0: 30 + 1_500, 1: 30 + 1_500, 2: 30 + 1_000}
+    far = collective_ends("all_gather", 0, net, given, group=(0, 4, 2))
+    assert far == {0: 30 + 2_000, 4: 30 + 3_000, 2: 30 + 3_000}
+
+
+def test_collective_of_one_ends_at_once() -> None:
+    net, given = network("Ring 4 @1"), system(["ring"])
+    assert collective_ends("all_reduce", MIB, net, given, group=(2,)) == {2: 0}
+    assert collective_ends("all_reduce", MIB, net, given, "aware", group=(2,)) == {2: 0}
+
+
+def test_tree_takes_turns() -> None:
+    net = network("FC 4 @1", 1000)
+    given = system(["doubleBinaryTree"], endpoint_delay=10)
+    # 0 and 2 are below 1, which is below 3: two messages up, and two down.
+    assert collective_ends("all_reduce", 0, net, given) == {
+        3: 2 * 1_003 + 30,
+        1: 3 * 1_003 + 40,
+        0: 4 * 1_003 + 50,
+        2: 4 * 1_003 + 50,
+    }
+    plan = plan_of("all_reduce", net, given, "s")
+    second = simulate(plan, 0, [(npu, 0) for npu in range(4)], net, MODELS["unaware"], trees=1)
+    assert second[0] == 2 * 1_003 + 30 and second[3] == 4 * 1_003 + 50
+
+
+def test_what_is_no_power_of_two_is_refused() -> None:
+    line = r"^system: all-reduce-implementation\.0: must be on a power of two .*, not on 20$"
+    with pytest.raises(InputError, match=line):
+        collective_ends("all_reduce", MIB, network("Ring 20 @1"), system(["halvingDoubling"]))
+
+
+def test_ring_of_1024_takes_no_longer_than_one_of_8() -> None:
+    # 2 * 1023 steps of 1 ns and 20 ns + 1 MiB at 750 * 2^30 B/s, and 1 ns after the last.
+    ends = collective_ends("all_reduce", GIB, network("Ring 1024 @750"), system(["ring"]))
+    assert all_alike(ends) == 2 * 1023 * (1 + int(20 + MIB / (750 * GIB / 1e9))) + 1

@@ -1,0 +1,58 @@
+"""Tests of perfmodel.astra.files.memory."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fred_hw.errors import InputError
+from perfmodel.astra.files.memory import load_memory
+
+NODES = {
+    "memory-type": "PER_NODE_MEMORY_EXPANSION",
+    "remote-mem-latency": 7,
+    "remote-mem-bw": 2.5,
+    "num-nodes": 2,
+    "num-npus-per-node": 4,
+}
+
+
+def written(folder: Path, data: Any) -> Path:
+    path = folder / "mem.json"
+    path.write_text(json.dumps(data))
+    return path
+
+
+def test_file_says_who_waits_for_whom(tmp_path: Path) -> None:
+    found = load_memory(written(tmp_path, NODES))
+    assert (found.remote_mem_latency, found.remote_mem_bw) == (7, 2.5)
+    found.check_npus(8, "mem.json")
+    none = load_memory(written(tmp_path, {"memory-type": "NO_MEMORY_EXPANSION"}))
+    assert not none.per_node
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"memory-type": "DISK"}, "memory-type: must be one of NO_MEM.*, MEMORY_POOL, not 'DISK'"),
+        ({"memory-type": None}, "memory-type: is required and was not given"),
+        ({"remote-mem-bw": 0}, "remote-mem-bw: must be a number from 1e-09 .*, not 0"),
+        ({"remote-mem-bw": None}, "remote-mem-bw: is required with PER_NODE_MEM.* not given"),
+        ({"num-nodes": None}, "num-nodes: is required with PER_NODE_MEM.* was not given"),
+        ({"num-npus-per-node": 0}, "num-npus-per-node: must be an integer from 1 .*, not 0"),
+        ({"remote-mem-latency": -1}, "remote-mem-latency: must be an integer from 0 .*, not -1"),
+        ({"latency": 1}, "latency: unknown key; allowed are memory-type, remote-mem-latency, .*"),
+    ],
+)
+def test_bad_file_is_refused(changes: dict[str, Any], line: str, tmp_path: Path) -> None:
+    data = {key: value for key, value in (NODES | changes).items() if value is not None}
+    with pytest.raises(InputError, match=rf"mem\.json: {line}$"):
+        load_memory(written(tmp_path, data))
+
+
+def test_nodes_have_all_npus(tmp_path: Path) -> None:
+    found = load_memory(written(tmp_path, NODES))
+    line = "m: num-nodes: must be enough for the 9 NPUs of the .* num-npus-per-node 4, not 2"
+    with pytest.raises(InputError, match=f"^{line}$"):
+        found.check_npus(9, "m")

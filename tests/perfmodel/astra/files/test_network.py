@@ -1,0 +1,57 @@
+"""Tests of perfmodel.astra.files.network."""
+
+from pathlib import Path
+
+import pytest
+
+from fred_hw.errors import InputError
+from perfmodel.astra.files.network import load_network
+from perfmodel.astra.network import Dimension
+
+LINES = {
+    "topology": "[Ring, FullyConnected, Switch]",
+    "npus_count": "[2, 8, 4]",
+    "bandwidth": "[200.0, 100.0, 50]",
+    "latency": "[50, 500, 2000.5]",
+}
+
+
+def text(**changes: str | None) -> str:
+    lines = {**LINES, **changes}
+    return "".join(f"{key}: {value}\n" for key, value in lines.items() if value is not None)
+
+
+def test_file_is_a_network(tmp_path: Path) -> None:
+    path = tmp_path / "net.yml"
+    path.write_text(text())
+    network = load_network(path)
+    assert network.npus == 64
+    assert network.dimensions == (
+        Dimension("ring", 2, 200.0, 50.0),
+        Dimension("fully_connected", 8, 100.0, 500.0),
+        Dimension("switch", 4, 50.0, 2000.5),
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"topology": "[Ring, Mesh, Switch]"}, "topology.1: must be one of Ring, .*, not 'Mesh'"),
+        ({"topology": "[]"}, r"topology: must have 1 or more entries, not \[\]"),
+        ({"npus_count": "[2, 8]"}, "npus_count: must have as many entries as topology, 3, not 2"),
+        ({"bandwidth": "[1, 2, 3, 4]"}, "bandwidth: must have as many .* as topology, 3, not 4"),
+        ({"latency": "[1]"}, "latency: must have as many entries as topology, 3, not 1"),
+        ({"npus_count": "[2, 1, 4]"}, "npus_count.1: must be an integer from 2 to 65536, not 1"),
+        ({"npus_count": "[2, 8.0, 4]"}, "npus_count.1: must be an integer .*, not 8.0"),
+        ({"npus_count": "[512, 512, 4]"}, "npus_count: must be at most 65536 .*, not 1048576"),
+        ({"bandwidth": "[200, 0, 50]"}, r"bandwidth.1: must be a number from 1e-06 .*, not 0"),
+        ({"latency": "[50, -1, 3]"}, r"latency.1: must be a number from 0 to 1e\+12, not -1"),
+        ({"latency": None}, "latency: is required and was not given"),
+        ({"dimensions": "3"}, "dimensions: unknown key; allowed are topology, npus_count, .*"),
+    ],
+)
+def test_bad_file_is_refused(changes: dict[str, str | None], line: str, tmp_path: Path) -> None:
+    path = tmp_path / "net.yml"
+    path.write_text(text(**changes))
+    with pytest.raises(InputError, match=rf"net\.yml: {line}$"):
+        load_network(path)

@@ -1,0 +1,85 @@
+"""Tests of perfmodel.astra.files.system."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fred_hw.errors import InputError
+from perfmodel.astra.files.system import SystemFile, load_system
+
+
+def written(folder: Path, data: Any) -> Path:
+    path = folder / "sys.json"
+    path.write_text(json.dumps(data))
+    return path
+
+
+def test_what_is_not_said_has_a_default(tmp_path: Path) -> None:
+    found = load_system(written(tmp_path, {}))
+    assert (found.splits, found.active_chunks, found.endpoint_delay) == (1, 1, 10)
+    assert (found.all_reduce, found.local_mem_bw, found.roofline_enabled) == (None, None, 0)
+
+
+@pytest.mark.parametrize(
+    ("data", "line"),
+    [
+        ({"preferred-dataset-splits": 0}, "preferred-dataset-splits: .* from 1 to 4096, not 0"),
+        ({"splits": 4}, "splits: unknown key; allowed are scheduling-policy, collective-.*"),
+        ({"scheduling-policy": "SJF"}, "scheduling-policy: must be one of LIFO, .*, not 'SJF'"),
+        (
+            {"all-reduce-implementation": ["ring", "tree"]},
+            "all-reduce-implementation.1: must be one of ring, .* direct4, not 'tree'",
+        ),
+        (
+            {"all-reduce-implementation": ["direct0"]},
+            "all-reduce-implementation.0: must be one of ring, .* direct4, not 'direct0'",
+        ),
+        ({"all-reduce-implementation": "ring"}, "all-reduce-implementation: .* list, not 'ring'"),
+        ({"all-reduce-implementation": []}, ".*: must have 1 or more entries, not .*"),
+        ({"model-shared-bus": 1}, "model-shared-bus: must be an integer from 0 to 0, not 1"),
+        ({"roofline-enabled": 1}, "local-mem-bw: is required with roofline-enabled 1 and .*"),
+        (
+            {"roofline-enabled": 1, "local-mem-bw": 1},
+            "peak-perf: is required with roofline-enabled 1 and was not given",
+        ),
+        ({"local-mem-bw": 0}, "local-mem-bw: must be a number from 1e-06 .*, not 0"),
+        ({"endpoint-delay": -1}, "endpoint-delay: must be an integer from 0 .*, not -1"),
+    ],
+)
+def test_bad_file_is_refused(data: Any, line: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=rf"sys\.json: {line}$"):
+        load_system(written(tmp_path, data))
+
+
+@pytest.mark.parametrize(
+    ("given", "collective", "sizes", "line"),
+    [
+        (None, "all_reduce", [4], "is required by the workload and was not given"),
+        (["ring"], "all_reduce", [4, 2], r"must have an entry for .* 2 dimensions, not \['ring'\]"),
+        (["oneRing", "ring"], "all_reduce", [4, 2], "must be 'oneRing' alone, or one .*"),
+        (["ring", "oneRing"], "all_reduce", [4, 2], "must be 'ring' alone, or one .*"),
+        (["halvingDoubling"], "all_reduce", [20], ".* power of two of NPUs for halv.*, not on 20"),
+        (["oneHalvingDoubling"], "all_gather", [4, 5], ".* a power of two .*, not on 20"),
+        (["doubleBinaryTree"], "all_reduce", [20], "must be on a power of two .*, not on 20"),
+        (["doubleBinaryTree"], "all_gather", [4], "doubleBinaryTree must be for all-reduces, .*"),
+        (["doubleBinaryTree", "ring"], "all_reduce", [4, 2], "doubleBinaryTree must be for .*"),
+        (["halvingDoubling"], "all_to_all", [4], "must be ring or direct, not halvingDoubling"),
+    ],
+)
+def test_algorithm_fits_the_network_where_it_is_used(
+    given: list[str] | None, collective: str, sizes: list[int], line: str
+) -> None:
+    key = f"{collective.replace('_', '-')}-implementation"
+    data = {"collective-optimization": "localBWAware"} | ({key: given} if given else {})
+    system = SystemFile.model_validate(data)
+    with pytest.raises(InputError, match=rf"^s: {key}(\.\d)?: {line}$"):
+        system.implementation(collective, sizes, "s")
+
+
+def test_algorithms_are_those_of_the_dimensions_or_of_all_npus() -> None:
+    names = {"all-reduce-implementation": ["ring", "direct4"]}
+    system = SystemFile.model_validate(names | {"all-gather-implementation": ["oneDirect"]})
+    assert system.implementation("all_reduce", [5, 3], "s") == ["ring", "direct4"]
+    assert system.implementation("all_gather", [5, 3], "s") == ["oneDirect"]
