@@ -120,7 +120,9 @@ class Wafer:
         least_npus: int | None = None,
         compute: str = "first-principles",
     ) -> "Study":
-        """Estimate every strategy of a workload that fits, fastest per sample first.
+        """Estimate every strategy of a workload whose weights fit, fastest per sample first.
+
+        Those whose activations do not fit the memory, even if recomputed, come last.
 
         Parameters
         ----------

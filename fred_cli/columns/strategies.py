@@ -7,7 +7,12 @@ __all__ = ["COLUMNS"]
 
 COLUMNS = Columns(
     [
-        Column(lambda row: row.estimate.strategy, "strategy", "strategy"),
+        Column(
+            lambda row: row.estimate.strategy,
+            csv="strategy",
+            title="strategy",
+            text=lambda row: row.estimate.strategy + ("" if row.fits else " *"),
+        ),
         Column(lambda row: row.estimate.topology, "fabric", "fabric"),
         Column(lambda row: row.estimate.placement, title="placement"),
         Column(
@@ -22,5 +27,6 @@ COLUMNS = Columns(
         *part_columns(over=lambda estimate: estimate.minibatch),
         Column(lambda row: row.estimate.memory_verdict, "memory", "memory"),
         Column(lambda row: row.feasible, json="feasible"),
+        Column(lambda row: row.fits, json="fits"),
     ]
 )

@@ -67,7 +67,7 @@ def command(
     csv_file: Path | None,
     as_json: bool,
 ) -> None:
-    """Estimate all (MP, DP, PP) of a workload, fastest per sample first."""
+    """Estimate all (MP, DP, PP) of a workload, the fastest per sample that fit first."""
     from perfmodel.studies.strategies import feasible, sweep
     from perfmodel.topology.parse import shared_topology
     from perfmodel.workloads.file import MAX_SAMPLES
@@ -92,6 +92,8 @@ def command(
         f"compute: {compute}",
         rows,
     )
+    if not all(row.fits for row in rows):
+        print("* does not fit the memory, not even with activations recomputed")
     say_above_peak(row.estimate for row in rows)
 
 

@@ -194,14 +194,14 @@ def strategy_chart(rows: Sequence[StrategyRow], name: str = "chart-strategies") 
     estimates = [row.estimate for row in rows]
     # What the others are compared with comes first.
     fabrics = sorted({one.topology for one in estimates}, key=lambda one: (one != BASELINE, one))
-    unfit = {one.strategy for one in estimates if not fits(one)}
+    unfit = {one.strategy for one in estimates if not one.memory.fits}
     order = sorted(dict.fromkeys(one.strategy for one in estimates), key=unfit.__contains__)
     longest = max(one.time_per_sample_s for one in estimates) * 1e3
     panels: list[Panel] = []
     for fabric in fabrics:
         there = {one.strategy: one for one in estimates if one.topology == fabric}
         shown = [there[key] for key in order if key in there]
-        names = [one.strategy + ("" if fits(one) else " *") for one in shown]
+        names = [one.strategy + ("" if one.memory.fits else " *") for one in shown]
         data = [
             {
                 **_bar(
@@ -227,11 +227,6 @@ def strategy_chart(rows: Sequence[StrategyRow], name: str = "chart-strategies") 
         panels.append(Panel(fabric, data, layout, f"ms per sample. {words}", height))
     legend = [*_PARTS, *([("* does not fit the memory", "transparent")] if unfit else [])]
     return chart(name, panels, legend)
-
-
-def fits(estimate: Estimate) -> bool:
-    """Return whether an iteration fits the memory, perhaps with activations recomputed."""
-    return estimate.memory.least_bytes <= estimate.memory.available_bytes
 
 
 def roofline_chart(points: Iterable[Point], npu: Npu) -> str:

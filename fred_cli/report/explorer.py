@@ -6,7 +6,6 @@ from urllib.parse import quote
 
 from fred_cli.columns.parts import PARTS
 from fred_cli.columns.strategies import COLUMNS
-from fred_cli.drawings.charts import fits
 from perfmodel.studies.strategies import StrategyRow
 
 __all__ = ["explorer"]
@@ -29,7 +28,7 @@ def explorer(swept: Mapping[str, Sequence[StrategyRow]]) -> dict[str, Any]:
     """
     rows: list[dict[str, Any]] = []
     for workload, found in swept.items():
-        for row in sorted(found, key=lambda row: not (row.feasible and fits(row.estimate))):
+        for row in found:
             estimate = row.estimate
             over = estimate.minibatch / 1e3
             parts = [float(f"{part.seconds(estimate) / over:.5g}") for part in PARTS]
@@ -42,7 +41,7 @@ def explorer(swept: Mapping[str, Sequence[StrategyRow]]) -> dict[str, Any]:
                     "parts": parts,
                     "memory": estimate.memory_verdict,
                     "gb": float(f"{estimate.memory.total_bytes / 1e9:.3g}"),
-                    "fits": row.feasible and fits(estimate),
+                    "fits": row.fits,
                 }
             )
     tables = {

@@ -24,7 +24,7 @@ from fred_hw.errors import InputError
 from fred_hw.load import load_spec
 from fred_hw.spec import SwitchSpec
 from gen.design import generate
-from gen.write import write_files
+from gen.write import check_file, write_files
 from perfmodel.studies.reproduce import count
 
 from .explorer import explorer
@@ -36,6 +36,8 @@ from .summary import summary
 from .wafer import Wafer, gather
 
 __all__ = ["build"]
+
+_PAGE, _NUMBERS = "index.html", "report.json"
 
 _SIMULATORS = ("icarus",)
 """Simulators that build in seconds, in the order of trying, before those of given results."""
@@ -60,8 +62,10 @@ def build(
     Raises
     ------
     InputError
-        An input is bad, or the folder cannot be written.
+        An input is bad, or a file cannot be written.
     """
+    for name in (_PAGE, _NUMBERS):
+        check_file(folder / name)
     spec = load_spec(spec_source)
     asked = study(question or Question())
     simulation = simulation_results(spec, results)
@@ -71,9 +75,9 @@ def build(
     numbers = {
         "manifest": page["design"].manifest,
         "simulation": simulation,
-        **_numbers(asked, wafer),
+        **_figures(asked, wafer),
     }
-    files = {"index.html": html, "report.json": json.dumps(numbers, indent=1) + "\n"}
+    files = {_PAGE: html, _NUMBERS: json.dumps(numbers, indent=1) + "\n"}
     return write_files(files, folder)
 
 
@@ -139,7 +143,7 @@ def _look() -> dict[str, Any]:
     }
 
 
-def _numbers(asked: Study, wafer: Wafer) -> dict[str, Any]:
+def _figures(asked: Study, wafer: Wafer) -> dict[str, Any]:
     """Return what the page shows of wafers as JSON has it."""
     return {
         "own": asked.own,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from math import isqrt
 from typing import Any
 
-from fred_cli.drawings.charts import fits, short
+from fred_cli.drawings.charts import short
 from fred_cli.drawings.roofline import Point, roofline
 from fred_cli.drawings.timeline import timeline
 from fred_hw.compiler.placement import Strategy
@@ -189,12 +189,9 @@ def _swept(
     npus = min(fabric.npus for fabric in fabrics)
     places = tuple(dict.fromkeys((0, len(fabrics) - 1)))
     if least_npus is None and npus > SWEPT:
-        rows = tuple(StrategyRow(given[i].estimate, feasible=True) for i in places)
-    else:
-        if least_npus is None and npus > ROOMY:
-            least_npus = npus
-        choices = feasible(workload, npus, least_npus)
-        shown = [fabrics[i] for i in places]
-        rows = sweep(shown, workload, choices, workload.samples_per_replica, compute)
-    # Activations that do not fit rank behind, too.
-    return tuple(sorted(rows, key=lambda row: not fits(row.estimate)))
+        return tuple(StrategyRow(given[i].estimate, feasible=True) for i in places)
+    if least_npus is None and npus > ROOMY:
+        least_npus = npus
+    choices = feasible(workload, npus, least_npus)
+    shown = [fabrics[i] for i in places]
+    return sweep(shown, workload, choices, workload.samples_per_replica, compute)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from fred_cli.drawings.charts import fits, short
+from fred_cli.drawings.charts import short
 from perfmodel.studies.compare import Row
 from perfmodel.training.compute_model import compute_model
 from perfmodel.training.estimate import Estimate
@@ -117,7 +117,7 @@ def _own_winner(study: Study) -> str:
 def _own_strategies(study: Study) -> str:
     name = study.fabrics[-1].name
     rows = [row for row in study.swept if row.estimate.topology == name]
-    fitting = [row.estimate for row in rows if row.feasible and fits(row.estimate)]
+    fitting = [row.estimate for row in rows if row.fits]
     if len(rows) == 1:
         verdict = rows[0].estimate.memory_verdict
         return f"No other strategy was estimated; the verdict on its need of memory is: {verdict}."

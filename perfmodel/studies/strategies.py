@@ -34,6 +34,11 @@ class StrategyRow:
     estimate: Estimate
     feasible: bool
 
+    @property
+    def fits(self) -> bool:
+        """Whether activations fit too, perhaps recomputed."""
+        return self.feasible and self.estimate.memory.fits
+
 
 def feasible(workload: Workload, npus: int, least_npus: int | None = None) -> list[Strategy]:
     """Return the strategies that use at least so many NPUs and go with the layers.
@@ -109,7 +114,10 @@ def sweep(
     placement: str = "auto",
     algorithm: str = PUBLISHED,
 ) -> tuple[StrategyRow, ...]:
-    """Estimate each strategy on each fabric, fastest per sample first; what does not fit, last.
+    """Estimate each strategy on each fabric, fastest per sample first.
+
+    Behind those that fit the memory come those whose activations do not fit even if recomputed,
+    and behind them those whose weights do not.
 
     Parameters
     ----------
@@ -139,7 +147,7 @@ def sweep(
         for topology in topologies:
             found = attempt(topology, batch, strategy, None, compute, placement, algorithm)
             need = found[0].memory
-            fits = need.state_bytes <= need.available_bytes
-            rows.append(StrategyRow(summarize(topology, batch, *found), fits))
-    rows.sort(key=lambda row: (not row.feasible, row.estimate.time_per_sample_s))
+            enough = need.state_bytes <= need.available_bytes
+            rows.append(StrategyRow(summarize(topology, batch, *found), enough))
+    rows.sort(key=lambda row: (not row.feasible, not row.fits, row.estimate.time_per_sample_s))
     return tuple(rows)

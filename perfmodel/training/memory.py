@@ -57,14 +57,18 @@ class Memory:
         return self.weights_bytes + self.gradients_bytes + self.optimizer_bytes
 
     @property
+    def fits(self) -> bool:
+        """Whether it all fits, perhaps with recomputation."""
+        return self.least_bytes <= self.available_bytes
+
+    @property
     def verdict(self) -> str:
         """Whether it all fits, and what must be given up if not."""
         if self.state_bytes > self.available_bytes:
             return "weights do not fit"
         if self.total_bytes <= self.available_bytes:
             return "fits"
-        fits = self.least_bytes <= self.available_bytes
-        return "fits if recomputed" if fits else "activations do not fit"
+        return "fits if recomputed" if self.fits else "activations do not fit"
 
 
 def memory(

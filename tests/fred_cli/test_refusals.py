@@ -201,6 +201,8 @@ REFUSED = {
     "report -o out --results small.yaml": r"small\.yaml: runs: must be what `fred sim --json` .*",
     "report -o out --spec missing.yaml": r"missing\.yaml: must be an existing file, .*",
     "report -o out --spec one-port.yaml": r"one-port\.yaml: ports: .* from 2 to 64, not 1",
+    "report -o taken --spec missing.yaml": r"taken/index\.html: must be a file, not a directory",
+    "report -o numbers --spec missing.yaml": r"numbers/report\.json: must be a file, not a directory",
     "report -o a-file": r"a-file: must be a folder, not a file",
     "report -o a-file/out": r"a-file/out: must be a folder, not a file",
 }
@@ -212,6 +214,8 @@ def test_bad_input_is_one_line(
 ) -> None:
     mesh = "kind: mesh\ncolumns: 5\nrows: 4\nprotocol: "
     (place / "ideal.yaml").write_text(f"{mesh}ideal\n")
+    (place / "taken" / "index.html").mkdir(parents=True)
+    (place / "numbers" / "report.json").mkdir(parents=True)
     (place / "no-protocol.yaml").write_text(f"{mesh}free\n")
     said = refused(*line.split())
     assert re.fullmatch(f"error: {message}", said), said

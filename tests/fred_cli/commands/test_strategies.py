@@ -30,6 +30,25 @@ def test_strategies_are_listed_written_and_drawn(fred: Run, place: Path) -> None
     ]
 
 
+def test_what_does_not_fit_is_marked_and_comes_last(fred: Run, place: Path) -> None:
+    arguments = ("strategies", "--workload", "transformer-17b", "--topology", "fred-d")
+    arguments += ("--least-npus", "20", "--csv", "all.csv")
+    said = json.loads(fred(*arguments, "--json")[1])["rows"]
+    fits = [row["fits"] for row in said]
+    assert fits == sorted(fits, reverse=True) and not all(fits)
+    assert fits == [row["memory_verdict"].startswith("fits") for row in said]
+    with (place / "all.csv").open() as file:
+        assert [row["strategy"] for row in csv.DictReader(file)] == [r["strategy"] for r in said]
+    out = fred(*arguments)[1]
+    lines = [line.split() for line in out.splitlines() if line.startswith("  MP")]
+    assert [(line[0], line[1] == "*") for line in lines] == [
+        (row["strategy"], not row["fits"]) for row in said
+    ]
+    assert "\n* does not fit the memory, not even with activations recomputed\n" in out
+    few = fred("strategies", "--workload", "own.yaml", "--topology", "mesh:2x2")[1]
+    assert "*" not in few
+
+
 @pytest.mark.parametrize("command", ["compare", "strategies"])
 def test_tables_say_which_compute_is_above_the_peak(fred: Run, command: str) -> None:
     arguments = (command, "--topology", "fred-d", "--workload", "resnet-152")

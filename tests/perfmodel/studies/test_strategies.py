@@ -53,8 +53,22 @@ def test_rows_are_sorted_and_what_does_not_fit_comes_last() -> None:
     job = replace(load_workload("transformer-17b"), network=small)
     rows = sweep(fabrics, job, feasible(job, 20, 20), 40)
     assert len(rows) == 2 * 18
-    keys = [(not row.feasible, row.estimate.time_per_sample_s) for row in rows]
+    keys = [(not row.feasible, not row.fits, row.estimate.time_per_sample_s) for row in rows]
     assert keys == sorted(keys)
+
+
+def test_activations_that_do_not_fit_come_behind_those_that_do() -> None:
+    job = load_workload("transformer-17b")
+    choices = [Strategy(1, 20, 1), Strategy(20, 1, 1), Strategy(2, 10, 1), Strategy(10, 2, 1)]
+    rows = sweep([parse_topology("fred-d")], job, choices, 40)
+    assert [(row.estimate.strategy, row.fits, row.estimate.memory_verdict) for row in rows] == [
+        ("MP2-DP10-PP1", True, "fits if recomputed"),
+        ("MP10-DP2-PP1", True, "fits if recomputed"),
+        ("MP20-DP1-PP1", True, "fits"),
+        ("MP1-DP20-PP1", False, "activations do not fit"),
+    ]
+    assert all(row.feasible for row in rows)
+    assert rows[-1].estimate.time_per_sample_s < rows[0].estimate.time_per_sample_s
 
 
 def test_weights_that_do_not_fit_are_marked() -> None:
