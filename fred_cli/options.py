@@ -352,6 +352,7 @@ def read_spec(source: str, changes: tuple[str, ...]) -> Any:
 
 def read_npu(changes: tuple[str, ...]) -> dict[str, Any]:
     """Return the rates of NPUs named on the command line, as ``Topology.with_npu`` takes them."""
+    from fred_hw.errors import InputError
     from fred_hw.files import validate
     from fred_hw.load import changed, parse_change
     from perfmodel.topology.files import NpuEntry
@@ -359,5 +360,7 @@ def read_npu(changes: tuple[str, ...]) -> dict[str, Any]:
     data: dict[str, Any] = {}
     for change in changes:
         key, value = parse_change(change, "--npu")
+        if value is None:
+            raise InputError("--npu", key, "must be a value, not left out")
         data = changed(data, key.split("."), value)
     return validate(NpuEntry, data, "--npu").rates

@@ -125,12 +125,14 @@ def study(question: Question) -> Study:
     InputError
         A name or a file is bad, or they do not go together.
     """
-    workload = load_workload(question.workload or WORKLOAD)
+    workload = load_workload(WORKLOAD if question.workload is None else question.workload)
     strategy = workload.strategy
     if question.strategy is not None:
         strategy = parse_strategy(question.strategy)
     fabrics = _fabrics(question.topologies)
-    compute = question.compute or _default_compute(workload, fabrics)
+    compute = question.compute
+    if compute is None:
+        compute = _default_compute(workload, fabrics)
     compute_model(compute).check(fabrics)
     rows: list[Row] = []
     iterations: list[Iteration] = []

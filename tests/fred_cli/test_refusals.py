@@ -139,6 +139,7 @@ REFUSED = {
         r"--algorithm: must be one of auto, published, ring, .*, not 'gossip'"
     ),
     "compare --npu hbm_bytes": r"--npu: must be key=value, not 'hbm_bytes'",
+    "compare --npu hbm_bytes=": r"--npu: hbm_bytes: must be a value, not left out",
     "compare --npu efficiency.matmul=2": r"--npu: efficiency\.matmul: must be .* 1e-06 to 1, not 2",
     "strategies --workload gpt-3 --npu bogus=2": r"--npu: bogus: unknown key; allowed are peak_.*",
     "estimate --topology fred-d --workload gpt-3 --compute calibrated --npu peak_flops=1e15": (
@@ -202,7 +203,7 @@ REFUSED = {
     "report -o out --spec missing.yaml": r"missing\.yaml: must be an existing file, .*",
     "report -o out --spec one-port.yaml": r"one-port\.yaml: ports: .* from 2 to 64, not 1",
     "report -o taken --spec missing.yaml": r"taken/index\.html: must be a file, not a directory",
-    "report -o numbers --spec missing.yaml": r"numbers/report\.json: must be a file, not a directory",
+    "report -o json --spec missing.yaml": r"json/report\.json: must be a file, not a directory",
     "report -o a-file": r"a-file: must be a folder, not a file",
     "report -o a-file/out": r"a-file/out: must be a folder, not a file",
 }
@@ -215,10 +216,21 @@ def test_bad_input_is_one_line(
     mesh = "kind: mesh\ncolumns: 5\nrows: 4\nprotocol: "
     (place / "ideal.yaml").write_text(f"{mesh}ideal\n")
     (place / "taken" / "index.html").mkdir(parents=True)
-    (place / "numbers" / "report.json").mkdir(parents=True)
+    (place / "json" / "report.json").mkdir(parents=True)
     (place / "no-protocol.yaml").write_text(f"{mesh}free\n")
     said = refused(*line.split())
     assert re.fullmatch(f"error: {message}", said), said
+
+
+@pytest.mark.parametrize("option", ["--topology", "--workload", "--strategy", "--compute"])
+@pytest.mark.parametrize("command", ["report -o out", "estimate --topology mesh:2x2"])
+def test_empty_value_does_not_stand_for_the_default(
+    refused: Callable[..., str], command: str, option: str
+) -> None:
+    if command.startswith("estimate"):
+        command += " --workload own.yaml"
+    said = refused(*command.split(), option, "")
+    assert re.fullmatch(rf"error: {option}: must be .*, not ''", said), said
 
 
 @pytest.mark.parametrize(("name", "package"), [("icarus", "iverilog"), ("verilator", "verilator")])
