@@ -12,7 +12,7 @@ from perfmodel.collectives.select import PUBLISHED
 from perfmodel.published import SWEEPS
 from perfmodel.topology.graph import Topology
 from perfmodel.training.compute_model import compute_model
-from perfmodel.training.estimate import Estimate, attempt, summarize, with_batch
+from perfmodel.training.estimate import Estimate, simulate, summarize, with_batch
 from perfmodel.training.iteration import check_strategy
 from perfmodel.workloads.workload import Workload
 
@@ -145,7 +145,8 @@ def sweep(
     for strategy in track(choices, "strategies"):
         batch = batch_of(workload, strategy, samples)
         for topology in topologies:
-            found = attempt(topology, batch, strategy, None, compute, placement, algorithm)
+            how = (strategy, None, compute, placement, algorithm)
+            found = simulate(topology, batch, *how, fitting=False)
             need = found[0].memory
             enough = need.state_bytes <= need.available_bytes
             rows.append(StrategyRow(summarize(topology, batch, *found), enough))

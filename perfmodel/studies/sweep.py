@@ -7,7 +7,7 @@ from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
 from fred_hw.progress import track
 from perfmodel.training.compute import npu_of
-from perfmodel.training.estimate import Estimate, attempt, summarize
+from perfmodel.training.estimate import Estimate, simulate, summarize
 
 from .strategies import batch_of
 from .sweep_points import Point, Sweep
@@ -93,8 +93,5 @@ def _estimate(sweep: Sweep, point: Point) -> Estimate:
         job = batch_of(job, strategy, sweep.samples)
     # The same topology whatever its NPUs, so that what is known of its collectives is found again.
     npu = npu_of(topology.with_npu(sweep.rates[point.npu]).npu_rates)
-    return summarize(
-        topology,
-        job,
-        *attempt(topology, job, strategy, npu, point.compute, point.placement, point.algorithm),
-    )
+    how = (strategy, npu, point.compute, point.placement, point.algorithm)
+    return summarize(topology, job, *simulate(topology, job, *how, fitting=False))

@@ -22,7 +22,6 @@ from .placement.search import default_placement
 __all__ = [
     "Estimate",
     "Exposed",
-    "attempt",
     "estimate",
     "simulate",
     "summarize",
@@ -161,23 +160,13 @@ def simulate(
     compute: str = "first-principles",
     placement: str = "auto",
     algorithm: str = PUBLISHED,
+    *,
+    fitting: bool = True,
 ) -> tuple[Iteration, Npu, float, str]:
-    """Simulate what :func:`estimate` sums up; return it, the NPU, the scale and ``compute``."""
-    found = attempt(topology, workload, strategy, npu, compute, placement, algorithm)
-    _check_memory(workload, found[0])
-    return found
+    """Simulate what :func:`estimate` sums up; return it, the NPU, the scale and ``compute``.
 
-
-def attempt(
-    topology: Topology,
-    workload: Workload,
-    strategy: Strategy | str | None = None,
-    npu: Npu | None = None,
-    compute: str = "first-principles",
-    placement: str = "auto",
-    algorithm: str = PUBLISHED,
-) -> tuple[Iteration, Npu, float, str]:
-    """Simulate as :func:`simulate` does, also what does not fit the memory."""
+    What does not fit the memory is refused only if it is to be ``fitting``.
+    """
     if isinstance(strategy, str):
         strategy = parse_strategy(strategy)
     strategy = strategy or workload.strategy
@@ -193,6 +182,8 @@ def attempt(
     placed = default_placement(topology, workload, strategy, placement, iteration_s, algorithm)
     operations = Operations(topology, placed, algorithm)
     iteration = simulate_iteration(topology, workload, placed, npu, scale, operations)
+    if fitting:
+        _check_memory(workload, iteration)
     return iteration, npu, scale, compute
 
 
