@@ -181,7 +181,11 @@ def _files(names: Sequence[str], field: str, path: Path) -> Iterator[tuple[str, 
             yield name, name
             continue
         place = path.parent / name
-        if (first := seen.setdefault(place.resolve(), name)) != name:
+        try:
+            there = place.resolve()
+        except (ValueError, OSError, RuntimeError):  # a NUL, or a link to itself
+            raise InputError(str(path), field, f"must be names of files, not {name!r}") from None
+        if (first := seen.setdefault(there, name)) != name:
             message = f"must have each file once, not {first!r} and {name!r}"
             raise InputError(str(path), field, message)
         yield name, str(place)

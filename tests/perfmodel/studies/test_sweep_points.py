@@ -82,6 +82,8 @@ REFUSED = {
         {"topologies": ["wafer.yaml", "./wafer.yaml"]},
         r"topologies: must have each file once, not 'wafer\.yaml' and '\./wafer\.yaml'",
     ),
+    "nul": ({"topologies": ["a\0.yaml"]}, r"topologies: must be names of files, not 'a.x00\.yaml'"),
+    "loop": ({"workloads": ["loop.yaml"]}, r"workloads: must be .*, not 'loop\.yaml'"),
     "workload": ({"workloads": ["bert"]}, r"workloads\.0: must be resnet-152, .*, not 'bert'"),
     "strategy": (
         {"strategies": ["MP1-DP2-PP1", "MP2"]},
@@ -149,6 +151,7 @@ REFUSED = {
 def test_bad_files_are_refused(keys: dict[str, Any], message: str, tmp_path: Path) -> None:
     (tmp_path / "wafer.yaml").write_text(MESH)
     (tmp_path / "ideal.yaml").write_text(f"{MESH}protocol: ideal\n")
+    (tmp_path / "loop.yaml").symlink_to("loop.yaml")
     with pytest.raises(InputError, match=f"^{re.escape(str(tmp_path))}/sweep.yaml: {message}$"):
         read(tmp_path, **keys)
 
