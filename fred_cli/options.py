@@ -21,6 +21,7 @@ __all__ = [
     "liberty_option",
     "mode_option",
     "npu_option",
+    "optional_topology_option",
     "placement_option",
     "protocol_option",
     "read_cells",
@@ -255,14 +256,21 @@ as_json_option = click.option(
 csv_option = click.option(
     "--csv", "csv_file", type=OutputPath(), metavar="FILE", help="Write the table as CSV too."
 )
-topology_option = click.option(
-    "--topology",
-    required=True,
-    metavar="NAME|FILE",
-    type=topology_name,
-    cls=ListingOption,
-    listing=topologies_listing,
-)
+
+
+def _topology_option(*, required: bool) -> Callable[[Any], Any]:
+    return click.option(
+        "--topology",
+        required=required,
+        metavar="NAME|FILE",
+        type=topology_name,
+        cls=ListingOption,
+        listing=topologies_listing,
+    )
+
+
+topology_option = _topology_option(required=True)
+optional_topology_option = _topology_option(required=False)
 protocol_option = click.option(
     "--protocol",
     type=click.Choice(["measured", "ideal"]),

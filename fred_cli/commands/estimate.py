@@ -13,22 +13,23 @@ from fred_cli.options import (
     compute_option,
     mode_option,
     npu_option,
+    optional_topology_option,
     placement_option,
     protocol_option,
     read_npu,
     schedule_option,
-    topology_option,
     workload_option,
 )
 from fred_cli.output import option_names, plain, say_json, say_provenance, table, write_json
 from fred_cli.progress import progress
+from fred_cli.traces import TRACE_OPTIONS, check_options, estimate_traces, trace_options
 from fred_cli.values import changed_workload
 
 __all__ = ["command"]
 
 
 @click.command("estimate")
-@topology_option
+@optional_topology_option
 @workload_option
 @click.option("--strategy", help="Like MP2-DP5-PP2; that of the workload by default.")
 @compute_option()
@@ -49,8 +50,24 @@ __all__ = ["command"]
     metavar="FILE.json",
     help="Write a timeline for ui.perfetto.dev.",
 )
+@trace_options
 @as_json_option
-def command(
+@click.pass_context
+def command(context: click.Context, workload: str, as_json: bool, **given: Any) -> None:
+    """Estimate one training iteration: where its time goes.
+
+    With --network it is Chakra traces PREFIX.RANK.et, a prefix of which is the workload, on a
+    network as ASTRA-sim describes it.
+    """
+    traces = check_options(context)
+    chosen = {name: value for name, value in given.items() if (name in TRACE_OPTIONS) == traces}
+    if traces:
+        estimate_traces(workload, as_json, **chosen)
+    else:
+        _estimate(workload=workload, as_json=as_json, **chosen)
+
+
+def _estimate(
     topology: str,
     workload: str,
     strategy: str | None,
@@ -63,7 +80,7 @@ def command(
     as_json: bool,
     **changes: Any,
 ) -> None:
-    """Estimate one training iteration: where its time goes."""
+    """Estimate an iteration on one of our topologies."""
     from perfmodel.topology.parse import shared_topology
     from perfmodel.training.estimate import simulate, summarize
     from perfmodel.training.trace import chrome_trace

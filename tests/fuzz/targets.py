@@ -21,6 +21,9 @@ from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import LINE, InputError
 from fred_hw.load import load_spec, parse_change
 from fred_hw.reading import read_data
+from perfmodel.astra.engine.graph_engine import GraphEngine
+from perfmodel.astra.engine.setup import load_setup
+from perfmodel.astra.engine.trace import load_traces
 from perfmodel.astra.files.groups import load_groups
 from perfmodel.astra.files.memory import load_memory
 from perfmodel.astra.files.network import load_network
@@ -188,6 +191,12 @@ _WORKLOADS = [*bases("workload").values()]
 _ASTRA = {
     name: [*bases(f"astra-{name}").values()] for name in ("network", "system", "memory", "groups")
 }
+_TRACE = (
+    b'{"version": "0.0.4"}\n{"id": "1", "type": "COMP_NODE", "durationMicros": "3"}\n'
+    b'{"id": "2", "type": "COMM_COLL_NODE", "dataDeps": ["1"], "attr": [{"name": "comm_type", '
+    b'"int64Val": "0"}, {"name": "comm_size", "int64Val": "4096"}]}\n'
+    b'{"id": "3", "type": "MEM_LOAD_NODE", "attr": [{"name": "tensor_size", "int64Val": "9"}]}\n'
+)
 _FLOWS = [
     [{"inputs": [0, 1], "outputs": [0]}, {"inputs": [2], "outputs": [1, 2]}],
     {"flows": [{"inputs": [0, 1, 2, 3], "outputs": [0, 1, 2, 3]}]},
@@ -217,6 +226,18 @@ _LIBERTY = b"""library (tiny) { time_unit : "1ns"; capacitive_load_unit (1, pf);
   pin (Y) { direction : output; function : "!A"; timing () { related_pin : "A";
    cell_rise (scalar) { values ("0.1"); } } } } }
 """
+
+
+def _run_traces(data: bytes, folder: Path) -> None:
+    """Run a trace that all NPUs have, which may be refused in a line."""
+    for rank in range(4):
+        (folder / f"w.{rank}.json").write_bytes(data)
+    files = [ROOT / f"examples/astra-{name}.yaml" for name in ("network", "system", "memory")]
+    given = load_setup(*files)
+    try:
+        GraphEngine(load_traces(folder / "w", 4, given.system), given, "aware").run()
+    except InputError as error:
+        check_line(f"error: {error}")
 
 
 def _words(read: Callable[[str], object]) -> Callable[[str, Path], None]:
@@ -257,6 +278,10 @@ _FILES = {
     "work.yaml": documents(_WORKLOADS),
     "flows.yaml": documents(_FLOWS),
     "mine.json": documents(_RECORDS),
+    "net.yaml": documents(_ASTRA["network"]),
+    "sys.yaml": documents(_ASTRA["system"]),
+    "mem.yaml": documents(_ASTRA["memory"]),
+    "groups.yaml": documents(_ASTRA["groups"]),
 }
 _SMALL = ("mesh:2x2", "mesh:3x2", "mesh:5x1", "fred-d")
 _GIVEN: Mapping[str, tuple[str, ...]] = {
@@ -285,6 +310,11 @@ _GIVEN: Mapping[str, tuple[str, ...]] = {
     "--check": (),
     "--overlap": (),
     "--help": (),
+    "--network": (str(ROOT / "examples/astra-network.yaml"), "net.yaml"),
+    "--system": (str(ROOT / "examples/astra-system.yaml"), "sys.yaml"),
+    "--memory": (str(ROOT / "examples/astra-memory.yaml"), "mem.yaml"),
+    "--groups": (str(ROOT / "examples/astra-groups.yaml"), "groups.yaml"),
+    "--network-model": ("unaware", "aware"),
 }
 _COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "collective": (
@@ -297,6 +327,10 @@ _COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             *("--strategy", "--microbatches", "--samples", "--compute", "--placement"),
             *("--mode", "--timeline", "--algorithm", "--overlap"),
         ),
+    ),
+    f"estimate --workload {ROOT}/examples/astra-step/step": (
+        ("--network", "--system", "--network-model"),
+        ("--memory", "--groups", "--topology", "--samples"),
     ),
     "wafers": (("--topology",), ("--wafers", "--join", "--size", "--protocol")),
     "route": ((), ("--set", "--strategy", "--effort", "--generation", "--draw")),
@@ -315,7 +349,7 @@ def _lines(draw: st.DrawFn) -> tuple[list[str], dict[str, bytes]]:
     """Draw the words of a command line, and the files that they name."""
     name = draw(st.sampled_from(sorted(_COMMANDS)))
     required, others = _COMMANDS[name]
-    words = [name]
+    words = name.split()
     if name == "route":
         words += [draw(st.sampled_from(["spec.yaml", "small-4", "tiny-2"])), "flows.yaml"]
     if name == "gen":  # refused for want of -o, so nothing is generated
@@ -393,10 +427,11 @@ TARGETS: Mapping[str, Target] = {
     "workload": Target(
         _FILES["work.yaml"], refusing(lambda p: load_workload(str(p)), "f.yaml"), 15
     ),
-    "astra network": Target(documents(_ASTRA["network"]), refusing(load_network, "net.yml"), 10),
-    "astra system": Target(documents(_ASTRA["system"]), refusing(load_system, "sys.json"), 10),
-    "astra memory": Target(documents(_ASTRA["memory"]), refusing(load_memory, "mem.json"), 10),
-    "astra groups": Target(documents(_ASTRA["groups"]), refusing(load_groups, "w.json"), 10),
+    "astra network": Target(_FILES["net.yaml"], refusing(load_network, "net.yaml"), 10),
+    "astra system": Target(_FILES["sys.yaml"], refusing(load_system, "sys.yaml"), 10),
+    "astra memory": Target(_FILES["mem.yaml"], refusing(load_memory, "mem.yaml"), 10),
+    "astra groups": Target(_FILES["groups.yaml"], refusing(load_groups, "w.yaml"), 10),
+    "astra trace": Target(_broken(_TRACE), _run_traces, 10),
     "flows": Target(_FILES["flows.yaml"], refusing(lambda p: read_flows(p, 8), "f.yaml"), 15),
     "sweep": Target(documents(_SWEEPS), refusing(load_sweep, "f.yaml"), 15),
     "record": Target(_FILES["mine.json"], refusing(lambda p: load_record(str(p)), "f.json"), 15),

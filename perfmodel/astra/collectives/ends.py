@@ -7,6 +7,7 @@ form. Everything else is done message by message.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import accumulate
 
@@ -137,7 +138,8 @@ class Ends:
         after = tuple(start - first for _, start in starts)
         members = tuple(npu for npu, _ in starts)
         shape = tuple(tuple(self._edges(one)) if one.listed else one for one in plan.axes)
-        key = plan.kind, shape, plan.baseline, plan.endpoint_ns, data_bytes, after, trees % 2
+        alike = replace(plan, axes=())
+        key = alike, shape, data_bytes, after, trees % 2
         listed = bool(plan.axes and plan.axes[0].listed)
         if not listed:
             key = *key, members

@@ -107,9 +107,15 @@ class Plan:
         rate = self.memory_bytes_per_ns
         return 0 if rate is None else 3 * int(count / rate)
 
+    def first(self, npu: int) -> int:
+        """Return the first of those who take part in a collective with an NPU."""
+        for axis in self.axes:
+            npu = axis.member(npu, 0)
+        return npu
+
     def members(self, npu: int) -> tuple[int, ...]:
         """Return who takes part in a collective with an NPU."""
-        found = [npu]
+        found = [self.first(npu)]
         for axis in self.axes:
             found = [axis.member(one, place) for one in found for place in range(axis.count)]
         return tuple(found)

@@ -105,9 +105,9 @@ class SystemFile(FileModel):
     all_gather: Annotated[_Implementations, Field(alias="all-gather-implementation")] = None
     reduce_scatter: Annotated[_Implementations, Field(alias="reduce-scatter-implementation")] = None
     all_to_all: Annotated[_Implementations, Field(alias="all-to-all-implementation")] = None
-    splits: Annotated[int, int_range(1, 4096), Field(alias="preferred-dataset-splits")] = 1
+    splits: Annotated[int, int_range(1, 1024), Field(alias="preferred-dataset-splits")] = 1
     active_chunks: Annotated[
-        int, int_range(1, 4096), Field(alias="active-chunks-per-dimension")
+        int, int_range(1, 1024), Field(alias="active-chunks-per-dimension")
     ] = 1
     endpoint_delay: Annotated[int, int_range(0, 10**9), Field(alias="endpoint-delay")] = 10
     local_mem_bw: Annotated[float | None, number_range(1e-6, 1e15), Field(alias="local-mem-bw")] = (

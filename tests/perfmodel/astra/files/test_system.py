@@ -25,7 +25,7 @@ def test_what_is_not_said_has_a_default(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "line"),
     [
-        ({"preferred-dataset-splits": 0}, "preferred-dataset-splits: .* from 1 to 4096, not 0"),
+        ({"preferred-dataset-splits": 0}, "preferred-dataset-splits: .* from 1 to 1024, not 0"),
         ({"splits": 4}, "splits: unknown key; allowed are scheduling-policy, collective-.*"),
         ({"scheduling-policy": "SJF"}, "scheduling-policy: must be one of LIFO, .*, not 'SJF'"),
         (

@@ -1,0 +1,79 @@
+"""Where the time of an NPU goes."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+__all__ = ["RankTimes", "covered", "shared"]
+
+Span = tuple[int, int]
+"""Begin and end [ns]."""
+
+
+@dataclass(frozen=True)
+class RankTimes:
+    """Where the time of an NPU goes.
+
+    Parameters
+    ----------
+    rank : int
+        The NPU.
+    total_ns : int
+        From the begin to the end of its last node [ns].
+    compute_ns : int
+        With compute on the accelerator [ns].
+    communication_ns : int
+        With a collective, or with a message that is sent or waited for [ns].
+    overlap_ns : int
+        With both [ns].
+    exposed_communication_ns : int
+        Without compute on the accelerator, as ASTRA-sim calls it [ns].
+    """
+
+    rank: int
+    total_ns: int
+    compute_ns: int
+    communication_ns: int
+    overlap_ns: int
+    exposed_communication_ns: int
+
+
+def times_of(rank: int, total_ns: int, compute: Iterable[Span], other: Iterable[Span]) -> RankTimes:
+    """Return the times of an NPU from when it computed and when it communicated."""
+    computing, communicating = merged(compute), merged(other)
+    compute_ns = covered(computing)
+    return RankTimes(
+        rank=rank,
+        total_ns=total_ns,
+        compute_ns=compute_ns,
+        communication_ns=covered(communicating),
+        overlap_ns=shared(computing, communicating),
+        exposed_communication_ns=total_ns - compute_ns,
+    )
+
+
+def merged(spans: Iterable[Span]) -> list[Span]:
+    """Return spans in order, those that touch or overlap as one."""
+    found: list[Span] = []
+    for begin, end in sorted(spans):
+        if found and begin <= found[-1][1]:
+            found[-1] = found[-1][0], max(found[-1][1], end)
+        else:
+            found.append((begin, end))
+    return found
+
+
+def covered(spans: Sequence[Span]) -> int:
+    """Return the length of merged spans [ns]."""
+    return sum(end - begin for begin, end in spans)
+
+
+def shared(first: Sequence[Span], second: Sequence[Span]) -> int:
+    """Return how long merged spans of two kinds are at a time [ns]."""
+    total = i = j = 0
+    while i < len(first) and j < len(second):
+        total += max(0, min(first[i][1], second[j][1]) - max(first[i][0], second[j][0]))
+        if first[i][1] < second[j][1]:
+            i += 1
+        else:
+            j += 1
+    return total

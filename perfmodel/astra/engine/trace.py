@@ -1,0 +1,82 @@
+"""Traces of NPUs as the execution loop takes them; those that are alike are read once."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from fred_hw.errors import InputError
+from fred_hw.reading import open_bytes
+from perfmodel.astra.files.system import SystemFile
+from perfmodel.chakra.files import read
+from perfmodel.chakra.node import Node
+from perfmodel.chakra.traces import find_traces
+
+from .operation import Operation, operation_of
+
+__all__ = ["Trace", "load_traces", "trace_of"]
+
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The nodes of an NPU, and what each asks for.
+
+    Parameters
+    ----------
+    source : str
+        The file, for errors.
+    nodes : tuple of Node
+        In the order of the file.
+    operations : mapping
+        By the number of the node.
+    """
+
+    source: str
+    nodes: tuple[Node, ...]
+    operations: Mapping[int, Operation]
+
+
+def trace_of(nodes: Iterator[Node], system: SystemFile, source: str) -> Trace:
+    """Return nodes as a trace.
+
+    Raises
+    ------
+    InputError
+        A node has attributes that are missing or not allowed.
+    """
+    found = tuple(nodes)
+    return Trace(source, found, {one.id: operation_of(one, system, source) for one in found})
+
+
+def load_traces(prefix: str | Path, npus: int, system: SystemFile) -> list[Trace]:
+    """Return the traces of all NPUs, files ``PREFIX.RANK.et``.
+
+    Raises
+    ------
+    InputError
+        A file is bad, or there is not one for each NPU.
+    """
+    paths = find_traces(prefix)
+    if len(paths) != npus:
+        message = f"must be traces of the {npus} NPUs of the network, not of {len(paths)}"
+        raise InputError(str(prefix), "", message)
+    known: dict[bytes, Trace] = {}
+    found: list[Trace] = []
+    for path in paths:
+        digest = _digest(path)
+        if digest not in known:
+            known[digest] = trace_of(read(path), system, str(path))
+        same = known[digest]
+        found.append(Trace(str(path), same.nodes, same.operations))
+    return found
+
+
+def _digest(path: Path) -> bytes:
+    """Return what tells the contents of a file from others."""
+    found = sha256()
+    with open_bytes(path) as file:
+        while data := file.read(_CHUNK):
+            found.update(data)
+    return found.digest()
