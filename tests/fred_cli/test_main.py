@@ -141,8 +141,9 @@ def test_what_is_no_command_is_refused(
 
 
 def test_interrupt_says_nothing_of_hardware_left_unfinished(tmp_path: Path) -> None:
-    # A shell lets what it runs in the background ignore the signal.
+    # A shell lets what it runs in the background ignore the signal, and slow machines say progress.
     code = (
+        "from fred_cli import progress\nprogress._QUIET_S = 600.0\n"
         "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from fred_hw.datapath.interconnect import Interconnect\n"
         "Interconnect.elaborate = lambda *_: signal.raise_signal(signal.SIGINT)\n"
