@@ -15,6 +15,7 @@ from fred_hw.protocol import CRC_BITS, HEADER_BITS
 from .pages import ROOT
 
 
+@pytest.mark.slow
 @pytest.mark.sim
 def test_bytes_go_through_a_switch(tmp_path: Path) -> None:
     said = subprocess.run(
@@ -54,6 +55,7 @@ def test_notebook_is_committed_without_outputs(path: Path) -> None:
     assert [cell for cell in cells(path) if cell["outputs"] or cell["execution_count"]] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebook_runs_and_writes_its_files(path: Path, tmp_path: Path) -> None:
     for one in (*NOTEBOOKS, *(ROOT / "examples").glob("*.yaml")):

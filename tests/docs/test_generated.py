@@ -27,6 +27,7 @@ SPECS = [  # each unit of a lane in one
 SPECS.append(SPECS[0].with_changes(middle=2))  # what only two middle subswitches need
 
 
+@pytest.mark.slow
 def test_committed_pages_and_figures_are_fresh() -> None:
     found = documents()
     stale = [path.name for path, text in found.items() if path.read_text("utf-8") != text]

@@ -217,7 +217,10 @@ def test_an_interrupt_that_the_shell_has_ignored_stays_so(tmp_path: Path) -> Non
     "arguments",
     [
         ("gen", "demo-8", "-o", "o"),
-        ("gen", "demo-8", "--level", "switch", "-o", "o"),
+        pytest.param(
+            ("gen", "demo-8", "--level", "switch", "-o", "o"),
+            marks=pytest.mark.slow,
+        ),
         ("route", "small-4", "--strategy", "MP2-DP2-PP1"),
         ("collective", "--topology", "fred-d"),
     ],

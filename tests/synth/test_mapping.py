@@ -134,6 +134,7 @@ def test_registers_have_the_names_of_their_signals(tmp_path: Path) -> None:
     assert signals["int8_add_saturate_a1"] == {"add_q", "add_q_own"}
 
 
+@pytest.mark.slow
 def test_a_module_is_mapped_alike_in_every_design(tmp_path: Path) -> None:
     texts = []
     for name in ("tiny-2", "small-4"):

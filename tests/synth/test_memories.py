@@ -129,11 +129,12 @@ def test_no_memory_but_the_smallest_is_left_as_flip_flops(
 
 
 @pytest.mark.sim
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ports", "tests", "least"),
     [
         (2, ["flows_and_phases_run_at_once"], 3),
-        pytest.param(4, [], 41, marks=pytest.mark.slow),
+        (4, [], 41),
     ],
 )
 def test_no_word_is_used_that_was_read_while_it_was_written(

@@ -162,6 +162,7 @@ def test_a_design_without_paths_stays_as_it_is(tmp_path: Path) -> None:
     assert (sized.mapped, sized.resized, sized.buffers) == (mapped, 0, 0)
 
 
+@pytest.mark.slow
 @needs_opensta
 def test_an_interconnect_is_quicker_and_does_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -42,6 +42,7 @@ def test_report_adds_up(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_two_runs_give_the_same(tmp_path: Path) -> None:
     libraries = tiny_libraries(tmp_path)
     one, other = (synthesize(source(), libraries, clock_ns=1.0) for _ in range(2))

@@ -60,6 +60,7 @@ def test_synth_says_the_same_to_a_reader(fred: Run, tiny: tuple[str, ...]) -> No
         assert row in out
 
 
+@pytest.mark.slow
 @needs_opensta
 def test_synth_says_what_sizing_did(fred: Run, place: Path) -> None:
     (place / "sloped.lib").write_text(sloped_liberty())

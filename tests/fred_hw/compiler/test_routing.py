@@ -118,6 +118,7 @@ def test_a_circle_of_three_routes_with_three_subswitches() -> None:
     assert_delivers(route(CIRCLE, 8, 3))
 
 
+@pytest.mark.slow
 @given(st.integers(2, 64), st.integers(3, 8), RANDOMS)
 @examples(60)
 def test_every_permutation_routes(ports: int, middle: int, rng: random.Random) -> None:

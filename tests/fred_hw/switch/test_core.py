@@ -125,6 +125,7 @@ def test_latency_and_throughput_of_unicasts() -> None:
     assert data == [1, 2, 3, 4] * 2
 
 
+@pytest.mark.slow
 def test_two_sources_of_unicasts_of_one_flit_to_one_destination_take_turns() -> None:
     found = arrivals(together((0, 0, 5), (1, 0, 5)))
     start = latency_cycles(CROWD) + ADDED
@@ -133,6 +134,7 @@ def test_two_sources_of_unicasts_of_one_flit_to_one_destination_take_turns() -> 
     assert found == [*((start + k, *one) for k, one in enumerate(order)), (start + 10, 1, 4)]
 
 
+@pytest.mark.slow
 def test_throughput_of_unicasts_of_one_flit_is_full_while_another_source_comes() -> None:
     found = arrivals(together((0, 0, 10), (1, 9, 2)))
     start = latency_cycles(CROWD) + ADDED

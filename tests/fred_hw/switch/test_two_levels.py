@@ -124,6 +124,7 @@ def test_unicasts_of_all_npus_reach_all_others_in_order_each_once(faults: float)
     assert (sum(npu.counts["resent"] for npu in fabric.npus) > 0) == (faults > 0)
 
 
+@pytest.mark.slow
 def test_an_all_reduce_of_all_npus_comes_to_all_of_them_through_faults() -> None:
     fabric = Fabric(2, 0.02)
     lengths = [fabric.rng.randint(1, 4) for _ in range(6)]

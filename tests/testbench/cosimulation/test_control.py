@@ -30,6 +30,7 @@ def test_control_unit_passes_its_regression(spec: SwitchSpec, tmp_path: Path) ->
     assert len(run.tests) >= 32
 
 
+@pytest.mark.slow
 def test_errors_and_reset_reach_the_registers(tmp_path: Path) -> None:
     tests = ["each_error_has_its_bit_and_its_interrupt", "reset_forgets_what_is_under_way"]
     run = cosimulate_control(CASES["two ports, five phases"], tmp_path, tests=tests)

@@ -36,6 +36,7 @@ def test_a_run_of_no_test_is_no_success(tmp_path: Path) -> None:
         cosimulate(SPEC, tmp_path, tests=["no_such_test"])
 
 
+@pytest.mark.slow
 @pytest.mark.sim
 def test_a_seed_gives_the_same_run_again_and_waves_change_nothing(tmp_path: Path) -> None:
     def run(name: str, seed: int, waves: bool = False) -> SimulationResult:

@@ -103,7 +103,8 @@ class Reference:
         return word
 
 
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1])
 def test_payload_comes_with_its_marks_under_any_traffic_on_all_circuits(seed: int) -> None:
     unit, rng = known(InputPort(spec=LINK)), random.Random(seed)
     reference = Reference(rng)
