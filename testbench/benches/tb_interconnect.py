@@ -57,7 +57,7 @@ async def collective_delivers(dut: Any, kind: Any) -> None:
     bench, rng = await started(dut)
     for flows, configuration in collective_runs(rng, SPEC, kind.value):
         await bench.play(runs(rng, flows, configuration, max(2, FLITS // 4)))
-    bench.board.finish()
+    await bench.finish()
     record(flits=bench.board.matched)
 
 
@@ -69,7 +69,7 @@ async def phases_of_strategies_deliver(dut: Any) -> None:
         concurrent = max(concurrent, len(flows))
         await bench.play(runs(rng, flows, configuration, max(2, FLITS // 4), busy=0.7))
     assert concurrent >= SPEC.ports // 2
-    bench.board.finish()
+    await bench.finish()
     record(flits=bench.board.matched)
 
 
@@ -79,7 +79,7 @@ async def random_flow_sets_deliver(dut: Any) -> None:
     for _ in range(CONFIGURATIONS):
         flows, configuration = routed_random_flows(rng, SPEC)
         await bench.play(runs(rng, flows, configuration, FLITS, busy=rng.choice((0.3, 0.9, 1.0))))
-    bench.board.finish(minimum=CONFIGURATIONS)
+    await bench.finish(minimum=CONFIGURATIONS)
     record(flits=bench.board.matched)
 
 
@@ -94,7 +94,7 @@ async def configuration_changes_between_two_flits(dut: Any) -> None:
             yield Stimulus(configuration, flits_for(rng, SPEC, flows))
 
     await bench.play(stimuli())
-    bench.board.finish(minimum=CONFIGURATIONS * FLITS // 2)
+    await bench.finish(minimum=CONFIGURATIONS * FLITS // 2)
     record(flits=bench.board.matched, reconfiguration_cycles=await reconfiguration_gap(bench, rng))
 
 
@@ -138,7 +138,7 @@ async def every_path_has_the_same_latency(dut: Any) -> None:
     configuration = routed([everyone], SPEC)
     assert configuration is not None
     await bench.play(runs(rng, [everyone], configuration, 1))
-    latency = bench.board.finish(minimum=SPEC.ports**2 + SPEC.ports)
+    latency = await bench.finish(minimum=SPEC.ports**2 + SPEC.ports)
     want = int(os.environ.get("FRED_LATENCY", latency))
     assert latency == want, f"counted {latency} cycles, but the manifest says {want}"
     record(flits=bench.board.matched, latency_cycles=latency)
@@ -161,7 +161,7 @@ async def every_port_carries_a_flit_each_cycle(dut: Any) -> None:
         for port, arrivals in enumerate(bench.board.arrivals):
             assert len(arrivals) == cycles, f"port {port}: {len(arrivals)} of {cycles} flits"
             rates.append(len(arrivals) / (arrivals[-1] - arrivals[0] + 1))
-    bench.board.finish(minimum=cycles * SPEC.ports)
+    await bench.finish(minimum=cycles * SPEC.ports)
     assert min(rates) == 1.0, f"bubbles: {min(rates)} flits per cycle"
     record(flits=bench.board.matched, throughput_flits_per_cycle=min(rates))
 
@@ -183,7 +183,7 @@ async def a_part_of_a_reduction_is_never_delivered(dut: Any) -> None:
             stimuli.append(Stimulus(configuration, flits))
         await bench.play(iter(stimuli))
     assert missing > 0
-    bench.board.finish()
+    await bench.finish()
     record(flits=bench.board.matched)
 
 
@@ -198,5 +198,5 @@ async def reset_loses_what_is_inside_and_nothing_later(dut: Any) -> None:
     await bench.reset()
     await bench.drain()  # a flit from before the reset would find nothing expected
     await bench.play(runs(rng, flows, configuration, FLITS))
-    bench.board.finish(minimum=FLITS * SPEC.ports)
+    await bench.finish(minimum=FLITS * SPEC.ports)
     record(flits=bench.board.matched)

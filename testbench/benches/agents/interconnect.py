@@ -118,10 +118,14 @@ class Scoreboard:
         self.arrivals[port].append(cycle)
         self.matched += 1
 
+    @property
+    def missing(self) -> int:
+        """How many flits have not come."""
+        return sum(len(queue) for queue in self.expected)
+
     def finish(self, minimum: int = 1) -> int:
         """Check that nothing is missing and one latency held; return it in cycles."""
-        missing = sum(len(queue) for queue in self.expected)
-        assert missing == 0, f"{missing} flits were not delivered"
+        assert self.missing == 0, f"{self.missing} flits were not delivered"
         assert self.matched >= minimum, f"only {self.matched} flits came, not {minimum}"
         assert len(self.latencies) == 1, f"latencies differ: {sorted(self.latencies)} cycles"
         return next(iter(self.latencies))
@@ -168,17 +172,29 @@ class InterconnectBench:
         self.cycle += 1
 
     async def play(self, stimuli: Iterator[Stimulus | None]) -> None:
-        """Play the stimuli, one per cycle, then wait until all flits should have come."""
+        """Play the stimuli, one per cycle, then wait until all flits have come, or should have."""
         for stimulus in stimuli:
             await self.step(stimulus)
-        await self.drain()
+        left = self._long()
+        while self.board.missing and left:
+            await self.step(None)
+            left -= 1
 
     async def drain(self) -> None:
         """Wait without new flits; longer than any path, and long enough to see a stray flit."""
-        idle = 0
-        while idle < 8 + 2 * self._depth():
+        for _ in range(self._long()):
             await self.step(None)
-            idle += 1
+
+    async def finish(self, minimum: int = 1) -> int:
+        """End a test: see that nothing is missing or left, as :meth:`Scoreboard.finish` does.
+
+        A stray flit of before the last stimuli has met one of them that did not expect it.
+        """
+        await self.drain()
+        return self.board.finish(minimum)
+
+    def _long(self) -> int:
+        return 8 + 2 * self._depth()
 
     def _depth(self) -> int:
         """Cycles that a flit can take at most, generously: eight stages of each split."""
