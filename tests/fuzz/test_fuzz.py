@@ -9,4 +9,4 @@ from tests.fuzz.targets import TARGETS
 @pytest.mark.slow
 def test_no_input_ends_in_anything_but_a_line() -> None:
     ran = fuzz(8_000, 600, 1000)
-    assert {*ran} == {*TARGETS} and ran.total() == 8_000
+    assert {*ran} == {*TARGETS} and ran.total() >= 8_000
