@@ -143,8 +143,9 @@ def test_names_of_commands_and_options_exist() -> None:
         known = {name: cli.get_command(context, name) for name in cli.list_commands(context)}
     options = {
         option
-        for command in known.values()
-        if command is not None
+        for known_command in known.values()
+        if known_command is not None
+        for command in (known_command, *getattr(known_command, "commands", {}).values())
         for parameter in command.params
         if isinstance(parameter, click.Option)
         for option in (*parameter.opts, *parameter.secondary_opts)

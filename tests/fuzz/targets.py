@@ -1,6 +1,7 @@
 """What is fuzzed: every reader of files and words, and the command line, all in this process."""
 
 import contextlib
+import gzip
 import io
 import json
 import re
@@ -28,6 +29,11 @@ from perfmodel.astra.files.groups import load_groups
 from perfmodel.astra.files.memory import load_memory
 from perfmodel.astra.files.network import load_network
 from perfmodel.astra.files.system import load_system
+from perfmodel.chakra.files import encode, read
+from perfmodel.chakra.goal import read_goal
+from perfmodel.chakra.node import Attr, Metadata, Node
+from perfmodel.chakra.stats import measure
+from perfmodel.chakra.text import from_text
 from perfmodel.studies.sweep_points import load_sweep
 from perfmodel.switch_timing.record import RECORDS, load_record
 from perfmodel.topology.files import KINDS as TOPOLOGIES
@@ -36,6 +42,7 @@ from perfmodel.topology.parse import parse_topology
 from perfmodel.workloads.workload import load_workload
 from synth.liberty import read_libraries
 from tests.bases import bases
+from tests.perfmodel.chakra.golden import ALL_REDUCE
 
 __all__ = ["TARGETS", "Target", "words_of"]
 
@@ -226,6 +233,19 @@ _LIBERTY = b"""library (tiny) { time_unit : "1ns"; capacitive_load_unit (1, pf);
   pin (Y) { direction : output; function : "!A"; timing () { related_pin : "A";
    cell_rise (scalar) { values ("0.1"); } } } } }
 """
+_SIZE = (Attr("comm_type", "int64", 0), Attr("comm_size", "uint64", 1 << 20))
+_NODES = b"".join(
+    encode([Node(2, "b", 7, (), (1,), attrs=_SIZE), Node(1, "a", 4, (2,))], Metadata("0.0.4"))
+)
+_JSON_NODE = {
+    "id": "1",
+    "type": "COMP_NODE",
+    "dataDeps": ["2"],
+    "attr": [{"name": "num_ops", "int64Val": "5"}, {"floatList": {"values": [1.5, "NaN"]}}],
+    "unknownFields": "WgIIAQ==",
+}
+_LAYERS = (ROOT / "examples/three-layers.txt").read_bytes()
+_GOAL = (ROOT / "examples/ring-2.goal").read_bytes()
 
 
 def _run_traces(data: bytes, folder: Path) -> None:
@@ -439,6 +459,18 @@ TARGETS: Mapping[str, Target] = {
         documents(_RESULTS), refusing(lambda p: simulation_results(_SPEC, p), "f.json"), 15
     ),
     "liberty": Target(_broken(_LIBERTY), refusing(lambda p: read_libraries([p]), "f.lib"), 15),
+    "trace": Target(
+        _broken(_NODES) | st.builds(gzip.compress, _broken(ALL_REDUCE)),
+        refusing(lambda p: measure(read(p)), "f.et"),
+        15,
+    ),
+    "trace as JSON": Target(
+        documents([_JSON_NODE]).map(b"{}".__add__),
+        refusing(lambda p: measure(read(p)), "f.json"),
+        15,
+    ),
+    "text workload": Target(_broken(_LAYERS), refusing(from_text, "f.txt"), 10),
+    "goal": Target(_broken(_GOAL), refusing(read_goal, "f.goal"), 10),
     "change": Target(_WORDS, _words(parse_change), 10),
     "clock": Target(_WORDS, _words(parse_clock), 5),
     "size": Target(_WORDS, _words(parse_size), 5),

@@ -5,7 +5,7 @@ import tracemalloc
 from collections.abc import Iterable, Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fred_hw.errors import InputError
@@ -13,6 +13,7 @@ from perfmodel.chakra import feeder
 from perfmodel.chakra.feeder import Feeder
 from perfmodel.chakra.files import read
 from perfmodel.chakra.node import Node
+from tests.examples import examples
 
 from .golden import llama
 
@@ -41,7 +42,7 @@ def graphs(draw: st.DrawFn) -> list[Node]:
     return draw(st.permutations(nodes))
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(nodes=graphs(), window=st.integers(1, 50), seed=st.integers(0, 9))
 def test_every_node_comes_once_and_after_its_parents(
     nodes: list[Node], window: int, seed: int
@@ -65,7 +66,7 @@ def test_every_node_comes_once_and_after_its_parents(
     assert found.ready() is None
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(nodes=graphs())
 def test_the_lowest_id_that_is_ready_comes_first(nodes: list[Node]) -> None:
     left = {one.id: set(one.data_deps) for one in nodes}

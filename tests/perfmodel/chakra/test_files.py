@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fred_hw.errors import InputError
@@ -20,6 +20,7 @@ from perfmodel.chakra.files import encode, encode_json, read, write
 from perfmodel.chakra.kinds import KINDS, CollectiveType, NodeType
 from perfmodel.chakra.node import Attr, InOut, Metadata, Node
 from perfmodel.chakra.wire import MAX_MESSAGE_BYTES
+from tests.examples import examples
 
 from .golden import ALL_REDUCE, llama
 
@@ -135,7 +136,7 @@ def test_all_thirty_kinds_have_the_field_numbers_of_the_schema() -> None:
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
 @pytest.mark.parametrize("ending", [".et", ".json"])
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(data=st.data())
 def test_every_kind_of_value_comes_back(
     tmp_path_factory: pytest.TempPathFactory, kind: str, ending: str, data: st.DataObject
@@ -162,7 +163,7 @@ def test_numbers_at_the_ends_come_back(
 
 
 @pytest.mark.parametrize("ending", [".et", ".json"])
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(nodes=st.lists(NODES, max_size=4), version=st.text(max_size=3), attr=ATTRS)
 def test_every_trace_comes_back(
     tmp_path_factory: pytest.TempPathFactory,

@@ -1,0 +1,298 @@
+"""`fred chakra`."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fred_cli.options import OutputPath, as_json_option, topology_name, workload_name
+from fred_cli.output import option_names, plain, say_json, table
+from fred_cli.progress import progress
+from fred_hw.errors import InputError, one_line
+
+__all__ = ["command"]
+
+_SHOWN, _NAME, _ATTRS = 20, 60, 80
+_COMMON = ("is_cpu_op", "inputs", "outputs")
+
+
+@click.group("chakra", no_args_is_help=False)
+def command() -> None:
+    """Show, check and convert Chakra execution traces; every command here takes --json.
+
+    TRACE is a file (.et, also compressed by gzip, or .json), or the prefix of a set PREFIX.RANK.et
+    with a file for each NPU.
+    """
+
+
+trace_argument = click.argument("trace", metavar="TRACE")
+control_option = click.option(
+    "--control/--no-control",
+    default=False,
+    show_default=True,
+    help="Have nodes wait for control dependencies too, which Chakra's own feeder does not.",
+)
+
+
+@command.command("show")
+@click.argument("trace", metavar="FILE", type=Path)
+@click.option(
+    "--limit",
+    type=click.IntRange(0, 1_000_000),
+    default=_SHOWN,
+    show_default=True,
+    help="Nodes to show.",
+)
+@as_json_option
+def show(trace: Path, limit: int, as_json: bool) -> None:
+    """Show the metadata and the first nodes of a trace."""
+    from itertools import islice
+
+    from perfmodel.chakra.feeder import named
+    from perfmodel.chakra.files import read
+
+    with read(trace) as reader, progress("reading nodes"):
+        nodes = list(islice(reader, limit))
+        more = sum(1 for _ in reader)
+    if as_json:
+        say_json(
+            {
+                "file": str(trace),
+                "metadata": _metadata(reader.metadata),
+                "nodes": [_node(node) for node in nodes],
+                "nodes_total": len(nodes) + more,
+            }
+        )
+        return
+    said = ", ".join(f"{one.name} {one.value}" for one in reader.metadata.attrs)
+    version = reader.metadata.version or "not said"
+    print(one_line(f"{trace}: schema version {version}{f', {said}' if said else ''}"))
+    rows = [
+        (
+            node.id,
+            one_line(node.name, _NAME),
+            _type(node),
+            named(node.data_deps) or "-",
+            node.duration_us,
+            _few(node.attrs),
+        )
+        for node in nodes
+    ]
+    if rows:
+        columns = ("id", "name", "type", "depends on", "us", "attributes")
+        table(f"{len(nodes)} of {len(nodes) + more:,} nodes", columns, rows)
+    else:
+        print(f"0 of {more:,} nodes")
+
+
+@command.command("stats")
+@trace_argument
+@control_option
+@as_json_option
+def stats(trace: str, control: bool, as_json: bool) -> None:
+    """Count nodes, compute time, longest path, operations and bytes."""
+    from perfmodel.chakra.files import read
+    from perfmodel.chakra.stats import measure
+
+    found: list[dict[str, Any]] = []
+    with progress("reading traces"):
+        for path in _files(trace):
+            with read(path) as reader:
+                found.append(
+                    {"file": str(path), **plain(measure(reader, str(path), control=control))}
+                )
+    if as_json:
+        say_json({"traces": found})
+        return
+    columns = ("trace", "nodes", "dependencies", "levels", "compute us", "longest path us", "ops")
+    keys = ("nodes", "dependencies", "levels", "compute_us", "path_us", "operations")
+    rows = [(one["file"], *(f"{one[key]:,}" for key in keys)) for one in found]
+    table("traces", columns, rows)
+    rows = [
+        (one["file"], kind, f"{count:,}", f"{size:,}")
+        for one in found
+        for kind, (count, size) in (
+            *one["collectives"].items(),
+            ("send", one["sent"]),
+            ("receive", one["received"]),
+        )
+        if count
+    ]
+    if rows:
+        table("communication", ("trace", "kind", "nodes", "bytes"), rows)
+
+
+@command.command("validate")
+@trace_argument
+@control_option
+@as_json_option
+def validate(trace: str, control: bool, as_json: bool) -> None:
+    """Check that every node can run and says what it does, and that sends have receives.
+
+    What is wrong is a line and status 2.
+    """
+    from perfmodel.chakra.files import read
+    from perfmodel.chakra.stats import add_messages, check_messages, check_node, measure
+
+    messages: dict[tuple[int, int, int], list[int]] = {}
+    paths = _files(trace)
+    ranks = len(paths) if paths != [Path(trace)] else 0
+    checked: list[dict[str, Any]] = []
+
+    def each(nodes: Iterable[Any], rank: int, source: str) -> Iterator[Any]:
+        for node in nodes:
+            check_node(node, source)
+            if ranks:
+                try:
+                    add_messages(messages, node, rank)
+                except InputError as error:
+                    raise InputError(source, error.field, error.message) from None
+            yield node
+
+    with progress("checking traces"):
+        for rank, path in enumerate(paths):
+            with read(path) as reader:
+                found = measure(each(reader, rank, str(path)), str(path), control=control)
+            checked.append({"file": str(path), "nodes": found.nodes, "levels": found.levels})
+    if ranks:
+        check_messages(messages, paths)
+    if as_json:
+        say_json(
+            {"valid": True, "traces": checked, "messages": sum(one[0] for one in messages.values())}
+        )
+        return
+    for one in checked:
+        print(f"{one['file']}: {one['nodes']:,} nodes can run, in {one['levels']:,} levels")
+    if ranks:
+        print(f"{ranks} ranks: {sum(one[0] for one in messages.values()):,} messages match")
+
+
+@command.command("convert")
+@click.argument("source", metavar="[SOURCE]", type=Path, required=False)
+@click.option("--workload", metavar="NAME|FILE", type=workload_name, help="Instead of SOURCE.")
+@click.option("--topology", metavar="NAME|FILE", type=topology_name, help="Of the workload.")
+@click.option("--strategy", help="Like MP2-DP5-PP2; that of the workload by default.")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=OutputPath(),
+    metavar="TARGET",
+    help="A trace, .et or .json, or the prefix of a set of traces.",
+)
+@click.option("--npus", type=int, help="Traces of a text workload.  [default: 1]")
+@click.option("--passes", type=int, help="Iterations of a text workload.  [default: 1]")
+@as_json_option
+def convert(
+    source: Path | None,
+    workload: str | None,
+    topology: str | None,
+    strategy: str | None,
+    output: Path,
+    npus: int | None,
+    passes: int | None,
+    as_json: bool,
+) -> None:
+    """Convert traces and what can become one.
+
+    SOURCE is a trace (.et to .json and back), a text workload of ASTRA-sim 1.0 (.txt) or a schedule
+    in GOAL (.goal). The last two become a set TARGET.RANK.et, and so does an iteration of a
+    --workload on a --topology, with its communicators in TARGET.groups.json.
+    """
+    from gen.write import write_outputs
+    from perfmodel.chakra.convert import convert as convert_file
+
+    if (source is None) == (workload is None):
+        raise InputError("chakra convert", "SOURCE", "must be given, or --workload, but not both")
+    if (workload is None) != (topology is None) or (strategy and workload is None):
+        message = "must be given with --workload, and only with it"
+        raise InputError("chakra convert", "--strategy" if topology else "--topology", message)
+    names = option_names("npus", "passes", "topology", "workload", "strategy")
+    with names, progress("converting"):
+        if source is not None:
+            made = convert_file(source, output, npus=npus, passes=passes)
+        elif npus is None and passes is None:
+            made = _iteration(str(workload), str(topology), strategy, output)
+        else:
+            option = "--npus" if npus is not None else "--passes"
+            raise InputError(option, "", "must be given for a text workload alone")
+        files = {path: b"".join(pieces) for path, pieces in made.items()}
+    write_outputs(files)
+    if as_json:
+        say_json(
+            {"files": [{"file": str(path), "bytes": len(data)} for path, data in files.items()]}
+        )
+        return
+    for path, data in files.items():
+        print(f"  {path}: {len(data):,} bytes")
+
+
+def _iteration(
+    workload: str, topology: str, strategy: str | None, target: Path
+) -> Mapping[Path, Iterable[bytes]]:
+    """Return the files of an iteration of our own model, and the pieces of each."""
+    from json import dumps
+
+    from perfmodel.chakra.files import VERSION, encode
+    from perfmodel.chakra.iteration import iteration_traces
+    from perfmodel.chakra.node import Metadata
+    from perfmodel.chakra.traces import trace_path
+    from perfmodel.topology.parse import shared_topology
+    from perfmodel.training.estimate import simulate
+    from perfmodel.workloads.workload import load_workload
+
+    fabric, job = shared_topology(topology), load_workload(workload)
+    iteration, npu, scale, _ = simulate(fabric, job, strategy)
+    traces = iteration_traces(fabric, job, iteration.placement, npu, scale)
+    prefix = target.with_suffix("") if target.suffix == ".et" else target
+    files = {
+        trace_path(prefix, rank): encode(nodes, Metadata(VERSION))
+        for rank, nodes in enumerate(traces.ranks)
+    }
+    groups = dumps(traces.groups, indent=1) + "\n"
+    return {**files, Path(f"{prefix}.groups.json"): (groups.encode(),)}
+
+
+def _files(trace: str) -> list[Path]:
+    """Return the file of that name, or those of a set with that prefix."""
+    from perfmodel.chakra.traces import find_traces
+
+    path = Path(trace)
+    return [path] if path.name.endswith((".et", ".et.gz", ".json")) else find_traces(trace)
+
+
+def _type(node: Any) -> str:
+    from perfmodel.chakra.kinds import NodeType
+
+    return NodeType(node.type).name if node.type in set(NodeType) else str(node.type)
+
+
+def _few(attrs: Iterable[Any]) -> str:
+    """Return the attributes that tell nodes apart, as a table has room for them."""
+    said = [f"{one.name}={one.value!r:.20}" for one in attrs if one.name not in _COMMON]
+    return one_line(", ".join(said), _ATTRS)
+
+
+def _metadata(metadata: Any) -> dict[str, Any]:
+    return {"version": metadata.version, "attrs": [_attr(one) for one in metadata.attrs]}
+
+
+def _node(node: Any) -> dict[str, Any]:
+    return {
+        "id": node.id,
+        "name": node.name,
+        "type": _type(node),
+        "ctrl_deps": list(node.ctrl_deps),
+        "data_deps": list(node.data_deps),
+        "start_us": node.start_us,
+        "duration_us": node.duration_us,
+        "attrs": [_attr(one) for one in node.attrs],
+    }
+
+
+def _attr(attr: Any) -> dict[str, Any]:
+    values = attr.value if isinstance(attr.value, tuple) else (attr.value,)
+    texts = [one.hex() if isinstance(one, bytes) else one for one in values]
+    value = texts if isinstance(attr.value, tuple) else texts[0]
+    return {"name": attr.name, "kind": attr.kind, "value": value}

@@ -1,0 +1,68 @@
+"""Between files: traces, JSON, text workloads of ASTRA-sim 1.0 and schedules in GOAL."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from fred_hw.errors import InputError
+
+from .files import VERSION, Reader, encode, encode_json
+from .goal import read_goal, to_traces
+from .node import Metadata
+from .text import from_text
+from .traces import trace_path
+
+__all__ = ["ENDINGS", "convert"]
+
+ENDINGS = {
+    ".et": "a trace",
+    ".json": "a trace as JSON",
+    ".txt": "a text workload of ASTRA-sim 1.0",
+    ".goal": "a schedule in GOAL",
+}
+"""What can be converted, by the ending of its name."""
+
+
+def convert(
+    source: Path, target: Path, *, npus: int | None = None, passes: int | None = None
+) -> Mapping[Path, Iterator[bytes]]:
+    """Return the files that a file becomes, and the pieces of each.
+
+    A trace becomes JSON if ``target`` ends so, and a trace otherwise. All else becomes a set of
+    traces: ``target`` is its prefix, or ends in ``.et``, which is left out of the prefix.
+
+    Parameters
+    ----------
+    source, target : Path
+        From and to.
+    npus, passes : int or None
+        Of a text workload, which needs them: traces, and iterations in each; 1 if None.
+
+    Raises
+    ------
+    InputError
+        ``source`` is none of ``ENDINGS`` or bad; also as the pieces are taken.
+    """
+    name = source.name.lower().removesuffix(".gz")
+    ending = Path(name).suffix
+    if ending not in ENDINGS:
+        allowed = ", ".join(f"{one} ({what})" for one, what in ENDINGS.items())
+        raise InputError(str(source), "", f"must end in {allowed}")
+    if ending != ".txt":
+        for option, value in (("npus", npus), ("passes", passes)):
+            if value is not None:
+                raise InputError("", option, "must be given for a text workload alone")
+    if ending in (".et", ".json"):
+        reader = Reader(source)
+        pieces = encode_json if target.suffix.lower() == ".json" else encode
+        return {target: pieces(reader, reader.metadata)}
+    metadata = Metadata(VERSION)
+    prefix = target.with_suffix("") if target.suffix == ".et" else target
+    if ending == ".txt":
+        # All ranks are alike, so the nodes are encoded once.
+        traces = from_text(
+            source, None, 1 if npus is None else npus, 1 if passes is None else passes
+        )
+        data = b"".join(encode(traces[0], metadata))
+        return {trace_path(prefix, rank): iter((data,)) for rank in range(len(traces))}
+    traces = to_traces(read_goal(source), str(source))
+    return {trace_path(prefix, rank): encode(nodes, metadata) for rank, nodes in enumerate(traces)}

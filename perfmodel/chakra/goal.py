@@ -1,0 +1,289 @@
+"""Schedules in GOAL, the text of LogGOPSim and ATLAHS: read, written, and made traces.
+
+A schedule is ``num_ranks N`` and for each rank ``rank R { ... }`` with a line for each operation
+and dependency::
+
+    a: send 1024b to 1 tag 3 cpu 0 nic 0
+    b: recv 1024b from 1 tag 3
+    c: calc 100
+    b requires a
+    c irequires b
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from fred_hw.errors import InputError
+from fred_hw.reading import read_text
+
+from .kinds import NodeType
+from .node import Attr, Node
+
+__all__ = ["MAX_BYTES", "MAX_RANKS", "Goal", "Operation", "goal_text", "read_goal", "to_traces"]
+
+MAX_BYTES = 1 << 28
+"""A text at most."""
+
+MAX_RANKS = 65_536
+"""Ranks of a schedule at most."""
+
+_MOST = (1 << 53) - 1
+_LABEL = r"[A-Za-z_]\w*"
+_RANKS = re.compile(r"num_ranks\s+(\d{1,9})", re.ASCII)
+_BEGIN = re.compile(r"rank\s+(\d{1,9})\s*\{", re.ASCII)
+_NUMBERS = r"(?P<more>(?:\s+(?:tag|cpu|nic)\s+\d{1,15})*)"
+_SEND_RECV = re.compile(
+    rf"(?:(?P<label>{_LABEL})\s*:\s*)?(?P<kind>send|recv)\s+(?P<size>\d{{1,15}})b"
+    rf"\s+(?P<way>to|from)\s+(?P<peer>\d{{1,9}}){_NUMBERS}",
+    re.ASCII,
+)
+_CALC = re.compile(
+    rf"(?:(?P<label>{_LABEL})\s*:\s*)?(?P<kind>calc)\s+(?P<size>\d{{1,15}}){_NUMBERS}", re.ASCII
+)
+_DEPENDS = re.compile(rf"({_LABEL})\s+(requires|irequires)\s+({_LABEL})", re.ASCII)
+_WAYS = {"send": "to", "recv": "from"}
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operation of a rank.
+
+    Parameters
+    ----------
+    label : str
+        Its name, local to the rank.
+    kind : str
+        ``send``, ``recv`` or ``calc``.
+    size : int
+        Bytes of a message [B], or time of a ``calc`` [ns].
+    peer : int
+        Rank at the other end of a message.
+    tag, cpu, nic : int
+        What a receive matches beside the rank, the processor and the network interface.
+    requires, irequires : tuple of int
+        Places in the rank of what ends, and of what begins, before this one begins.
+    """
+
+    label: str
+    kind: Literal["send", "recv", "calc"]
+    size: int
+    peer: int = 0
+    tag: int = 0
+    cpu: int = 0
+    nic: int = 0
+    requires: tuple[int, ...] = ()
+    irequires: tuple[int, ...] = ()
+
+
+Goal = tuple[tuple[Operation, ...], ...]
+"""A schedule: the operations of each rank."""
+
+
+def read_goal(path: str | Path) -> Goal:
+    """Return the schedule of a GOAL text.
+
+    Raises
+    ------
+    InputError
+        The file is unreadable or no such text; names the line.
+    """
+    path = Path(path)
+    lines = _Lines(read_text(path, MAX_BYTES), str(path))
+    count = lines.number(_RANKS, "num_ranks and a number")
+    if not 1 <= count <= MAX_RANKS:
+        raise lines.bad(f"must be num_ranks from 1 to {MAX_RANKS:,}, not {count:,}")
+    ranks: dict[int, tuple[Operation, ...]] = {}
+    while lines.next():
+        number = lines.match(_BEGIN, "rank, its number and {")
+        if number >= count or number in ranks:
+            given = "one twice" if number in ranks else f"{number:,}"
+            raise lines.bad(f"must be a rank from 0 to {count - 1:,}, not {given}")
+        ranks[number] = _rank(lines, count)
+    if len(ranks) < count:
+        missing = next(one for one in range(count) if one not in ranks)
+        raise InputError(str(path), f"rank {missing}", "must be there, as num_ranks says")
+    return tuple(ranks[number] for number in range(count))
+
+
+class _Lines:
+    """The lines of a text that hold anything, one after the other."""
+
+    def __init__(self, text: str, source: str) -> None:
+        self._lines = enumerate(text.split("\n"), 1)
+        self._source = source
+        self.place, self.text = 0, ""
+
+    def next(self) -> bool:
+        """Go to the next line; tell whether there is one."""
+        for place, line in self._lines:
+            self.place = place
+            self.text = line.strip()
+            if self.text:
+                return True
+        self.text = ""
+        return False
+
+    def number(self, pattern: re.Pattern[str], what: str) -> int:
+        """Return the number in the next line."""
+        self.next()
+        return self.match(pattern, what)
+
+    def match(self, pattern: re.Pattern[str], what: str) -> int:
+        """Return the number in this line."""
+        found = pattern.fullmatch(self.text)
+        if not found:
+            raise self.bad(f"must be {what}, not {self.text!r:.60}")
+        return int(found[1])
+
+    def bad(self, message: str) -> InputError:
+        """Return what is wrong with this line."""
+        return InputError(self._source, f"line {self.place}", message)
+
+
+def _rank(lines: _Lines, ranks: int) -> tuple[Operation, ...]:
+    """Return the operations of a rank, up to its bracket."""
+    operations: list[Operation] = []
+    places: dict[str, int] = {}
+    waits: dict[tuple[int, str], dict[int, None]] = {}
+    while lines.next():
+        text = lines.text
+        if text == "}":
+            return tuple(
+                replace(
+                    one,
+                    requires=tuple(waits.get((place, "requires"), ())),
+                    irequires=tuple(waits.get((place, "irequires"), ())),
+                )
+                for place, one in enumerate(operations)
+            )
+        if found := _DEPENDS.fullmatch(text):
+            label, word, other = found.groups()
+            for one in (label, other):
+                if one not in places:
+                    raise lines.bad(f"must name labels of lines above it, not {one!r:.60}")
+            waits.setdefault((places[label], word), {})[places[other]] = None
+            continue
+        one = _operation(lines, ranks, len(operations))
+        if one.label in places:
+            raise lines.bad(f"label must be there once in a rank, not again: {one.label!r:.60}")
+        places[one.label] = len(operations)
+        operations.append(one)
+    raise lines.bad("rank must end in }, not with the text")
+
+
+def _operation(lines: _Lines, ranks: int, place: int) -> Operation:
+    found = _SEND_RECV.fullmatch(lines.text) or _CALC.fullmatch(lines.text)
+    if not found:
+        said = (
+            "must be an operation (a: send 8b to 1, a: recv 8b from 1, a: calc 100), a dependency"
+        )
+        raise lines.bad(f"{said} (a requires b) or }}, not {lines.text!r:.60}")
+    words = found["more"].split()
+    names, kind, size = words[::2], found["kind"], int(found["size"])
+    if len(set(names)) < len(names):
+        raise lines.bad("tag, cpu and nic may be there once each, not again")
+    peer = 0
+    if kind in _WAYS:
+        peer = int(found["peer"])
+        if found["way"] != _WAYS[kind]:
+            raise lines.bad(f"{kind} must say {_WAYS[kind]}, not {found['way']}")
+        if peer >= ranks:
+            raise lines.bad(f"rank at the other end must be from 0 to {ranks - 1:,}, not {peer:,}")
+        if size < 1:
+            raise lines.bad("message must have 1 byte or more, not 0b")
+    numbers = dict(zip(names, map(int, words[1::2]), strict=True))
+    label = found["label"] or f"l{place}"
+    return Operation(label, kind, size, peer, **numbers)  # pyright: ignore[reportArgumentType]
+
+
+def goal_text(goal: Goal) -> str:
+    """Return the text of a schedule; ``read_goal`` returns the same one."""
+    lines = [f"num_ranks {len(goal)}"]
+    for number, operations in enumerate(goal):
+        lines.append(f"rank {number} {{")
+        for one in operations:
+            what = f"calc {one.size}"
+            if one.kind in _WAYS:
+                what = f"{one.kind} {one.size}b {_WAYS[one.kind]} {one.peer}"
+            given = (("tag", one.tag), ("cpu", one.cpu), ("nic", one.nic))
+            more = "".join(f" {name} {value}" for name, value in given if value)
+            lines.append(f"{one.label}: {what}{more}")
+        for one in operations:
+            for word, others in (("requires", one.requires), ("irequires", one.irequires)):
+                lines += [f"{one.label} {word} {operations[other].label}" for other in others]
+        lines.append("}")
+    return "\n".join(lines) + "\n"
+
+
+def to_traces(goal: Goal, source: str = "") -> list[list[Node]]:
+    """Return a trace for each rank of a schedule: sends, receives and compute.
+
+    A trace counts microseconds: ``duration_us`` of a ``calc`` is rounded to the nearest one, and
+    the attribute ``calc_ns`` has the time itself. Where an operation waits for another to begin, it
+    waits for all that the other one waits for.
+
+    Parameters
+    ----------
+    goal : Goal
+        The schedule.
+    source : str
+        What errors name: the file.
+
+    Raises
+    ------
+    InputError
+        Operations wait for each other to begin.
+    """
+    return [_trace(number, operations, source) for number, operations in enumerate(goal)]
+
+
+def _trace(rank: int, operations: Sequence[Operation], source: str) -> list[Node]:
+    waits = _resolved(rank, operations, source)
+    nodes: list[Node] = []
+    for number, one in enumerate(operations):
+        attrs = [Attr("is_cpu_op", "bool", False)]
+        kind, duration = NodeType.COMP_NODE, 0
+        if one.kind == "calc":
+            duration = (one.size + 500) // 1000
+            attrs.append(Attr("calc_ns", "int64", one.size))
+        else:
+            sends = one.kind == "send"
+            kind = NodeType.COMM_SEND_NODE if sends else NodeType.COMM_RECV_NODE
+            source_rank, target = (rank, one.peer) if sends else (one.peer, rank)
+            attrs += [
+                Attr("comm_src", "int64", source_rank),
+                Attr("comm_dst", "int64", target),
+                Attr("comm_tag", "int64", one.tag),
+                Attr("comm_size", "int64", one.size),
+            ]
+        more = [Attr(n, "int64", v) for n, v in (("cpu", one.cpu), ("nic", one.nic)) if v]
+        parents = waits[number]
+        attributes = (*attrs, *more)
+        nodes.append(Node(number, one.label, kind, (), parents, 0, duration, attrs=attributes))
+    return nodes
+
+
+def _resolved(
+    rank: int, operations: Sequence[Operation], source: str
+) -> dict[int, tuple[int, ...]]:
+    """Return what ends before each operation begins."""
+    found: dict[int, tuple[int, ...]] = {}
+    for first in range(len(operations)):
+        path = [first]
+        while path:
+            number = path[-1]
+            left = [one for one in operations[number].irequires if one not in found]
+            if left and left[0] in path:
+                label = operations[number].label
+                message = f"must not wait for itself to begin, in rank {rank}"
+                raise InputError(source, label, message)
+            if left:
+                path.append(left[0])
+                continue
+            path.pop()
+            others = (one for before in operations[number].irequires for one in found[before])
+            found[number] = tuple(dict.fromkeys((*operations[number].requires, *others)))
+    return found

@@ -1,0 +1,211 @@
+"""Time of a schedule in the LogGOPS model (Hoefler, Schneider, Lumsdaine, HPDC 2010).
+
+All messages are eager: nobody waits for a receive to be posted, as if the threshold S of the model
+were above every message.
+"""
+
+import heapq
+from collections import defaultdict, deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import floor
+
+from fred_hw.errors import InputError
+
+from .goal import Goal, Operation
+
+__all__ = ["LogGops", "simulate"]
+
+
+@dataclass(frozen=True, slots=True)
+class LogGops:
+    """Parameters of the model.
+
+    Parameters
+    ----------
+    L_ns : float
+        Latency from one interface to another [ns].
+    o_ns, O_ns_per_byte : float
+        What a message takes of the processor at either end [ns], and each byte of it behind the
+        first [ns].
+    g_ns, G_ns_per_byte : float
+        What it takes of the interface at either end [ns], and each byte behind the first [ns].
+    """
+
+    L_ns: float
+    o_ns: float = 0
+    g_ns: float = 0
+    G_ns_per_byte: float = 0
+    O_ns_per_byte: float = 0
+
+    def __post_init__(self) -> None:
+        for name in ("L_ns", "o_ns", "g_ns", "G_ns_per_byte", "O_ns_per_byte"):
+            value = getattr(self, name)
+            if not 0 <= value < 1e18:
+                raise ValueError(f"{name} must be 0 or more and below 1e18, not {value!r}")
+
+
+def simulate(goal: Goal, model: LogGops, source: str = "") -> list[int]:
+    """Return when each rank of a schedule has ended all it does [ns].
+
+    A message of s bytes takes the processor of its sender o + floor((s - 1) O) and its interface
+    g + floor((s - 1) G). Its first byte comes L after the processor is done, its last one
+    floor((s - 1) G) later; it takes the interface of that number at the receiver as long as that
+    of the sender, and then, when the receive is there, the processor of the receive. Messages of
+    a rank and a tag match receives in the order in which both come. What can begin at one time
+    begins by rank and by place in it.
+
+    Parameters
+    ----------
+    goal : Goal
+        The schedule.
+    model : LogGops
+        Parameters.
+    source : str
+        What errors name: the file.
+
+    Raises
+    ------
+    InputError
+        Operations never begin or end: they wait for each other, or for messages nobody sends.
+    """
+    return _Run(goal, model, source).run()
+
+
+_END, _ARRIVE, _RECEIVE, _BEGIN = range(4)
+"""What happens, in the order of what happens at one time."""
+
+_Key = tuple[int, int]
+"""Sender and tag of a message."""
+
+
+@dataclass(slots=True)
+class _Rank:
+    """What operations wait for, and until when processors and interfaces are taken."""
+
+    waits: list[int]
+    after: list[list[tuple[int, bool]]]
+    cpu_free: dict[int, int] = field(default_factory=dict[int, int])
+    out_free: dict[int, int] = field(default_factory=dict[int, int])
+    in_free: dict[int, int] = field(default_factory=dict[int, int])
+    posted: dict[_Key, deque[tuple[int, int]]] = field(
+        default_factory=lambda: defaultdict[_Key, deque[tuple[int, int]]](deque)
+    )
+    arrived: dict[_Key, deque[int]] = field(
+        default_factory=lambda: defaultdict[_Key, deque[int]](deque)
+    )
+    end_ns: int = 0
+
+
+class _Run:
+    """One simulation."""
+
+    def __init__(self, goal: Goal, model: LogGops, source: str) -> None:
+        self._goal, self._model, self._source = goal, model, source
+        self._ranks = [_prepare(operations) for operations in goal]
+        # Time, what happens, rank, and place in it or number of the message.
+        self._events: list[tuple[int, int, int, int]] = []
+        self._messages: list[tuple[int, Operation]] = []
+
+    def run(self) -> list[int]:
+        left = sum(len(operations) for operations in self._goal)
+        for number, rank in enumerate(self._ranks):
+            for place, waits in enumerate(rank.waits):
+                if not waits:
+                    heapq.heappush(self._events, (0, _BEGIN, number, place))
+        while self._events:
+            now, what, number, place = heapq.heappop(self._events)
+            if what == _END:
+                left -= 1
+                self._ranks[number].end_ns = max(self._ranks[number].end_ns, now)
+                self._release(number, place, now, begun=False)
+            elif what == _ARRIVE:
+                self._arrive(number, place, now)
+            elif what == _RECEIVE:
+                self._work(number, place, now)
+            else:
+                self._begin(number, place, now)
+        if left:
+            message = "must all end, not wait for each other or for a message that nobody sends"
+            raise InputError(self._source, "operations", f"{message}: {left:,} do")
+        return [rank.end_ns for rank in self._ranks]
+
+    def _release(self, number: int, place: int, now: int, *, begun: bool) -> None:
+        """Begin what has waited for an operation to begin or to end, and for nothing else."""
+        rank = self._ranks[number]
+        for child, at_begin in rank.after[place]:
+            if at_begin == begun:
+                rank.waits[child] -= 1
+                if not rank.waits[child]:
+                    heapq.heappush(self._events, (now, _BEGIN, number, child))
+
+    def _begin(self, number: int, place: int, now: int) -> None:
+        """Begin an operation, or come back to it when what it needs is free."""
+        one, rank = self._goal[number][place], self._ranks[number]
+        if one.kind == "recv":
+            self._release(number, place, now, begun=True)
+            rank.posted[one.peer, one.tag].append((now, place))
+            self._match(number, (one.peer, one.tag))
+            return
+        free = rank.cpu_free.get(one.cpu, 0)
+        if one.kind == "send":
+            free = max(free, rank.out_free.get(one.nic, 0))
+        if free > now:
+            heapq.heappush(self._events, (free, _BEGIN, number, place))
+            return
+        self._release(number, place, now, begun=True)
+        if one.kind == "send":
+            rank.out_free[one.nic] = now + self._gap_ns(one.size)
+            head = now + self._busy_ns(one.size) + floor(self._model.L_ns)
+            heapq.heappush(self._events, (head, _ARRIVE, one.peer, len(self._messages)))
+            self._messages.append((number, one))
+        self._work(number, place, now)
+
+    def _arrive(self, number: int, message: int, now: int) -> None:
+        """Take in a message whose first byte is there, or come back when there is room for it."""
+        rank, (sender, one) = self._ranks[number], self._messages[message]
+        free = rank.in_free.get(one.nic, 0)
+        if free > now:
+            heapq.heappush(self._events, (free, _ARRIVE, number, message))
+            return
+        rank.in_free[one.nic] = now + self._gap_ns(one.size)
+        rank.arrived[sender, one.tag].append(now + self._bytes_ns(one.size))
+        self._match(number, (sender, one.tag))
+
+    def _match(self, number: int, key: _Key) -> None:
+        """Receive what is there or on its way and wanted."""
+        posted, arrived = self._ranks[number].posted[key], self._ranks[number].arrived[key]
+        while posted and arrived:
+            since, place = posted.popleft()
+            heapq.heappush(self._events, (max(since, arrived.popleft()), _RECEIVE, number, place))
+
+    def _work(self, number: int, place: int, now: int) -> None:
+        """Take the processor for an operation, or come back when it is free."""
+        one, rank = self._goal[number][place], self._ranks[number]
+        free = rank.cpu_free.get(one.cpu, 0)
+        if free > now:
+            heapq.heappush(self._events, (free, _RECEIVE, number, place))
+            return
+        end = now + (one.size if one.kind == "calc" else self._busy_ns(one.size))
+        rank.cpu_free[one.cpu] = end
+        heapq.heappush(self._events, (end, _END, number, place))
+
+    def _busy_ns(self, size: int) -> int:
+        return floor(self._model.o_ns) + floor((size - 1) * self._model.O_ns_per_byte)
+
+    def _bytes_ns(self, size: int) -> int:
+        return floor((size - 1) * self._model.G_ns_per_byte)
+
+    def _gap_ns(self, size: int) -> int:
+        return floor(self._model.g_ns) + self._bytes_ns(size)
+
+
+def _prepare(operations: Sequence[Operation]) -> _Rank:
+    waits = [len(one.requires) + len(one.irequires) for one in operations]
+    after: list[list[tuple[int, bool]]] = [[] for _ in operations]
+    for place, one in enumerate(operations):
+        for before in one.requires:
+            after[before].append((place, False))
+        for before in one.irequires:
+            after[before].append((place, True))
+    return _Rank(waits, after)

@@ -1,0 +1,184 @@
+"""What is in a trace, and whether a simulator can run it."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from fred_hw.errors import InputError
+
+from .feeder import Feeder
+from .kinds import CollectiveType, NodeType
+from .node import Node
+
+__all__ = ["Messages", "Stats", "add_messages", "check_messages", "check_node", "measure"]
+
+_TYPES, _COLLECTIVES = frozenset(NodeType), frozenset(CollectiveType)
+
+Messages = dict[tuple[int, int, int], list[int]]
+"""By sender, receiver and tag: messages sent, bytes of them, messages received, bytes of them."""
+
+
+@dataclass
+class Stats:
+    """What is in a trace.
+
+    Parameters
+    ----------
+    nodes, dependencies : int
+        How many; a dependency that is there twice counts twice.
+    types : dict of str to int
+        Nodes of each type.
+    compute_us, path_us : int
+        Durations of compute nodes [us], and of all nodes on the path with the longest ones [us].
+    levels : int
+        Nodes on the path with the most of them.
+    operations : int
+        Sum of ``num_ops``.
+    collectives : dict of str to (int, int)
+        By kind: how many, and their bytes [B].
+    sent, received : tuple of (int, int)
+        Messages, and their bytes [B].
+    """
+
+    nodes: int = 0
+    dependencies: int = 0
+    types: Counter[str] = field(default_factory=Counter[str])
+    compute_us: int = 0
+    path_us: int = 0
+    levels: int = 0
+    operations: int = 0
+    collectives: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
+    sent: tuple[int, int] = (0, 0)
+    received: tuple[int, int] = (0, 0)
+
+
+def measure(nodes: Iterable[Node], source: str = "", *, control: bool = False) -> Stats:
+    """Return what is in a trace, whose nodes are taken in the order in which they can run.
+
+    Parameters
+    ----------
+    nodes : iterable of Node
+        The trace.
+    source : str
+        What errors name: the file.
+    control : bool
+        Whether control dependencies count too.
+
+    Raises
+    ------
+    InputError
+        As for ``Feeder``, or a number in it is none.
+    """
+    stats, feeder = Stats(), Feeder(nodes, source, control=control)
+    ends: dict[int, tuple[int, int]] = {}
+    while (node := feeder.ready()) is not None:
+        parents = (*node.data_deps, *(node.ctrl_deps if control else ()))
+        end_us = max((ends[one][0] for one in parents), default=0) + node.duration_us
+        level = max((ends[one][1] for one in parents), default=0) + 1
+        ends[node.id] = end_us, level
+        stats.path_us, stats.levels = max(stats.path_us, end_us), max(stats.levels, level)
+        stats.nodes += 1
+        stats.dependencies += len(parents)
+        try:
+            _count(stats, node)
+        except InputError as error:
+            raise InputError(source, error.field, error.message) from None
+        feeder.finish(node.id)
+    return stats
+
+
+def _count(stats: Stats, node: Node) -> None:
+    stats.types[_name(node)] += 1
+    stats.operations += node.integer("num_ops")
+    size = node.integer("comm_size")
+    if node.type == NodeType.COMP_NODE:
+        stats.compute_us += node.duration_us
+    elif node.type == NodeType.COMM_SEND_NODE:
+        stats.sent = stats.sent[0] + 1, stats.sent[1] + size
+    elif node.type == NodeType.COMM_RECV_NODE:
+        stats.received = stats.received[0] + 1, stats.received[1] + size
+    elif node.type == NodeType.COMM_COLL_NODE:
+        number = node.integer("comm_type")
+        known = number in _COLLECTIVES
+        kind = CollectiveType(number).name.lower() if known else f"type {number}"
+        count, size_bytes = stats.collectives.get(kind, (0, 0))
+        stats.collectives[kind] = count + 1, size_bytes + size
+
+
+def _name(node: Node) -> str:
+    return NodeType(node.type).name if node.type in _TYPES else f"type {node.type}"
+
+
+def check_node(node: Node, source: str = "") -> None:
+    """Refuse a node that no simulator knows what to do with.
+
+    Raises
+    ------
+    InputError
+        Its type is none, or it communicates without saying what, how much or with whom.
+    """
+
+    def refuse(name: str, message: str) -> InputError:
+        return InputError(source, f"node {node.id}: {name}", message)
+
+    try:
+        if node.type == NodeType.INVALID_NODE or node.type not in _TYPES:
+            raise refuse("type", f"must be from 1 to {max(NodeType)}, not {node.type}")
+        if node.type == NodeType.COMM_COLL_NODE:
+            kind = node.integer("comm_type", -1)
+            if kind not in _COLLECTIVES:
+                given = "missing" if node.attr("comm_type") is None else str(kind)
+                raise refuse("comm_type", f"must be from 0 to {max(CollectiveType)}, not {given}")
+            if kind == CollectiveType.BARRIER:
+                return
+        if node.type in (
+            NodeType.COMM_COLL_NODE,
+            NodeType.COMM_SEND_NODE,
+            NodeType.COMM_RECV_NODE,
+        ):
+            if node.integer("comm_size", -1) < 0:
+                raise refuse("comm_size", "must be there and 0 or more")
+            other = {NodeType.COMM_SEND_NODE: "comm_dst", NodeType.COMM_RECV_NODE: "comm_src"}
+            name = other.get(NodeType(node.type), "")
+            if name and node.integer(name, -1) < 0:
+                raise refuse(name, "must be there and 0 or more")
+    except InputError as error:
+        raise InputError(source, error.field, error.message) from None
+
+
+def add_messages(messages: Messages, node: Node, rank: int) -> None:
+    """Count a node that sends or receives; others are left alone."""
+    if node.type not in (NodeType.COMM_SEND_NODE, NodeType.COMM_RECV_NODE):
+        return
+    sends = node.type == NodeType.COMM_SEND_NODE
+    here = node.integer("comm_src" if sends else "comm_dst", rank)
+    if here != rank:
+        name = "comm_src" if sends else "comm_dst"
+        message = f"must be {rank}, the rank of the trace, not {here}"
+        raise InputError("", f"node {node.id}: {name}", message)
+    there = node.integer("comm_dst" if sends else "comm_src")
+    key = (rank, there) if sends else (there, rank)
+    found = messages.setdefault((*key, node.integer("comm_tag")), [0, 0, 0, 0])
+    place = 0 if sends else 2
+    found[place] += 1
+    found[place + 1] += node.integer("comm_size")
+
+
+def check_messages(messages: Messages, files: Sequence[object]) -> None:
+    """Refuse a set of traces whose sends and receives are not the same.
+
+    Raises
+    ------
+    InputError
+        A message is sent and not received or the other way round, or has another size there.
+    """
+    for (sender, receiver, tag), (sent, sent_bytes, got, got_bytes) in sorted(messages.items()):
+        field_name = f"messages from {sender} to {receiver} with tag {tag}"
+        last = len(files) - 1
+        if max(sender, receiver) > last:
+            message = f"must be between ranks from 0 to {last}"
+            raise InputError(str(files[min(sender, last)]), field_name, message)
+        if (sent, sent_bytes) != (got, got_bytes):
+            given = f"{sent:,} ({sent_bytes:,} B) and {got:,} ({got_bytes:,} B)"
+            message = f"must be sent and received alike, not {given}"
+            raise InputError(str(files[sender]), field_name, message)

@@ -1,0 +1,179 @@
+"""Tests of fred_cli.commands.chakra."""
+
+import gzip
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from perfmodel.chakra.files import encode, read, write
+from perfmodel.chakra.node import Attr, Metadata, Node
+from tests.perfmodel.chakra.golden import ALL_REDUCE, llama
+
+Run = Callable[..., tuple[int, str, str]]
+
+GOAL = """num_ranks 2
+rank 0 {
+a: calc 2000
+b: send 8b to 1 tag 4
+b requires a
+}
+rank 1 {
+a: recv 8b from 0 tag 4
+}
+"""
+TEXT = "DATA\n1\na -1 10 NONE 0 20 NONE 0 30 ALLREDUCE 300 7\n"
+
+
+@pytest.fixture
+def traces(place: Path) -> Path:
+    (place / "golden.et").write_bytes(ALL_REDUCE)
+    (place / "ring.goal").write_text(GOAL)
+    (place / "work.txt").write_text(TEXT)
+    return place
+
+
+def ok(run: Run, *arguments: str) -> str:
+    status, out, err = run("chakra", *arguments)
+    assert (status, err) == (0, "")
+    return out
+
+
+def test_show_shows_nodes(fred: Run, traces: Path) -> None:
+    out = ok(fred, "show", "golden.et")
+    assert "golden.et: schema version 0.0.4\n" in out
+    assert re.search(
+        r"0 +all_reduce_8npus_1MB +COMM_COLL_NODE +- +0 +comm_type=0, comm_size=1048576", out
+    )
+    found = json.loads(ok(fred, "show", "golden.et", "--json"))
+    assert (found["metadata"]["version"], found["nodes_total"]) == ("0.0.4", 1)
+    assert found["nodes"][0]["attrs"][2] == {"name": "comm_size", "kind": "int64", "value": 1048576}
+    few = json.loads(ok(fred, "show", "golden.et", "--limit", "0", "--json"))
+    assert (few["nodes"], few["nodes_total"]) == ([], 1)
+    assert "0 of 1 nodes" in ok(fred, "show", "golden.et", "--limit", "0")
+
+
+def test_show_has_bytes_and_lists(fred: Run, traces: Path) -> None:
+    attrs = (Attr("b", "bytes_list", (b"\xff", b"")), Attr("n"), Attr("s", "bytes", b"\1"))
+    write(traces / "a.et", [Node(1, attrs=attrs, type=99)])
+    (node,) = json.loads(ok(fred, "show", "a.et", "--json"))["nodes"]
+    assert [one["value"] for one in node["attrs"]] == [["ff", ""], None, "01"]
+    assert node["type"] == "99"
+    assert "not said" not in ok(fred, "show", "a.et")
+
+
+def test_what_a_file_says_does_not_reach_the_terminal_raw(fred: Run, traces: Path) -> None:
+    attrs = (Attr("\x1b[2J", "string", "\x1b[2J"),)
+    write(traces / "a.et", [Node(1, "\x1b[2J\n", 4, attrs=attrs)], metadata=Metadata("\x1b", attrs))
+    assert "\x1b" not in ok(fred, "show", "a.et")
+
+
+def test_stats_counts(fred: Run, traces: Path) -> None:
+    (found,) = json.loads(ok(fred, "stats", "golden.et", "--json"))["traces"]
+    assert found["collectives"] == {"all_reduce": [1, 1048576]}
+    out = ok(fred, "stats", "golden.et")
+    assert re.search(r"golden\.et +all_reduce +1 +1,048,576", out)
+
+
+def test_goal_becomes_a_set_that_is_valid(fred: Run, traces: Path) -> None:
+    out = ok(fred, "convert", "ring.goal", "-o", "sets/ring", "--json")
+    assert [one["file"] for one in json.loads(out)["files"]] == [
+        *("sets/ring.0.et", "sets/ring.1.et")
+    ]
+    said = ok(fred, "validate", "sets/ring")
+    assert said == (
+        "sets/ring.0.et: 2 nodes can run, in 2 levels\n"
+        "sets/ring.1.et: 1 nodes can run, in 1 levels\n"
+        "2 ranks: 1 messages match\n"
+    )
+    found = json.loads(ok(fred, "validate", "sets/ring", "--json"))
+    assert (found["valid"], found["messages"]) == (True, 1)
+    assert re.search(r"ring\.0\.et +send +1 +8", ok(fred, "stats", "sets/ring"))
+
+
+def test_text_becomes_a_trace_for_each_npu(fred: Run, traces: Path) -> None:
+    arguments = ("work.txt", "-o", "w.et", "--npus", "3", "--passes", "2")
+    out = ok(fred, "convert", *arguments)
+    assert len(out.splitlines()) == 3
+    assert len(list(read(traces / "w.2.et"))) == 2 * 3
+    assert (traces / "w.0.et").read_bytes() == (traces / "w.2.et").read_bytes()
+    assert not (traces / "w.et").exists()
+
+
+def test_trace_becomes_json_and_comes_back(fred: Run, traces: Path) -> None:
+    ok(fred, "convert", "golden.et", "-o", "a.json")
+    assert json.loads((traces / "a.json").read_text().splitlines()[0]) == {"version": "0.0.4"}
+    (traces / "b.json").write_bytes(gzip.compress((traces / "a.json").read_bytes()))
+    ok(fred, "convert", "b.json", "-o", "b.et")
+    assert (traces / "b.et").read_bytes() == ALL_REDUCE
+
+
+def test_iteration_of_a_workload_becomes_a_set_with_its_groups(fred: Run, traces: Path) -> None:
+    options = ("--workload", "own.yaml", "--topology", "mesh:2x2", "--strategy", "MP2-DP2-PP1")
+    out = json.loads(ok(fred, "convert", *options, "-o", "w", "--json"))
+    assert [one["file"] for one in out["files"]] == [
+        *(f"w.{n}.et" for n in range(4)),
+        "w.groups.json",
+    ]
+    assert json.loads(ok(fred, "validate", "w", "--json"))["valid"]
+    groups = json.loads((traces / "w.groups.json").read_text())
+    assert sorted(map(len, groups.values())) == [2, 2, 2, 2]
+
+
+def test_real_set_is_valid_and_comes_back(fred: Run, traces: Path) -> None:
+    prefix = llama()
+    found = json.loads(ok(fred, "validate", str(prefix), "--json"))
+    assert [one["nodes"] for one in found["traces"]] == [184] * 4
+    ok(fred, "convert", f"{prefix}.3.et", "-o", "a.json")
+    ok(fred, "convert", "a.json", "-o", "a.et")
+    assert (traces / "a.et").read_bytes() == Path(f"{prefix}.3.et").read_bytes()
+
+
+def bad(folder: Path, name: str, *nodes: Node) -> None:
+    (folder / name).write_bytes(b"".join(encode(nodes, Metadata("0.0.4"))))
+
+
+def test_what_is_wrong_is_a_line(refused: Callable[..., str], traces: Path) -> None:
+    bad(traces, "circle.et", Node(1, type=4, data_deps=(2,)), Node(2, type=4, data_deps=(1,)))
+    bad(traces, "lost.et", Node(1, type=4, data_deps=(7,)))
+    bad(traces, "typeless.et", Node(1))
+    tag = Attr("comm_tag", "string", "x")
+    size, to = Attr("comm_size", "int64", 1), Attr("comm_dst", "int64", 0)
+    bad(traces, "set.0.et", Node(1, type=5, attrs=(tag, size, to)))
+    (traces / "half.et").write_bytes(ALL_REDUCE[:50])
+    lines = {
+        "validate circle.et": "circle.et: node: must not depend on itself: 1 -> 2 -> 1",
+        "stats lost.et": "lost.et: node 1: must depend on nodes of the trace, not on 7",
+        "validate typeless.et": "typeless.et: node 1: type: must be from 1 to 7, not 0",
+        "validate set": "set.0.et: node 1: comm_tag: must be an integer, not 'x' of kind string",
+        "show half.et": "half.et: byte 8: must be a message of 72 bytes, as its length says, not "
+        "of 41",
+        "stats missing": "missing: must be the prefix of traces such as missing.0.et, of which "
+        "there are none",
+        "convert golden.et -o a.et --npus 2": "--npus: must be given for a text workload alone",
+        "convert small.yaml -o a.et": "small.yaml: must end in .et (a trace), .json (a trace as "
+        "JSON), .txt (a text workload of ASTRA-sim 1.0), .goal (a schedule in GOAL)",
+        "convert -o a.et": "chakra convert: SOURCE: must be given, or --workload, but not both",
+        "convert work.txt --workload gpt-3 -o a.et": "chakra convert: SOURCE: must be given, or "
+        "--workload, but not both",
+        "convert --workload gpt-3 -o a": "chakra convert: --topology: must be given with "
+        "--workload, and only with it",
+        "convert work.txt --strategy MP1-DP1-PP1 -o a": "chakra convert: --topology: must be given "
+        "with --workload, and only with it",
+        "convert --workload gpt-3 --topology fred-d --npus 2 -o a": "--npus: must be given for a "
+        "text workload alone",
+        "convert work.txt -o w --npus 0": "--npus: must be an integer from 1 to 65536, not 0",
+        "convert half.et -o a.json": "half.et: byte 8: must be a message of 72 bytes, as its "
+        "length says, not of 41",
+    }
+    before = sorted(traces.iterdir())
+    for arguments, line in lines.items():
+        assert refused("chakra", *arguments.split()) == f"error: {line}"
+    assert sorted(traces.iterdir()) == before
+
+
+def test_group_needs_a_command(refused: Callable[..., str]) -> None:
+    assert refused("chakra") == "error: fred chakra: Missing command."
+    assert refused("chakra", "dot") == "error: fred chakra: No such command 'dot'."

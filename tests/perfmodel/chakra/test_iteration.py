@@ -1,0 +1,118 @@
+"""Tests of perfmodel.chakra.iteration."""
+
+from collections import Counter
+
+import pytest
+
+from fred_hw.errors import InputError
+from perfmodel.chakra import iteration as module
+from perfmodel.chakra.feeder import Feeder
+from perfmodel.chakra.iteration import Traces, iteration_traces
+from perfmodel.chakra.kinds import NodeType
+from perfmodel.chakra.stats import Messages, add_messages, check_messages, check_node, measure
+from perfmodel.topology.parse import parse_topology
+from perfmodel.training.estimate import simulate
+from perfmodel.training.iteration import Iteration
+from perfmodel.workloads.workload import load_workload
+
+
+def made(name: str, strategy: str, topology: str = "fred-d") -> tuple[Traces, Iteration]:
+    fabric, workload = parse_topology(topology), load_workload(name)
+    iteration, npu, scale, _ = simulate(fabric, workload, strategy)
+    return iteration_traces(fabric, workload, iteration.placement, npu, scale), iteration
+
+
+STATIONARY, STREAMING = ("transformer-17b", "MP2-DP5-PP2"), ("gpt-3", "MP2-DP5-PP2")
+
+
+@pytest.mark.parametrize(
+    ("name", "strategy"), [STATIONARY, STREAMING, ("resnet-152", "MP1-DP20-PP1")]
+)
+def test_traces_run_and_their_messages_match(name: str, strategy: str) -> None:
+    traces, iteration = made(name, strategy)
+    messages: Messages = {}
+    compute_us: list[int] = []
+    for rank, nodes in enumerate(traces.ranks):
+        compute_us.append(measure(nodes).compute_us)
+        for node in nodes:
+            check_node(node)
+            add_messages(messages, node, rank)
+    check_messages(messages, range(len(traces.ranks)))
+    assert max(compute_us) == pytest.approx(iteration.busy_s * 1e6, abs=1)
+
+
+@pytest.mark.parametrize(("name", "strategy"), [STATIONARY, STREAMING])
+def test_all_ranks_together_come_to_an_end(name: str, strategy: str) -> None:
+    """A receive waits for its send, and a collective for all of its group."""
+    traces, _ = made(name, strategy)
+    feeders = [Feeder(nodes) for nodes in traces.ranks]
+    sent, receives = Counter[tuple[int, int, int]](), dict[tuple[int, int, int], int]()
+    met: dict[str, list[tuple[int, int]]] = {}
+    moved = True
+    while moved:
+        moved = False
+        for rank, feeder in enumerate(feeders):
+            while (node := feeder.ready()) is not None:
+                moved = True
+                key = (node.integer("comm_src"), node.integer("comm_dst"), node.integer("comm_tag"))
+                group = node.attr("pg_name")
+                if node.type == NodeType.COMM_RECV_NODE:
+                    receives[key] = node.id
+                elif group is not None:
+                    here = met.setdefault(str(group.value), [])
+                    here.append((rank, node.id))
+                    if len(here) == len(traces.groups[str(group.value)]):
+                        for other, number in here:
+                            feeders[other].finish(number)
+                        here.clear()
+                else:
+                    sent[key] += node.type == NodeType.COMM_SEND_NODE
+                    feeder.finish(node.id)
+        for key in [key for key in receives if sent[key]]:
+            feeders[key[1]].finish(receives.pop(key))
+            moved = True
+    assert all(feeder.done for feeder in feeders)
+
+
+def test_nodes_are_the_tasks_of_their_stage() -> None:
+    traces, iteration = made(*STATIONARY)
+    placement = iteration.placement
+    of = Counter((task.kind, task.place) for task in iteration.tasks)
+    for stage in range(2):
+        for npu in (npu for group in placement.mp_groups(stage) for npu in group):
+            types = Counter(node.type for node in traces.ranks[npu])
+            assert types[NodeType.COMP_NODE] == of["compute", stage]
+            assert types[NodeType.COMM_COLL_NODE] == of["mp", stage] + of["dp", stage]
+            assert types[NodeType.COMM_RECV_NODE] == of["pp", 1 - stage]
+            assert types[NodeType.MEM_LOAD_NODE] == of["input_load", stage]
+        senders = [group[0] for group in placement.mp_groups(stage)]
+        sends = {
+            npu: sum(node.type == NodeType.COMM_SEND_NODE for node in traces.ranks[npu])
+            for npu in senders
+        }
+        assert set(sends.values()) == {2 * of["pp", stage]}  # to both NPUs of the MP group there
+    groups = [tuple(sorted(g)) for s in range(2) for g in placement.mp_groups(s)]
+    groups += [tuple(sorted(g)) for s in range(2) for g in placement.dp_groups(s)]
+    assert sorted(map(tuple, traces.groups.values())) == sorted(groups)
+
+
+def test_bytes_are_those_of_the_model() -> None:
+    traces, _ = made("resnet-152", "MP1-DP20-PP1")
+    parameters = sum(layer.parameters for layer in load_workload("resnet-152").network.layers)
+    assert traces.groups == {"1": list(range(20))}
+    for nodes in traces.ranks:
+        (reduce,) = [node for node in nodes if node.type == NodeType.COMM_COLL_NODE]
+        assert reduce.integer("comm_size") == 2 * parameters  # two bytes each
+
+
+def test_npu_that_takes_no_part_has_no_nodes() -> None:
+    traces, iteration = made("transformer-17b", "MP2-DP3-PP2")
+    assert {rank for rank, nodes in enumerate(traces.ranks) if nodes} == {*iteration.placement.npus}
+    assert len(traces.ranks) == 20
+
+
+def test_number_of_nodes_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_NODES", 79)
+    message = r"^workload: must make at most 79 nodes of traces, not more$"
+    with pytest.raises(InputError, match=message):
+        made("resnet-152", "MP1-DP20-PP1")

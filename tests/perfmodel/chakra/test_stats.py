@@ -1,0 +1,122 @@
+"""Tests of perfmodel.chakra.stats."""
+
+import pytest
+
+from fred_hw.errors import InputError
+from perfmodel.chakra.files import read
+from perfmodel.chakra.kinds import NodeType
+from perfmodel.chakra.node import Attr, Node
+from perfmodel.chakra.stats import Messages, add_messages, check_messages, check_node, measure
+
+from .golden import llama
+
+
+def comm(number: int, kind: NodeType, **attrs: int) -> Node:
+    said = tuple(Attr(name, "int64", value) for name, value in attrs.items())
+    return Node(number, f"n{number}", kind, attrs=said)
+
+
+def test_trace_of_four_nodes_by_hand() -> None:
+    ops = (Attr("num_ops", "uint64", 6),)
+    nodes = [
+        Node(0, type=NodeType.COMP_NODE, duration_us=5, attrs=ops),
+        Node(1, type=NodeType.COMP_NODE, data_deps=(0,), duration_us=7, attrs=ops),
+        Node(2, type=NodeType.MEM_LOAD_NODE, ctrl_deps=(1,), duration_us=4),
+        comm(3, NodeType.COMM_COLL_NODE, comm_type=0, comm_size=8),
+        comm(4, NodeType.COMM_COLL_NODE, comm_type=0, comm_size=9),
+        comm(5, NodeType.COMM_SEND_NODE, comm_size=10),
+        comm(6, NodeType.COMM_RECV_NODE, comm_size=11),
+        Node(7, type=12),
+    ]
+    stats = measure(nodes)
+    assert (stats.nodes, stats.dependencies, stats.levels) == (8, 1, 2)
+    assert (stats.compute_us, stats.path_us, stats.operations) == (12, 12, 12)
+    assert stats.collectives == {"all_reduce": (2, 17)}
+    assert (stats.sent, stats.received) == ((1, 10), (1, 11))
+    assert (stats.types["COMP_NODE"], stats.types["type 12"]) == (2, 1)
+    with_control = measure(nodes, control=True)
+    assert (with_control.path_us, with_control.levels, with_control.dependencies) == (16, 3, 2)
+
+
+def test_real_traces_have_the_collectives_of_their_groups() -> None:
+    prefix, found = llama(), set[tuple[int, tuple[tuple[str, tuple[int, int]], ...]]]()
+    for rank in range(4):
+        stats = measure(read(f"{prefix}.{rank}.et"))
+        assert stats.types == {"COMP_NODE": 136, "COMM_COLL_NODE": 48}
+        found.add((stats.operations, tuple(sorted(stats.collectives.items()))))
+    assert len(found) == 1  # all NPUs do as much
+
+
+@pytest.mark.parametrize(
+    ("node", "line"),
+    [
+        (Node(1), r"node 1: type: must be from 1 to 7, not 0"),
+        (Node(1, type=12), r"node 1: type: must be from 1 to 7, not 12"),
+        (
+            comm(1, NodeType.COMM_COLL_NODE, comm_size=1),
+            r"node 1: comm_type: must be from 0 to 9, not missing",
+        ),
+        (
+            comm(1, NodeType.COMM_COLL_NODE, comm_type=10, comm_size=1),
+            r"node 1: comm_type: must be from 0 to 9, not 10",
+        ),
+        (
+            comm(1, NodeType.COMM_COLL_NODE, comm_type=0),
+            r"node 1: comm_size: must be there and 0 or more",
+        ),
+        (
+            comm(1, NodeType.COMM_SEND_NODE, comm_size=1, comm_src=0),
+            r"node 1: comm_dst: must be there and 0 or more",
+        ),
+        (
+            comm(1, NodeType.COMM_RECV_NODE, comm_size=1, comm_src=-1),
+            r"node 1: comm_src: must be there and 0 or more",
+        ),
+    ],
+)
+def test_node_that_says_too_little_is_refused(node: Node, line: str) -> None:
+    with pytest.raises(InputError, match=f"^a: {line}$"):
+        check_node(node, "a")
+
+
+def test_sound_nodes_pass() -> None:
+    check_node(Node(1, type=NodeType.COMP_NODE))
+    check_node(comm(1, NodeType.COMM_COLL_NODE, comm_type=9))
+    check_node(comm(1, NodeType.COMM_COLL_NODE, comm_type=0, comm_size=1))
+    check_node(comm(1, NodeType.COMM_SEND_NODE, comm_size=1, comm_dst=0))
+    check_node(comm(1, NodeType.COMM_RECV_NODE, comm_size=1, comm_src=0))
+    for rank in range(4):
+        for node in read(f"{llama()}.{rank}.et"):
+            check_node(node)
+
+
+def messages(*nodes: tuple[int, Node]) -> Messages:
+    found: Messages = {}
+    for rank, node in nodes:
+        add_messages(found, node, rank)
+    return found
+
+
+def test_sends_need_their_receives() -> None:
+    send = comm(1, NodeType.COMM_SEND_NODE, comm_size=8, comm_dst=1, comm_tag=2)
+    receive = comm(2, NodeType.COMM_RECV_NODE, comm_size=8, comm_src=0, comm_tag=2)
+    files = ["w.0.et", "w.1.et"]
+    check_messages(messages((0, send), (1, receive), (0, Node(3))), files)
+    begin = r"^w\.0\.et: messages from 0 to 1 with tag 2: must be sent and received alike, not "
+    with pytest.raises(InputError, match=rf"{begin}1 \(8 B\) and 0 \(0 B\)$"):
+        check_messages(messages((0, send)), files)
+    small = comm(2, NodeType.COMM_RECV_NODE, comm_size=7, comm_src=0, comm_tag=2)
+    with pytest.raises(InputError, match=rf"{begin}1 \(8 B\) and 1 \(7 B\)$"):
+        check_messages(messages((0, send), (1, small)), files)
+    far = comm(1, NodeType.COMM_SEND_NODE, comm_size=8, comm_dst=2)
+    with pytest.raises(InputError, match=r"must be between ranks from 0 to 1$"):
+        check_messages(messages((0, far)), files)
+    other = comm(1, NodeType.COMM_SEND_NODE, comm_size=8, comm_src=1, comm_dst=0)
+    with pytest.raises(InputError, match=r"^node 1: comm_src: must be 0, the rank of the trace"):
+        messages((0, other))
+
+
+def test_number_that_is_none_is_named() -> None:
+    node = Node(4, type=NodeType.COMP_NODE, attrs=(Attr("num_ops", "string", "6"),))
+    with pytest.raises(InputError, match=r"^a: node 4: num_ops: must be an integer, not '6' of"):
+        measure([node], "a")
