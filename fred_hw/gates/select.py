@@ -6,11 +6,12 @@ does not read.
 
 from collections.abc import Sequence
 from functools import reduce
+from itertools import combinations
 from operator import or_
 
-from amaranth.hdl import Module, Mux, Signal, Value, ValueLike
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, ValueLike
 
-__all__ = ["any_of", "first_of", "gated", "one_hot_mux", "round_robin", "selected"]
+__all__ = ["any_of", "first_of", "gated", "largest", "one_hot_mux", "round_robin", "selected"]
 
 
 def any_of(values: Sequence[ValueLike]) -> Value:
@@ -36,7 +37,39 @@ def one_hot_mux(choice: Value, values: Sequence[ValueLike]) -> Value:
 
 def first_of(choices: Value) -> Value:
     """Return the lowest bit that is set, alone."""
-    return choices & (~choices + 1)[: len(choices)]
+    width, step = len(choices), 1
+    below = (choices << 1)[:width]  # whether any below is set, by steps that double
+    while step < width - 1:
+        below = below | (below << step)[:width]
+        step *= 2
+    return choices & ~below
+
+
+def largest(m: Module, name: str, values: Sequence[Value]) -> Value:
+    """Return the largest of some numbers of one width, by a tree of comparisons.
+
+    Of up to four at a time each is compared with each other at once.
+    """
+    level = 0
+    while len(values) > 1:
+        groups = [values[k : k + 4] for k in range(0, len(values), 4)]
+        values = [_winner(m, f"{name}_{level}_{k}", group) for k, group in enumerate(groups)]
+        level += 1
+    return values[0]
+
+
+def _winner(m: Module, name: str, values: Sequence[Value]) -> Value:
+    """Return the largest of some numbers, each compared with each other; of equal ones the last."""
+    beaten: list[list[Value]] = [[] for _ in values]
+    for i, j in combinations(range(len(values)), 2):
+        above = Signal(name=f"{name}_{i}_{j}")
+        m.d.comb += above.eq(values[i] > values[j])
+        beaten[i].append(~above)
+        beaten[j].append(above)
+    winner = Signal.like(values[0], name=name)
+    wins = Cat(~any_of(others) if others else Const(1) for others in beaten)
+    m.d.comb += winner.eq(one_hot_mux(wins, values))
+    return winner
 
 
 def round_robin(m: Module, name: str, choices: Value, recent: Value) -> Signal:

@@ -1,12 +1,10 @@
 """The ends of a flow, and how far its outputs have come."""
 
-from collections.abc import Sequence
-
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.gates.select import first_of, one_hot_mux
+from fred_hw.gates.select import any_of, gated, largest, one_hot_mux
 from fred_hw.protocol import Kind
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec
@@ -87,7 +85,7 @@ class FlowProgress(Unit):
     Latency : from ``gather`` 1 cycle to the ends of the flow and what is due, 2 to ``lag`` and
         ``moved``, 3 to ``before`` and ``after``.
     Throughput : one case in 4 cycles.
-    Paths : ``case`` to ``progress.moved``.
+    Paths : none.
     Reset : clears all; a case that was not served is lost.
 
     Raises
@@ -127,16 +125,17 @@ class FlowProgress(Unit):
         mine = Signal(self.spec.ports)
         m.d.comb += mine.eq(1 << self.case.port)
         inputs, outputs = self._ends(m, mine)
-        known = Signal.like(self.case.number)
+        known, own = Signal.like(self.case.number), Signal.like(mine)
         with m.If(self.gather):
             m.d.sync += [
                 self.progress.inputs.eq(inputs),
                 self.progress.outputs.eq(outputs),
-                # All inputs of a flow have the same number due.
-                self.progress.due.eq(one_hot_mux(first_of(inputs), list(self.due))),
+                # All inputs of a flow have the same number due, so nobody chooses one of them.
+                self.progress.due.eq(any_of([gated(d, inputs[k]) for k, d in enumerate(self.due)])),
                 known.eq(one_hot_mux(mine, list(self.acked))),
+                own.eq(mine),
             ]
-        self._compare(m, mine, known)
+        self._compare(m, own, known)
         return m
 
     def _ends(self, m: Module, mine: Value) -> tuple[Value, Value]:
@@ -161,33 +160,23 @@ class FlowProgress(Unit):
         """Tell how far acks are behind, before and after the one that came."""
         case, progress, window = self.case, self.progress, self.spec.protocol.window_packets
         moved, ahead, left = Signal(), Signal.like(case.number), Signal.like(case.number)
+        behind_then = Signal.like(case.number)
         m.d.comb += [
             ahead.eq(case.number - known),
             left.eq(progress.due - case.number),
             progress.moved.eq(moved & (progress.outputs & mine).any()),
         ]
-        m.d.sync += moved.eq((case.kind == Kind.ACK) & (ahead != 0) & (ahead <= window))
+        m.d.sync += [
+            moved.eq((case.kind == Kind.ACK) & (ahead != 0) & (ahead <= window)),
+            behind_then.eq(Mux(left <= window, left, 0)),
+        ]
         then = []
         for k, (lag, acked) in enumerate(zip(progress.lag, self.acked, strict=True)):
             behind = Signal.like(case.number, name=f"behind_{k}")
             m.d.comb += behind.eq(progress.due - acked)
             m.d.sync += lag.eq(Mux(progress.outputs[k] & (behind <= window), behind, 0))
-            then.append(Mux(moved & mine[k], Mux(left <= window, left, 0), lag))
+            then.append(Mux(moved & mine[k], behind_then, lag))
         m.d.sync += [
-            progress.before.eq(_largest(m, "before", list(progress.lag))),
-            progress.after.eq(_largest(m, "after", then)),
+            progress.before.eq(largest(m, "before", list(progress.lag))),
+            progress.after.eq(largest(m, "after", then)),
         ]
-
-
-def _largest(m: Module, name: str, values: Sequence[Value]) -> Value:
-    """Return the largest of some numbers, by a tree of comparisons."""
-    level = 0
-    while len(values) > 1:
-        pairs = [values[k : k + 2] for k in range(0, len(values), 2)]
-        values = []
-        for k, pair in enumerate(pairs):
-            winner = Signal.like(pair[0], name=f"{name}_{level}_{k}")
-            m.d.comb += winner.eq(pair[0] if len(pair) == 1 else Mux(pair[0] > pair[1], *pair))
-            values.append(winner)
-        level += 1
-    return values[0]

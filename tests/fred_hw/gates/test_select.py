@@ -4,13 +4,14 @@ from collections.abc import Callable
 from itertools import product
 
 import pytest
-from amaranth.hdl import Const, Module, Value
+from amaranth.hdl import Cat, Const, Module, Value
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import (
     any_of,
     first_of,
     gated,
+    largest,
     one_hot_mux,
     round_robin,
     selected,
@@ -87,3 +88,13 @@ def test_round_robin_is_fair() -> None:
         last = got[(1 << WIDTH) - 1, last]
         granted.append(last)
     assert granted == [1 << n for n in range(WIDTH)] * 3
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 9])
+def test_largest_of_some_numbers(count: int) -> None:
+    def pieces(a: int, b: int) -> list[int]:
+        """Return numbers of two bits that differ in their places."""
+        return [(a << 5 | b) >> k & 3 for k in range(count)]
+
+    got = outputs(lambda m, a, b: largest(m, "top", [Cat(b, a)[k : k + 2] for k in range(count)]))
+    assert got == {(a, b): max(pieces(a, b)) for a, b in got}
