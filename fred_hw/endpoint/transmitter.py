@@ -93,7 +93,7 @@ class Transmitter(Unit):
         busy, circuit = Signal(), Signal(COUNT)  # the packet that is being sent
         waiting, ends, take = Signal(COUNT), Signal(COUNT), Signal(COUNT)
         chosen, inside = Signal(COUNT), Signal(range(DEPTH + 1))
-        valid, ticket = Signal(), Signal.like(sender.ticket)
+        valid = Signal()
         m.d.comb += [
             waiting.eq(Cat(flow.waiting for flow in self.i)),
             ends.eq(Cat(flow.ends for flow in self.i)),
@@ -107,7 +107,6 @@ class Transmitter(Unit):
         m.d.sync += [
             inside.eq(inside + take.any() - sender.gone),
             valid.eq(take.any()),
-            ticket.eq(sender.ticket),
         ]
         with m.If(take.any()):
             m.d.sync += [circuit.eq(chosen), busy.eq(~(take & ends).any())]
@@ -118,7 +117,7 @@ class Transmitter(Unit):
             frame.last.eq(one_hot_mux(circuit, [flow.last for flow in self.i])),
             frame.index.eq(one_hot_mux(circuit, [flow.index for flow in self.i])),
             frame.descriptor.eq(one_hot_mux(circuit, [flow.descriptor for flow in self.i])),
-            frame.ticket.eq(ticket),
+            frame.ticket.eq(sender.ticket),
         ]
         for number in range(COUNT):
             with m.If(circuit[number]):

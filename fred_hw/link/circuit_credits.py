@@ -1,6 +1,6 @@
 """Credits of a circuit at its sender."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.spec import SwitchSpec
@@ -36,8 +36,8 @@ class CircuitCredits(Unit):
         Whether the neighbour has room for a largest packet.
     owed : Out(1)
         Whether some of its room is not granted; a cycle old.
-    ticket : Out(ticket)
-        Of the next packet.
+    ticket, taken : Out(ticket), Out(ticket)
+        Of the next packet; of the one that started in the cycle before.
 
     Timing
     ------
@@ -58,6 +58,7 @@ class CircuitCredits(Unit):
     room: Signal
     owed: Signal
     ticket: Signal
+    taken: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("CircuitCredits", spec)
@@ -73,31 +74,40 @@ class CircuitCredits(Unit):
                 "room": Out(1),
                 "owed": Out(1),
                 "ticket": Out(ticket_bits(spec)),
+                "taken": Out(ticket_bits(spec)),
             }
         )
 
     def build(self, platform: object) -> Module:
         m = Module()
         most, largest = self.spec.protocol.buffer_flits, self.spec.protocol.packet_flits
-        ticket, credits = Signal.like(self.ticket), Signal.like(self.ticket)
-        limit = Signal.like(self.ticket, init=most)
+        taken, credits, before = (Signal.like(self.ticket) for _ in range(3))
+        limit, spare = Signal.like(self.ticket, init=most), Signal.like(self.ticket)
         # What starts is known late in its cycle, and counts behind it.
-        fits, last, begun = Signal(init=1), Signal(), Signal()
+        begun, length = Signal(), Signal.like(self.length)
+        fits, last, flits = Signal(), Signal(), Signal.like(self.ticket)
+        room = Signal(init=1)
         m.d.comb += [
-            self.ticket.eq(ticket),
-            credits.eq(limit - ticket),
-            self.room.eq(fits & ~(begun & last)),
+            flits.eq(Mux(begun, length + 1, 0)),
+            self.ticket.eq(taken + flits),
+            self.taken.eq(taken),
+            before.eq(limit - taken),
+            credits.eq(before - flits),
+            spare.eq(credits - largest),
+            self.room.eq(room),
+            fits.eq(self.lost | ((credits >= largest) & (credits <= most))),
+            # Of use if a largest packet fits, so there is no borrow.
+            last.eq(~self.lost & (spare <= self.length)),
         ]
         m.d.sync += [
-            self.owed.eq(credits != most),
-            fits.eq(~self.closed & (self.lost | ((credits >= largest) & (credits <= most)))),
-            last.eq(~self.lost & (credits <= largest + self.length)),
             begun.eq(self.start),
+            length.eq(self.length),
+            taken.eq(self.ticket),
+            self.owed.eq(credits != most),
+            room.eq(~self.closed & fits & ~(self.start & last)),
         ]
         with m.If(self.grant):
             m.d.sync += limit.eq(self.limit)
         with m.If(self.begins):
-            m.d.sync += [ticket.eq(0), limit.eq(0), fits.eq(0)]
-        with m.If(self.start):
-            m.d.sync += ticket.eq(ticket + self.length + 1)
+            m.d.sync += [taken.eq(0), limit.eq(0), room.eq(0)]
         return m

@@ -49,7 +49,7 @@ class Sender(Unit):
     length : In(last)
         Place of its last flit.
     ticket : Out(ticket_bits(spec))
-        Of the packet that starts, or of the one that did last.
+        Of the packet that started last, from the cycle behind its start on.
     wanted : In(3)
         Circuits that a packet waits to start on: while there is room, missing credits of theirs
         need not be asked for.
@@ -71,7 +71,7 @@ class Sender(Unit):
     Latency : 2 cycles from a flit on ``i`` to the same flit on ``o``, none from ``message``; 1 from
         ``start`` to ``room``, 2 from ``credit.grant``.
     Throughput : one flit per cycle, packet after packet without a gap while ``o.ready`` is high.
-    Paths : ``start`` to ``ticket``, ``message`` and ``wanted`` to ``o`` and ``gone``, ``o.ready``
+    Paths : ``message`` and ``wanted`` to ``o`` and ``gone``, ``o.ready``
         to ``message.ready`` and ``gone``.
     Reset : forgets what is inside, tickets and limits; the neighbour must be reset with it.
     """
@@ -128,12 +128,14 @@ class Sender(Unit):
         wiring.connect(m, framer.o, wiring.flipped(self.o))
         m.d.comb += self.gone.eq(queue.o.valid & queue.o.ready)
         ends = self.gone & queue.o.payload.frame.last
-        held, there = Signal.like(self.ticket), Signal(COUNT)
+        held, there, begun = Signal.like(self.ticket), Signal(COUNT), Signal(COUNT)
+        taken: list[Value] = []
         m.d.comb += self.empty.eq(~there.any())
         for number, name in enumerate(DATA_CIRCUITS):
             credits = place(m, f"credits_{name}", CircuitCredits(spec=self.spec))
             grant, ended = self.credit.grant, queue.o.payload.frame.circuit == number
-            inside = self._packets_inside(m, name, self.start[number], ends & ended)
+            inside = self._packets_inside(m, name, begun[number], ends & ended)
+            taken.append(credits.taken)
             m.d.comb += [
                 credits.grant.eq(grant.valid & (grant.circuit == number)),
                 credits.limit.eq(grant.limit),
@@ -150,9 +152,8 @@ class Sender(Unit):
                     credits.owed & ~inside & ~(self.wanted[number] & credits.room)
                 ),
             ]
-        m.d.comb += self.ticket.eq(
-            Mux(self.start.any(), one_hot_mux(self.start, list(framer.ticket)), held)
-        )
+        m.d.sync += begun.eq(self.start)
+        m.d.comb += self.ticket.eq(Mux(begun.any(), one_hot_mux(begun, taken), held))
         m.d.sync += held.eq(self.ticket)
         return m
 
@@ -170,8 +171,11 @@ class Sender(Unit):
             queue.i.payload.frame.eq(frame),
         ]
 
-    def _packets_inside(self, m: Module, name: str, start: Value, end: Value) -> Value:
-        """Return whether packets of a circuit have started that have not left."""
+    def _packets_inside(self, m: Module, name: str, begun: Value, end: Value) -> Value:
+        """Return whether packets of a circuit have started that have not left.
+
+        What starts is known late in its cycle, and is counted in the next.
+        """
         inside = Signal(range(self.depth + 1), name=f"inside_{name}")
-        m.d.sync += inside.eq(inside + start - end)
-        return inside != 0
+        m.d.sync += inside.eq(inside + begun - end)
+        return (inside != 0) | begun

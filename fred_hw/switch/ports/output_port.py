@@ -103,56 +103,59 @@ class OutputPort(Unit):
 
     def build(self, platform: object) -> Module:
         m = Module()
-        index = Signal(range(self.spec.protocol.packet_flits))  # of the flit that goes in
-        room = self._promise(m, index)
+        # What goes in is known late in its cycle, and is looked at in the next.
+        enters = injection_signature(self.spec).create()
+        names = ("start", "fire", "last", "bad", "circuit")
+        m.d.sync += [getattr(enters, name).eq(getattr(self.injection, name)) for name in names]
+        known = Signal(descriptor_layout(self.spec), reset_less=True)
+        m.d.sync += known.eq(self.injection.descriptor)
+        index = Signal(range(self.spec.protocol.packet_flits))  # of the flit that went in
+        room = self._promise(m, enters, index)
         frame = Signal(frame_layout(self.spec))
         descriptor = Signal(descriptor_layout(self.spec), reset_less=True)
         m.d.comb += [
-            frame.last.eq(self.injection.last),
-            frame.circuit.eq(self.injection.circuit),
-            frame.descriptor.eq(Mux(self.injection.start, self.injection.descriptor, descriptor)),
-            frame.bad.eq(self.injection.bad),
+            frame.last.eq(enters.last),
+            frame.circuit.eq(enters.circuit),
+            frame.descriptor.eq(Mux(enters.start, known, descriptor)),
+            frame.bad.eq(enters.bad),
             frame.index.eq(index),
         ]
-        with m.If(self.injection.start):
-            m.d.sync += descriptor.eq(self.injection.descriptor)
-        self._send(m, room, frame)
+        m.d.sync += descriptor.eq(frame.descriptor)
+        self._send(m, room, enters, frame)
         return m
 
-    def _promise(self, m: Module, index: Signal) -> Value:
+    def _promise(self, m: Module, enters: Injection, index: Signal) -> Value:
         """Count flits that have room, come or not; return whether a largest packet has."""
         largest = self.spec.protocol.packet_flits
         promised = Signal(range(self.depth + 1))
-        spare, begun = Signal(range(largest)), Signal()
-        fits, more = Signal(init=1), Signal()  # another packet, and one behind it
-        # What starts is known late in its cycle, and is counted in the next.
-        counted = promised + Mux(begun, largest, 0) - spare
-        known = [counted <= self.depth - count * largest for count in (1, 2)]
+        spare = Signal(range(largest))
+        room = Signal(init=1)
+        counted = promised + Mux(enters.start, largest, 0) - spare
+        # Another packet, and one behind it.
+        fits, more = (counted <= self.depth - count * largest for count in (1, 2))
         m.d.sync += [
-            begun.eq(self.injection.start),
-            fits.eq(known[0]),
-            more.eq(known[1]),
-            spare.eq(0),
+            promised.eq(counted - self.given),
+            room.eq(Mux(self.injection.start, more, fits)),
         ]
-        with m.If(self.injection.fire):
+        with m.If(enters.fire):
             m.d.sync += index.eq(index + 1)
-            with m.If(self.injection.last):
+            with m.If(enters.last):
+                m.d.sync += index.eq(0)
                 # A short packet gives back the room that it did not take.
-                m.d.sync += [index.eq(0), spare.eq(largest - 1 - index)]
-        m.d.sync += promised.eq(counted - self.given)
-        return Mux(begun, more, fits)
+                m.d.comb += spare.eq(largest - 1 - index)
+        return room
 
-    def _carried(self, m: Module, frame: Any) -> tuple[Value, Any]:
+    def _carried(self, m: Module, enters: Injection, frame: Any) -> tuple[Value, Any]:
         """Return whether a flit leaves the interconnect, and what was known when it entered."""
-        fire: Value = self.injection.fire
-        for cycle in range(self.latency):
+        fire: Value = enters.fire
+        for cycle in range(1, self.latency):
             valid = Signal(name=f"expected_q{cycle + 1}")
             register = Signal(frame_layout(self.spec), name=f"frame_q{cycle + 1}", reset_less=True)
             m.d.sync += [valid.eq(fire), register.eq(frame)]
             fire, frame = valid, register
         return fire, frame
 
-    def _send(self, m: Module, room: Value, frame: data.View) -> None:
+    def _send(self, m: Module, room: Value, enters: Injection, frame: data.View) -> None:
         """Send flits behind the interconnect."""
         sender = place(m, "sender", Sender(spec=self.spec, depth=self.depth))
         m.d.comb += [
@@ -172,7 +175,7 @@ class OutputPort(Unit):
             sender.begins.eq(self.begins),
             self.empty.eq(sender.empty),
         ]
-        expected, known = self._carried(m, frame)
+        expected, known = self._carried(m, enters, frame)
         m.d.comb += [
             sender.i.valid.eq(expected),
             sender.i.data.eq(self.i.data),

@@ -28,6 +28,13 @@ def test_there_is_room_for_short_packets_while_a_largest_one_fits(flits: int) ->
     assert seen == [*((1, flits * k) for k in range(begun)), *[(0, flits * begun)] * 2]
 
 
+def test_the_ticket_of_a_packet_is_told_in_the_cycle_behind_its_start() -> None:
+    inputs = [{}, START, {"start": 1, "length": 0}, {}, START, {}]
+    seen = trace(CircuitCredits(spec=LINK), inputs, ["ticket", "taken"])
+    # ``taken`` is of no use but behind a start.
+    assert [seen[k] for k in (2, 3, 5)] == [(SIZE, 0), (SIZE + 1, SIZE), (2 * SIZE + 1, SIZE + 1)]
+
+
 def test_latency_of_a_limit_is_two_cycles() -> None:
     inputs = [*[START] * PACKETS, {"grant": 1, "limit": 2 * MOST}, {"limit": MOST}, {}, {}]
     seen = trace(CircuitCredits(spec=LINK), inputs, ["room", "owed"])

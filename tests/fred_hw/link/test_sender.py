@@ -65,9 +65,9 @@ def test_a_message_leaves_at_once_and_takes_the_place_of_a_flit() -> None:
     assert seen == [(1, 1, 0), (0, 0, 0), (0, 0, 0), (1, 1, 0), (1, 0, 1), (0, 0, 0)]
 
 
-def test_a_packet_takes_its_ticket_in_the_cycle_in_which_it_starts() -> None:
-    inputs = [start(MP, 3), start(PP), {}, start(MP, 2), start(DP), start(MP), {}]
-    assert run(inputs, ["ticket"]) == [0, 0, 0, 3, 0, 5, 5]
+def test_the_ticket_of_a_packet_is_there_from_the_cycle_behind_its_start_on() -> None:
+    inputs = [start(MP, 3), start(PP), {}, start(MP, 2), start(DP), start(MP), {}, {}]
+    assert run(inputs, ["ticket"]) == [0, 0, 0, 0, 3, 0, 5, 5]
 
 
 def test_there_is_room_for_as_many_packets_as_granted() -> None:
@@ -131,4 +131,4 @@ def test_empty_is_low_while_a_packet_has_started_that_has_not_left() -> None:
     seen = run([rest, *packet, *[rest] * 4], ["empty", "o.valid"])
     assert seen == [(1, 0), (1, 0), (0, 0), (0, 0), (0, 0), (1, 0), (1, 0)]
     # Where it begins anew tickets start at 0.
-    assert run([start(MP, 3), {"begins": 1, "closing": 1}, {}, start(MP)], ["ticket"])[-1] == 0
+    assert run([start(MP, 3), {"begins": 1, "closing": 1}, {}, start(MP), {}], ["ticket"])[-1] == 0
