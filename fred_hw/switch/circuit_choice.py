@@ -1,11 +1,11 @@
 """What a port has on the circuit that is served at it."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_int
-from fred_hw.gates.select import one_hot_mux
+from fred_hw.gates.select import selected
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.unit import Unit
 
@@ -16,6 +16,8 @@ COUNT = len(DATA_CIRCUITS)
 
 class CircuitChoice(Unit):
     """Choose the circuit of a port: that of the phase, or of its unicast.
+
+    What is known of either is there at the same time, so that nobody waits to hear which is served.
 
     Parameters
     ----------
@@ -30,14 +32,17 @@ class CircuitChoice(Unit):
         Circuit of the phase that is served, and of the unicast.
     values : In(ArrayLayout(width, 3))
         What is known of each circuit.
-    circuit, chosen : Out(2), Out(width)
-        The circuit that is served, and what is known of it.
+    circuit : Out(2)
+        The circuit that is served.
+    of_phase, of_unicast : Out(width), Out(width)
+        What is known of the circuit of the phase, and of that of the unicast.
 
     Timing
     ------
     Latency : none.
     Throughput : every cycle.
-    Paths : all inputs to ``chosen``, all but ``values`` to ``circuit``.
+    Paths : ``values`` to ``of_phase`` and ``of_unicast``, ``phase`` to ``of_phase``, ``unicast`` to
+        ``of_unicast``, all but ``values`` to ``circuit``.
     Reset : none.
 
     Raises
@@ -53,7 +58,8 @@ class CircuitChoice(Unit):
     unicast: Signal
     values: data.View
     circuit: Signal
-    chosen: Signal
+    of_phase: Signal
+    of_unicast: Signal
 
     def __init__(self, *, width: int) -> None:
         self.width = check_int("CircuitChoice width", width, minimum=1)
@@ -65,7 +71,8 @@ class CircuitChoice(Unit):
                 "unicast": In(2),
                 "values": In(data.ArrayLayout(width, COUNT)),
                 "circuit": Out(2),
-                "chosen": Out(width),
+                "of_phase": Out(width),
+                "of_unicast": Out(width),
             }
         )
 
@@ -73,8 +80,7 @@ class CircuitChoice(Unit):
         m = Module()
         m.d.comb += [
             self.circuit.eq(Mux(self.online, self.unicast, self.phase)),
-            self.chosen.eq(
-                one_hot_mux(Cat(self.circuit == c for c in range(COUNT)), list(self.values))
-            ),
+            self.of_phase.eq(selected(self.phase, list(self.values))),
+            self.of_unicast.eq(selected(self.unicast, list(self.values))),
         ]
         return m

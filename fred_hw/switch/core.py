@@ -143,6 +143,11 @@ class SwitchCore(Unit):
             wiring.connect(m, port.head, dispatcher.heads[k])
             wiring.connect(m, port.flit, interconnect.i[k])
             m.d.comb += [port.changed.eq(table.update.write), port.routes.eq(self.routes)]
+            m.d.comb += [
+                port.served.eq(scheduler.service.phase),
+                port.following.eq(scheduler.service.following),
+                port.load.eq(scheduler.service.load),
+            ]
             wiring.connect(m, dispatcher.injections[k], out.injection)
             wiring.connect(m, interconnect.o[k], out.i)
             wiring.connect(m, out.o, wiring.flipped(self.o[k]))

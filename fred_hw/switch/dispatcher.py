@@ -16,6 +16,7 @@ from .flow_sequencer import FlowSequencer, PortStates, port_states_signature
 from .online_router import OnlineRouter
 from .ports.signatures import Head, Injection, head_signature, injection_signature
 from .scheduler_signatures import Service, service_signature
+from .unicast_sequencer import UnicastSequencer
 
 __all__ = ["Dispatcher"]
 
@@ -88,44 +89,34 @@ class Dispatcher(Unit):
 
     def build(self, platform: object) -> Module:
         m = Module()
-        spec, online = self.spec, self.service.online
+        spec, service = self.spec, self.service
         router = place(m, "router", OnlineRouter(ports=spec.ports, middle=spec.middle))
         states = port_states_signature(spec).create()
         flows = [place(m, f"flow_{k + 1}", FlowSequencer(spec=spec)) for k in range(spec.ports)]
+        unicasts = [
+            place(m, f"unicast_{k}", UnicastSequencer(spec=spec)) for k in range(spec.ports)
+        ]
         configuration = self._configuration(m)
         for number, flow in enumerate(flows, 1):
             wiring.connect(m, states, flow.ports)
-            # A unicast has the flow with the number of its source, and is there only with a path.
-            path = router.destination_of[number - 1]
-            ends = {
-                "members": (self.entry.inputs, 1 << number - 1),
-                "ends": (self.entry.outputs, path),
-            }
-            for name, (ports, unicast) in ends.items():
+            for name, ports in (("members", self.entry.inputs), ("ends", self.entry.outputs)):
                 kept = Signal(spec.ports, name=f"{name}_{number}")
-                with m.If(self.service.load):
+                with m.If(service.load):
                     m.d.sync += kept.eq(Cat(one == number for one in ports))
-                m.d.comb += getattr(flow, name).eq(Mux(online, unicast, kept))
-        circuits = self._look(m, states, router)
-        self._route(m, states, router, flows)
-        starts = Cat(flow.start for flow in flows)
-        for number in range(len(DATA_CIRCUITS)):
-            mine = Cat(circuit == number for circuit in circuits)
-            m.d.comb += [
-                self.service.ran[number].eq((starts & mine).any()),
-                self.service.under[number].eq((Cat(flow.inside for flow in flows) & mine).any()),
-            ]
+                m.d.comb += getattr(flow, name).eq(kept)
+        self._look(m, states, router, unicasts)
+        self._route(m, router, unicasts)
+        self._serve(m, router, flows, unicasts)
+        may = service.active & ~service.leaving & ~self.hold
         m.d.comb += [
-            states.may.eq(self.service.active & ~self.service.leaving & ~self.hold),
-            self.service.runs.eq(Cat(flow.stays for flow in flows).any()),
-            self.service.stands.eq(~Cat(flow.inside | flow.start for flow in flows).any()),
-            self.service.rests.eq(~Cat(flow.inside | flow.able for flow in flows).any()),
-            self.moving.eq(Cat(flow.fire for flow in flows).any()),
+            states.may.eq(may & ~service.online),
+            *(unicast.may.eq(may & service.online) for unicast in unicasts),
+            self.moving.eq(Cat(one.fire for one in (*flows, *unicasts)).any()),
             self.longer.eq(any_of([flow.longer for flow in flows])),
         ]
-        m.d.sync += self.configuration.eq(Mux(online, router.configuration, configuration))
-        self._take(m, flows)
-        self._inject(m, flows)
+        m.d.sync += self.configuration.eq(Mux(service.online, router.configuration, configuration))
+        self._take(m, flows, unicasts)
+        self._inject(m, states, router, flows, unicasts)
         return m
 
     def _configuration(self, m: Module) -> Value:
@@ -140,35 +131,74 @@ class Dispatcher(Unit):
             m.d.sync += kept.eq(entered)
         return Mux(loaded, entered, kept)
 
-    def _look(self, m: Module, states: PortStates, router: OnlineRouter) -> list[Value]:
-        """Look at the heads of the circuits that are served, and at what has room on them.
+    def _serve(
+        self,
+        m: Module,
+        router: OnlineRouter,
+        flows: list[FlowSequencer],
+        unicasts: list[UnicastSequencer],
+    ) -> None:
+        """Tell the scheduler how it goes."""
+        service, both = self.service, (*flows, *unicasts)
+        inside = Cat(one.inside for one in both).any()
+        start, under, able = (
+            Cat(getattr(flow, name) for flow in flows).any() for name in ("start", "inside", "able")
+        )
+        waits = Cat(unicast.able for unicast in unicasts).any()
+        for number in range(len(DATA_CIRCUITS)):
+            mine = Cat(circuit == number for circuit in router.circuit_of)
+            of_phase = service.circuit == number
+            starts, goes = (
+                (Cat(getattr(unicast, name) for unicast in unicasts) & mine).any()
+                for name in ("start", "inside")
+            )
+            m.d.comb += [
+                service.ran[number].eq((start & of_phase) | starts),
+                service.under[number].eq((under & of_phase) | goes),
+            ]
+        m.d.comb += [
+            service.runs.eq(Cat(one.stays for one in both).any()),
+            service.stands.eq(~Cat(one.inside | one.start for one in both).any()),
+            service.rests.eq(~(inside | Mux(service.online, waits, able))),
+        ]
 
-        Return the circuit of each input port.
-        """
-        service, circuits = self.service, []
+    def _look(
+        self,
+        m: Module,
+        states: PortStates,
+        router: OnlineRouter,
+        unicasts: list[UnicastSequencer],
+    ) -> None:
+        """Look at the heads of the circuits that are served, and at what has room on them."""
+        rooms = Signal(self.spec.ports, name="room_of_unicasts")
         for k, (head, injection) in enumerate(zip(self.heads, self.injections, strict=True)):
-            of = self._choose(m, f"of_{k}", router.circuit_of[k], 4)
+            of = self._choose(m, f"of_{k}", router.circuit_of[k], 5)
             to = self._choose(m, f"to_{k}", router.circuit_to[k], 1)
-            path = router.destination_of[k]
+            path, unicast = router.destination_of[k], unicasts[k]
             for c in range(len(DATA_CIRCUITS)):
-                mine = ~service.online | (head.coming[c] & path).any()
-                here = head.waiting[c] & (head.descriptor[c].phase == service.phase) & mine
+                phase, waits = head.descriptor[c].phase, head.waiting[c]
+                here = waits & head.of_phase[c]
+                # A unicast has the flow of its source alone, and is there only with a path.
+                lone = waits & (phase == self.spec.protocol.online) & (head.coming[c] & path).any()
                 m.d.comb += [
-                    of.values[c].eq(Cat(here, head.valid[c], head.last[c], head.broken[c])),
+                    of.values[c].eq(Cat(head.valid[c], head.last[c], head.broken[c], here, lone)),
                     to.values[c].eq(injection.room[c]),
                 ]
-            known = (states.here, states.valid, states.last, states.broken)
+            known = (states.valid, states.last, states.broken, states.here)
+            own = (unicast.valid, unicast.last, unicast.broken, Signal(), unicast.here)
             m.d.comb += [
                 head.circuit.eq(of.circuit),
                 injection.circuit.eq(to.circuit),
                 states.descriptors[k]
                 .as_value()
                 .eq(selected(of.circuit, [one.as_value() for one in head.descriptor])),
-                Cat(own[k] for own in known).eq(of.chosen),
-                states.room[k].eq(to.chosen),
+                Cat(one[k] for one in known).eq(of.of_phase),
+                Cat(own).eq(of.of_unicast),
+                states.room[k].eq(to.of_phase),
+                rooms[k].eq(to.of_unicast),
+                unicast.room.eq((path & rooms).any()),
+                unicast.length.eq(states.descriptors[k].length),
             ]
-            circuits.append(of.circuit)
-        return circuits
 
     def _choose(self, m: Module, name: str, unicast: Value, width: int) -> CircuitChoice:
         """Choose the circuit of a port."""
@@ -180,49 +210,53 @@ class Dispatcher(Unit):
         ]
         return choice
 
-    def _route(
-        self, m: Module, states: PortStates, router: OnlineRouter, flows: list[FlowSequencer]
-    ) -> None:
+    def _route(self, m: Module, router: OnlineRouter, unicasts: list[UnicastSequencer]) -> None:
         """Tell the router of packets of the default index."""
-        online = self.service.online
-        for k, (flow, head) in enumerate(zip(flows, self.heads, strict=True)):
-            # Whether the next flit is the last is known before it is there.
-            length = states.descriptors[k].length
-            left, closing = Signal.like(length, name=f"left_{k}"), Signal(name=f"closing_{k}")
-            with m.If(flow.start):
-                m.d.sync += [left.eq(length), closing.eq(length == 1)]
-            with m.Elif(flow.fire):
-                m.d.sync += [left.eq(left - 1), closing.eq(left == 2)]
-            # A unicast that has started waits for nobody.
-            m.d.sync += router.inside[k].eq(router.holds[k])
+        for k, (unicast, head) in enumerate(zip(unicasts, self.heads, strict=True)):
             m.d.comb += [
                 router.coming[k].eq(head.coming),
                 router.room[k].eq(self.injections[k].room),
-                router.closing[k].eq(closing),
-                router.starts[k].eq(online & flow.start),
-                router.holds[k].eq(online & flow.lasts),
+                router.closing[k].eq(unicast.closing),
+                router.starts[k].eq(unicast.start),
+                router.holds[k].eq(unicast.lasts),
             ]
 
-    def _take(self, m: Module, flows: list[FlowSequencer]) -> None:
+    def _take(
+        self, m: Module, flows: list[FlowSequencer], unicasts: list[UnicastSequencer]
+    ) -> None:
         """Take flits from the input ports of flows that move."""
-        for k, head in enumerate(self.heads):
+        for k, (head, unicast) in enumerate(zip(self.heads, unicasts, strict=True)):
             mine = Cat(flow.members[k] for flow in flows)
-            m.d.comb += [
-                head.start.eq((mine & Cat(flow.start for flow in flows)).any()),
-                head.take.eq((mine & Cat(flow.fire for flow in flows)).any()),
-                head.finish.eq((mine & Cat(flow.ending for flow in flows)).any()),
-            ]
+            for name, what in (("start", "start"), ("take", "fire"), ("finish", "ending")):
+                own = (mine & Cat(getattr(flow, what) for flow in flows)).any()
+                m.d.comb += getattr(head, name).eq(own | getattr(unicast, what))
 
-    def _inject(self, m: Module, flows: list[FlowSequencer]) -> None:
+    def _inject(
+        self,
+        m: Module,
+        states: PortStates,
+        router: OnlineRouter,
+        flows: list[FlowSequencer],
+        unicasts: list[UnicastSequencer],
+    ) -> None:
         """Tell the output ports of flows that move what comes to them."""
+        both, online = (*flows, *unicasts), self.service.online
+        descriptors = [
+            Mux(online, states.descriptors[k].as_value(), flow.descriptor.as_value())
+            for k, flow in enumerate(flows)
+        ]
         for k, injection in enumerate(self.injections):
-            mine = Cat(flow.ends[k] for flow in flows)
-            m.d.comb += [
-                injection.start.eq((mine & Cat(flow.start for flow in flows)).any()),
-                injection.fire.eq((mine & Cat(flow.fire for flow in flows)).any()),
-                injection.last.eq((mine & Cat(flow.ending for flow in flows)).any()),
-                injection.bad.eq((mine & Cat(flow.bad for flow in flows)).any()),
-                injection.descriptor.as_value().eq(
-                    one_hot_mux(mine, [flow.descriptor for flow in flows])
-                ),
-            ]
+            of_flows = Cat(flow.ends[k] for flow in flows)
+            paths = Cat(path[k] for path in router.destination_of)
+            mine = Cat(of_flows, paths)
+            for name, what in (
+                ("start", "start"),
+                ("fire", "fire"),
+                ("last", "ending"),
+                ("bad", "bad"),
+            ):
+                goes = Cat(getattr(one, what) for one in both)
+                m.d.comb += getattr(injection, name).eq((mine & goes).any())
+            m.d.comb += injection.descriptor.as_value().eq(
+                one_hot_mux(Mux(online, paths, of_flows), descriptors)
+            )

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_int
 from fred_hw.compiler.shape import configuration_width
-from fred_hw.gates.select import any_of, round_robin, selected
+from fred_hw.gates.select import any_of, gated, round_robin
 from fred_hw.gates.wire import wire
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.unit import Unit, place
@@ -46,11 +46,11 @@ class OnlineRouter(Unit):
         high, or 0.
     room : In(3).array(P)
         For each destination the circuits that have room for a packet.
-    inside, closing : In(P), In(P)
-        Sources with a packet that has started before; those of them whose packet ends with its next
-        flit, which may be there in this cycle.
-    starts, holds : In(P), In(P)
-        Sources that start a packet on their path; those whose path must stay for the next cycle.
+    starts : In(P)
+        Sources that start a packet on their path.
+    holds, closing : In(P), In(P)
+        Sources whose packet goes on behind this cycle, so that their path must stay; those of them
+        whose packet ends with its next flit, which may be there in the next cycle.
     destination_of, circuit_of : Out(P).array(P), Out(2).array(P)
         Per source, to where it has a path, as the only bit that is high, or 0; circuit of the
         packet that it is for.
@@ -74,10 +74,9 @@ class OnlineRouter(Unit):
 
     coming: list[data.View]
     room: list[Signal]
-    inside: Signal
-    closing: Signal
     starts: Signal
     holds: Signal
+    closing: Signal
     destination_of: list[Signal]
     circuit_of: list[Signal]
     circuit_to: list[Signal]
@@ -91,7 +90,7 @@ class OnlineRouter(Unit):
             {
                 "coming": In(data.ArrayLayout(ports, COUNT)).array(ports),
                 "room": In(COUNT).array(ports),
-                **dict.fromkeys(("inside", "closing", "starts", "holds"), In(ports)),
+                **dict.fromkeys(("starts", "holds", "closing"), In(ports)),
                 "destination_of": Out(ports).array(ports),
                 "circuit_of": Out(2).array(ports),
                 "circuit_to": Out(2).array(ports),
@@ -106,7 +105,7 @@ class OnlineRouter(Unit):
         m.d.comb += self.configuration.eq(router.configuration)
         picks, waiting = self._ask(m)
         matched, circuits = self._answer(m, picks)
-        granted, lost = self._grant(m, matched)
+        granted, given, taken = self._grant(m, matched)
         wanted = self._wanted(m)
         for k, path in enumerate(self.destination_of):
             m.d.comb += router.destination_of[k].eq(path)
@@ -120,16 +119,16 @@ class OnlineRouter(Unit):
                 m.d.sync += used.eq(1)
             own = path & any_of([own for i, own in enumerate(wanted) if i != k])
             shared = used & own.any()
-            unwanted = ~self.holds[k] & (lost[k] | others | waiting[k] | shared)
+            leaves = others | waiting[k] | shared
+            # One bit of a path is high, and who takes that destination is known of each.
+            stays = ~(taken | (granted[k] | leaves).replicate(self.port_count))
+            m.d.sync += path.eq(
+                given[k] | (path & (stays | self.holds[k].replicate(self.port_count)))
+            )
             with m.If(granted[k]):
-                m.d.sync += [
-                    path.eq(matched[k]),
-                    self.circuit_of[k].eq(Mux(picks[k][0], 0, Mux(picks[k][1], 1, 2))),
-                ]
-            with m.Elif(unwanted):
-                m.d.sync += path.eq(0)
+                m.d.sync += self.circuit_of[k].eq(Mux(picks[k][0], 0, Mux(picks[k][1], 1, 2)))
         for j in ports:
-            with m.If((granted & Cat(own[j] for own in matched)).any()):
+            with m.If(Cat(own[j] for own in given).any()):
                 m.d.sync += self.circuit_to[j].eq(circuits[j])
         return m
 
@@ -143,18 +142,16 @@ class OnlineRouter(Unit):
     def _ask(self, m: Module) -> tuple[list[Signal], list[Value]]:
         """Return for each source the circuit of its next path, and whether none else is of use."""
         size = self.port_count
-        stays = wire(m, "stays", self.inside & ~self.closing)
-        busy = any_of(
-            [path & stays[k].replicate(size) for k, path in enumerate(self.destination_of)]
-        )
-        # Where a packet ends there may be room in a moment: the next source gets the path before.
-        ending = any_of(
-            [
-                path & (self.inside & self.closing)[k].replicate(size)
-                for k, path in enumerate(self.destination_of)
-            ]
-        )
-        busy, ending = wire(m, "busy", busy), wire(m, "ending", ending)
+        # A path that stays is the same in the next cycle, so what of it is in use is known before.
+        stays, busy, ending = Signal(size), Signal(size), Signal(size)
+        goes_on = self.holds & ~self.closing
+        m.d.sync += [
+            stays.eq(goes_on),
+            busy.eq(self._ends(goes_on)),
+            # Where a packet ends there may be room in a moment: the next source gets the path
+            # before.
+            ending.eq(self._ends(self.holds & self.closing)),
+        ]
         rooms = [
             wire(m, f"room_{name}", Cat(room[c] for room in self.room) | ending)
             for c, name in enumerate(DATA_CIRCUITS)
@@ -173,6 +170,13 @@ class OnlineRouter(Unit):
             late = [waits[c] & (self.circuit_of[k] > c) for c in range(COUNT)]
             waiting.append(any_of(late))
         return picks, waiting
+
+    def _ends(self, sources: Value) -> Value:
+        """Return the destinations of the paths of some sources."""
+        size = self.port_count
+        return any_of(
+            [path & sources[k].replicate(size) for k, path in enumerate(self.destination_of)]
+        )
 
     def _waits(self, m: Module, k: int, reaches: Sequence[Value]) -> list[Value]:
         """Return for each circuit whether a source must wait for its packet."""
@@ -205,36 +209,40 @@ class OnlineRouter(Unit):
             for c, own in enumerate(last):
                 with m.If(began.any() & (self.circuit_to[j] == c)):
                     m.d.sync += own.eq(began)
-            chosen = round_robin(m, f"to_{j}", selected(circuit, asks), selected(circuit, last))
+            # Turns of each circuit are there at the same time, and the most urgent one is taken.
+            turns = [
+                round_robin(m, f"to_{j}_{name}", asks[c], last[c])
+                for c, name in enumerate(DATA_CIRCUITS)
+            ]
+            chosen = wire(
+                m,
+                f"chosen_{j}",
+                any_of([gated(turn, circuit == c) for c, turn in enumerate(turns)]),
+            )
             for k in range(size):
                 m.d.comb += matched[k][j].eq(chosen[k])
         return matched, circuits
 
-    def _grant(self, m: Module, matched: Sequence[Signal]) -> tuple[Value, list[Value]]:
-        """Return the sources that get a path, and for each whether another takes its destination.
+    def _grant(self, m: Module, matched: Sequence[Signal]) -> tuple[Value, list[Value], Value]:
+        """Return the sources that get a path, their paths, and the destinations that are taken.
 
-        What is held is known late: who is in whose way is found out without it.
+        What is held is known late: who is matched is found out without it. A destination that is
+        held is nobody's but its holder's, whether it is taken or not.
         """
-        paths, ports = self.destination_of, range(self.port_count)
-        meets = [Signal(self.port_count, name=f"meets_{k}") for k in ports]
-        for own, match in zip(meets, matched, strict=True):
-            m.d.comb += own.eq(Cat((match & path).any() for path in paths))
-        free = ~self.holds
-        granted = wire(
-            m,
-            "granted",
-            Cat(
-                match.any() & free[k] & ~(own & self.holds).any()
-                for k, (match, own) in enumerate(zip(matched, meets, strict=True))
-            ),
-        )
+        paths, size = self.destination_of, self.port_count
         if self.middle == 2:
-            claims = place(m, "claims", PathClaims(ports=self.port_count))
-            for k, path in enumerate(paths):
+            held = wire(m, "held", self._ends(self.holds))
+            claims = place(m, "claims", PathClaims(ports=size))
+            for k, (match, path) in enumerate(zip(matched, paths, strict=True)):
+                free = ~self.holds[k] & ~(match & held).any()
                 m.d.comb += [
-                    claims.wants[k].eq(Mux(granted[k], matched[k], 0)),
-                    claims.holds[k].eq(Mux(self.holds[k], path, 0)),
+                    claims.wants[k].eq(gated(match, free)),
+                    claims.holds[k].eq(gated(path, self.holds[k])),
                 ]
-            granted = free = claims.granted
-        # Whose destination is matched is the one in its way, and holds it or not.
-        return granted, [(Cat(own[k] for own in meets) & free).any() for k in ports]
+            goes, held = claims.granted, Const(0, size)
+        else:
+            goes, held = ~self.holds, wire(m, "held", self._ends(self.holds))
+        asked = [gated(match, goes[k]) for k, match in enumerate(matched)]
+        given = [wire(m, f"given_{k}", own & ~held) for k, own in enumerate(asked)]
+        granted = wire(m, "granted", Cat(own.any() for own in given))
+        return granted, given, any_of(asked)

@@ -142,6 +142,9 @@ class Scheduler(Unit):
         online = following[phases:].any()
         self._leave(m, valid, circuit, halted, online, unicasts)
         m.d.comb += [
+            service.following.eq(
+                one_hot_mux(following, [Const(min(k, phases)) for k in range(count)])
+            ),
             # What is served takes the room that the next one waits for, which gets its turn.
             keeps.eq(valid & service.leaving & ~hurry),
             self.read.eq(chosen.any() & ~keeps),
@@ -154,9 +157,7 @@ class Scheduler(Unit):
                 service.active.eq(1),
                 service.online.eq(online),
                 service.circuit.eq(circuit),
-                service.phase.eq(
-                    one_hot_mux(following, [Const(min(k, phases)) for k in range(count)])
-                ),
+                service.phase.eq(service.following),
                 # Unicasts of all circuits are served together.
                 served.eq(following | Mux(online, (1 << count) - (1 << phases), 0)),
                 # What was chosen before what is served was known may be the same.

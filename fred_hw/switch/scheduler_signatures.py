@@ -138,8 +138,9 @@ def service_signature(spec: SwitchSpec) -> wiring.Signature:
     active, online, phase, circuit : Out(1), Out(1), Out(phase), Out(2)
         Whether something is served, whether that is the default index, its phase, and the circuit
         of the phase; unicasts of all circuits are served together.
-    load : Out(1)
+    load, following : Out(1), Out(phase)
         In the next cycle something else is served; if it is a phase, by the entry that is there.
+        Its phase, as ``phase`` will say it.
     leaving : Out(1)
         No packet may start.
     runs, stands, rests : In(1)
@@ -155,6 +156,7 @@ def service_signature(spec: SwitchSpec) -> wiring.Signature:
             "phase": Out(spec.protocol.fields["phase"]),
             "circuit": Out(2),
             "load": Out(1),
+            "following": Out(spec.protocol.fields["phase"]),
             "leaving": Out(1),
             "runs": In(1),
             "stands": In(1),

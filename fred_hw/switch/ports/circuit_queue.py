@@ -61,6 +61,10 @@ class CircuitQueue(Unit):
     waiting, descriptor, exit : Out(1), Out(descriptor_layout(spec)), Out(port_bits(spec))
         Whether the head is a packet that may start, what is known of it, and where it leaves if
         it is a unicast.
+    served, following, load : In(phase), In(phase), In(1)
+        Phase that is served in this cycle, and in the next one if ``load`` is high.
+    of_phase : Out(1)
+        Whether the head is of the phase that is served; of use while ``waiting``.
     start, take, finish : In(1)
         Start it, with ``take``; take a flit; its flow ends its packet, what is left of this one is
         thrown away.
@@ -111,6 +115,10 @@ class CircuitQueue(Unit):
     waiting: Signal
     descriptor: data.View
     exit: Signal
+    served: Signal
+    following: Signal
+    load: Signal
+    of_phase: Signal
     start: Signal
     take: Signal
     finish: Signal
@@ -131,9 +139,20 @@ class CircuitQueue(Unit):
         self.unit_name = f"circuit_queue_p{spec.ports}_{protocol.suffix}"
         depth = protocol.buffer_flits
         inputs = ("arrives", "incoming", "enable", "answered", "foretold", "changed", "overtaken")
-        outputs = ("ready", "asks", "waiting", "valid", "last", "broken", "enters", "leaves")
+        inputs += ("load", "start", "take", "finish")
+        outputs = (
+            "ready",
+            "asks",
+            "waiting",
+            "of_phase",
+            "valid",
+            "last",
+            "broken",
+            "enters",
+            "leaves",
+        )
         members: dict[str, Any] = {
-            **dict.fromkeys((*inputs, "start", "take", "finish"), In(1)),
+            **dict.fromkeys(inputs, In(1)),
             **dict.fromkeys((*outputs, *THROWN), Out(1)),
             "mark": In(mark_layout(spec)),
             "used": Out(range(depth + 1)),
@@ -142,6 +161,7 @@ class CircuitQueue(Unit):
             "serves": In(protocol.phases),
             "due": In(fields["sequence"]),
             "generation": In(fields["generation"]),
+            **dict.fromkeys(("served", "following"), In(fields["phase"])),
             "descriptor": Out(descriptor_layout(spec)),
             "exit": Out(port_bits(spec)),
         }
@@ -152,6 +172,7 @@ class CircuitQueue(Unit):
         here, head, pop = Signal(), Signal(mark_layout(self.spec)), Signal()
         inside = Signal()  # the packet at the head has started and has not finished
         source, moves, direct = self._advance(m, here, head, pop)
+        self._compare_phase(m, moves, head.descriptor.phase, source.descriptor.phase)
         first, goes, outside = here & head.first & ~inside, Signal(), Signal()
         # Whether the next cycle is between packets.
         m.d.comb += outside.eq(self.finish | (~inside & ~self.start))
@@ -214,6 +235,16 @@ class CircuitQueue(Unit):
         with m.If(moves):
             m.d.sync += head.eq(source)
         return source, moves, ~held & ~marks.o.valid
+
+    def _compare_phase(self, m: Module, moves: Value, own: Value, then: Value) -> None:
+        """Find out a cycle before whether the head will be of the phase that is served then.
+
+        What moves and what is served are known late, and choose.
+        """
+        stays, comes = (
+            Mux(self.load, phase == self.following, phase == self.served) for phase in (own, then)
+        )
+        m.d.sync += self.of_phase.eq(Mux(moves, comes, stays))
 
     def _judge(
         self,

@@ -55,6 +55,8 @@ class InputPort(Unit):
         Whether packets are looked at.
     serves : In(ArrayLayout(phases, 3))
         For each circuit the phases that take packets from this port.
+    served, following, load : In(phase), In(phase), In(1)
+        Phase that is served in this cycle, and in the next one if ``load`` is high.
     head : Out(head_signature(spec))
         Packets that may start, and what becomes of one.
     flit : Out(flit_signature(data_width))
@@ -96,6 +98,9 @@ class InputPort(Unit):
     i: LinkFlit
     enable: Signal
     serves: data.View
+    served: Signal
+    following: Signal
+    load: Signal
     head: Head
     flit: Flit
     changed: Signal
@@ -125,6 +130,8 @@ class InputPort(Unit):
         members: dict[str, Any] = {
             "enable": In(1),
             "serves": In(data.ArrayLayout(spec.protocol.phases, COUNT)),
+            **dict.fromkeys(("served", "following"), In(spec.protocol.fields["phase"])),
+            "load": In(1),
             "head": Out(head_signature(spec)),
             "flit": Out(flit_signature(spec.data_width)),
             "changed": In(1),
@@ -156,7 +163,11 @@ class InputPort(Unit):
                 queue.start.eq(self.head.start & mine),
                 queue.take.eq(self.head.take & mine),
                 queue.finish.eq(self.head.finish & mine),
+                queue.served.eq(self.served),
+                queue.following.eq(self.following),
+                queue.load.eq(self.load),
                 self.head.waiting[number].eq(queue.waiting),
+                self.head.of_phase[number].eq(queue.of_phase),
                 self.head.descriptor[number].eq(queue.descriptor),
                 self.head.exits[number].eq(queue.exit),
                 *(

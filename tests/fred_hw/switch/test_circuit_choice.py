@@ -17,8 +17,9 @@ def test_throughput_is_a_choice_of_phase_or_unicast_every_cycle_without_latency(
     phase: int, unicast: int
 ) -> None:
     both = VALUES | {"phase": phase, "unicast": unicast}
-    found = trace(CircuitChoice(width=3), [both, both | {"online": 1}], ["circuit", "chosen"])
-    assert found == [(phase, 5 + phase), (unicast, 5 + unicast)]
+    watch = ["circuit", "of_phase", "of_unicast"]
+    found = trace(CircuitChoice(width=3), [both, both | {"online": 1}], watch)
+    assert found == [(phase, 5 + phase, 5 + unicast), (unicast, 5 + phase, 5 + unicast)]
 
 
 @pytest.mark.parametrize(

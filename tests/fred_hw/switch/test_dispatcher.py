@@ -20,7 +20,7 @@ SERVED = {
     "service.phase": 2,
     "service.circuit": PP,
     "heads[0].waiting": 1 << PP,
-    f"heads[0].descriptor[{PP}].phase": 2,
+    "heads[0].of_phase": 1 << PP,
     f"heads[0].descriptor[{PP}].sequence": 9,
     "heads[0].valid": 7,
     "injections[3].room": 7,
@@ -36,7 +36,7 @@ def waiting(k: int) -> dict[str, int]:
     """Return a packet of phase 2 at a port."""
     return {
         f"heads[{k}].waiting": 1 << PP,
-        f"heads[{k}].descriptor[{PP}].phase": 2,
+        f"heads[{k}].of_phase": 1 << PP,
         f"heads[{k}].descriptor[{PP}].sequence": 20 + k,
         f"heads[{k}].valid": 7,
     }
@@ -68,7 +68,7 @@ def test_throughput_is_a_flit_per_cycle_and_packets_without_a_gap() -> None:
         ("service.leaving", 1),
         ("service.active", 0),
         ("heads[0].waiting", 0b101),
-        (f"heads[0].descriptor[{PP}].phase", 3),
+        ("heads[0].of_phase", 0b101),
         ("injections[3].room", 0b101),
     ],
 )

@@ -68,17 +68,23 @@ def test_the_most_urgent_packet_is_the_first_of_a_destination() -> None:
     assert seen([comes(0, 3, DP) | comes(1, 3, PP) | comes(2, 3, DP), {}])[1] == (0, 8, 0, 0)
 
 
-@pytest.mark.parametrize("name", ["inside", "holds"])
-def test_a_path_in_use_is_left_to_its_packet(name: str) -> None:
+def test_a_path_in_use_is_left_to_its_packet() -> None:
     # Another wants its destination, and its source has another packet.
-    used = {name: 2} | comes(0, 3) | comes(1, 2, MP)
+    wanted = comes(0, 3) | comes(1, 2, MP)
+    used = {"holds": 2} | wanted
     assert seen([comes(1, 3), used, used, {}])[1:] == [(0, 8, 0, 0)] * 3
+    # One that ends before that was said is in nobody's way from the next cycle on.
+    assert seen([comes(1, 3), used, wanted, wanted, {}])[2:] == [
+        *[(0, 8, 0, 0)] * 2,
+        (8, 4, 0, 0),
+    ]
 
 
 def test_another_path_follows_in_the_cycle_behind_the_last_flit() -> None:
-    both = {"inside": 2} | comes(0, 3) | comes(1, 2)
-    found = seen([comes(1, 3), both | {"holds": 2}, both | {"closing": 2}, {}])
-    assert found[1:] == [(0, 8, 0, 0), (0, 8, 0, 0), (8, 4, 0, 0)]
+    both = comes(0, 3) | comes(1, 2)
+    used = both | {"holds": 2}
+    found = seen([comes(1, 3), used, used | {"closing": 2}, both, {}])
+    assert found[1:] == [*[(0, 8, 0, 0)] * 3, (8, 4, 0, 0)]
 
 
 def test_reset_ends_all_paths() -> None:
@@ -161,9 +167,7 @@ class Sources:
             for circuit, queue in enumerate(queues):
                 ctx.set(dut.coming[k][circuit], 1 << queue[0][0] if queue else 0)
             moves = self.rng.random() >= self.stall
-            now["inside"] |= (self.left[k] > 0) << k
             if self.left[k]:
-                now["closing"] |= (self.left[k] == 1 and moves) << k
                 self.left[k] -= moves
                 self.flits += moves
             elif queues[c] and path & room & 1 << queues[c][0][0] and self.online(number):
@@ -174,7 +178,8 @@ class Sources:
                 self.flits += 1
             stays[k] = path if self.left[k] else 0
             now["holds"] |= (self.left[k] > 0) << k
-        for name in ("inside", "closing", "starts", "holds"):
+            now["closing"] |= (self.left[k] == 1) << k
+        for name in ("closing", "starts", "holds"):
             ctx.set(getattr(dut, name), now[name])
         return stays
 

@@ -70,6 +70,19 @@ def test_latency_to_waiting_is_a_cycle_from_the_head_if_the_number_was_foretold(
     assert seen == [(0, 0, 0, 0), (0, 0, 0, 1), (0, 1, 1, 1), (0, 1, 1, 1)]
 
 
+@pytest.mark.parametrize("load", range(5))
+def test_what_is_served_is_compared_with_the_head_from_the_cycle_of_either_on(load: int) -> None:
+    # The second packet is of phase 2, and comes to the head in cycle 3.
+    served = [1 if cycle <= load else 2 for cycle in range(6)]
+    moves = {k: {"served": phase, "load": int(k == load)} for k, phase in enumerate(served)}
+    moves[0] |= FORETOLD
+    moves[2] |= WHOLE
+    arrivals = [*flits(1, phase=1), *flits(1, phase=2)]
+    seen = run(arrivals, ["of_phase"], moves, 6, following=2)
+    heads = [1, 1, 2, 2, 2]
+    assert seen[1:] == [int(h == s) for h, s in zip(heads, served[1:], strict=True)]
+
+
 def test_a_head_that_is_not_enabled_does_not_ask() -> None:
     moves = {cycle: {"enable": cycle % 2} for cycle in range(6)}
     assert run(flits(1), ["asks"], moves, 6) == [0, 1, 0, 1, 0, 1]

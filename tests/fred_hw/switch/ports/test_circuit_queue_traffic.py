@@ -223,9 +223,10 @@ def test_places_numbers_and_verdicts_go_with_the_flits_of_any_traffic(seed: int)
     moved += ["foretold", "due", "mark.first", "mark.last", "mark.exit"]
     moved += [f"mark.descriptor.{name}" for name, _ in unit.descriptor.shape()]
     inputs = {name: port(unit, name) for name in moved}
+    served, matches, scheduler = 0, [0, 0], random.Random(~seed)
 
     async def bench(ctx: Any) -> None:
-        nonlocal rates
+        nonlocal rates, served
         ctx.set(unit.enable, 1)
         ctx.set(unit.serves, 0b0111)
         for cycle in range(2500):
@@ -237,6 +238,14 @@ def test_places_numbers_and_verdicts_go_with_the_flits_of_any_traffic(seed: int)
             for name, value in inputs.items():
                 ctx.set(value, moves.get(name, 0))
             head = reference.queue[0][1] if reference.queue else None
+            if head is not None:
+                matches[matching := int(head["mark.descriptor.phase"] == served)] += 1
+                assert ctx.get(unit.of_phase) == matching
+            following, load = scheduler.choice((0, 3, ONLINE)), scheduler.random() < 0.1
+            ctx.set(unit.served, served)
+            ctx.set(unit.following, following)
+            ctx.set(unit.load, load)
+            served = following if load else served
             came = moves.get("arrives", 0) & see["ready"]
             assert ctx.get(unit.enters) == (came and moves["mark.first"])
             goes = moves["take"] or thrown is not None
@@ -248,4 +257,4 @@ def test_places_numbers_and_verdicts_go_with_the_flits_of_any_traffic(seed: int)
             await ctx.tick()
 
     simulate(unit, bench)
-    assert min(reference.seen.values()) > 10, reference.seen
+    assert min(*reference.seen.values(), *matches) > 10, reference.seen

@@ -1,0 +1,109 @@
+"""The unicasts of one source: when one starts, goes on, and ends."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.spec import SwitchSpec
+from fred_hw.unit import Unit, check_spec
+
+__all__ = ["UnicastSequencer"]
+
+
+class UnicastSequencer(Unit):
+    """Take a flit of a unicast in each cycle in which there is one.
+
+    It is what a ``FlowSequencer`` is for flows, but has one input, and no need to know which.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        Sizes.
+
+    Members
+    -------
+    may, here, room : In(1)
+        Whether packets may start; whether there is one that has a path, and room at its end.
+    valid, broken, last : In(1)
+        There is a flit; the rest of the packet is not there and will not come; it is the last one.
+    length : In(last)
+        Place of the last flit of the packet that starts.
+    able, start, fire, ending, bad : Out(1)
+        A packet would start if it may; it starts; a flit goes in; it ends the packet; the packet
+        must not be used.
+    inside, stays, lasts : Out(1)
+        Whether a packet has started before this cycle; whether it goes on behind it; whether that
+        or one that starts in it does.
+    closing : Out(1)
+        The flit behind this cycle's is the last of the packet; of use with ``lasts``.
+
+    Timing
+    ------
+    Latency : none, a packet starts in the cycle in which all is there.
+    Throughput : a flit per cycle, and packet behind packet without a gap.
+    Paths : all inputs but ``length`` to the outputs but ``inside``, that
+        and ``start`` to ``closing``.
+    Reset : forgets the packet.
+
+    Raises
+    ------
+    TypeError
+        ``spec`` is no specification.
+    """
+
+    may: Signal
+    here: Signal
+    room: Signal
+    valid: Signal
+    broken: Signal
+    last: Signal
+    length: Signal
+    able: Signal
+    start: Signal
+    fire: Signal
+    ending: Signal
+    bad: Signal
+    inside: Signal
+    stays: Signal
+    lasts: Signal
+    closing: Signal
+
+    def __init__(self, *, spec: SwitchSpec) -> None:
+        self.spec = check_spec("UnicastSequencer", spec)
+        length = spec.protocol.fields["last"]
+        self.unit_name = f"unicast_sequencer_n{length}"
+        inputs = ("may", "here", "room", "valid", "broken", "last")
+        strobes = ("able", "start", "fire", "ending", "bad", "inside", "stays", "lasts", "closing")
+        super().__init__(
+            {
+                **dict.fromkeys(inputs, In(1)),
+                "length": In(length),
+                **dict.fromkeys(strobes, Out(1)),
+            }
+        )
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        inside, stops, there = self.inside, Signal(), Signal()
+        m.d.comb += [
+            self.able.eq(~inside & self.here & self.room),
+            self.start.eq(self.may & self.able),
+            there.eq(self.valid | self.broken),
+            self.fire.eq(self.start | (inside & there)),
+            stops.eq(self.last | self.broken),
+            self.ending.eq(self.fire & stops),
+            self.bad.eq(self.ending & self.broken),
+            self.stays.eq(inside & ~(there & stops)),
+            self.lasts.eq(self.stays | (self.start & ~stops)),
+        ]
+        m.d.sync += inside.eq(self.lasts)
+        # Whether the next flit is the last is known before it is there.
+        left, single = Signal.like(self.length), Signal()
+        m.d.comb += self.closing.eq(
+            Mux(self.start, self.length == 1, Mux(there, left == 2, single))
+        )
+        m.d.sync += single.eq(self.closing)
+        with m.If(self.start):
+            m.d.sync += left.eq(self.length)
+        with m.Elif(self.fire):
+            m.d.sync += left.eq(left - 1)
+        return m
