@@ -115,7 +115,7 @@ class Dispatcher(Unit):
             self.longer.eq(any_of([flow.longer for flow in flows])),
         ]
         m.d.sync += self.configuration.eq(Mux(service.online, router.configuration, configuration))
-        self._take(m, flows, unicasts)
+        self._take(m, states.may, flows, unicasts)
         self._inject(m, states, router, flows, unicasts)
         return m
 
@@ -222,14 +222,28 @@ class Dispatcher(Unit):
             ]
 
     def _take(
-        self, m: Module, flows: list[FlowSequencer], unicasts: list[UnicastSequencer]
+        self,
+        m: Module,
+        may: Signal,
+        flows: list[FlowSequencer],
+        unicasts: list[UnicastSequencer],
     ) -> None:
-        """Take flits from the input ports of flows that move."""
+        """Take flits from the input ports of flows that move.
+
+        That packets may start is known late, and said to the ports, not to the flows before them.
+        """
+        able, goes, closes = (
+            Cat(getattr(flow, name) for flow in flows) for name in ("able", "goes", "closes")
+        )
         for k, (head, unicast) in enumerate(zip(self.heads, unicasts, strict=True)):
             mine = Cat(flow.members[k] for flow in flows)
-            for name, what in (("start", "start"), ("take", "fire"), ("finish", "ending")):
-                own = (mine & Cat(getattr(flow, what) for flow in flows)).any()
-                m.d.comb += getattr(head, name).eq(own | getattr(unicast, what))
+            start, take = (mine & able).any(), (mine & goes).any()
+            both = (mine & able & closes).any(), (mine & goes & closes).any()
+            m.d.comb += [
+                head.start.eq((may & start) | unicast.start),
+                head.take.eq((may & start) | take | unicast.fire),
+                head.finish.eq((may & both[0]) | both[1] | unicast.ending),
+            ]
 
     def _inject(
         self,
@@ -249,12 +263,10 @@ class Dispatcher(Unit):
             of_flows = Cat(flow.ends[k] for flow in flows)
             paths = Cat(path[k] for path in router.destination_of)
             mine = Cat(of_flows, paths)
-            for name, what in (
-                ("start", "start"),
-                ("fire", "fire"),
-                ("last", "ending"),
-                ("bad", "bad"),
-            ):
+            able = (of_flows & Cat(flow.able for flow in flows)).any()
+            lone = (paths & Cat(unicast.start for unicast in unicasts)).any()
+            m.d.comb += injection.start.eq((states.may & able) | lone)
+            for name, what in (("fire", "fire"), ("last", "ending"), ("bad", "bad")):
                 goes = Cat(getattr(one, what) for one in both)
                 m.d.comb += getattr(injection, name).eq((mine & goes).any())
             m.d.comb += injection.descriptor.as_value().eq(

@@ -65,6 +65,9 @@ class FlowSequencer(Unit):
     able, start, fire, ending, bad : Out(1)
         A packet would start if it may; it starts; a flit goes in; it ends the packet; the packet
         must not be used.
+    goes, closes : Out(1)
+        A flit of a packet that has started before goes in; what goes in, if anything does, ends
+        its packet.
     inside, stays, lasts : Out(1)
         Whether a packet has started before this cycle; whether it goes on behind it; whether that
         or one that starts in it does.
@@ -94,6 +97,8 @@ class FlowSequencer(Unit):
     fire: Signal
     ending: Signal
     bad: Signal
+    goes: Signal
+    closes: Signal
     inside: Signal
     stays: Signal
     lasts: Signal
@@ -104,7 +109,8 @@ class FlowSequencer(Unit):
         self.spec = check_spec("FlowSequencer", spec)
         descriptor = descriptor_layout(spec)
         self.unit_name = f"flow_sequencer_p{spec.ports}_a{descriptor.size}"
-        strobes = ("able", "start", "fire", "ending", "bad", "inside", "stays", "lasts")
+        strobes = ("able", "start", "fire", "ending", "bad", "goes", "closes")
+        strobes += ("inside", "stays", "lasts")
         super().__init__(
             {
                 "members": In(spec.ports),
@@ -127,16 +133,18 @@ class FlowSequencer(Unit):
             ),
             self.start.eq(of.may & self.able),
             there.eq((of.valid | of.broken | ~members).all()),
-            self.fire.eq(self.start | (inside & there)),
+            self.goes.eq(inside & there),
+            self.fire.eq(self.start | self.goes),
             stops.eq(members & (of.last | of.broken)),
-            self.ending.eq(self.fire & stops.any()),
+            self.closes.eq(stops.any()),
+            self.ending.eq(self.fire & self.closes),
             cut.eq((members & of.broken).any()),
             # All inputs end together, or their packets are of unequal length.
             self.bad.eq(self.ending & (cut | (stops != members))),
             # One that a broken packet of another port has cut is not too long.
             self.longer.eq(Mux(self.ending & ~cut, members & ~stops, 0)),
-            self.stays.eq(inside & ~(there & stops.any())),
-            self.lasts.eq(self.stays | (self.start & ~stops.any())),
+            self.stays.eq(inside & ~(there & self.closes)),
+            self.lasts.eq(self.stays | (self.start & ~self.closes)),
             self.descriptor.eq(one_hot_mux(first_of(members), list(of.descriptors))),
         ]
         m.d.sync += inside.eq(self.lasts)

@@ -12,6 +12,7 @@ from fred_hw.link.descriptor import descriptor_layout
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, place
 
+from .phase_match import PhaseMatch
 from .signatures import mark_layout, port_bits
 
 __all__ = ["CircuitQueue"]
@@ -241,9 +242,15 @@ class CircuitQueue(Unit):
 
         What moves and what is served are known late, and choose.
         """
-        stays, comes = (
-            Mux(self.load, phase == self.following, phase == self.served) for phase in (own, then)
-        )
+        match = place(m, "match", PhaseMatch(bits=len(self.served)))
+        m.d.comb += [
+            match.own.eq(own),
+            match.then.eq(then),
+            match.served.eq(self.served),
+            match.following.eq(self.following),
+        ]
+        stays = Mux(self.load, match.own_following, match.own_served)
+        comes = Mux(self.load, match.then_following, match.then_served)
         m.d.sync += self.of_phase.eq(Mux(moves, comes, stays))
 
     def _judge(
@@ -329,6 +336,13 @@ class CircuitQueue(Unit):
         m.d.comb += [self.used.eq(used), self.ready.eq(used != depth)]
         # What goes is known late in its cycle.
         m.d.sync += [gone.eq(pop), used.eq(used + came - gone)]
-        for place_of, moves in ((self.tail, came), (self.place, pop)):
-            with m.If(moves):
-                m.d.sync += place_of.eq(Mux(place_of == depth - 1, 0, place_of + 1))
+        before, behind = Signal.like(self.place), Signal.like(self.place)
+        m.d.comb += self.place.eq(Mux(gone, behind, before))
+        m.d.sync += [before.eq(self.place), behind.eq(_next(self.place, depth))]
+        with m.If(came):
+            m.d.sync += self.tail.eq(_next(self.tail, depth))
+
+
+def _next(place_of: Value, depth: int) -> Value:
+    """Return the place behind another."""
+    return Mux(place_of == depth - 1, 0, place_of + 1)

@@ -78,6 +78,12 @@ def test_the_end_is_bad_unless_all_inputs_end_together(
     assert seen == [(0, 0, 0), (1, bad, longer), (0, 0, 0)]
 
 
+def test_what_goes_in_beside_a_start_is_told_without_knowing_what_may_start() -> None:
+    waits, end = {**READY, "ports.valid": 0}, {**READY, "ports.last": 0b101, "ports.may": 0}
+    seen = states([end, READY, waits, end, end], ["able", "goes", "closes", "fire"])
+    assert seen == [(1, 0, 1, 0), (1, 0, 0, 1), (0, 0, 0, 0), (0, 1, 1, 1), (1, 0, 1, 0)]
+
+
 def test_the_descriptor_is_that_of_the_first_input() -> None:
     cycle = {f"ports.descriptors[{k}]": 5 + k for k in range(3)}
     seen = states(
