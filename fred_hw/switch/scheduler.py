@@ -136,11 +136,11 @@ class Scheduler(Unit):
         ready = Cat(known & ~stopped, unicasts) & ~served
         circuits = [*(watch.circuit for watch in watches), *(Const(c, 2) for c in range(COUNT))]
         service = self.service
-        keeps, circuit = Signal(), Signal(2)
-        chosen, hurry = self._choose(m, ready, circuits, following, circuit, keeps)
+        keeps, circuit, behind = Signal(), Signal(2), Signal(COUNT)
+        chosen, hurry = self._choose(m, ready, circuits, following, (circuit, behind), keeps)
         valid = Signal()  # what follows is there, and need not stand still
         online = following[phases:].any()
-        self._leave(m, valid, circuit, halted, online, unicasts)
+        self._leave(m, valid, (circuit, behind), halted, online, unicasts)
         m.d.comb += [
             service.following.eq(
                 one_hot_mux(following, [Const(min(k, phases)) for k in range(count)])
@@ -182,21 +182,22 @@ class Scheduler(Unit):
         ready: Value,
         circuits: Sequence[Value],
         following: Value,
-        circuit: Signal,
+        kept: tuple[Signal, Signal],
         keeps: Value,
     ) -> tuple[Signal, Value]:
-        """Choose what goes first, and keep its circuit.
+        """Choose what goes first, and keep its circuit, and those that are more urgent.
 
         Return it, and whether something more urgent is ready than what was chosen before.
         """
         pool, recent, found = Signal(len(ready)), Signal(len(ready)), []
+        circuit, behind = kept
         for number, name in reversed(list(enumerate(DATA_CIRCUITS))):
             own, before = (Signal(len(ready), name=f"{what}_{name}") for what in ("ready", "last"))
             m.d.comb += own.eq(ready & Cat(other == number for other in circuits))
             with m.If(own.any()):
                 m.d.comb += [pool.eq(own), recent.eq(before)]
                 with m.If(~keeps):
-                    m.d.sync += circuit.eq(number)
+                    m.d.sync += [circuit.eq(number), behind.eq((1 << number) - 1)]
             found.append(own.any() & (circuit > number))
             with m.If(self.service.load & (circuit == number)):
                 m.d.sync += before.eq(following)
@@ -206,7 +207,7 @@ class Scheduler(Unit):
         self,
         m: Module,
         valid: Value,
-        circuit: Value,
+        kept: tuple[Value, Value],
         halted: Value,
         online: Value,
         unicasts: Value,
@@ -214,7 +215,10 @@ class Scheduler(Unit):
         """Say when what is served gives way, and when what follows takes its place."""
         service, urgent, wants = self.service, Signal(), Signal(COUNT)
         done, under, seeks = Signal(COUNT), Signal(COUNT), Signal(range(SEEK_CYCLES + 1))
-        idle = Signal()
+        idle, own = Signal(), Signal(COUNT, init=1)
+        circuit, behind = kept
+        with m.If(service.load):
+            m.d.sync += own.eq(1 << circuit)
         # What starts is known late, and counts a cycle later.
         m.d.sync += [
             under.eq(service.under),
@@ -222,19 +226,15 @@ class Scheduler(Unit):
         ]
         m.d.comb += [
             # The circuits on which packets of what is served go, or would.
-            wants.eq(Mux(service.online, unicasts | under, 1 << service.circuit)),
-            urgent.eq(valid & (wants & Cat(1, *(circuit >= c for c in range(1, COUNT))) == 0)),
+            wants.eq(Mux(service.online, unicasts | under, own)),
+            urgent.eq(valid & ((wants & Cat(1, behind[:-1])) == 0)),
             service.leaving.eq(
                 service.active
                 & (
                     urgent
                     | halted
                     | (valid & idle)
-                    | (
-                        valid
-                        & (wants & Cat(circuit > c for c in range(COUNT)) == 0)
-                        & selected(circuit, list(done))
-                    )
+                    | (valid & ((wants & behind) == 0) & selected(circuit, list(done)))
                 )
             ),
             service.load.eq(valid & (~service.active | idle | (service.leaving & ~service.runs))),
