@@ -142,9 +142,6 @@ class Scheduler(Unit):
         online = following[phases:].any()
         self._leave(m, valid, (circuit, behind), halted, online, unicasts)
         m.d.comb += [
-            service.following.eq(
-                one_hot_mux(following, [Const(min(k, phases)) for k in range(count)])
-            ),
             # What is served takes the room that the next one waits for, which gets its turn.
             keeps.eq(valid & service.leaving & ~hurry),
             self.read.eq(chosen.any() & ~keeps),
@@ -171,7 +168,13 @@ class Scheduler(Unit):
             with m.If(keeps):
                 m.d.sync += valid.eq(stays.any())
             with m.Else():
-                m.d.sync += [following.eq(chosen), valid.eq(goes.any())]
+                m.d.sync += [
+                    following.eq(chosen),
+                    service.following.eq(
+                        one_hot_mux(chosen, [Const(min(k, phases)) for k in range(count)])
+                    ),
+                    valid.eq(goes.any()),
+                ]
             with m.If(halted & service.stands):
                 m.d.sync += [service.active.eq(0), served.eq(0)]
         return m

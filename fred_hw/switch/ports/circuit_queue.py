@@ -12,7 +12,6 @@ from fred_hw.link.descriptor import descriptor_layout
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, place
 
-from .phase_match import PhaseMatch
 from .signatures import mark_layout, port_bits
 
 __all__ = ["CircuitQueue"]
@@ -242,15 +241,9 @@ class CircuitQueue(Unit):
 
         What moves and what is served are known late, and choose.
         """
-        match = place(m, "match", PhaseMatch(bits=len(self.served)))
-        m.d.comb += [
-            match.own.eq(own),
-            match.then.eq(then),
-            match.served.eq(self.served),
-            match.following.eq(self.following),
-        ]
-        stays = Mux(self.load, match.own_following, match.own_served)
-        comes = Mux(self.load, match.then_following, match.then_served)
+        stays, comes = (
+            Mux(self.load, phase == self.following, phase == self.served) for phase in (own, then)
+        )
         m.d.sync += self.of_phase.eq(Mux(moves, comes, stays))
 
     def _judge(
