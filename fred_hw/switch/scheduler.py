@@ -168,13 +168,9 @@ class Scheduler(Unit):
             with m.If(keeps):
                 m.d.sync += valid.eq(stays.any())
             with m.Else():
-                m.d.sync += [
-                    following.eq(chosen),
-                    service.following.eq(
-                        one_hot_mux(chosen, [Const(min(k, phases)) for k in range(count)])
-                    ),
-                    valid.eq(goes.any()),
-                ]
+                number = one_hot_mux(chosen, [Const(min(k, phases)) for k in range(count)])
+                m.d.sync += [following.eq(chosen), service.following.eq(number)]
+                m.d.sync += valid.eq(goes.any())
             with m.If(halted & service.stands):
                 m.d.sync += [service.active.eq(0), served.eq(0)]
         return m
