@@ -16,7 +16,7 @@ from testbench.cosimulation.switch import cosimulate_switch
 from testbench.sim.runner import SimulationResult, find_simulator
 from testbench.sim.tools import SimulatorError
 
-__all__ = ["MEASURED_LANES", "RECORD_SCHEMA", "SWITCH_TESTS", "characterize"]
+__all__ = ["MEASURED_LANES", "RECORD_SCHEMA", "SWITCH_TESTS", "characterize", "verilog_hashes"]
 
 RECORD_SCHEMA = "fred-timing/2"
 MEASURED_LANES = 1
@@ -105,12 +105,13 @@ def _switch_runs(
 
 def _source(design: Design, whole: Design) -> dict[str, str | None]:
     """Return what the record was measured on."""
+    return {"git_commit": _git_commit(), **verilog_hashes(design, whole)}
+
+
+def verilog_hashes(design: Design, whole: Design) -> dict[str, str]:
+    """Return what says in a record which Verilog was measured: of an interconnect, of a switch."""
     hashes = [hashlib.sha256(one.verilog.encode()).hexdigest() for one in (design, whole)]
-    return {
-        "git_commit": _git_commit(),
-        "verilog_sha256": hashes[0],
-        "switch_verilog_sha256": hashes[1],
-    }
+    return {"verilog_sha256": hashes[0], "switch_verilog_sha256": hashes[1]}
 
 
 def _agreed(
