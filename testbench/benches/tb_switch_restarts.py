@@ -37,8 +37,12 @@ def reboot(bench: SwitchBench, port: int) -> None:
 
 
 async def until_up(bench: SwitchBench) -> None:
-    """Wait until all links are up, and say so in the registers."""
-    end = bench.cycle + 10 * PROTOCOL.timeout_cycles
+    """Wait until all links are up, and say so in the registers.
+
+    Where a third of all hellos is lost, five of nine attempts fail, one in each timeout: of ten in
+    turn, one in 360.
+    """
+    end = bench.cycle + 40 * PROTOCOL.timeout_cycles
     while not all(port.endpoint.up for port in bench.ports):
         assert bench.cycle < end, "a link does not come up"
         await bench.cycles(1)
