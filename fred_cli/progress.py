@@ -35,6 +35,7 @@ class _Display:
         self._what, self._look = what, look
         self._begun = time.monotonic()
         self._counted: tuple[str, int, int | None, float] = ("", 0, None, self._begun)
+        self._moved = self._begun
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -49,8 +50,10 @@ class _Display:
 
     def told(self, what: str, done: int, total: int | None) -> None:
         """Take note of how far the work has come."""
-        before, _, _, begun = self._counted
+        before, count, _, begun = self._counted
         now = time.monotonic()
+        if (before, count) != (what, done):
+            self._moved = now
         self._counted = what, done, total, begun if what == before and done else now
 
     def _run(self) -> None:
@@ -68,9 +71,11 @@ class _Display:
         if self._look and (found := self._look()):
             self.told(*found)
         what, done, total, begun = self._counted
-        if not what:
+        now = time.monotonic()
+        # Where all that was counted is done, or may be, and long ago, something else goes on.
+        if not what or (total in (None, done) and now - self._moved > 2 * _LINE_S):
             return ""
-        rate = done / max(time.monotonic() - begun, 1e-3)
+        rate = done / max(now - begun, 1e-3)
         text = f"{done:,}{'' if total is None else f' of {total:,}'} {what}, {rate:,.3g} per s"
         return text if total is None or not rate else f"{text}, {(total - done) / rate:,.0f} s left"
 

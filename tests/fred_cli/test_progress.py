@@ -49,6 +49,21 @@ def test_what_nobody_knows_the_number_of_has_a_rate(capsys: pytest.CaptureFixtur
     assert re.search(r"^working: 3 units, \S+ per s$", capsys.readouterr().err, re.MULTILINE)
 
 
+@pytest.mark.parametrize("total", [None, 3])
+def test_what_has_been_counted_is_not_shown_for_what_comes_after(
+    total: int | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with progress("working"):
+        if total is None:
+            count("units", 3)
+        else:
+            assert list(track(range(total), "units")) == [0, 1, 2]
+        time.sleep(1.2)
+    between = capsys.readouterr().err.splitlines()[1:-1]
+    assert between[0].startswith("working: 3 ")
+    assert re.fullmatch(r"working: \d s", between[-1])
+
+
 def test_what_is_looked_at_is_counted_too(capsys: pytest.CaptureFixture[str]) -> None:
     with progress("working", lambda: ("tests", 2, 4)):
         time.sleep(0.4)
