@@ -120,3 +120,9 @@ def test_yaml_is_a_workload(page: str, tmp_path: Path) -> None:
         path = tmp_path / f"block-{number}.yaml"
         path.write_text(block.text)
         assert load_workload(str(path)).samples_per_replica
+
+
+def test_every_decision_has_a_number_of_its_own() -> None:
+    numbers = [path.name[:4] for path in (ROOT / "docs" / "decisions").glob("*.md")]
+    assert all(re.fullmatch(r"\d{4}", number) for number in numbers)
+    assert len(set(numbers)) == len(numbers)
