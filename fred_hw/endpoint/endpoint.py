@@ -259,7 +259,7 @@ class Endpoint(Unit):
         m.d.comb += [
             offers.eq(Cat(receiver.message.valid for receiver in receivers)),
             load.eq(~valid | message.ready),
-            taken.eq(first_of(offers) & load.replicate(COUNT)),
+            taken.eq(first_of(m, "offers", offers) & load.replicate(COUNT)),
             message.valid.eq(valid),
             message.payload.eq(held),
             *(receiver.message_ready.eq(taken[k]) for k, receiver in enumerate(receivers)),

@@ -97,7 +97,7 @@ class Transmitter(Unit):
         m.d.comb += [
             waiting.eq(Cat(flow.waiting for flow in self.i)),
             ends.eq(Cat(flow.ends for flow in self.i)),
-            chosen.eq(Mux(busy, circuit, first_of(waiting & sender.room))),
+            chosen.eq(Mux(busy, circuit, first_of(m, "waiting", waiting & sender.room))),
             take.eq(chosen & (inside < DEPTH).replicate(COUNT)),
             sender.wanted.eq(waiting),
             sender.start.eq(take & ~busy.replicate(COUNT)),

@@ -11,6 +11,8 @@ from operator import or_
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, ValueLike
 
+from .wire import wire
+
 __all__ = ["any_of", "first_of", "gated", "largest", "one_hot_mux", "round_robin", "selected"]
 
 
@@ -35,11 +37,12 @@ def one_hot_mux(choice: Value, values: Sequence[ValueLike]) -> Value:
     return any_of([gated(value, choice[k]) for k, value in enumerate(values)])
 
 
-def first_of(choices: Value) -> Value:
+def first_of(m: Module, name: str, choices: Value) -> Value:
     """Return the lowest bit that is set, alone."""
     width, step = len(choices), 1
     below = (choices << 1)[:width]  # whether any below is set, by steps that double
     while step < width - 1:
+        below = wire(m, f"{name}_below_{step}", below)
         below = below | (below << step)[:width]
         step *= 2
     return choices & ~below
@@ -82,7 +85,7 @@ def round_robin(m: Module, name: str, choices: Value, recent: Value) -> Signal:
     chosen = Signal(width, name=f"{name}_chosen")
     m.d.comb += behind.eq(choices & ~((recent - 1) | recent))
     with m.If(behind.any()):
-        m.d.comb += chosen.eq(first_of(behind))
+        m.d.comb += chosen.eq(first_of(m, f"{name}_behind", behind))
     with m.Else():
-        m.d.comb += chosen.eq(first_of(choices))
+        m.d.comb += chosen.eq(first_of(m, name, choices))
     return chosen

@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.compiler.shape import configuration_width
 from fred_hw.control.entry_port import entry_layout
 from fred_hw.gates.select import any_of, one_hot_mux, selected
+from fred_hw.gates.wire import wire
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, place
@@ -233,10 +234,11 @@ class Dispatcher(Unit):
         That packets may start is known late, and said to the ports, not to the flows before them.
         """
         able, goes, closes = (
-            Cat(getattr(flow, name) for flow in flows) for name in ("able", "goes", "closes")
+            wire(m, f"flows_{name}", Cat(getattr(flow, name) for flow in flows))
+            for name in ("able", "goes", "closes")
         )
         for k, (head, unicast) in enumerate(zip(self.heads, unicasts, strict=True)):
-            mine = Cat(flow.members[k] for flow in flows)
+            mine = wire(m, f"flows_of_{k}", Cat(flow.members[k] for flow in flows))
             start, take = (mine & able).any(), (mine & goes).any()
             both = (mine & able & closes).any(), (mine & goes & closes).any()
             m.d.comb += [
@@ -256,19 +258,25 @@ class Dispatcher(Unit):
         """Tell the output ports of flows that move what comes to them."""
         both, online = (*flows, *unicasts), self.service.online
         descriptors = [
-            Mux(online, states.descriptors[k].as_value(), flow.descriptor.as_value())
+            wire(
+                m,
+                f"descriptor_{k}",
+                Mux(online, states.descriptors[k].as_value(), flow.descriptor.as_value()),
+            )
             for k, flow in enumerate(flows)
         ]
+        goes = {
+            name: wire(m, f"both_{what}", Cat(getattr(one, what) for one in both))
+            for name, what in (("fire", "fire"), ("last", "ending"), ("bad", "bad"))
+        }
         for k, injection in enumerate(self.injections):
-            of_flows = Cat(flow.ends[k] for flow in flows)
-            paths = Cat(path[k] for path in router.destination_of)
+            of_flows = wire(m, f"flows_to_{k}", Cat(flow.ends[k] for flow in flows))
+            paths = wire(m, f"paths_to_{k}", Cat(path[k] for path in router.destination_of))
             mine = Cat(of_flows, paths)
             able = (of_flows & Cat(flow.able for flow in flows)).any()
             lone = (paths & Cat(unicast.start for unicast in unicasts)).any()
             m.d.comb += injection.start.eq((states.may & able) | lone)
-            for name, what in (("fire", "fire"), ("last", "ending"), ("bad", "bad")):
-                goes = Cat(getattr(one, what) for one in both)
-                m.d.comb += getattr(injection, name).eq((mine & goes).any())
-            m.d.comb += injection.descriptor.as_value().eq(
-                one_hot_mux(Mux(online, paths, of_flows), descriptors)
-            )
+            for name, strobes in goes.items():
+                m.d.comb += getattr(injection, name).eq((mine & strobes).any())
+            source = wire(m, f"source_of_{k}", Mux(online, paths, of_flows))
+            m.d.comb += injection.descriptor.as_value().eq(one_hot_mux(source, descriptors))

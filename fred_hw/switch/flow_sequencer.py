@@ -145,7 +145,7 @@ class FlowSequencer(Unit):
             self.longer.eq(Mux(self.ending & ~cut, members & ~stops, 0)),
             self.stays.eq(inside & ~(there & self.closes)),
             self.lasts.eq(self.stays | (self.start & ~self.closes)),
-            self.descriptor.eq(one_hot_mux(first_of(members), list(of.descriptors))),
+            self.descriptor.eq(one_hot_mux(first_of(m, "first", members), list(of.descriptors))),
         ]
         m.d.sync += inside.eq(self.lasts)
         return m

@@ -118,8 +118,8 @@ class OnlineRouter(Unit):
             with m.Elif(self.starts[k]):
                 m.d.sync += used.eq(1)
             own = path & any_of([own for i, own in enumerate(wanted) if i != k])
-            shared = used & own.any()
-            leaves = others | waiting[k] | shared
+            shared = wire(m, f"shared_{k}", used & own.any())
+            leaves = wire(m, f"leaves_{k}", others | waiting[k] | shared)
             # One bit of a path is high, and who takes that destination is known of each.
             stays = ~(taken | (granted[k] | leaves).replicate(self.port_count))
             m.d.sync += path.eq(
@@ -168,7 +168,7 @@ class OnlineRouter(Unit):
                 others &= ~free[c] & ~waits[c]
             # Its path is of no use to a packet that waits.
             late = [waits[c] & (self.circuit_of[k] > c) for c in range(COUNT)]
-            waiting.append(any_of(late))
+            waiting.append(wire(m, f"late_{k}", any_of(late)))
         return picks, waiting
 
     def _ends(self, sources: Value) -> Value:
@@ -195,9 +195,10 @@ class OnlineRouter(Unit):
         size, circuits = self.port_count, []
         matched = [Signal(size, name=f"matched_{k}") for k in range(size)]
         for j in range(size):
+            pairs = list(zip(picks, self.coming, strict=True))
             asks = [
-                Cat(pick[c] & coming[c][j] for pick, coming in zip(picks, self.coming, strict=True))
-                for c in range(COUNT)
+                wire(m, f"asks_{j}_{name}", Cat(pick[c] & coming[c][j] for pick, coming in pairs))
+                for c, name in enumerate(DATA_CIRCUITS)
             ]
             circuit, began = Signal(2, name=f"circuit_{j}"), Signal(size, name=f"began_{j}")
             m.d.comb += [
@@ -245,4 +246,4 @@ class OnlineRouter(Unit):
         asked = [gated(match, goes[k]) for k, match in enumerate(matched)]
         given = [wire(m, f"given_{k}", own & ~held) for k, own in enumerate(asked)]
         granted = wire(m, "granted", Cat(own.any() for own in given))
-        return granted, given, any_of(asked)
+        return granted, given, wire(m, "taken", any_of(asked))

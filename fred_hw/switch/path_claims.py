@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.checks import check_int
 from fred_hw.compiler.shape import split_count
 from fred_hw.gates.select import any_of, first_of, round_robin
+from fred_hw.gates.wire import wire
 from fred_hw.unit import Unit
 
 __all__ = ["PathClaims"]
@@ -75,13 +76,11 @@ class PathClaims(Unit):
                 for start in ports[::block]:
                     ends = slice(start, start + block)
                     used = any_of([self.holds[k][ends].any() for k in sources])
-                    asks = Signal(len(sources), name=f"asks_{level}_{part}_{start}")
-                    won = Signal(len(sources), name=f"won_{level}_{part}_{start}")
+                    name = f"{level}_{part}_{start}"
+                    asks = wire(m, f"asks_{name}", Cat(self.wants[k][ends].any() for k in sources))
                     ahead = asks & Cat(first[k] for k in sources)
-                    m.d.comb += [
-                        asks.eq(Cat(self.wants[k][ends].any() for k in sources)),
-                        won.eq(Mux(used, 0, Mux(ahead.any(), ahead, first_of(asks)))),
-                    ]
+                    lowest = first_of(m, f"asks_{name}", asks)
+                    won = wire(m, f"won_{name}", Mux(used, 0, Mux(ahead.any(), ahead, lowest)))
                     for place, k in enumerate(sources):
                         gets[k].append(~asks[place] | won[place])
         for k, links in enumerate(gets):

@@ -283,7 +283,7 @@ class InputPort(Unit):
             told.addr.eq(due.key),
             told.en.eq(1),
             due.due.eq(told.data.number),
-            answered.eq(first_of(asks)),
+            answered.eq(first_of(m, "asks", asks)),
             read.en.eq(1),
             read.addr.eq(comes.phase[:bits]),
             starting.eq(selected(circuit, phases)),

@@ -50,7 +50,7 @@ def outputs(function: Callable[[Module, Value, Value], Value]) -> dict[tuple[int
         (lambda m, a, b: any_of([a, b]), lambda a, b: a | b),
         (lambda m, a, b: gated(a, b[0]), lambda a, b: a * (b & 1)),
         (lambda m, a, b: gated(a[2], b[0]), lambda a, b: a >> 2 & b & 1),
-        (lambda m, a, b: first_of(a), lambda a, b: a & -a),
+        (lambda m, a, b: first_of(m, "first", a), lambda a, b: a & -a),
         (
             lambda m, a, b: selected(a, [b, Const(7), b[:2]]),
             lambda a, b: [b, 7, b & 3][a] if a < 3 else 0,
