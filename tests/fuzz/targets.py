@@ -433,6 +433,11 @@ def _arguments(words: list[str]) -> Iterator[None]:
         sys.argv = before
 
 
+def _measured(path: Path) -> object:
+    with read(path) as nodes:
+        return measure(nodes)
+
+
 _ANY = st.one_of(
     st.binary(max_size=200),
     _broken(b"a: &a [1, 2.5, 'x', \"\\x41\"]\nb: {c: *a, d: !!str 1}\n? e\n: |\n  text\n- - x\n"),
@@ -461,12 +466,12 @@ TARGETS: Mapping[str, Target] = {
     "liberty": Target(_broken(_LIBERTY), refusing(lambda p: read_libraries([p]), "f.lib"), 15),
     "trace": Target(
         _broken(_NODES) | st.builds(gzip.compress, _broken(ALL_REDUCE)),
-        refusing(lambda p: measure(read(p)), "f.et"),
+        refusing(_measured, "f.et"),
         15,
     ),
     "trace as JSON": Target(
         documents([_JSON_NODE]).map(b"{}".__add__),
-        refusing(lambda p: measure(read(p)), "f.json"),
+        refusing(_measured, "f.json"),
         15,
     ),
     "text workload": Target(_broken(_LAYERS), refusing(from_text, "f.txt"), 10),

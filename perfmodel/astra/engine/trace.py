@@ -67,7 +67,8 @@ def load_traces(prefix: str | Path, npus: int, system: SystemFile) -> list[Trace
     for path in paths:
         digest = _digest(path)
         if digest not in known:
-            known[digest] = trace_of(read(path), system, str(path))
+            with read(path) as nodes:
+                known[digest] = trace_of(nodes, system, str(path))
         same = known[digest]
         found.append(Trace(str(path), same.nodes, same.operations))
     return found
