@@ -204,19 +204,20 @@ def convert(
     from perfmodel.chakra.convert import convert as convert_file
 
     if (source is None) == (workload is None):
-        raise InputError("chakra convert", "SOURCE", "must be given, or --workload, but not both")
-    if (workload is None) != (topology is None) or (strategy and workload is None):
-        message = "must be given with --workload, and only with it"
-        raise InputError("chakra convert", "--strategy" if topology else "--topology", message)
+        raise click.UsageError("SOURCE: must be given, or --workload, but not both")
+    if workload is not None and topology is None:
+        raise click.UsageError("--topology: must be given with --workload")
+    others = ("npus", "passes") if source is None else ("topology", "strategy")
+    for name in others:
+        if click.get_current_context().params[name] is not None:
+            what = "--workload" if source is None else "SOURCE"
+            raise click.UsageError(f"--{name}: must be left out with {what}")
     names = option_names("npus", "passes", "topology", "workload", "strategy")
     with names, progress("converting"):
         if source is not None:
             made = convert_file(source, output, npus=npus, passes=passes)
-        elif npus is None and passes is None:
-            made = _iteration(str(workload), str(topology), strategy, output)
         else:
-            option = "--npus" if npus is not None else "--passes"
-            raise InputError(option, "", "must be given for a text workload alone")
+            made = _iteration(str(workload), str(topology), strategy, output)
         files = {path: b"".join(pieces) for path, pieces in made.items()}
     write_outputs(files)
     if as_json:

@@ -155,15 +155,18 @@ def test_what_is_wrong_is_a_line(refused: Callable[..., str], traces: Path) -> N
         "convert golden.et -o a.et --npus 2": "--npus: must be given for a text workload alone",
         "convert small.yaml -o a.et": "small.yaml: must end in .et (a trace), .json (a trace as "
         "JSON), .txt (a text workload of ASTRA-sim 1.0), .goal (a schedule in GOAL)",
-        "convert -o a.et": "chakra convert: SOURCE: must be given, or --workload, but not both",
-        "convert work.txt --workload gpt-3 -o a.et": "chakra convert: SOURCE: must be given, or "
-        "--workload, but not both",
-        "convert --workload gpt-3 -o a": "chakra convert: --topology: must be given with "
-        "--workload, and only with it",
-        "convert work.txt --strategy MP1-DP1-PP1 -o a": "chakra convert: --topology: must be given "
-        "with --workload, and only with it",
-        "convert --workload gpt-3 --topology fred-d --npus 2 -o a": "--npus: must be given for a "
-        "text workload alone",
+        "convert -o a.et": "fred chakra convert: SOURCE: must be given, or --workload, but not "
+        "both",
+        "convert work.txt --workload gpt-3 -o a.et": "fred chakra convert: SOURCE: must be given, "
+        "or --workload, but not both",
+        "convert --workload gpt-3 -o a": "fred chakra convert: --topology: must be given with "
+        "--workload",
+        "convert work.txt --strategy MP1-DP1-PP1 -o a": "fred chakra convert: --strategy: must be "
+        "left out with SOURCE",
+        "convert work.txt --topology fred-d -o a": "fred chakra convert: --topology: must be left "
+        "out with SOURCE",
+        "convert --workload gpt-3 --topology fred-d --npus 2 -o a": "fred chakra convert: --npus: "
+        "must be left out with --workload",
         "convert work.txt -o w --npus 0": "--npus: must be an integer from 1 to 65536, not 0",
         "convert half.et -o a.json": "half.et: byte 8: must be a message of 72 bytes, as its "
         "length says, not of 41",
