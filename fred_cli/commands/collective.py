@@ -70,6 +70,10 @@ def command(
     with option_names(*_OPTIONS), progress("simulating a collective"):
         fabric = parse_topology(topology, protocol)
         members = parse_group(group)
+        if draw:
+            from fred_cli.drawings.schedule import refuse_crowd
+
+            refuse_crowd(fabric.npus if members is None else len(members))
         result = run_collective(fabric, pattern, parse_size(size), members, chunks, algorithm)
         if check or draw:
             _schedule(fabric, result, check, draw)

@@ -6,13 +6,25 @@ from html import escape
 from fred_hw.errors import InputError
 from perfmodel.collectives.schedule import Schedule
 
-__all__ = ["MAX_DRAWN", "draw_schedule"]
+__all__ = ["MAX_DRAWN", "draw_schedule", "refuse_crowd"]
 
 MAX_DRAWN = 64
 """Most NPUs that a drawing shows."""
 
 _REDUCE, _COPY = "#d55e00", "#0072b2"
 _ROW, _LEFT, _TOP, _WIDTH = 24.0, 86.0, 58.0, 560.0
+
+
+def refuse_crowd(npus: int) -> None:
+    """Refuse to draw so many NPUs; a command asks before it has worked out what to draw.
+
+    Raises
+    ------
+    InputError
+        There are too many NPUs to show.
+    """
+    if npus > MAX_DRAWN:
+        raise InputError("--draw", "", f"must show at most {MAX_DRAWN} NPUs, not {npus}")
 
 
 def draw_schedule(schedule: Schedule, topology: str) -> str:
@@ -33,8 +45,7 @@ def draw_schedule(schedule: Schedule, topology: str) -> str:
         There are too many NPUs to show.
     """
     members = [npu for part in schedule.parts for npu in part.members]
-    if len(members) > MAX_DRAWN:
-        raise InputError("--draw", "", f"must show at most {MAX_DRAWN} NPUs, not {len(members)}")
+    refuse_crowd(len(members))
     row = {npu: _TOP + _ROW * (i + 0.5) for i, npu in enumerate(sorted(members))}
     steps: list[int] = []
     for transfer in schedule.transfers:

@@ -56,3 +56,20 @@ def test_collective_checks_and_draws_its_schedule(fred: Run, place: Path) -> Non
     arrows = [one for one in root.iter() if one.get("marker-end")]
     # Two lend to the core of four and get back; the core halves and doubles in two steps each.
     assert len(arrows) == 2 + 4 * 2 + 4 * 2 + 2
+
+
+def test_a_crowd_is_refused_before_the_collective_is_simulated(
+    fred: Run, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: object) -> None:
+        raise AssertionError("simulated")
+
+    monkeypatch.setattr("perfmodel.collectives.run.run_collective", never)
+    for group in ((), ("--group", "0-64")):
+        status, out, err = fred(
+            "collective", "--topology", "mesh:9x9", *group, "--draw", str(place / "drawn.svg")
+        )
+        count = 65 if group else 81
+        assert (status, out) == (2, "")
+        assert err == f"error: --draw: must show at most 64 NPUs, not {count}\n"
+    assert not (place / "drawn.svg").exists()
