@@ -6,12 +6,17 @@ What we work out from them ourselves is in ``perfmodel.derived``.
 from dataclasses import dataclass
 
 __all__ = [
+    "A100_ACTIVATIONS",
+    "A100_ITERATION",
+    "A100_STATES",
     "ACK_SHARE",
     "BISECTION",
     "BUFFER",
     "CHIPLET_AREA_MM2",
     "CHIPLET_PORT",
     "CLOSER",
+    "COMET_GAIN",
+    "COMET_SPREAD",
     "COMPUTE_AREA",
     "DENSE_IO_AREA",
     "GPT_3_GAIN",
@@ -236,6 +241,38 @@ PARAMETERS: dict[str, Published] = {
     "transformer-1t": Published("1008", "Narayanan et al., arXiv 2104.04473, table 1", 1e9),
 }
 """Trained numbers of the networks."""
+
+
+_KORTHIKANTI = "Korthikanti et al., arXiv 2205.05198"
+_MEMORY = f"{_KORTHIKANTI}, figure 1, as calculon's llm/validation.py has it"
+
+
+def _by_model(source: str, *printed: str) -> dict[str, Published]:
+    names = ("22B", "GPT-3", "530B", "1T")
+    return {name: Published(one, source) for name, one in zip(names, printed, strict=True)}
+
+
+A100_ACTIVATIONS = _by_model(_MEMORY, "59.25", "66.84", "114.02", "131.25")
+"""Activations of an A100, nothing recomputed [GiB]."""
+
+A100_STATES = _by_model(_MEMORY, "45.56", "45.56", "31.64", "32.96")
+"""Parameters, gradients and optimizer of an A100 [GiB]."""
+
+_TABLE_5 = f"{_KORTHIKANTI}, table 5"
+
+A100_ITERATION: dict[str, dict[str, Published]] = {
+    "full": _by_model(_TABLE_5, "1.42", "18.13", "49.05", "94.42"),
+    "selective": _by_model(_TABLE_5, "1.10", "13.75", "37.83", "71.49"),
+}
+"""Iteration on A100s by what is recomputed [s]; `selective` is with sequence parallelism."""
+
+_COMET = "Kadiyala et al., COMET, arXiv 2211.16648 v2, abstract"
+
+COMET_SPREAD = Published("7.7", f"{_COMET}: configurations differ by up to this factor")
+"""Slowest over fastest configuration of a cluster, at most."""
+
+COMET_GAIN = Published("1.4", f"{_COMET}: memory expansion improves performance up to this")
+"""What expanded memory makes the best strategy faster by, at most."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
@@ -10,13 +9,14 @@ from fred_hw.files import read_kind, validate
 from fred_hw.reading import SUFFIXES, read_data
 from perfmodel.published import SPEEDUP_C
 
-from .file import KINDS, check_passes
+from .file import KINDS, WorkloadFile, check_passes
 from .layers import Network
 
 __all__ = [
     "PUBLISHED",
     "WORKLOADS",
     "Workload",
+    "load_file",
     "load_workload",
     "parse_strategy",
     "shipped",
@@ -87,6 +87,18 @@ def load_workload(name_or_path: str) -> Workload:
     InputError
         There is no such workload, or a field of the file is bad.
     """
+    file, source = load_file(name_or_path)
+    return _build(name_or_path, file, source)
+
+
+def load_file(name_or_path: str) -> tuple[WorkloadFile, str]:
+    """Return what the file of a workload says, and its name for error lines.
+
+    Raises
+    ------
+    InputError
+        As :func:`load_workload`, but for what binds keys to each other.
+    """
     if name_or_path in WORKLOADS:
         path = workload_path(name_or_path)
     elif name_or_path.endswith(SUFFIXES):
@@ -95,7 +107,9 @@ def load_workload(name_or_path: str) -> Workload:
         names = ", ".join(WORKLOADS)
         message = f"must be {names} or a path ending in .yaml, not {name_or_path!r}"
         raise InputError("workload", "", message)
-    return _build(name_or_path, read_data(path), str(path))
+    data = read_data(path)
+    kind = KINDS[read_kind(data, KINDS, str(path))]
+    return validate(kind, data, str(path)), str(path)
 
 
 def workload_path(name: str) -> Path:
@@ -117,9 +131,7 @@ def parse_strategy(text: str, source: str = "") -> Strategy:
         raise InputError(source, "strategy", f"must be like MP2-DP5-PP2, not {text!r}") from None
 
 
-def _build(name: str, data: Any, source: str) -> Workload:
-    kind = KINDS[read_kind(data, KINDS, source)]
-    file = validate(kind, data, source)
+def _build(name: str, file: WorkloadFile, source: str) -> Workload:
     network = file.network(source)
     if file.samples_per_replica % file.microbatches:
         message = (

@@ -34,6 +34,7 @@ from perfmodel.chakra.goal import read_goal
 from perfmodel.chakra.node import Attr, Metadata, Node
 from perfmodel.chakra.stats import measure
 from perfmodel.chakra.text import from_text
+from perfmodel.cluster.file import load_cluster
 from perfmodel.studies.sweep_points import load_sweep
 from perfmodel.switch_timing.record import RECORDS, load_record
 from perfmodel.topology.files import KINDS as TOPOLOGIES
@@ -459,6 +460,9 @@ TARGETS: Mapping[str, Target] = {
     "astra trace": Target(_broken(_TRACE), _run_traces, 10),
     "flows": Target(_FILES["flows.yaml"], refusing(lambda p: read_flows(p, 8), "f.yaml"), 15),
     "sweep": Target(documents(_SWEEPS), refusing(load_sweep, "f.yaml"), 15),
+    "cluster": Target(
+        documents([*bases("cluster").values()]), refusing(load_cluster, "f.yaml"), 10
+    ),
     "record": Target(_FILES["mine.json"], refusing(lambda p: load_record(str(p)), "f.json"), 15),
     "results": Target(
         documents(_RESULTS), refusing(lambda p: simulation_results(_SPEC, p), "f.json"), 15

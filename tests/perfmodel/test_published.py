@@ -22,7 +22,14 @@ from perfmodel.published import (
 from perfmodel.topology.parse import FABRICS
 from perfmodel.workloads.workload import PUBLISHED, WORKLOADS, load_workload
 
-OTHER_PAPERS = ("PARAMETERS",)
+OTHER_PAPERS = (
+    "A100_ACTIVATIONS",
+    "A100_ITERATION",
+    "A100_STATES",
+    "COMET_GAIN",
+    "COMET_SPREAD",
+    "PARAMETERS",
+)
 BY_FABRIC = {
     "all-reduce": ALL_REDUCE_BANDWIDTH,
     "bisection": BISECTION,

@@ -39,7 +39,7 @@ ONLY_THE_READER = (
     r"must be one of (?:mesh:2x2|first-principles, .*|.*(?=, not 'mesh:2x2)), not '",
     r"must be like MP2-DP5-PP2|must be given with strategies: all|must be 1 to 4, not",
     r"must be a number from \S+ to 1e\+\d+, not '|must have as many entries as topology",
-    r"is required with (?:PER|MEMORY|roofline)|must be at most \d+ NPUs in all",
+    r"is required with (?:PER|MEMORY|roofline|expanded)|must be at most \d+ NPUs in all",
 )
 """What a schema cannot say: that which binds values to each other and to files."""
 

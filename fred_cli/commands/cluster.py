@@ -1,0 +1,145 @@
+"""`fred cluster`."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fred_cli.columns.cluster import COLUMNS, variant_columns
+from fred_cli.columns.reproduce import columns_of
+from fred_cli.options import OutputPath, as_json_option, csv_option, workload_name
+from fred_cli.output import checked, plain, say_json
+from fred_cli.progress import progress
+from fred_hw.errors import InputError
+
+__all__ = ["command"]
+
+
+@click.command("cluster")
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--workload", type=workload_name, help="A transformer: one that is shipped, or a file."
+)
+@click.option("--batch", type=int, help="Samples in an iteration; those of the file by default.")
+@click.option(
+    "--published", is_flag=True, help="Measured memory and iterations beside ours; takes no file."
+)
+@click.option(
+    "--chart", type=OutputPath(), metavar="FILE.html", help="Stacked bars of time and memory."
+)
+@csv_option
+@as_json_option
+def command(
+    file: Path | None,
+    workload: str | None,
+    batch: int | None,
+    published: bool,
+    chart: Path | None,
+    csv_file: Path | None,
+    as_json: bool,
+) -> None:
+    """Find the fastest MP x DP x PP of a cluster that fits its memory, and what would change it."""
+    if published:
+        if file or workload or batch is not None or chart:
+            raise InputError("--published", "", "must be given without a file and other options")
+        _published(csv_file, as_json)
+        return
+    if file is None or workload is None:
+        missing = "FILE" if file is None else "--workload"
+        raise InputError("fred cluster", missing, "must be given, or else --published alone")
+    _swept(file, workload, batch, chart, csv_file, as_json)
+
+
+def _published(csv_file: Path | None, as_json: bool) -> None:
+    from perfmodel.cluster.anchors import published_rows
+
+    columns, rows = columns_of(moved=False), tuple(published_rows())
+    columns.write(rows, csv_file)
+    if as_json:
+        say_json({"rows": [columns.json(row, row) for row in rows]})
+        return
+    columns.print("Published figures of clusters of A100s, and ours", rows)
+    print(f"{sum(row.ok for row in rows)} of {len(rows)} figures within tolerance")
+
+
+def _swept(
+    path: Path,
+    workload: str,
+    batch: int | None,
+    chart: Path | None,
+    csv_file: Path | None,
+    as_json: bool,
+) -> None:
+    from perfmodel.cluster.file import load_cluster
+    from perfmodel.cluster.model import load_transformer
+    from perfmodel.cluster.sweep import best, design_space, sweep
+
+    if chart:
+        _need_plotly()
+    file, model = load_cluster(path), load_transformer(workload)
+    if batch is not None:
+        if not 1 <= batch <= 1 << 30:
+            raise InputError("--batch", "", f"must be 1 to {1 << 30}, not {batch}")
+        training = file.training.model_copy(update={"batch": batch})
+        file = file.model_copy(update={"training": training})
+    source, field = ("--batch", "") if batch is not None else (str(path), "training.batch")
+    with progress("sweeping a cluster"), checked(source, field):
+        points = sweep(model, file.cluster, file.training.plan, file.training.stages)
+        fastest = best(points)
+        variants = design_space(model, file, fastest)
+    _write(workload, points, file.cluster, csv_file, chart)
+    if as_json:
+        rows = [{**COLUMNS.json(row, row), "time_s": row.time_s} for row in points]
+        found = {"rows": rows, "best": plain(fastest), "variants": plain(variants)}
+        say_json({"workload": workload, "npus": file.cluster.npus, **found})
+        return
+    COLUMNS.print(f"{workload} on {file.cluster.npus} NPUs [s]", points)
+    if not all(one.fits for one in points):
+        print("* does not fit the memory")
+    _say_best(fastest)
+    if variants:
+        names = list(variants[0].values)
+        variant_columns(names).print("With other resources [s], speed-up over the above", variants)
+
+
+def _say_best(fastest: Any) -> None:
+    free, held = fastest.unconstrained, fastest.feasible
+    if held is None:
+        print("no strategy fits the memory")
+    else:
+        print(f"best that fits: {held.strategy}, {held.time_s:.4g} s")
+    needs = free.footprint.total_bytes / 1e9
+    print(
+        f"best if all fitted: {free.strategy}, {free.unconstrained.total_s:.4g} s, "
+        f"with {needs:,.1f} GB on each NPU"
+    )
+    if held is not None:
+        print(f"memory costs a factor of {held.time_s / free.unconstrained.total_s:.3f}")
+
+
+def _write(
+    name: str, points: Sequence[Any], cluster: Any, csv_file: Path | None, chart: Path | None
+) -> None:
+    """Write table and chart, both or none."""
+    from gen.write import write_outputs
+
+    files: dict[Path, str] = {}
+    if csv_file:
+        files[csv_file] = COLUMNS.csv(points)
+    if chart and chart in files:
+        raise InputError("--chart", "", "must be another file than --csv")
+    if chart:
+        from fred_cli.drawings.chart import page
+        from fred_cli.drawings.cluster import cluster_chart
+
+        files[chart] = page(f"{name} on a cluster", cluster_chart(points, cluster))
+    write_outputs(files)
+
+
+def _need_plotly() -> None:
+    try:
+        import plotly  # noqa: F401  # pyright: ignore[reportUnusedImport]
+    except ImportError as error:
+        message = f"must be installed for charts: pip install 'fred-hw[report]' ({error})"
+        raise InputError("plotly", "", message) from None

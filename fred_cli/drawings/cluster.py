@@ -1,0 +1,90 @@
+"""Chart of a cluster's strategies: time and memory."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from fred_cli.columns.cluster import PARTS
+from perfmodel.cluster.hardware import Cluster
+from perfmodel.cluster.sweep import Point
+
+from .chart import INK, Panel, chart
+
+__all__ = ["cluster_chart"]
+
+_KEPT = (
+    ("model states", "states_bytes", "#0072b2"),
+    ("activations", "activations_bytes", "#e69f00"),
+)
+
+
+def cluster_chart(points: Sequence[Point], cluster: Cluster) -> str:
+    """Show where the time of each strategy goes, and its memory beside what there is.
+
+    What does not fit is marked, and its time is what it were with a local memory that is large
+    enough. Both axes of values are logarithmic where bars are not stacked on them.
+    """
+    names = [one.strategy + ("" if one.fits else " *") for one in points]
+    shown = [one.times or one.unconstrained for one in points]
+    parts = [
+        _bars(name, colour, names, [getattr(one, f"{name}_s") for one in shown])
+        for name, colour in PARTS.items()
+    ]
+    # A stack beyond some times the fastest would hide all others.
+    longest = 6 * min(one.total_s for one in shown)
+    time = Panel(
+        "Iteration",
+        parts,
+        {
+            "barmode": "stack",
+            "xaxis": {"title": {"text": "s"}, "range": [0, longest]},
+            "yaxis": {"type": "category", "autorange": "reversed", "dtick": 1},
+        },
+        "; ".join(f"{name}: {one.total_s:.4g} s" for name, one in zip(names, shown, strict=True)),
+        90 + 24 * len(points),
+    )
+    kept = [
+        _bars(name, colour, names, [getattr(one.footprint, field) / 1e9 for one in points])
+        for name, field, colour in _KEPT
+    ]
+    room = {"local": cluster.local.bytes}
+    if cluster.expanded:
+        room["local and expanded"] = cluster.local.bytes + cluster.expanded.bytes
+    lines = [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "name": name,
+            "x": [size / 1e9] * 2,
+            "y": [names[0], names[-1]],
+            "line": {"color": INK, "width": 2},
+        }
+        for name, size in room.items()
+    ]
+    memory = Panel(
+        "Memory of an NPU",
+        [*kept, *lines],
+        {
+            "barmode": "stack",
+            "xaxis": {"title": {"text": "GB"}, "range": [0, 6 * max(room.values()) / 1e9]},
+            "yaxis": {"type": "category", "autorange": "reversed", "dtick": 1},
+        },
+        "; ".join(
+            f"{name}: {one.footprint.total_bytes / 1e9:.4g} GB"
+            for name, one in zip(names, points, strict=True)
+        ),
+        90 + 24 * len(points),
+    )
+    legend = [*PARTS.items(), *((name, colour) for name, _, colour in _KEPT)]
+    legend += [("memory that there is", INK), ("* does not fit", "transparent")]
+    return chart("chart-cluster", [time, memory], legend)
+
+
+def _bars(name: str, colour: str, names: Sequence[str], values: Sequence[float]) -> dict[str, Any]:
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "name": name,
+        "x": list(values),
+        "y": list(names),
+        "marker": {"color": colour},
+    }

@@ -1,0 +1,297 @@
+"""Cluster files: NPUs, memories, networks, training, and what is to be varied."""
+
+from collections.abc import Iterator
+from itertools import product
+from math import prod
+from pathlib import Path
+from typing import Annotated, cast
+
+from pydantic import Field
+
+from fred_hw.errors import InputError
+from fred_hw.files import EachOnce, FileModel, int_range, number_range, one_of, validate
+from fred_hw.reading import read_data
+
+from .footprint import RECOMPUTE, Recompute, Training
+from .hardware import Cluster, Npu
+from .network import Level
+from .tiers import ACCESS, MemoryTier
+
+__all__ = ["MAX_NPUS", "ClusterFile", "load_cluster", "resources"]
+
+MAX_NPUS = 1 << 20
+"""NPUs of a cluster; the work goes with the number of their factorings."""
+
+MAX_VARIANTS = 1000
+"""Combinations of what is varied."""
+
+_GRADIENTS = {"fp16": 2, "fp32": 4}
+
+_Rate = Annotated[float, number_range(1e6, 1e18)]
+_Bytes = Annotated[float, number_range(1e3, 1e18)]
+_Share = Annotated[float, number_range(1e-6, 1)]
+_Factor = Annotated[float, number_range(1e-6, 1e6)]
+
+
+class ClusterNpu(FileModel):
+    """An NPU of a cluster.
+
+    Parameters
+    ----------
+    peak_flops : float
+        Operations per second at full rate [FLOP/s].
+    matmul_efficiency : float
+        Share of it that matrix products reach.
+    memory_efficiency : float
+        Share of the memory's bandwidth that is reached.
+    buffer_bytes : float
+        Memory on the chip that matrix products work in [B].
+    """
+
+    peak_flops: Annotated[float, number_range(1e9, 1e21)]
+    matmul_efficiency: _Share = 0.75
+    memory_efficiency: _Share = 0.85
+    buffer_bytes: Annotated[float, number_range(1, 1e15)] = 40e6
+
+
+class ClusterMemory(FileModel):
+    """A memory of each NPU.
+
+    Parameters
+    ----------
+    capacity_bytes : float
+        Its size [B].
+    bytes_per_s : float
+        Its bandwidth [B/s].
+    """
+
+    capacity_bytes: _Bytes
+    bytes_per_s: _Rate
+
+
+class ClusterLevel(FileModel):
+    """A level of the network.
+
+    Parameters
+    ----------
+    fan_in : int
+        NPUs, or blocks of the level before it, that it joins.
+    bytes_per_s : float
+        What an NPU sends there at once, and receives [B/s].
+    efficiency : float
+        Share of it that collectives reach.
+    latency_s : float
+        Of a message [s].
+    """
+
+    fan_in: Annotated[int, int_range(1, MAX_NPUS)]
+    bytes_per_s: _Rate
+    efficiency: _Share = 1.0
+    latency_s: Annotated[float, number_range(0, 1)] = 0.0
+
+
+class ClusterTraining(FileModel):
+    """How a cluster trains.
+
+    Parameters
+    ----------
+    batch : int
+        Samples in an iteration.
+    microbatch : int
+        Samples that go through a replica at once; all of a replica without it.
+    zero : int
+        What data-parallel NPUs share out: nothing (0), the optimizer, gradients too, weights too.
+    recompute : str
+        What is computed again in the backward pass: nothing, scores of attention (`selective`), or
+        whole layers.
+    sequence_parallel : bool
+        Whether MP also divides what is between the matrix products.
+    gradients : str
+        Numbers that gradients are kept in.
+    pipeline : list of int
+        Numbers of pipeline stages to try, 1 without it.
+    interleave : int
+        Pieces of the network on each NPU of a pipeline.
+    overlap : bool
+        Whether gradients are reduced during the last backward pass.
+    """
+
+    batch: Annotated[int, int_range(1, 1 << 30)]
+    microbatch: Annotated[int, int_range(1, 1 << 30)] | None = None
+    zero: Annotated[int, int_range(0, 3)] = 2
+    recompute: Annotated[str, one_of(*RECOMPUTE)] = "none"
+    sequence_parallel: bool = False
+    gradients: Annotated[str, one_of(*_GRADIENTS)] = "fp16"
+    pipeline: Annotated[list[Annotated[int, int_range(1, 10_000)]], EachOnce()] | None = None
+    interleave: Annotated[int, int_range(1, 1000)] = 1
+    overlap: bool = True
+
+    @property
+    def stages(self) -> list[int]:
+        """Numbers of pipeline stages to try."""
+        return self.pipeline or [1]
+
+    @property
+    def plan(self) -> Training:
+        """The same for :mod:`perfmodel.cluster.sweep`."""
+        return Training(
+            batch=self.batch,
+            microbatch=self.microbatch,
+            zero=self.zero,
+            recompute=cast(Recompute, self.recompute),
+            sequence_parallel=self.sequence_parallel,
+            gradient_bytes=_GRADIENTS[self.gradients],
+            interleave=self.interleave,
+            overlap=self.overlap,
+        )
+
+
+class ClusterVary(FileModel):
+    """What is varied: every entry of each list meets every entry of the others.
+
+    Parameters
+    ----------
+    compute : list of float
+        Factors of ``peak_flops``.
+    local_bytes : list of float
+        Sizes of the local memory [B].
+    local_bytes_per_s : list of float
+        Its bandwidths [B/s].
+    expanded_bytes : list of float
+        Sizes of the expanded memory [B].
+    expanded_bytes_per_s : list of float
+        Its bandwidths [B/s].
+    network : list of float
+        Factors of the bandwidth of every level.
+    """
+
+    compute: Annotated[list[_Factor], EachOnce()] | None = None
+    local_bytes: Annotated[list[_Bytes], EachOnce()] | None = None
+    local_bytes_per_s: Annotated[list[_Rate], EachOnce()] | None = None
+    expanded_bytes: Annotated[list[_Bytes], EachOnce()] | None = None
+    expanded_bytes_per_s: Annotated[list[_Rate], EachOnce()] | None = None
+    network: Annotated[list[_Factor], EachOnce()] | None = None
+
+
+class ClusterFile(FileModel):
+    """A cluster of equal NPUs, and how it trains.
+
+    Parameters
+    ----------
+    npu : mapping
+        Each of the NPUs.
+    local : mapping
+        Memory of its own.
+    expanded : mapping
+        Memory that it reaches beside, such as one behind CXL; none without it.
+    access : str
+        Whether both are read one after the other (`serial`) or at once (`striped`).
+    networks : list of mapping
+        Levels of the network, the innermost first.
+    training : mapping
+        Batch, ZeRO stage and so on.
+    vary : mapping
+        What is to be varied beside the strategy; nothing without it.
+    """
+
+    npu: ClusterNpu
+    local: ClusterMemory
+    expanded: ClusterMemory | None = None
+    access: Annotated[str, one_of(*ACCESS)] = "serial"
+    networks: Annotated[list[ClusterLevel], Field(min_length=1, max_length=8)]
+    training: ClusterTraining
+    vary: ClusterVary | None = None
+
+    @property
+    def cluster(self) -> Cluster:
+        """The hardware as it stands, nothing varied."""
+        levels = tuple(
+            Level(one.fan_in, one.bytes_per_s * one.efficiency, one.latency_s)
+            for one in self.networks
+        )
+        npu = Npu(**self.npu.model_dump())
+        return Cluster(
+            npu, _tier(self.local), self.expanded and _tier(self.expanded), self.access, levels
+        )
+
+    def check(self, source: str) -> None:
+        """Fail unless keys go together.
+
+        Raises
+        ------
+        InputError
+            There are too many NPUs or combinations, or half of an expanded memory.
+        """
+        npus = prod(one.fan_in for one in self.networks)
+        if not 2 <= npus <= MAX_NPUS:
+            message = (
+                f"must have 2 or more NPUs, and must be at most {MAX_NPUS} NPUs in all, not {npus}"
+            )
+            raise InputError(source, "networks", message)
+        vary = self.vary
+        if vary is None:
+            return
+        for key, other in (("bytes", "bytes_per_s"), ("bytes_per_s", "bytes")):
+            given, needed = getattr(vary, f"expanded_{key}"), getattr(vary, f"expanded_{other}")
+            if given and not needed and self.expanded is None:
+                message = f"is required with expanded_{key} and no expanded memory"
+                raise InputError(source, f"vary.expanded_{other}", message)
+        lists = [found for one in type(vary).model_fields if (found := getattr(vary, one))]
+        if (count := prod(len(one) for one in lists)) > MAX_VARIANTS:
+            message = f"must be at most {MAX_VARIANTS} combinations in all, not {count}"
+            raise InputError(source, "vary", message)
+
+
+def _tier(memory: ClusterMemory) -> MemoryTier:
+    return MemoryTier(memory.capacity_bytes, memory.bytes_per_s)
+
+
+def resources(file: ClusterFile) -> Iterator[tuple[dict[str, float], Cluster]]:
+    """Yield every combination of what is varied: the values, and the cluster with them."""
+    base, vary = file.cluster, file.vary
+    if vary is None:
+        return
+    lists = {one: found for one in type(vary).model_fields if (found := getattr(vary, one))}
+    for values in product(*lists.values()):
+        given = dict(zip(lists, values, strict=True))
+        yield given, _changed(base, given)
+
+
+def _changed(base: Cluster, given: dict[str, float]) -> Cluster:
+    """Return a cluster with other resources."""
+    npu = base.npu
+    local = MemoryTier(
+        given.get("local_bytes", base.local.bytes),
+        given.get("local_bytes_per_s", base.local.bytes_per_s),
+    )
+    expanded = base.expanded
+    if expanded or "expanded_bytes" in given:
+        had = expanded or MemoryTier(0.0, 0.0)
+        expanded = MemoryTier(
+            given.get("expanded_bytes", had.bytes),
+            given.get("expanded_bytes_per_s", had.bytes_per_s),
+        )
+    faster = Npu(
+        npu.peak_flops * given.get("compute", 1.0),
+        npu.matmul_efficiency,
+        npu.memory_efficiency,
+        npu.buffer_bytes,
+    )
+    levels = tuple(
+        Level(one.fan_in, one.bytes_per_s * given.get("network", 1.0), one.latency_s)
+        for one in base.levels
+    )
+    return Cluster(faster, local, expanded, base.access, levels)
+
+
+def load_cluster(path: Path) -> ClusterFile:
+    """Return what a file says of a cluster.
+
+    Raises
+    ------
+    InputError
+        The file is unreadable, or a key is unknown, missing or has a value that is not allowed.
+    """
+    found = validate(ClusterFile, read_data(path), str(path))
+    found.check(str(path))
+    return found

@@ -1,0 +1,146 @@
+"""Memory of an NPU of a cluster: model states by ZeRO stage, and activations."""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from fred_hw.compiler.placement import Strategy
+from perfmodel.constants import NUMBER_BYTES
+from perfmodel.training.memory import OPTIMIZER_BYTES
+
+from .model import Transformer
+
+__all__ = [
+    "RECOMPUTE",
+    "ZERO_STAGES",
+    "Footprint",
+    "Recompute",
+    "Training",
+    "footprint",
+    "state_bytes",
+]
+
+Recompute = Literal["none", "selective", "full"]
+
+RECOMPUTE: tuple[Recompute, ...] = get_args(Recompute)
+"""What is computed again in the backward pass: nothing, scores of attention, or whole layers
+(Korthikanti et al., arXiv 2205.05198)."""
+
+ZERO_STAGES = (0, 1, 2, 3)
+"""What data-parallel NPUs share out: nothing, the optimizer, gradients too, weights too (ZeRO,
+Rajbhandari et al., arXiv 1910.02054)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """How a cluster trains.
+
+    Parameters
+    ----------
+    batch : int
+        Samples in an iteration.
+    microbatch : int or None
+        Samples that go through a replica at once; all of a replica if None.
+    zero : int
+        One of ``ZERO_STAGES``.
+    recompute : str
+        One of ``RECOMPUTE``.
+    sequence_parallel : bool
+        Whether MP also divides what is between the products.
+    gradient_bytes : int
+        Bytes of a gradient, 2 or 4.
+    interleave : int
+        Pieces of the network on each NPU of a pipeline.
+    overlap : bool
+        Whether gradients are reduced during the last backward pass.
+    """
+
+    batch: int
+    microbatch: int | None = None
+    zero: int = 2
+    recompute: Recompute = "none"
+    sequence_parallel: bool = False
+    gradient_bytes: int = 2
+    interleave: int = 1
+    overlap: bool = True
+
+    def samples(self, dp: int) -> float:
+        """Return the samples of a microbatch in each of so many replicas."""
+        replica = self.batch / dp
+        return replica if self.microbatch is None else min(self.microbatch, replica)
+
+    def microbatches(self, dp: int) -> float:
+        """Return how many of them a replica has."""
+        return self.batch / dp / self.samples(dp)
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """Bytes on the NPU that needs most: one of the first stage of a pipeline.
+
+    Parameters
+    ----------
+    states_bytes : float
+        Weights, gradients and optimizer [B].
+    activations_bytes : float
+        Kept for the backward pass [B].
+    """
+
+    states_bytes: float
+    activations_bytes: float
+
+    @property
+    def total_bytes(self) -> float:
+        """All of it [B]."""
+        return self.states_bytes + self.activations_bytes
+
+
+def state_bytes(parameters: float, dp: int, zero: int, gradient_bytes: int = NUMBER_BYTES) -> float:
+    """Return weights, gradients and optimizer of an NPU [B].
+
+    With FP16 gradients 16 p, 4 p + 12 p/DP, 2 p + 14 p/DP and 16 p/DP for stages 0 to 3 (ZeRO,
+    arXiv 1910.02054, section 5); with gradients of four bytes, as Megatron-LM keeps them, 18 p
+    instead of 16 p.
+
+    Parameters
+    ----------
+    parameters : float
+        Those that model and pipeline parallelism leave an NPU, p.
+    dp : int
+        Replicas.
+    zero : int
+        One of ``ZERO_STAGES``.
+    gradient_bytes : int
+        Bytes of a gradient.
+    """
+    shares = [dp if zero >= stage else 1 for stage in (3, 2, 1)]
+    sizes = (NUMBER_BYTES, gradient_bytes, OPTIMIZER_BYTES)
+    return parameters * sum(size / share for size, share in zip(sizes, shares, strict=True))
+
+
+def footprint(model: Transformer, strategy: Strategy, training: Training) -> Footprint:
+    """Return what the NPU that needs most keeps in memory.
+
+    States are shared evenly. Activations of a layer and microbatch are s b h (10 + 24/MP +
+    5 a s/(h MP)) bytes, without the last term where scores are computed again, with 10/MP for
+    sequence parallelism; where whole layers are, 2 s b h and once a layer's working set
+    (Korthikanti et al., arXiv 2205.05198, table 2). The first stage of a pipeline keeps those of
+    PP microbatches, or of all where there are fewer; with v pieces of the network on each NPU
+    (PP - 1)/(PP v) more (ibid., appendix).
+    """
+    samples = training.samples(strategy.dp)
+    held = min(strategy.pp, training.microbatches(strategy.dp))
+    if training.interleave > 1:
+        held *= 1 + (strategy.pp - 1) / (strategy.pp * training.interleave)
+    in_flight = held * model.layers / strategy.pp
+    scores = training.recompute == "none"
+    sequence = training.sequence_parallel
+    stored = model.stored_bytes(samples, strategy.mp, scores=scores, sequence=sequence)
+    if training.recompute == "full":
+        working = model.stored_bytes(samples, strategy.mp, scores=True, sequence=sequence)
+        share = strategy.mp if sequence else 1
+        activations = in_flight * model.input_bytes(samples) / share + working
+    else:
+        activations = in_flight * stored
+    each = model.parameters / strategy.mp / strategy.pp
+    states = state_bytes(each, strategy.dp, training.zero, training.gradient_bytes)
+    return Footprint(states, activations)

@@ -1,0 +1,150 @@
+"""Transformers as a cluster's NPUs see them: sizes of matrix products and of what is stored."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fred_hw.errors import InputError
+from perfmodel.constants import NUMBER_BYTES
+from perfmodel.workloads.transformer import TransformerFile
+from perfmodel.workloads.workload import load_file
+
+__all__ = ["Product", "Transformer", "load_transformer"]
+
+WHOLE_BYTES = 10
+"""Bytes per token and hidden number that a layer stores and tensor parallelism does not divide,
+but sequence parallelism does: inputs of norms and of products, and masks (Korthikanti et al.,
+arXiv 2205.05198, equations 2 and 4)."""
+
+SCORE_BYTES = 5
+"""Bytes of a score: outputs of softmax and dropout, and a mask of a byte (ibid., section 4.1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """So many matrix products of M x K by K x N on each NPU."""
+
+    m: float
+    k: float
+    n: float
+    count: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Transformer:
+    """Sizes of a decoder-only transformer.
+
+    Parameters
+    ----------
+    layers, hidden, sequence, heads, vocabulary : int
+        L, h, s, a and V.
+    feed_forward : int
+        Width of the feed-forward, f.
+    keys : int
+        Numbers of a token's keys, and of its values: h, and fewer with grouped queries.
+    gated : bool
+        Whether a second product gates the activation.
+    parameters : int
+        Trained numbers.
+    """
+
+    layers: int
+    hidden: int
+    sequence: int
+    heads: int
+    vocabulary: int
+    feed_forward: int
+    keys: int
+    gated: bool
+    parameters: int
+
+    @property
+    def inner(self) -> int:
+        """Columns of the first product of the feed-forward."""
+        return 2 * self.feed_forward if self.gated else self.feed_forward
+
+    def products(self, samples: float, mp: int) -> Iterator[Product]:
+        """Yield the products with weights of a layer's forward pass (Megatron-LM, 1909.08053)."""
+        tokens, h = samples * self.sequence, self.hidden
+        yield Product(tokens, h, (h + 2 * self.keys) / mp)
+        yield Product(tokens, h / mp, h)
+        yield Product(tokens, h, self.inner / mp)
+        yield Product(tokens, self.feed_forward / mp, h)
+
+    def attention(self, samples: float, mp: int) -> Iterator[Product]:
+        """Yield the products of attention, a head each: scores, and values weighted by them."""
+        s, width, heads = self.sequence, self.hidden / self.heads, samples * self.heads / mp
+        yield Product(s, width, s, heads)
+        yield Product(s, s, width, heads)
+
+    def logits(self, samples: float, mp: int) -> Product:
+        """Return the product of the logits, split by words."""
+        return Product(samples * self.sequence, self.hidden, self.vocabulary / mp)
+
+    def stored_bytes(self, samples: float, mp: int, *, scores: bool, sequence: bool) -> float:
+        """Return what a layer stores for its backward pass on each NPU [B].
+
+        Parameters
+        ----------
+        samples : float
+            Of a microbatch.
+        mp : int
+            NPUs that share the layer.
+        scores : bool
+            Whether scores are stored, or computed again.
+        sequence : bool
+            Whether MP divides also what is between the products (sequence parallelism).
+        """
+        h, k, f = self.hidden, self.keys, self.feed_forward
+        # Of the 24 bytes, 8 are of queries, keys, values and the output of attention, and 16 of
+        # the feed-forward; see `perfmodel.workloads.transformer`.
+        divided = 4 + 4 * k / h + (6 if self.gated else 4) * f / h
+        whole = WHOLE_BYTES / (mp if sequence else 1)
+        shown = SCORE_BYTES * self.heads * self.sequence / h / mp if scores else 0.0
+        return samples * self.sequence * h * (whole + divided / mp + shown)
+
+    def input_bytes(self, samples: float) -> float:
+        """Return the input of a layer for so many samples [B]."""
+        return NUMBER_BYTES * samples * self.sequence * self.hidden
+
+    def moved_bytes(self, samples: float, mp: int, *, sequence: bool) -> float:
+        """Return what passes between products of a layer move forward, but for scores [B].
+
+        Two norms read and write, two dropouts with residual sums read two, write one and a mask
+        of a byte, and the activation reads its input and writes its output.
+        """
+        tokens, h = samples * self.sequence, self.hidden
+        between = 2 * (2 * NUMBER_BYTES) + 2 * (3 * NUMBER_BYTES + 1)
+        activation = NUMBER_BYTES * (self.inner + self.feed_forward) / mp
+        return tokens * (between * h / (mp if sequence else 1) + activation)
+
+    def score_bytes(self, samples: float, mp: int) -> float:
+        """Return what softmax and dropout of scores move in a forward pass [B].
+
+        Each reads and writes all scores, the dropout a mask of a byte, too.
+        """
+        return (4 * NUMBER_BYTES + 1) * samples * self.heads * self.sequence**2 / mp
+
+
+def load_transformer(name_or_path: str) -> Transformer:
+    """Return the sizes in a workload file of kind ``transformer``.
+
+    Raises
+    ------
+    InputError
+        There is no such workload, it is of another kind, or a field of it is bad.
+    """
+    file, source = load_file(name_or_path)
+    if not isinstance(file, TransformerFile):
+        raise InputError(source, "kind", f"must be transformer for a cluster, not {file.kind!r}")
+    network = file.network(source)
+    return Transformer(
+        layers=file.layers,
+        hidden=file.hidden,
+        sequence=file.sequence,
+        heads=file.heads,
+        vocabulary=file.vocabulary,
+        feed_forward=file.feed_forward or 4 * file.hidden,
+        keys=file.hidden * (file.key_value_heads or file.heads) // file.heads,
+        gated=file.gated,
+        parameters=network.parameters,
+    )

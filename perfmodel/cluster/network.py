@@ -1,0 +1,77 @@
+"""Networks of a cluster, level by level, and the time of collectives on them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import gcd
+
+__all__ = ["Level", "all_reduce_s", "members", "send_s"]
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A level of the network, the innermost first.
+
+    Parameters
+    ----------
+    fan_in : int
+        NPUs, or blocks of the level below, that it joins.
+    bytes_per_s : float
+        What an NPU sends there at once, and receives [B/s].
+    latency_s : float
+        Of a message [s].
+    """
+
+    fan_in: int
+    bytes_per_s: float
+    latency_s: float
+
+
+def members(levels: Sequence[Level], size: int, stride: int) -> list[int]:
+    """Return how many of a group meet at each level.
+
+    Member i of the group is NPU i times ``stride``. Where a block of a level holds no whole
+    number of strides, or no divisor of the group, none meet inside it: the group goes over the
+    next level, which never flatters it.
+    """
+    found: list[int] = []
+    block = inside = 1
+    for level in levels:
+        block *= level.fan_in
+        together = gcd(size, block // stride) if block % stride == 0 else 1
+        found.append(together // inside)
+        inside = together
+    return found
+
+
+def all_reduce_s(levels: Sequence[Level], size: int, stride: int, data_bytes: float) -> float:
+    """Return the time of an all-reduce in rings, level by level [s].
+
+    A reduce-scatter inside, the same of what is left over the next level, and all-gathers on the
+    way back: of n members each sends 2 (n - 1)/n of the bytes of its level (Thakur et al., IJHPCA
+    2005, section 4.5) in 2 (n - 1) messages.
+
+    Parameters
+    ----------
+    levels : sequence of Level
+        The innermost first; all groups of the kind work at once, each NPU with rates of its own.
+    size, stride : int
+        As for :func:`members`.
+    data_bytes : float
+        Of each member [B].
+    """
+    total = 0.0
+    for level, count in zip(levels, members(levels, size, stride), strict=True):
+        steps = 2 * (count - 1)
+        total += steps * (data_bytes / count / level.bytes_per_s + level.latency_s)
+        data_bytes /= count
+    return total
+
+
+def send_s(levels: Sequence[Level], size: int, stride: int, data_bytes: float) -> float:
+    """Return the time of a message to the next member of a group, where that is farthest [s]."""
+    joined = [
+        level
+        for level, count in zip(levels, members(levels, size, stride), strict=True)
+        if count > 1
+    ]
+    return max((data_bytes / one.bytes_per_s + one.latency_s for one in joined), default=0.0)

@@ -1,0 +1,200 @@
+"""All strategies of a cluster: which fit its memory, and which is the fastest."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from fred_hw.compiler.placement import Strategy
+from fred_hw.progress import track
+
+from .file import ClusterFile, resources
+from .footprint import Footprint, Training, footprint
+from .hardware import Cluster
+from .iteration import Times, times
+from .model import Transformer
+from .tiers import effective_bandwidth, expanded_share
+
+__all__ = ["Best", "Point", "Variant", "best", "design_space", "strategies", "sweep"]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A strategy on a cluster.
+
+    Parameters
+    ----------
+    strategy : str
+        Such as ``MP64-DP16-PP1``.
+    footprint : Footprint
+        Memory of an NPU.
+    expanded_share : float
+        Share of it that the local memory has no room for.
+    bytes_per_s : float or None
+        Bandwidth of both memories together [B/s]; None if it does not fit.
+    times : Times or None
+        Where an iteration's time goes; None if it does not fit.
+    unconstrained : Times
+        The same with a local memory that is large enough.
+    """
+
+    strategy: str
+    footprint: Footprint
+    expanded_share: float
+    bytes_per_s: float | None
+    times: Times | None
+    unconstrained: Times
+
+    @property
+    def fits(self) -> bool:
+        """Whether it fits the memories."""
+        return self.times is not None
+
+    @property
+    def time_s(self) -> float | None:
+        """The iteration [s]; None if it does not fit."""
+        return self.times and self.times.total_s
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The fastest strategies of a cluster.
+
+    Parameters
+    ----------
+    feasible : Point or None
+        That fits the memories; None if none does.
+    unconstrained : Point
+        Were the local memory large enough.
+    """
+
+    feasible: Point | None
+    unconstrained: Point
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """The cluster with other resources.
+
+    Parameters
+    ----------
+    values : dict
+        What was varied.
+    best : Best
+        The fastest strategies.
+    speedup : float or None
+        Of the best feasible one over that of the cluster as it stands; None where there is none.
+    """
+
+    values: dict[str, float]
+    best: Best
+    speedup: float | None
+
+
+def strategies(
+    npus: int, training: Training, model: Transformer, pipeline: Iterable[int]
+) -> Iterator[Strategy]:
+    """Yield every strategy that takes all NPUs, with at least a sample for each replica.
+
+    Parameters
+    ----------
+    npus : int
+        NPUs in all.
+    training : Training
+        Gives the batch.
+    model : Transformer
+        Gives the layers, at least one for each stage and piece of a pipeline.
+    pipeline : iterable of int
+        Numbers of stages to try.
+    """
+    for pp in pipeline:
+        pieces = pp * (training.interleave if pp > 1 else 1)
+        if npus % pp or pieces > model.layers:
+            continue
+        left = npus // pp
+        for mp in range(1, left + 1):
+            if left % mp == 0 and left // mp <= training.batch:
+                yield Strategy(mp, left // mp, pp)
+
+
+def sweep(
+    model: Transformer, cluster: Cluster, training: Training, pipeline: Iterable[int] = (1,)
+) -> tuple[Point, ...]:
+    """Return every strategy of a cluster, in order of PP, then MP.
+
+    Parameters
+    ----------
+    model : Transformer
+        What is trained.
+    cluster : Cluster
+        On what.
+    training : Training
+        How.
+    pipeline : iterable of int
+        Numbers of stages to try.
+
+    Raises
+    ------
+    ValueError
+        There is no strategy.
+    """
+    found = [
+        _point(model, strategy, cluster, training)
+        for strategy in strategies(cluster.npus, training, model, pipeline)
+    ]
+    if not found:
+        raise ValueError(
+            f"must be such that some strategy takes all {cluster.npus} NPUs, with a sample for "
+            f"each of its replicas and a layer for each of its stages, not {training.batch}"
+        )
+    return tuple(found)
+
+
+def _point(model: Transformer, strategy: Strategy, cluster: Cluster, training: Training) -> Point:
+    if strategy.pp == 1 and training.interleave > 1:
+        training = replace(training, interleave=1)
+    needed = footprint(model, strategy, training)
+    rate = effective_bandwidth(needed.total_bytes, cluster.local, cluster.expanded, cluster.access)
+
+    def timed(bytes_per_s: float) -> Times:
+        return times(model, strategy, training, cluster.npu, cluster.levels, bytes_per_s)
+
+    return Point(
+        strategy=str(strategy),
+        footprint=needed,
+        expanded_share=expanded_share(needed.total_bytes, cluster.local),
+        bytes_per_s=rate,
+        times=None if rate is None else timed(rate),
+        unconstrained=timed(cluster.local.bytes_per_s),
+    )
+
+
+def best(points: Sequence[Point]) -> Best:
+    """Return the fastest strategies, the first of equals."""
+    fitting = [(one.time_s, one) for one in points if one.time_s is not None]
+    return Best(
+        feasible=min(fitting, key=lambda pair: pair[0])[1] if fitting else None,
+        unconstrained=min(points, key=lambda one: one.unconstrained.total_s),
+    )
+
+
+def design_space(model: Transformer, file: ClusterFile, base: Best) -> tuple[Variant, ...]:
+    """Return the best strategies for each combination of what a file varies.
+
+    Parameters
+    ----------
+    model : Transformer
+        What is trained.
+    file : ClusterFile
+        The cluster, and what is varied.
+    base : Best
+        Of the cluster as it stands.
+    """
+    found: list[Variant] = []
+    training, pipeline = file.training.plan, file.training.stages
+    for values, cluster in track(list(resources(file)), "variants"):
+        fastest = best(sweep(model, cluster, training, pipeline))
+        speedup = None
+        if base.feasible and fastest.feasible:
+            before, after = base.feasible.time_s, fastest.feasible.time_s
+            speedup = before / after if before and after else None
+        found.append(Variant(values, fastest, speedup))
+    return tuple(found)
