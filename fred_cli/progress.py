@@ -35,7 +35,7 @@ class _Display:
         self._what, self._look = what, look
         self._begun = time.monotonic()
         self._counted: tuple[str, int, int | None, float] = ("", 0, None, self._begun)
-        self._moved = self._begun
+        self._moved, self._ahead = self._begun, 0
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -48,13 +48,14 @@ class _Display:
         self._ended.set()
         self._thread.join()
 
-    def told(self, what: str, done: int, total: int | None) -> None:
-        """Take note of how far the work has come."""
+    def told(self, what: str, done: int, total: int | None, ahead: int = 0) -> None:
+        """Take note of how far the work has come, and how much is being worked on."""
         before, count, _, begun = self._counted
         now = time.monotonic()
         if (before, count) != (what, done):
             self._moved = now
         self._counted = what, done, total, begun if what == before and done else now
+        self._ahead = ahead
 
     def _run(self) -> None:
         if self._ended.wait(_QUIET_S):
@@ -77,7 +78,19 @@ class _Display:
             return ""
         rate = done / max(now - begun, 1e-3)
         text = f"{done:,}{'' if total is None else f' of {total:,}'} {what}, {rate:,.3g} per s"
-        return text if total is None or not rate else f"{text}, {(total - done) / rate:,.0f} s left"
+        left = None if total is None else self._left(done, total, begun, now)
+        return text if left is None else f"{text}, {left:,.0f} s left"
+
+    def _left(self, done: int, total: int, begun: float, now: float) -> float | None:
+        """Return the time that remains [s], or None if nobody knows.
+
+        What is being worked on is taken to go on at the rate of what is done, until it should be.
+        """
+        usual = done / max(self._moved - begun, 1e-3)
+        within = min(usual * (now - self._moved), self._ahead)
+        if not usual or (within == self._ahead > 0 and done + within >= total):
+            return None
+        return (total - done - within) * (now - begun) / (done + within)
 
     def _bar(self) -> None:
         from rich.console import Console

@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
-__all__ = ["Listener", "count", "listening", "track"]
+__all__ = ["Listener", "count", "listening", "parts", "track"]
 
 T = TypeVar("T")
 
-Listener = Callable[[str, int, int | None], None]
-"""Told what is counted, how many are done, and of how many, or None if nobody knows."""
+Listener = Callable[[str, int, int | None, int], None]
+"""Told what is counted, how many are done, of how many, or None if nobody knows, and how many
+more are done when what is worked on now is."""
 
 _EVERY_S = 0.05
 
@@ -49,7 +50,36 @@ def track(items: Sequence[T], what: str) -> Iterable[T]:
 def count(what: str, done: int) -> None:
     """Tell that so many are done, of nobody knows how many."""
     if _listeners and not _tracking:
-        _listeners[-1](what, done, None)
+        _listeners[-1](what, done, None, 0)
+
+
+@contextmanager
+def parts(what: str, total: int) -> Iterator[Callable[[int], None]]:
+    """Have work told whose parts are not alike; give a function to call when one begins.
+
+    Parameters
+    ----------
+    what : str
+        What the size of a part is counted in, in the plural.
+    total : int
+        Sum of the sizes. The function takes the size of the part that begins; those before it are
+        then done.
+    """
+    listener = _listeners[-1] if _listeners and not _tracking else None
+    done = size = 0
+
+    def begin(next_size: int) -> None:
+        nonlocal done, size
+        done, size = done + size, next_size
+        if listener:
+            listener(what, done, total, size)
+
+    _tracking.append(what)
+    try:
+        yield begin
+        begin(0)
+    finally:
+        _tracking.remove(what)
 
 
 def _told(items: Sequence[T], what: str, total: int) -> Iterator[T]:
@@ -61,9 +91,9 @@ def _told(items: Sequence[T], what: str, total: int) -> Iterator[T]:
             now = time.monotonic()
             if now - said > _EVERY_S:
                 said = now
-                listener(what, done, total)
+                listener(what, done, total, 1)
             yield item
-        listener(what, total, total)
+        listener(what, total, total, 0)
     finally:
         if what in _tracking:
             _tracking.remove(what)

@@ -3,15 +3,15 @@
 import re
 from collections.abc import Callable
 
-from amaranth._toolchain.yosys import find_yosys
 from amaranth.back import rtlil
-from amaranth.hdl import ClockDomain, ClockSignal, Instance, Module, ResetSignal, Value
+from amaranth.hdl import ClockDomain, ClockSignal, Fragment, Instance, Module, ResetSignal, Value
 from amaranth.lib.wiring import In
 
-from fred_hw.progress import count
+from fred_hw.progress import parts
 from fred_hw.unit import Unit
 
 from .names import with_names
+from .yosys import run_yosys
 
 __all__ = ["VerilogEmitter"]
 
@@ -23,6 +23,14 @@ _NO_CONTENTS = re.compile(
     r"^  cell \$meminit_v2 (?:(?!^  end$).)*?connect \\DATA \d+'0+\n.*?^  end\n",
     re.MULTILINE | re.DOTALL,
 )
+
+# What each part of the work takes, in bits that are assigned to, as measured of switches of 4 to 12
+# ports: Amaranth's conversion of a statement beside that of its bits, and what Yosys does up to
+# each of its passes, per bit of the whole design.
+_STATEMENT_BITS = 50
+_YOSYS_BITS = {"": 0.22, "OPT_CLEAN": 0.33}
+
+_Ports = dict[str, tuple[Value | None, None]]
 
 
 class VerilogEmitter:
@@ -41,6 +49,7 @@ class VerilogEmitter:
 
     def __init__(self, substitute: Callable[[Unit], Unit] | None = None) -> None:
         self._substitute = substitute
+        self._elaborated: dict[str, tuple[Fragment, _Ports]] = {}
         self._rtlil: dict[str, str] = {}
         self.units: dict[str, str] = {}
         self.instances: dict[str, dict[str, int]] = {}
@@ -51,7 +60,7 @@ class VerilogEmitter:
     @property
     def modules(self) -> list[str]:
         """Names of the modules, each behind those that it contains."""
-        return list(self._rtlil)
+        return list(self._elaborated)
 
     def instantiate(self, unit: Unit) -> Instance | Module:
         """Return an instance of the module of ``unit``, which is emitted if it was not yet.
@@ -80,7 +89,7 @@ class VerilogEmitter:
     def add(self, unit: Unit) -> None:
         """Emit the module of ``unit`` and of all units in it, unless they are there already."""
         name = unit.unit_name
-        if name in self._rtlil:
+        if name in self._elaborated:
             return
         self.instances[name] = {}
         self._open.append(name)
@@ -88,25 +97,22 @@ class VerilogEmitter:
         source = self._substitute(unit) if self._substitute else unit
         outer = self._converting, self._domain
         self._converting, self._domain = source, None
-        ports: dict[str, tuple[Value | None, None]] = {
-            port: (value, None) for port, value, _ in _ports(source)
-        }
+        ports: _Ports = {port: (value, None) for port, value, _ in _ports(source)}
         if source.clocked:
             self._domain = domain = ClockDomain("sync", reset_less=not source.resettable)
             ports["clk"] = (domain.clk, None)
             if source.resettable:
                 ports["rst"] = (domain.rst, None)
-        text = rtlil.convert(source, name=name, platform=self, ports=ports, emit_src=False)
+        fragment = Fragment.get(source, self)
         self._converting, self._domain = outer
         self._open.pop()
-        self._rtlil[name] = _NO_CONTENTS.sub("", text)
-        count("units", len(self._rtlil))
+        self._elaborated[name] = fragment, ports
 
     def count(self, top: str) -> dict[str, int]:
         """Return how often each module stands in the whole hierarchy below ``top``."""
-        totals = dict.fromkeys(self._rtlil, 0)
+        totals = dict.fromkeys(self._elaborated, 0)
         totals[top] = 1
-        for name in reversed(self._rtlil):  # parents stand behind their children
+        for name in reversed(self._elaborated):  # parents stand behind their children
             for child, number in self.instances[name].items():
                 totals[child] += totals[name] * number
         return totals
@@ -114,16 +120,48 @@ class VerilogEmitter:
     def verilog(self) -> str:
         """Return the text of all modules, deterministic for the same units and tool versions."""
         removals = " ".join(f"-remove {name}" for name in _ATTRIBUTES)
-        script = [f"read_rtlil <<rtlil\n{text}\nrtlil" for text in self._rtlil.values()]
-        script += [
-            "proc",
-            "opt_clean -purge",
-            f"attrmap {removals}",
-            f"attrmap -modattr {removals}",
-            "write_verilog -norename -noattr",
-        ]
-        yosys = find_yosys(lambda version: version >= (0, 40))
-        return with_names(yosys.run(["-q", "-"], "\n".join(script), ignore_warnings=True))
+        sizes = {name: _bits(fragment) for name, (fragment, _) in self._elaborated.items()}
+        yosys = {name: round(share * sum(sizes.values())) for name, share in _YOSYS_BITS.items()}
+        with parts("bits", sum(sizes.values()) + sum(yosys.values())) as begin:
+            for name in self._elaborated:
+                begin(sizes[name])
+                self._convert(name)
+            script = [
+                *(f"read_rtlil <<rtlil\n{self._rtlil[name]}\nrtlil" for name in self._elaborated),
+                "proc",
+                "opt_clean -purge",
+                f"attrmap {removals}",
+                f"attrmap -modattr {removals}",
+            ]
+            begin(yosys[""])
+            text = run_yosys(
+                script,
+                "write_verilog -norename -noattr",
+                lambda name: begin(yosys[name]) if name in yosys else None,
+            )
+        return with_names(text)
+
+    def _convert(self, name: str) -> None:
+        """Have the RTLIL of a module in ``_rtlil``."""
+        if name not in self._rtlil:
+            fragment, ports = self._elaborated[name]
+            text = rtlil.convert(fragment, name=name, ports=ports, emit_src=False)
+            self._rtlil[name] = _NO_CONTENTS.sub("", text)
+
+
+def _bits(fragment: Fragment) -> int:
+    """Return how much there is to convert: bits assigned to, and what each statement adds."""
+    total, todo = 0, [fragment]
+    while todo:
+        one = todo.pop()
+        todo += [inner for inner, *_ in one.subfragments]
+        statements = [statement for group in one.statements.values() for statement in group]
+        while statements:
+            statement = statements.pop()
+            total += _STATEMENT_BITS + len(getattr(statement, "lhs", ()))
+            for _, inside, *_ in getattr(statement, "cases", ()):
+                statements += inside
+    return total
 
 
 def _ports(unit: Unit) -> list[tuple[str, Value, str]]:

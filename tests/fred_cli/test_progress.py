@@ -9,7 +9,7 @@ import pytest
 
 from fred_cli import progress as shown
 from fred_cli.progress import progress, steps
-from fred_hw.progress import count, track
+from fred_hw.progress import count, parts, track
 
 
 @pytest.fixture(autouse=True)
@@ -40,6 +40,37 @@ def test_lines_have_rate_and_remaining_time(capsys: pytest.CaptureFixture[str]) 
     for line in between:
         found = re.fullmatch(r"working: (\d) of 8 items, (\S+) per s, (\d+) s left", line)
         assert found and 0 < float(found[2]) <= 10.5
+
+
+def test_a_long_part_is_taken_to_go_on_as_those_before_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Four of ten took 0.4 s; the five that follow at once should take 0.5 s, and take 1.2 s."""
+    with progress("working"), parts("bits", 100) as begin:
+        for _ in range(4):
+            begin(10)
+            time.sleep(0.1)
+        begin(59)
+        time.sleep(1.2)
+        begin(1)
+    text = capsys.readouterr().err
+    found = re.findall(r"working: 40 of 100 bits, \S+ per s(, (\d+) s left)?$", text, re.MULTILINE)
+    assert len(found) >= 4
+    # By the rate of the four alone it would be more and more: 2.4 s in the end.
+    assert [left for _, left in found][-2:] == ["0", "0"]
+
+
+def test_nobody_knows_what_remains_of_a_last_part_that_takes_too_long(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with progress("working"), parts("bits", 100) as begin:
+        begin(90)
+        time.sleep(0.4)
+        begin(10)
+        time.sleep(0.8)
+    assert re.fullmatch(
+        r"working: 90 of 100 bits, \S+ per s", capsys.readouterr().err.splitlines()[-2]
+    )
 
 
 def test_what_nobody_knows_the_number_of_has_a_rate(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fred_hw.progress import count, listening, track
+from fred_hw.progress import count, listening, parts, track
 
 
 def test_nobody_listens_to_what_is_tracked() -> None:
@@ -13,11 +13,24 @@ def test_nobody_listens_to_what_is_tracked() -> None:
 
 def test_whoever_listens_is_told_how_many_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fred_hw.progress._EVERY_S", -1.0)
-    told: list[tuple[str, int, int | None]] = []
+    told: list[tuple[str, int, int | None, int]] = []
     with listening(lambda *what: told.append(what)):
         assert list(track("abc", "letters")) == ["a", "b", "c"]
         count("units", 7)
-    assert told == [("letters", n, 3) for n in range(4)] + [("units", 7, None)]
+    letters = [("letters", n, 3, int(n < 3)) for n in range(4)]
+    assert told == [*letters, ("units", 7, None, 0)]
+
+
+def test_parts_that_are_not_alike_are_told_with_their_sizes() -> None:
+    told: list[tuple[str, int, int | None, int]] = []
+    with parts("bits", 7) as begin:
+        begin(7)  # nobody listens
+    with listening(lambda *what: told.append(what)), parts("bits", 7) as begin:
+        begin(2)
+        assert list(track([1], "within")) == [1]
+        begin(5)
+    assert told == [("bits", 0, 7, 2), ("bits", 2, 7, 5), ("bits", 7, 7, 0)]
+    assert track([1], "after") == [1]
 
 
 def test_only_the_outermost_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import yaml
 
 from fred_hw.compiler.shape import configuration_width, microswitch_counts
 from fred_hw.load import PRESETS, load_spec
+from fred_hw.progress import listening
 from fred_hw.spec import SwitchSpec
 from gen.companions.companion import COMPANIONS, Companion
 from gen.companions.core import core_file
@@ -184,3 +186,17 @@ def test_every_size_generates(ports: int) -> None:
     design = generate(spec)
     width = next(bits for name, _, bits in design.ports if name == "configuration")
     assert width == configuration_width(ports, spec.middle)
+
+
+def test_how_much_there_is_to_do_is_known_before_the_first_module_is_converted() -> None:
+    told: list[tuple[str, int, int | None, int]] = []
+    with listening(lambda *what: told.append(what)):
+        design = generate(load_spec("tiny-2"))
+    ((what, total),) = {(what, total) for what, _, total, _ in told}
+    assert what == "bits" and total
+    assert told[0][1] == 0 and told[-1][1:] == (total, total, 0)
+    # One part for each module, two of Yosys, and the end; each begins where that before it ends.
+    assert len(told) == len(design.modules) + 3
+    assert all(done + size == then[1] for (_, done, _, size), then in pairwise(told))
+    # Yosys is less than half of it.
+    assert told[-3][1] > total / 2

