@@ -22,6 +22,7 @@ __all__ = [
     "mode_option",
     "npu_option",
     "optional_topology_option",
+    "optional_workload_option",
     "placement_option",
     "protocol_option",
     "read_cells",
@@ -315,14 +316,21 @@ algorithm_option = click.option(
     show_default=True,
     help="Of collectives: published, auto (the fastest), or of all-reduces, see fred collective.",
 )
-workload_option = click.option(
-    "--workload",
-    required=True,
-    metavar="NAME|FILE",
-    type=workload_name,
-    cls=ListingOption,
-    listing=workloads_listing,
-)
+
+
+def _workload_option(required: bool) -> Callable[[Any], Any]:
+    return click.option(
+        "--workload",
+        required=required,
+        metavar="NAME|FILE",
+        type=workload_name,
+        cls=ListingOption,
+        listing=workloads_listing,
+    )
+
+
+workload_option = _workload_option(required=True)
+optional_workload_option = _workload_option(required=False)
 mode_option = click.option(
     "--mode", type=click.Choice(["stationary", "streaming"]), help="Where the weights are."
 )

@@ -1,44 +1,75 @@
-"""`fred estimate` of execution traces, on networks as ASTRA-sim describes them."""
+"""`fred estimate` of execution traces, on networks as ASTRA-sim describes them and on ours."""
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from fred_cli.output import option_names, say_json, table
+from fred_cli.output import option_names, plain, say_json, say_provenance, table
 from fred_cli.progress import progress
+from fred_cli.values import parse_group
 
 __all__ = ["TRACE_OPTIONS", "check_options", "estimate_traces", "trace_options"]
 
-TRACE_OPTIONS = ("network", "system", "memory", "groups", "network_model")
+TRACE_OPTIONS = ("network", "system", "memory", "groups", "network_model", "job", "symmetry")
 """Names of the options that only traces take."""
 
-_SHARED = ("workload", "as_json")
+_SHARED = ("workload", "as_json", "protocol", "algorithm")
 
 _SHOWN = 6
 """Spans of ranks that a row of the table names."""
 
+_JOB = re.compile(r"(.+?):([0-9, -]+)(?::([0-9]{1,3}))?")
+
 
 def trace_options(command: Any) -> Any:
     """Add the options that only traces take."""
-    files = {
-        "network": "Network file of ASTRA-sim, in place of a topology; the workload is a prefix "
-        "of Chakra traces then.",
-        "system": "System file of ASTRA-sim.",
-        "memory": "Remote memory file of ASTRA-sim.  [default: no such memory]",
-        "groups": "Communicator groups file of ASTRA-sim.",
-    }
     options = [
-        click.option(f"--{key}", type=Path, metavar="FILE", help=files[key]) for key in files
-    ]
-    options.append(
+        click.option(
+            "--network",
+            metavar="NAME|FILE",
+            multiple=True,
+            help="Network file of ASTRA-sim, or a topology of ours, in place of --topology; the "
+            "workload is a prefix of Chakra traces then. May be given several times.",
+        ),
+        click.option("--system", type=Path, metavar="FILE", help="System file of ASTRA-sim."),
+        click.option(
+            "--memory",
+            type=Path,
+            metavar="FILE",
+            help="Remote memory file of ASTRA-sim.  [default: no such memory]",
+        ),
+        click.option(
+            "--groups",
+            type=Path,
+            metavar="FILE",
+            multiple=True,
+            help="Communicator groups file of ASTRA-sim, one for all jobs or one for each.",
+        ),
         click.option(
             "--network-model",
-            type=click.Choice(["unaware", "aware"]),
-            help="Of ASTRA-sim: without congestion, or links that carry one message at a time.",
-        )
-    )
+            type=click.Choice(["fluid", "unaware", "aware"]),
+            default="fluid",
+            show_default=True,
+            help="Our simulation; or of ASTRA-sim: without congestion, or links that carry one "
+            "message at a time.",
+        ),
+        click.option(
+            "--job",
+            metavar="PREFIX:NPUS[:PRIORITY]",
+            multiple=True,
+            help="Traces on NPUs like 0,1,4-7, in place of --workload; a lower priority number "
+            "goes first. May be given several times.",
+        ),
+        click.option(
+            "--symmetry/--no-symmetry",
+            default=True,
+            help="Work out once what NPUs do alike.  [default: symmetry]",
+        ),
+    ]
     for option in reversed(options):
         command = option(command)
     return command
@@ -63,9 +94,16 @@ def check_options(context: click.Context) -> bool:
         if name not in _SHARED and (name in TRACE_OPTIONS) != traces:
             other = "--network" if traces else "--topology"
             raise click.UsageError(f"{_option(name)}: must be left out with {other}")
-    for name in ("system", "network_model") if traces else ():
-        if name not in given:
-            raise click.UsageError(f"{_option(name)}: must be given with --network")
+    if traces and "system" not in given:
+        raise click.UsageError("--system: must be given with --network")
+    if ("workload" in given) == ("job" in given):
+        problem = "left out with --job" if "job" in given else "given"
+        raise click.UsageError(f"--workload: must be {problem}")
+    model = context.params.get("network_model")
+    for name in ("protocol", "algorithm") if traces and model != "fluid" else ():
+        if name in given:
+            message = f"must be left out with network model {model}"
+            raise click.UsageError(f"{_option(name)}: {message}")
     return traces
 
 
@@ -74,38 +112,129 @@ def _option(name: str) -> str:
 
 
 def estimate_traces(
-    workload: str,
+    workload: str | None,
     as_json: bool,
     *,
-    network: Path,
-    system: Path,
-    memory: Path | None,
-    groups: Path | None,
+    network: tuple[str, ...],
     network_model: str,
+    job: tuple[str, ...],
+    **given: Any,
 ) -> None:
     """Run traces, and say where the time of each NPU goes."""
-    from perfmodel.astra.engine.graph_engine import GraphEngine
-    from perfmodel.astra.engine.setup import load_setup
-    from perfmodel.astra.engine.trace import load_traces
+    from perfmodel.astra import estimate
 
-    with option_names("workload"), progress("running traces"):
-        setup = load_setup(network, system, memory, groups)
-        traces = load_traces(workload, setup.network.npus, setup.system)
-        times = GraphEngine(traces, setup, network_model).run()
+    inputs = estimate.Inputs(model=network_model, **given)
+    with option_names("workload", "protocol", "algorithm"), progress("running traces"):
+        if workload is None:
+            requests = [estimate.JobRequest(*_job(one)) for one in job]
+            found = estimate.estimate_jobs(requests, network, inputs)
+        else:
+            if len(inputs.groups) > 1:
+                raise click.UsageError("--groups: must be given once without --job")
+            found = estimate.estimate_traces(workload, network, inputs)
     if as_json:
-        total_ns = max(one.total_ns for one in times)
-        said = {"workload": workload, "network": network, "network_model": network_model}
-        say_json({**said, "total_ns": total_ns, "ranks": times})
+        said = [_json(one) for one in found]
+        say_json(said if len(said) > 1 else said[0])
         return
+    if len(found) > 1:
+        _say_networks(found)
+        return
+    (one,) = found
+    if one.jobs:
+        _say_jobs(one)
+    else:
+        _say_ranks(one)
+    _say_faster(one)
+    say_provenance(one.provenance)
 
+
+def _job(text: str) -> tuple[str, tuple[int, ...], int]:
+    """Return prefix, NPUs and priority of a job."""
+    found = _JOB.fullmatch(text)
+    if found is None:
+        raise click.UsageError(f"--job: must be like traces/step:0-15 or step:0-3:1, not {text!r}")
+    return found[1], tuple(parse_group(found[2], "--job") or ()), int(found[3] or 0)
+
+
+def _json(one: Any) -> dict[str, Any]:
+    """Return an estimate as it is printed; of what there is not, no key."""
+    said = plain(one)
+    if one.jobs:
+        del said["ranks"]
+        for job, found in zip(said["jobs"], one.jobs, strict=True):
+            job["slowdown"] = found.slowdown
+    else:
+        del said["jobs"]
+    if one.faster_than_links:
+        said["faster_than_links"]["worst"]["times"] = one.faster_than_links.worst.times
+    return said
+
+
+def _say_networks(found: Sequence[Any]) -> None:
+    """Print a row for each network."""
+    rows: list[tuple[str, ...]] = []
+    for one in found:
+        last = max(one.ranks or one.jobs, key=lambda row: row.total_ns)
+        name = (one.network, f"{one.total_ns:,}", f"{one.total_ns / found[0].total_ns:.3f}")
+        if one.jobs:
+            rows.append((*name, *(f"{job.total_ns:,}" for job in one.jobs)))
+            continue
+        figures = (last.compute_ns, last.communication_ns, last.exposed_communication_ns)
+        rows.append((*name, *(f"{ns:,}" for ns in figures)))
+    parts = ("compute", "communication", "exposed communication")
+    columns = [one.job for one in found[0].jobs] or parts
+    title = f"{found[0].workload}, network model {found[0].network_model}; ns"
+    table(
+        title + ("" if found[0].jobs else ", of the rank that ends last"),
+        ("network", "total", "of the first", *columns),
+        rows,
+    )
+    for one in found:
+        _say_faster(one, f"{one.network}: ")
+
+
+def _say_jobs(one: Any) -> None:
+    """Print a row for each job."""
+    table(
+        f"jobs on {one.network}, network model {one.network_model}; ns",
+        ("job", "NPUs", "priority", "total", "alone", "slowdown"),
+        [
+            (
+                job.job,
+                _spans(sorted(job.npus)),
+                job.priority,
+                f"{job.total_ns:,}",
+                f"{job.alone_ns:,}",
+                f"{job.slowdown:.3f}",
+            )
+            for job in one.jobs
+        ],
+    )
+
+
+def _say_ranks(one: Any) -> None:
+    """Print a row for ranks that are alike."""
     alike: dict[tuple[int, ...], list[int]] = {}
-    for one in times:
-        rank, *figures = vars(one).values()
+    for times in one.ranks:
+        rank, *figures = vars(times).values()
         alike.setdefault(tuple(figures), []).append(rank)
     table(
-        f"{workload}, network model {network_model}; ns",
+        f"{one.workload} on {one.network}, network model {one.network_model}; ns",
         ("ranks", "total", "compute", "communication", "overlap", "exposed communication"),
         [(_spans(ranks), *(f"{ns:,}" for ns in figures)) for figures, ranks in alike.items()],
+    )
+
+
+def _say_faster(one: Any, front: str = "") -> None:
+    """Say how much faster than its links a model without congestion is."""
+    if not one.faster_than_links:
+        return
+    faster, worst = one.faster_than_links, one.faster_than_links.worst
+    print(
+        f"  {front}{faster.collectives} of {faster.of} collectives are faster than links allow; "
+        f"most so node {worst.node} of rank {worst.rank}, {worst.collective} of {worst.bytes:,} "
+        f"bytes: {worst.time_ns:,.0f} ns, though sending alone takes an NPU "
+        f"{worst.injection_bound_ns:,.0f} ns, {worst.times:.1f} times as long"
     )
 
 

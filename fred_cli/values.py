@@ -56,8 +56,8 @@ def parse_size(text: str) -> float:
     return float(found[1]) * units[found[2].lower()]
 
 
-def parse_group(text: str | None) -> list[int] | None:
-    """Return the NPUs that text like ``0,1,4-7`` means.
+def parse_group(text: str | None, option: str = "--group") -> list[int] | None:
+    """Return the NPUs that text like ``0,1,4-7`` of an option means.
 
     Raises
     ------
@@ -71,11 +71,11 @@ def parse_group(text: str | None) -> list[int] | None:
     for part in text.split(","):
         found = re.fullmatch(r"\s*(\d{1,9})(?:-(\d{1,9}))?\s*", part)
         if found is None or (found[2] and int(found[2]) < int(found[1])):
-            raise InputError("--group", "", f"must be NPU numbers like 0,1,4-7, not {text!r}")
+            raise InputError(option, "", f"must be NPU numbers like 0,1,4-7, not {text!r}")
         first = int(found[1])
         last = int(found[2] or first)
         if len(members) + last - first >= most:
-            raise InputError("--group", "", f"must hold at most {most} NPUs, not {text!r}")
+            raise InputError(option, "", f"must hold at most {most} NPUs, not {text!r}")
         members += range(first, last + 1)
     return members
 

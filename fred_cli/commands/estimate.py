@@ -14,11 +14,11 @@ from fred_cli.options import (
     mode_option,
     npu_option,
     optional_topology_option,
+    optional_workload_option,
     placement_option,
     protocol_option,
     read_npu,
     schedule_option,
-    workload_option,
 )
 from fred_cli.output import option_names, plain, say_json, say_provenance, table, write_json
 from fred_cli.progress import progress
@@ -30,7 +30,7 @@ __all__ = ["command"]
 
 @click.command("estimate")
 @optional_topology_option
-@workload_option
+@optional_workload_option
 @click.option("--strategy", help="Like MP2-DP5-PP2; that of the workload by default.")
 @compute_option()
 @placement_option
@@ -53,14 +53,19 @@ __all__ = ["command"]
 @trace_options
 @as_json_option
 @click.pass_context
-def command(context: click.Context, workload: str, as_json: bool, **given: Any) -> None:
+def command(context: click.Context, workload: Any, as_json: bool, **given: Any) -> None:
     """Estimate one training iteration: where its time goes.
 
     With --network it is Chakra traces PREFIX.RANK.et, a prefix of which is the workload, on a
-    network as ASTRA-sim describes it.
+    network as ASTRA-sim describes it or on a topology of ours.
     """
     traces = check_options(context)
-    chosen = {name: value for name, value in given.items() if (name in TRACE_OPTIONS) == traces}
+    both = ("protocol", "algorithm")
+    chosen = {
+        name: value
+        for name, value in given.items()
+        if name in both or (name in TRACE_OPTIONS) == traces
+    }
     if traces:
         estimate_traces(workload, as_json, **chosen)
     else:

@@ -1,6 +1,6 @@
 """Network files of ASTRA-sim."""
 
-from perfmodel.astra.files.network import NetworkFile, load_network
+from perfmodel.astra.files.network import NetworkFile, read_network
 
 from .file_kind import FILES, FileKind, of_model
 
@@ -11,7 +11,7 @@ FILES.add(
     FileKind(
         summary="A network as ASTRA-sim describes it.",
         schema=lambda: of_model("NetworkFile", NetworkFile),
-        read=load_network,
+        read=read_network,
         shipped=tuple,
     ),
     rank=8,

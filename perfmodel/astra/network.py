@@ -13,7 +13,7 @@ from math import prod
 
 from perfmodel.topology.blocks import Block, BlockKind
 
-__all__ = ["Dimension", "Hop", "Network"]
+__all__ = ["Dimension", "Hop", "Network", "Shape"]
 
 Hop = tuple[int, int, int, int]
 """A link: its dimension, the first NPU of its line, and the places it joins; -1 is the switch."""
@@ -76,12 +76,12 @@ class Dimension:
         return self.block.way(source, target)
 
 
-class Network:
-    """NPUs in one dimension or more, the innermost first.
+class Shape:
+    """How many NPUs there are along each dimension, the innermost first.
 
     Parameters
     ----------
-    dimensions : sequence of Dimension
+    sizes : sequence of int
         NPU ``d0 + n0 * (d1 + n1 * ...)`` is at place d0 of the first.
 
     Raises
@@ -90,12 +90,11 @@ class Network:
         There is no dimension.
     """
 
-    def __init__(self, dimensions: Sequence[Dimension]) -> None:
-        if not dimensions:
+    def __init__(self, sizes: Sequence[int]) -> None:
+        if not sizes:
             raise ValueError("dimensions must be one or more, not none")
-        self.dimensions = tuple(dimensions)
-        self.sizes = tuple(one.npus for one in dimensions)
-        self.strides = tuple(prod(self.sizes[:i]) for i in range(len(dimensions)))
+        self.sizes = tuple(sizes)
+        self.strides = tuple(prod(self.sizes[:i]) for i in range(len(self.sizes)))
         self.npus = prod(self.sizes)
 
     def place(self, npu: int, dimension: int) -> int:
@@ -105,6 +104,25 @@ class Network:
     def address(self, npu: int) -> tuple[int, ...]:
         """Return the places of an NPU, the innermost dimension first."""
         return tuple(self.place(npu, one) for one in range(len(self.sizes)))
+
+
+class Network(Shape):
+    """NPUs in one dimension or more, joined as in ASTRA-sim.
+
+    Parameters
+    ----------
+    dimensions : sequence of Dimension
+        The innermost first.
+
+    Raises
+    ------
+    ValueError
+        There is no dimension.
+    """
+
+    def __init__(self, dimensions: Sequence[Dimension]) -> None:
+        super().__init__([one.npus for one in dimensions])
+        self.dimensions = tuple(dimensions)
 
     def crossing(self, source: int, target: int) -> tuple[Dimension, int]:
         """Return the first dimension in which two NPUs differ, and the links between them there.

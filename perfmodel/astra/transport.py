@@ -8,13 +8,21 @@ from typing import Protocol
 from .clock import Clock
 from .network import Hop, Network
 
-__all__ = ["MODELS", "Aware", "Exchange", "Key", "Transport", "Unaware"]
+__all__ = ["MODELS", "Aware", "Carrier", "Exchange", "Key", "Transport", "Unaware"]
 
 Key = tuple[object, int, int, int]
 """What a message and who waits for it have in common: tag, source, target, bytes."""
 
 
-class Transport(Protocol):
+class Carrier(Protocol):
+    """Carries messages."""
+
+    def carry(self, source: int, target: int, count: int, arrived: Callable[[], object]) -> None:
+        """Send some bytes now, and have a function called when they have arrived."""
+        ...
+
+
+class Transport(Carrier, Protocol):
     """Carries messages over a network.
 
     Parameters
@@ -26,10 +34,6 @@ class Transport(Protocol):
     """
 
     def __init__(self, network: Network, clock: Clock) -> None: ...
-
-    def carry(self, source: int, target: int, count: int, arrived: Callable[[], object]) -> None:
-        """Send some bytes now, and have a function called when they have arrived."""
-        ...
 
 
 class Unaware:
@@ -80,13 +84,13 @@ class Exchange:
 
     Parameters
     ----------
-    transport : Transport
+    transport : Carrier
         Carries the messages.
     clock : Clock
         Where those are called who ask for what has arrived already.
     """
 
-    def __init__(self, transport: Transport, clock: Clock) -> None:
+    def __init__(self, transport: Carrier, clock: Clock) -> None:
         self._transport, self._clock = transport, clock
         self._arrived: dict[Key, int] = defaultdict(int)
         self._waiting: dict[Key, deque[Callable[[], object]]] = defaultdict(deque)

@@ -107,7 +107,7 @@ REFUSED = {
     f"{FRED_D} --pattern gossip": r"--pattern: must be one of all_reduce, .*, not 'gossip'",
     f"{FRED_D} --chunks 0": r"--chunks: must be 1 to 16384, not 0",
     f"{FRED_D} --chunks x": r"fred collective: Invalid value for '--chunks': 'x' .*",
-    "estimate --topology fred-d": r"fred estimate: Missing option '--workload'\.",
+    "estimate --topology fred-d": "fred estimate: --workload: must be given",
     "estimate --topology fred-d --workload x": r"--workload: must be resnet-152, .*, not 'x'",
     "estimate --topology fred-d --workload x.yaml": r"x\.yaml: must be an existing file, .*",
     "estimate --topology fred-d --workload one-port.yaml": r"one-port\.yaml: kind: .*",

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from docs.generate.reference import EXAMPLES
 from fred_cli.traces import _spans
 from perfmodel.chakra.files import read, write
+from perfmodel.chakra.kinds import NodeType
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -21,12 +23,14 @@ KEYS = ["rank", "total_ns", "compute_ns", "communication_ns", "overlap_ns"]
 KEYS.append("exposed_communication_ns")
 
 
-@pytest.mark.parametrize("model", ["unaware", "aware"])
+@pytest.mark.parametrize("model", ["fluid", "unaware", "aware"])
 def test_times_of_all_ranks_are_said(model: str, fred: Run) -> None:
     status, out, err = fred(*STEP, "--network-model", model, "--json")
     assert (status, err) == (0, "")
     said = json.loads(out)
-    assert said["network_model"] == model
+    assert said["network_model"] == model and (said["faster_than_links"] is None) == (
+        model != "unaware"
+    )
     assert [[*row] for row in said["ranks"]] == [KEYS] * 4
     assert [row["rank"] for row in said["ranks"]] == [0, 1, 2, 3]
     for row in said["ranks"]:
@@ -44,9 +48,95 @@ def test_times_of_all_ranks_are_said(model: str, fred: Run) -> None:
 def test_congestion_is_no_faster(fred: Run) -> None:
     ends = [
         json.loads(fred(*STEP, "--network-model", model, "--json")[1])["total_ns"]
-        for model in ("unaware", "aware")
+        for model in ("unaware", "fluid", "aware")
     ]
-    assert ends[0] < ends[1]
+    assert ends[0] < ends[1] < ends[2]
+
+
+def test_how_much_faster_than_links_a_model_is_is_said(fred: Run) -> None:
+    line = [*STEP, "--network-model", "unaware"]
+    said = json.loads(fred(*line, "--json")[1])["faster_than_links"]
+    assert (said["collectives"], said["of"]) == (8, 8)
+    worst = said["worst"]
+    assert worst["times"] == worst["injection_bound_ns"] / worst["time_ns"] > 1
+    # Two chunks at a time, each as if it were alone: 16 MiB of each of two NPUs at 50 GiB/s.
+    assert worst["injection_bound_ns"] == 312_500
+    _, out, _ = fred(*line)
+    assert re.search(r"8 of 8 collectives are faster than links allow; most so node 8 ", out)
+
+
+def test_several_networks_are_a_table_and_a_list(fred: Run) -> None:
+    names = [FILES[0].removeprefix("--network="), "fred-d", "mesh:5x4"]
+    line = ["estimate", *FILES[1:], STEP[-1], *(f"--network={name}" for name in names)]
+    said = json.loads(fred(*line, "--json")[1])
+    assert [one["network"] for one in said] == names
+    assert [len(one["ranks"]) for one in said] == [4, 4, 4]
+    assert said[1]["provenance"]["records"] and not said[0]["provenance"]["records"]
+    # Links of a wafer have thousands of times the rate, so compute and memory decide.
+    assert max(one["total_ns"] for one in said[1:]) < said[0]["total_ns"]
+    assert len({one["ranks"][0]["compute_ns"] for one in said}) == 1
+    alone = json.loads(fred(*line[:-3], "--network=fred-d", "--json")[1])
+    assert alone == said[1]
+    _, out, _ = fred(*line)
+    for one in said:
+        ratio = one["total_ns"] / said[0]["total_ns"]
+        assert re.search(rf"{one['network'][-9:]} +{one['total_ns']:,} +{ratio:.3f} ", out)
+
+
+def test_symmetry_changes_nothing(fred: Run) -> None:
+    found = [json.loads(fred(*STEP, *more, "--json")[1]) for more in ([], ["--no-symmetry"])]
+    assert found[0] == found[1]
+
+
+MEMORY = (NodeType.MEM_LOAD_NODE, NodeType.MEM_STORE_NODE)
+JOBS = ["estimate", *FILES[1:2], *FILES[3:]]
+
+
+def local(folder: Path) -> str:
+    """Return the prefix of traces without remote memory."""
+    for rank in range(4):
+        nodes = read(EXAMPLES / f"astra-step/step.{rank}.json")
+        own = [node for node in nodes if node.type not in MEMORY]
+        numbers = {node.id for node in own}
+        deps = {one.id: tuple(d for d in one.data_deps if d in numbers) for one in own}
+        write(folder / f"w.{rank}.et", [replace(one, data_deps=deps[one.id]) for one in own])
+    return str(folder / "w")
+
+
+def test_jobs_slow_each_other_as_links_and_priorities_say(fred: Run, tmp_path: Path) -> None:
+    prefix = local(tmp_path)
+    net = tmp_path / "net.yaml"
+    net.write_text("topology: [Ring]\nnpus_count: [8]\nbandwidth: [5]\nlatency: [500]\n")
+    line = [*JOBS, f"--network={net}"]
+    mixed = [f"--job={prefix}:0,2,4,6", f"--job={prefix}:1,3,5,7"]
+    said = json.loads(fred(*line, *mixed, "--json")[1])["jobs"]
+    assert [job["npus"] for job in said] == [[0, 2, 4, 6], [1, 3, 5, 7]]
+    assert all(job["total_ns"] > job["alone_ns"] and job["slowdown"] > 1 for job in said)
+    assert all(max(r["total_ns"] for r in job["ranks"]) == job["total_ns"] for job in said)
+    first = [f"{mixed[0]}:2", f"{mixed[1]}:1"]
+    urgent = json.loads(fred(*line, *first, "--json")[1])["jobs"]
+    assert urgent[1]["slowdown"] == 1 < urgent[0]["slowdown"]
+    apart = [f"--job={prefix}:0-3", f"--job={prefix}:4-7"]
+    status, out, err = fred(*line, *apart)
+    assert (status, err) == (0, "") and re.search(r"w +4-7 +0 +([\d,]+) +\1 +1\.000", out)
+
+
+JOB_REFUSED = {
+    "--job w": r"fred estimate: --job: must be like traces/step:0-15 or step:0-3:1, not 'w'",
+    "--job w:0-3 --workload w": r"fred estimate: --workload: must be left out with --job",
+    "--job w:0-2": r"--job: must be an NPU for each of the 4 ranks of w, not 3",
+    "--job w:3-6": r"--job: must be on NPUs 0 to 3 of the network, not 4",
+    "--job w:0-3 --job w:3-0": r"--job: must be NPU numbers like 0,1,4-7, not '3-0'",
+    "--job w:0-3 --job w:0,1,2,3": r"--job: must have NPUs of its own, not 0 again",
+    "--job w:0,1,2,2": r"--job: must have NPUs of its own, not 2 again",
+}
+
+
+@pytest.mark.parametrize("line", JOB_REFUSED)
+def test_bad_jobs_are_refused(line: str, refused: Callable[..., str], place: Path) -> None:
+    local(place)
+    said = refused(*JOBS, FILES[0], *line.split())
+    assert re.fullmatch(f"error: {JOB_REFUSED[line]}", said)
 
 
 def test_traces_are_read_in_each_format(fred: Run, tmp_path: Path) -> None:
@@ -68,9 +158,19 @@ def test_ranks_that_are_alike_are_one_row() -> None:
 GIVEN = " ".join(FILES[:2])
 REFUSED = {
     "--workload gpt-3": r"fred estimate: --topology: must be given, or --network",
-    f"{GIVEN} --workload w": r"fred estimate: --network-model: must be given with --network",
+    GIVEN: r"fred estimate: --workload: must be given",
     f"{FILES[0]} --workload w": r"fred estimate: --system: must be given with --network",
-    f"{GIVEN} --workload w --network-model fluid": r".*'fluid' is not one of 'unaware', 'aware'\.",
+    f"{GIVEN} --workload w --network-model no": r".*'no' is not one of 'fluid', 'unaware', .*\.",
+    f"{GIVEN} --workload w --network-model aware --protocol ideal": (
+        r"fred estimate: --protocol: must be left out with network model aware"
+    ),
+    f"--network fred-d {FILES[1]} --workload w --network-model aware": (
+        r"fred-d: must be a network of ASTRA-sim alone with network model aware, not one with .*"
+    ),
+    f"--network fred-x {FILES[1]} --workload w": r"fred-x: must be an existing file.*",
+    f"--network fred-d {FILES[1]} --workload w --algorithm no": (
+        r"--algorithm: must be one of auto, published, .*, not 'no'"
+    ),
     f"{GIVEN} --network-model aware --workload w --topology fred-d": (
         r"fred estimate: --topology: must be left out with --network"
     ),

@@ -27,7 +27,7 @@ from perfmodel.astra.engine.setup import load_setup
 from perfmodel.astra.engine.trace import load_traces
 from perfmodel.astra.files.groups import load_groups
 from perfmodel.astra.files.memory import load_memory
-from perfmodel.astra.files.network import load_network
+from perfmodel.astra.files.network import read_network
 from perfmodel.astra.files.system import load_system
 from perfmodel.chakra.files import encode, read
 from perfmodel.chakra.goal import read_goal
@@ -453,7 +453,7 @@ TARGETS: Mapping[str, Target] = {
     "workload": Target(
         _FILES["work.yaml"], refusing(lambda p: load_workload(str(p)), "f.yaml"), 15
     ),
-    "astra network": Target(_FILES["net.yaml"], refusing(load_network, "net.yaml"), 10),
+    "astra network": Target(_FILES["net.yaml"], refusing(read_network, "net.yaml"), 10),
     "astra system": Target(_FILES["sys.yaml"], refusing(load_system, "sys.yaml"), 10),
     "astra memory": Target(_FILES["mem.yaml"], refusing(load_memory, "mem.yaml"), 10),
     "astra groups": Target(_FILES["groups.yaml"], refusing(load_groups, "w.yaml"), 10),

@@ -17,7 +17,7 @@ from perfmodel.astra.network import Network
 from perfmodel.astra.transport import MODELS, Exchange, Transport, Unaware
 
 from .plan import Axis, Kind, Phase, Plan, plan_of
-from .program import Program, program_of
+from .program import program_of, ring_costs_ns
 from .runs import ProgramRun
 from .streams import Queues, Streams
 
@@ -197,7 +197,7 @@ class Ends:
                 delay_ns = self._network.delay_ns(
                     axis.member(0, 0), axis.member(0, 1), program.size(0)
                 )
-                self._phases[key] = _costs_ns(phase, plan, program) + program.sends * delay_ns
+                self._phases[key] = ring_costs_ns(phase, plan, program) + program.sends * delay_ns
             else:
                 clock = Clock()
                 messages = _Alike(axis, self._network, clock)
@@ -216,16 +216,9 @@ class Ends:
             starts = after if number < plan.active else ends[number - plan.active]
             steps = zip(members, [*members[1:], members[0]], strict=True)
             delays = [self._network.delay_ns(*ends, program.size(0)) for ends in steps]
-            costs_ns = _costs_ns(phase, plan, program)
+            costs_ns = ring_costs_ns(phase, plan, program)
             ends.append(tuple(costs_ns + one for one in _last(starts, delays, program.sends)))
         return tuple(max(npu) for npu in zip(*ends, strict=True))
-
-
-def _costs_ns(phase: Phase, plan: Plan, program: Program) -> int:
-    """Return what an NPU spends on all packets of a ring [ns]."""
-    reductions = phase.axis.count - 1 if phase.kind in ("all_reduce", "reduce_scatter") else 0
-    size = program.size(0)
-    return (program.sends + 1) * plan.endpoint_ns + reductions * plan.reduction_ns(size)
 
 
 def _last(starts: Sequence[int], delays: Sequence[int], sends: int) -> list[int]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from perfmodel.astra.files.system import SystemFile
-from perfmodel.astra.network import Network
+from perfmodel.astra.network import Shape
 
 __all__ = ["GROUP_ENDPOINT_NS", "Axis", "Kind", "Phase", "Plan", "chunk_bytes", "plan_of"]
 
@@ -161,7 +161,7 @@ def chunk_bytes(plan: Plan, data_bytes: int) -> list[int]:
 
 def plan_of(
     kind: Kind,
-    network: Network,
+    network: Shape,
     system: SystemFile,
     source: str,
     group: tuple[int, ...] | None = None,
@@ -173,7 +173,7 @@ def plan_of(
     ----------
     kind : str
         What it does.
-    network, system : Network, SystemFile
+    network, system : Shape, SystemFile
         Where, and how.
     source : str
         File of the system, for errors.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from .plan import Kind, Phase, Plan
 
-__all__ = ["Program", "program_of"]
+__all__ = ["Program", "program_of", "ring_costs_ns"]
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,13 @@ def program_of(phase: Phase, plan: Plan) -> Program:
         size=lambda _: size,
         cost_ns=lambda number: plan.endpoint_ns + reduces(number) * reduction_ns,
     )
+
+
+def ring_costs_ns(phase: Phase, plan: Plan, program: Program) -> int:
+    """Return what an NPU spends on all packets of a ring [ns]."""
+    reductions = phase.axis.count - 1 if phase.kind in ("all_reduce", "reduce_scatter") else 0
+    size = program.size(0)
+    return (program.sends + 1) * plan.endpoint_ns + reductions * plan.reduction_ns(size)
 
 
 def _reducing(kind: Kind, plain: int, others: int) -> Callable[[int], bool]:

@@ -7,13 +7,15 @@ from functools import partial
 from fred_hw.errors import InputError
 from fred_hw.progress import count
 from perfmodel.astra.clock import Clock
-from perfmodel.astra.collectives.ends import Ends
-from perfmodel.astra.collectives.plan import Plan, plan_of
+from perfmodel.astra.collectives.plan import Plan
 from perfmodel.astra.collectives.streams import Streams
-from perfmodel.astra.transport import MODELS, Exchange, Key
+from perfmodel.astra.transport import Exchange, Key
 from perfmodel.chakra.feeder import Feeder
 from perfmodel.chakra.kinds import NodeType
 
+from .bound import FasterThanLinks
+from .carrying import carrying
+from .job import Job
 from .memory import RemoteMemory
 from .operation import Operation
 from .rank import Rank
@@ -46,13 +48,17 @@ class GraphEngine:
     Parameters
     ----------
     traces : sequence of Trace
-        Of each NPU, by its number.
+        Of each NPU, by its number; or of one job, on the first NPUs of a fabric of ours.
     setup : Setup
         What they run on.
     model : str
-        One of ``perfmodel.astra.transport.MODELS``.
+        One of ``perfmodel.astra.engine.carrying.MODELS``.
     told : callable or None
-        Called with NPU, operation, begin and end [ns] of each operation that ends.
+        Called with rank, operation, begin and end [ns] of each operation that ends.
+    jobs : sequence of Job or None
+        Traces of several, each of which has NPUs of its own, instead of ``traces``.
+    symmetry : bool
+        Whether what NPUs do alike in our simulation is worked out once.
 
     Raises
     ------
@@ -66,33 +72,50 @@ class GraphEngine:
         setup: Setup,
         model: str = "unaware",
         told: Told | None = None,
+        *,
+        jobs: Sequence[Job] | None = None,
+        symmetry: bool = True,
     ) -> None:
-        if len(traces) != setup.network.npus:
-            raise ValueError(
-                f"traces must be {setup.network.npus}, one for each NPU, not {len(traces)}"
-            )
-        self._traces, self._setup, self._model = traces, setup, model
+        npus = setup.network.npus
+        if jobs is None:
+            if len(traces) != npus and not (setup.fabric and 0 < len(traces) < npus):
+                raise ValueError(f"traces must be {npus}, one for each NPU, not {len(traces)}")
+            given = setup.groups, setup.groups_source
+            jobs = [Job(traces, tuple(range(len(traces))), *given)]
+        self._jobs, self._setup, self._and_told = jobs, setup, told
         self._clock = Clock()
-        self._exchange = Exchange(MODELS[model](setup.network, self._clock), self._clock)
+        self._carrying = carrying(model, setup, self._clock, len(jobs) > 1, symmetry=symmetry)
+        self._carrying.priorities.update((npu, job.priority) for job in jobs for npu in job.npus)
+        self._exchange = Exchange(self._carrying, self._clock)
         self._memory = RemoteMemory(setup.memory, self._clock)
-        self._ends = Ends(setup.network)
         self._plans: dict[object, Plan] = {}
         self._meetings: dict[object, _Meeting] = {}
         self._unreceived: dict[Key, deque[tuple[Rank, Operation]]] = defaultdict(deque)
-        self._ended, self._and_told = 0, told
+        self._ended = 0
         self._ranks = [
-            Rank(
-                number,
-                Feeder(one.nodes, one.source),
-                one.operations.__getitem__,
-                self._begin,
-                self._tell,
-            )
-            for number, one in enumerate(traces)
+            self._rank(job, rank) for job in range(len(jobs)) for rank in _ranks(jobs[job])
         ]
+        self._by_npu = {rank.npu: rank for rank in self._ranks}
+
+    def _rank(self, job: int, number: int) -> Rank:
+        trace = self._jobs[job].traces[number]
+        return Rank(
+            number,
+            Feeder(trace.nodes, trace.source),
+            trace.operations.__getitem__,
+            self._begin,
+            self._tell,
+            npu=self._jobs[job].npus[number],
+            job=job,
+        )
+
+    @property
+    def faster(self) -> FasterThanLinks | None:
+        """How often and by how much the model is faster than links allow, once it has run."""
+        return self._carrying.faster
 
     def run(self) -> tuple[RankTimes, ...]:
-        """Run all traces to their ends, and return where the time of each NPU went.
+        """Run all traces to their ends, and return where the time of each rank went, job by job.
 
         Raises
         ------
@@ -128,7 +151,7 @@ class GraphEngine:
             message = "must be that of local memory, as there is no remote memory"
             raise self._bad(rank, operation, "tensor_loc", message)
         else:
-            self._memory.access(rank.number, operation.bytes, ended)
+            self._memory.access(rank.npu, operation.bytes, ended)
 
     def _message(self, rank: Rank, operation: Operation) -> None:
         sends = operation.type == NodeType.COMM_SEND_NODE
@@ -140,11 +163,11 @@ class GraphEngine:
             raise self._bad(rank, operation, ours, message)
         if other is None:
             raise self._bad(rank, operation, theirs, "is required and was not given")
-        npus = self._setup.network.npus
-        if other == rank.number or not other < npus:
-            message = f"must be another NPU from 0 to {npus - 1}, not {other}"
+        npus = self._jobs[rank.job].npus
+        if other == rank.number or not other < len(npus):
+            message = f"must be another NPU from 0 to {len(npus) - 1}, not {other}"
             raise self._bad(rank, operation, theirs, message)
-        pair = (rank.number, other) if sends else (other, rank.number)
+        pair = (rank.npu, npus[other]) if sends else (npus[other], rank.npu)
         key: Key = (("message", operation.tag), *pair, operation.bytes)
         ended = partial(self._end, rank, operation.number)
         if sends:
@@ -159,11 +182,11 @@ class GraphEngine:
 
     def _collective(self, rank: Rank, operation: Operation) -> None:
         plan = self._plan(rank, operation)
-        who = operation.group or (plan.axes, plan.first(rank.number))
+        who = rank.job, operation.group or (plan.axes, plan.first(rank.npu))
         turn = rank.collectives[who] = rank.collectives.get(who, -1) + 1
         meeting = self._meetings.get((who, turn))
         if meeting is None:
-            meeting = _Meeting(operation, rank.number, plan.members(rank.number))
+            meeting = _Meeting(operation, rank.number, plan.members(rank.npu))
             self._meetings[who, turn] = meeting
         first = meeting.operation
         if (first.collective, first.bytes) != (operation.collective, operation.bytes):
@@ -172,47 +195,51 @@ class GraphEngine:
                 f"rank {meeting.rank}, not {operation.collective} of {operation.bytes}"
             )
             raise self._bad(rank, operation, "comm_type", message)
-        meeting.starts[rank.number] = self._clock.now, operation
+        meeting.starts[rank.npu] = self._clock.now, operation
         trees = rank.trees
         if any(axis.algorithm == "double_binary_tree" for axis in plan.axes):
             rank.trees += plan.splits
-        if self._model != "unaware":
+        together = len(meeting.starts) == len(meeting.members)
+        if self._carrying.by_message:
             ended = partial(self._end, rank, operation.number)
-            tag, chunks = (who, turn), plan.chunks(operation.bytes)
-            at = self._exchange, self._clock
-            Streams(plan, chunks, rank.number, tag, trees, *at, ended).start()
-        elif len(meeting.starts) == len(meeting.members):
-            # Nobody ends before all have begun, so it is time enough to work it out.
+            chunks, at = plan.chunks(operation.bytes), (self._exchange, self._clock)
+            Streams(plan, chunks, rank.npu, (who, turn), trees, *at, ended).start()
+        elif together:
             starts = [(npu, meeting.starts[npu][0]) for npu in meeting.members]
-            for npu, end in self._ends.of(plan, operation.bytes, starts, trees).items():
-                node = meeting.starts[npu][1].number
-                self._clock.at(end, self._end, self._ranks[npu], node)
-        if len(meeting.starts) == len(meeting.members):
+            call = partial(self._end_together, meeting)
+            self._carrying.collective(plan, rank.number, operation, starts, trees, call)
+        if together:
             del self._meetings[who, turn]
+
+    def _end_together(self, meeting: _Meeting, npus: Sequence[int]) -> None:
+        """End a collective at some NPUs now."""
+        for npu in npus:
+            self._end(self._by_npu[npu], meeting.starts[npu][1].number)
 
     def _plan(self, rank: Rank, operation: Operation) -> Plan:
         """Return how a collective is done."""
-        setup = self._setup
-        kind, name = operation.collective, operation.group
+        job, kind, name = self._jobs[rank.job], operation.collective, operation.group
         assert kind is not None
-        group = None
+        group = tuple(job.npus) if len(job.npus) < self._setup.network.npus else None
         if name:
-            group = setup.groups.get(name)
-            if group is None:
-                message = f"must be one of the groups of {setup.groups_source}, not {name!r:.40}"
+            ranks = job.groups.get(name)
+            if ranks is None:
+                message = f"must be one of the groups of {job.groups_source}, not {name!r:.40}"
                 raise self._bad(rank, operation, "pg_name", message)
-            if rank.number not in group:
+            if rank.number not in ranks:
                 message = f"must be a group with rank {rank.number}, not {name}"
                 raise self._bad(rank, operation, "pg_name", message)
-        key = kind, name, operation.involved
+            group = tuple(job.npus[one] for one in ranks)
+        key = rank.job, kind, name, operation.involved
         if key not in self._plans:
-            self._plans[key] = plan_of(
-                kind, setup.network, setup.system, setup.system_source, group, operation.involved
-            )
+            if self._setup.fabric and not all(operation.involved or ()):
+                message = f"must be true for the one dimension of {self._setup.fabric.name}"
+                raise self._bad(rank, operation, "involved_dim", message)
+            self._plans[key] = self._carrying.plan(kind, group, operation.involved)
         return self._plans[key]
 
     def _bad(self, rank: Rank, operation: Operation, field: str, message: str) -> InputError:
-        source = self._traces[rank.number].source
+        source = self._jobs[rank.job].traces[rank.number].source
         return InputError(source, f"node {operation.number}: {field}", message)
 
     def _check_ended(self) -> None:
@@ -232,6 +259,10 @@ class GraphEngine:
         ]
         if lost:
             raise InputError("workload", "", f"must receive what it sends, but for: {_few(lost)}")
+
+
+def _ranks(job: Job) -> range:
+    return range(len(job.traces))
 
 
 def _said(rank: Rank, operation: Operation) -> str:

@@ -32,6 +32,10 @@ class Rank:
         Begins an operation of this NPU: ``begin(rank, operation)``; calls ``ended`` after.
     told : callable
         Called with NPU, operation, begin and end [ns] of each operation that ends.
+    npu : int or None
+        Where it is; by default that of its number.
+    job : int
+        Number of the job that it is of.
     """
 
     def __init__(
@@ -41,8 +45,12 @@ class Rank:
         operations: Callable[[int], Operation],
         begin: Callable[["Rank", Operation], object],
         told: Callable[[int, Operation, int, int], object],
+        *,
+        npu: int | None = None,
+        job: int = 0,
     ) -> None:
-        self.number = number
+        self.number, self.job = number, job
+        self.npu = number if npu is None else npu
         self.running: dict[int, tuple[Operation, int]] = {}
         """Operations under way, and when they began, by the numbers of their nodes."""
         self.collectives: dict[object, int] = {}

@@ -3,11 +3,15 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fred_hw.errors import InputError
 from perfmodel.astra.files.groups import Groups, check_members, load_groups
 from perfmodel.astra.files.memory import NO_MEMORY, MemoryFile, load_memory
 from perfmodel.astra.files.network import load_network
 from perfmodel.astra.files.system import SystemFile, load_system
+from perfmodel.astra.fluid.network import FluidNetwork
 from perfmodel.astra.network import Network
+from perfmodel.switch_timing.record import ProtocolModel
+from perfmodel.topology.graph import Topology
 
 __all__ = ["Setup", "load_setup"]
 
@@ -26,27 +30,55 @@ class Setup:
         Files of the system and the groups, for errors.
     """
 
-    network: Network
+    network: Network | FluidNetwork
     system: SystemFile
     memory: MemoryFile = NO_MEMORY
     groups: Groups = field(default_factory=dict[str, tuple[int, ...]])
     system_source: str = "system"
     groups_source: str = "groups"
 
+    @property
+    def fabric(self) -> Topology | None:
+        """The fabric of ours that the network is, if it is one and nothing else."""
+        network = self.network
+        one = network.fabric if isinstance(network, FluidNetwork) else None
+        return one and one.topology
+
 
 def load_setup(
-    network: Path, system: Path, memory: Path | None = None, groups: Path | None = None
+    network: str | Path,
+    system: Path,
+    memory: Path | None = None,
+    groups: Path | None = None,
+    *,
+    model: str | None = None,
+    protocol: ProtocolModel | None = None,
+    algorithm: str = "published",
 ) -> Setup:
     """Return what some files say; without one there is no remote memory, or no group but all.
+
+    Parameters
+    ----------
+    network, protocol, algorithm : str or Path, str, str
+        As for ``load_network``.
+    system, memory, groups : Path
+        The other files.
+    model : str or None
+        The network model that it is for; None for any.
 
     Raises
     ------
     InputError
         A file is bad, or they do not go together.
     """
-    found = load_network(network)
+    found = load_network(network, protocol, algorithm)
+    if isinstance(found, FluidNetwork) and model not in ("fluid", None):
+        message = f"must be a network of ASTRA-sim alone with network model {model}"
+        raise InputError(str(network), "", f"{message}, not one with a fabric of ours")
     said = load_memory(memory) if memory else NO_MEMORY
-    said.check_npus(found.npus, str(memory))
+    fabric = isinstance(found, FluidNetwork) and found.fabric is not None
+    if not fabric:  # of which the traces may have fewer NPUs
+        said.check_npus(found.npus, str(memory))
     members = load_groups(groups) if groups else {}
     check_members(members, found.npus, str(groups))
     return Setup(

@@ -14,7 +14,7 @@ from perfmodel.chakra.traces import find_traces
 
 from .operation import Operation, operation_of
 
-__all__ = ["Trace", "load_traces", "trace_of"]
+__all__ = ["Trace", "check_count", "load_traces", "trace_of"]
 
 _CHUNK = 1 << 20
 
@@ -50,8 +50,21 @@ def trace_of(nodes: Iterator[Node], system: SystemFile, source: str) -> Trace:
     return Trace(source, found, {one.id: operation_of(one, system, source) for one in found})
 
 
-def load_traces(prefix: str | Path, npus: int, system: SystemFile) -> list[Trace]:
+def load_traces(
+    prefix: str | Path, npus: int | None, system: SystemFile, *, fewer: bool = False
+) -> list[Trace]:
     """Return the traces of all NPUs, files ``PREFIX.RANK.et``.
+
+    Parameters
+    ----------
+    prefix : str or Path
+        Folder and name without rank and ending.
+    npus : int or None
+        In the network; None if that does not matter yet.
+    system : SystemFile
+        Says how long compute takes.
+    fewer : bool
+        Whether there may be fewer traces than NPUs.
 
     Raises
     ------
@@ -59,9 +72,8 @@ def load_traces(prefix: str | Path, npus: int, system: SystemFile) -> list[Trace
         A file is bad, or there is not one for each NPU.
     """
     paths = find_traces(prefix)
-    if len(paths) != npus:
-        message = f"must be traces of the {npus} NPUs of the network, not of {len(paths)}"
-        raise InputError(str(prefix), "", message)
+    if npus is not None:
+        check_count(prefix, len(paths), npus, fewer=fewer)
     known: dict[bytes, Trace] = {}
     found: list[Trace] = []
     for path in paths:
@@ -72,6 +84,20 @@ def load_traces(prefix: str | Path, npus: int, system: SystemFile) -> list[Trace
         same = known[digest]
         found.append(Trace(str(path), same.nodes, same.operations))
     return found
+
+
+def check_count(prefix: str | Path, count: int, npus: int, *, fewer: bool = False) -> None:
+    """Fail unless there are as many traces as NPUs, or not more if there may be fewer.
+
+    Raises
+    ------
+    InputError
+        There are not.
+    """
+    if count != npus and not (fewer and count < npus):
+        most = "at most " if fewer else ""
+        message = f"must be traces of {most}the {npus} NPUs of the network, not of {count}"
+        raise InputError(str(prefix), "", message)
 
 
 def _digest(path: Path) -> bytes:

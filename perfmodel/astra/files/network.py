@@ -1,18 +1,25 @@
 """Network files of ASTRA-sim: ``topology``, ``npus_count``, ``bandwidth`` and ``latency``."""
 
+from collections.abc import Mapping
 from math import prod
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
 from fred_hw.errors import InputError
-from fred_hw.files import FileModel, int_range, number_range, one_of, validate
-from fred_hw.reading import read_data
+from fred_hw.files import Check, FileModel, int_range, number_range, validate
+from fred_hw.reading import SUFFIXES, read_data
+from perfmodel.astra.fluid.lines import BlockLine, FabricLine
+from perfmodel.astra.fluid.network import FluidNetwork
 from perfmodel.astra.network import Dimension, Network
 from perfmodel.topology.blocks import BlockKind
 
-__all__ = ["MAX_NPUS", "NetworkFile", "load_network"]
+if TYPE_CHECKING:
+    from perfmodel.switch_timing.record import ProtocolModel
+    from perfmodel.topology.graph import Topology
+
+__all__ = ["MAX_NPUS", "NetworkFile", "load_network", "read_network"]
 
 MAX_NPUS = 1 << 16
 
@@ -23,33 +30,65 @@ _KINDS: dict[str, BlockKind] = {
 }
 
 
+def _or_null(minimum: float, maximum: float) -> Check:
+    number = number_range(minimum, maximum)
+
+    def check(value: object) -> object:
+        return value if value is None else number.func(value)  # type: ignore[call-arg, arg-type]
+
+    return Check(check, schema=lambda: {"anyOf": [number.schema(), {"type": "null"}]})
+
+
+def _kind() -> Check:
+    """Return what a JSON Schema says of what joins NPUs; which fabrics there are, it does not."""
+    fabric = r"^(mesh:|fred-|.+\.(yaml|yml|json)$)"
+    schema = {"anyOf": [{"enum": [*_KINDS]}, {"type": "string", "pattern": fabric}]}
+    return Check(lambda value: value, schema=lambda: schema)
+
+
 class NetworkFile(FileModel):
     """Four lists with an entry for each dimension, the innermost first.
 
     Parameters
     ----------
     topology : list of str
-        What joins the NPUs of each line along a dimension.
+        What joins the NPUs of each line along a dimension: `Ring`, `FullyConnected`, `Switch`; or
+        with our simulation a fabric of ours, such as `fred-d`, `mesh:5x4` or a topology file.
     npus_count : list of int
-        NPUs in a line; at most 65536 in all.
+        NPUs in a line, all of a fabric; at most 65536 in all.
     bandwidth : list of float
-        Of each link, one direction [2^30 B/s].
+        Of each link, one direction [2^30 B/s]; null for a fabric, which has its own.
     latency : list of float
-        Of each link [ns]; through a switch it counts twice.
+        Of each link [ns]; through a switch it counts twice. Null for a fabric.
     """
 
-    topology: Annotated[list[Annotated[str, one_of(*_KINDS)]], Field(min_length=1)]
+    topology: Annotated[list[Annotated[str, _kind()]], Field(min_length=1)]
     npus_count: list[Annotated[int, int_range(2, MAX_NPUS)]]
-    bandwidth: list[Annotated[float, number_range(1e-6, 1e12)]]
-    latency: list[Annotated[float, number_range(0, 1e12)]]
+    bandwidth: list[Annotated[float | None, _or_null(1e-6, 1e12)]]
+    latency: list[Annotated[float | None, _or_null(0, 1e12)]]
 
-    def network(self, source: str) -> Network:
+    def network(
+        self,
+        source: str,
+        base: Path | None = None,
+        protocol: "ProtocolModel | None" = None,
+        algorithm: str = "published",
+    ) -> Network | FluidNetwork:
         """Return what it describes.
+
+        Parameters
+        ----------
+        source : str
+            The file, for errors.
+        base : Path or None
+            Where files of topologies are looked for.
+        protocol, algorithm : str
+            Of fabrics of ours, as for ``parse_topology`` and ``run_collective``.
 
         Raises
         ------
         InputError
-            The lists are not equally long, or there are too many NPUs.
+            The lists are not equally long, there are too many NPUs, or a fabric is unknown.
         """
         count = len(self.topology)
         for field in ("npus_count", "bandwidth", "latency"):
@@ -62,21 +101,100 @@ class NetworkFile(FileModel):
         if prod(self.npus_count) > MAX_NPUS:
             message = f"must be at most {MAX_NPUS} NPUs in all, not {prod(self.npus_count)}"
             raise InputError(source, "npus_count", message)
-        lists = zip(self.topology, self.npus_count, self.bandwidth, self.latency, strict=True)
-        return Network(
-            [
-                Dimension(_KINDS[kind], npus, bandwidth, latency)
-                for kind, npus, bandwidth, latency in lists
-            ]
+        found: list[Dimension | FabricLine] = []
+        for number, kind in enumerate(self.topology):
+            if kind in _KINDS:
+                found.append(self._dimension(source, number))
+            else:
+                fabric = _fabric(kind, source, f"topology.{number}", base, protocol)
+                self._check_fabric(source, number, fabric)
+                found.append(FabricLine(fabric, algorithm))
+        blocks = [one for one in found if isinstance(one, Dimension)]
+        if len(blocks) == count:
+            return Network(blocks)
+        return FluidNetwork(
+            [BlockLine(one) if isinstance(one, Dimension) else one for one in found]
         )
 
+    def _dimension(self, source: str, number: int) -> Dimension:
+        rates: list[float] = []
+        for field in ("bandwidth", "latency"):
+            value: float | None = getattr(self, field)[number]
+            if value is None:
+                message = f"must be a number for {self.topology[number]}, not null"
+                raise InputError(source, f"{field}.{number}", message)
+            rates.append(value)
+        return Dimension(_KINDS[self.topology[number]], self.npus_count[number], *rates)
 
-def load_network(path: Path) -> Network:
-    """Return the network of a file, YAML, or JSON if the name ends so.
+    def _check_fabric(self, source: str, number: int, fabric: "Topology") -> None:
+        """Fail unless the other lists agree with a fabric."""
+        npus = self.npus_count[number]
+        if npus != fabric.npus:
+            message = f"must be the {fabric.npus} NPUs of {fabric.name}, not {npus}"
+            raise InputError(source, f"npus_count.{number}", message)
+        for field in ("bandwidth", "latency"):
+            value: float | None = getattr(self, field)[number]
+            if value is not None:
+                message = f"must be null, as {fabric.name} has its own, not {value:g}"
+                raise InputError(source, f"{field}.{number}", message)
+
+
+def _fabric(
+    text: str, source: str, field: str, base: Path | None, protocol: "ProtocolModel | None"
+) -> "Topology":
+    """Return a fabric by its name or file."""
+    from perfmodel.topology.parse import parse_topology, topology_names
+
+    if text.endswith(SUFFIXES):
+        return parse_topology(str((base or Path()) / text), protocol)
+    try:
+        return parse_topology(text, protocol)
+    except InputError as error:
+        if error.source != "topology":  # a name of a kind, but a bad one
+            raise InputError(source, field, f"{error.field}: {error.message}") from None
+    names = ", ".join((*_KINDS, *topology_names()))
+    message = f"must be one of {names} or a path ending in .yaml, not {text!r:.60}"
+    raise InputError(source, field, message)
+
+
+def _has(data: Any, key: str) -> bool:
+    return isinstance(data, Mapping) and key in data
+
+
+def load_network(
+    name: str | Path,
+    protocol: "ProtocolModel | None" = None,
+    algorithm: str = "published",
+) -> Network | FluidNetwork:
+    """Return the network of a file, YAML, or JSON if the name ends so, or a fabric of ours.
+
+    Parameters
+    ----------
+    name : str or Path
+        A network file of ASTRA-sim, a topology file of ours, or what ``parse_topology`` takes.
+    protocol, algorithm : str
+        Of fabrics of ours.
 
     Raises
     ------
     InputError
         The file is unreadable, or a key is unknown, missing or has a value that is not allowed.
     """
-    return validate(NetworkFile, read_data(path), str(path)).network(str(path))
+    text = str(name)
+    if not text.endswith(SUFFIXES) and not Path(text).exists():
+        from perfmodel.topology.parse import KINDS, shared_topology
+
+        if any(kind.read_name(text) is not None for kind in KINDS.values()):
+            return FluidNetwork([FabricLine(shared_topology(text, protocol), algorithm)])
+    path = Path(text)
+    data: Any = read_data(path)
+    if _has(data, "kind") and not _has(data, "npus_count"):
+        from perfmodel.topology.files import load_topology
+
+        return FluidNetwork([FabricLine(load_topology(path, protocol), algorithm)])
+    return validate(NetworkFile, data, text).network(text, path.parent, protocol, algorithm)
+
+
+def read_network(path: Path) -> Network | FluidNetwork:
+    """Return the network of a file in ASTRA-sim's form; errors are those of ``load_network``."""
+    return validate(NetworkFile, read_data(path), str(path)).network(str(path), path.parent)

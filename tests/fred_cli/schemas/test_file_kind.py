@@ -40,6 +40,7 @@ ONLY_THE_READER = (
     r"must be like MP2-DP5-PP2|must be given with strategies: all|must be 1 to 4, not",
     r"must be a number from \S+ to 1e\+\d+, not '|must have as many entries as topology",
     r"is required with (?:PER|MEMORY|roofline|expanded)|must be at most \d+ NPUs in all",
+    r"must be a number for \w+, not null|must be the \d+ NPUs of|must be null, as",
 )
 """What a schema cannot say: that which binds values to each other and to files."""
 

@@ -6,7 +6,9 @@ import pytest
 
 from fred_hw.errors import InputError
 from perfmodel.astra.files.network import load_network
-from perfmodel.astra.network import Dimension
+from perfmodel.astra.fluid.lines import BlockLine, FabricLine
+from perfmodel.astra.fluid.network import FluidNetwork
+from perfmodel.astra.network import Dimension, Network
 
 LINES = {
     "topology": "[Ring, FullyConnected, Switch]",
@@ -25,7 +27,7 @@ def test_file_is_a_network(tmp_path: Path) -> None:
     path = tmp_path / "net.yml"
     path.write_text(text())
     network = load_network(path)
-    assert network.npus == 64
+    assert isinstance(network, Network) and network.npus == 64
     assert network.dimensions == (
         Dimension("ring", 2, 200.0, 50.0),
         Dimension("fully_connected", 8, 100.0, 500.0),
@@ -36,7 +38,10 @@ def test_file_is_a_network(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "line"),
     [
-        ({"topology": "[Ring, Mesh, Switch]"}, "topology.1: must be one of Ring, .*, not 'Mesh'"),
+        (
+            {"topology": "[Ring, Mesh, Switch]"},
+            "topology.1: must be one of Ring, .*, fred-d.* or a path .*, not 'Mesh'",
+        ),
         ({"topology": "[]"}, r"topology: must have 1 or more entries, not \[\]"),
         ({"npus_count": "[2, 8]"}, "npus_count: must have as many entries as topology, 3, not 2"),
         ({"bandwidth": "[1, 2, 3, 4]"}, "bandwidth: must have as many .* as topology, 3, not 4"),
@@ -47,6 +52,13 @@ def test_file_is_a_network(tmp_path: Path) -> None:
         ({"bandwidth": "[200, 0, 50]"}, r"bandwidth.1: must be a number from 1e-06 .*, not 0"),
         ({"latency": "[50, -1, 3]"}, r"latency.1: must be a number from 0 to 1e\+12, not -1"),
         ({"latency": None}, "latency: is required and was not given"),
+        ({"bandwidth": "[200, null, 5]"}, "bandwidth.1: must be a number for Fully.*, not null"),
+        ({"topology": "[fred-d, Ring, Ring]"}, "npus_count.0: must be the 20 NPUs .*, not 2"),
+        (
+            {"topology": "[Ring, 'mesh:4x2', Ring]"},
+            "bandwidth.1: must be null, as mesh:4x2 has its own, not 100",
+        ),
+        ({"topology": "[Ring, 'mesh:0x2', Ring]"}, "topology.1: .*"),
         ({"dimensions": "3"}, "dimensions: unknown key; allowed are topology, npus_count, .*"),
     ],
 )
@@ -55,3 +67,31 @@ def test_bad_file_is_refused(changes: dict[str, str | None], line: str, tmp_path
     path.write_text(text(**changes))
     with pytest.raises(InputError, match=rf"net\.yml: {line}$"):
         load_network(path)
+
+
+def test_fabrics_of_ours_are_dimensions(tmp_path: Path) -> None:
+    (tmp_path / "small.yaml").write_text(
+        "kind: mesh\ncolumns: 3\nrows: 2\nlink_bytes_per_s: 1.0e12\n"
+    )
+    path = tmp_path / "net.yml"
+    lists = {"npus_count": "[20, 6, 4]", "bandwidth": "[null, null, 50]"}
+    lists["latency"] = "[null, null, 500]"
+    path.write_text(text(topology="[fred-d, small.yaml, Switch]", **lists))
+    network = load_network(path)
+    assert isinstance(network, FluidNetwork) and not network.fabric
+    assert network.sizes == (20, 6, 4)
+    kinds = [type(one) for one in network.lines]
+    assert kinds == [FabricLine, FabricLine, BlockLine]
+
+
+@pytest.mark.parametrize("name", ["fred-b", "mesh:3x2", "small.yaml"])
+def test_a_fabric_of_ours_is_a_network(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "small.yaml").write_text(
+        "kind: mesh\ncolumns: 3\nrows: 2\nlink_bytes_per_s: 1.0e12\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    network = load_network(name)
+    assert isinstance(network, FluidNetwork) and network.fabric
+    assert network.fabric.topology.name == name

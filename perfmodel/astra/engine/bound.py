@@ -1,0 +1,105 @@
+"""The least time of a collective: what an NPU has to send, at the rate of its links."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from perfmodel.astra.collectives.plan import Axis, Phase, Plan
+from perfmodel.astra.collectives.program import program_of
+from perfmodel.astra.network import Dimension, Network
+
+__all__ = ["Faster", "FasterThanLinks", "injection_bound_ns"]
+
+
+@dataclass(frozen=True)
+class Faster:
+    """A collective that ends before its NPUs can have sent what they send.
+
+    Parameters
+    ----------
+    rank, node : int
+        One who takes part, and its node.
+    collective : str
+        What it does.
+    bytes : int
+        As the trace says.
+    time_ns, injection_bound_ns : float
+        From when all were there to its end, and what its NPUs need for sending alone [ns].
+    """
+
+    rank: int
+    node: int
+    collective: str
+    bytes: int
+    time_ns: float
+    injection_bound_ns: float
+
+    @property
+    def times(self) -> float:
+        """How many times too fast."""
+        return self.injection_bound_ns / max(self.time_ns, 1e-9)
+
+
+@dataclass(frozen=True)
+class FasterThanLinks:
+    """How often and by how much a model without congestion is too fast.
+
+    Parameters
+    ----------
+    collectives : int
+        Those that are.
+    of : int
+        All.
+    worst : Faster
+        The one that is so by most.
+    """
+
+    collectives: int
+    of: int
+    worst: Faster
+
+
+def injection_bound_ns(plan: Plan, data_bytes: int, network: Network) -> float:
+    """Return what sending takes at least for the NPU that sends most [ns].
+
+    In each dimension it sends at the rate of all its links there; none is faster than that.
+
+    Parameters
+    ----------
+    plan : Plan
+        How a collective is done.
+    data_bytes : int
+        As ASTRA-sim counts them.
+    network : Network
+        Where.
+    """
+    sent: dict[Axis, float] = defaultdict(float)
+    for phases in plan.chunks(data_bytes):
+        for phase in phases:
+            sent[phase.axis] += _sent_bytes(phase, plan)
+    found = 0.0
+    for axis, count in sent.items():
+        if axis.listed:
+            ends = zip(axis.listed, [*axis.listed[1:], axis.listed[0]], strict=True)
+            rate = min(_rate(network.crossing(*pair)[0]) for pair in ends)
+        elif axis.count != network.sizes[axis.queue]:  # all NPUs at once, whatever joins them
+            rate = sum(map(_rate, network.dimensions))
+        else:
+            rate = _rate(network.dimensions[axis.queue])
+        found = max(found, count / rate)
+    return found
+
+
+def _sent_bytes(phase: Phase, plan: Plan) -> float:
+    if phase.axis.algorithm == "double_binary_tree":
+        # Up once and down twice, but in a tree of two.
+        return phase.data_bytes * (3 if phase.axis.count > 2 else 1)
+    program = program_of(phase, plan)
+    if phase.axis.algorithm == "halving_doubling":
+        return sum(map(program.size, range(program.sends)))
+    return program.sends * program.size(0)
+
+
+def _rate(dimension: Dimension) -> float:
+    """Return the rate of all links of an NPU along a dimension [bytes per ns]."""
+    links = {"ring": min(2, dimension.npus - 1), "switch": 1}
+    return dimension.bytes_per_ns * links.get(dimension.kind, dimension.npus - 1)

@@ -1,0 +1,226 @@
+"""How the network models carry collectives and messages."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from perfmodel.astra.clock import Clock
+from perfmodel.astra.collectives.ends import Ends
+from perfmodel.astra.collectives.plan import Axis, Kind, Plan, plan_of
+from perfmodel.astra.fluid.flows import Flows
+from perfmodel.astra.fluid.lines import BlockLine
+from perfmodel.astra.fluid.network import FluidNetwork
+from perfmodel.astra.network import Network
+from perfmodel.astra.transport import Aware, Transport, Unaware
+from perfmodel.fluid.sharing import Sharing
+
+from .bound import Faster, FasterThanLinks, injection_bound_ns
+from .operation import Operation
+from .setup import Setup
+
+__all__ = ["MODELS", "Carrying", "carrying"]
+
+MODELS = ("fluid", "unaware", "aware")
+"""Network models by name: ours, and those of ASTRA-sim, congestion-unaware and congestion-aware."""
+
+Ended = Callable[[Sequence[int]], object]
+Starts = Sequence[tuple[int, int]]
+
+
+class Carrying(ABC):
+    """Carries what NPUs send.
+
+    Parameters
+    ----------
+    setup : Setup
+        Where, and how collectives are done.
+    """
+
+    by_message = False
+    """Whether each NPU sends the messages of a collective by itself, from when it begins."""
+
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+        self.priorities: dict[int, int] = {}
+        """Of what each NPU sends; a lower number goes first."""
+
+    @property
+    def faster(self) -> FasterThanLinks | None:
+        """How often and by how much it has been faster than links allow."""
+        return None
+
+    def plan(
+        self, kind: Kind, group: tuple[int, ...] | None, involved: Sequence[bool] | None
+    ) -> Plan:
+        """Return how a collective of a group, or of all NPUs, is done.
+
+        Raises
+        ------
+        InputError
+            The system has no algorithm that fits.
+        """
+        setup = self._setup
+        return plan_of(kind, setup.network, setup.system, setup.system_source, group, involved)
+
+    @abstractmethod
+    def carry(self, source: int, target: int, count: int, arrived: Callable[[], object]) -> None:
+        """Send some bytes now, and have a function called when they have arrived."""
+
+    def collective(
+        self,
+        plan: Plan,
+        rank: int,
+        operation: Operation,
+        starts: Starts,
+        trees: int,
+        ended: Ended,
+    ) -> None:
+        """Do a collective whose members are all there, and have a function called at its ends.
+
+        Parameters
+        ----------
+        plan : Plan
+            How it is done.
+        rank : int
+            One of its members.
+        operation : Operation
+            Its node there.
+        starts : sequence of tuple
+            NPUs, and when each came [ns].
+        trees : int
+            Chunks that went over a tree before.
+        ended : callable
+            Called with the NPUs that are through.
+        """
+        raise NotImplementedError
+
+
+class _ByMessage(Carrying):
+    """ASTRA-sim's model with congestion: links serve one message after the other."""
+
+    by_message = True
+
+    def __init__(self, setup: Setup, transport: Transport) -> None:
+        super().__init__(setup)
+        self._transport = transport
+
+    def carry(self, source: int, target: int, count: int, arrived: Callable[[], object]) -> None:
+        """Send some bytes now, and have a function called when they have arrived."""
+        self._transport.carry(source, target, count, arrived)
+
+
+class _Alone(Carrying):
+    """ASTRA-sim's model without congestion: what is sent is as if it were alone."""
+
+    def __init__(self, setup: Setup, network: Network, clock: Clock) -> None:
+        super().__init__(setup)
+        self._network, self._clock = network, clock
+        self._unaware, self._ends = Unaware(network, clock), Ends(network)
+        self._bounds: dict[tuple[int, int], tuple[Plan, float]] = {}
+        self._count = self._too_fast = 0
+        self._worst: Faster | None = None
+
+    def carry(self, source: int, target: int, count: int, arrived: Callable[[], object]) -> None:
+        """Send some bytes now, and have a function called when they have arrived."""
+        self._unaware.carry(source, target, count, arrived)
+
+    @property
+    def faster(self) -> FasterThanLinks | None:
+        """How often and by how much it has been faster than links allow."""
+        return self._worst and FasterThanLinks(self._too_fast, self._count, self._worst)
+
+    def collective(
+        self,
+        plan: Plan,
+        rank: int,
+        operation: Operation,
+        starts: Starts,
+        trees: int,
+        ended: Ended,
+    ) -> None:
+        """Do a collective; nobody ends before all have begun, so it is time enough now."""
+        ends = self._ends.of(plan, operation.bytes, starts, trees)
+        for npu, end in ends.items():
+            self._clock.at(end, ended, (npu,))
+        key = id(plan), operation.bytes
+        if key not in self._bounds:
+            bound_ns = injection_bound_ns(plan, operation.bytes, self._network)
+            self._bounds[key] = plan, bound_ns
+        bound_ns = self._bounds[key][1]
+        time_ns = max(ends.values()) - self._clock.now
+        self._count += 1
+        if time_ns + 1 <= bound_ns:  # times are cut to whole nanoseconds
+            self._too_fast += 1
+            kind = operation.collective or ""
+            found = Faster(rank, operation.number, kind, operation.bytes, time_ns, bound_ns)
+            if self._worst is None or found.times > self._worst.times:
+                self._worst = found
+
+
+class _Fluid(Carrying):
+    """Our own simulation: flows that share every link."""
+
+    def __init__(
+        self, setup: Setup, network: FluidNetwork, clock: Clock, several: bool, symmetry: bool
+    ) -> None:
+        super().__init__(setup)
+        self._network = network
+        self._flows = Flows(network, alone=not several, symmetry=symmetry)
+        self._sharing = Sharing(clock)
+
+    def plan(
+        self, kind: Kind, group: tuple[int, ...] | None, involved: Sequence[bool] | None
+    ) -> Plan:
+        """Return how a collective is done; on a fabric of ours the fabric says."""
+        if not self._network.fabric:
+            return super().plan(kind, group, involved)
+        members = group or tuple(range(self._network.npus))
+        axes = (Axis(0, len(members), 0, "fabric", listed=members),) if len(members) > 1 else ()
+        return Plan(kind, axes, False, 1, 1, 0, None, self._network.npus)
+
+    def carry(self, source: int, target: int, count: int, arrived: Callable[[], object]) -> None:
+        """Send some bytes now, and have a function called when they have arrived."""
+        flow = self._flows.message(source, target, count)
+        self._sharing.begin(flow, arrived, self.priorities.get(source, 0))
+
+    def collective(
+        self,
+        plan: Plan,
+        rank: int,
+        operation: Operation,
+        starts: Starts,
+        trees: int,
+        ended: Ended,
+    ) -> None:
+        """Begin a collective now that all are there."""
+        members = [npu for npu, _ in starts]
+        flow = self._flows.collective(plan, operation.bytes, members)
+        priority = self.priorities.get(members[0], 0)
+        self._sharing.begin(flow, partial(ended, members), priority)
+
+
+def carrying(model: str, setup: Setup, clock: Clock, several: bool, *, symmetry: bool) -> Carrying:
+    """Return what carries messages as a model says.
+
+    Parameters
+    ----------
+    model : str
+        One of ``MODELS``.
+    setup : Setup
+        With fabrics of ours for ``fluid`` alone.
+    clock : Clock
+        Where events are put.
+    several : bool
+        Whether there are several jobs.
+    symmetry : bool
+        Whether what NPUs do alike in our simulation is worked out once.
+    """
+    network = setup.network
+    if model == "fluid":
+        if isinstance(network, Network):
+            network = FluidNetwork([BlockLine(one) for one in network.dimensions])
+        return _Fluid(setup, network, clock, several, symmetry)
+    assert isinstance(network, Network)
+    if model == "unaware":
+        return _Alone(setup, network, clock)
+    return _ByMessage(setup, Aware(network, clock))

@@ -1,0 +1,247 @@
+"""Traces run on one network or several, one workload or several jobs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from fred_hw.errors import InputError
+from perfmodel.switch_timing.provenance import Provenance
+from perfmodel.switch_timing.record import ProtocolModel
+
+from .engine.bound import FasterThanLinks
+from .engine.graph_engine import GraphEngine
+from .engine.job import Job
+from .engine.setup import Setup, load_setup
+from .engine.stats import RankTimes
+from .engine.trace import Trace, check_count, load_traces
+from .files.groups import check_members, load_groups
+from .files.system import SystemFile, load_system
+from .fluid.lines import FabricLine
+from .fluid.network import FluidNetwork
+
+__all__ = ["Inputs", "JobRequest", "JobTimes", "TraceEstimate", "estimate_jobs", "estimate_traces"]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Files and choices that are the same for all networks.
+
+    Parameters
+    ----------
+    system : Path
+        System file.
+    memory : Path or None
+        Remote memory file; None for no such memory.
+    groups : tuple of Path
+        Communicator groups file, or one for each job; none for no group but all.
+    model : str
+        One of ``perfmodel.astra.engine.carrying.MODELS``.
+    protocol, algorithm : str
+        Of fabrics of ours.
+    symmetry : bool
+        Whether what NPUs do alike is worked out once.
+    """
+
+    system: Path
+    memory: Path | None = None
+    groups: tuple[Path, ...] = ()
+    model: str = "fluid"
+    protocol: ProtocolModel | None = None
+    algorithm: str = "published"
+    symmetry: bool = True
+
+
+@dataclass(frozen=True)
+class JobRequest:
+    """A job: traces ``PREFIX.RANK.et``, the NPU of each rank, and its priority."""
+
+    prefix: str
+    npus: tuple[int, ...]
+    priority: int = 0
+
+
+@dataclass(frozen=True)
+class JobTimes:
+    """A job among others.
+
+    Parameters
+    ----------
+    job : str
+        Prefix of its traces.
+    npus : tuple of int
+        NPU of each rank.
+    priority : int
+        On links; a lower number goes first.
+    total_ns, alone_ns : int
+        From the begin to its end, with the others and without them [ns].
+    ranks : tuple of RankTimes
+        Where the time of each rank goes, with the others.
+    """
+
+    job: str
+    npus: tuple[int, ...]
+    priority: int
+    total_ns: int
+    alone_ns: int
+    ranks: tuple[RankTimes, ...]
+
+    @property
+    def slowdown(self) -> float:
+        """How many times as long it takes with the others."""
+        return self.total_ns / self.alone_ns if self.alone_ns else 1.0
+
+
+@dataclass(frozen=True)
+class TraceEstimate:
+    """Traces on a network.
+
+    Parameters
+    ----------
+    workload, network, network_model : str
+        What ran where, and how that was modelled.
+    total_ns : int
+        To the end of the last rank [ns].
+    ranks : tuple of RankTimes
+        Where the time of each goes; nothing with several jobs.
+    faster_than_links : FasterThanLinks or None
+        Collectives that the model has faster than links allow; None if there is none.
+    provenance : Provenance
+        Of fabrics of ours.
+    jobs : tuple of JobTimes
+        Several jobs.
+    """
+
+    workload: str
+    network: str
+    network_model: str
+    total_ns: int
+    ranks: tuple[RankTimes, ...]
+    faster_than_links: FasterThanLinks | None
+    provenance: Provenance
+    jobs: tuple[JobTimes, ...] = ()
+
+
+def estimate_traces(workload: str, networks: Sequence[str], inputs: Inputs) -> list[TraceEstimate]:
+    """Return where the time of traces goes on each of some networks.
+
+    Parameters
+    ----------
+    workload : str
+        Prefix of the traces.
+    networks : sequence of str
+        Network files of ASTRA-sim, topology files of ours, or names such as ``fred-d``.
+    inputs : Inputs
+        All else.
+
+    Raises
+    ------
+    InputError
+        A file is bad, they do not go together, or the traces cannot be run.
+    """
+    groups = inputs.groups[0] if inputs.groups else None
+    setups = [_setup(name, inputs, groups) for name in networks]
+    traces: list[Trace] | None = None
+    found: list[TraceEstimate] = []
+    for name, setup in zip(networks, setups, strict=True):
+        npus, fewer = setup.network.npus, setup.fabric is not None
+        if traces is None:
+            traces = load_traces(workload, npus, setup.system, fewer=fewer)
+        check_count(workload, len(traces), npus, fewer=fewer)
+        check_members(setup.groups, len(traces), setup.groups_source)
+        setup.memory.check_npus(len(traces), str(inputs.memory))
+        engine = GraphEngine(traces, setup, inputs.model, symmetry=inputs.symmetry)
+        times = engine.run()
+        total_ns = max(one.total_ns for one in times)
+        said = (name, inputs.model, total_ns, times, engine.faster, _provenance(setup))
+        found.append(TraceEstimate(workload, *said))
+    return found
+
+
+def estimate_jobs(
+    requests: Sequence[JobRequest], networks: Sequence[str], inputs: Inputs
+) -> list[TraceEstimate]:
+    """Return when each of several jobs ends on each of some networks, and when it would alone.
+
+    Raises
+    ------
+    InputError
+        As for :func:`estimate_traces`, or NPUs of jobs are not there or not their own.
+    """
+    system = load_system(inputs.system)
+    if len(inputs.groups) not in (0, 1, len(requests)):
+        message = f"must be given once or once for each of {len(requests)} jobs"
+        raise InputError("--groups", "", f"{message}, not {len(inputs.groups)} times")
+    files: Sequence[Path | None] = inputs.groups or (None,)
+    files = [files[number % len(files)] for number in range(len(requests))]
+    jobs = [_job(one, path, system) for one, path in zip(requests, files, strict=True)]
+    found: list[TraceEstimate] = []
+    for name in networks:
+        setup = _setup(name, inputs, None)
+        _check_places(requests, setup.network.npus)
+        setup.memory.check_npus(1 + max(max(one.npus) for one in requests), str(inputs.memory))
+        engine_of = partial(GraphEngine, (), setup, inputs.model, symmetry=inputs.symmetry)
+        engine = engine_of(jobs=jobs)
+        together = list(engine.run())
+        said: list[JobTimes] = []
+        for request, job in zip(requests, jobs, strict=True):
+            own = tuple(together[: len(job.traces)])
+            del together[: len(job.traces)]
+            alone = engine_of(jobs=[job]).run()
+            ends = [max(one.total_ns for one in times) for times in (own, alone)]
+            said.append(JobTimes(job.name, job.npus, request.priority, ends[0], ends[1], own))
+        end_ns = max(one.total_ns for one in said)
+        names = " and ".join(one.job for one in said)
+        more = (name, inputs.model, end_ns, (), engine.faster, _provenance(setup), tuple(said))
+        found.append(TraceEstimate(names, *more))
+    return found
+
+
+def _setup(name: str, inputs: Inputs, groups: Path | None) -> Setup:
+    return load_setup(
+        name,
+        inputs.system,
+        inputs.memory,
+        groups,
+        model=inputs.model,
+        protocol=inputs.protocol,
+        algorithm=inputs.algorithm,
+    )
+
+
+def _job(request: JobRequest, path: Path | None, system: SystemFile) -> Job:
+    """Return a job with its traces and groups read."""
+    traces = load_traces(request.prefix, None, system)
+    if len(traces) != len(request.npus):
+        message = f"must be an NPU for each of the {len(traces)} ranks of {request.prefix}"
+        raise InputError("--job", "", f"{message}, not {len(request.npus)}")
+    groups = load_groups(path) if path else {}
+    check_members(groups, len(traces), str(path))
+    source = str(path) if path else "--groups"
+    return Job(traces, request.npus, groups, source, request.priority, request.prefix)
+
+
+def _check_places(requests: Sequence[JobRequest], npus: int) -> None:
+    """Fail unless each NPU is there and has one rank at most."""
+    taken: set[int] = set()
+    for one in requests:
+        for npu in one.npus:
+            if npu >= npus:
+                message = f"must be on NPUs 0 to {npus - 1} of the network, not {npu}"
+                raise InputError("--job", "", message)
+            if npu in taken:
+                raise InputError("--job", "", f"must have NPUs of its own, not {npu} again")
+            taken.add(npu)
+
+
+def _provenance(setup: Setup) -> Provenance:
+    """Return the records and assumptions of all fabrics of a network."""
+    found = Provenance()
+    network = setup.network
+    for line in network.lines if isinstance(network, FluidNetwork) else ():
+        if isinstance(line, FabricLine):
+            one = line.topology.provenance
+            records = (*found.records, *one.records)
+            assumptions = dict.fromkeys((*found.assumptions, *one.assumptions))
+            found = Provenance(records, tuple(assumptions))
+    return found

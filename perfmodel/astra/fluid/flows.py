@@ -1,0 +1,172 @@
+"""Collectives and messages as flows that share every link."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache, partial
+
+from perfmodel.astra.clock import Clock
+from perfmodel.astra.collectives.plan import Axis, Phase, Plan
+from perfmodel.astra.collectives.streams import Queues
+from perfmodel.fluid.sharing import SharedFlow, Sharing
+
+from .lines import BlockLine, FabricLine, Line, Link
+from .network import FluidNetwork, WholeLine
+from .phases import Cost, fabric_cost, phase_cost
+
+__all__ = ["Flows"]
+
+_MESSAGES = 1 << 16
+
+
+class Flows:
+    """Collectives and messages of a network, each worked out once.
+
+    Parameters
+    ----------
+    network : FluidNetwork
+        The network.
+    alone : bool
+        Whether nothing else is on the network while a collective of all its NPUs is.
+    symmetry : bool
+        Whether what NPUs do alike is worked out once.
+    """
+
+    def __init__(self, network: FluidNetwork, *, alone: bool = True, symmetry: bool = True) -> None:
+        self._network, self._alone, self._symmetry = network, alone, symmetry
+        self._known: dict[tuple[int, int, int], tuple[Plan, SharedFlow]] = {}
+        self.message = lru_cache(_MESSAGES)(self._message)
+
+    def _message(self, source: int, target: int, size: int) -> SharedFlow:
+        """Return a message between two NPUs."""
+        way = self._network.way(source, target)
+        rates = {link: self._network.bytes_per_ns(link) for link in way.links}
+        time_ns = way.latency_ns + size / min(rates.values())
+        return _flow(time_ns, dict.fromkeys(rates, float(size)), rates)
+
+    def collective(self, plan: Plan, data_bytes: int, members: Sequence[int]) -> SharedFlow:
+        """Return a collective, which begins when all who take part are there.
+
+        Parameters
+        ----------
+        plan : Plan
+            How it is done.
+        data_bytes : int
+            As ASTRA-sim counts them: of an all-gather, what an NPU contributes.
+        members : sequence of int
+            NPUs that take part.
+        """
+        key = id(plan), data_bytes, members[0]
+        if key not in self._known:
+            self._known[key] = plan, self._collective(plan, data_bytes, members)
+        return self._known[key][1]
+
+    def _collective(self, plan: Plan, data_bytes: int, members: Sequence[int]) -> SharedFlow:
+        if not plan.axes:
+            return SharedFlow(0.0)
+        (axis, *others), network = plan.axes, self._network
+        if axis.listed and (within := _fabric(network, axis.listed)):
+            number, first, line = within
+            size = data_bytes * (len(members) if plan.kind == "all_gather" else 1)
+            places = [network.place(one, number) for one in axis.listed]
+            cost = fabric_cost(line, plan.kind, size, places)
+            lines = [(line, cost, [(number, first)])]
+            return self._shared(cost.time_ns, lines, members)
+        if axis.listed or (not others and axis.count > network.sizes[0]):
+            whole = WholeLine(network, axis.listed or range(network.npus))
+            time_ns, costs = self._simulated(plan, data_bytes, {axis.queue: whole})
+            return self._shared(time_ns, [(whole, costs[axis.queue], [])], members)
+        parts = {one.queue: network.lines[one.queue] for one in plan.axes}
+        time_ns, costs = self._simulated(plan, data_bytes, parts)
+        lines = [(parts[one.queue], costs[one.queue], _firsts(one, members)) for one in plan.axes]
+        return self._shared(time_ns, lines, members)
+
+    def _simulated(
+        self, plan: Plan, data_bytes: int, lines: Mapping[int, Line]
+    ) -> tuple[float, dict[int, Cost]]:
+        """Return when all chunks are through, and what crosses a line of each dimension."""
+        clock, chunks, known = Clock(), plan.chunks(data_bytes), dict[object, SharedFlow]()
+        sharing, total = Sharing(clock), dict[int, Cost]()
+        costs: dict[object, Cost] = {}
+
+        def begin(chunk: int, number: int) -> None:
+            phase = chunks[chunk][number]
+            queue = phase.axis.queue
+            key = phase, chunk % 2
+            if key not in known:
+                costs[key] = self._cost(phase, plan, lines[queue], chunk)
+                known[key] = _on(lines[queue], costs[key], queue)
+            total[queue] = _sum(total.get(queue), costs[key])
+            sharing.begin(known[key], partial(queues.ended, chunk, number))
+
+        queues = Queues(chunks, plan.active, begin, lambda: None)
+        queues.start()
+        clock.run()
+        return float(clock.now), total
+
+    def _cost(self, phase: Phase, plan: Plan, line: Line, chunk: int) -> Cost:
+        return phase_cost(phase, plan, line, chunk, symmetry=self._symmetry)
+
+    def _shared(
+        self,
+        time_ns: float,
+        lines: Iterable[tuple[Line, Cost, list[tuple[int, int]]]],
+        members: Sequence[int],
+    ) -> SharedFlow:
+        """Return a flow with all links of some lines: what crosses one of each, and all of them.
+
+        Each of these is known by its dimension and first NPU; without any, links have names of
+        the network already.
+        """
+        if self._alone and len(members) == self._network.npus:
+            return SharedFlow(time_ns)
+        carried: dict[Link, float] = {}
+        rates: dict[Link, float] = {}
+        for line, cost, firsts in lines:
+            for link, count in cost.bytes.items():
+                every = [link]
+                if cost.turned and isinstance(line, BlockLine):
+                    every = dict.fromkeys(line.turned(link))
+                rate = line.bytes_per_ns(link)
+                for one in every:
+                    for name in [(*first, one) for first in firsts] if firsts else [one]:
+                        carried[name], rates[name] = carried.get(name, 0.0) + count, rate
+        return _flow(time_ns, carried, rates)
+
+
+def _fabric(network: FluidNetwork, members: Sequence[int]) -> tuple[int, int, FabricLine] | None:
+    """Return dimension, first NPU and fabric if NPUs are all in one fabric."""
+    for number, line in enumerate(network.lines):
+        firsts = {one - network.place(one, number) * network.strides[number] for one in members}
+        if isinstance(line, FabricLine) and len(firsts) == 1:
+            return number, firsts.pop(), line
+    return None
+
+
+def _firsts(axis: Axis, members: Sequence[int]) -> list[tuple[int, int]]:
+    """Return dimension and first NPU of each line along an axis."""
+    return [(axis.queue, one) for one in members if not axis.place(one)]
+
+
+def _on(line: Line, cost: Cost, queue: int) -> SharedFlow:
+    """Return a phase on the links of one line of a dimension."""
+    carried: dict[Link, float] = {(queue, link): one for link, one in cost.bytes.items()}
+    rates: dict[Link, float] = {(queue, link): line.bytes_per_ns(link) for link in cost.bytes}
+    return _flow(cost.time_ns, carried, rates)
+
+
+def _sum(first: Cost | None, second: Cost) -> Cost:
+    if first is None:
+        return second
+    carried = dict(first.bytes)
+    for link, count in second.bytes.items():
+        carried[link] = carried.get(link, 0.0) + count
+    return Cost(0.0, carried, second.turned)
+
+
+def _flow(time_ns: float, carried: Mapping[Link, float], rates: Mapping[Link, float]) -> SharedFlow:
+    """Return what takes so long alone and puts so many bytes on links."""
+    if not time_ns or not any(carried.values()):
+        return SharedFlow(time_ns)
+    loads = tuple(
+        (link, min(1.0, count / rates[link] / time_ns)) for link, count in carried.items() if count
+    )
+    return SharedFlow(time_ns, loads, max(carried.values()) / time_ns)

@@ -1,0 +1,169 @@
+"""A phase of a collective as a flow: how long it takes alone, and what crosses each link.
+
+All who take part go in lockstep. A round of messages takes what its sender has to do before it,
+then the bytes that cross the link with most of them, then the longest way. Links carry the messages
+of a round at a time, so no NPU sends or receives faster than its links allow.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from perfmodel.astra.collectives.plan import Phase, Plan
+from perfmodel.astra.collectives.program import Program, program_of, ring_costs_ns
+from perfmodel.astra.collectives.tree import tree
+from perfmodel.collectives.run import profile
+
+from .lines import BlockLine, FabricLine, Line, Link, Way
+
+__all__ = ["Cost", "fabric_cost", "phase_cost"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a phase takes.
+
+    Parameters
+    ----------
+    time_ns : float
+        Alone [ns].
+    bytes : dict
+        Bytes on each link [B]; where ``turned``, of one link of those that are turned into each
+        other, which all have as many.
+    turned : bool
+        Whether one link stands for others.
+    """
+
+    time_ns: float
+    bytes: dict[Link, float]
+    turned: bool = False
+
+
+class _Round(NamedTuple):
+    """Messages at a time, as pairs of places with their bytes, and what comes before them [ns]."""
+
+    cost_ns: float
+    messages: list[tuple[int, int, int]]
+
+
+def phase_cost(phase: Phase, plan: Plan, line: Line, number: int, *, symmetry: bool = True) -> Cost:
+    """Return what a phase takes on a line.
+
+    Parameters
+    ----------
+    phase, plan : Phase, Plan
+        What is done, and how.
+    line : Line
+        What joins those who take part.
+    number : int
+        Of the chunk: chunks take two trees in turns.
+    symmetry : bool
+        Whether messages of NPUs that do the same are worked out once.
+    """
+    if isinstance(line, FabricLine):
+        whole = phase.data_bytes * (phase.axis.count if phase.kind == "all_gather" else 1)
+        return fabric_cost(line, phase.kind, whole, range(phase.axis.count))
+    algorithm = phase.axis.algorithm
+    if algorithm == "double_binary_tree":
+        rounds = _tree_rounds(phase, plan, second=number % 2 == 1)
+        return _cost(line, rounds, plan.endpoint_ns, None)
+    program = program_of(phase, plan)
+    turning = symmetry and isinstance(line, BlockLine) and algorithm != "halving_doubling"
+    places = range(1 if turning else phase.axis.count)
+    turned = line if turning and isinstance(line, BlockLine) else None
+    if algorithm == "ring":
+        return _ring_cost(phase, plan, program, line, places, turned)
+    last = range(program.sends, program.sends + program.window)
+    return _cost(line, _rounds(program, places), max(map(program.cost_ns, last)), turned)
+
+
+def fabric_cost(line: FabricLine, kind: str, size: int, members: Sequence[int]) -> Cost:
+    """Return what a collective takes on a fabric of ours, of so many bytes of the whole vector."""
+    if not size:
+        return Cost(0.0, {})
+    found, _ = profile(line.topology, kind, size, [members], line.algorithm_of(kind))
+    carried: dict[Link, float] = {}
+    for link, count in found.loads:
+        carried[link] = carried.get(link, 0.0) + count
+    return Cost(1e9 * found.time_s, carried)
+
+
+def _ring_cost(
+    phase: Phase,
+    plan: Plan,
+    program: Program,
+    line: Line,
+    places: Sequence[int],
+    turned: BlockLine | None,
+) -> Cost:
+    """Return what a ring takes: each message goes on round it, whatever the others do."""
+    ways = [line.way(place, program.peers(place, 0)[0]) for place in places]
+    count, size = phase.axis.count, program.size(0)
+    carried = _carried(((way, size) for way in ways), turned)
+    latencies_ns = [way.latency_ns for way in ways]
+    # A shard crosses all edges but one; the slowest way leaves out the quickest edge.
+    once_ns = sum(latencies_ns) - min(latencies_ns)
+    if len(ways) == 1:
+        once_ns = (count - 1) * latencies_ns[0]
+    busy_ns = max(one / line.bytes_per_ns(link) for link, one in carried.items())
+    time_ns = program.sends * busy_ns + program.sends / (count - 1) * once_ns
+    all_bytes = {link: program.sends * one for link, one in carried.items()}
+    return Cost(time_ns + ring_costs_ns(phase, plan, program), all_bytes, turned is not None)
+
+
+def _rounds(program: Program, places: Sequence[int]) -> Iterator[_Round]:
+    """Yield as many messages at a time as the window allows, and none of the second half before."""
+    half = program.half or program.sends
+    for first in range(0, program.sends, half):
+        for begin in range(first, first + half, program.window):
+            numbers = range(begin, min(begin + program.window, first + half))
+            messages = [
+                (place, program.peers(place, one)[0], program.size(one))
+                for place in places
+                for one in numbers
+            ]
+            yield _Round(max(map(program.cost_ns, numbers)), messages)
+
+
+def _tree_rounds(phase: Phase, plan: Plan, second: bool) -> Iterator[_Round]:
+    """Yield the messages of each level of a tree: up to the root, and down."""
+    nodes = tree(phase.axis.count, second)
+    level = [place for place, node in enumerate(nodes) if node.parent is None]
+    levels: list[list[tuple[int, int]]] = []
+    while level:
+        levels.append([(place, child) for place in level for child in nodes[place].children])
+        level = [child for _, child in levels[-1]]
+    reduction_ns = plan.reduction_ns(phase.data_bytes)
+    first, size = True, phase.data_bytes
+    for pairs in reversed(levels[:-1]):
+        cost_ns = plan.endpoint_ns + (0 if first else reduction_ns)
+        first = False
+        yield _Round(cost_ns, [(child, parent, size) for parent, child in pairs])
+    for pairs in levels[:-1]:
+        cost_ns = plan.endpoint_ns + reduction_ns
+        yield _Round(cost_ns, [(parent, child, size) for parent, child in pairs])
+
+
+def _cost(line: Line, rounds: Iterator[_Round], last_ns: float, turned: BlockLine | None) -> Cost:
+    """Return what rounds one after the other take, and what is done after the last."""
+    time_ns, whole = last_ns, dict[Link, float]()
+    for one in rounds:
+        ways = [(line.way(source, target), size) for source, target, size in one.messages]
+        carried = _carried(ways, turned)
+        time_ns += one.cost_ns + max(way.latency_ns for way, _ in ways)
+        time_ns += max(count / line.bytes_per_ns(link) for link, count in carried.items())
+        for link, count in carried.items():
+            whole[link] = whole.get(link, 0.0) + count
+    return Cost(time_ns, whole, turned is not None)
+
+
+def _carried(
+    ways: "Iterator[tuple[Way, int]] | Sequence[tuple[Way, int]]", turned: BlockLine | None
+) -> dict[Link, float]:
+    """Return the bytes that cross each link, or each of those that stand for others."""
+    found: dict[Link, float] = {}
+    for way, size in ways:
+        for link in way.links:
+            one = turned.like(link) if turned else link
+            found[one] = found.get(one, 0.0) + size
+    return found

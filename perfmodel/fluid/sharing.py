@@ -1,0 +1,197 @@
+"""Flows that begin and end at any time, and share links while they run.
+
+A flow alone takes its time, and keeps each of its links busy for a share of it. Where flows
+together ask for more than a link has, they run at a part of their speed: those of the lowest
+priority number first get what they can, and among them the bytes per time of each are as many as
+those of the others, unless it needs fewer or another link of it is full (max-min). So no link ever
+carries more than it can, and nothing is slower than its fullest link makes it.
+"""
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, field
+from math import ceil, inf
+from typing import Protocol
+
+__all__ = ["SharedFlow", "Sharing", "Timer"]
+
+_FULL = 1 + 1e-9
+"""Shares of a link that are no more than all of it; the rest is rounding."""
+
+_ROUNDING_NS = 1e-6
+
+
+class Timer(Protocol):
+    """Calls functions at times."""
+
+    now: int
+
+    def at(self, time: int, call: Callable[..., object], *arguments: object) -> None:
+        """Have a function called at a time, which is not in the past [ns]."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SharedFlow:
+    """What moves bytes over links.
+
+    Parameters
+    ----------
+    time_ns : float
+        Alone [ns].
+    loads : tuple of (hashable, float)
+        Link, and the share of it that the flow takes alone, above 0 and at most 1.
+    bytes_per_ns : float
+        Alone, over the link that carries most of it [bytes per ns]; above 0 if there are loads.
+    """
+
+    time_ns: float
+    loads: tuple[tuple[Hashable, float], ...] = ()
+    bytes_per_ns: float = 1.0
+
+
+@dataclass(slots=True)
+class _Active:
+    """A flow that runs."""
+
+    flow: SharedFlow
+    ended: Callable[[], object]
+    number: int
+    priority: int
+    since: int
+    """When its rate last changed [ns]."""
+    left_ns: float
+    """What it would still take alone then [ns]."""
+    rate: float = -1.0
+    """Part of its speed alone."""
+    planned: int = 0
+    """How often its end was worked out."""
+
+
+@dataclass(slots=True)
+class _Link:
+    """A link, the share of it that its flows would take if each were alone, and the flows."""
+
+    wanted: float = 0.0
+    flows: dict[int, _Active] = field(default_factory=dict[int, _Active])
+
+
+class Sharing:
+    """Links, and the flows on them.
+
+    Parameters
+    ----------
+    clock : Timer
+        Where ends of flows are put. They are whole nanoseconds, rounded up.
+    """
+
+    def __init__(self, clock: Timer) -> None:
+        self._clock = clock
+        self._links: dict[Hashable, _Link] = {}
+        self._count = 0
+
+    def begin(self, flow: SharedFlow, ended: Callable[[], object], priority: int = 0) -> None:
+        """Begin a flow now, and have a function called when it ends.
+
+        Of flows that do not fit, those of a lower priority number go first.
+        """
+        self._count += 1
+        now = self._clock.now
+        one = _Active(flow, ended, self._count, priority, now, flow.time_ns)
+        crowded = False
+        for name, share in flow.loads:
+            link = self._links.get(name)
+            if link is None:
+                link = self._links[name] = _Link()
+            link.wanted += share
+            link.flows[one.number] = one
+            crowded = crowded or link.wanted > _FULL
+        if crowded:
+            self._share([one])
+        else:
+            self._set_rate(one, 1.0)
+
+    def _end(self, one: _Active, planned: int) -> None:
+        if planned != one.planned:
+            return
+        touched: dict[int, _Active] = {}
+        for name, share in one.flow.loads:
+            link = self._links[name]
+            del link.flows[one.number]
+            if link.wanted > _FULL:
+                touched.update(link.flows)
+            if link.flows:
+                link.wanted -= share
+            else:
+                del self._links[name]
+        if touched:
+            self._share(touched.values())
+        one.ended()
+
+    def _set_rate(self, one: _Active, rate: float) -> None:
+        if rate == one.rate:
+            return
+        now = self._clock.now
+        one.left_ns -= (now - one.since) * max(one.rate, 0.0)
+        one.since, one.rate = now, rate
+        one.planned += 1
+        if rate > 0:
+            end = now + max(0, ceil(one.left_ns / rate - _ROUNDING_NS))
+            self._clock.at(end, self._end, one, one.planned)
+
+    def _share(self, first: Iterable[_Active]) -> None:
+        """Give new rates to some flows, and to all that share full links with them."""
+        found = {one.number: one for one in first}
+        full: dict[Hashable, _Link] = {}
+        todo = list(found.values())
+        while todo:
+            for name, _ in todo.pop().flow.loads:
+                if name in full or self._links[name].wanted <= _FULL:
+                    continue
+                link = full[name] = self._links[name]
+                for number, other in link.flows.items():
+                    if number not in found:
+                        found[number] = other
+                        todo.append(other)
+        rates = _rates([found[number] for number in sorted(found)], full)
+        for one, rate in rates:
+            self._set_rate(one, rate)
+
+
+def _rates(flows: list[_Active], full: dict[Hashable, _Link]) -> list[tuple[_Active, float]]:
+    """Return the rate of each of some flows, in their order, on links that are wanted too much."""
+    left = dict.fromkeys(full, 1.0)
+    rates: dict[int, float] = {}
+    for priority in sorted({one.priority for one in flows}):
+        _fill([one for one in flows if one.priority == priority], left, rates)
+    return [(one, rates[one.number]) for one in flows]
+
+
+def _fill(flows: list[_Active], left: dict[Hashable, float], rates: dict[int, float]) -> None:
+    """Raise the bytes per time of flows together, until each is at its speed or a link is full."""
+    loads = {
+        one.number: [
+            (name, share / one.flow.bytes_per_ns) for name, share in one.flow.loads if name in left
+        ]
+        for one in flows
+    }
+    rising = {one.number: one.flow.bytes_per_ns for one in flows}
+    while rising:
+        asked: dict[Hashable, float] = {}
+        for number in rising:
+            for name, each in loads[number]:
+                asked[name] = asked.get(name, 0.0) + each
+        level = min((max(left[name], 0.0) / each for name, each in asked.items()), default=inf)
+        own = min(rising.values())
+        level = min(level, own)
+        edge = level * (1 + 1e-12)
+        shut = {name for name, each in asked.items() if left[name] <= edge * each}
+        done = [
+            number
+            for number, most in rising.items()
+            if most <= edge or any(name in shut for name, _ in loads[number])
+        ]
+        for number in done:
+            most = rising.pop(number)
+            rates[number] = min(1.0, level / most)
+            for name, each in loads[number]:
+                left[name] -= level * each
