@@ -46,6 +46,16 @@ def formats_of(operation: Operation) -> str:
     return "all" if len(taken) == len(FORMATS) else ", ".join(taken)
 
 
+def registers_of(operation: Operation) -> str:
+    """Return the registers of ``adder_registers: auto``, with the formats that have so many."""
+    of: dict[int, list[str]] = {}
+    for name, one in FORMATS.items():
+        if operation.takes(one):
+            of.setdefault(operation.registers(one), []).append(f"`{name}`")
+    alike = len(of) == 1
+    return "; ".join(f"{n}" if alike else f"{n}: {', '.join(found)}" for n, found in of.items())
+
+
 def names() -> str:
     """Return the page."""
     formats = [
@@ -53,7 +63,8 @@ def names() -> str:
         for name, one in FORMATS.items()
     ]
     operations = [
-        (f"`{name}`", formats_of(one), one.description) for name, one in OPERATIONS.items()
+        (f"`{name}`", formats_of(one), registers_of(one), one.description)
+        for name, one in OPERATIONS.items()
     ]
     companions = [
         (f"`NAME{one.ending}`", name, "whole switches" if one.switch_only else "all")
@@ -69,7 +80,7 @@ def names() -> str:
     ]
     rich: dict[str, tuple[Registry[Any], tuple[str, ...], list[tuple[str, ...]]]] = {
         "Number formats": (FORMATS, ("name", "bits", "kind"), formats),
-        "Operations": (OPERATIONS, ("name", "formats", "does"), operations),
+        "Operations": (OPERATIONS, ("name", "formats", "`auto` registers", "does"), operations),
         "Files beside the Verilog": (COMPANIONS, ("file", "what", "of"), companions),
         "Kinds of topologies": (TOPOLOGIES, ("kind", "names"), kinds),
         "Collective algorithms": (ALGORITHMS, ("name", "patterns", "needs"), algorithms),

@@ -1,9 +1,9 @@
 """Addition.
 
-FP16 and BF16 sums are computed in float32 by numpy and ml_dtypes and then rounded to the format.
-Rounding twice gives the same as rounding once when the wide significand has at least 2p + 2 bits
-(S. A. Figueroa, "When is double rounding innocuous?", SIGNUM Newsletter 30(3), 1995): 24 bits serve
-p = 11 and p = 8. The tests check it against exact rational arithmetic.
+Sums narrower than FP32 are computed in float32 by numpy and ml_dtypes and then rounded to the
+format. Rounding twice gives the same as rounding once when the wide significand has at least 2p + 2
+bits (S. A. Figueroa, "When is double rounding innocuous?", SIGNUM Newsletter 30(3), 1995): 24 bits
+serve p up to 11, which FP16 has. The tests check it against exact rational arithmetic.
 """
 
 from typing import TYPE_CHECKING
