@@ -20,6 +20,7 @@ __all__ = [
     "GENERATION_BITS",
     "HEADER_BITS",
     "HEADER_FIELDS",
+    "HELLO_FIELDS",
     "KINDS",
     "PROTOCOL_VERSION",
     "SHARED_SIZES",
@@ -102,8 +103,10 @@ HEADER_FIELDS = {
 ``destination`` and ``source`` where a flit of a phase has ``phase`` and ``generation``, and a hello
 has fields of its own in place of all but ``kind``, ``circuit`` and credits."""
 
+HELLO_FIELDS = ("incarnation", "heard", "knows", "up", "digest")
+"""Fields of a hello alone."""
+
 _OF_PHASES, _OF_UNICASTS = ("phase", "generation"), ("destination", "source")
-_OF_HELLOS = ("incarnation", "heard", "knows", "up", "digest")
 _OF_OTHERS = ("unicast", "sequence", "index", "last", "ticket")
 
 
@@ -111,7 +114,7 @@ def absent_fields(kind: int, unicast: int) -> tuple[str, ...]:
     """Return the fields that a flit has not, whose places others take."""
     if kind == Kind.HELLO:
         return (*_OF_PHASES, *_OF_UNICASTS, *_OF_OTHERS)
-    return (*(_OF_PHASES if unicast else _OF_UNICASTS), *_OF_HELLOS)
+    return (*(_OF_PHASES if unicast else _OF_UNICASTS), *HELLO_FIELDS)
 
 
 PROTOCOL_VERSION = 2

@@ -7,7 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import selected
-from fred_hw.protocol import CONTROL, DATA_CIRCUITS, Kind
+from fred_hw.protocol import CONTROL, DATA_CIRCUITS, HELLO_FIELDS, Kind
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, place, sized_name
 
@@ -17,7 +17,7 @@ from .descriptor import FLOW
 from .flit import LinkFlit, link_flit_signature
 from .flit_check import FlitCheck
 from .message import Message, message_signature
-from .session import HELLO, Hello, session_signature
+from .session import Hello, session_signature
 
 __all__ = ["PACKET_FIELDS", "Deframer"]
 
@@ -103,7 +103,7 @@ class Deframer(Unit):
         m.d.comb += [
             good.eq(check.good & ~self.down),
             self.hello.valid.eq(check.good & (check.header.kind == Kind.HELLO)),
-            *(hello[name].eq(check.header[name]) for name in HELLO),
+            *(hello[name].eq(check.header[name]) for name in HELLO_FIELDS),
         ]
         wanted, sync = self._sort(m, good, check.header, flow)
         left = Signal.like(check.header.last)

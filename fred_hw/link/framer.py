@@ -9,7 +9,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import round_robin, selected
-from fred_hw.protocol import CONTROL, CRC_BITS, DATA_CIRCUITS, HEADER_BITS, Kind
+from fred_hw.protocol import CONTROL, CRC_BITS, DATA_CIRCUITS, HEADER_BITS, HELLO_FIELDS, Kind
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, sized_name
 
@@ -19,7 +19,7 @@ from .flit import framed_signature
 from .frame import checked_layout
 from .header import header_layout, name_flow
 from .message import message_stream
-from .session import HELLO, hello_layout
+from .session import hello_layout
 
 __all__ = ["Framer"]
 
@@ -119,7 +119,7 @@ class Framer(Unit):
         ]
         with m.If(hello):
             m.d.comb += [header.kind.eq(Kind.HELLO), header.circuit.eq(CONTROL)]
-            m.d.comb += [header[name].eq(self.hello.payload[name]) for name in HELLO]
+            m.d.comb += [header[name].eq(self.hello.payload[name]) for name in HELLO_FIELDS]
         with m.Elif(packet):
             self._data_header(m, header)
         with m.Elif(message):

@@ -4,12 +4,11 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.protocol import HEADER_FIELDS
+from fred_hw.protocol import HEADER_FIELDS, HELLO_FIELDS
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec
 
 __all__ = [
-    "HELLO",
     "Hello",
     "LinkSession",
     "Session",
@@ -17,9 +16,6 @@ __all__ = [
     "sending_signature",
     "session_signature",
 ]
-
-HELLO = ("incarnation", "heard", "knows", "up", "digest")
-"""Fields of a hello."""
 
 
 class Hello(wiring.PureInterface):
@@ -43,7 +39,7 @@ class Session(wiring.PureInterface):
 
 def hello_layout() -> data.StructLayout:
     """Return a hello as bits; see docs/protocol.md."""
-    return data.StructLayout({name: HEADER_FIELDS[name].bits for name in HELLO})
+    return data.StructLayout({name: HEADER_FIELDS[name].bits for name in HELLO_FIELDS})
 
 
 def sending_signature() -> wiring.Signature:

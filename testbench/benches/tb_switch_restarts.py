@@ -5,7 +5,7 @@ from typing import Any
 
 import cocotb
 
-from fred_hw.protocol import CONTROL, GENERATIONS, KINDS
+from fred_hw.protocol import GENERATIONS, KINDS
 from testbench.benches.agents.switch import SwitchBench, Watch
 from testbench.models.endpoint import Flit
 from testbench.stimulus.addresses import address_of
@@ -251,12 +251,11 @@ async def hellos_may_be_lost_doubled_and_late(dut: Any) -> None:
 @test
 async def hello_to_an_incarnation_before_makes_no_link(dut: Any) -> None:
     bench, _ = await started(dut)
-    port, hello = bench.ports[0], {"kind": HELLO, "circuit": CONTROL, "knows": 1}
-    hello |= {"incarnation": 200, "digest": SPEC.digest}
+    port = bench.ports[0]
     port.to_switch.change = port.from_switch.change = lambda _: ()
     for heard in (bench.incarnation - 1, bench.incarnation):
         for _ in range(2):
-            port.to_switch.put(bench.codec.pack(**hello, heard=heard))
+            port.to_switch.put(bench.codec.hello(incarnation=200, knows=1, heard=heard))
             await bench.cycles(30)
         up = heard == bench.incarnation
         assert await bench.access.read("LINKS") == (1 << PORTS) - 2 + up

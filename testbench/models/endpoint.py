@@ -22,7 +22,7 @@ from testbench.sim.compiler import shared_library
 
 from .protocol_header import FIELDS, SIZES, protocol_header, protocol_sizes
 
-__all__ = ["Endpoint", "Flit", "FlitCodec", "crc32c", "endpoint_library"]
+__all__ = ["Endpoint", "Flit", "FlitCodec", "crc32c", "endpoint_library", "fitting"]
 
 DATA, SYNC, ASK = Kind.DATA, Kind.SYNC, Kind.ASK
 
@@ -83,7 +83,7 @@ class FlitCodec:
     """
 
     def __init__(self, spec: SwitchSpec) -> None:
-        self._bytes = spec.data_width // 8
+        self._spec, self._bytes = spec, spec.data_width // 8
 
     def crc(self, header: int, data: int) -> int:
         """Return the CRC of a flit."""
@@ -103,6 +103,10 @@ class FlitCodec:
         last = fields.get("kind", DATA) != DATA or fields.get("index", 0) == fields.get("last", 0)
         return Flit(header, data, self.crc(header, data), last)
 
+    def hello(self, **fields: int) -> Flit:
+        """Return a hello of an end that fits, unless fields say that it does not."""
+        return self.pack(kind=Kind.HELLO, circuit=CONTROL, **fitting(self._spec) | fields)
+
     def unpack(self, flit: Flit) -> dict[str, int]:
         """Return the fields of a flit; those that it has not are 0."""
         fields = {
@@ -114,6 +118,11 @@ class FlitCodec:
     def is_good(self, flit: Flit) -> bool:
         """Return whether the CRC is right."""
         return flit.crc == self.crc(flit.header, flit.data)
+
+
+def fitting(spec: SwitchSpec) -> dict[str, int]:
+    """Return the fields of a hello that tell whether its end fits."""
+    return {"digest": spec.digest}
 
 
 def _members(names: Sequence[str]) -> list[tuple[str, type]]:

@@ -10,6 +10,7 @@ from fred_hw.protocol import (
     HEADER_FIELDS,
     KINDS,
     Kind,
+    absent_fields,
 )
 from fred_hw.spec import SwitchSpec
 
@@ -35,7 +36,10 @@ FIELDS, SIZES = tuple(HEADER_FIELDS), tuple(protocol_sizes(_ANY))
 
 
 def protocol_header() -> str:
-    """Return ``protocol.hpp``: kinds, circuits, and the names of fields and sizes."""
+    """Return ``protocol.hpp``: kinds, circuits, and the names of fields and sizes.
+
+    ``ABSENT_FROM_HELLOS`` and alike are the fields that such flits have not.
+    """
     constants = {
         "HEADER_BITS": HEADER_BITS,
         "CRC_BITS": CRC_BITS,
@@ -52,6 +56,11 @@ def protocol_header() -> str:
         f"FIELD({name}, {low}, {bits}, {'CONTROL' if name.endswith('circuit') else 0})"
         for name, (low, bits) in HEADER_FIELDS.items()
     ]
+    absent = {
+        "HELLOS": absent_fields(Kind.HELLO, 0),
+        "UNICASTS": absent_fields(Kind.DATA, 1),
+        "PHASES": absent_fields(Kind.DATA, 0),
+    }
     return "\n".join(
         [
             "#pragma once",
@@ -60,6 +69,10 @@ def protocol_header() -> str:
             f"inline constexpr const char* KIND_NAMES[] = {{{names}}};",
             *(f"constexpr unsigned {n.upper()}_BITS = {p.bits};" for n, p in HEADER_FIELDS.items()),
             f"#define HEADER_FIELDS(FIELD) {' '.join(fields)}",
+            *(
+                f"#define ABSENT_FROM_{flits}(FIELD) {' '.join(f'FIELD({n})' for n in names)}"
+                for flits, names in absent.items()
+            ),
             f"struct Sizes {{ unsigned {', '.join(SIZES)}; }};",
             "",
         ]

@@ -29,16 +29,15 @@ inline bool unpack(uint64_t word, Header& header) {
 #define FIELD(name, low, bits, first) header.name = word >> low & mask(bits);
     HEADER_FIELDS(FIELD)
 #undef FIELD
+#define ABSENT(name) header.name = 0;
     if (header.kind == HELLO) {
-        header.unicast = header.phase = header.generation = header.destination = header.source =
-            header.sequence = header.index = header.last = header.ticket = 0;
+        ABSENT_FROM_HELLOS(ABSENT)
+    } else if (header.unicast) {
+        ABSENT_FROM_UNICASTS(ABSENT)
     } else {
-        header.incarnation = header.heard = header.knows = header.up = header.digest = 0;
-        if (header.unicast)
-            header.phase = header.generation = 0;
-        else
-            header.destination = header.source = 0;
+        ABSENT_FROM_PHASES(ABSENT)
     }
+#undef ABSENT
     return pack(header) == word;
 }
 

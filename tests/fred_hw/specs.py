@@ -4,11 +4,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from fred_hw.link.message import message_layout
-from fred_hw.protocol import CRC_BITS, ProtocolSpec
+from fred_hw.protocol import CRC_BITS, HEADER_FIELDS, HELLO_FIELDS, ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from testbench.models.endpoint import Flit, FlitCodec
 
-__all__ = ["CODEC", "FRAMED", "LINK", "STOMP", "framed_flit", "link_flit", "sizes_of_units"]
+__all__ = [
+    "CODEC",
+    "FRAMED",
+    "HELLO",
+    "LINK",
+    "STOMP",
+    "framed_flit",
+    "link_flit",
+    "sizes_of_units",
+]
 
 STOMP = (1 << CRC_BITS) - 1
 """What inverts a CRC."""
@@ -27,6 +36,11 @@ _PROTOCOL = ProtocolSpec(
 )
 LINK = SwitchSpec(ports=4, lanes=1, format="int16", protocol=_PROTOCOL)
 CODEC = FlitCodec(LINK)
+
+HELLO = {
+    name: max((1 << HEADER_FIELDS[name].bits) - 2 - k, 1) for k, name in enumerate(HELLO_FIELDS)
+}
+"""Values for the fields of a hello, each another one where it has more than a bit."""
 
 FRAMED = [f"o.payload.{name}" for name in ("header", "data", "crc", "last")]
 """Ports of a flit to a link."""

@@ -217,9 +217,8 @@ def test_throughput_is_a_flit_per_cycle_in_each_direction_at_once() -> None:
 
 
 def test_reset_forgets_packets_numbers_tickets_and_the_neighbour() -> None:
-    hello = {"incarnation": 9, "knows": 1, "up": 1, "digest": SPEC.digest}
     came = [
-        CODEC.pack(kind=HELLO, circuit=3, **hello),
+        CODEC.hello(incarnation=9, knows=1, up=1),
         *[None] * 6,
         credit(MP, SPEC.protocol.buffer_flits),
     ]

@@ -11,7 +11,7 @@ from fred_hw.link.deframer import PACKET_FIELDS, Deframer
 from fred_hw.protocol import CONTROL, Kind
 from testbench.models.endpoint import Flit
 from tests.fred_hw.simulation import trace
-from tests.fred_hw.specs import CODEC, LINK, link_flit
+from tests.fred_hw.specs import CODEC, HELLO, LINK, link_flit
 
 MP, PP, DP = range(3)
 READY = {f"o[{k}].ready": 1 for k in range(3)}
@@ -209,16 +209,15 @@ def test_reset_forgets_the_packet_and_all_tickets(after: Flit, seen_after: tuple
 
 
 def test_while_a_link_is_down_only_hellos_count() -> None:
-    said = {"incarnation": 9, "heard": 7, "knows": 1, "up": 1, "digest": 77}
-    hello = CODEC.pack(kind=Kind.HELLO, circuit=CONTROL, **said)
+    hello = CODEC.hello(**HELLO)
     ack = CODEC.pack(kind=Kind.ACK, circuit=CONTROL, credit_circuit=MP, credit_limit=3)
     broken = replace(hello, crc=hello.crc ^ 1)
     watch = ["hello.valid", "message.valid", "credit.grant.valid", *VALID, "dropped", "came"]
     flits = [hello, ack, *packet(2), broken, None, None]
     down = {cycle: {"down": 1} for cycle in range(len(flits))}
     assert run(flits, watch, down) == [(0,) * 8, (1, *[0] * 7), *[(0,) * 8] * 5]
-    fields = [f"hello.payload.{name}" for name in said]
-    assert run(flits, fields)[1] == tuple(said.values())
+    fields = [f"hello.payload.{name}" for name in HELLO]
+    assert run(flits, fields)[1] == tuple(HELLO.values())
 
 
 def test_a_link_that_goes_down_ends_the_packet_and_starts_tickets_at_0() -> None:

@@ -9,7 +9,7 @@ from fred_hw.link.framer import Framer
 from fred_hw.protocol import CONTROL, Kind
 from testbench.models.endpoint import Flit
 from tests.fred_hw.simulation import trace
-from tests.fred_hw.specs import CODEC, FRAMED, LINK, STOMP, framed_flit
+from tests.fred_hw.specs import CODEC, FRAMED, HELLO, LINK, STOMP, framed_flit
 
 MP, PP, DP = range(3)
 MOST, TIMEOUT = LINK.protocol.buffer_flits, LINK.protocol.timeout_cycles
@@ -155,7 +155,6 @@ def test_reset_forgets_what_was_told() -> None:
     assert [flit is not None for flit in flits] == [False, True, False, False, False, True, False]
 
 
-HELLO = {"incarnation": 9, "heard": 7, "knows": 1, "up": 1, "digest": LINK.digest}
 SAYS = {"hello.valid": 1, **{f"hello.payload.{name}": value for name, value in HELLO.items()}}
 
 
@@ -164,7 +163,7 @@ def test_a_hello_goes_before_all_others_and_takes_no_limit_along(down: int) -> N
     changed = {"here.limit[1]": 5}
     rest = offered(9) | message(Kind.ACK, 1) | changed
     _, flits = run([changed | {"down": down, "o.ready": 0}, SAYS | rest | {"down": down}, rest])
-    assert flits[1] == CODEC.pack(kind=Kind.HELLO, circuit=CONTROL, **HELLO)
+    assert flits[1] == CODEC.hello(**HELLO)
     told = CODEC.unpack(flits[2] or flits[1])
     assert (told["credit_circuit"], told["credit_limit"]) == (PP, 5)
 
@@ -180,7 +179,7 @@ def test_while_a_link_is_down_all_is_lost_behind_a_hello_that_nobody_takes() -> 
     inputs = [SAYS, SAYS | offered(9) | message(Kind.ACK, 1), SAYS | offered(9)]
     readies, flits = run([one | {"down": 1, "o.ready": 0} for one in inputs])
     assert readies == [(1, 1)] * 3
-    assert flits == [CODEC.pack(kind=Kind.HELLO, circuit=CONTROL, **HELLO)] * 3
+    assert flits == [CODEC.hello(**HELLO)] * 3
 
 
 def test_what_was_offered_before_a_link_went_down_stays_until_it_is_taken() -> None:

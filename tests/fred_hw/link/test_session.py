@@ -3,6 +3,7 @@
 from typing import Any
 
 from fred_hw.link.session import LinkSession
+from testbench.models.endpoint import fitting
 from tests.fred_hw.simulation import trace
 from tests.fred_hw.specs import LINK
 
@@ -13,7 +14,7 @@ MINE, THEIRS = 5, 77
 
 def hello(incarnation: int = THEIRS, **fields: int) -> dict[str, int]:
     """Return a hello that comes."""
-    said = {"incarnation": incarnation, "digest": LINK.digest, **fields}
+    said = {"incarnation": incarnation, **fitting(LINK), **fields}
     return {"link.came.valid": 1} | {f"link.came.payload.{n}": v for n, v in said.items()}
 
 

@@ -30,10 +30,9 @@ def packet(number: int) -> list[dict[str, int]]:
 def greeting() -> list[dict[str, int]]:
     """Return how both neighbours greet the switch, and tell it of their room."""
     codec, room = FlitCodec(PAIR), PAIR.protocol.buffer_flits
-    about = {"circuit": CONTROL, "incarnation": 9, "knows": 1, "up": 1, "digest": PAIR.digest}
     told = {"kind": Kind.CREDIT, "circuit": CONTROL, "credit_limit": room}
     limits = [codec.pack(**told, credit_circuit=k) for k in range(CONTROL)]
-    said = [codec.pack(kind=Kind.HELLO, **about), *[None] * 9, *limits]
+    said = [codec.hello(incarnation=9, knows=1, up=1), *[None] * 9, *limits]
     return [
         {f"s{k}_axis_t{name}": value for k in range(2) for name, value in shown}
         for shown in (((("valid", 1), ("user", flit.user)) if flit else ()) for flit in said)
