@@ -168,11 +168,6 @@ def test_new_companion_joins_the_core_by_its_fileset() -> None:
     assert "lint" not in core["targets"]["default"]["filesets"]
 
 
-def test_constraints_hold_the_period_of_the_clock() -> None:
-    files = design_of("small-4").files()
-    assert "set period 0.8533\n" in files["fred_m3_p4_fp16x4.sdc"]
-
-
 def test_manifest_is_json_with_the_whole_specification() -> None:
     design = design_of("odd-5")
     manifest = json.loads(design.files()[f"{design.name}.json"])

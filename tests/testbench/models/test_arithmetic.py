@@ -115,12 +115,3 @@ def test_maximum_number_prefers_numbers_and_plus_zero(form: FloatFormat) -> None
     assert largest == [0, 0, 5, minus | infinity, quiet, minus | 1]
     assert least == [minus, minus, 5, minus | infinity, quiet, minus | 2]
     assert is_nan(a, form).tolist() == [False, False, True, True, True, False]
-
-
-def test_integers_saturate_or_wrap() -> None:
-    form = FORMATS["int8"]
-    a, b = np.array([127, 128, 100, 255], np.uint8), np.array([1, 255, 100, 1], np.uint8)
-    assert combine(a, b, form, "sum", "saturate").tolist() == [127, 128, 127, 0]
-    assert combine(a, b, form, "sum", "wrap").tolist() == [128, 127, 200, 0]
-    assert combine(a, b, form, "max").tolist() == [127, 255, 100, 1]
-    assert combine(a, b, form, "min").tolist() == [1, 128, 100, 255]

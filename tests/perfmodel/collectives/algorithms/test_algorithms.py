@@ -1,6 +1,5 @@
 """Tests of the algorithms: all of them end right; closed forms where links are alone."""
 
-from math import floor, log2
 from pathlib import Path
 
 import pytest
@@ -8,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perfmodel.collectives.algorithm import ALGORITHMS
-from perfmodel.collectives.algorithms.tree import binary_tree
 from perfmodel.collectives.replay import replay
 from perfmodel.collectives.run import run_collective
 from perfmodel.collectives.select import build_schedule
@@ -100,38 +98,6 @@ def test_halving_doubling_takes_groups_that_are_no_power_of_two(members: int) ->
     )
     # The lender's data goes out and back whole, around the core's halving and doubling.
     assert result.time_s > 2 * 1e6 / RATE
-
-
-@given(st.integers(1, 300))
-def test_binary_tree_is_one(count: int) -> None:
-    parents = binary_tree(count)
-    assert parents.count(None) == 1
-    children = [parents.count(place) for place in range(count)]
-    assert max(children) <= 2
-
-    def depth(place: int | None) -> int:
-        return -1 if place is None else 1 + depth(parents[place])
-
-    assert max(depth(place) for place in range(count)) <= floor(log2(count))
-
-
-@given(st.integers(2, 100))
-def test_leaves_of_one_tree_have_children_in_the_other(half: int) -> None:
-    count = 2 * half
-    parents = binary_tree(count)
-    works = {place for place in range(count) if place in parents}
-    mirrored = {count - 1 - place for place in works}
-    assert not works & mirrored
-
-
-def test_double_binary_tree_uses_both_directions_of_all_npus() -> None:
-    tree = run_collective(
-        parse_topology("fred-d", "ideal"), "broadcast", 2.0**30, algorithm="double_binary_tree"
-    )
-    chain = run_collective(
-        parse_topology("fred-d", "ideal"), "broadcast", 2.0**30, algorithm="direct"
-    )
-    assert tree.time_s < chain.time_s / 10
 
 
 def test_opposite_rings_double_the_bandwidth_of_a_block_of_the_mesh() -> None:
