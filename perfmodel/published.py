@@ -234,11 +234,18 @@ BUFFER = Published("24", _section("6.2.3", "24 KB per data VC, link bandwidth x 
 ACK_SHARE = Published("1", _section("6.2.3", "an ack per 16 packets: under 1 % of the bandwidth"))
 """Most of the link rate that acks may take [%]."""
 
+_HUB = "parameters of the model on Hugging Face"
+
 PARAMETERS: dict[str, Published] = {
     "resnet-152": Published("60.2", "torchvision, resnet152; He et al. give operations only", 1e6),
     "transformer-17b": Published("17.2", "Microsoft Research blog, Turing-NLG, 2020-02-10", 1e9),
     "gpt-3": Published("175", "Brown et al., arXiv 2005.14165, table 2.1", 1e9),
     "transformer-1t": Published("1008", "Narayanan et al., arXiv 2104.04473, table 1", 1e9),
+    "llama-3-8b": Published("8.03", f"{_HUB}, meta-llama/Meta-Llama-3-8B", 1e9),
+    "llama-3-70b": Published("70.6", f"{_HUB}, meta-llama/Meta-Llama-3-70B", 1e9),
+    "llama-3-405b": Published("406", f"{_HUB}, meta-llama/Llama-3.1-405B; 405 by name", 1e9),
+    "mixtral-8x7b": Published("46.7", "Mistral AI, announcement of Mixtral, 2023-12-11", 1e9),
+    "resnet-50": Published("25.6", "torchvision, resnet50", 1e6),
 }
 """Trained numbers of the networks."""
 

@@ -136,6 +136,8 @@ def load_transformer(name_or_path: str) -> Transformer:
     file, source = load_file(name_or_path)
     if not isinstance(file, TransformerFile):
         raise InputError(source, "kind", f"must be transformer for a cluster, not {file.kind!r}")
+    if file.experts:
+        raise InputError(source, "experts", f"must not be given for a cluster, not {file.experts}")
     network = file.network(source)
     return Transformer(
         layers=file.layers,

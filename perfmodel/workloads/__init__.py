@@ -1,1 +1,1 @@
-"""Workloads of the FRED paper, one YAML file each."""
+"""Workloads, one YAML file each: those of the FRED paper, and others that people run."""

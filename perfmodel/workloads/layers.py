@@ -31,6 +31,8 @@ class Operator:
         Trained numbers.
     moved_numbers : float
         Activations that a sample reads from and writes to memory; weights come on top.
+    shared : bool
+        Whether an expert group shares out its parameters: experts, or embedding tables.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Operator:
     flops: float
     parameters: int
     moved_numbers: float
+    shared: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,15 @@ class Layer:
         Numbers of a sample in each of them.
     splits : bool
         Whether the NPUs of a model-parallel group can share it.
+    all_to_alls : int
+        All-to-alls of an expert group in each pass; 2 are one before the experts and one behind.
+    all_to_all_numbers : int
+        Numbers of a sample in each of them, those that stay where they are included.
+    pieces : int
+        Experts that an expert group shares out whole; 0 if it may cut anywhere.
+    cp_numbers : int
+        Keys and values of a sample that context parallelism gathers; 0 if nothing meets the rest
+        of a sequence.
     """
 
     name: str
@@ -69,11 +81,20 @@ class Layer:
     mp_reductions: int = 0
     mp_reduced_numbers: int = 0
     splits: bool = False
+    all_to_alls: int = 0
+    all_to_all_numbers: int = 0
+    pieces: int = 0
+    cp_numbers: int = 0
 
     @cached_property
     def parameters(self) -> int:
         """Trained numbers."""
         return sum(operator.parameters for operator in self.operators)
+
+    @cached_property
+    def shared_parameters(self) -> int:
+        """Those that an expert group shares out."""
+        return sum(operator.parameters for operator in self.operators if operator.shared)
 
     @cached_property
     def moved_numbers(self) -> float:
@@ -115,3 +136,13 @@ class Network:
     def splits(self) -> bool:
         """Whether model parallelism can split any layer."""
         return any(layer.splits for layer in self.layers)
+
+    @property
+    def shares(self) -> bool:
+        """Whether an expert group can share anything out."""
+        return any(layer.all_to_alls for layer in self.layers)
+
+    @property
+    def has_sequence(self) -> bool:
+        """Whether context parallelism can divide it."""
+        return any(layer.cp_numbers for layer in self.layers)

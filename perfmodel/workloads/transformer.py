@@ -1,5 +1,6 @@
 """Decoder-only transformers, layer by layer."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
 from fred_hw.errors import InputError
@@ -8,9 +9,44 @@ from fred_hw.files import int_range, one_of
 from .file import KINDS, Count, WorkloadFile
 from .layers import Layer, Network, Operator
 
-__all__ = ["TransformerFile", "transformer"]
+__all__ = ["Form", "TransformerFile", "transformer"]
 
 TOKEN_BYTES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What newer transformers changed beside their sizes; by default as in GPT.
+
+    Parameters
+    ----------
+    biases : bool
+        Whether products have a bias for each column.
+    rms_norm : bool
+        Whether norms have h parameters and no bias (Zhang and Sennrich, arXiv 1910.07467), also the
+        last one, which the formula of GPT leaves out, instead of 2 h.
+    learned_positions : bool
+        Whether each position has h parameters, or queries and keys are turned (RoPE, Su et al.,
+        arXiv 2104.09864), which the product before them does on its way.
+    experts : int or None
+        Feed-forwards of a layer beside each other; one for all tokens if None. See `_experts`.
+    experts_per_token : int
+        Experts that each token goes to.
+    """
+
+    biases: bool = True
+    rms_norm: bool = False
+    learned_positions: bool = True
+    experts: int | None = None
+    experts_per_token: int = 1
+
+    def weights(self, rows: int, columns: int) -> int:
+        """Return the parameters of a product."""
+        return rows * columns + (columns if self.biases else 0)
+
+    def norm(self, h: int) -> int:
+        """Return those of a norm."""
+        return h if self.rms_norm else 2 * h
 
 
 def transformer(
@@ -24,6 +60,7 @@ def transformer(
     feed_forward: int | None = None,
     gated: bool = False,
     tied: bool = True,
+    form: Form | None = None,
 ) -> Network:
     """Return a GPT-like transformer, with what newer models changed of it.
 
@@ -58,24 +95,51 @@ def transformer(
         Whether a second product gates the activation. See `_feed_forward`.
     tied : bool
         Whether the logits share the weights of the embedding, or have V h of their own.
+    form : Form or None
+        Biases, norms, positions and experts; those of GPT if None.
     """
     s, h = sequence, hidden
-    words = Operator("words", "embedding", s * h, vocabulary * h, 2 * s * h)
-    positions = Operator("positions", "elementwise", s * h, s * h, 3 * s * h)
-    # Reduced once forward. Its backward pass needs nothing, but is taken alike: it stands for the
-    # gradient of what the logits read, which Megatron-LM reduces at the head and the head here
-    # does not.
-    embedding = Layer("embedding", (words, positions), s * h, s * h, 1, s * h, True)
+    form = form or Form()
     keys = h * (key_value_heads or heads) // heads
-    width = feed_forward or 4 * h
-    stored = _stored(h, keys, heads, width, s, gated)
-    operators = (*_attention(h, keys, s), *_feed_forward(h, width, s, gated))
-    block = Layer("layer", operators, s * h, stored, 2, s * h, True)
-    head = _head(h, s, vocabulary, tied)
+    block = _block(h, keys, heads, feed_forward or 4 * h, s, gated, form)
+    embedding, head = _embedding(h, s, vocabulary, form), _head(h, s, vocabulary, tied, form)
     return Network((embedding, *[block] * layers, head), input_bytes=TOKEN_BYTES * sequence)
 
 
-def _attention(h: int, k: int, s: int) -> tuple[Operator, ...]:
+def _block(h: int, k: int, a: int, f: int, s: int, gated: bool, form: Form) -> Layer:
+    """Return a layer of attention and feed-forward, or experts."""
+    inner = _feed_forward(h, f, s, gated, form)
+    stored = _stored(h, k, a, f, s, gated)
+    if form.experts:
+        inner = _experts(inner, h, s, form)
+        stored += (form.experts_per_token - 1) * _stored_between(h, f, s, gated)
+    return Layer(
+        "layer",
+        (*_attention(h, k, s, form), *inner),
+        s * h,
+        stored,
+        2,
+        s * h,
+        True,
+        all_to_alls=2 if form.experts else 0,
+        all_to_all_numbers=form.experts_per_token * s * h if form.experts else 0,
+        pieces=form.experts or 0,
+        cp_numbers=2 * s * k,
+    )
+
+
+def _embedding(h: int, s: int, vocabulary: int, form: Form) -> Layer:
+    """Return the embedding of words and, if they are learned, positions."""
+    words = Operator("words", "embedding", s * h, vocabulary * h, 2 * s * h)
+    positions = Operator("positions", "elementwise", s * h, s * h, 3 * s * h)
+    first = (words, positions) if form.learned_positions else (words,)
+    # Reduced once forward. Its backward pass needs nothing, but is taken alike: it stands for the
+    # gradient of what the logits read, which Megatron-LM reduces at the head and the head here
+    # does not.
+    return Layer("embedding", first, s * h, s * h, 1, s * h, True)
+
+
+def _attention(h: int, k: int, s: int, form: Form) -> tuple[Operator, ...]:
     """Return attention with keys and values of k numbers per token.
 
     Grouped-query attention (Ainslie et al., arXiv 2305.13245) has g heads for keys and values,
@@ -85,39 +149,71 @@ def _attention(h: int, k: int, s: int) -> tuple[Operator, ...]:
     """
     both = h + 2 * k
     return (
-        Operator("attention norm", "normalization", 5 * s * h, 2 * h, 2 * s * h),
-        Operator("query, key, value", "matmul", 2 * s * h * both, both * h + both, s * (h + both)),
+        Operator("attention norm", "normalization", 5 * s * h, form.norm(h), 2 * s * h),
+        Operator(
+            "query, key, value",
+            "matmul",
+            2 * s * h * both,
+            form.weights(h, both),
+            s * (h + both),
+        ),
         # Fused: scores stay on the chip (FlashAttention, Dao et al., arXiv 2205.14135).
         Operator("attention", "attention", 4 * s**2 * h, 0, s * (both + h)),
-        Operator("attention output", "matmul", 2 * s * h**2, h**2 + h, 2 * s * h),
+        Operator("attention output", "matmul", 2 * s * h**2, form.weights(h, h), 2 * s * h),
         Operator("attention residual", "elementwise", 2 * s * h, 0, 3 * s * h),
     )
 
 
-def _feed_forward(h: int, f: int, s: int, gated: bool) -> tuple[Operator, ...]:
+def _feed_forward(h: int, f: int, s: int, gated: bool, form: Form) -> tuple[Operator, ...]:
     """Return a feed-forward of width f; a gate is a product more for each activation.
 
     A gated feed-forward (GLU variants, Shazeer, arXiv 2002.05202, equation 6) has a second matrix
     of h x f, whose product multiplies the activation: 3 matrices of h f weights and 2 s h f
-    operations each instead of 2, and 2 f numbers to be activated instead of f. Biases stay as in
-    GPT, one number per column.
+    operations each instead of 2, and 2 f numbers to be activated instead of f.
     """
     inner = 2 * f if gated else f
     name, flops = ("gated activation", 9 * s * f) if gated else ("GELU", 8 * s * f)
     return (
-        Operator("feed-forward norm", "normalization", 5 * s * h, 2 * h, 2 * s * h),
+        Operator("feed-forward norm", "normalization", 5 * s * h, form.norm(h), 2 * s * h),
         Operator(
-            "feed-forward in", "matmul", 2 * s * h * inner, h * inner + inner, s * (h + inner)
+            "feed-forward in", "matmul", 2 * s * h * inner, form.weights(h, inner), s * (h + inner)
         ),
         Operator(name, "elementwise", flops, 0, s * (inner + f)),
-        Operator("feed-forward out", "matmul", 2 * s * h * f, h * f + h, s * (f + h)),
+        Operator("feed-forward out", "matmul", 2 * s * h * f, form.weights(f, h), s * (f + h)),
         Operator("feed-forward residual", "elementwise", 2 * s * h, 0, 3 * s * h),
     )
 
 
-def _head(h: int, s: int, vocabulary: int, tied: bool) -> Layer:
+def _experts(inner: tuple[Operator, ...], h: int, s: int, form: Form) -> tuple[Operator, ...]:
+    """Return a feed-forward of so many experts, each token of which goes to some.
+
+    A router of h x experts chooses (Shazeer et al., arXiv 1701.06538; Mixtral, Jiang et al., arXiv
+    2401.04088, section 2.1): the parameters between norm and residual are there so many times, and
+    operations and activations as often as a token is computed. Tokens are spread evenly. Between
+    NPUs that share the experts out, each token's h numbers go to each of its experts and back in
+    two all-to-alls (GShard, Lepikhin et al., arXiv 2006.16668, section 3.2).
+    """
+    norm, *between, residual = inner
+    experts, chosen = form.experts or 1, form.experts_per_token
+    router = Operator("router", "matmul", 2 * s * h * experts, h * experts, s * (h + experts))
+    shared = (
+        Operator(
+            one.name,
+            one.kind,
+            chosen * one.flops,
+            experts * one.parameters,
+            chosen * one.moved_numbers,
+            shared=True,
+        )
+        for one in between
+    )
+    return (norm, router, *shared, residual)
+
+
+def _head(h: int, s: int, vocabulary: int, tied: bool, form: Form) -> Layer:
     """Return the logits, with weights of their own unless they are tied to the embedding."""
-    norm = Operator("final norm", "normalization", 5 * s * h, 0, 2 * s * h)
+    scale = h if form.rms_norm else 0
+    norm = Operator("final norm", "normalization", 5 * s * h, scale, 2 * s * h)
     weights = 0 if tied else vocabulary * h
     logits = Operator("logits", "matmul", 2 * s * h * vocabulary, weights, s * h + s * vocabulary)
     return Layer("head", (norm, logits), s * vocabulary, 2 * s * h + s * vocabulary, 1, s, True)
@@ -132,6 +228,14 @@ def _stored(h: int, k: int, a: int, f: int, s: int, gated: bool) -> float:
     """
     wide = (6 if gated else 4) * f / h
     return s * h * (14 + 4 * k / h + wide + 5 * a * s / h) / 2
+
+
+def _stored_between(h: int, f: int, s: int, gated: bool) -> float:
+    """Return what a further expert of each token stores, in numbers of two bytes.
+
+    That is its input, its products and what was activated.
+    """
+    return s * (2 * h + (6 if gated else 4) * f) / 2
 
 
 class TransformerFile(WorkloadFile):
@@ -158,6 +262,16 @@ class TransformerFile(WorkloadFile):
         Whether a second product gates the activation, as in SwiGLU.
     tied : bool
         Whether the logits share the weights of the embedding.
+    biases : bool
+        Whether products have biases.
+    rms_norm : bool
+        Whether norms have one parameter for each number, or two.
+    learned_positions : bool
+        Whether positions are learned, or queries and keys are turned by them.
+    experts : int
+        Feed-forwards of a layer beside each other; one for all tokens if it is not given.
+    experts_per_token : int
+        Experts that each token goes to, at most ``experts``.
     """
 
     kind: Annotated[str, one_of("transformer")]
@@ -170,6 +284,11 @@ class TransformerFile(WorkloadFile):
     feed_forward: Count | None = None
     gated: bool = False
     tied: bool = True
+    biases: bool = True
+    rms_norm: bool = False
+    learned_positions: bool = True
+    experts: Annotated[int, int_range(2, 1 << 16)] | None = None
+    experts_per_token: Annotated[int, int_range(1, 1 << 16)] = 1
 
     def network(self, source: str) -> Network:
         if self.hidden % self.heads:
@@ -178,6 +297,9 @@ class TransformerFile(WorkloadFile):
         if self.key_value_heads and self.heads % self.key_value_heads:
             message = f"must divide heads, not {self.key_value_heads} divide {self.heads}"
             raise InputError(source, "key_value_heads", message)
+        if self.experts_per_token > (self.experts or 1):
+            message = f"must be at most experts, which are {self.experts or 1}, "
+            raise InputError(source, "experts_per_token", f"{message}not {self.experts_per_token}")
         return transformer(
             self.layers,
             self.hidden,
@@ -188,6 +310,13 @@ class TransformerFile(WorkloadFile):
             feed_forward=self.feed_forward,
             gated=self.gated,
             tied=self.tied,
+            form=Form(
+                self.biases,
+                self.rms_norm,
+                self.learned_positions,
+                self.experts,
+                self.experts_per_token,
+            ),
         )
 
 

@@ -18,6 +18,7 @@ from fred_hw.reading import read_data
 from perfmodel.switch_timing import record
 from perfmodel.topology.files import KINDS as TOPOLOGIES
 from perfmodel.workloads.file import KINDS as WORKLOADS
+from perfmodel.workloads.workload import workload_path
 from tests.bases import bases
 
 SCHEMAS = {name: kind.schema() for name, kind in FILES.items()}
@@ -34,6 +35,7 @@ ONLY_THE_READER = (
     r"must have 2 (?:or more|to 4096) NPUs|must have at most 4096 NPUs|with \d+ or more ports",
     r"must be one of the records|must be l1-1|must be an existing file|must join \d+ L1 switches",
     r"must divide|must be ports from|must be disjoint|must be the name of a file",
+    r"must be at most experts",
     r"must be a number from (?:[01]|1e-06) to (?:1|1e\+\d+), not '",
     r"must be (?:mesh:COLUMNSxROWS|resnet-152|mesh:2x2|first-principles), .* not '",
     r"must be one of (?:mesh:2x2|first-principles, .*|.*(?=, not 'mesh:2x2)), not '",
@@ -56,6 +58,7 @@ BASES: dict[str, Any] = {
         "in_network": True,
     },
     "grouped": read_data(EXAMPLES / "llama-2-70b.yaml"),
+    "experts": read_data(workload_path("mixtral-8x7b")),
     "sweep": {
         "topologies": ["mesh:2x2"],
         "workloads": ["resnet-152"],
@@ -69,7 +72,7 @@ BASES: dict[str, Any] = {
 """The example of every kind, and files with what that lacks."""
 
 KIND_OF = {base: name for name, found in FOUND.items() for base in found}
-KIND_OF |= {"levels": "topology", "grouped": "workload"}
+KIND_OF |= {"levels": "topology", "grouped": "workload", "experts": "workload"}
 
 
 @pytest.mark.parametrize(("name", "kinds"), [("topology", TOPOLOGIES), ("workload", WORKLOADS)])

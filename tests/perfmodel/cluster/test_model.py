@@ -56,3 +56,8 @@ def test_sequence_parallelism_divides_all_that_is_stored() -> None:
 def test_another_kind_of_network_is_refused() -> None:
     with pytest.raises(InputError, match=r"kind: must be transformer for a cluster, not 'resnet'$"):
         load_transformer("resnet-152")
+
+
+def test_experts_are_refused() -> None:
+    with pytest.raises(InputError, match=r"experts: must not be given for a cluster, not 8$"):
+        load_transformer("mixtral-8x7b")

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from fred_hw.errors import InputError
-from perfmodel.workloads.transformer import transformer
-from perfmodel.workloads.workload import load_workload
+from perfmodel.workloads.transformer import Form, transformer
+from perfmodel.workloads.workload import load_workload, workload_path
 
 
 def test_small_transformer_worked_by_hand() -> None:
@@ -99,3 +99,53 @@ def test_heads_for_keys_and_values_divide_the_heads(tmp_path: Path) -> None:
     (tmp_path / "odd.yaml").write_text(f"{text}key_value_heads: 3\n")
     with pytest.raises(InputError, match=r"key_value_heads: must divide heads, not 3 divide 64$"):
         load_workload(str(tmp_path / "odd.yaml"))
+
+
+def test_llama_has_neither_biases_nor_positions() -> None:
+    # Llama 3 8B: 4096 wide, 1024 for keys and for values, 14336 inside, 128256 words.
+    embedding, layer, *_, head = load_workload("llama-3-8b").network.layers
+    assert embedding.parameters == 128256 * 4096
+    matrices = 2 * 4096**2 + 2 * 4096 * 1024 + 3 * 4096 * 14336
+    assert layer.parameters == matrices + 2 * 4096
+    assert head.parameters == 128256 * 4096 + 4096
+
+
+def test_experts_worked_by_hand() -> None:
+    one = Form(biases=False, rms_norm=True)
+    six = Form(biases=False, rms_norm=True, experts=6, experts_per_token=2)
+    _, dense, _ = transformer(1, 4, 2, 3, 7, gated=True, feed_forward=5, form=one).layers
+    _, layer, _ = transformer(1, 4, 2, 3, 7, gated=True, feed_forward=5, form=six).layers
+    assert layer.shared_parameters == 6 * 3 * 4 * 5 and dense.shared_parameters == 0
+    assert layer.parameters == dense.parameters + 5 * 3 * 4 * 5 + 4 * 6
+    # A second expert of each token, and the router.
+    assert layer.forward_flops == dense.forward_flops + 2 * 3 * 3 * 4 * 5 + 2 * 3 * 4 * 6
+    assert (layer.all_to_alls, layer.all_to_all_numbers, layer.pieces) == (2, 2 * 3 * 4, 6)
+    assert dense.all_to_alls == 0
+    # Its input of 4 and 6 x 5 numbers of two bytes each for three tokens.
+    assert 2 * (layer.stored_numbers - dense.stored_numbers) == 3 * (2 * 4 + 6 * 5)
+
+
+def test_keys_and_values_are_what_context_parallelism_gathers() -> None:
+    assert load_workload("llama-3-8b").network.layers[1].cp_numbers == 2 * 8192 * 1024
+    assert load_workload("gpt-3").network.layers[1].cp_numbers == 2 * 2048 * 12288
+    assert not load_workload("resnet-50").network.has_sequence
+
+
+@pytest.mark.parametrize(
+    ("experts", "chosen", "said"),
+    [
+        ("4", "5", r"experts_per_token: must be at most experts, which are 4, not 5"),
+        (None, "2", r"experts_per_token: must be at most experts, which are 1, not 2"),
+        ("1", "1", r"experts: must be an integer from 2 to 65536, not 1"),
+        ("4", "0", r"experts_per_token: must be an integer from 1 to 65536, not 0"),
+        ("many", "1", r"experts: must be an integer from 2 to 65536, not 'many'"),
+    ],
+)
+def test_experts_that_do_not_go_together_are_refused(
+    tmp_path: Path, experts: str | None, chosen: str, said: str
+) -> None:
+    path = tmp_path / "e.yaml"
+    text = workload_path("gpt-3").read_text() + f"experts_per_token: {chosen}\n"
+    path.write_text(text + (f"experts: {experts}\n" if experts else ""))
+    with pytest.raises(InputError, match=rf"e\.yaml: {said}$"):
+        load_workload(str(path))
