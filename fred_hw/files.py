@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from math import nan
+from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from pydantic import (
@@ -20,6 +21,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from .docstrings import parameters, summary
 from .errors import InputError
+from .reading import read_data
 
 __all__ = [
     "NUMBER",
@@ -29,6 +31,7 @@ __all__ = [
     "describe",
     "in_range",
     "int_range",
+    "load_model",
     "name_in",
     "number_range",
     "one_of",
@@ -249,6 +252,17 @@ def validate(model: type[M], data: object, source: str) -> M:
         return model.model_validate(dict(data))
     except ValidationError as error:
         raise InputError(source, *describe(error, model)) from None
+
+
+def load_model(model: type[M], path: Path) -> M:
+    """Return what a file says as ``model``; JSON if its name ends so, else YAML.
+
+    Raises
+    ------
+    InputError
+        The file is unreadable, or as ``validate``.
+    """
+    return validate(model, read_data(path), str(path))
 
 
 def read_kind(data: object, kinds: Collection[str], source: str) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from fred_hw.errors import InputError
 
-from .files import VERSION, Reader, encode, encode_json
+from .files import VERSION, Reader, encode, encode_for
 from .goal import read_goal, to_traces
 from .node import Metadata
 from .text import from_text
@@ -53,8 +53,7 @@ def convert(
                 raise InputError("", option, "must be given for a text workload alone")
     if ending in (".et", ".json"):
         reader = Reader(source)
-        pieces = encode_json if target.suffix.lower() == ".json" else encode
-        return {target: pieces(reader, reader.metadata)}
+        return {target: encode_for(target, reader, reader.metadata)}
     metadata = Metadata(VERSION)
     prefix = target.with_suffix("") if target.suffix == ".et" else target
     if ending == ".txt":

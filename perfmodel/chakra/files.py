@@ -28,7 +28,7 @@ from .node import Metadata, Node
 from .schema import BadMessageError, from_bytes
 from .wire import BadStreamError, behind_length, split_messages
 
-__all__ = ["VERSION", "Reader", "encode", "encode_json", "read", "write"]
+__all__ = ["VERSION", "Reader", "encode", "encode_for", "read", "write"]
 
 VERSION = "0.0.4"
 """Of the schema, as files say it."""
@@ -131,30 +131,24 @@ def read(path: str | Path) -> Reader:
     return Reader(Path(path))
 
 
-def encode(nodes: Iterable[Node], metadata: Metadata) -> Iterator[bytes]:
-    """Yield the pieces of an ``.et`` file.
+def encode(nodes: Iterable[Node], metadata: Metadata, *, as_json: bool = False) -> Iterator[bytes]:
+    """Yield the pieces of a trace, one message in each: of an ``.et`` file, or lines of JSON.
 
     Raises
     ------
     ValueError, TypeError
         A number is out of the range of its field, or a value is not of its kind.
     """
-    yield behind_length(metadata_to_message(metadata))
+    first = metadata_to_message(metadata)
+    yield json_line(first, metadata) if as_json else behind_length(first)
     for node in nodes:
-        yield behind_length(node_to_message(node))
+        message = node_to_message(node)
+        yield json_line(message, node) if as_json else behind_length(message)
 
 
-def encode_json(nodes: Iterable[Node], metadata: Metadata) -> Iterator[bytes]:
-    """Yield the lines of a trace as JSON, one message in each.
-
-    Raises
-    ------
-    ValueError, TypeError
-        A number is out of the range of its field, or a value is not of its kind.
-    """
-    yield json_line(metadata_to_message(metadata), metadata)
-    for node in nodes:
-        yield json_line(node_to_message(node), node)
+def encode_for(path: Path, nodes: Iterable[Node], metadata: Metadata) -> Iterator[bytes]:
+    """Yield the pieces of a trace as the name of its file says: JSON if it ends in ``.json``."""
+    return encode(nodes, metadata, as_json=path.suffix.lower() == ".json")
 
 
 def write(
@@ -184,13 +178,12 @@ def write(
         A number is out of the range of its field, or a value is not of its kind.
     """
     path = Path(path)
-    pieces = encode_json if path.suffix.lower() == ".json" else encode
     aside = path.with_name(f".writing-{secrets.token_hex(8)}")
     try:
         number = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         try:
             with os.fdopen(number, "wb") as file:
-                file.writelines(pieces(nodes, metadata or Metadata(version)))
+                file.writelines(encode_for(path, nodes, metadata or Metadata(version)))
             aside.replace(path)
         finally:
             aside.unlink(missing_ok=True)

@@ -9,8 +9,7 @@ from typing import Annotated, cast
 from pydantic import Field
 
 from fred_hw.errors import InputError
-from fred_hw.files import EachOnce, FileModel, int_range, number_range, one_of, validate
-from fred_hw.reading import read_data
+from fred_hw.files import EachOnce, FileModel, int_range, load_model, number_range, one_of
 
 from .footprint import RECOMPUTE, Recompute, Training
 from .hardware import Cluster, Npu
@@ -292,6 +291,6 @@ def load_cluster(path: Path) -> ClusterFile:
     InputError
         The file is unreadable, or a key is unknown, missing or has a value that is not allowed.
     """
-    found = validate(ClusterFile, read_data(path), str(path))
+    found = load_model(ClusterFile, path)
     found.check(str(path))
     return found

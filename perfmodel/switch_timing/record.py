@@ -7,9 +7,8 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from fred_hw.compiler.shape import split_count
 from fred_hw.errors import InputError
-from fred_hw.files import FileModel, validate
+from fred_hw.files import FileModel, load_model
 from fred_hw.protocol import CRC_BITS, HEADER_BITS
-from fred_hw.reading import read_data
 from fred_hw.spec import SwitchSpec
 
 from .provenance import RecordUse
@@ -254,5 +253,5 @@ def load_record(
                 field,
                 f"must be {known} or a path ending in .json, not {name_or_path!r}",
             )
-    record = validate(TimingRecord, read_data(path), str(path))
+    record = load_model(TimingRecord, path)
     return SwitchTiming(record, name_or_path, protocol)

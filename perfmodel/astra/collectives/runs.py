@@ -7,7 +7,7 @@ from perfmodel.astra.clock import Clock
 
 from .program import Program
 
-__all__ = ["Messages", "ProgramRun"]
+__all__ = ["Messages", "ProgramRun", "Run"]
 
 
 class Messages(Protocol):
@@ -22,15 +22,11 @@ class Messages(Protocol):
         ...
 
 
-class ProgramRun:
-    """An NPU that does what a program says.
+class Run:
+    """What an NPU does in a phase.
 
     Parameters
     ----------
-    program : Program
-        What it does.
-    place : int
-        Where it is among those that take part.
     messages : Messages
         What it sends with.
     clock : Clock
@@ -39,16 +35,34 @@ class ProgramRun:
         Called when it is through.
     """
 
+    def __init__(self, messages: Messages, clock: Clock, ended: Callable[[], object]) -> None:
+        self._messages, self._clock, self._ended = messages, clock, ended
+
+    def _after(self, delay_ns: int, call: Callable[[], object]) -> None:
+        self._clock.at(self._clock.now + delay_ns, call)
+
+
+class ProgramRun(Run):
+    """An NPU that does what a program says.
+
+    Parameters
+    ----------
+    program : Program
+        What it does.
+    place : int
+        Where it is among those that take part.
+    others
+        As of ``Run``.
+    """
+
     def __init__(
         self,
         program: Program,
         place: int,
-        messages: Messages,
-        clock: Clock,
-        ended: Callable[[], object],
+        *others: *tuple[Messages, Clock, Callable[[], object]],
     ) -> None:
+        super().__init__(*others)
         self._program, self._place = program, place
-        self._messages, self._clock, self._ended = messages, clock, ended
         self._left = program.sends
         self._made = self._sent = self._received = self._ready = 0
 
@@ -60,7 +74,7 @@ class ProgramRun:
     def _make(self) -> None:
         cost_ns = self._program.cost_ns(self._made)
         self._made += 1
-        self._clock.at(self._clock.now + cost_ns, self._packet_ready)
+        self._after(cost_ns, self._packet_ready)
 
     def _packet_ready(self) -> None:
         program = self._program

@@ -10,7 +10,7 @@ from functools import partial
 
 from perfmodel.astra.clock import Clock
 
-from .runs import Messages
+from .runs import Messages, Run
 
 __all__ = ["TreeNode", "TreeRun", "tree"]
 
@@ -45,7 +45,7 @@ def tree(count: int, second: bool) -> list[TreeNode]:
     return [TreeNode(parents.get(place), tuple(below[place])) for place in range(count)]
 
 
-class TreeRun:
+class TreeRun(Run):
     """An NPU in an all-reduce on a tree.
 
     Parameters
@@ -56,12 +56,8 @@ class TreeRun:
         Bytes of each message.
     endpoint_ns, reduction_ns : int
         Delay of what comes or goes, and of a reduction [ns].
-    messages : Messages
-        What it sends with.
-    clock : Clock
-        Where its events are put.
-    ended : callable
-        Called when it is through.
+    others
+        As of ``Run``.
     """
 
     def __init__(
@@ -70,13 +66,11 @@ class TreeRun:
         size: int,
         endpoint_ns: int,
         reduction_ns: int,
-        messages: Messages,
-        clock: Clock,
-        ended: Callable[[], object],
+        *others: *tuple[Messages, Clock, Callable[[], object]],
     ) -> None:
+        super().__init__(*others)
         self._node, self._size = node, size
         self._endpoint_ns, self._reduction_ns = endpoint_ns, reduction_ns
-        self._messages, self._clock, self._ended = messages, clock, ended
         self._summed = 0
 
     def begin(self) -> None:
@@ -91,9 +85,6 @@ class TreeRun:
     @property
     def _reduced_ns(self) -> int:
         return self._endpoint_ns + self._reduction_ns
-
-    def _after(self, delay_ns: int, call: Callable[[], object]) -> None:
-        self._clock.at(self._clock.now + delay_ns, call)
 
     def _add(self) -> None:
         self._summed += 1

@@ -6,8 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from fred_hw.errors import InputError
-from fred_hw.files import FileModel, int_range, number_range, one_of, validate
-from fred_hw.reading import read_data
+from fred_hw.files import FileModel, int_range, load_model, number_range, one_of
 
 __all__ = ["MEMORY_TYPES", "MemoryFile", "load_memory"]
 
@@ -98,6 +97,6 @@ def load_memory(path: Path) -> MemoryFile:
     InputError
         The file is unreadable, or a key is unknown, missing or has a value that is not allowed.
     """
-    found = validate(MemoryFile, read_data(path), str(path))
+    found = load_model(MemoryFile, path)
     found.check(str(path))
     return found

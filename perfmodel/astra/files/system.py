@@ -10,8 +10,7 @@ from pydantic import Field
 from pydantic_core import PydanticCustomError
 
 from fred_hw.errors import InputError
-from fred_hw.files import Check, FileModel, int_range, number_range, one_of, validate
-from fred_hw.reading import read_data
+from fred_hw.files import Check, FileModel, int_range, load_model, number_range, one_of
 
 __all__ = ["COLLECTIVES", "SystemFile", "load_system"]
 
@@ -185,7 +184,7 @@ def load_system(path: Path) -> SystemFile:
     InputError
         The file is unreadable, or a key is unknown, missing or has a value that is not allowed.
     """
-    found = validate(SystemFile, read_data(path), str(path))
+    found = load_model(SystemFile, path)
     if found.roofline_enabled:
         rates = {"local-mem-bw": found.local_mem_bw, "peak-perf": found.peak_perf}
         for key, value in rates.items():

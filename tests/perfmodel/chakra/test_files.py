@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from fred_hw.errors import InputError
 from perfmodel.chakra.encoding import MAX_ATTRS
-from perfmodel.chakra.files import encode, encode_json, read, write
+from perfmodel.chakra.files import encode, read, write
 from perfmodel.chakra.kinds import KINDS, CollectiveType, NodeType
 from perfmodel.chakra.node import Attr, InOut, Metadata, Node
 from perfmodel.chakra.wire import MAX_MESSAGE_BYTES
@@ -235,7 +235,7 @@ def test_json_is_that_of_chakras_own_tools(tmp_path: Path) -> None:
     (node,) = read(saved(tmp_path, text.encode(), "a.json"))
     attrs = (Attr("is_cpu_op", "bool", False),)
     assert node == Node(3, 'a "{\\', NodeType.COMP_NODE, (), (1, 2), 0, 5, attrs=attrs)
-    lines = b"".join(encode_json([node], Metadata("0.0.4"))).splitlines()
+    lines = b"".join(encode([node], Metadata("0.0.4"), as_json=True)).splitlines()
     assert [json.loads(line) for line in lines] == [
         json.loads(part) for part in re.split(r"(?<=\})(?=\{)", text)
     ]
