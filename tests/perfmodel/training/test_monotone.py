@@ -223,9 +223,13 @@ def test_larger_message_never_takes_less(
 def test_one_io_controller_less_saves_little_but_waits_for_acks(
     case: Case, name: str, counts: tuple[int, ...], one: int, scale: float
 ) -> None:
-    # Where controllers share members otherwise, each may go from one to the next less often: that
-    # saves up to a wait for acks for each member in each stream.
+    # Where controllers share members otherwise, each may go from one to the next less often: where
+    # NPUs pass weights on that saves up to a wait for acks for each member in each stream, in the
+    # network half a wait for each layer at most in 4,400 random pairs.
     rate, in_network = FRED_VARIANTS[name]
+    # Other shares may also take load from slow uplinks: 3 of 8,000 random pairs of FRED-A and C,
+    # 1.4 % at most, 1.3 % of FRED-B. Those of FRED-D never bind: none of 2,200.
+    least = 0.995 if name == "fred-d" else 0.98
 
     def wafer(taken: int, *, waits: bool) -> Topology:
         entries = [
@@ -245,14 +249,15 @@ def test_one_io_controller_less_saves_little_but_waits_for_acks(
     def times(*, waits: bool) -> list[float]:
         return [case.plan(wafer(taken, waits=waits)).time_s(scale) for taken in (0, 1)]
 
-    # Other shares may also take load from an uplink: 3 of 8,000 random pairs, 1.4 % at most.
     before_s, after_s = times(waits=False)
-    assert after_s >= before_s * 0.98
+    assert after_s >= before_s * least
     before_s, after_s = times(waits=True)
     more = wafer(0, waits=True)
     way_s = max(
         more.latency_s(more.hops((npu,), (io,))) for npu in range(more.npus) for io in more.io_nodes
     )
-    # Weights forward and backward, gradients, and inputs.
-    streams = 4 * case.microbatches * len(NETWORKS[case.network].layers)
-    assert after_s >= (before_s - streams * case.strategy.workers * 2 * way_s) * 0.98
+    layers = len(NETWORKS[case.network].layers)
+    # Of NPUs that pass on: weights forward and backward, gradients, and inputs.
+    streams = 4 * case.microbatches * layers
+    waits = layers if in_network else streams * case.strategy.workers
+    assert after_s >= (before_s - waits * 2 * way_s) * least
