@@ -1,14 +1,14 @@
 """What commands that co-simulate share: the benches, which an installation may lack."""
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from fred_hw.errors import InputError
 
-__all__ = ["check_tests", "load_testbench", "simulating", "tests_begun"]
+__all__ = ["check_tests", "load_testbench", "simulating", "tests_begun", "tests_begun_last"]
 
 _TEST = re.compile(rb" running \S+ \((\d+)/(\d+)\)")
 
@@ -55,6 +55,16 @@ def tests_begun(log: Path) -> tuple[str, int, int] | None:
         return None
     found = _TEST.findall(said)
     return ("tests", int(found[-1][0]) - 1, int(found[-1][1])) if found else None
+
+
+def tests_begun_last(logs: Iterable[Path], since_s: float) -> tuple[str, int, int] | None:
+    """Return what ``tests_begun`` does of the log that was written last, since a time of day."""
+    found: list[tuple[float, Path]] = []
+    for log in logs:
+        with suppress(OSError):
+            found.append((log.stat().st_mtime, log))
+    written_s, log = max(found, default=(since_s, None))
+    return tests_begun(log) if log and written_s >= since_s else None
 
 
 @contextmanager

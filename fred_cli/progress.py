@@ -54,7 +54,8 @@ class _Display:
         now = time.monotonic()
         if (before, count) != (what, done):
             self._moved = now
-        self._counted = what, done, total, begun if what == before and done else now
+        goes_on = what == before and 0 < done >= count
+        self._counted = what, done, total, begun if goes_on else now
         self._ahead = ahead
 
     def _run(self) -> None:
@@ -70,7 +71,7 @@ class _Display:
     def line(self) -> str:
         """Return what is counted, how many, how fast, and what time remains."""
         if self._look and (found := self._look()):
-            self.told(*found)
+            self.told(*found, ahead=1)
         what, done, total, begun = self._counted
         now = time.monotonic()
         # Where all that was counted is done, or may be, and long ago, something else goes on.

@@ -47,10 +47,10 @@ def track(items: Sequence[T], what: str) -> Iterable[T]:
     return _told(items, what, len(items))
 
 
-def count(what: str, done: int) -> None:
-    """Tell that so many are done, of nobody knows how many."""
+def count(what: str, done: int, total: int | None = None) -> None:
+    """Tell that so many are done, and of how many if anybody knows."""
     if _listeners and not _tracking:
-        _listeners[-1](what, done, None, 0)
+        _listeners[-1](what, done, total, 0)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from typing import Any
 
 from fred_hw.checks import check_choice
 from fred_hw.errors import InputError
+from fred_hw.progress import count
 
 from .liberty import Libraries
 from .process import Worker, running
@@ -257,8 +258,9 @@ def _map_each(
     with ThreadPoolExecutor(min(WORKERS, os.cpu_count() or 1)) as pool:
         try:
             runs = [pool.submit(map_one, module) for module in modules]
-            for run in as_completed(runs):
+            for done, run in enumerate(as_completed(runs), 1):
                 run.result()
+                count("modules", done, len(modules))
         except BaseException:
             ended.set()
             pool.shutdown(wait=False, cancel_futures=True)

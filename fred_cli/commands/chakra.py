@@ -1,6 +1,6 @@
 """`fred chakra`."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from fred_cli.options import OutputPath, as_json_option, topology_name, workload
 from fred_cli.output import option_names, plain, say_json, table
 from fred_cli.progress import progress
 from fred_hw.errors import InputError, one_line
+from fred_hw.progress import track
 
 __all__ = ["command"]
 
@@ -97,7 +98,7 @@ def stats(trace: str, control: bool, as_json: bool) -> None:
 
     found: list[dict[str, Any]] = []
     with progress("reading traces"):
-        for path in _files(trace):
+        for path in _each(_files(trace)):
             with read(path) as reader:
                 found.append(
                     {"file": str(path), **plain(measure(reader, str(path), control=control))}
@@ -151,7 +152,7 @@ def validate(trace: str, control: bool, as_json: bool) -> None:
             yield node
 
     with progress("checking traces"):
-        for rank, path in enumerate(paths):
+        for rank, path in enumerate(_each(paths)):
             with read(path) as reader:
                 found = measure(each(reader, rank, str(path)), str(path), control=control)
             checked.append({"file": str(path), "nodes": found.nodes, "levels": found.levels})
@@ -261,6 +262,11 @@ def _files(trace: str) -> list[Path]:
 
     path = Path(trace)
     return [path] if path.name.endswith((".et", ".et.gz", ".json")) else find_traces(trace)
+
+
+def _each(paths: Sequence[Path]) -> Iterable[Path]:
+    """Return traces to read, counted if there are several; of one its bytes are."""
+    return track(paths, "traces") if len(paths) > 1 else paths
 
 
 def _type(node: Any) -> str:

@@ -1,12 +1,14 @@
 """`fred characterize`."""
 
+import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from fred_cli.cosimulation import load_testbench, simulating
+from fred_cli.cosimulation import load_testbench, simulating, tests_begun_last
 from fred_cli.options import (
     OutputPath,
     as_json_option,
@@ -69,7 +71,9 @@ def command(
 
     libraries = read_cells(liberty) if liberty else None
     work = Path("build") / "characterize" / spec.name
-    with simulating(), checked("--seed"), progress(f"characterizing {spec.name}"):
+    logs = [one / name / "simulation.log" for one in (work, work / "switch") for name in names]
+    look = partial(tests_begun_last, logs, time.time())
+    with simulating(), checked("--seed"), progress(f"characterizing {spec.name}", look):
         record = measure(spec, work, simulators=names, seed=seed, lanes=lanes)
     if libraries:
         record["clock"] = _synthesized(spec, spec_source, libraries, effort, sizing)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Self, cast
 
 from fred_hw.errors import InputError
+from fred_hw.progress import count
 from fred_hw.reading import open_bytes
 
 from .encoding import (
@@ -35,6 +36,8 @@ VERSION = "0.0.4"
 
 _MAGIC = b"\x1f\x8b"
 _CHUNK = 1 << 16
+_COUNTED = 1024
+"""Whoever listens is told how far it is every so many nodes."""
 
 
 class Reader(Iterator[Node]):
@@ -53,10 +56,11 @@ class Reader(Iterator[Node]):
     """
 
     def __init__(self, path: Path) -> None:
-        self._source = str(path)
+        self._source, self._nodes = str(path), 0
         self._json = path.suffix.lower() == ".json"
         self._file = open_bytes(path)
         try:
+            self._bytes = os.fstat(self._file.fileno()).st_size
             stream = _unpacked(self._file)
             self._messages = split_objects(stream) if self._json else split_messages(stream)
             found = self._next("GlobalMetadata")
@@ -76,6 +80,9 @@ class Reader(Iterator[Node]):
                 self.close()
         if node is None:
             raise StopIteration
+        self._nodes += 1
+        if not self._nodes % _COUNTED:
+            count("bytes", self._file.tell(), self._bytes)
         return node
 
     def __enter__(self) -> Self:

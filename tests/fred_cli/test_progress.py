@@ -143,3 +143,14 @@ def test_steps_are_said_where_they_are_apart(capsys: pytest.CaptureFixture[str])
         step("first")
         step("too soon")
     assert capsys.readouterr().err.splitlines()[:2] == ["working ...", "first"]
+
+
+def test_what_begins_again_has_a_rate_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress("working"):
+        count("bytes", 10_000, 10_000)
+        time.sleep(0.5)
+        for done in (1, 2, 3, 4):
+            count("bytes", done, 8)
+            time.sleep(0.1)
+    found = re.findall(r"[1-4] of 8 bytes, (\S+) per s", capsys.readouterr().err)
+    assert found and max(map(float, found)) > 5

@@ -17,8 +17,9 @@ def test_whoever_listens_is_told_how_many_are_done(monkeypatch: pytest.MonkeyPat
     with listening(lambda *what: told.append(what)):
         assert list(track("abc", "letters")) == ["a", "b", "c"]
         count("units", 7)
+        count("units", 8, 9)
     letters = [("letters", n, 3, int(n < 3)) for n in range(4)]
-    assert told == [*letters, ("units", 7, None, 0)]
+    assert told == [*letters, ("units", 7, None, 0), ("units", 8, 9, 0)]
 
 
 def test_parts_that_are_not_alike_are_told_with_their_sizes() -> None:

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fred_hw.errors import InputError
+from fred_hw.progress import listening
 from perfmodel.chakra.encoding import MAX_ATTRS
 from perfmodel.chakra.files import encode, read, write
 from perfmodel.chakra.kinds import KINDS, CollectiveType, NodeType
@@ -409,3 +410,18 @@ def test_integer_of_any_kind_is_an_integer() -> None:
     for name in ("f", "b"):
         with pytest.raises(InputError, match=f"^node 1: {name}: must be an integer, not "):
             node.integer(name)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_whoever_listens_is_told_how_much_of_the_file_is_read(tmp_path: Path, packed: bool) -> None:
+    data = b"".join(encode([Node(one, "n" * 50) for one in range(5_000)], Metadata("0.0.4")))
+    path = tmp_path / "t.et"
+    path.write_bytes(gzip.compress(data) if packed else data)
+    told: list[tuple[str, int, int | None, int]] = []
+    with listening(lambda *what: told.append(what)), read(path) as nodes:
+        assert sum(1 for _ in nodes) == 5_000
+    assert len(told) == 4
+    assert {(what, total) for what, _, total, _ in told} == {("bytes", path.stat().st_size)}
+    done = [one[1] for one in told]
+    assert done == sorted(done) and done[0] > 0 and done[-1] <= path.stat().st_size
+    assert packed or done[-1] < path.stat().st_size
