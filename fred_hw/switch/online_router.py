@@ -2,28 +2,23 @@
 
 from collections.abc import Sequence
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import data
-from amaranth.lib.wiring import In, Out
+from amaranth.hdl import Const, Module, Signal, Value
+from amaranth.lib.wiring import Out
 
 from fred_hw.checks import check_int
 from fred_hw.compiler.shape import configuration_width
-from fred_hw.gates.select import any_of, gated, round_robin
+from fred_hw.gates.select import gated
 from fred_hw.gates.wire import wire
-from fred_hw.protocol import DATA_CIRCUITS
-from fred_hw.unit import Unit, place
+from fred_hw.unit import place
 
+from .matching import Matching, matching_members
 from .path_claims import PathClaims
 from .unicast_router import UnicastRouter
 
-__all__ = ["PASSES", "OnlineRouter"]
-
-COUNT = len(DATA_CIRCUITS)
-PASSES = 3
-"""Packets of less urgent circuits that a source sends before one that could not go."""
+__all__ = ["OnlineRouter"]
 
 
-class OnlineRouter(Unit):
+class OnlineRouter(Matching):
     """Match sources of unicasts and destinations, all at a time, and find their paths.
 
     A source asks for the destination of its most urgent packet whose destination is free and has
@@ -72,14 +67,6 @@ class OnlineRouter(Unit):
         A parameter is none of these.
     """
 
-    coming: list[data.View]
-    room: list[Signal]
-    starts: Signal
-    holds: Signal
-    closing: Signal
-    destination_of: list[Signal]
-    circuit_of: list[Signal]
-    circuit_to: list[Signal]
     configuration: Signal
 
     def __init__(self, *, ports: int, middle: int) -> None:
@@ -88,162 +75,31 @@ class OnlineRouter(Unit):
         self.unit_name = f"online_router_m{middle}_p{ports}"
         super().__init__(
             {
-                "coming": In(data.ArrayLayout(ports, COUNT)).array(ports),
-                "room": In(COUNT).array(ports),
-                **dict.fromkeys(("starts", "holds", "closing"), In(ports)),
-                "destination_of": Out(ports).array(ports),
-                "circuit_of": Out(2).array(ports),
-                "circuit_to": Out(2).array(ports),
+                **matching_members(ports),
                 "configuration": Out(configuration_width(ports, middle)),
             }
         )
 
     def build(self, platform: object) -> Module:
         m = Module()
-        ports = range(self.port_count)
         router = place(m, "paths", UnicastRouter(ports=self.port_count, middle=self.middle))
         m.d.comb += self.configuration.eq(router.configuration)
-        picks, waiting = self._ask(m)
-        matched, circuits = self._answer(m, picks)
-        granted, given, taken = self._grant(m, matched)
-        wanted = self._wanted(m)
-        for k, path in enumerate(self.destination_of):
-            m.d.comb += router.destination_of[k].eq(path)
-            # Paths through two subswitches are in the way of others.
-            others = granted.any() if self.middle == 2 else 0
-            # Who keeps a path that others want would be before them whenever room comes.
-            used = Signal(name=f"used_{k}")
-            with m.If(granted[k]):
-                m.d.sync += used.eq(0)
-            with m.Elif(self.starts[k]):
-                m.d.sync += used.eq(1)
-            own = path & any_of([own for i, own in enumerate(wanted) if i != k])
-            shared = wire(m, f"shared_{k}", used & own.any())
-            leaves = wire(m, f"leaves_{k}", others | waiting[k] | shared)
-            # One bit of a path is high, and who takes that destination is known of each.
-            stays = ~(taken | (granted[k] | leaves).replicate(self.port_count))
-            m.d.sync += path.eq(
-                given[k] | (path & (stays | self.holds[k].replicate(self.port_count)))
-            )
-            with m.If(granted[k]):
-                m.d.sync += self.circuit_of[k].eq(Mux(picks[k][0], 0, Mux(picks[k][1], 1, 2)))
-        for j in ports:
-            with m.If(Cat(own[j] for own in given).any()):
-                m.d.sync += self.circuit_to[j].eq(circuits[j])
+        for path, own in zip(router.destination_of, self.destination_of, strict=True):
+            m.d.comb += path.eq(own)
+        # Paths through two subswitches are in the way of others.
+        self.match(m, in_the_way=self.middle == 2)
         return m
 
-    def _wanted(self, m: Module) -> list[Signal]:
-        """Return for each source the destinations of its packets, a cycle old."""
-        wanted = [Signal(self.port_count, name=f"wanted_{k}") for k in range(self.port_count)]
-        for own, coming in zip(wanted, self.coming, strict=True):
-            m.d.sync += own.eq(any_of([coming[c] for c in range(COUNT)]))
-        return wanted
-
-    def _ask(self, m: Module) -> tuple[list[Signal], list[Value]]:
-        """Return for each source the circuit of its next path, and whether none else is of use."""
-        size = self.port_count
-        # A path that stays is the same in the next cycle, so what of it is in use is known before.
-        stays, busy, ending = Signal(size), Signal(size), Signal(size)
-        goes_on = self.holds & ~self.closing
-        m.d.sync += [
-            stays.eq(goes_on),
-            busy.eq(self._ends(goes_on)),
-            # Where a packet ends there may be room in a moment: the next source gets the path
-            # before.
-            ending.eq(self._ends(self.holds & self.closing)),
-        ]
-        rooms = [
-            wire(m, f"room_{name}", Cat(room[c] for room in self.room) | ending)
-            for c, name in enumerate(DATA_CIRCUITS)
-        ]
-        picks, waiting = [Signal(COUNT, name=f"pick_{k}") for k in range(size)], []
-        for k, (pick, coming) in enumerate(zip(picks, self.coming, strict=True)):
-            ready = [wire(m, f"ready_{k}_{c}", coming[c] & rooms[c]) for c in range(COUNT)]
-            reaches = [wire(m, f"reaches_{k}_{c}", one.any()) for c, one in enumerate(ready)]
-            free = [wire(m, f"free_{k}_{c}", (one & ~busy).any()) for c, one in enumerate(ready)]
-            waits = self._waits(m, k, reaches)
-            others: Value = ~stays[k]
-            for c in range(COUNT):
-                m.d.comb += pick[c].eq(free[c] & others)
-                others &= ~free[c] & ~waits[c]
-            # Its path is of no use to a packet that waits.
-            late = [waits[c] & (self.circuit_of[k] > c) for c in range(COUNT)]
-            waiting.append(wire(m, f"late_{k}", any_of(late)))
-        return picks, waiting
-
-    def _ends(self, sources: Value) -> Value:
-        """Return the destinations of the paths of some sources."""
-        size = self.port_count
-        return any_of(
-            [path & sources[k].replicate(size) for k, path in enumerate(self.destination_of)]
-        )
-
-    def _waits(self, m: Module, k: int, reaches: Sequence[Value]) -> list[Value]:
-        """Return for each circuit whether a source must wait for its packet."""
-        waits: list[Value] = []
-        for c, reach in enumerate(reaches[:-1]):
-            passed = Signal(range(PASSES + 1), name=f"passed_{k}_{c}")
-            with m.If(self.starts[k] & (self.circuit_of[k] == c)):
-                m.d.sync += passed.eq(0)
-            with m.Elif(self.starts[k] & (self.circuit_of[k] > c) & reach & (passed != PASSES)):
-                m.d.sync += passed.eq(passed + 1)
-            waits.append(reach & (passed == PASSES))
-        return [*waits, Const(0, 1)]
-
-    def _answer(self, m: Module, picks: Sequence[Value]) -> tuple[list[Signal], list[Value]]:
-        """Return the destination that each source gets if neither is held, and their circuits."""
-        size, circuits = self.port_count, []
-        matched = [Signal(size, name=f"matched_{k}") for k in range(size)]
-        for j in range(size):
-            pairs = list(zip(picks, self.coming, strict=True))
-            asks = [
-                wire(m, f"asks_{j}_{name}", Cat(pick[c] & coming[c][j] for pick, coming in pairs))
-                for c, name in enumerate(DATA_CIRCUITS)
-            ]
-            circuit, began = Signal(2, name=f"circuit_{j}"), Signal(size, name=f"began_{j}")
+    def admit(self, m: Module, matched: Sequence[Signal]) -> tuple[Value, Value]:
+        if self.middle != 2:
+            return super().admit(m, matched)
+        paths = self.destination_of
+        held = wire(m, "held", self._ends(self.holds))
+        claims = place(m, "claims", PathClaims(ports=self.port_count))
+        for k, (match, path) in enumerate(zip(matched, paths, strict=True)):
+            free = ~self.holds[k] & ~(match & held).any()
             m.d.comb += [
-                circuit.eq(Mux(asks[0].any(), 0, Mux(asks[1].any(), 1, 2))),
-                began.eq(Cat(path[j] for path in self.destination_of) & self.starts),
+                claims.wants[k].eq(gated(match, free)),
+                claims.holds[k].eq(gated(path, self.holds[k])),
             ]
-            circuits.append(circuit)
-            last = [Signal(size, name=f"last_{j}_{name}") for name in DATA_CIRCUITS]
-            for c, own in enumerate(last):
-                with m.If(began.any() & (self.circuit_to[j] == c)):
-                    m.d.sync += own.eq(began)
-            # Turns of each circuit are there at the same time, and the most urgent one is taken.
-            turns = [
-                round_robin(m, f"to_{j}_{name}", asks[c], last[c])
-                for c, name in enumerate(DATA_CIRCUITS)
-            ]
-            chosen = wire(
-                m,
-                f"chosen_{j}",
-                any_of([gated(turn, circuit == c) for c, turn in enumerate(turns)]),
-            )
-            for k in range(size):
-                m.d.comb += matched[k][j].eq(chosen[k])
-        return matched, circuits
-
-    def _grant(self, m: Module, matched: Sequence[Signal]) -> tuple[Value, list[Value], Value]:
-        """Return the sources that get a path, their paths, and the destinations that are taken.
-
-        What is held is known late: who is matched is found out without it. A destination that is
-        held is nobody's but its holder's, whether it is taken or not.
-        """
-        paths, size = self.destination_of, self.port_count
-        if self.middle == 2:
-            held = wire(m, "held", self._ends(self.holds))
-            claims = place(m, "claims", PathClaims(ports=size))
-            for k, (match, path) in enumerate(zip(matched, paths, strict=True)):
-                free = ~self.holds[k] & ~(match & held).any()
-                m.d.comb += [
-                    claims.wants[k].eq(gated(match, free)),
-                    claims.holds[k].eq(gated(path, self.holds[k])),
-                ]
-            goes, held = claims.granted, Const(0, size)
-        else:
-            goes, held = ~self.holds, wire(m, "held", self._ends(self.holds))
-        asked = [gated(match, goes[k]) for k, match in enumerate(matched)]
-        given = [wire(m, f"given_{k}", own & ~held) for k, own in enumerate(asked)]
-        granted = wire(m, "granted", Cat(own.any() for own in given))
-        return granted, given, wire(m, "taken", any_of(asked))
+        return claims.granted, Const(0, self.port_count)

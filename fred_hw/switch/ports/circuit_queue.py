@@ -6,12 +6,12 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.gates.fifo import Fifo
 from fred_hw.gates.select import selected
 from fred_hw.link.descriptor import descriptor_layout
 from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, check_spec, place
+from fred_hw.unit import check_spec
 
+from .flit_queue import FlitQueue
 from .signatures import mark_layout, port_bits
 
 __all__ = ["CircuitQueue"]
@@ -20,7 +20,7 @@ THROWN = ("unknown", "late", "early", "stuck", "stale")
 """Why packets are thrown away."""
 
 
-class CircuitQueue(Unit):
+class CircuitQueue(FlitQueue):
     """Queue packets without their payload; offer the one at the head if it is due.
 
     A packet is due if its number is the one that its flow takes next, and its generation that of
@@ -96,13 +96,7 @@ class CircuitQueue(Unit):
         ``spec`` is no specification.
     """
 
-    arrives: Signal
-    mark: data.View
     incoming: Signal
-    ready: Signal
-    used: Signal
-    tail: Signal
-    place: Signal
     enable: Signal
     serves: Signal
     asks: Signal
@@ -130,7 +124,6 @@ class CircuitQueue(Unit):
     early: Signal
     stuck: Signal
     stale: Signal
-    enters: Signal
     leaves: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
@@ -171,7 +164,7 @@ class CircuitQueue(Unit):
         m = Module()
         here, head, pop = Signal(), Signal(mark_layout(self.spec)), Signal()
         inside = Signal()  # the packet at the head has started and has not finished
-        source, moves, direct = self._advance(m, here, head, pop)
+        source, moves, direct = self.advance(m, here, head, pop)
         self._compare_phase(m, moves, head.descriptor.phase, source.descriptor.phase)
         first, goes, outside = here & head.first & ~inside, Signal(), Signal()
         # Whether the next cycle is between packets.
@@ -199,42 +192,8 @@ class CircuitQueue(Unit):
             pop.eq((self.take & self.valid) | thrown | left_over),
             self.leaves.eq(pop & head.first),
         ]
-        self._places(m, pop)
+        self.keep_places(m, pop)
         return m
-
-    def _advance(
-        self, m: Module, here: Signal, head: data.View, pop: Value
-    ) -> tuple[data.View, Signal, Value]:
-        """Move flits to the head; return the next one, whether it moves, and whether it just comes.
-
-        Behind the head there is a place for one flit, so that what goes into the memory or comes
-        out of it need not know whether the head goes.
-        """
-        layout, depth = mark_layout(self.spec), self.spec.protocol.buffer_flits
-        marks = place(m, "marks", Fifo(shape=layout, depth=depth))
-        second, held = Signal(layout, reset_less=True), Signal()
-        source, comes, came, moves = Signal(layout), Signal(), Signal(), Signal()
-        m.d.comb += [
-            came.eq(self.arrives & self.ready),
-            self.enters.eq(came & self.mark.first),
-            marks.i.valid.eq(came & (held | marks.o.valid)),
-            marks.i.payload.eq(self.mark),
-            marks.o.ready.eq(~held),
-            comes.eq(held | marks.o.valid | came),
-            moves.eq(comes & (~here | pop)),
-            source.eq(self.mark),
-        ]
-        with m.If(held):
-            m.d.comb += source.eq(second)
-        with m.Elif(marks.o.valid):
-            m.d.comb += source.eq(marks.o.payload)
-        with m.If(~here | pop):
-            m.d.sync += [here.eq(comes), held.eq(0)]
-        with m.Elif(~held):
-            m.d.sync += [held.eq(comes), second.eq(source)]
-        with m.If(moves):
-            m.d.sync += head.eq(source)
-        return source, moves, ~held & ~marks.o.valid
 
     def _compare_phase(self, m: Module, moves: Value, own: Value, then: Value) -> None:
         """Find out a cycle before whether the head will be of the phase that is served then.
@@ -321,21 +280,3 @@ class CircuitQueue(Unit):
             "late": mine & (behind != 0) & before,
             "early": mine & ~before,
         }
-
-    def _places(self, m: Module, pop: Value) -> None:
-        """Say where payload is, and how much there is."""
-        depth = self.spec.protocol.buffer_flits
-        came, used, gone = self.arrives & self.ready, Signal(range(depth + 1)), Signal()
-        m.d.comb += [self.used.eq(used), self.ready.eq(used != depth)]
-        # What goes is known late in its cycle.
-        m.d.sync += [gone.eq(pop), used.eq(used + came - gone)]
-        before, behind = Signal.like(self.place), Signal.like(self.place)
-        m.d.comb += self.place.eq(Mux(gone, behind, before))
-        m.d.sync += [before.eq(self.place), behind.eq(_next(self.place, depth))]
-        with m.If(came):
-            m.d.sync += self.tail.eq(_next(self.tail, depth))
-
-
-def _next(place_of: Value, depth: int) -> Value:
-    """Return the place behind another."""
-    return Mux(place_of == depth - 1, 0, place_of + 1)
