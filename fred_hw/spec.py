@@ -11,7 +11,7 @@ from .formats.number_format import FORMATS, OVERFLOWS, IntFormat, NumberFormat
 from .operations.operation import OPERATIONS, fitting
 from .protocol import HEADER_FIELDS, PROTOCOL_VERSION, SHARED_SIZES, ProtocolSpec
 
-__all__ = ["AUTO", "SwitchSpec"]
+__all__ = ["AUTO", "SwitchSpec", "check_operation"]
 
 AUTO: Any = "auto"
 """Value of a field that the specification finds a number for; it may stand for any."""
@@ -31,6 +31,21 @@ _REGISTERS_SCHEMA: dict[str, Any] = {
         {"type": "integer", "minimum": 0, "maximum": _MOST_ADDER_REGISTERS},
     ]
 }
+
+
+def check_operation(operation: str, format: str) -> None:
+    """Refuse an operation that does not take a format."""
+    number_format = FORMATS[format]
+    if not OPERATIONS[operation].takes(number_format):
+        raise PydanticCustomError(
+            "value_error",
+            "operation: must be one of {fitting} with format {format}, not {given}",
+            {
+                "fitting": ", ".join(fitting(number_format)),
+                "format": format,
+                "given": repr(operation),
+            },
+        )
 
 
 class SwitchSpec(FileModel):
@@ -81,16 +96,7 @@ class SwitchSpec(FileModel):
 
     @model_validator(mode="after")
     def _operation_takes_format(self) -> Self:
-        if not OPERATIONS[self.operation].takes(self.number_format):
-            raise PydanticCustomError(
-                "value_error",
-                "operation: must be one of {fitting} with format {format}, not {given}",
-                {
-                    "fitting": ", ".join(fitting(self.number_format)),
-                    "format": self.format,
-                    "given": repr(self.operation),
-                },
-            )
+        check_operation(self.operation, self.format)
         return self
 
     def model_post_init(self, context: Any, /) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fred_hw.link.message import message_layout
+from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
 from fred_hw.protocol import CRC_BITS, HEADER_FIELDS, HELLO_FIELDS, ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from testbench.models.endpoint import Flit, FlitCodec
@@ -13,6 +14,7 @@ __all__ = [
     "FRAMED",
     "HELLO",
     "LINK",
+    "MESH",
     "STOMP",
     "framed_flit",
     "link_flit",
@@ -36,6 +38,7 @@ _PROTOCOL = ProtocolSpec(
 )
 LINK = SwitchSpec(ports=4, lanes=1, format="int16", protocol=_PROTOCOL)
 CODEC = FlitCodec(LINK)
+MESH = MeshSpec(width=3, height=2, lanes=1, format="int16", protocol=_PROTOCOL)
 
 HELLO = {
     name: max((1 << HEADER_FIELDS[name].bits) - 2 - k, 1) for k, name in enumerate(HELLO_FIELDS)
@@ -50,7 +53,8 @@ def sizes_of_units(spec: SwitchSpec) -> dict[str, Any]:
     """Return a size for each name that a parameter of a public unit has, those of a lane apart."""
     counts = {"latency": 8, "depth": 4, "readers": 2, "sources": 2}
     shapes = {"shape": 8, "width": 4, "data_width": 16, "layout": message_layout(spec)}
-    return {"spec": spec, "ports": spec.ports, "middle": spec.middle, **counts, **shapes}
+    meshes = {"mesh": MESH, "directions": DIRECTIONS}
+    return {"spec": spec, **meshes, "ports": spec.ports, "middle": spec.middle, **counts, **shapes}
 
 
 def link_flit(flit: Flit) -> dict[str, int]:

@@ -1,0 +1,76 @@
+"""Crossbar: from the memories of a router's inputs to its outputs."""
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.checks import check_int
+from fred_hw.datapath.flit import Flit, flit_signature
+from fred_hw.gates.select import one_hot_mux
+from fred_hw.unit import Unit
+
+__all__ = ["Crossbar"]
+
+
+class Crossbar(Unit):
+    """Give each output the flit of the input that it has a path from.
+
+    Parameters
+    ----------
+    ports : int
+        Ports P, 2 or more.
+    width : int
+        Bits of a flit, 1 or more.
+
+    Members
+    -------
+    i : In(flit_signature(width)).array(P)
+        Flits.
+    paths : In(P).array(P)
+        Per output, a cycle before its flit, the input that it comes from, as the only bit that is
+        high.
+    o : Out(flit_signature(width)).array(P)
+        The same flits.
+
+    Timing
+    ------
+    Latency : 1 cycle.
+    Throughput : one flit per port and cycle.
+    Paths : none.
+    Reset : forgets the flits.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A parameter is none of these.
+    """
+
+    i: list[Flit]
+    paths: list[Signal]
+    o: list[Flit]
+
+    def __init__(self, *, ports: int, width: int) -> None:
+        self.ports = check_int("Crossbar ports", ports, minimum=2)
+        self.width = check_int("Crossbar width", width, minimum=1)
+        self.unit_name = f"crossbar_p{ports}_w{width}"
+        flit = flit_signature(width)
+        super().__init__(
+            {
+                "i": In(flit).array(ports),
+                "paths": In(ports).array(ports),
+                "o": Out(flit).array(ports),
+            }
+        )
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        there = Cat(one.valid for one in self.i)
+        for k, (path, out) in enumerate(zip(self.paths, self.o, strict=True)):
+            chosen = Signal(self.ports, name=f"chosen_{k}")
+            flit = Signal(self.width, name=f"flit_{k}", reset_less=True)
+            m.d.sync += [
+                chosen.eq(path),
+                flit.eq(one_hot_mux(chosen, [one.data for one in self.i])),
+                out.valid.eq((chosen & there).any()),
+            ]
+            m.d.comb += out.data.eq(flit)
+        return m

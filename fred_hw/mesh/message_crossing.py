@@ -1,0 +1,122 @@
+"""Acks and nacks about unicasts, from the inputs of a router to its outputs."""
+
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.gates.select import one_hot_mux, round_robin
+from fred_hw.link.descriptor import FLOW
+from fred_hw.link.message import Message, message_layout, message_signature, message_stream
+from fred_hw.spec import SwitchSpec
+from fred_hw.switch.message_queue import MessageQueue
+from fred_hw.switch.ports.signatures import port_bits
+from fred_hw.unit import Unit, check_spec, place
+
+__all__ = ["MessageCrossing"]
+
+SAID = ("kind", *FLOW[2:], "sequence")
+"""What is kept of a message: it has no phase."""
+
+
+class MessageCrossing(Unit):
+    """Hand control messages on, each to the output that its ``exit`` names.
+
+    Nothing can hold back what comes. Each input and each output has a queue in which what is newer
+    takes the place of what it says anew, and what does not fit is lost: its end says it again. An
+    output takes a message per cycle, from inputs round robin.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        Sizes of the router.
+
+    Members
+    -------
+    i : In(message_signature(spec)).array(P)
+        Messages about unicasts.
+    exits : In(port_bits(spec)).array(P)
+        Outputs that they leave by.
+    o : Out(message_stream(spec)).array(P)
+        The same.
+    lost : Out(P)
+        High for a cycle per message that an input, or an output of that number, has lost; two in
+        the same cycle count once.
+
+    Timing
+    ------
+    Latency : 2 cycles from ``i`` to ``o``.
+    Throughput : a message per port and cycle.
+    Paths : none.
+    Reset : forgets all messages.
+
+    Raises
+    ------
+    TypeError
+        ``spec`` is no specification.
+    """
+
+    i: list[Message]
+    exits: list[Signal]
+    o: list[stream.Interface]
+    lost: Signal
+
+    def __init__(self, *, spec: SwitchSpec) -> None:
+        self.spec = check_spec("MessageCrossing", spec)
+        self.unit_name = f"message_crossing_p{spec.ports}_{spec.protocol.suffix}"
+        members: dict[str, Any] = {
+            "i": In(message_signature(spec)).array(spec.ports),
+            "exits": In(port_bits(spec)).array(spec.ports),
+            "o": Out(message_stream(spec)).array(spec.ports),
+            "lost": Out(spec.ports),
+        }
+        super().__init__(members)
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        ports, bits = range(self.spec.ports), port_bits(self.spec)
+        fields = dict(message_layout(self.spec).members)
+        said = {name: fields[name] for name in SAID}
+        with_exit = data.StructLayout({**said, "exit": bits})
+        ins = [place(m, f"in_{k}", MessageQueue(layout=with_exit)) for k in ports]
+        outs = [place(m, f"out_{k}", MessageQueue(layout=data.StructLayout(said))) for k in ports]
+        for k, queue in enumerate(ins):
+            came = self.i[k].payload
+            m.d.comb += [
+                queue.i.valid.eq(self.i[k].valid),
+                queue.i.payload.exit.eq(self.exits[k]),
+                *(queue.i.payload[name].eq(came[name]) for name in SAID),
+            ]
+        taken: list[Value] = []
+        for j, queue in enumerate(outs):
+            asks, recent = (
+                Signal(len(ports), name=f"asks_{j}"),
+                Signal(len(ports), name=f"last_{j}"),
+            )
+            m.d.comb += asks.eq(Cat(one.o.valid & (one.o.payload.exit == j) for one in ins))
+            chosen = round_robin(m, f"to_{j}", asks, recent)
+            with m.If(chosen.any()):
+                m.d.sync += recent.eq(chosen)
+            taken.append(chosen)
+            m.d.comb += queue.i.valid.eq(asks.any())
+            m.d.comb += [
+                queue.i.payload[name].eq(one_hot_mux(chosen, [one.o.payload[name] for one in ins]))
+                for name in SAID
+            ]
+            self._give(m, queue, self.o[j])
+        for k, queue in enumerate(ins):
+            m.d.comb += queue.o.ready.eq(Cat(chosen[k] for chosen in taken).any())
+        m.d.comb += self.lost.eq(
+            Cat(one.lost | two.lost for one, two in zip(ins, outs, strict=True))
+        )
+        return m
+
+    def _give(self, m: Module, queue: MessageQueue, o: stream.Interface) -> None:
+        """Offer what an output has."""
+        m.d.comb += [
+            o.valid.eq(queue.o.valid),
+            queue.o.ready.eq(o.ready),
+            o.payload.phase.eq(self.spec.protocol.online),
+            *(o.payload[name].eq(queue.o.payload[name]) for name in SAID),
+        ]

@@ -1,0 +1,144 @@
+"""Queue of one virtual circuit of a router's port."""
+
+from typing import Any
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.link.descriptor import FLOW
+from fred_hw.spec import SwitchSpec
+from fred_hw.switch.ports.flit_queue import FlitQueue
+from fred_hw.switch.ports.signatures import port_bits
+from fred_hw.unit import check_spec
+
+__all__ = ["PacketQueue", "packet_layout", "stamp_layout"]
+
+
+def packet_layout(spec: SwitchSpec) -> data.StructLayout:
+    """Return what a router knows of a packet: the fields of its descriptor that unicasts have."""
+    fields = spec.protocol.fields
+    own = {name: fields[name] for name in (*FLOW[2:], "sequence")}
+    return data.StructLayout({**own, "length": fields["last"]})
+
+
+def stamp_layout(spec: SwitchSpec) -> data.StructLayout:
+    """Return a flit without its payload: ``first`` and ``last`` of the packet of ``descriptor``.
+
+    It leaves by the port ``exit``.
+    """
+    return data.StructLayout(
+        {"first": 1, "last": 1, "descriptor": packet_layout(spec), "exit": port_bits(spec)}
+    )
+
+
+class PacketQueue(FlitQueue):
+    """Queue packets without their payload, and offer the one at the head.
+
+    A packet that waits at the head between two ``tick`` is thrown away, as the next router or NPU
+    has had no room for it for so long.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        Sizes.
+
+    Members
+    -------
+    arrives, mark, incoming : In(1), In(stamp_layout(spec)), In(1)
+        A flit comes, and what it is; whether more may come of the packet of the last one.
+    ready, used : Out(1), Out(range(buffer_flits + 1))
+        Whether there is room for a flit, else it is lost; flits inside, one that goes counted for a
+        cycle more.
+    tail, place : Out(range(buffer_flits)), Out(range(buffer_flits))
+        Where the payload of a flit that comes belongs, and where that of the head is.
+    tick : In(1)
+        High for a cycle from time to time.
+    waiting, descriptor : Out(1), Out(packet_layout(spec))
+        A packet may start, and what is known of it.
+    start, take, finish : In(1)
+        Start it, with ``take``; take a flit; the packet ends.
+    valid, last : Out(1), Out(1)
+        A flit is there; it ends the packet.
+    broken : Out(1)
+        The rest of the packet is not there and will not come.
+    stuck : Out(1)
+        High for a cycle when a packet is thrown away.
+    enters, leaves : Out(1)
+        Likewise, when the first flit of a packet comes, and when it goes.
+
+    Timing
+    ------
+    Latency : 1 cycle from a flit to the head; likewise from the second ``tick`` to ``stuck``.
+    Throughput : one flit per cycle.
+    Paths : ``arrives`` and ``mark`` to ``enters``, ``take`` to ``leaves``, ``incoming`` to
+        ``broken``.
+    Reset : forgets all packets.
+
+    Raises
+    ------
+    TypeError
+        ``spec`` is no specification.
+    """
+
+    incoming: Signal
+    tick: Signal
+    waiting: Signal
+    descriptor: data.View
+    start: Signal
+    take: Signal
+    finish: Signal
+    valid: Signal
+    last: Signal
+    broken: Signal
+    stuck: Signal
+    leaves: Signal
+
+    def __init__(self, *, spec: SwitchSpec) -> None:
+        self.spec = check_spec("PacketQueue", spec)
+        self.unit_name = f"packet_queue_p{spec.ports}_{spec.protocol.suffix}"
+        depth = spec.protocol.buffer_flits
+        inputs = ("arrives", "incoming", "tick", "start", "take", "finish")
+        outputs = ("ready", "waiting", "valid", "last", "broken", "stuck", "enters", "leaves")
+        members: dict[str, Any] = {
+            **dict.fromkeys(inputs, In(1)),
+            **dict.fromkeys(outputs, Out(1)),
+            "mark": In(stamp_layout(spec)),
+            "used": Out(range(depth + 1)),
+            "tail": Out(range(depth)),
+            "place": Out(range(depth)),
+            "descriptor": Out(packet_layout(spec)),
+        }
+        super().__init__(members)
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        here, head, pop = Signal(), Signal(stamp_layout(self.spec)), Signal()
+        inside = Signal()  # the packet at the head has started and has not finished
+        self.advance(m, here, head, pop)
+        old, thrown, left_over = Signal(), Signal(), Signal()
+        m.d.comb += [
+            self.waiting.eq(here & head.first & ~inside & ~thrown),
+            self.descriptor.eq(head.descriptor),
+            self.last.eq(head.last),
+            self.valid.eq(self.waiting | (here & inside & ~head.first)),
+            # Without a head the queue is empty.
+            self.broken.eq(inside & Mux(here, head.first, ~self.incoming)),
+            # Of a packet that is thrown away the rest follows, also what comes later.
+            left_over.eq(here & ~inside & ~head.first),
+            pop.eq((self.take & self.valid) | thrown | left_over),
+            self.leaves.eq(pop & head.first),
+            self.stuck.eq(thrown),
+        ]
+        with m.If(self.finish):
+            m.d.sync += inside.eq(0)
+        with m.Elif(self.start):
+            m.d.sync += inside.eq(1)
+        # What starts is known late in its cycle: it is not thrown away, and begins to wait anew.
+        m.d.sync += thrown.eq(self.waiting & old & self.tick & ~self.start)
+        with m.If(self.start | ~self.waiting):
+            m.d.sync += old.eq(0)
+        with m.Elif(self.tick):
+            m.d.sync += old.eq(1)
+        self.keep_places(m, pop)
+        return m

@@ -1,0 +1,243 @@
+"""A router of a mesh: five links, each flit from one to another."""
+
+from collections.abc import Sequence
+
+from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Member, Out
+
+from fred_hw.gates.select import one_hot_mux, selected
+from fred_hw.gates.wire import wire
+from fred_hw.link.session import LinkSession
+from fred_hw.protocol import DATA_CIRCUITS, HEADER_FIELDS
+from fred_hw.switch.ports.output_port import OutputPort
+from fred_hw.switch.unicast_sequencer import UnicastSequencer
+from fred_hw.unit import Unit, place
+
+from .allocator import Allocator
+from .axis import axis_members, join_axis
+from .crossbar import Crossbar
+from .message_crossing import MessageCrossing
+from .packet_queue import packet_layout
+from .router_input import RouterInput
+from .spec import DIRECTIONS, MeshSpec, check_mesh
+from .way import check_directions, position_layout, ways_name
+
+__all__ = ["ERRORS", "HOP_CYCLES", "MeshRouter"]
+
+ERRORS = ("length", "kind", "overflow", "stuck", "route", "partner")
+"""What can be wrong at a port, by bit; see docs/mesh.md."""
+
+HOP_CYCLES = 8
+"""Cycles from a flit of a lone packet on a port to the same flit offered on another."""
+
+_CROSSING = 2  # from a flit taken to the output: memory and crossbar
+
+
+class MeshRouter(Unit):
+    """Hand packets of unicasts on, each toward the address that it is for: docs/mesh.md.
+
+    Parameters
+    ----------
+    mesh : MeshSpec
+        The mesh.
+    directions : sequence of str
+        Ports that the router has, 2 or more of ``DIRECTIONS`` in their order.
+
+    Members
+    -------
+    s<k>_axis_tdata, tvalid, tready, tlast, tuser : In, In(1), Out(1), In(1), In
+        Flits from port k, its number among ``DIRECTIONS``; see docs/protocol.md. ``tready`` is
+        always high, and ``tlast``, which the header says too, is not looked at.
+    m<k>_axis_tdata, tvalid, tready, tlast, tuser : Out, Out(1), In(1), Out(1), Out
+        Flits to port k.
+    position : In(position_layout(mesh))
+        Column and row of the router, constant.
+    incarnation : In(8)
+        See ``LinkSession``.
+    up : Out(P)
+        Links that are up, ports in order.
+    errors : Out(6)
+        High for a cycle when a port finds one of ``ERRORS``, in their order.
+    dropped : Out(1)
+        High for a cycle when flits or messages are dropped, at any port.
+
+    Timing
+    ------
+    Latency : 8 cycles, from the first flit of a lone packet on a port to the same flit offered; 3
+        for a message.
+    Throughput : one flit per port and cycle, without a gap between packets but for those of one
+        flit from a port to different ones, which go in every other cycle.
+    Paths : none.
+    Reset : forgets all packets, and begins all links anew.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A parameter is none of these.
+    """
+
+    position: data.View
+    incarnation: Signal
+    up: Signal
+    errors: Signal
+    dropped: Signal
+
+    def __init__(self, *, mesh: MeshSpec, directions: Sequence[str]) -> None:
+        self.mesh = check_mesh("MeshRouter", mesh)
+        self.directions = check_directions("MeshRouter", directions)
+        self.spec = spec = mesh.router(self.directions)
+        sizes = f"{mesh.link.suffix(crosses=False)}_{mesh.protocol.suffix}"
+        self.unit_name = f"mesh_router_{ways_name(mesh, directions)}_{sizes}"
+        self.numbers = [DIRECTIONS.index(one) for one in self.directions]
+        members: dict[str, Member] = {}
+        for number in self.numbers:
+            members |= axis_members(number, spec.data_width)
+        super().__init__(
+            {
+                **members,
+                "position": In(position_layout(mesh)),
+                "incarnation": In(HEADER_FIELDS["incarnation"].bits),
+                "up": Out(len(self.directions)),
+                "errors": Out(len(ERRORS)),
+                "dropped": Out(1),
+            }
+        )
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        spec, ports = self.spec, range(self.spec.ports)
+        ins = [
+            place(m, f"in_{name}", RouterInput(mesh=self.mesh, directions=self.directions))
+            for name in self.directions
+        ]
+        outs = [
+            place(m, f"out_{name}", OutputPort(spec=spec, latency=_CROSSING))
+            for name in self.directions
+        ]
+        sessions = [place(m, f"link_{name}", LinkSession(spec=spec)) for name in self.directions]
+        messages = place(m, "messages", MessageCrossing(spec=spec))
+        tick = self._tick(m)
+        for k in ports:
+            join_axis(m, self, self.numbers[k], ins[k].i, outs[k].o)
+            wiring.connect(m, ins[k].credit, outs[k].credit)
+            wiring.connect(m, ins[k].message, messages.i[k])
+            wiring.connect(m, messages.o[k], outs[k].message)
+            link = sessions[k].link
+            wiring.connect(m, ins[k].hello, link.came)
+            wiring.connect(m, link.hello, outs[k].hello)
+            m.d.comb += [
+                messages.exits[k].eq(ins[k].exit),
+                ins[k].position.eq(self.position),
+                ins[k].tick.eq(tick),
+                ins[k].down.eq(link.down),
+                *(
+                    getattr(outs[k], name).eq(getattr(link, name))
+                    for name in ("down", "closing", "begins")
+                ),
+                link.empty.eq(outs[k].empty),
+                sessions[k].incarnation.eq(self.incarnation),
+                self.up[k].eq(sessions[k].up),
+            ]
+        self._move(m, ins, outs)
+        found = [getattr(one, name) for name in ERRORS[:-1] for one in ins]
+        by_kind = [
+            Cat(found[k * len(ins) : (k + 1) * len(ins)]).any() for k in range(len(ERRORS) - 1)
+        ]
+        refused = Cat(session.link.refused for session in sessions).any()
+        m.d.sync += [
+            self.errors.eq(Cat(*by_kind, refused)),
+            self.dropped.eq(Cat(one.dropped for one in ins).any() | messages.lost.any()),
+        ]
+        return m
+
+    def _tick(self, m: Module) -> Signal:
+        """Return a strobe every ``stuck_cycles``, so that one counter does for all queues."""
+        period = self.spec.protocol.stuck_cycles
+        clock, tick = Signal(range(period)), Signal()
+        m.d.sync += [clock.eq(clock + 1), tick.eq(clock == period - 1)]
+        with m.If(clock == period - 1):
+            m.d.sync += clock.eq(0)
+        return tick
+
+    def _move(self, m: Module, ins: list[RouterInput], outs: list[OutputPort]) -> None:
+        """Start packets that have a path, and move a flit of each in every cycle it can."""
+        spec, count = self.spec, len(ins)
+        allocator = place(m, "allocator", Allocator(ports=count))
+        crossbar = place(m, "crossbar", Crossbar(ports=count, width=spec.data_width))
+        sources = [
+            place(m, f"source_{name}", UnicastSequencer(spec=spec)) for name in self.directions
+        ]
+        rooms = Signal(count)
+        m.d.comb += [
+            rooms[k].eq(selected(allocator.circuit_to[k], list(out.injection.room)))
+            for k, out in enumerate(outs)
+        ]
+        for k, (port, source) in enumerate(zip(ins, sources, strict=True)):
+            circuit, path = allocator.circuit_of[k], allocator.destination_of[k]
+            self._look(m, port, source, circuit, path, rooms)
+            m.d.comb += [
+                allocator.coming[k].eq(port.head.coming),
+                allocator.room[k].eq(outs[k].injection.room),
+                allocator.starts[k].eq(source.start),
+                allocator.holds[k].eq(source.lasts),
+                allocator.closing[k].eq(source.closing),
+            ]
+            wiring.connect(m, port.flit, crossbar.i[k])
+        moves = {
+            name: wire(m, name, Cat(getattr(source, what) for source in sources))
+            for name, what in (
+                ("start", "start"),
+                ("fire", "fire"),
+                ("last", "ending"),
+                ("bad", "bad"),
+            )
+        }
+        known = [port.head.descriptor for port in ins]
+        for j, out in enumerate(outs):
+            mine = wire(m, f"paths_to_{j}", Cat(path[j] for path in allocator.destination_of))
+            injection, descriptor = out.injection, out.injection.descriptor
+            m.d.comb += [
+                injection.circuit.eq(allocator.circuit_to[j]),
+                *(getattr(injection, name).eq((mine & own).any()) for name, own in moves.items()),
+                descriptor.phase.eq(spec.protocol.online),
+                *(
+                    descriptor[name].eq(one_hot_mux(mine, [one[name] for one in known]))
+                    for name, _ in packet_layout(spec)
+                ),
+                crossbar.paths[j].eq(mine),
+            ]
+            wiring.connect(m, crossbar.o[j], out.i)
+
+    def _look(
+        self,
+        m: Module,
+        port: RouterInput,
+        source: UnicastSequencer,
+        circuit: Value,
+        path: Value,
+        rooms: Value,
+    ) -> None:
+        """Tell a sequencer of the packet that its input has a path for, and the input of it."""
+        head = port.head
+        states = [
+            Cat(
+                head.valid[c],
+                head.last[c],
+                head.broken[c],
+                head.here[c] & (head.coming[c] & path).any(),
+            )
+            for c in range(len(DATA_CIRCUITS))
+        ]
+        m.d.comb += [
+            Cat(source.valid, source.last, source.broken, source.here).eq(
+                selected(circuit, states)
+            ),
+            source.may.eq(1),
+            source.room.eq((path & rooms).any()),
+            source.length.eq(head.descriptor.length),
+            head.circuit.eq(circuit),
+            head.start.eq(source.start),
+            head.take.eq(source.fire),
+            head.finish.eq(source.ending),
+        ]

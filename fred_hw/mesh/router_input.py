@@ -1,0 +1,272 @@
+"""Input of a router: what comes on a link, in a queue for each data circuit."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.datapath.flit import Flit, flit_signature
+from fred_hw.gates.select import one_hot_mux, selected
+from fred_hw.link.credits import Credits, credit_signature
+from fred_hw.link.deframer import Deframer
+from fred_hw.link.flit import LinkFlit, link_flit_signature
+from fred_hw.link.message import Message, message_signature
+from fred_hw.link.session import Hello, session_signature
+from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.spec import SwitchSpec
+from fred_hw.switch.ports.next_unicast import NextUnicast
+from fred_hw.switch.ports.signatures import port_bits
+from fred_hw.unit import Unit, place
+
+from .packet_queue import PacketQueue, packet_layout
+from .spec import MeshSpec, check_mesh
+from .way import Way, check_directions, position_layout, ways_name
+
+__all__ = ["Heads", "RouterInput", "heads_signature"]
+
+COUNT = len(DATA_CIRCUITS)
+
+
+class Heads(wiring.PureInterface):
+    """Packets at the heads of an input's queues, and what becomes of one."""
+
+    coming: data.View
+    here: Signal
+    valid: Signal
+    last: Signal
+    broken: Signal
+    descriptor: data.View
+    circuit: Signal
+    start: Signal
+    take: Signal
+    finish: Signal
+
+
+def heads_signature(spec: SwitchSpec) -> wiring.Signature:
+    """Return the signature of the packets at an input of a router.
+
+    Members
+    -------
+    coming : Out(ArrayLayout(P, 3))
+        For each circuit the output of the next packet; see ``NextUnicast``.
+    here : Out(3)
+        For each circuit whether that packet may start.
+    valid, last, broken : Out(3)
+        For each circuit: a flit is at its head; it ends the packet; the rest of the packet is not
+        there and will not come.
+    descriptor : Out(packet_layout(spec))
+        What is known of the packet of the ``circuit``.
+    circuit : In(2)
+        Circuit that has a path.
+    start, take, finish : In(1)
+        Start its packet, take a flit of it, end it; see ``PacketQueue``.
+    """
+    return wiring.Signature(
+        {
+            "coming": Out(data.ArrayLayout(spec.ports, COUNT)),
+            **dict.fromkeys(("here", "valid", "last", "broken"), Out(COUNT)),
+            "descriptor": Out(packet_layout(spec)),
+            "circuit": In(2),
+            **dict.fromkeys(("start", "take", "finish"), In(1)),
+        }
+    )
+
+
+class RouterInput(Unit):
+    """Check what comes, find its way, and keep packets apart by their circuits until they go.
+
+    Parameters
+    ----------
+    mesh : MeshSpec
+        The mesh.
+    directions : sequence of str
+        Ports of the router, 2 or more of ``DIRECTIONS`` in their order.
+
+    Members
+    -------
+    i : In(link_flit_signature(spec))
+        Flits from outside.
+    position : In(position_layout(mesh))
+        Where the router is.
+    tick : In(1)
+        High for a cycle from time to time; see ``PacketQueue``.
+    head : Out(heads_signature(spec))
+        Packets that may start, and what becomes of one.
+    flit : Out(flit_signature(data_width))
+        The flits that are taken.
+    credit, message : Out(credit_signature(spec)), Out(message_signature(spec))
+        See ``Deframer``; likewise, of unicasts alone.
+    hello, down : Out(Signature), In(1)
+        See ``session_signature``.
+    exit : Out(port_bits(spec))
+        Port that a ``message`` leaves by.
+    came, dropped, length, kind, overflow, stuck, route : Out(1)
+        High for a cycle per flit taken and dropped, and for errors; ``route`` for each packet and
+        message that has no way, as all those of phases.
+
+    Timing
+    ------
+    Latency : 2 cycles from a flit to ``head.here`` if its queue is empty, 3 to ``head.coming``; 1
+        from ``head.take`` to ``flit``.
+    Throughput : one flit per cycle.
+    Paths : all of ``head`` that goes in to all of it that comes out but ``coming``.
+    Reset : forgets all packets.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A parameter is none of these.
+    """
+
+    i: LinkFlit
+    position: data.View
+    tick: Signal
+    head: Heads
+    flit: Flit
+    credit: Credits
+    message: Message
+    hello: Hello
+    down: Signal
+    exit: Signal
+    came: Signal
+    dropped: Signal
+    length: Signal
+    kind: Signal
+    overflow: Signal
+    stuck: Signal
+    route: Signal
+
+    def __init__(self, *, mesh: MeshSpec, directions: Sequence[str]) -> None:
+        self.mesh = check_mesh("RouterInput", mesh)
+        self.directions = check_directions("RouterInput", directions)
+        self.spec = spec = mesh.router(self.directions)
+        self.unit_name = (
+            f"router_input_{ways_name(mesh, directions)}_w{spec.data_width}_{spec.protocol.suffix}"
+        )
+        strobes = ("came", "dropped", "length", "kind", "overflow", "stuck", "route")
+        members: dict[str, Any] = {
+            "i": In(link_flit_signature(spec)),
+            "position": In(position_layout(mesh)),
+            "tick": In(1),
+            "head": Out(heads_signature(spec)),
+            "flit": Out(flit_signature(spec.data_width)),
+            "credit": Out(credit_signature(spec)),
+            "message": Out(message_signature(spec)),
+            "hello": session_signature().members["came"].flip(),
+            "down": In(1),
+            "exit": Out(port_bits(spec)),
+            **dict.fromkeys(strobes, Out(1)),
+        }
+        super().__init__(members)
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        queues = [
+            place(m, f"circuit_{name}", PacketQueue(spec=self.spec)) for name in DATA_CIRCUITS
+        ]
+        head = self.head
+        for number, queue in enumerate(queues):
+            mine = head.circuit == number
+            m.d.comb += [
+                queue.tick.eq(self.tick),
+                queue.start.eq(head.start & mine),
+                queue.take.eq(head.take & mine),
+                queue.finish.eq(head.finish & mine),
+                head.here[number].eq(queue.waiting),
+                *(
+                    getattr(head, name)[number].eq(getattr(queue, name))
+                    for name in ("valid", "last", "broken")
+                ),
+            ]
+            coming = place(m, f"coming_{DATA_CIRCUITS[number]}", NextUnicast(spec=self.spec))
+            m.d.comb += [
+                coming.enters.eq(queue.enters),
+                coming.online.eq(1),
+                coming.exit.eq(self.exit),
+                coming.leaves.eq(queue.leaves),
+                head.coming[number].eq(coming.destination),
+            ]
+        known = [queue.descriptor.as_value() for queue in queues]
+        m.d.comb += [
+            head.descriptor.as_value().eq(selected(head.circuit, known)),
+            self.stuck.eq(Cat(queue.stuck for queue in queues).any()),
+        ]
+        self._store(m, queues, self._receive(m, queues))
+        return m
+
+    def _receive(self, m: Module, queues: list[PacketQueue]) -> data.View:
+        """Connect the link layer; return what comes."""
+        deframer = place(m, "deframer", Deframer(spec=self.spec))
+        wiring.connect(m, wiring.flipped(self.i), deframer.i)
+        wiring.connect(m, deframer.credit, wiring.flipped(self.credit))
+        wiring.connect(m, deframer.hello, wiring.flipped(self.hello))
+        astray, lost, begins = self._find_way(m), Signal(), Signal()
+        word, message = deframer.o[0].word, deframer.message
+        message_astray = Signal()
+        m.d.comb += [
+            deframer.down.eq(self.down),
+            begins.eq(Cat(arrival.valid for arrival in deframer.o).any() & word.first),
+            message_astray.eq(message.valid & astray),
+            self.route.eq(message_astray | (begins & astray)),
+            self.message.valid.eq(message.valid & ~astray),
+            self.message.payload.eq(message.payload),
+        ]
+        with m.If(begins):
+            m.d.sync += lost.eq(astray)
+        for arrival, queue in zip(deframer.o, queues, strict=True):
+            mark = queue.mark
+            m.d.comb += [
+                queue.arrives.eq(arrival.valid & ~astray),
+                queue.incoming.eq(arrival.incoming & ~lost),
+                arrival.ready.eq(queue.ready | astray),
+                arrival.used.eq(queue.used),
+                mark.exit.eq(self.exit),
+                mark.first.eq(word.first),
+                mark.last.eq(word.last),
+                *(
+                    mark.descriptor[name].eq(word.descriptor[name])
+                    for name, _ in packet_layout(self.spec)
+                ),
+            ]
+        m.d.comb += [
+            self.came.eq(deframer.came),
+            self.dropped.eq(deframer.dropped | self.route),
+            self.overflow.eq(deframer.overflow),
+            self.kind.eq(deframer.kind_error),
+            self.length.eq(deframer.length_error),
+        ]
+        return word
+
+    def _find_way(self, m: Module) -> Signal:
+        """Find where what comes leaves; return whether it has no way, when it is checked."""
+        way = place(m, "way", Way(mesh=self.mesh, directions=self.directions))
+        astray = Signal()
+        m.d.comb += [
+            way.destination.eq(self.i.header.destination),
+            way.source.eq(self.i.header.source),
+            way.here.eq(self.position),
+        ]
+        m.d.sync += [astray.eq(~self.i.header.unicast | way.astray), self.exit.eq(way.exit)]
+        return astray
+
+    def _store(self, m: Module, queues: list[PacketQueue], word: data.View) -> None:
+        """Keep the payload of all circuits in one memory, and give that of the flit taken."""
+        depth, width = self.spec.protocol.buffer_flits, self.spec.data_width
+        memory = m.submodules.payload = Memory(shape=width, depth=COUNT * depth, init=[])
+        write, read = memory.write_port(), memory.read_port()
+        tails = [queue.tail + number * depth for number, queue in enumerate(queues)]
+        places = [queue.place + number * depth for number, queue in enumerate(queues)]
+        came = Signal(COUNT)
+        m.d.comb += [
+            came.eq(Cat(queue.arrives & queue.ready for queue in queues)),
+            write.en.eq(came.any()),
+            write.addr.eq(one_hot_mux(came, tails)),
+            write.data.eq(word.data),
+            read.en.eq(self.head.take & selected(self.head.circuit, list(self.head.valid))),
+            read.addr.eq(selected(self.head.circuit, places)),
+            self.flit.data.eq(read.data),
+        ]
+        m.d.sync += self.flit.valid.eq(read.en)

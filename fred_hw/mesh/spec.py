@@ -1,0 +1,188 @@
+"""Specification of a mesh, and where its addresses are."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Annotated, NamedTuple, Self
+
+from pydantic import model_validator
+from pydantic_core import PydanticCustomError
+
+from fred_hw.files import Check, FileModel, int_range, name_in, one_of
+from fred_hw.formats.number_format import FORMATS, OVERFLOWS
+from fred_hw.operations.operation import OPERATIONS
+from fred_hw.protocol import ADDRESSES, ProtocolSpec
+from fred_hw.spec import SwitchSpec, check_operation
+
+__all__ = ["DIRECTIONS", "ROUTINGS", "MeshSpec", "Place", "check_mesh"]
+
+DIRECTIONS = ("north", "east", "south", "west", "local")
+"""Ports of a router, by number. Rows count from north to south, columns from west to east."""
+
+_STEPS = {"north": (0, -1), "east": (1, 0), "south": (0, 1), "west": (-1, 0)}
+
+ROUTINGS = ("xy", "odd_even")
+"""How routers choose the way of a packet; see :class:`MeshSpec`."""
+
+
+class Place(NamedTuple):
+    """Where an address is: the router that it is attached to, and its port there."""
+
+    x: int
+    y: int
+    direction: str
+
+
+def _boolean(value: object) -> object:
+    if not isinstance(value, bool):
+        message = "must be true or false, not {given}"
+        raise PydanticCustomError("one_of", message, {"given": repr(value)})
+    return value
+
+
+class MeshSpec(FileModel):
+    """A mesh of routers, each with an NPU, and I/O controllers around it; frozen and hashable.
+
+    Parameters
+    ----------
+    width, height : int
+        Columns and rows of routers, 1 to 64 each, 2 routers or more.
+    controllers : bool
+        Whether each router has an I/O controller where it has no neighbour: one at an edge, two at
+        a corner. Otherwise these ports are left out. NPUs and controllers are 128 at most.
+    routing : str
+        "xy": along the row first. "odd_even": a shortest way that the turns of the odd-even model
+        leave, of several the one that the addresses of both ends name, so that each pair of them
+        keeps to one way.
+    format : str
+        Number format of a lane, one of ``FORMATS``.
+    operation : str
+        What NPUs reduce by, one of ``OPERATIONS``; routers do not, but all ends must be alike.
+    overflow : str
+        What integer sums do beyond the range: saturate or wrap.
+    lanes : int
+        Numbers in a flit, 1 to 256.
+    protocol : ProtocolSpec
+        Link layer and buffers.
+
+    Raises
+    ------
+    pydantic.ValidationError
+        A key is unknown, a value has the wrong type or is out of range, there is one router alone,
+        there are too many addresses, or the operation does not take the format; a ``ValueError``.
+    """
+
+    width: Annotated[int, int_range(1, 64)]
+    height: Annotated[int, int_range(1, 64)]
+    controllers: Annotated[bool, Check(_boolean, schema=lambda: {"type": "boolean"})] = True
+    routing: Annotated[str, one_of(*ROUTINGS)] = "xy"
+    format: Annotated[str, name_in(FORMATS)] = "fp16"
+    operation: Annotated[str, name_in(OPERATIONS)] = "sum"
+    overflow: Annotated[str, name_in(OVERFLOWS)] = "saturate"
+    lanes: Annotated[int, int_range(1, 256)] = 4
+    protocol: ProtocolSpec = ProtocolSpec()
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.routers == 1:
+            message = "width: must be 2 or more in a mesh of one row, not 1"
+            raise PydanticCustomError("value_error", message)
+        if len(self.places) > ADDRESSES:
+            raise PydanticCustomError(
+                "value_error",
+                "height: must leave at most {most} NPUs and controllers, not {given} with {height}"
+                " rows of {width}",
+                {
+                    "most": ADDRESSES,
+                    "given": len(self.places),
+                    "height": self.height,
+                    "width": self.width,
+                },
+            )
+        check_operation(self.operation, self.format)
+        return self
+
+    @property
+    def routers(self) -> int:
+        """Routers, and NPUs."""
+        return self.width * self.height
+
+    @cached_property
+    def places(self) -> tuple[Place, ...]:
+        """Where each address is: NPUs row by row from 0, then the controllers.
+
+        Those go around: north from west to east, east from north to south, south, west.
+        """
+        columns, rows = range(self.width), range(self.height)
+        npus = [Place(x, y, "local") for y in rows for x in columns]
+        edges = [
+            *(Place(x, 0, "north") for x in columns),
+            *(Place(self.width - 1, y, "east") for y in rows),
+            *(Place(x, self.height - 1, "south") for x in columns),
+            *(Place(0, y, "west") for y in rows),
+        ]
+        return (*npus, *(edges if self.controllers else []))
+
+    def neighbour(self, x: int, y: int, direction: str) -> tuple[int, int] | None:
+        """Return column and row of the router next to one, or None if there is none."""
+        across, down = _STEPS[direction]
+        other = x + across, y + down
+        return other if other[0] in range(self.width) and other[1] in range(self.height) else None
+
+    def directions(self, x: int, y: int) -> tuple[str, ...]:
+        """Return the ports that a router has."""
+        return tuple(
+            one
+            for one in DIRECTIONS
+            if one == "local" or self.controllers or self.neighbour(x, y, one)
+        )
+
+    @property
+    def link(self) -> SwitchSpec:
+        """What the ends of its links are made of, as endpoints take it."""
+        return self._switch(len(DIRECTIONS), self.protocol)
+
+    def router(self, directions: Sequence[str]) -> SwitchSpec:
+        """Return the sizes of a router with these ports; it has no phases."""
+        protocol = ProtocolSpec.model_validate({**self.protocol.model_dump(), "phases": 1})
+        return self._switch(len(directions), protocol)
+
+    def _switch(self, ports: int, protocol: ProtocolSpec) -> SwitchSpec:
+        return SwitchSpec(
+            ports=ports,
+            format=self.format,
+            operation=self.operation,
+            overflow=self.overflow,
+            lanes=self.lanes,
+            protocol=protocol,
+        )
+
+    @property
+    def shape_name(self) -> str:
+        """Part of a generated name that tells where addresses are and which ways lead there."""
+        parts = [f"{self.width}x{self.height}"]
+        parts += [] if self.controllers else ["bare"]
+        parts += [] if self.routing == ROUTINGS[0] else [self.routing]
+        return "_".join(parts)
+
+    @property
+    def name(self) -> str:
+        """Stable short name, ``mesh_5x4_fp16x4_link``; name of the generated top module too."""
+        sizes = self.link.suffix(crosses=False)
+        return f"mesh_{self.shape_name}_{sizes}_{self.protocol.suffix}"
+
+    def with_changes(self, **changes: object) -> "MeshSpec":
+        """Return a validated copy with some fields changed."""
+        return MeshSpec.model_validate({**self.model_dump(), **changes})
+
+
+def check_mesh(unit: str, mesh: object) -> MeshSpec:
+    """Return ``mesh`` if ``unit`` can be made for it.
+
+    Raises
+    ------
+    TypeError
+        ``mesh`` is no specification of a mesh.
+    """
+    if not isinstance(mesh, MeshSpec):
+        raise TypeError(f"{unit} mesh must be a MeshSpec, not {mesh!r}")
+    return mesh

@@ -1,0 +1,163 @@
+"""The way of a packet through a mesh: by which port of a router it leaves."""
+
+from collections.abc import Sequence
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.gates.select import one_hot_mux, selected
+from fred_hw.gates.wire import wire
+from fred_hw.spec import SwitchSpec
+from fred_hw.switch.ports.signatures import port_bits
+from fred_hw.unit import Unit
+
+from .spec import DIRECTIONS, MeshSpec, check_mesh
+
+__all__ = ["Way", "check_directions", "position_layout", "ways_name"]
+
+
+def position_layout(mesh: MeshSpec) -> data.StructLayout:
+    """Return where a router is: column ``x`` and row ``y``."""
+    return data.StructLayout({"x": range(max(2, mesh.width)), "y": range(max(2, mesh.height))})
+
+
+def check_directions(unit: str, directions: Sequence[str]) -> tuple[str, ...]:
+    """Return the ports of a router if there are two or more, in order.
+
+    Raises
+    ------
+    ValueError
+        They are not.
+    """
+    given = tuple(directions)
+    if len(given) < 2 or given != tuple(one for one in DIRECTIONS if one in given):
+        allowed = ", ".join(DIRECTIONS)
+        raise ValueError(f"{unit} directions must be 2 or more of {allowed}, not {given!r}")
+    return given
+
+
+def ways_name(mesh: MeshSpec, directions: Sequence[str]) -> str:
+    """Return the part of a generated name that tells ways and ports: ``5x4_nesl``."""
+    letters = "".join(one[0] for one in directions)
+    return mesh.shape_name if len(letters) == len(DIRECTIONS) else f"{mesh.shape_name}_{letters}"
+
+
+class Way(Unit):
+    """Say by which port of a router a packet leaves, from the addresses of its ends.
+
+    With "xy" it goes along the row to the column of its end, then along that. With "odd_even" it
+    goes a shortest way on which nothing turns from east to north or south in an even column, nor
+    from north or south to west in an odd one (Chiu, "The odd-even turn model for adaptive
+    routing", IEEE Transactions on Parallel and Distributed Systems 11, 2000, Figure 2; columns are
+    counted from 0). Where two ports are left, the parity of both addresses chooses: all packets of
+    a pair of ends have one way.
+
+    Parameters
+    ----------
+    mesh : MeshSpec
+        The mesh.
+    directions : sequence of str
+        Ports that the router has, 2 or more of ``DIRECTIONS`` in their order.
+
+    Members
+    -------
+    destination, source : In(7)
+        Addresses of the ends.
+    here : In(position_layout(mesh))
+        Where the router is.
+    exit : Out(port_bits(spec))
+        Place of the port among ``directions``.
+    astray : Out(1)
+        There is no such destination, or no port that leads there.
+
+    Timing
+    ------
+    Latency : none.
+    Throughput : every cycle.
+    Paths : all inputs to all outputs.
+    Reset : none.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A parameter is none of these.
+    """
+
+    clocked = resettable = False
+
+    destination: Signal
+    source: Signal
+    here: data.View
+    exit: Signal
+    astray: Signal
+
+    def __init__(self, *, mesh: MeshSpec, directions: Sequence[str]) -> None:
+        self.mesh = check_mesh("Way", mesh)
+        self.directions = check_directions("Way", directions)
+        self.spec: SwitchSpec = mesh.router(self.directions)
+        self.unit_name = f"way_{ways_name(mesh, directions)}"
+        address = self.spec.protocol.fields["destination"]
+        super().__init__(
+            {
+                "destination": In(address),
+                "source": In(address),
+                "here": In(position_layout(mesh)),
+                "exit": Out(port_bits(self.spec)),
+                "astray": Out(1),
+            }
+        )
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        end, here = self._end(m), self.here
+        # By numbers of directions: north and so on, then the local port.
+        toward = wire(
+            m,
+            "toward",
+            Cat(end.y < here.y, end.x > here.x, end.y > here.y, end.x < here.x, Const(0, 1)),
+        )
+        arrived = wire(m, "arrived", ~toward.any())
+        across = wire(m, "across", toward & 0b01010)
+        along = wire(m, "along", toward & 0b00101)
+        between = self._odd_even(m, end, across, along) if self.mesh.routing != "xy" else across
+        leads = wire(m, "leads", Mux(arrived, end.direction, Mux(across.any(), between, along)))
+        ports = [DIRECTIONS.index(one) for one in self.directions]
+        m.d.comb += [
+            self.exit.eq(one_hot_mux(Cat(leads[one] for one in ports), list(range(len(ports))))),
+            self.astray.eq(~Cat(leads[one] for one in ports).any() | (end.direction == 0)),
+        ]
+        return m
+
+    def _end(self, m: Module) -> data.View:
+        """Return where the destination is, its direction as one bit; 0 if it is nowhere."""
+        layout = data.StructLayout({**position_layout(self.mesh).members, "direction": 5})
+        end = Signal(layout)
+        rows = [
+            Const(
+                {"x": place.x, "y": place.y, "direction": 1 << DIRECTIONS.index(place.direction)},
+                layout,
+            ).as_value()
+            for place in self.mesh.places
+        ]
+        m.d.comb += end.as_value().eq(selected(self.destination, rows))
+        return end
+
+    def _odd_even(self, m: Module, end: data.View, across: Value, along: Value) -> Value:
+        """Return the port where the end is in another column."""
+        here = self.here
+        columns = [Const(place.x, here.x.shape()) for place in self.mesh.places]
+        start = wire(m, "start", selected(self.source, columns), width=len(here.x))
+        east = across[DIRECTIONS.index("east")]
+        beside = wire(m, "beside", end.x == here.x + 1)
+        turns, goes_on = Signal(), Signal()
+        with m.If(east):
+            m.d.comb += [
+                turns.eq(here.x[0] | (here.x == start)),
+                goes_on.eq(end.x[0] | ~beside | ~along.any()),
+            ]
+        with m.Else():
+            m.d.comb += [turns.eq(~here.x[0]), goes_on.eq(1)]
+        leaves = wire(m, "leaves_row", turns & along.any())
+        parity = wire(m, "parity", self.destination.xor() ^ self.source.xor())
+        return Mux(leaves & (parity | ~goes_on), along, across)

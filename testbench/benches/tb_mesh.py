@@ -1,0 +1,194 @@
+"""cocotb tests of a mesh: patterns of traffic, faults on links, ends that stop or begin anew."""
+
+import os
+import random
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import Any
+
+import cocotb
+
+from fred_hw.mesh.spec import MeshSpec
+from testbench.benches.agents.mesh import MeshBench
+from testbench.models.endpoint import Flit
+from testbench.stimulus.meshes import PATTERNS
+
+from .measurements import record
+
+MESH = MeshSpec.model_validate_json(os.environ["FRED_MESH"])
+PROTOCOL = MESH.protocol
+NPUS, ENDS = MESH.routers, len(MESH.places)
+PACKETS = int(os.environ.get("FRED_PACKETS", "4"))
+Pattern: Any = Enum("Pattern", {name: name for name in PATTERNS})
+
+test = cocotb.test(timeout_time=20, timeout_unit="ms")
+
+
+async def started(dut: Any, stall: float = 0.0, dead: Sequence[int] = ()) -> MeshBench:
+    bench = MeshBench(dut, MESH, stall)
+    await bench.begin(dead)
+    return bench
+
+
+def finish(bench: MeshBench) -> None:
+    """Check at the end of a test that something came, and keep how much."""
+    bench.check()
+    flits = sum(len(packet) for wanted in bench.wanted for own in wanted.values() for packet in own)
+    assert flits
+    record(flits=flits)
+
+
+def trouble(chance: float, rng: random.Random) -> Callable[[Flit], Sequence[Flit]]:
+    """Return what loses, doubles or changes flits, each a third of the time."""
+
+    def act(flit: Flit) -> Sequence[Flit]:
+        if rng.random() >= chance:
+            return (flit,)
+        kind = rng.randrange(3)
+        changed = Flit(flit.header ^ 1 << rng.randrange(56), flit.data, flit.crc, flit.last)
+        return ((), (flit, flit), (changed,))[kind]
+
+    return act
+
+
+@test
+async def every_end_sends_to_every_end(dut: Any) -> None:
+    """See that controllers do too, and each end to itself, and nothing is sent twice."""
+    bench = await started(dut)
+    bench.probe(errors=dut.errors, dropped=dut.dropped)
+    for turn in range(ENDS):
+        for source in range(ENDS):
+            bench.send(source, (source + turn) % ENDS, PACKETS)
+    await bench.drain()
+    assert bench.seen == {"errors": [], "dropped": []}
+    assert sum(one.endpoint.counts["resent"] for one in bench.ports) == 0
+    finish(bench)
+
+
+@test
+@cocotb.parametrize(pattern=list(Pattern))
+async def pattern_goes_through_on_all_circuits(dut: Any, pattern: Any) -> None:
+    bench = await started(dut, 0.1)
+    for source in range(NPUS):
+        end = PATTERNS[pattern.value](MESH, source)
+        if end is None:
+            continue
+        for circuit in range(3):
+            bench.send(source, (end + circuit) % NPUS, 3 * PACKETS, circuit=circuit)
+    await bench.drain()
+    finish(bench)
+
+
+@test
+async def all_send_to_one_and_each_has_its_share(dut: Any) -> None:
+    """Let others come through beside them, on another circuit."""
+    bench = await started(dut)
+    hot = NPUS // 2
+    for source in range(NPUS):
+        bench.send(source, hot, 2 * PACKETS, PROTOCOL.packet_flits, 1)
+        bench.send(source, (source + 1) % NPUS, PACKETS, circuit=0)
+    await bench.drain()
+    finish(bench)
+
+
+@test
+async def random_traffic_comes_through_faults(dut: Any) -> None:
+    bench = await started(dut, 0.1)
+    for one in bench.ports:
+        one.to_switch.change = trouble(0.01, bench.rng)
+        one.from_switch.change = trouble(0.01, bench.rng)
+    for _ in range(4 * ENDS):
+        source, end = (bench.rng.randrange(ENDS) for _ in range(2))
+        bench.send(source, end, PACKETS)
+    await bench.drain(limit=4 * bench.patience)
+    finish(bench)
+
+
+@test
+async def end_that_has_no_room_holds_up_others_of_its_circuit_for_a_while(dut: Any) -> None:
+    """Throw away what waits for too long, while other circuits go on."""
+    bench = await started(dut)
+    deaf, stuck = 0, PROTOCOL.stuck_cycles
+    bench.probe(errors=dut.errors)
+    bench.ports[deaf].endpoint.keeps_room = True
+    many = 3 * PROTOCOL.buffer_packets
+    for source in range(1, NPUS):
+        bench.ports[source].send(PROTOCOL.online, 1, [(1,) * PROTOCOL.packet_flits] * many, deaf)
+    await bench.cycles(4 * many * PROTOCOL.packet_flits)
+    for source in range(1, NPUS):
+        bench.send(source, NPUS - source, PACKETS, circuit=0)
+    begin = bench.cycle
+    await bench.arrive(limit=stuck)
+    assert bench.cycle - begin < stuck
+    await bench.cycles(2 * stuck)
+    assert bench.seen["errors"]
+    # Sources give up, and the end takes what is left, which nobody waits for.
+    for source in range(1, NPUS):
+        bench.ports[source].endpoint.forget(PROTOCOL.online)
+    bench.ports[deaf].endpoint.keeps_room = False
+    bench.ports[deaf].endpoint.free()
+    await bench.cycles(bench.patience // 4)
+    bench.ports[deaf].received.clear()
+    finish(bench)
+
+
+@test
+async def dead_ends_hold_up_nobody(dut: Any) -> None:
+    """Lose what is for an end that never says hello nor takes one."""
+    dead = NPUS - 1
+    bench = await started(dut, 0.0, [dead])
+    for one in bench.ports[:2]:
+        packets = [(1,) * PROTOCOL.packet_flits] * (2 * PROTOCOL.buffer_packets)
+        one.endpoint.send(PROTOCOL.online, 0, packets, dead)
+    await bench.cycles(8 * PROTOCOL.buffer_packets * PROTOCOL.packet_flits)
+    for source in range(NPUS - 1):
+        bench.send(source, (source + 1) % (NPUS - 1), PACKETS, circuit=2)
+        if source > 1:
+            bench.send(source, 0, PACKETS, circuit=0)
+    await bench.arrive(limit=2 * PROTOCOL.timeout_cycles)
+    finish(bench)
+
+
+@test
+async def ends_begin_anew_in_traffic(dut: Any) -> None:
+    """Lose nothing but what is of an end that reboots."""
+    bench = await started(dut, 0.05)
+    anew = bench.rng.randrange(NPUS)
+    others = [k for k in range(NPUS) if k != anew]
+    for source in others:
+        bench.send(source, others[(source + 1) % len(others)], 3 * PACKETS)
+    own = [(5,) * PROTOCOL.packet_flits] * PACKETS
+    for peer in others:
+        bench.ports[anew].endpoint.send(PROTOCOL.online, 0, own, peer)
+    for _ in range(3):
+        await bench.cycles(bench.rng.randrange(10, 100))
+        bench.ports[anew].reboot()
+    await bench.until_up()
+    for number in others:
+        for flow in [one for one in bench.ports[number].received if one[1] == anew]:
+            del bench.ports[number].received[flow]
+    await bench.arrive(limit=2 * bench.patience)
+    finish(bench)
+
+
+@test
+async def nonsense_from_an_end_is_counted_and_harms_nobody(dut: Any) -> None:
+    """Drop what is of phases, to addresses that are not there, and of kinds that are none."""
+    bench = await started(dut)
+    bench.probe(errors=dut.errors)
+    bad, codec = bench.ports[0], bench.codec
+    for source in range(1, NPUS):
+        bench.send(source, NPUS - source, 2 * PACKETS)
+    for turn in range(40):
+        ticket = 0
+        fields = (
+            {"kind": turn % 3, "phase": turn % 8, "ticket": ticket},
+            {"kind": turn % 3, "unicast": 1, "destination": ENDS + turn % (128 - ENDS)},
+            {"kind": 7, "circuit": 3},
+            {"kind": 0, "circuit": 3},
+        )[turn % 4]
+        bad.to_switch.put(codec.pack(turn, **fields))
+        await bench.cycles(bench.rng.randrange(1, 6))
+    await bench.arrive(limit=2 * bench.patience)
+    assert bench.seen["errors"]
+    finish(bench)

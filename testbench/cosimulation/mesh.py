@@ -1,0 +1,45 @@
+"""Co-simulation of a mesh: generate it, run its benches, report."""
+
+from pathlib import Path
+from typing import Unpack
+
+from fred_hw.mesh.mesh import Mesh
+from fred_hw.mesh.spec import MeshSpec
+from testbench.faults.fault import FaultyEmitter
+from testbench.models.endpoint import endpoint_library
+from testbench.sim.runner import SimulationResult
+
+from .benches import benches
+from .launch import Options, launch
+
+__all__ = ["cosimulate_mesh"]
+
+
+def cosimulate_mesh(
+    mesh: MeshSpec, work: Path, *, packets: int = 4, **options: Unpack[Options]
+) -> SimulationResult:
+    """Run the benches of a mesh, with the reference endpoint on all of its links.
+
+    Parameters
+    ----------
+    mesh : MeshSpec
+        What to simulate.
+    work, options
+        As in :func:`launch`.
+    packets : int
+        Packets of each pair of ends, 1 or more.
+
+    Raises
+    ------
+    SimulatorError
+        The simulator, or g++ for the endpoints, is not installed or failed.
+    """
+
+    def make(emitter: FaultyEmitter) -> tuple[str, str]:
+        top = Mesh(mesh=mesh)
+        emitter.add(top)
+        return emitter.verilog(), top.unit_name
+
+    endpoint_library()  # refused here rather than inside the simulation
+    environment = {"FRED_MESH": mesh.model_dump_json(), "FRED_PACKETS": packets}
+    return launch(benches("mesh"), make, mesh.link, work, environment, options)

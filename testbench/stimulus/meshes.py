@@ -1,0 +1,53 @@
+"""Patterns of traffic of a mesh: to where each NPU sends.
+
+They are those of Dally and Towles, "Principles and Practices of Interconnection Networks" (2004),
+section 3.2. What is made for a torus is taken with the columns and rows as rings.
+"""
+
+from collections.abc import Callable, Mapping
+
+from fred_hw.mesh.spec import MeshSpec
+
+__all__ = ["PATTERNS"]
+
+
+def _address(mesh: MeshSpec, x: int, y: int) -> int:
+    return y * mesh.width + x
+
+
+def _transpose(mesh: MeshSpec, source: int) -> int | None:
+    """Return the NPU with row and column exchanged, None if it is not there or the same."""
+    y, x = divmod(source, mesh.width)
+    there = y < mesh.width and x < mesh.height and x != y
+    return _address(mesh, y, x) if there else None
+
+
+def _tornado(mesh: MeshSpec, source: int) -> int | None:
+    """Return the NPU just less than half around its row, or column if that is one wide."""
+    y, x = divmod(source, mesh.width)
+    if mesh.width == 1:
+        return _address(mesh, x, (y + max(1, (mesh.height + 1) // 2 - 1)) % mesh.height)
+    return _address(mesh, (x + max(1, (mesh.width + 1) // 2 - 1)) % mesh.width, y)
+
+
+def _complement(mesh: MeshSpec, source: int) -> int | None:
+    """Return the NPU across the middle."""
+    other = mesh.routers - 1 - source
+    return other if other != source else None
+
+
+def _neighbor(mesh: MeshSpec, source: int) -> int | None:
+    """Return the NPU to the east, that of the west edge from the east edge."""
+    y, x = divmod(source, mesh.width)
+    if mesh.width == 1:
+        return _address(mesh, x, (y + 1) % mesh.height)
+    return _address(mesh, (x + 1) % mesh.width, y)
+
+
+PATTERNS: Mapping[str, Callable[[MeshSpec, int], int | None]] = {
+    "transpose": _transpose,
+    "tornado": _tornado,
+    "complement": _complement,
+    "neighbor": _neighbor,
+}
+"""By name, the address that an NPU sends to, or None if it sends nothing."""

@@ -1,0 +1,90 @@
+"""Contract of fred_hw.mesh.router, cycle by cycle; testbench has the rest."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from fred_hw.mesh.router import ERRORS, HOP_CYCLES, MeshRouter
+from fred_hw.mesh.spec import DIRECTIONS
+from fred_hw.protocol import CONTROL, Kind
+from tests.fred_hw.mesh.links import CODEC, greeting, on_axis, packet, shown_data
+from tests.fred_hw.simulation import trace
+from tests.fred_hw.specs import MESH
+
+NUMBERS = range(len(DIRECTIONS))
+EAST, WEST, LOCAL = (DIRECTIONS.index(one) for one in ("east", "west", "local"))
+READY = {f"m{k}_axis_tready": 1 for k in NUMBERS} | {"position.x": 1, "position.y": 0}
+SETUP = greeting(NUMBERS)
+
+
+def out(number: int) -> list[str]:
+    return [f"m{number}_axis_t{name}" for name in ("valid", "data", "user")]
+
+
+def seen(cycles: Sequence[dict[str, int]], watch: Sequence[str]) -> list[Any]:
+    """Return what the router in the middle of the first row shows once its links are up."""
+    inputs = [READY | one for one in [*SETUP, *cycles, *[{}] * 20]]
+    unit = MeshRouter(mesh=MESH, directions=DIRECTIONS)
+    return trace(unit, inputs, watch)[len(SETUP) :]
+
+
+def test_latency_is_eight_cycles_and_throughput_a_flit_per_cycle() -> None:
+    four = [*packet(4, 2), *packet(4, 2, ticket=4, sequence=1)]
+    found = shown_data(seen(on_axis(WEST, four), out(EAST)))
+    want = [(HOP_CYCLES + k, k % 4 + 1) for k in range(8)]
+    assert HOP_CYCLES == 8
+    assert found == want
+
+
+def test_latency_of_a_message_is_three_cycles() -> None:
+    ack = CODEC.pack(kind=Kind.ACK, circuit=CONTROL, unicast=1, destination=2, sequence=7)
+    assert shown_data(seen(on_axis(WEST, [ack]), out(EAST)), kind=Kind.ACK) == [(3, 0)]
+
+
+def test_all_ports_go_together() -> None:
+    """Each port but one sends to the next but one, round."""
+    ends = {"north": 10, "east": 0, "south": 7, "west": 1, "local": 2}
+    sent = {DIRECTIONS.index(name): packet(4, end) for name, end in ends.items()}
+    every = [on_axis(number, flits) for number, flits in sent.items()]
+    cycles = [{k: v for one in cycle for k, v in one.items()} for cycle in zip(*every, strict=True)]
+    # From the south to the north, from the east to the west, and so on: five different ports.
+    gone = {WEST, EAST, LOCAL, 0}
+    for number in sorted(gone):
+        found = shown_data(seen(cycles, out(number)))
+        assert [data for _, data in found][:4] == [1, 2, 3, 4]
+        assert found[0][0] == HOP_CYCLES
+
+
+def test_two_ports_to_one_take_turns_by_packets() -> None:
+    both = [
+        on_axis(WEST, [f for k in range(2) for f in packet(2, 1, 0, 2 * k, sequence=k)]),
+        on_axis(EAST, [f for k in range(2) for f in packet(2, 1, 2, 2 * k, sequence=k)]),
+    ]
+    cycles = [one | two for one, two in zip(*both, strict=True)]
+    watched = seen(cycles, out(LOCAL))
+    users = [user for valid, _, user in watched if valid and user & 7 == Kind.DATA]
+    sources = [user >> 13 & 127 for user in users]
+    assert sorted(sources) == [0] * 4 + [2] * 4
+    assert sources[:4] in ([0, 0, 2, 2], [2, 2, 0, 0])
+    cycles_of = [cycle for cycle, _ in shown_data(watched)]
+    assert cycles_of == list(range(HOP_CYCLES, HOP_CYCLES + 8))
+
+
+def test_errors_are_told_by_kind() -> None:
+    bad = [CODEC.pack(kind=7, circuit=CONTROL), None, *packet(1, 99)]
+    found = seen(on_axis(LOCAL, bad), ["errors", "dropped"])
+    assert [one for one in found if any(one)] == [
+        (1 << ERRORS.index("kind"), 0),
+        (1 << ERRORS.index("route"), 1),
+    ]
+
+
+def test_links_come_up_and_reset_begins_them_anew() -> None:
+    found = seen([{}, {"rst": 1}, {}, *SETUP], ["up"])
+    assert (found[0], found[2]) == (31, 0)
+    assert found[len(SETUP)] == 31
+
+
+def test_reset_forgets_all_packets() -> None:
+    cycles = [*on_axis(WEST, packet(4, 2)), {}, {"rst": 1}, *SETUP]
+    found = seen(cycles, out(EAST))
+    assert shown_data(found) == []

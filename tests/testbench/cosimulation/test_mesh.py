@@ -1,0 +1,48 @@
+"""Meshes in co-simulation, with the reference endpoint on all of their links."""
+
+from pathlib import Path
+
+import pytest
+
+from fred_hw.mesh.spec import MeshSpec
+from fred_hw.protocol import ProtocolSpec
+from testbench.cosimulation.mesh import cosimulate_mesh
+
+pytestmark = pytest.mark.sim
+
+PROTOCOL = ProtocolSpec(
+    phases=1,
+    packet_flits=4,
+    buffer_packets=6,
+    round_trip_cycles=8,
+    ack_interval=2,
+    window_packets=16,
+    timeout_cycles=300,
+    idle_cycles=40,
+    patience_cycles=20,
+    stuck_cycles=512,
+)
+SMALL = MeshSpec(width=2, height=2, controllers=False, lanes=1, format="int16", protocol=PROTOCOL)
+QUICK = ["every_end_sends_to_every_end", "random_traffic_comes_through_faults"]
+
+
+def test_small_mesh_carries_everything_through_faults(tmp_path: Path) -> None:
+    found = cosimulate_mesh(SMALL, tmp_path, packets=2, tests=QUICK)
+    assert [(test.name, test.message) for test in found.failures] == []
+    assert len(found.tests) == len(QUICK)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "mesh",
+    [
+        SMALL,
+        SMALL.with_changes(width=3, height=3, routing="odd_even"),
+        SMALL.with_changes(width=1, height=3, controllers=True),
+    ],
+    ids=["two by two", "odd-even of three by three", "a column with controllers"],
+)
+def test_all_benches_pass(mesh: MeshSpec, tmp_path: Path) -> None:
+    found = cosimulate_mesh(mesh, tmp_path, seed=2)
+    assert [(test.name, test.message) for test in found.failures] == []
+    assert len(found.tests) > 8
