@@ -17,6 +17,7 @@ __all__ = [
     "compute_option",
     "csv_option",
     "effort_option",
+    "generated_level_option",
     "level_option",
     "liberty_option",
     "mode_option",
@@ -26,6 +27,7 @@ __all__ = [
     "placement_option",
     "protocol_option",
     "read_cells",
+    "read_mesh",
     "read_npu",
     "read_spec",
     "schedule_option",
@@ -223,6 +225,15 @@ level_option = click.option(
     help="The interconnect alone, or the whole switch around it.",
 )
 
+generated_level_option = click.option(
+    "--level",
+    type=click.Choice(["interconnect", "switch", "mesh", "router"]),
+    default="interconnect",
+    show_default=True,
+    help="The interconnect alone, or the whole switch around it; a mesh of routers, or one of "
+    "them, of which SPEC is a YAML file.",
+)
+
 effort_option = click.option(
     "--effort",
     type=click.Choice(["area", "speed"]),
@@ -364,6 +375,14 @@ def read_spec(source: str, changes: tuple[str, ...]) -> Any:
     from fred_hw.load import load_spec, parse_change
 
     return load_spec(source, dict(parse_change(change) for change in changes))
+
+
+def read_mesh(source: str, changes: tuple[str, ...]) -> Any:
+    """Return the mesh named on the command line, with its ``--set`` changes."""
+    from fred_hw.load import parse_change
+    from fred_hw.mesh.load import load_mesh
+
+    return load_mesh(source, dict(parse_change(change) for change in changes))
 
 
 def read_npu(changes: tuple[str, ...]) -> dict[str, Any]:

@@ -3,14 +3,26 @@
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
 
 from .errors import InputError
 from .files import validate
 from .reading import parse_yaml, read_data
 from .spec import SwitchSpec
 
-__all__ = ["PRESETS", "changed", "load_spec", "parse_change", "preset_path", "preset_summary"]
+__all__ = [
+    "PRESETS",
+    "changed",
+    "load_model",
+    "load_spec",
+    "parse_change",
+    "preset_path",
+    "preset_summary",
+]
+
+M = TypeVar("M", bound=BaseModel)
 
 _MAX_NAMES = 8  # in the key of a change
 
@@ -39,11 +51,18 @@ def load_spec(source: str, changes: Mapping[str, Any] | None = None) -> SwitchSp
     if source not in PRESETS and not path.exists() and not path.suffix:
         known = ", ".join(PRESETS)
         raise InputError(source, "", f"must be an existing file or one of the presets {known}")
+    return load_model(SwitchSpec, path, source, changes)
+
+
+def load_model(
+    model: type[M], path: Path, source: str, changes: Mapping[str, Any] | None = None
+) -> M:
+    """Return what a YAML file holds as ``model``, some fields changed; see :func:`load_spec`."""
     data = read_data(path)
     if isinstance(data, Mapping):
         for key, value in (changes or {}).items():
             data = changed(data, key.split("."), value)
-    return validate(SwitchSpec, data, source)
+    return validate(model, data, source)
 
 
 def changed(data: Mapping[str, Any], path: list[str], value: Any) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """`fred gen`."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -8,7 +9,8 @@ from fred_cli.options import (
     ListingOption,
     OutputPath,
     as_json_option,
-    level_option,
+    generated_level_option,
+    read_mesh,
     read_spec,
     set_option,
     spec_argument,
@@ -40,22 +42,18 @@ def _files() -> str:
     cls=ListingOption,
     listing=_files,
 )
-@level_option
+@generated_level_option
 @as_json_option
 def command(
     spec_source: str, changes: tuple[str, ...], folder: Path, level: str, as_json: bool
 ) -> None:
     """Write the Verilog of SPEC, a YAML file or a preset, and the files beside it."""
-    from gen.design import file_names, generate
-    from gen.write import check_file, write_files
+    from gen.write import write_files
 
-    spec = read_spec(spec_source, changes)
-    for name in file_names(spec, level):
-        check_file(folder / name)
-    with progress(f"generating {spec.name}"):
-        design = generate(spec, level=level)
-        files = design.files()
+    make = _mesh if level in ("mesh", "router") else _switch
+    design, files = make(spec_source, changes, folder, level)
     paths = write_files(files, folder)
+    found = {} if make is _mesh else {"microswitches": design.microswitches}
     report = {
         "name": design.name,
         "level": level,
@@ -63,7 +61,7 @@ def command(
         "modules": design.modules,
         "verilog_bytes": design.manifest["verilog_bytes"],
         "latency_cycles": design.latency_cycles,
-        "microswitches": design.microswitches,
+        **found,
     }
     if as_json:
         say_json(report)
@@ -72,7 +70,34 @@ def command(
         f"{design.name}: {len(design.modules)} modules, {report['verilog_bytes']:,} bytes, "
         f"latency {design.latency_cycles} cycles"
     )
-    kinds = {"R", "D", "RD", *(kind for kind, n in design.microswitches.items() if n)}
-    print("; ".join(f"{n} {kind}" for kind, n in design.microswitches.items() if kind in kinds))
+    for counts in found.values():
+        kinds = {"R", "D", "RD", *(kind for kind, n in counts.items() if n)}
+        print("; ".join(f"{n} {kind}" for kind, n in counts.items() if kind in kinds))
     for path in paths:
         print(f"  {path}")
+
+
+def _switch(source: str, changes: tuple[str, ...], folder: Path, level: str) -> Any:
+    """Return an interconnect or a switch, and its files."""
+    from gen.design import file_names, generate
+    from gen.write import check_file
+
+    spec = read_spec(source, changes)
+    for name in file_names(spec, level):
+        check_file(folder / name)
+    with progress(f"generating {spec.name}"):
+        design = generate(spec, level=level)
+        return design, design.files()
+
+
+def _mesh(source: str, changes: tuple[str, ...], folder: Path, level: str) -> Any:
+    """Return a mesh or a router, and its files."""
+    from gen.meshes import generate_mesh, mesh_file_names
+    from gen.write import check_file
+
+    mesh = read_mesh(source, changes)
+    for name in mesh_file_names(mesh, level):
+        check_file(folder / name)
+    with progress(f"generating {mesh.name}"):
+        design = generate_mesh(mesh, level=level)
+        return design, design.files()

@@ -2,12 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 from fred_hw.registry import Registry
-
-if TYPE_CHECKING:
-    from gen.design import Design
 
 __all__ = ["COMPANIONS", "Companion"]
 
@@ -21,9 +18,9 @@ class Companion:
     ending : str
         What stands behind the name of the top module in the name of the file.
     write : Callable
-        From the design to the text of the file.
+        From the ``Design`` or ``MeshDesign`` to the text of the file.
     switch_only : bool
-        Whether only whole switches have it.
+        Whether only whole switches have it; others are also of meshes.
     fileset : str
         Of the FuseSoC core, if tools read the file: ``rtl``, ``constraints``, ``lint``, or a new
         one, which then belongs to the default target.
@@ -32,7 +29,7 @@ class Companion:
     """
 
     ending: str
-    write: Callable[["Design"], str]
+    write: Callable[[Any], str]
     switch_only: bool = False
     fileset: str = ""
     file_type: str = ""

@@ -11,6 +11,8 @@ __all__ = ["core_file"]
 
 _DESCRIPTIONS = {
     "interconnect": "FRED interconnect: rigid pipeline that reduces and broadcasts as it routes",
+    "mesh": "Mesh of routers with the links, virtual circuits and credits of a FRED switch",
+    "router": "Router of a mesh with the links, virtual circuits and credits of a FRED switch",
     "switch": "FRED switch: interconnect with links, virtual circuits, scheduler and registers",
 }
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Unpack
 
-from fred_hw.mesh.mesh import Mesh
 from fred_hw.mesh.spec import MeshSpec
+from gen.meshes import generate_mesh
 from testbench.faults.fault import FaultyEmitter
 from testbench.models.endpoint import endpoint_library
 from testbench.sim.runner import SimulationResult
@@ -36,9 +36,8 @@ def cosimulate_mesh(
     """
 
     def make(emitter: FaultyEmitter) -> tuple[str, str]:
-        top = Mesh(mesh=mesh)
-        emitter.add(top)
-        return emitter.verilog(), top.unit_name
+        design = generate_mesh(mesh, emitter)
+        return design.verilog, design.name
 
     endpoint_library()  # refused here rather than inside the simulation
     environment = {"FRED_MESH": mesh.model_dump_json(), "FRED_PACKETS": packets}

@@ -17,6 +17,7 @@ TEXTS = {
     "small.yaml": "ports: 4\nmiddle: 3\nformat: int8\nlanes: 1\n",
     "no-link.yaml": "ports: 4\nprotocol: {link: false}\n",
     "unknown-key.yaml": "ports: 4\nbogus: 1\n",
+    "one-router.yaml": "width: 1\nheight: 1\n",
     "one-port.yaml": "ports: 1\n",
     "empty.yaml": "",
     "not-yaml.yaml": "ports: [4\n",

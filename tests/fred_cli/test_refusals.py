@@ -25,6 +25,9 @@ REFUSED = {
     # files
     "gen unknown-key.yaml -o out": rf"unknown-key\.yaml: bogus: unknown key; allowed are {KEYS}",
     "gen one-port.yaml -o out": r"one-port\.yaml: ports: must be an integer from 2 to 64, not 1",
+    "gen one-router.yaml --level mesh -o out": r"one-router\.yaml: width: must be 2 or more in a "
+    "mesh of one row, not 1",
+    "gen demo-8 --level mesh -o out": r"demo-8: must be an existing file, not a missing one",
     "gen missing.yaml -o out": r"missing\.yaml: must be an existing file, not a missing one",
     "gen missing -o out": rf"missing: must be .* one of the presets {', '.join(PRESETS)}",
     "gen empty.yaml -o out": r"empty\.yaml: must hold a specification, not nothing .*",

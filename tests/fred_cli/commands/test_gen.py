@@ -11,6 +11,7 @@ import pytest
 from fred_cli.commands.gen import command
 from fred_hw.compiler.shape import microswitch_counts
 from gen.design import LEVELS
+from gen.meshes import MESH_LEVELS
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -58,4 +59,4 @@ def test_set_changes_the_specification(fred: Run) -> None:
 def test_levels_are_those_that_can_be_generated() -> None:
     (level,) = (option for option in command.params if option.name == "level")
     assert isinstance(level.type, click.Choice)
-    assert tuple(level.type.choices) == LEVELS
+    assert tuple(level.type.choices) == (*LEVELS, *MESH_LEVELS)

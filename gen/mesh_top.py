@@ -1,0 +1,159 @@
+"""Verilog of a whole mesh: its routers, and the wires between them and to the outside.
+
+It is written as text, since it is wires alone: Amaranth takes modules of up to 65,536 bits of
+inputs, which sixteen links of 4,096 bits exceed.
+"""
+
+from collections.abc import Iterator
+
+from fred_hw.mesh.router import ERRORS
+from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
+from fred_hw.protocol import HEADER_FIELDS
+from fred_hw.switch.switch import USER_BITS
+
+__all__ = ["Port", "mesh_ports", "mesh_top", "router_kinds"]
+
+Port = tuple[str, str, int]
+"""Name, "input" or "output", bits."""
+
+_OPPOSITE = {"north": "south", "south": "north", "east": "west", "west": "east"}
+_FORTH, _BACK = ("tdata", "tvalid", "tlast", "tuser"), "tready"
+
+
+def _widths(mesh: MeshSpec) -> dict[str, int]:
+    """Return the bits of each wire of a link."""
+    return {"tdata": mesh.link.data_width, "tvalid": 1, "tready": 1, "tlast": 1, "tuser": USER_BITS}
+
+
+def mesh_ports(mesh: MeshSpec) -> list[Port]:
+    """Return the ports of a mesh; a link has the address of its end as number.
+
+    ``up`` has a bit for each of them, ``inner_up`` is high when all links between routers are up,
+    ``errors`` and ``dropped`` are those of any router.
+    """
+    ports = [("clk", "input", 1), ("rst", "input", 1)]
+    for address in range(len(mesh.places)):
+        for letter, forth, back in (("s", "input", "output"), ("m", "output", "input")):
+            ports += [
+                (f"{letter}{address}_axis_{name}", back if name == _BACK else forth, bits)
+                for name, bits in _widths(mesh).items()
+            ]
+    return [
+        *ports,
+        ("incarnation", "input", HEADER_FIELDS["incarnation"].bits),
+        ("up", "output", len(mesh.places)),
+        ("inner_up", "output", 1),
+        ("errors", "output", len(ERRORS)),
+        ("dropped", "output", 1),
+    ]
+
+
+def router_kinds(mesh: MeshSpec) -> list[tuple[str, ...]]:
+    """Return the ports of each distinct router, in the order of their first."""
+    kinds = [mesh.directions(x, y) for y in range(mesh.height) for x in range(mesh.width)]
+    return list(dict.fromkeys(kinds))
+
+
+def mesh_top(mesh: MeshSpec, modules: dict[tuple[str, ...], str]) -> str:
+    """Return the top module.
+
+    Parameters
+    ----------
+    mesh : MeshSpec
+        The mesh.
+    modules : dict
+        Name of the module of each kind of routers, by its ports.
+    """
+    ports = mesh_ports(mesh)
+    routers = [(x, y) for y in range(mesh.height) for x in range(mesh.width)]
+    lines = [f"module {mesh.name}({', '.join(name for name, _, _ in ports)});"]
+    lines += [f"  {direction} {_range(bits)}{name};" for name, direction, bits in ports]
+    lines += [
+        f"  wire {_range(bits)}{name};" for name, direction, bits in ports if direction == "output"
+    ]
+    for x, y in routers:
+        lines += list(_wires(mesh, x, y))
+    for x, y in routers:
+        lines += list(_instance(mesh, x, y, modules[mesh.directions(x, y)]))
+    ups = [_up(mesh, one.x, one.y, one.direction) for one in reversed(mesh.places)]
+    inner = [
+        _up(mesh, x, y, one)
+        for x, y in routers
+        for one in mesh.directions(x, y)
+        if one != "local" and mesh.neighbour(x, y, one)
+    ]
+    lines += [
+        f"  assign up = {{ {', '.join(ups)} }};",
+        f"  assign inner_up = &{{ {', '.join(inner)} }};",
+        f"  assign errors = {' | '.join(f'{_name(x, y)}_errors' for x, y in routers)};",
+        f"  assign dropped = |{{ {', '.join(f'{_name(x, y)}_dropped' for x, y in routers)} }};",
+        "endmodule",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _range(bits: int) -> str:
+    return f"[{bits - 1}:0] " if bits > 1 else ""
+
+
+def _name(x: int, y: int) -> str:
+    return f"router_{x}_{y}"
+
+
+def _up(mesh: MeshSpec, x: int, y: int, direction: str) -> str:
+    return f"{_name(x, y)}_up[{mesh.directions(x, y).index(direction)}]"
+
+
+def _wires(mesh: MeshSpec, x: int, y: int) -> Iterator[str]:
+    """Yield what a router gives: what it sends to neighbours, and its state."""
+    name, count = _name(x, y), len(mesh.directions(x, y))
+    yield f"  wire {_range(count)}{name}_up;"
+    yield f"  wire {_range(len(ERRORS))}{name}_errors;"
+    yield f"  wire {name}_dropped;"
+    for direction in mesh.directions(x, y):
+        if direction != "local" and mesh.neighbour(x, y, direction):
+            for wire in _FORTH:
+                yield f"  wire {_range(_widths(mesh)[wire])}{name}_{direction}_{wire};"
+            yield f"  wire {name}_{direction}_{_BACK};"
+
+
+def _instance(mesh: MeshSpec, x: int, y: int, module: str) -> Iterator[str]:
+    """Yield a router with its wires."""
+    bits = [max(1, (size - 1).bit_length()) for size in (mesh.width, mesh.height)]
+    pins = {
+        "clk": "clk",
+        "rst": "rst",
+        "incarnation": "incarnation",
+        "position": f"{sum(bits)}'d{x | y << bits[0]}",
+        **{one: f"{_name(x, y)}_{one}" for one in ("up", "errors", "dropped")},
+    }
+    for direction in mesh.directions(x, y):
+        pins |= _link(mesh, x, y, direction)
+    yield f"  {module} {_name(x, y)} ("
+    yield ",\n".join(f"    .{pin}({wire})" for pin, wire in pins.items())
+    yield "  );"
+
+
+def _link(mesh: MeshSpec, x: int, y: int, direction: str) -> dict[str, str]:
+    """Return the wires at the pins of a port of a router.
+
+    ``..._tready`` of a router's wire is what it says of what comes in on that port.
+    """
+    number = DIRECTIONS.index(direction)
+    into, out = f"s{number}_axis_", f"m{number}_axis_"
+    other = mesh.neighbour(x, y, direction) if direction != "local" else None
+    if other is None:
+        address = mesh.places.index((x, y, direction))
+        ends = {"s": f"s{address}_axis_", "m": f"m{address}_axis_"}
+        return {
+            f"{letter}{number}_axis_{wire}": f"{ends[letter]}{wire}"
+            for letter in "sm"
+            for wire in (*_FORTH, _BACK)
+        }
+    mine, its = f"{_name(x, y)}_{direction}_", f"{_name(*other)}_{_OPPOSITE[direction]}_"
+    return {
+        **{f"{into}{wire}": f"{its}{wire}" for wire in _FORTH},
+        f"{into}{_BACK}": f"{mine}{_BACK}",
+        **{f"{out}{wire}": f"{mine}{wire}" for wire in _FORTH},
+        f"{out}{_BACK}": f"{its}{_BACK}",
+    }

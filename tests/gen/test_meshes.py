@@ -1,0 +1,100 @@
+"""Tests of gen.meshes: lint, other tools, text that is the same each time, and what lies beside."""
+
+import json
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
+from gen.meshes import MESH_LEVELS, MeshDesign, generate_mesh, mesh_file_names
+from testbench.sim.tools import icarus_bin
+from tests.gen.tools import icarus, lint
+
+SPECS = {
+    "four kinds of corners": MeshSpec(width=2, height=2, lanes=1, controllers=False),
+    "row with controllers": MeshSpec(width=3, height=1, lanes=1, routing="odd_even"),
+    "column": MeshSpec(width=1, height=2, lanes=1, format="int8", controllers=False),
+}
+each = pytest.mark.parametrize("name", SPECS)
+
+
+@cache
+def design_of(name: str, level: str = "mesh") -> MeshDesign:
+    return generate_mesh(SPECS[name], level=level)
+
+
+def written(design: MeshDesign, folder: Path) -> dict[str, str]:
+    files = design.files()
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    return files
+
+
+@pytest.mark.sim
+@each
+def test_verilator_finds_nothing(name: str, tmp_path: Path) -> None:
+    design = design_of(name)
+    written(design, tmp_path)
+    files = f"{design.name}.vlt", f"{design.name}.v"
+    assert lint(tmp_path, design.name, *files) == (0, "")
+
+
+@pytest.mark.sim
+@pytest.mark.skipif(icarus_bin() is None, reason="Icarus is not installed")
+@each
+def test_icarus_reads_it(name: str, tmp_path: Path) -> None:
+    design = design_of(name)
+    written(design, tmp_path)
+    assert icarus(tmp_path, f"{design.name}.v") == (0, "")
+
+
+def test_text_is_the_same_each_time() -> None:
+    name = "column"
+    assert generate_mesh(SPECS[name]) == design_of(name)
+
+
+@each
+def test_each_kind_of_router_is_one_module_and_each_router_an_instance(name: str) -> None:
+    mesh, design = SPECS[name], design_of(name)
+    kinds = {mesh.directions(x, y) for x in range(mesh.width) for y in range(mesh.height)}
+    routers = {key: n for key, n in design.modules.items() if key.startswith("mesh_router_")}
+    assert (len(routers), sum(routers.values())) == (len(kinds), mesh.routers)
+    defined = re.findall(r"^module (\w+)", design.verilog, re.MULTILINE)
+    assert sorted(defined) == sorted(design.modules)
+    assert defined[-1] == design.name == mesh.name
+
+
+def test_a_router_alone_has_all_its_ports() -> None:
+    design = design_of("column", "router")
+    links = {port.split("_")[0] for port, _, _ in design.ports if "_axis_" in port}
+    assert links == {f"{letter}{k}" for letter in "sm" for k in range(len(DIRECTIONS))}
+    assert design.modules[design.name] == 1
+
+
+@pytest.mark.parametrize("level", MESH_LEVELS)
+def test_files_are_those_that_are_foretold(level: str) -> None:
+    design = design_of("column", level)
+    assert list(design.files()) == mesh_file_names(SPECS["column"], level)
+
+
+def test_manifest_tells_ports_and_addresses() -> None:
+    design = design_of("row with controllers")
+    (text,) = (text for file, text in design.files().items() if file.endswith(".json"))
+    said = json.loads(text)
+    assert said["addresses"][:4] == [
+        [0, 0, "local"],
+        [1, 0, "local"],
+        [2, 0, "local"],
+        [0, 0, "north"],
+    ]
+    assert len(said["addresses"]) == 3 + 8
+    widths = {port["name"]: port["width"] for port in said["ports"]}
+    assert (widths["s10_axis_tdata"], widths["up"]) == (16, 11)
+    assert said["link_digest"] == SPECS["row with controllers"].link.digest
+
+
+def test_other_levels_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"^level must be one of mesh, router, not 'switch'$"):
+        generate_mesh(SPECS["column"], level="switch")
