@@ -182,7 +182,7 @@ def name_in(choices: Collection[str], *others: str) -> Check:
 def describe(error: ValidationError, model: type[BaseModel]) -> tuple[str, str]:
     """Return field and message of the first thing wrong, in the words of our error lines."""
     first = error.errors(include_url=False)[0]
-    field = ".".join(str(part) for part in first["loc"])
+    field = ".".join(str(part) or "''" for part in first["loc"])
     given = repr(first.get("input"))
     if len(given) > 60:
         given = given[:57] + "..."

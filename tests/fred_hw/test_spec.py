@@ -73,6 +73,8 @@ def test_missing_and_unknown_keys_are_refused() -> None:
         validate(SwitchSpec, {}, "f")
     with pytest.raises(InputError, match=r"^f: port: unknown key; allowed are ports, middle, "):
         validate(SwitchSpec, {"ports": 4, "port": 4}, "f")
+    with pytest.raises(InputError, match=r"^f: '': unknown key; allowed are ports, middle, "):
+        validate(SwitchSpec, {"ports": 4, "": 4}, "f")
 
 
 @pytest.mark.parametrize(

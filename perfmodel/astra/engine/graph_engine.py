@@ -91,7 +91,7 @@ class GraphEngine:
         self._plans: dict[object, Plan] = {}
         self._meetings: dict[object, _Meeting] = {}
         self._unreceived: dict[Key, deque[tuple[Rank, Operation]]] = defaultdict(deque)
-        self._ended = 0
+        self._ended, self._nodes = 0, sum(len(one.nodes) for job in jobs for one in job.traces)
         self._ranks = [
             self._rank(job, rank) for job in range(len(jobs)) for rank in _ranks(jobs[job])
         ]
@@ -131,7 +131,7 @@ class GraphEngine:
     def _tell(self, rank: int, operation: Operation, begin: int, end: int) -> None:
         self._ended += 1
         if not self._ended % _COUNTED:
-            count("nodes", self._ended)
+            count("nodes", self._ended, self._nodes)
         if self._and_told:
             self._and_told(rank, operation, begin, end)
 

@@ -9,6 +9,7 @@ from hypothesis import given as drawn
 from hypothesis import strategies as st
 
 from fred_hw.errors import InputError
+from fred_hw.progress import listening
 from perfmodel.astra.engine.graph_engine import GraphEngine
 from perfmodel.astra.engine.operation import Unit, operation_of
 from perfmodel.astra.engine.setup import Setup, load_setup
@@ -339,3 +340,11 @@ def test_every_node_runs_once_after_its_parents(model: str) -> None:
         assert check_run(given, traces, model) == check_run(given, traces, model)
 
     check()
+
+
+def test_whoever_listens_is_told_how_many_nodes_have_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("perfmodel.astra.engine.graph_engine._COUNTED", 2)
+    told: list[tuple[str, int, int | None, int]] = []
+    with listening(lambda *what: told.append(what)):
+        run(setup(), [compute(one, 1) for one in range(4)], [compute(0, 9)])
+    assert told == [("nodes", 2, 5, 0), ("nodes", 4, 5, 0)]
