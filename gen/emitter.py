@@ -28,7 +28,7 @@ _NO_CONTENTS = re.compile(
 # ports: Amaranth's conversion of a statement beside that of its bits, and what Yosys does up to
 # each of its passes, per bit of the whole design.
 _STATEMENT_BITS = 50
-_YOSYS_BITS = {"": 0.22, "OPT_CLEAN": 0.33}
+_YOSYS_BITS = {"": 0.16, "OPT_CLEAN": 0.25}
 
 _Ports = dict[str, tuple[Value | None, None]]
 
