@@ -1,6 +1,7 @@
 """`fred chakra`."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import isfinite, isnan
 from pathlib import Path
 from typing import Any
 
@@ -298,8 +299,18 @@ def _node(node: Any) -> dict[str, Any]:
     }
 
 
+def _said(value: Any) -> Any:
+    """Return a value as JSON has it: bytes in hexadecimal, what is no number as protobuf writes it.
+
+    https://protobuf.dev/programming-guides/json
+    """
+    if isinstance(value, float) and not isfinite(value):
+        return "NaN" if isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return value.hex() if isinstance(value, bytes) else value
+
+
 def _attr(attr: Any) -> dict[str, Any]:
     values = attr.value if isinstance(attr.value, tuple) else (attr.value,)
-    texts = [one.hex() if isinstance(one, bytes) else one for one in values]
+    texts = [_said(one) for one in values]
     value = texts if isinstance(attr.value, tuple) else texts[0]
     return {"name": attr.name, "kind": attr.kind, "value": value}

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -53,6 +54,17 @@ def test_show_shows_nodes(fred: Run, traces: Path) -> None:
     few = json.loads(ok(fred, "show", "golden.et", "--limit", "0", "--json"))
     assert (few["nodes"], few["nodes_total"]) == ([], 1)
     assert "0 of 1 nodes" in ok(fred, "show", "golden.et", "--limit", "0")
+
+
+def test_show_has_what_is_no_number_as_protobuf_has_it_in_json(fred: Run, traces: Path) -> None:
+    values = (math.nan, math.inf, -math.inf, 1.5)
+    write(traces / "n.et", [Node(1, attrs=(Attr("x", "double_list", values),))])
+
+    def refuse(text: str) -> None:
+        raise AssertionError(text)
+
+    said = json.loads(ok(fred, "show", "n.et", "--json"), parse_constant=refuse)
+    assert said["nodes"][0]["attrs"][0]["value"] == ["NaN", "Infinity", "-Infinity", 1.5]
 
 
 def test_show_has_bytes_and_lists(fred: Run, traces: Path) -> None:
