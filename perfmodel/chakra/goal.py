@@ -13,6 +13,7 @@ and dependency::
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
@@ -29,6 +30,9 @@ MAX_BYTES = 1 << 28
 
 MAX_RANKS = 65_536
 """Ranks of a schedule at most."""
+
+MAX_BEGINS = 1 << 22
+"""What the operations of a rank may wait for in a trace because another waits for it to begin."""
 
 _MOST = (1 << 53) - 1
 _LABEL = r"[A-Za-z_]\w*"
@@ -154,6 +158,7 @@ def _rank(lines: _Lines, ranks: int) -> tuple[Operation, ...]:
             return tuple(
                 replace(
                     one,
+                    label=one.label or _free(f"l{place}", places),
                     requires=tuple(waits.get((place, "requires"), ())),
                     irequires=tuple(waits.get((place, "irequires"), ())),
                 )
@@ -166,15 +171,24 @@ def _rank(lines: _Lines, ranks: int) -> tuple[Operation, ...]:
                     raise lines.bad(f"must name labels of lines above it, not {one!r:.60}")
             waits.setdefault((places[label], word), {})[places[other]] = None
             continue
-        one = _operation(lines, ranks, len(operations))
+        one = _operation(lines, ranks)
         if one.label in places:
             raise lines.bad(f"label must be there once in a rank, not again: {one.label!r:.60}")
-        places[one.label] = len(operations)
+        if one.label:
+            places[one.label] = len(operations)
         operations.append(one)
     raise lines.bad("rank must end in }, not with the text")
 
 
-def _operation(lines: _Lines, ranks: int, place: int) -> Operation:
+def _free(label: str, places: dict[str, int]) -> str:
+    """Return a label for an operation without one that no other has, and take it."""
+    while label in places:
+        label += "_"
+    places[label] = -1
+    return label
+
+
+def _operation(lines: _Lines, ranks: int) -> Operation:
     found = _SEND_RECV.fullmatch(lines.text) or _CALC.fullmatch(lines.text)
     if not found:
         said = (
@@ -195,8 +209,7 @@ def _operation(lines: _Lines, ranks: int, place: int) -> Operation:
         if size < 1:
             raise lines.bad("message must have 1 byte or more, not 0b")
     numbers = dict(zip(names, map(int, words[1::2]), strict=True))
-    label = found["label"] or f"l{place}"
-    return Operation(label, kind, size, peer, **numbers)  # pyright: ignore[reportArgumentType]
+    return Operation(found["label"] or "", kind, size, peer, **numbers)  # pyright: ignore[reportArgumentType]
 
 
 def goal_text(goal: Goal) -> str:
@@ -271,19 +284,27 @@ def _resolved(
 ) -> dict[int, tuple[int, ...]]:
     """Return what ends before each operation begins."""
     found: dict[int, tuple[int, ...]] = {}
+    begins = 0
     for first in range(len(operations)):
-        path = [first]
+        if first in found:
+            continue
+        path, on_path = [(first, iter(operations[first].irequires))], {first}
         while path:
-            number = path[-1]
-            left = [one for one in operations[number].irequires if one not in found]
-            if left and left[0] in path:
-                label = operations[number].label
+            number, others = path[-1]
+            one = next((one for one in others if one not in found), None)
+            if one in on_path:
                 message = f"must not wait for itself to begin, in rank {rank}"
-                raise InputError(source, label, message)
-            if left:
-                path.append(left[0])
+                raise InputError(source, operations[number].label, message)
+            if one is not None:
+                path.append((one, iter(operations[one].irequires)))
+                on_path.add(one)
                 continue
             path.pop()
-            others = (one for before in operations[number].irequires for one in found[before])
-            found[number] = tuple(dict.fromkeys((*operations[number].requires, *others)))
+            on_path.remove(number)
+            waits = [found[one] for one in operations[number].irequires]
+            begins += sum(map(len, waits))
+            if begins > MAX_BEGINS:
+                message = f"must wait for at most {MAX_BEGINS:,} others because of irequires"
+                raise InputError(source, f"rank {rank}", f"operations {message}, not more")
+            found[number] = tuple(dict.fromkeys(chain(operations[number].requires, *waits)))
     return found

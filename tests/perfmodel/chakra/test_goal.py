@@ -1,6 +1,7 @@
 """Tests of perfmodel.chakra.goal."""
 
 import re
+import time
 from pathlib import Path
 from typing import Any, Literal
 
@@ -87,6 +88,31 @@ def test_every_schedule_comes_back(tmp_path_factory: pytest.TempPathFactory, goa
 def test_label_may_be_left_out(tmp_path: Path) -> None:
     goal = read_goal(saved(tmp_path, "num_ranks 1\nrank 0 {\ncalc 5\ncalc 6\n}\n"))
     assert goal == ((Operation("l0", "calc", 5), Operation("l1", "calc", 6)),)
+
+
+@pytest.mark.parametrize("lines", [["l1: calc 5", "calc 6"], ["calc 6", "l0: calc 5"]])
+def test_label_that_is_left_out_is_nobody_elses(tmp_path: Path, lines: list[str]) -> None:
+    text = "\n".join(["num_ranks 1", "rank 0 {", *lines, "}"])
+    goal = read_goal(saved(tmp_path, text))
+    assert {one.label: one.size for one in goal[0]} in ({"l1": 5, "l1_": 6}, {"l0": 5, "l0_": 6})
+    with pytest.raises(InputError, match=r"line 5: must name labels of lines above it, not 'l1_'$"):
+        read_goal(saved(tmp_path, text.replace("}", "l1_ requires l1_\n}")))
+
+
+def test_many_begins_are_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    count, begun = 20_000, time.process_time()
+    chain = [Operation(f"a{k}", "calc", 1, irequires=(k + 1,)) for k in range(1, count)]
+    goal = ((Operation("a", "calc", 1), *chain, Operation("z", "calc", 1, requires=(0,))),)
+    (nodes,) = to_traces(goal)
+    assert nodes[0].data_deps == () and {one.data_deps for one in nodes[1:]} == {(0,)}
+    last = Operation("b", "calc", 1, irequires=tuple(range(1, count)))
+    (nodes,) = to_traces(((last, *[Operation("c", "calc", 1)] * count),))
+    assert len(nodes) == count + 1
+    assert time.process_time() - begun < 2.0
+    monkeypatch.setattr("perfmodel.chakra.goal.MAX_BEGINS", count - 2)
+    said = r"^x: rank 0: operations must wait for at most 19,998 others because of irequires, .*"
+    with pytest.raises(InputError, match=said):
+        to_traces(goal, "x")
 
 
 def test_schedule_becomes_a_trace_for_each_rank() -> None:
