@@ -245,6 +245,7 @@ PARAMETERS: dict[str, Published] = {
     "llama-3-70b": Published("70.6", f"{_HUB}, meta-llama/Meta-Llama-3-70B", 1e9),
     "llama-3-405b": Published("406", f"{_HUB}, meta-llama/Llama-3.1-405B; 405 by name", 1e9),
     "mixtral-8x7b": Published("46.7", "Mistral AI, announcement of Mixtral, 2023-12-11", 1e9),
+    "dlrm": Published("26.1", "rows of MLCommons' reference command times 128", 1e9),
     "resnet-50": Published("25.6", "torchvision, resnet50", 1e6),
 }
 """Trained numbers of the networks."""

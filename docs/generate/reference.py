@@ -127,7 +127,7 @@ def _type(node: Schema, schema: Schema) -> str:
         elif "pattern" in one and len(found) == 1:  # a number in quotes
             continue
         elif one.get("type") != "null":
-            found.append(TYPES[one["type"]])
+            found.append(TYPES[one.get("type", "string")])  # choices without one are names
     return " or ".join(dict.fromkeys(found))
 
 

@@ -1,12 +1,12 @@
 """Parts of an iteration: what tables and charts take it apart into."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from .column import Column, milliseconds
 
-__all__ = ["PARTS", "Part", "part_columns"]
+__all__ = ["PARTS", "Part", "part_columns", "parts_of", "rare_columns"]
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,23 @@ PARTS = (
     Part("pp", "exposed PP", "PP", "#009e73"),
     Part("weight_streaming", "exposed weight streaming", "streaming", "#cc79a7"),
     Part("input_load", "exposed input load", "input", "#e69f00"),
+    Part("cp", "exposed CP", "CP", "#56b4e9"),
+    Part("ep", "exposed EP", "EP", "#8c5a2b"),
 )
+
+_RARE = ("cp", "ep")
+
+
+def parts_of(estimates: Iterable[Any]) -> tuple[Part, ...]:
+    """Return the parts to show of some estimates: all, without those that few strategies have."""
+    every = tuple(estimates)
+    return tuple(part for part in PARTS if part.name not in _RARE or any(map(part.seconds, every)))
+
+
+def rare_columns(estimates: Iterable[Any]) -> tuple[str, ...]:
+    """Return the headings in CSV of the parts that are not to be shown."""
+    shown = parts_of(estimates)
+    return tuple(f"{part.name} [s]" for part in PARTS if part not in shown)
 
 
 def part_columns(over: Callable[[Any], int] = lambda estimate: 1) -> list[Column]:

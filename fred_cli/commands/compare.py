@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from fred_cli.columns.compare import COLUMNS
+from fred_cli.columns.parts import rare_columns
 from fred_cli.options import (
     TRAINING_OPTIONS,
     algorithm_option,
@@ -72,5 +73,6 @@ def command(
     if as_json:
         say_json({"rows": [COLUMNS.json(row.estimate, row) for row in rows]})
         return
-    COLUMNS.print(f"Training iterations [ms], compute: {compute}", rows)
+    shown = COLUMNS.without(*rare_columns(row.estimate for row in rows))
+    shown.print(f"Training iterations [ms], compute: {compute}", rows)
     say_above_peak(row.estimate for row in rows)

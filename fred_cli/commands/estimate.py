@@ -107,6 +107,7 @@ def _estimate(
         *(
             (f"exposed {name.replace('_', ' ')}", _milliseconds(seconds))
             for name, seconds in plain(result.exposed_s).items()
+            if seconds or name not in ("cp", "ep")
         ),
         ("per sample", _milliseconds(result.time_per_sample_s)),
         ("compute of the busiest NPU", _milliseconds(result.busy_s)),

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from fred_cli.columns.parts import rare_columns
 from fred_cli.columns.strategies import COLUMNS
 from fred_cli.options import (
     TRAINING_OPTIONS,
@@ -29,6 +30,8 @@ from fred_hw.errors import InputError
 
 __all__ = ["command"]
 
+MAX_SHARES = 4096
+
 
 @click.command("strategies")
 @workload_option
@@ -47,6 +50,9 @@ __all__ = ["command"]
 @mode_option
 @click.option("--samples", default=40, show_default=True, help="Per replica and iteration.")
 @click.option("--least-npus", type=int, help="NPUs in use; 90 % of the wafer by default.")
+@click.option("--cp", multiple=True, type=int, help="Context parallelism too; repeat; 1 without.")
+@click.option("--ep", multiple=True, type=int, help="Expert groups too; repeat; 1 without.")
+@click.option("--sp", is_flag=True, help="Sequence parallelism too, where MP is 2 or more.")
 @click.option(
     "--chart", type=OutputPath(), metavar="FILE.html", help="Stacked bars of all strategies."
 )
@@ -63,6 +69,9 @@ def command(
     mode: str | None,
     samples: int,
     least_npus: int | None,
+    cp: tuple[int, ...],
+    ep: tuple[int, ...],
+    sp: bool,
     chart: Path | None,
     csv_file: Path | None,
     as_json: bool,
@@ -74,6 +83,9 @@ def command(
 
     if not 1 <= samples <= MAX_SAMPLES:
         raise InputError("--samples", "", f"must be 1 to {MAX_SAMPLES}, not {samples}")
+    for name, values in (("--cp", cp), ("--ep", ep)):
+        if bad := [one for one in values if not 1 <= one <= MAX_SHARES]:
+            raise InputError(name, "", f"must be 1 to {MAX_SHARES}, not {bad[0]}")
     if chart:
         _need_plotly()
     with option_names(*TRAINING_OPTIONS), progress("estimating strategies"):
@@ -81,13 +93,18 @@ def command(
         npu = read_npu(npu_changes)
         fabrics = [shared_topology(name, protocol).with_npu(npu) for name in names]
         job = changed_workload(workload, mode=mode)
-        choices = feasible(job, min(fabric.npus for fabric in fabrics), least_npus)
+        least = min(fabric.npus for fabric in fabrics)
+        more = {"cp": cp or (1,), "ep": ep or (1,), "sp": (False, True) if sp else (False,)}
+        choices = feasible(job, least, least_npus, **more)
+        if not choices:
+            message = f"must be such that some strategy goes with {job.name}, not {[*cp, *ep]}"
+            raise InputError("--ep" if ep else "--cp", "", message)
         rows = sweep(fabrics, job, choices, samples, compute, placement, algorithm)
     _write(job.name, rows, csv_file, chart)
     if as_json:
         say_json({"rows": [COLUMNS.json(row.estimate, row) for row in rows]})
         return
-    COLUMNS.print(
+    COLUMNS.without(*rare_columns(row.estimate for row in rows)).print(
         f"Strategies of {job.name} [ms per sample], {samples} samples per replica, "
         f"compute: {compute}",
         rows,

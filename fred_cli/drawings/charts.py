@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from fred_cli.columns.parts import PARTS
+from fred_cli.columns.parts import PARTS, Part, parts_of
 from fred_hw.reading import SUFFIXES
 from perfmodel.published import SPEEDUP_C, SPEEDUP_D
 from perfmodel.studies.compare import Row
@@ -33,7 +33,6 @@ _KINDS = {
     "pp": "PP multicast",
 }
 _BARS = (("simulated here", "#0072b2"), ("published", "#b9c0c9"), ("derived", "#d9b36c"))
-_PARTS = [(part.words, part.colour) for part in PARTS]
 _KIND_COLOURS = {
     "matmul": "#0072b2",
     "attention": "#d55e00",
@@ -126,6 +125,10 @@ def _bar(name: str, colour: str, x: Sequence[Any], y: Sequence[Any]) -> dict[str
     return {"type": "bar", "name": name, "x": x, "y": y, "marker": {"color": colour}}
 
 
+def _keys(parts: Iterable[Part]) -> list[tuple[str, str]]:
+    return [(part.words, part.colour) for part in parts]
+
+
 def _said(estimate: Estimate, over: float) -> str:
     """Return the parts of an iteration in words."""
     parts = [(part.words, part.seconds(estimate) / over) for part in PARTS]
@@ -140,6 +143,7 @@ def iteration_chart(rows: Sequence[Row], name: str) -> str:
     A line over a bar is where the published speed-up has its end.
     """
     panels: list[Panel] = []
+    parts = parts_of(row.estimate for row in rows)
     published = False
     workloads = list(dict.fromkeys(row.estimate.workload for row in rows))
     whole = {w: next(r.estimate for r in rows if r.estimate.workload == w) for w in workloads}
@@ -150,7 +154,7 @@ def iteration_chart(rows: Sequence[Row], name: str) -> str:
         first = whole[workload].iteration_time_s
         data = [
             _bar(part.words, part.colour, names, [part.seconds(one) / first for one in shown])
-            for part in PARTS
+            for part in parts
         ]
         ends = {
             short(fabric): 1 / figures[workload].value
@@ -171,7 +175,7 @@ def iteration_chart(rows: Sequence[Row], name: str) -> str:
             },
         }
         panels.append(Panel(workload, data, layout, "; ".join(words), 320))
-    return chart(name, panels, [*_PARTS, *([("published end", INK)] if published else [])])
+    return chart(name, panels, [*_keys(parts), *([("published end", INK)] if published else [])])
 
 
 def _ends(ends: Mapping[str, float]) -> dict[str, Any]:
@@ -192,6 +196,7 @@ def strategy_chart(rows: Sequence[StrategyRow], name: str = "chart-strategies") 
     The order is that of the rows, but what does not fit the memory is marked and comes last.
     """
     estimates = [row.estimate for row in rows]
+    parts = parts_of(estimates)
     # What the others are compared with comes first.
     fabrics = sorted({one.topology for one in estimates}, key=lambda one: (one != BASELINE, one))
     unfit = {one.strategy for one in estimates if not one.memory.fits}
@@ -212,7 +217,7 @@ def strategy_chart(rows: Sequence[StrategyRow], name: str = "chart-strategies") 
                 ),
                 "orientation": "h",
             }
-            for part in PARTS
+            for part in parts
         ]
         layout = {
             "barmode": "stack",
@@ -225,7 +230,7 @@ def strategy_chart(rows: Sequence[StrategyRow], name: str = "chart-strategies") 
         )
         height = 70 + 21 * len(shown)
         panels.append(Panel(fabric, data, layout, f"ms per sample. {words}", height))
-    legend = [*_PARTS, *([("* does not fit the memory", "transparent")] if unfit else [])]
+    legend = [*_keys(parts), *([("* does not fit the memory", "transparent")] if unfit else [])]
     return chart(name, panels, legend)
 
 

@@ -63,7 +63,7 @@ def roofline(workload: Workload, mp: int, npu: Npu) -> tuple[Point, ...]:
     for (operator, parts), count in alike.items():
         time_s = times[operator, parts]
         flops = count * operator.flops * samples / parts
-        moved = operator.moved_numbers * samples + operator.parameters
+        moved = operator.moved_numbers * samples + operator.read_parameters
         moved_bytes = count * NUMBER_BYTES * moved / parts
         memory_s = moved_bytes / npu.hbm_bytes_per_s
         compute_s = flops / (npu.peak_flops * npu.efficiency[operator.kind])

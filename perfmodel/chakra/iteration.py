@@ -93,6 +93,9 @@ def iteration_traces(
     InputError
         As for ``simulate_iteration``, or there would be more than ``MAX_NODES`` nodes.
     """
+    if not placement.strategy.plain:
+        message = f"must have MP, DP and PP alone for traces, not {placement.strategy}"
+        raise InputError("", "strategy", message)
     recorder = _Recorder(topology, placement)
     iteration = simulate_iteration(topology, workload, placement, npu, scale, recorder)
     return _Writer(iteration.tasks, placement, topology.npus).traces()

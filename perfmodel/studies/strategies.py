@@ -40,8 +40,18 @@ class StrategyRow:
         return self.feasible and self.estimate.memory.fits
 
 
-def feasible(workload: Workload, npus: int, least_npus: int | None = None) -> list[Strategy]:
+def feasible(
+    workload: Workload,
+    npus: int,
+    least_npus: int | None = None,
+    *,
+    cp: Sequence[int] = (1,),
+    ep: Sequence[int] = (1,),
+    sp: Sequence[bool] = (False,),
+) -> list[Strategy]:
     """Return the strategies that use at least so many NPUs and go with the layers.
+
+    Those of MP, DP and PP with each of some CP, EP and SP where they go together.
 
     Parameters
     ----------
@@ -51,6 +61,10 @@ def feasible(workload: Workload, npus: int, least_npus: int | None = None) -> li
         NPUs of the wafer.
     least_npus : int or None
         90 % of the wafer if None.
+    cp, ep : sequence of int
+        Workers that share out a sequence, and replicas that share out experts, 1 or more.
+    sp : sequence of bool
+        Whether with sequence parallelism.
 
     Raises
     ------
@@ -60,7 +74,15 @@ def feasible(workload: Workload, npus: int, least_npus: int | None = None) -> li
     least = ceil(0.9 * npus) if least_npus is None else least_npus
     if not 1 <= least <= npus:
         raise InputError("", "least-npus", f"must be 1 to {npus}, not {least}")
-    return [one for one in strategies(npus) if one.workers >= least and _goes_with(workload, one)]
+    given = [
+        Strategy(one.mp, one.dp, one.pp, context, experts, sequence)
+        for context in dict.fromkeys(cp)
+        for one in strategies(max(1, npus // context))
+        for experts in dict.fromkeys(ep)
+        for sequence in dict.fromkeys(sp)
+        if one.dp % experts == 0 and (one.mp > 1 or not sequence) and one.workers * context <= npus
+    ]
+    return [one for one in given if one.workers >= least and _goes_with(workload, one)]
 
 
 def _goes_with(workload: Workload, strategy: Strategy) -> bool:

@@ -88,7 +88,7 @@ class Npu:
 
     def pass_s(self, operator: Operator, samples: float, mp: int) -> float:
         """Return the time of the forward pass of an operator that so many NPUs share [s]."""
-        moved = operator.moved_numbers * samples + operator.parameters
+        moved = operator.moved_numbers * samples + operator.read_parameters
         flops = operator.flops * samples / mp
         return self.time_s(operator.kind, flops, NUMBER_BYTES * moved / mp)
 

@@ -38,11 +38,14 @@ class Exposed:
     pp: float
     weight_streaming: float
     input_load: float
+    cp: float = 0.0
+    ep: float = 0.0
 
     @property
     def total_s(self) -> float:
         """All of it [s]."""
-        return self.mp + self.dp + self.pp + self.weight_streaming + self.input_load
+        seven = (self.mp, self.dp, self.pp, self.weight_streaming, self.input_load)
+        return sum((*seven, self.cp, self.ep))
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +260,12 @@ def _assumptions(workload: Workload, strategy: Strategy) -> tuple[str, ...]:
     ]
     if strategy.mp > 1:
         found.append("all-reduces of activations are waited for, as in Megatron-LM")
+    if strategy.sp:
+        found.append("sequence parallelism gathers activations once in each pass, backward too")
+    if strategy.cp > 1:
+        found.append("keys and values are gathered along CP in both passes, and waited for")
+    if strategy.ep > 1:
+        found.append("tokens are spread evenly over experts, and their all-to-alls waited for")
     if workload.mode == "stationary" and strategy.dp > 1:
         found.append(
             "gradients are reduced layer by layer during the last backward pass"

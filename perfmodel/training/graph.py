@@ -64,6 +64,12 @@ class Job:
     overlap: bool
     input_numbers: float
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether NPUs of a stage communicate within a pass."""
+        strategy = self.operations.placement.strategy
+        return strategy.mp * strategy.cp * strategy.ep > 1
+
 
 def _effort(layer: Layer, way: Way) -> float:
     """Return the operations of a pass: twice as many backward as forward."""
@@ -103,21 +109,47 @@ class _Graph:
     def layer(
         self, stage: int, layer: Layer, way: Way, name: str, after: Sequence[int | None]
     ) -> int:
-        """Add one pass of a layer, interrupted by its all-reduces; return its last task."""
-        reduce = None
+        """Add one pass of a layer, interrupted by its communication; return its last task.
+
+        Compute is cut into equal parts, each followed by what MP reduces. Forward, keys and values
+        are gathered along CP before the first, and tokens go to their experts before the last and
+        come back behind it; backward the other way round, and gradients of keys and values are
+        scattered again in the end.
+        """
+        operations, samples = self.job.operations, self.job.samples
+        strategy = operations.placement.strategy
+        reduce: tuple[tuple[str, Profile], ...] = ()
         if layer.mp_reductions:
-            numbers = layer.mp_reduced_numbers * self.job.samples
-            reduce = self.job.operations.mp_all_reduce(stage, numbers)
-        if reduce is None:
+            reduce = operations.mp_reductions(stage, layer.mp_reduced_numbers * samples)
+        sent = None
+        if layer.all_to_alls:
+            numbers = layer.all_to_all_numbers * samples / strategy.mp
+            sent = operations.ep_all_to_all(stage, numbers)
+        keys = layer.cp_numbers * samples / strategy.mp
+        gather = operations.cp_exchange("all_gather", stage, keys)
+        if not reduce and sent is None and gather is None:
             return self.compute(stage, (layer,), way, name, after)
-        part = Profile(self.job.seconds(layer)[_SIDE[way]] / layer.mp_reductions)
-        effort = _effort(layer, way) / layer.mp_reductions
-        last: Sequence[int | None] = after
-        for number in range(layer.mp_reductions):
-            done = self.add("compute", stage, name, part, last, effort)
-            last = (self.add("mp", stage, f"{name} all-reduce {number}", reduce, (done,)),)
-        assert last[0] is not None
-        return last[0]
+        parts = max(layer.mp_reductions if reduce else 1, layer.all_to_alls if sent else 1)
+        part = Profile(self.job.seconds(layer)[_SIDE[way]] / parts)
+        effort = _effort(layer, way) / parts
+        forward = way == "forward"
+        first, last = (0, parts - 1) if forward else (parts - 1, 0)  # attention, experts
+        both = layer.all_to_alls == 2
+        for number in range(parts):
+            if gather is not None and number == first:
+                after = (self.add("cp", stage, f"{name} keys all-gather", gather, after),)
+            if sent is not None and number == last and (both or not forward):
+                after = (self.add("ep", stage, f"{name} all-to-all in", sent, after),)
+            after = (self.add("compute", stage, name, part, after, effort),)
+            if sent is not None and number == last and (both or forward):
+                after = (self.add("ep", stage, f"{name} all-to-all out", sent, after),)
+            for words, profile in reduce if number < layer.mp_reductions else ():
+                after = (self.add("mp", stage, f"{name} {words} {number}", profile, after),)
+        scatter = None if forward else operations.cp_exchange("reduce_scatter", stage, keys)
+        if scatter is not None:
+            after = (self.add("cp", stage, f"{name} keys reduce-scatter", scatter, after),)
+        assert after[0] is not None
+        return after[0]
 
     def hand_on(self, stage: int, there: int, name: str, profile: Profile, done: int | None) -> int:
         """Add the activations of a stage to another one, or their gradients.
@@ -188,14 +220,14 @@ def stationary_tasks(stages: Sequence[Stage], mp: int, job: Job) -> list[Task]:
     if not job.overlap:
         for s, stage in enumerate(stages):
             numbers = sum(layer.parameters for layer in stage.layers) / mp
-            profile = job.operations.dp_all_reduce(s, numbers)
-            if profile is not None:
+            shared = sum(layer.shared_parameters for layer in stage.layers) / mp
+            for profile in job.operations.gradients(s, numbers, shared):
                 graph.add("dp", s, "gradients all-reduce", profile, (last[s],))
     return graph.tasks
 
 
 def _forward(graph: _Graph, s: int, stage: Stage, number: int, after: Sequence[int | None]) -> int:
-    if graph.job.operations.placement.strategy.mp == 1:
+    if not graph.job.interrupted:
         return graph.compute(s, stage.layers, "forward", f"forward {number}", after)
     for layer in stage.layers:
         name = f"forward {number} {layer.name}"
@@ -216,14 +248,14 @@ def _backward(
     """Add a backward pass; return its last task and the last all-reduce of gradients with it."""
     job = graph.job
     overlap = final and job.overlap
-    if mp == 1 and not overlap:
+    if not job.interrupted and not overlap:
         return graph.compute(s, stage.layers, "backward", f"backward {number}", after), None
     reduced = None
     for layer in reversed(stage.layers):
         done = graph.layer(s, layer, "backward", f"backward {number} {layer.name}", after)
         after = (done,)
-        profile = job.operations.dp_all_reduce(s, layer.parameters / mp) if overlap else None
-        if profile is not None:
+        numbers = (layer.parameters / mp, layer.shared_parameters / mp)
+        for profile in job.operations.gradients(s, *numbers) if overlap else ():
             name = f"gradients {layer.name} all-reduce"
             reduced = graph.add("dp", s, name, profile, (done, reduced))
     assert after[0] is not None
@@ -286,10 +318,10 @@ def streaming_tasks(layers: Sequence[Layer], stages: int, mp: int, job: Job) -> 
     visits.extend(("backward", i) for i in reversed(range(len(layers))))
     for visit, (way, i) in enumerate(visits):
         layer, s = layers[i], i % stages
-        weights = job.operations.load_weights(s, layer.parameters / mp)
+        numbers = (layer.parameters / mp, layer.shared_parameters / mp)
         room = worked[s][-PREFETCH] if len(worked[s]) >= PREFETCH else None
         here = loaded
-        if weights is not None:
+        for weights in job.operations.weights(s, *numbers):
             name = f"weights of {layer.name}, {way}"
             here = loaded = graph.add("weight_streaming", s, name, weights, (loaded, room))
         before = worked[s][-1] if worked[s] else None
@@ -300,16 +332,15 @@ def streaming_tasks(layers: Sequence[Layer], stages: int, mp: int, job: Job) -> 
             arrived[number] = done
             there = visits[visit + 1][1] % stages if visit + 1 < len(visits) else s
             border = layers[min(i, visits[visit + 1][1])] if there != s else layer
-            numbers = border.output_numbers * job.samples
-            profile = job.operations.pp_multicast(s, there, numbers) if there != s else None
+            sent = border.output_numbers * job.samples
+            profile = job.operations.pp_multicast(s, there, sent) if there != s else None
             if profile is not None:
                 name = f"{way} {number} to stage {there}"
                 arrived[number] = graph.hand_on(s, there, name, profile, done)
         assert before is not None
         worked[s].append(before)
         if way == "backward":
-            gradients = job.operations.store_gradients(s, layer.parameters / mp)
-            if gradients is not None:
+            for gradients in job.operations.stored(s, *numbers):
                 name = f"gradients of {layer.name}"
                 stored = graph.add("weight_streaming", s, name, gradients, (before, stored))
     return graph.tasks

@@ -1,7 +1,7 @@
 """One iteration: its tasks simulated, and its time taken apart along the critical path."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
@@ -17,11 +17,12 @@ from .graph import Job, LayerSeconds, Stage, stationary_tasks, streaming_tasks
 from .memory import Memory, memory
 from .operations import Operations
 from .placement.place import Placement
+from .share import share_out
 from .stages import balanced_stages
 
 __all__ = ["PARTS", "Iteration", "Plan", "check_strategy", "simulate_iteration"]
 
-PARTS = ("compute", "mp", "dp", "pp", "weight_streaming", "input_load")
+PARTS = ("compute", "mp", "dp", "pp", "weight_streaming", "input_load", "cp", "ep")
 """What the time of an iteration is made of: compute and exposed communication."""
 
 
@@ -98,6 +99,8 @@ class Plan:
     ) -> None:
         strategy, network = placement.strategy, workload.network
         check_strategy(workload, strategy)
+        network = share_out(network, strategy)
+        workload = replace(workload, network=network)
         if not topology.io_nodes:
             message = "must have I/O controllers, which load the input, not none"
             raise InputError(topology.name, "io_controllers", message)
@@ -111,7 +114,7 @@ class Plan:
             workload.microbatches,
             workload.schedule,
             workload.overlap,
-            network.input_bytes * workload.samples_per_replica / NUMBER_BYTES,
+            network.input_bytes * workload.samples_per_replica / NUMBER_BYTES / strategy.cp,
         )
         stages, self._tasks = _stages_and_tasks(workload, strategy, job)
         self._memory = memory(workload, strategy, stages, npu.hbm_bytes)
@@ -185,7 +188,7 @@ def check_strategy(workload: Workload, strategy: Strategy) -> None:
     Raises
     ------
     InputError
-        It has more stages than the network layers, or splits what does not split.
+        It has more stages than the network layers, or splits or shares out what it cannot.
     """
     network = workload.network
     if strategy.pp > len(network.layers):
@@ -201,6 +204,16 @@ def check_strategy(workload: Workload, strategy: Strategy) -> None:
             "strategy",
             f"must have MP1, as the layers of {workload.name} do not split, not {strategy}",
         )
+    if strategy.cp > 1 and not network.has_sequence:
+        message = f"must have no CP, as {workload.name} has no sequence, not {strategy}"
+        raise InputError("", "strategy", message)
+    if strategy.ep > 1 and not network.shares:
+        message = f"must have no EP, as {workload.name} has no experts, not {strategy}"
+        raise InputError("", "strategy", message)
+    for layer in network.layers:
+        if layer.pieces % strategy.ep:
+            message = f"must have an EP that divides {layer.pieces} experts, not {strategy}"
+            raise InputError("", "strategy", message)
 
 
 def _critical_path(tasks: Sequence[Task], run: Run) -> dict[str, float]:

@@ -89,7 +89,7 @@ def memory(
     Parameters
     ----------
     workload : Workload
-        Gives mode, schedule and samples.
+        Gives mode, schedule and samples; its network is what each NPU along CP and EP has.
     strategy : Strategy
         Sizes.
     stages : sequence of sequence of Layer
@@ -107,7 +107,7 @@ def memory(
         largest = max(layer.parameters for layer in layers)
         kept = PREFETCH * largest if streaming else sum(layer.parameters for layer in layers)
         weights = NUMBER_BYTES * kept / strategy.mp
-        share = 1 if streaming else strategy.dp
+        spread = 1.0 if streaming else _replicas(layers, strategy)
         # Recomputed, a layer keeps its input, which is the output of the layer before it.
         inputs = sum(layer.output_numbers for layer in layers[:-1]) + layers[0].output_numbers
         stored = sum(layer.stored_numbers for layer in layers)
@@ -115,10 +115,8 @@ def memory(
         needs.append(
             Memory(
                 weights_bytes=weights,
-                gradients_bytes=weights / share,
-                optimizer_bytes=0.0
-                if streaming
-                else OPTIMIZER_BYTES * kept / strategy.mp / strategy.dp,
+                gradients_bytes=weights / spread,
+                optimizer_bytes=0.0 if streaming else OPTIMIZER_BYTES * kept / strategy.mp / spread,
                 activations_bytes=NUMBER_BYTES * samples * held * stored / strategy.mp,
                 recomputed_bytes=NUMBER_BYTES
                 * samples
@@ -128,3 +126,16 @@ def memory(
             )
         )
     return max(needs, key=lambda need: need.least_bytes)
+
+
+def _replicas(layers: Sequence[Layer], strategy: Strategy) -> float:
+    """Return how many NPUs share out gradients and optimizer, on average over the parameters.
+
+    An expert is on fewer NPUs than other parameters by EP.
+    """
+    replicas = strategy.dp * strategy.cp
+    if strategy.ep == 1:
+        return replicas
+    every = sum(layer.parameters for layer in layers)
+    shared = sum(layer.shared_parameters for layer in layers)
+    return every / ((every - shared) / replicas + shared / (replicas / strategy.ep))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from fred_hw.compiler.placement import Strategy
 from perfmodel.collectives.run import profile
 from perfmodel.collectives.select import PUBLISHED
 from perfmodel.constants import NUMBER_BYTES
@@ -14,7 +15,7 @@ __all__ = ["PRIORITIES", "Operations"]
 
 _Groups = tuple[tuple[int, ...], ...]
 
-PRIORITIES = {"mp": 0, "pp": 1, "dp": 2, "weight_streaming": 3, "input_load": 4}
+PRIORITIES = {"mp": 0, "cp": 0, "ep": 0, "pp": 1, "dp": 2, "weight_streaming": 3, "input_load": 4}
 """Order of service: MP before PP before DP as in the switch (FRED, arXiv 2406.19580), then I/O."""
 
 
@@ -41,22 +42,83 @@ class Operations:
         self.assumptions: dict[str, None] = {}
         self._known: dict[tuple[str, int, int, float], Profile | None] = {}
 
-    def mp_all_reduce(self, stage: int, numbers: float) -> Profile | None:
-        """Return the all-reduce in all tensor-parallel (MP) groups of a stage; None if MP is 1."""
+    def mp_reductions(self, stage: int, numbers: float) -> tuple[tuple[str, Profile], ...]:
+        """Return by name what adds up activations along MP in a stage, or in all if it is -1.
+
+        That is an all-reduce, or with sequence parallelism a reduce-scatter and an all-gather of
+        the same numbers (Korthikanti et al., arXiv 2205.05198, section 4.2.2).
+        """
+        patterns = ("reduce_scatter", "all_gather") if self._strategy.sp else ("all_reduce",)
+
+        def found(pattern: str) -> Profile | None:
+            groups = self.placement.mp_groups
+            if stage < 0:
+                return self._profile(
+                    (pattern, -1, 0, numbers), lambda: self._elsewhere(groups, -1), urgent=True
+                )
+            return self._profile(
+                (pattern, stage, 0, numbers),
+                lambda: groups(stage),
+                lambda: self._elsewhere(groups, stage),
+                urgent=True,
+            )
+
+        profiles = ((pattern.replace("_", "-"), found(pattern)) for pattern in patterns)
+        return tuple((name, profile) for name, profile in profiles if profile is not None)
+
+    def cp_exchange(self, pattern: str, stage: int, numbers: float) -> Profile | None:
+        """Return an ``all_gather`` or a ``reduce_scatter`` of so many numbers in all along CP."""
         return self._profile(
-            ("all_reduce", stage, 0, numbers),
-            lambda: self.placement.mp_groups(stage),
-            lambda: self._elsewhere(self.placement.mp_groups, stage),
+            (pattern, stage, 1, numbers),
+            lambda: self.placement.cp_groups(stage),
+            lambda: self._elsewhere(self.placement.cp_groups, stage),
             urgent=True,
         )
 
-    def mp_all_reduce_everywhere(self, numbers: float) -> Profile | None:
-        """Return the all-reduce of activations in all MP groups of all stages at once."""
+    def ep_all_to_all(self, stage: int, numbers: float) -> Profile | None:
+        """Return the all-to-all in all expert groups; each NPU has so many numbers for all."""
         return self._profile(
-            ("all_reduce", -1, 0, numbers),
-            lambda: self._elsewhere(self.placement.mp_groups, -1),
+            ("all_to_all", stage, 0, numbers),
+            lambda: self.placement.ep_groups(stage),
+            lambda: self._elsewhere(self.placement.ep_groups, stage),
             urgent=True,
         )
+
+    def gradients(self, stage: int, numbers: float, shared: float) -> tuple[Profile, ...]:
+        """Return the all-reduces of an NPU's gradients, of which some are of shared experts."""
+        if self._strategy.ep == 1:
+            shared = 0.0
+        experts = self._profile(
+            ("all_reduce", stage, 2, shared),
+            lambda: self.placement.expert_dp_groups(stage),
+            lambda: self._elsewhere(self.placement.expert_dp_groups, stage),
+        )
+        return tuple(one for one in (self.dp_all_reduce(stage, numbers - shared), experts) if one)
+
+    def weights(self, stage: int, numbers: float, shared: float) -> tuple[Profile, ...]:
+        """Return the streams of an NPU's weights from storage, experts by themselves."""
+        return self._streams("stream_in", stage, numbers, shared)
+
+    def stored(self, stage: int, numbers: float, shared: float) -> tuple[Profile, ...]:
+        """Return the streams of an NPU's gradients to storage, likewise."""
+        return self._streams("stream_out", stage, numbers, shared)
+
+    def _streams(
+        self, pattern: str, stage: int, numbers: float, shared: float
+    ) -> tuple[Profile, ...]:
+        if self._strategy.ep == 1:
+            shared = 0.0
+        stream = self.load_weights if pattern == "stream_in" else self.store_gradients
+        experts = self._profile(
+            (pattern, stage, 2, shared),
+            lambda: self.placement.expert_dp_groups(stage),
+            changes=int(pattern == "stream_in"),
+        )
+        return tuple(one for one in (stream(stage, numbers - shared), experts) if one)
+
+    @property
+    def _strategy(self) -> Strategy:
+        return self.placement.strategy
 
     def dp_all_reduce(self, stage: int, numbers: float) -> Profile | None:
         """Return the all-reduce of so many gradients per NPU of a stage; None if DP is 1."""

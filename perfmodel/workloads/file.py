@@ -26,7 +26,10 @@ __all__ = [
 MODES = ("stationary", "streaming")
 """Whether the model stays on the wafer or its layers are streamed in (FRED, arXiv 2406.19580)."""
 
-STRATEGY = r"^MP(?!0+-)[0-9]{1,9}-DP(?!0+-)[0-9]{1,9}-PP(?!0+$)[0-9]{1,9}$"
+STRATEGY = (
+    r"^MP(?!0+-)[0-9]{1,9}-DP(?!0+-)[0-9]{1,9}-PP(?!0+(?![0-9]))[0-9]{1,9}"
+    r"(-CP(?!0+(?![0-9]))[0-9]{1,9})?(-EP(?!0+(?![0-9]))[0-9]{1,9})?(-SP)?$"
+)
 """What ``Strategy.parse`` takes."""
 
 Count = Annotated[int, int_range(1, 1 << 30)]
@@ -60,7 +63,8 @@ class WorkloadFile(FileModel):
         Says which other keys there are.
     strategy : str
         Such as ``MP2-DP5-PP2``: MP is tensor parallelism, called model parallelism in the paper.
-        The one used when no other is asked for.
+        Behind it may stand ``-CP2`` (context), ``-EP5`` (experts, divides DP) and ``-SP`` (sequence
+        parallelism). The one used when no other is asked for.
     mode : str
         Whether the model stays on the wafer (`stationary`) or its layers are streamed in.
     microbatches : int

@@ -33,6 +33,8 @@ class Operator:
         Activations that a sample reads from and writes to memory; weights come on top.
     shared : bool
         Whether an expert group shares out its parameters: experts, or embedding tables.
+    sparse : bool
+        Whether it reads only the parameters that it looks up, which are in ``moved_numbers``.
     """
 
     name: str
@@ -41,6 +43,12 @@ class Operator:
     parameters: int
     moved_numbers: float
     shared: bool = False
+    sparse: bool = False
+
+    @property
+    def read_parameters(self) -> int:
+        """Parameters that are read from memory whatever the samples."""
+        return 0 if self.sparse else self.parameters
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Workloads: a network and how it is trained, from YAML."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from fred_hw.files import read_kind, validate
 from fred_hw.reading import SUFFIXES, read_data
 from perfmodel.published import SPEEDUP_C
 
-from .file import KINDS, WorkloadFile, check_passes
+from .file import KINDS, STRATEGY, WorkloadFile, check_passes
 from .layers import Network
 
 __all__ = [
@@ -127,8 +128,11 @@ def parse_strategy(text: str, source: str = "") -> Strategy:
     """
     try:
         return Strategy.parse(text)
-    except ValueError:
-        raise InputError(source, "strategy", f"must be like MP2-DP5-PP2, not {text!r}") from None
+    except ValueError as error:
+        message = f"must be like MP2-DP5-PP2, not {text!r}"
+        if re.fullmatch(STRATEGY, text):
+            message = str(error).removeprefix("strategy ")
+        raise InputError(source, "strategy", message) from None
 
 
 def _build(name: str, file: WorkloadFile, source: str) -> Workload:

@@ -23,7 +23,7 @@ class WeightReader(Npu):
 
     def pass_s(self, operator: Operator, samples: float, mp: int) -> float:
         """Return the time to read the parameters of an operator once [s], whatever the samples."""
-        return NUMBER_BYTES * operator.parameters / mp / self.hbm_bytes_per_s
+        return NUMBER_BYTES * operator.read_parameters / mp / self.hbm_bytes_per_s
 
     @property
     def assumptions(self) -> tuple[str, ...]:

@@ -4,7 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from fred_hw.compiler.placement import Strategy, dp_groups, mp_groups
+from fred_hw.compiler.placement import (
+    Strategy,
+    cp_groups,
+    dp_groups,
+    ep_groups,
+    expert_dp_groups,
+    mp_groups,
+)
 from fred_hw.errors import InputError
 from perfmodel.topology.graph import Topology
 
@@ -22,7 +29,7 @@ class Placement:
     strategy : Strategy
         Its sizes.
     npus : tuple of int
-        NPU of each worker; worker (mp, dp, pp) has number mp + MP * (pp + PP * dp).
+        NPU of each worker; its number is that of `Strategy.port`.
     policy : str
         How they were placed, in a word.
     """
@@ -32,13 +39,30 @@ class Placement:
     policy: str
 
     def mp_groups(self, stage: int) -> tuple[tuple[int, ...], ...]:
-        """Return the NPUs of each tensor-parallel (MP) group of a stage, in order of DP."""
+        """Return the NPUs of each MP (tensor-parallel) group of a stage, by DP, then CP."""
         return self._mp_groups[stage]
 
     def dp_groups(self, stage: int) -> tuple[tuple[int, ...], ...]:
         """Return the NPUs of each data-parallel group of a stage, in order of MP."""
         mp = self.strategy.mp
         return self._dp_groups[stage * mp : (stage + 1) * mp]
+
+    def cp_groups(self, stage: int) -> tuple[tuple[int, ...], ...]:
+        """Return the NPUs of each context-parallel group of a stage."""
+        return self._of_stage(cp_groups(self.strategy), stage)
+
+    def ep_groups(self, stage: int) -> tuple[tuple[int, ...], ...]:
+        """Return the NPUs of each expert group of a stage."""
+        return self._of_stage(ep_groups(self.strategy), stage)
+
+    def expert_dp_groups(self, stage: int) -> tuple[tuple[int, ...], ...]:
+        """Return the NPUs of each group of a stage that has the same experts."""
+        return self._of_stage(expert_dp_groups(self.strategy), stage)
+
+    def _of_stage(self, groups: Sequence[Sequence[int]], stage: int) -> tuple[tuple[int, ...], ...]:
+        """Return those of a stage, of groups that are in order of stages."""
+        each = len(groups) // self.strategy.pp
+        return self._on_npus(groups[stage * each : (stage + 1) * each])
 
     def multicasts(self, stage: int, to_stage: int) -> tuple[tuple[int, ...], ...]:
         """Return per replica one NPU of a stage, then all NPUs of another that it sends to."""
@@ -48,8 +72,11 @@ class Placement:
     @cached_property
     def _mp_groups(self) -> tuple[tuple[tuple[int, ...], ...], ...]:
         """Those of every stage: an iteration asks for them for every layer and microbatch."""
-        groups = self._on_npus(mp_groups(self.strategy))
-        return tuple(groups[stage :: self.strategy.pp] for stage in range(self.strategy.pp))
+        groups, pp, cp = self._on_npus(mp_groups(self.strategy)), self.strategy.pp, self.strategy.cp
+        return tuple(
+            tuple(group for n, group in enumerate(groups) if n // cp % pp == stage)
+            for stage in range(pp)
+        )
 
     @cached_property
     def _dp_groups(self) -> tuple[tuple[int, ...], ...]:

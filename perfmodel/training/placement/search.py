@@ -15,6 +15,7 @@ from perfmodel.collectives.select import PUBLISHED
 from perfmodel.fluid.task import Profile
 from perfmodel.topology.graph import Topology
 from perfmodel.training.operations import Operations
+from perfmodel.training.share import share_out
 from perfmodel.workloads.workload import Workload
 
 from .place import Placement, place
@@ -63,7 +64,9 @@ def busiest_link_s(operations: Operations, workload: Workload) -> float:
 
 
 def _rounds(operations: Operations, workload: Workload) -> Iterator[_Round]:
-    strategy, layers = operations.placement.strategy, workload.network.layers
+    strategy = operations.placement.strategy
+    network = share_out(workload.network, strategy)
+    layers = network.layers
     samples = workload.samples_per_replica / workload.microbatches
     stages = range(strategy.pp)
 
@@ -73,19 +76,29 @@ def _rounds(operations: Operations, workload: Workload) -> Iterator[_Round]:
     widest = max(layers, key=lambda layer: layer.mp_reductions)
     numbers = widest.mp_reduced_numbers * samples
     rounds = 2 * sum(layer.mp_reductions for layer in layers) * workload.microbatches / strategy.pp
-    yield some(rounds, [operations.mp_all_reduce_everywhere(numbers)])
+    yield some(rounds, [one for _, one in operations.mp_reductions(-1, numbers)], at_once=False)
+    widest = max(layers, key=lambda layer: layer.all_to_alls)
+    numbers = widest.all_to_all_numbers * samples / strategy.mp
+    rounds = 2 * sum(layer.all_to_alls for layer in layers) * workload.microbatches / strategy.pp
+    yield some(rounds, [operations.ep_all_to_all(s, numbers) for s in stages])
+    numbers = max(layer.cp_numbers for layer in layers) * samples / strategy.mp
+    rounds = sum(layer.cp_numbers > 0 for layer in layers) * workload.microbatches / strategy.pp
+    for times, pattern in ((2, "all_gather"), (1, "reduce_scatter")):
+        exchanges = [operations.cp_exchange(pattern, s, numbers) for s in stages]
+        yield some(times * rounds, exchanges)
     handed_on = layers[len(layers) // 2].output_numbers * samples
     streaming = workload.mode == "streaming"
     hops = [(s, s + 1) for s in stages[:-1]] + ([(strategy.pp - 1, 0)] if streaming else [])
     if strategy.pp > 1:
         sends = 2 * workload.microbatches * (len(layers) / strategy.pp if streaming else 1)
         yield some(sends, [operations.pp_multicast(a, b, handed_on) for a, b in hops])
-    weights = workload.network.parameters / strategy.mp / strategy.pp
+    weights = network.parameters / strategy.mp / strategy.pp
+    shared = sum(layer.shared_parameters for layer in layers) / strategy.mp / strategy.pp
     if streaming:
-        for stream in (operations.load_weights, operations.store_gradients):
-            yield some(1, [stream(s, weights) for s in stages], at_once=False)
+        for stream in (operations.weights, operations.stored):
+            yield some(1, [p for s in stages for p in stream(s, weights, shared)], at_once=False)
     else:
-        yield some(1, [operations.dp_all_reduce(s, weights) for s in stages])
+        yield some(1, [p for s in stages for p in operations.gradients(s, weights, shared)])
 
 
 def default_placement(

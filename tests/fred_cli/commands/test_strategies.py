@@ -72,3 +72,30 @@ def test_progress_is_shown_on_standard_error_alone(
     assert status == 0
     assert isinstance(json.loads(out), dict)
     assert re.fullmatch(r"estimating strategies \.\.\.\nestimating strategies: \d+ s\n", err), err
+
+
+def test_experts_and_sequences_are_tried_too(fred: Run) -> None:
+    arguments = ("strategies", "--workload", "mixtral-8x7b", "--topology", "mesh:4x2")
+    more = ("--samples", "1", "--least-npus", "8", "--ep", "8", "--ep", "1", "--cp", "2", "--sp")
+    rows = json.loads(fred(*arguments, *more, "--json")[1])["rows"]
+    names = {row["strategy"] for row in rows}
+    assert {"MP2-DP1-PP2-CP2-SP", "MP2-DP1-PP2-CP2", "MP1-DP4-PP1-CP2"} <= names
+    assert all("CP2" in name for name in names) and not any("EP" in name for name in names)
+    status, out, _ = fred(*arguments, "--samples", "1", "--ep", "8", "--least-npus", "8")
+    assert status == 0 and " ep " in out and " cp " not in out
+    assert [line.split()[0] for line in out.splitlines() if "MP" in line] == ["MP1-DP8-PP1-EP8"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--ep 0", "--ep: must be 1 to 4096, not 0"),
+        ("--cp 5000", "--cp: must be 1 to 4096, not 5000"),
+        ("--ep 3", r"--ep: must be such that some strategy goes with mixtral-8x7b, not \[3\]"),
+    ],
+)
+def test_expert_groups_that_do_not_go_are_refused(
+    refused: Callable[..., str], options: str, said: str
+) -> None:
+    found = refused("strategies", "--workload", "mixtral-8x7b", *options.split())
+    assert re.fullmatch(f"error: {said}", found), found

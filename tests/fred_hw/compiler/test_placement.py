@@ -1,12 +1,24 @@
 """Tests of fred_hw.compiler.placement."""
 
 import re
+from itertools import product
 from typing import Any
 
 import pytest
 
 from fred_hw.compiler.flows import Flow, check_flows
-from fred_hw.compiler.placement import Strategy, dp_groups, mp_groups, phases, pp_groups, strategies
+from fred_hw.compiler.placement import (
+    Strategy,
+    cp_groups,
+    dp_groups,
+    ep_groups,
+    expert_dp_groups,
+    mp_groups,
+    phases,
+    pp_groups,
+    strategies,
+)
+from fred_hw.compiler.routing import route
 
 
 def test_text_comes_back() -> None:
@@ -100,3 +112,83 @@ def test_all_strategies_are_found() -> None:
     assert list(strategies(12)) == want
     with pytest.raises(ValueError, match=r"^workers_max must be 1 or more, not 0$"):
         strategies(0)
+
+
+def test_context_experts_and_sequence_are_in_the_text() -> None:
+    for text in ("MP2-DP4-PP2-CP3-EP2-SP", "MP1-DP4-PP1-EP4", "MP2-DP1-PP1-SP", "MP1-DP1-PP1-CP2"):
+        assert str(Strategy.parse(text)) == text
+    assert Strategy.parse("MP2-DP4-PP1-CP1-EP1") == Strategy(2, 4, 1)
+    assert Strategy(2, 4, 1).plain and not Strategy(2, 4, 1, sp=True).plain
+    assert Strategy(2, 4, 3, 5, 2).workers == 2 * 4 * 3 * 5
+
+
+@pytest.mark.parametrize(
+    "text", ["MP2-DP4-PP1-EP2-CP2", "MP2-DP4-PP1-SP-EP2", "MP2-DP4-PP1-CP", "MP2-DP4-PP1-sp"]
+)
+def test_other_order_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"^strategy must be of the form MP2-DP5-PP2, not '"):
+        Strategy.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("MP1-DP6-PP1-EP4", "strategy must have an EP that divides DP, not MP1-DP6-PP1-EP4"),
+        ("MP1-DP6-PP1-SP", "strategy must have MP of 2 or more with SP, not MP1-DP6-PP1-SP"),
+        ("MP1-DP6-PP1-CP0", "Strategy cp must be 1 or more, not 0"),
+        ("MP1-DP6-PP1-EP0", "Strategy ep must be 1 or more, not 0"),
+    ],
+)
+def test_sizes_that_do_not_go_together_are_refused(text: str, said: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
+        Strategy.parse(text)
+
+
+def test_groups_of_context_and_experts() -> None:
+    strategy = Strategy(2, 4, 1, cp=2, ep=2)
+    assert mp_groups(strategy)[:2] == ((0, 1), (2, 3))
+    assert cp_groups(strategy)[:2] == ((0, 2), (1, 3))
+    assert dp_groups(strategy)[0] == (0, 2, 4, 6, 8, 10, 12, 14)
+    assert ep_groups(strategy)[:3] == ((0, 4), (1, 5), (2, 6))
+    assert expert_dp_groups(strategy)[0] == (0, 2, 8, 10)
+    groups_of = (mp_groups, dp_groups, pp_groups, cp_groups, ep_groups, expert_dp_groups)
+    for one in (strategy, Strategy(1, 6, 2, cp=2, ep=3), Strategy(3, 2, 2, sp=True)):
+        for groups in groups_of:
+            assert sorted(port for g in groups(one) for port in g) == list(range(one.workers))
+
+
+def test_phases_of_context_and_experts() -> None:
+    assert phases(Strategy(1, 2, 1, cp=2, ep=2)) == {
+        "dp_all_reduce": (Flow((0, 1, 2, 3), (0, 1, 2, 3)),),
+        "cp_reduce_scatter_0": (Flow((0, 1), (0,)), Flow((2, 3), (2,))),
+        "cp_reduce_scatter_1": (Flow((0, 1), (1,)), Flow((2, 3), (3,))),
+        "cp_all_gather_0": (Flow((0,), (1,)), Flow((2,), (3,))),
+        "cp_all_gather_1": (Flow((1,), (0,)), Flow((3,), (2,))),
+        "ep_all_to_all_1": (
+            Flow((0,), (2,)), Flow((2,), (0,)), Flow((1,), (3,)), Flow((3,), (1,)),
+        ),
+        "ep_all_reduce": (Flow((0, 1), (0, 1)), Flow((2, 3), (2, 3))),
+    }  # fmt: skip
+    assert list(phases(Strategy(2, 1, 1, sp=True))) == [
+        "sp_reduce_scatter_0", "sp_reduce_scatter_1", "sp_all_gather_0", "sp_all_gather_1",
+    ]  # fmt: skip
+
+
+WIDER = [
+    Strategy(mp, dp, pp, cp, ep, sp)
+    for mp, dp, pp, cp in product((1, 2, 4), (1, 2, 4, 6), (1, 2), (1, 2, 3))
+    if mp * dp * pp * cp <= 16
+    for ep in (1, 2, 3, 4)
+    if dp % ep == 0
+    for sp in (False, True)
+    if mp > 1 or not sp
+    if cp > 1 or ep > 1 or sp
+]
+
+
+def test_every_phase_of_context_experts_and_sequence_routes_with_three_middles() -> None:
+    assert len(WIDER) > 60
+    for strategy in WIDER:
+        for name, flows in phases(strategy, ports=16).items():
+            assert check_flows(flows, 16) == flows
+            assert route(flows, 16, 3).status == "routed", (strategy, name)

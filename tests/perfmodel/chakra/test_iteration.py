@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 
+from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
 from perfmodel.chakra import iteration as module
 from perfmodel.chakra.feeder import Feeder
@@ -11,8 +12,10 @@ from perfmodel.chakra.iteration import Traces, iteration_traces
 from perfmodel.chakra.kinds import NodeType
 from perfmodel.chakra.stats import Messages, add_messages, check_messages, check_node, measure
 from perfmodel.topology.parse import parse_topology
+from perfmodel.training.compute import Npu
 from perfmodel.training.estimate import simulate
 from perfmodel.training.iteration import Iteration
+from perfmodel.training.placement.place import place
 from perfmodel.workloads.workload import load_workload
 
 
@@ -116,3 +119,10 @@ def test_number_of_nodes_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     message = r"^workload: must make at most 79 nodes of traces, not more$"
     with pytest.raises(InputError, match=message):
         made("resnet-152", "MP1-DP20-PP1")
+
+
+def test_strategies_of_more_than_three_kinds_are_refused() -> None:
+    fabric, workload = parse_topology("fred-d"), load_workload("gpt-3")
+    placed = place(fabric, Strategy.parse("MP2-DP1-PP2-SP"))
+    with pytest.raises(InputError, match=r"^strategy: must have MP, DP and PP alone for traces, "):
+        iteration_traces(fabric, workload, placed, Npu())

@@ -188,7 +188,7 @@ def test_input_of_the_next_iteration_waits_for_nothing() -> None:
 
 def test_more_urgent_communication_goes_first() -> None:
     order = sorted(PRIORITIES, key=lambda kind: PRIORITIES[kind])
-    assert order == ["mp", "pp", "dp", "weight_streaming", "input_load"]
+    assert order == ["mp", "cp", "ep", "pp", "dp", "weight_streaming", "input_load"]
     one = replace(job(Strategy(2, 2, 2), 2), input_numbers=100.0)
     for tasks in (
         stationary([layer(reductions=2)] * 2, one),

@@ -122,8 +122,23 @@ def test_unknown_name_is_refused() -> None:
         load_workload("bert")
 
 
-@pytest.mark.parametrize("text", ["", "MP0-DP1-PP1", "MP1-PP1", "MP1-DP1-PP1-EP1"])
+@pytest.mark.parametrize("text", ["", "MP0-DP1-PP1", "MP1-PP1", "MP1-DP1-PP1-XP1"])
 def test_bad_strategy_is_refused(text: str) -> None:
     message = rf"^strategy: must be like MP2-DP5-PP2, not {re.escape(repr(text))}$"
     with pytest.raises(InputError, match=message):
         parse_strategy(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("MP1-DP6-PP1-EP4", "must have an EP that divides DP, not MP1-DP6-PP1-EP4"),
+        ("MP1-DP6-PP1-SP", "must have MP of 2 or more with SP, not MP1-DP6-PP1-SP"),
+        ("MP1-DP6-PP1-CP0", "must be like MP2-DP5-PP2, not 'MP1-DP6-PP1-CP0'"),
+        ("MP1-DP6-PP1-EP2-CP2", "must be like MP2-DP5-PP2, not 'MP1-DP6-PP1-EP2-CP2'"),
+    ],
+)
+def test_sizes_that_do_not_go_together_are_named(text: str, said: str) -> None:
+    with pytest.raises(InputError, match=f"^a: strategy: {said}$"):
+        parse_strategy(text, "a")
+    assert str(parse_strategy("MP2-DP4-PP1-CP3-EP2-SP")) == "MP2-DP4-PP1-CP3-EP2-SP"
