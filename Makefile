@@ -37,10 +37,11 @@ search: $(STAMP) ## properties with ten times the examples, others in each run
 demo: $(STAMP) ## from a specification to a wafer, into build/demo
 	@bash scripts/demo.sh
 
-bench: $(STAMP) ## measure: routing, generator, wafer, link, switch
+bench: $(STAMP) ## measure: routing, generator, wafer, traces, link, switch
 	$(BIN)/python tests/bench/bench_routing.py
 	$(BIN)/python tests/bench/bench_generator.py
 	$(BIN)/python tests/bench/bench_wafer.py
+	$(BIN)/python tests/bench/bench_traces.py
 	$(BIN)/python tests/bench/bench_link.py
 	$(BIN)/python tests/bench/bench_switch.py
 

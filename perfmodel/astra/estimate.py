@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fred_hw.errors import InputError
 from perfmodel.switch_timing.provenance import Provenance
-from perfmodel.switch_timing.record import ProtocolModel
 
 from .engine.bound import FasterThanLinks
 from .engine.graph_engine import GraphEngine
@@ -17,8 +17,10 @@ from .engine.stats import RankTimes
 from .engine.trace import Trace, check_count, load_traces
 from .files.groups import check_members, load_groups
 from .files.system import SystemFile, load_system
-from .fluid.lines import FabricLine
 from .fluid.network import FluidNetwork
+
+if TYPE_CHECKING:
+    from perfmodel.switch_timing.record import ProtocolModel
 
 __all__ = ["Inputs", "JobRequest", "JobTimes", "TraceEstimate", "estimate_jobs", "estimate_traces"]
 
@@ -47,7 +49,7 @@ class Inputs:
     memory: Path | None = None
     groups: tuple[Path, ...] = ()
     model: str = "fluid"
-    protocol: ProtocolModel | None = None
+    protocol: "ProtocolModel | None" = None
     algorithm: str = "published"
     symmetry: bool = True
 
@@ -239,8 +241,8 @@ def _provenance(setup: Setup) -> Provenance:
     found = Provenance()
     network = setup.network
     for line in network.lines if isinstance(network, FluidNetwork) else ():
-        if isinstance(line, FabricLine):
-            one = line.topology.provenance
+        if line.fabric:
+            one = line.fabric.provenance
             records = (*found.records, *one.records)
             assumptions = dict.fromkeys((*found.assumptions, *one.assumptions))
             found = Provenance(records, tuple(assumptions))

@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import pairwise
 from math import prod
 
-from perfmodel.topology.blocks import Block, BlockKind
+from perfmodel.topology.block import Block, BlockKind
 
 __all__ = ["Dimension", "Hop", "Network", "Shape"]
 

@@ -20,7 +20,7 @@ from perfmodel.training.placement.place import Placement
 from perfmodel.workloads.workload import Workload
 
 from .kinds import CollectiveType, NodeType
-from .node import Attr, Node
+from .node import DURATION_NS, Attr, Node
 
 __all__ = ["MAX_NODES", "Traces", "iteration_traces"]
 
@@ -114,11 +114,11 @@ class _Rank:
     streams: dict[str, int] = field(default_factory=dict[str, int])
     work_s: float = 0.0
 
-    def worked_us(self, time_s: float) -> int:
-        """Return the whole microseconds of compute, the sum of which stays within one of it."""
-        before = round(self.work_s * 1e6)
+    def worked(self, time_s: float) -> tuple[int, int]:
+        """Return whole micro- and nanoseconds of compute, sums of which stay within one of it."""
+        before = round(self.work_s * 1e6), round(self.work_s * 1e9)
         self.work_s += time_s
-        return round(self.work_s * 1e6) - before
+        return round(self.work_s * 1e6) - before[0], round(self.work_s * 1e9) - before[1]
 
     def add(
         self,
@@ -152,8 +152,9 @@ class _Writer:
                 continue
             for npu in chain.from_iterable(self._placement.mp_groups(task.place)):
                 kind, after, rank = NodeType.COMP_NODE, self._after(npu, task), self._ranks[npu]
-                duration_us = rank.worked_us(task.profile.time_s)
-                node = self._add(npu, task.name, kind, after, duration_us=duration_us)
+                duration_us, ns = rank.worked(task.profile.time_s)
+                exact = Attr(DURATION_NS, "int64", ns)
+                node = self._add(npu, task.name, kind, after, exact, duration_us=duration_us)
                 rank.done[number] = (node,)
         groups = {name: list(group) for group, name in self._groups.items()}
         return Traces([rank.nodes for rank in self._ranks], groups)

@@ -6,7 +6,10 @@ from fred_hw.errors import InputError
 
 from .kinds import KINDS, NodeType
 
-__all__ = ["Attr", "InOut", "Metadata", "Node", "Value"]
+__all__ = ["DURATION_NS", "Attr", "InOut", "Metadata", "Node", "Value"]
+
+DURATION_NS = "duration_ns"
+"""Attribute of ours: how long a node took, to the nanosecond, where `duration_us` is too coarse."""
 
 Value = int | float | bool | str | bytes
 """A single value of an attribute."""

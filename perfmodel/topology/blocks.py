@@ -5,12 +5,11 @@ ASTRA-sim 2.0 (arXiv 2303.14006): NPU d0 + n0 * (d1 + n1 * ...) is at place d0 o
 innermost. Stacked rings are a torus.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import pairwise
 from math import ceil, prod, sqrt
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, cast
 
 from pydantic import Field, GetJsonSchemaHandler, WithJsonSchema
 from pydantic.json_schema import JsonSchemaValue
@@ -20,66 +19,16 @@ from fred_hw.errors import InputError
 from fred_hw.files import FileModel, in_range, one_of
 from perfmodel.switch_timing.record import SwitchTiming, load_record
 
+from .block import Block, BlockKind
 from .files import KINDS, Kind, Protocol, Rate, Time, TopologyFile
 from .flits import payload_share, protocol_of, provenance
 from .graph import Dimension, Hops, Link, Node, Topology
 
-__all__ = ["Block", "BlocksFile", "BlocksTopology"]
+__all__ = ["BlocksFile", "BlocksTopology"]
 
 MAX_NPUS = 4096
 
-BlockKind = Literal["ring", "fully_connected", "switch"]
-
 _ENDS = "links and switches of blocks have the bandwidth and the latency of the file, and no more"
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A dimension: what joins the NPUs of each line along it.
-
-    Parameters
-    ----------
-    kind : str
-        ``ring``, ``fully_connected`` or ``switch``.
-    npus : int
-        In a line.
-    bytes_per_s : float
-        Of each link, each direction [B/s]: between neighbours of a ring, between two NPUs that are
-        fully connected, or from an NPU to its switch.
-    latency_s : float
-        Of each link, each direction [s]; through a switch it counts twice.
-    """
-
-    kind: BlockKind
-    npus: int
-    bytes_per_s: float
-    latency_s: float
-
-    def pairs(self) -> Iterator[tuple[int, int]]:
-        """Yield the places of NPUs that links join, each pair once; none with a switch."""
-        if self.kind == "ring":
-            yield from ((i, (i + 1) % self.npus) for i in range(self.npus - (self.npus == 2)))
-        elif self.kind == "fully_connected":
-            yield from ((i, j) for j in range(self.npus) for i in range(j))
-
-    def way(self, source: int, target: int) -> list[int]:
-        """Return the places on the way between two NPUs, both included, switches left out.
-
-        On a ring it is the shorter way, and upwards if both are as long.
-        """
-        if self.kind != "ring":
-            return [source, target]
-        up = (target - source) % self.npus
-        step = 1 if 2 * up <= self.npus else -1
-        count = min(up, self.npus - up)
-        return [(source + step * i) % self.npus for i in range(count + 1)]
-
-    @property
-    def halves_bytes_per_s(self) -> float:
-        """Bandwidth between the first half of a line and the rest, one direction [B/s]."""
-        half = self.npus // 2
-        links = {"ring": min(2, self.npus - 1), "switch": half}
-        return self.bytes_per_s * links.get(self.kind, half * (self.npus - half))
 
 
 class BlocksTopology(Topology):

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from docs.generate.reference import EXAMPLES
 from fred_cli.traces import _spans
 from perfmodel.chakra.files import read, write
 from perfmodel.chakra.kinds import NodeType
+from perfmodel.chakra.node import Attr, Node
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -202,3 +204,69 @@ def test_what_waits_for_ever_is_named(refused: Callable[..., str], tmp_path: Pat
         write(tmp_path / f"w.{rank}.et", [node for node in one if (rank, node.id) != (3, 8)])
     said = refused(*STEP[:-1], f"--workload={tmp_path / 'w'}", "--network-model=unaware")
     assert said == ("error: --workload: must end, but waits for ever: node 8 of rank 1 (comm_coll)")
+
+
+def _coll(number: int, deps: tuple[int, ...] = (), **attrs: Any) -> Node:
+    given = {"is_cpu_op": False, "comm_type": 0, "comm_size": 1024, **attrs}
+    kinds = {bool: "bool", int: "int64", str: "string"}
+    found = [Attr(name, kinds[type(one)], one) for name, one in given.items()]
+    return Node(number, "n", NodeType.COMM_COLL_NODE, data_deps=deps, attrs=tuple(found))
+
+
+def _send(number: int) -> Node:
+    ends = {"comm_src": 0, "comm_dst": 1, "comm_size": 8, "comm_tag": 3}
+    attrs = tuple(Attr(name, "int64", one) for name, one in ends.items())
+    return Node(number, "n", NodeType.COMM_SEND_NODE, attrs=attrs)
+
+
+def _load(number: int) -> Node:
+    attrs = (Attr("tensor_size", "int64", 8),)
+    return Node(number, "n", NodeType.MEM_LOAD_NODE, attrs=attrs)
+
+
+NET = "topology: [Ring]\nnpus_count: [2]\nbandwidth: [5]\nlatency: [5]\n"
+BAD: dict[str, tuple[list[Node], dict[str, str], str]] = {
+    "cycle": ([_coll(1, (2,)), _coll(2, (1,))], {}, r"w\.0\.et: node: .* itself: 1 -> 2 -> 1"),
+    "truncated": ([_coll(1)], {"w.1.et": ""}, r"w\.1\.et: byte \d+: .*"),
+    "missing": (
+        [_coll(1)],
+        {"w.3.et": "x"},
+        r"w\.2\.et: must be there, as the trace of rank 3 is.*",
+    ),
+    "unreceived": ([_send(4)], {}, r"--workload: .*: node 4 of rank 0 \(comm_send\)"),
+    "outside": ([_coll(1)], {"groups": '{"1": [0, 2]}'}, r"groups: 1: must hold NPUs 0 to 1 .*"),
+    "unknown": ([_coll(1)], {"net.yaml": NET + "hops: [1]\n"}, r"net\.yaml: hops: unknown key; .*"),
+    "unequal": (
+        [_coll(1)],
+        {"net.yaml": NET.replace("[2]", "[2, 2]")},
+        r".*npus_count: must have as .*",
+    ),
+    "zero": (
+        [_coll(1)],
+        {"net.yaml": NET.replace("[2]", "[0]")},
+        r".*npus_count\.0: must be .* not 0",
+    ),
+    "memory": ([_load(6)], {}, r"w\.0\.et: node 6: tensor_loc: must be that of local memory, .*"),
+    "negative": ([_coll(5, comm_size=-1)], {}, r"w\.0\.et: node 5: comm_size: .*, not -1"),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+@pytest.mark.parametrize("model", ["fluid", "unaware", "aware"])
+def test_bad_input_is_one_line(
+    what: str, model: str, refused: Callable[..., str], place: Path
+) -> None:
+    nodes, files, line = BAD[what]
+    (place / "net.yaml").write_text(NET)
+    (place / "groups").write_text('{"1": [0, 1]}')
+    ring = [f"{one}-implementation: [ring]\n" for one in ("all-reduce", "all-gather")]
+    (place / "sys.yaml").write_text("".join(ring))
+    write(place / "w.0.et", iter(nodes))
+    write(place / "w.1.et", iter(nodes if what not in ("unreceived", "memory") else []))
+    for name, text in files.items():
+        (place / name).write_text(text)
+    if what == "truncated":
+        (place / "w.1.et").write_bytes((place / "w.0.et").read_bytes()[:-3])
+    given = ["--network=net.yaml", "--system=sys.yaml", "--groups=groups", "--workload=w"]
+    said = refused("estimate", *given, f"--network-model={model}")
+    assert re.fullmatch(f"error: {line}", said), said

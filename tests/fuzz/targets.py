@@ -345,7 +345,7 @@ _GIVEN: Mapping[str, tuple[str, ...]] = {
     "--check": (),
     "--overlap": (),
     "--help": (),
-    "--network": (str(ROOT / "examples/astra-network.yaml"), "net.yaml"),
+    "--network": (str(ROOT / "examples/astra-network.yaml"), "net.yaml", "fred-d"),
     "--system": (str(ROOT / "examples/astra-system.yaml"), "sys.yaml"),
     "--memory": (str(ROOT / "examples/astra-memory.yaml"), "mem.yaml"),
     "--output": ("made", "made.et", "made.json", "folder", "a/b/made", ""),
@@ -355,7 +355,7 @@ _GIVEN: Mapping[str, tuple[str, ...]] = {
     "--batch": ("64", "1024"),
     "--control": (),
     "--groups": (str(ROOT / "examples/astra-groups.yaml"), "groups.yaml"),
-    "--network-model": ("unaware", "aware"),
+    "--network-model": ("fluid", "unaware", "aware"),
 }
 _COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "collective": (

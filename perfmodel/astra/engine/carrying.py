@@ -74,6 +74,7 @@ class Carrying(ABC):
         starts: Starts,
         trees: int,
         ended: Ended,
+        stands_for: int = 1,
     ) -> None:
         """Do a collective whose members are all there, and have a function called at its ends.
 
@@ -91,6 +92,8 @@ class Carrying(ABC):
             Chunks that went over a tree before.
         ended : callable
             Called with the NPUs that are through.
+        stands_for : int
+            Collectives that are like it, itself included.
         """
         raise NotImplementedError
 
@@ -137,6 +140,7 @@ class _Alone(Carrying):
         starts: Starts,
         trees: int,
         ended: Ended,
+        stands_for: int = 1,
     ) -> None:
         """Do a collective; nobody ends before all have begun, so it is time enough now."""
         ends = self._ends.of(plan, operation.bytes, starts, trees)
@@ -148,9 +152,9 @@ class _Alone(Carrying):
             self._bounds[key] = plan, bound_ns
         bound_ns = self._bounds[key][1]
         time_ns = max(ends.values()) - self._clock.now
-        self._count += 1
+        self._count += stands_for
         if time_ns + 1 <= bound_ns:  # times are cut to whole nanoseconds
-            self._too_fast += 1
+            self._too_fast += stands_for
             kind = operation.collective or ""
             found = Faster(rank, operation.number, kind, operation.bytes, time_ns, bound_ns)
             if self._worst is None or found.times > self._worst.times:
@@ -191,6 +195,7 @@ class _Fluid(Carrying):
         starts: Starts,
         trees: int,
         ended: Ended,
+        stands_for: int = 1,
     ) -> None:
         """Begin a collective now that all are there."""
         members = [npu for npu, _ in starts]

@@ -1,7 +1,8 @@
 """The execution loop of ASTRA-sim 2.0 over the traces of all NPUs."""
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from fred_hw.errors import InputError
@@ -13,6 +14,7 @@ from perfmodel.astra.transport import Exchange, Key
 from perfmodel.chakra.feeder import Feeder
 from perfmodel.chakra.kinds import NodeType
 
+from .alike import alike
 from .bound import FasterThanLinks
 from .carrying import carrying
 from .job import Job
@@ -35,11 +37,19 @@ _NAMED = 4
 
 
 class _Meeting:
-    """NPUs of a collective, and when each began it."""
+    """NPUs of a collective, who stands for each, and when those began it."""
 
-    def __init__(self, operation: Operation, rank: int, members: tuple[int, ...]) -> None:
-        self.operation, self.rank, self.members = operation, rank, members
+    def __init__(
+        self, operation: Operation, rank: int, members: tuple[int, ...], first: Sequence[int]
+    ) -> None:
+        self.operation, self.rank, self.members, self.first = operation, rank, members, first
         self.starts: dict[int, tuple[int, Operation]] = {}
+        self.left = {*first}
+
+    @property
+    def together(self) -> bool:
+        """Whether all are there."""
+        return len(self.starts) == len(self.left)
 
 
 class GraphEngine:
@@ -58,7 +68,8 @@ class GraphEngine:
     jobs : sequence of Job or None
         Traces of several, each of which has NPUs of its own, instead of ``traces``.
     symmetry : bool
-        Whether what NPUs do alike in our simulation is worked out once.
+        Whether what NPUs do alike is run once for all of them, in the models in which they do not
+        delay each other.
 
     Raises
     ------
@@ -91,11 +102,19 @@ class GraphEngine:
         self._plans: dict[object, Plan] = {}
         self._meetings: dict[object, _Meeting] = {}
         self._unreceived: dict[Key, deque[tuple[Rank, Operation]]] = defaultdict(deque)
-        self._ended, self._nodes = 0, sum(len(one.nodes) for job in jobs for one in job.traces)
+        self._ended = 0
+        # Who is told of each node wants each rank.
+        able = symmetry and told is None and len(jobs) == 1 and not self._carrying.by_message
+        self._alike = alike(jobs[0], setup, model) if able else None
+        run = {*self._alike.first} if self._alike else None
         self._ranks = [
-            self._rank(job, rank) for job in range(len(jobs)) for rank in _ranks(jobs[job])
+            self._rank(number, rank)
+            for number, job in enumerate(jobs)
+            for rank in range(len(job.traces))
+            if run is None or rank in run
         ]
         self._by_npu = {rank.npu: rank for rank in self._ranks}
+        self._nodes = sum(len(jobs[one.job].traces[one.number].nodes) for one in self._ranks)
 
     def _rank(self, job: int, number: int) -> Rank:
         trace = self._jobs[job].traces[number]
@@ -126,6 +145,9 @@ class GraphEngine:
             self._clock.at(0, rank.go_on, 0)
         self._clock.run()
         self._check_ended()
+        if self._alike:
+            times = {rank.number: rank.times() for rank in self._ranks}
+            return tuple(replace(times[one], rank=i) for i, one in enumerate(self._alike.first))
         return tuple(rank.times() for rank in self._ranks)
 
     def _tell(self, rank: int, operation: Operation, begin: int, end: int) -> None:
@@ -181,17 +203,20 @@ class GraphEngine:
         ended()
 
     def _collective(self, rank: Rank, operation: Operation) -> None:
-        plan = self._plan(rank, operation)
-        who = rank.job, operation.group or (plan.axes, plan.first(rank.npu))
+        name = self._group(rank, operation)
+        plan = self._plan(rank, operation, name)
+        who = rank.job, name or (plan.axes, plan.first(rank.npu))
         turn = rank.collectives[who] = rank.collectives.get(who, -1) + 1
         meeting = self._meetings.get((who, turn))
         if meeting is None:
-            meeting = _Meeting(operation, rank.number, plan.members(rank.npu))
+            members = plan.members(rank.npu)
+            first = [self._alike.first[one] for one in members] if self._alike else members
+            meeting = _Meeting(operation, rank.number, members, first)
             self._meetings[who, turn] = meeting
-        first = meeting.operation
-        if (first.collective, first.bytes) != (operation.collective, operation.bytes):
+        other = meeting.operation
+        if (other.collective, other.bytes) != (operation.collective, operation.bytes):
             message = (
-                f"must be {first.collective} of {first.bytes} bytes, as node {first.number} of "
+                f"must be {other.collective} of {other.bytes} bytes, as node {other.number} of "
                 f"rank {meeting.rank}, not {operation.collective} of {operation.bytes}"
             )
             raise self._bad(rank, operation, "comm_type", message)
@@ -199,26 +224,44 @@ class GraphEngine:
         trees = rank.trees
         if any(axis.algorithm == "double_binary_tree" for axis in plan.axes):
             rank.trees += plan.splits
-        together = len(meeting.starts) == len(meeting.members)
         if self._carrying.by_message:
             ended = partial(self._end, rank, operation.number)
             chunks, at = plan.chunks(operation.bytes), (self._exchange, self._clock)
             Streams(plan, chunks, rank.npu, (who, turn), trees, *at, ended).start()
-        elif together:
-            starts = [(npu, meeting.starts[npu][0]) for npu in meeting.members]
-            call = partial(self._end_together, meeting)
-            self._carrying.collective(plan, rank.number, operation, starts, trees, call)
-        if together:
+        elif meeting.together:
+            self._begin_together(meeting, plan, name, trees)
+        if meeting.together:
             del self._meetings[who, turn]
 
-    def _end_together(self, meeting: _Meeting, npus: Sequence[int]) -> None:
+    def _begin_together(self, meeting: _Meeting, plan: Plan, name: str, trees: int) -> None:
+        """Begin a collective whose members are all there."""
+        pairs = zip(meeting.members, meeting.first, strict=True)
+        starts = [(npu, meeting.starts[first][0]) for npu, first in pairs]
+        places, call = dict(zip(meeting.members, meeting.first, strict=True)), self._end_together
+        one = self._by_npu[meeting.first[0]]
+        stands_for = self._alike.count.get(name, 1) if self._alike else 1
+        more = (starts, trees, partial(call, meeting, places), stands_for)
+        operation = meeting.starts[one.npu][1]
+        self._carrying.collective(plan, one.number, operation, *more)
+
+    def _end_together(
+        self, meeting: _Meeting, places: Mapping[int, int], npus: Sequence[int]
+    ) -> None:
         """End a collective at some NPUs now."""
         for npu in npus:
-            self._end(self._by_npu[npu], meeting.starts[npu][1].number)
+            first = places[npu]
+            if first in meeting.left:
+                meeting.left.remove(first)
+                self._end(self._by_npu[first], meeting.starts[first][1].number)
 
-    def _plan(self, rank: Rank, operation: Operation) -> Plan:
-        """Return how a collective is done."""
-        job, kind, name = self._jobs[rank.job], operation.collective, operation.group
+    def _group(self, rank: Rank, operation: Operation) -> str:
+        """Return the group of a collective, or the one that stands for it; empty for all."""
+        name = self._jobs[rank.job].traces[rank.number].names.get(operation.group, operation.group)
+        return self._alike.group[name] if self._alike and name else name
+
+    def _plan(self, rank: Rank, operation: Operation, name: str) -> Plan:
+        """Return how a collective of a group is done, or of all if it has no name."""
+        job, kind = self._jobs[rank.job], operation.collective
         assert kind is not None
         group = tuple(job.npus) if len(job.npus) < self._setup.network.npus else None
         if name:
@@ -226,7 +269,7 @@ class GraphEngine:
             if ranks is None:
                 message = f"must be one of the groups of {job.groups_source}, not {name!r:.40}"
                 raise self._bad(rank, operation, "pg_name", message)
-            if rank.number not in ranks:
+            if rank.number not in ranks and not self._alike:
                 message = f"must be a group with rank {rank.number}, not {name}"
                 raise self._bad(rank, operation, "pg_name", message)
             group = tuple(job.npus[one] for one in ranks)
@@ -259,10 +302,6 @@ class GraphEngine:
         ]
         if lost:
             raise InputError("workload", "", f"must receive what it sends, but for: {_few(lost)}")
-
-
-def _ranks(job: Job) -> range:
-    return range(len(job.traces))
 
 
 def _said(rank: Rank, operation: Operation) -> str:

@@ -9,7 +9,7 @@ from fred_hw.errors import InputError
 from perfmodel.astra.collectives.plan import Kind
 from perfmodel.astra.files.system import SystemFile
 from perfmodel.chakra.kinds import CollectiveType, NodeType
-from perfmodel.chakra.node import Node
+from perfmodel.chakra.node import DURATION_NS, Node
 
 __all__ = ["Operation", "Unit", "operation_of"]
 
@@ -101,7 +101,7 @@ def _operation(node: Node, system: SystemFile) -> Operation:
     if node.type not in NodeType.__members__.values():
         raise InputError("", f"node {node.id}", f"must be of a type from 0 to 7, not {node.type}")
     plain = Operation(node.id, node.type, _unit(node.type, on_cpu))
-    measured_ns = 1000 * node.duration_us or 1
+    measured_ns = _bounded(node, DURATION_NS) or 1000 * node.duration_us or 1
     if system.replay_only:
         return replace(plain, duration_ns=measured_ns)
     if node.type in (NodeType.METADATA_NODE, NodeType.INVALID_NODE):

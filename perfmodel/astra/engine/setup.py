@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fred_hw.errors import InputError
 from perfmodel.astra.files.groups import Groups, check_members, load_groups
@@ -10,8 +11,10 @@ from perfmodel.astra.files.network import load_network
 from perfmodel.astra.files.system import SystemFile, load_system
 from perfmodel.astra.fluid.network import FluidNetwork
 from perfmodel.astra.network import Network
-from perfmodel.switch_timing.record import ProtocolModel
-from perfmodel.topology.graph import Topology
+
+if TYPE_CHECKING:
+    from perfmodel.switch_timing.record import ProtocolModel
+    from perfmodel.topology.graph import Topology
 
 __all__ = ["Setup", "load_setup"]
 
@@ -38,11 +41,10 @@ class Setup:
     groups_source: str = "groups"
 
     @property
-    def fabric(self) -> Topology | None:
+    def fabric(self) -> "Topology | None":
         """The fabric of ours that the network is, if it is one and nothing else."""
         network = self.network
-        one = network.fabric if isinstance(network, FluidNetwork) else None
-        return one and one.topology
+        return network.fabric if isinstance(network, FluidNetwork) else None
 
 
 def load_setup(
@@ -52,7 +54,7 @@ def load_setup(
     groups: Path | None = None,
     *,
     model: str | None = None,
-    protocol: ProtocolModel | None = None,
+    protocol: "ProtocolModel | None" = None,
     algorithm: str = "published",
 ) -> Setup:
     """Return what some files say; without one there is no remote memory, or no group but all.

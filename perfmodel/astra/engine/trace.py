@@ -1,7 +1,8 @@
 """Traces of NPUs as the execution loop takes them; those that are alike are read once."""
 
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
@@ -18,6 +19,13 @@ __all__ = ["Trace", "check_count", "load_traces", "trace_of"]
 
 _CHUNK = 1 << 20
 
+_GROUP = re.compile(
+    rb"\x0a\x07pg_name\xea\x01(?:\x01[1-9]|\x02[1-9]\d|\x03[1-9]\d\d|\x04[1-9]\d\d\d)"
+)
+"""The name of a group in a file, if it is a number of up to four digits, and what is before it."""
+
+_FRONT = len(b"\x0a\x07pg_name\xea\x01\x01")
+
 
 @dataclass(frozen=True)
 class Trace:
@@ -31,11 +39,14 @@ class Trace:
         In the order of the file.
     operations : mapping
         By the number of the node.
+    names : mapping
+        What the trace calls a communicator group, by what its nodes do; themselves if not there.
     """
 
     source: str
     nodes: tuple[Node, ...]
     operations: Mapping[int, Operation]
+    names: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def trace_of(nodes: Iterator[Node], system: SystemFile, source: str) -> Trace:
@@ -74,15 +85,17 @@ def load_traces(
     paths = find_traces(prefix)
     if npus is not None:
         check_count(prefix, len(paths), npus, fewer=fewer)
-    known: dict[bytes, Trace] = {}
+    known: dict[bytes, tuple[Trace, list[str]]] = {}
     found: list[Trace] = []
     for path in paths:
-        digest = _digest(path)
-        if digest not in known:
+        digest, groups = _digest(path)
+        same, others = known.get(digest, (None, groups))
+        names = dict(zip(others, groups, strict=True))
+        if same is None or [names[one] for one in others] != groups:
             with read(path) as nodes:
-                known[digest] = trace_of(nodes, system, str(path))
-        same = known[digest]
-        found.append(Trace(str(path), same.nodes, same.operations))
+                same, names = trace_of(nodes, system, str(path)), {}
+            known.setdefault(digest, (same, groups))
+        found.append(Trace(str(path), same.nodes, same.operations, names))
     return found
 
 
@@ -100,10 +113,17 @@ def check_count(prefix: str | Path, count: int, npus: int, *, fewer: bool = Fals
         raise InputError(str(prefix), "", message)
 
 
-def _digest(path: Path) -> bytes:
-    """Return what tells the contents of a file from others."""
-    found = sha256()
+def _digest(path: Path) -> tuple[bytes, list[str]]:
+    """Return what tells a file from others but for names of groups, and these in their order."""
+    found, groups = sha256(), list[str]()
     with open_bytes(path) as file:
-        while data := file.read(_CHUNK):
+        data = file.read(_CHUNK)
+        if path.suffix == ".et" and len(data) < _CHUNK:
+            named = _GROUP.findall(data)
+            groups = [one[_FRONT:].decode() for one in named]
+            found.update(bytes(map(len, named)))
+            data = _GROUP.sub(b"", data)
+        while data:
             found.update(data)
-    return found.digest()
+            data = file.read(_CHUNK)
+    return found.digest(), groups

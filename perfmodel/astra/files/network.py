@@ -10,10 +10,10 @@ from pydantic import Field
 from fred_hw.errors import InputError
 from fred_hw.files import Check, FileModel, int_range, number_range, validate
 from fred_hw.reading import SUFFIXES, read_data
-from perfmodel.astra.fluid.lines import BlockLine, FabricLine
+from perfmodel.astra.fluid.lines import BlockLine, Line
 from perfmodel.astra.fluid.network import FluidNetwork
 from perfmodel.astra.network import Dimension, Network
-from perfmodel.topology.blocks import BlockKind
+from perfmodel.topology.block import BlockKind
 
 if TYPE_CHECKING:
     from perfmodel.switch_timing.record import ProtocolModel
@@ -42,7 +42,9 @@ def _or_null(minimum: float, maximum: float) -> Check:
 def _kind() -> Check:
     """Return what a JSON Schema says of what joins NPUs; which fabrics there are, it does not."""
     fabric = r"^(mesh:|fred-|.+\.(yaml|yml|json)$)"
-    schema = {"anyOf": [{"enum": [*_KINDS]}, {"type": "string", "pattern": fabric}]}
+    schema = {
+        "anyOf": [{"type": "string", "enum": [*_KINDS]}, {"type": "string", "pattern": fabric}]
+    }
     return Check(lambda value: value, schema=lambda: schema)
 
 
@@ -101,14 +103,14 @@ class NetworkFile(FileModel):
         if prod(self.npus_count) > MAX_NPUS:
             message = f"must be at most {MAX_NPUS} NPUs in all, not {prod(self.npus_count)}"
             raise InputError(source, "npus_count", message)
-        found: list[Dimension | FabricLine] = []
+        found: list[Dimension | Line] = []
         for number, kind in enumerate(self.topology):
             if kind in _KINDS:
                 found.append(self._dimension(source, number))
             else:
                 fabric = _fabric(kind, source, f"topology.{number}", base, protocol)
                 self._check_fabric(source, number, fabric)
-                found.append(FabricLine(fabric, algorithm))
+                found.append(_line(fabric, algorithm))
         blocks = [one for one in found if isinstance(one, Dimension)]
         if len(blocks) == count:
             return Network(blocks)
@@ -157,6 +159,13 @@ def _fabric(
     raise InputError(source, field, message)
 
 
+def _line(fabric: "Topology", algorithm: str) -> Line:
+    # What simulates collectives takes a while to be imported.
+    from perfmodel.astra.fluid.fabric import FabricLine
+
+    return FabricLine(fabric, algorithm)
+
+
 def _has(data: Any, key: str) -> bool:
     return isinstance(data, Mapping) and key in data
 
@@ -185,13 +194,13 @@ def load_network(
         from perfmodel.topology.parse import KINDS, shared_topology
 
         if any(kind.read_name(text) is not None for kind in KINDS.values()):
-            return FluidNetwork([FabricLine(shared_topology(text, protocol), algorithm)])
+            return FluidNetwork([_line(shared_topology(text, protocol), algorithm)])
     path = Path(text)
     data: Any = read_data(path)
     if _has(data, "kind") and not _has(data, "npus_count"):
         from perfmodel.topology.files import load_topology
 
-        return FluidNetwork([FabricLine(load_topology(path, protocol), algorithm)])
+        return FluidNetwork([_line(load_topology(path, protocol), algorithm)])
     return validate(NetworkFile, data, text).network(text, path.parent, protocol, algorithm)
 
 

@@ -8,9 +8,9 @@ from perfmodel.astra.collectives.plan import Axis, Phase, Plan
 from perfmodel.astra.collectives.streams import Queues
 from perfmodel.fluid.sharing import SharedFlow, Sharing
 
-from .lines import BlockLine, FabricLine, Line, Link
+from .lines import BlockLine, Cost, Line, Link
 from .network import FluidNetwork, WholeLine
-from .phases import Cost, fabric_cost, phase_cost
+from .phases import phase_cost
 
 __all__ = ["Flows"]
 
@@ -67,7 +67,7 @@ class Flows:
             number, first, line = within
             size = data_bytes * (len(members) if plan.kind == "all_gather" else 1)
             places = [network.place(one, number) for one in axis.listed]
-            cost = fabric_cost(line, plan.kind, size, places)
+            cost = line.collective(plan.kind, size, places)
             lines = [(line, cost, [(number, first)])]
             return self._shared(cost.time_ns, lines, members)
         if axis.listed or (not others and axis.count > network.sizes[0]):
@@ -132,11 +132,11 @@ class Flows:
         return _flow(time_ns, carried, rates)
 
 
-def _fabric(network: FluidNetwork, members: Sequence[int]) -> tuple[int, int, FabricLine] | None:
+def _fabric(network: FluidNetwork, members: Sequence[int]) -> tuple[int, int, Line] | None:
     """Return dimension, first NPU and fabric if NPUs are all in one fabric."""
     for number, line in enumerate(network.lines):
         firsts = {one - network.place(one, number) * network.strides[number] for one in members}
-        if isinstance(line, FabricLine) and len(firsts) == 1:
+        if line.fabric and len(firsts) == 1:
             return number, firsts.pop(), line
     return None
 

@@ -1,18 +1,18 @@
 """What joins the NPUs of a line, as links that messages share."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
-from fred_hw.errors import InputError
 from perfmodel.astra.network import Dimension
-from perfmodel.collectives.algorithm import ALGORITHMS
-from perfmodel.collectives.select import PUBLISHED
-from perfmodel.topology.graph import Topology
 
-__all__ = ["BlockLine", "FabricLine", "Line", "Link", "Way"]
+if TYPE_CHECKING:
+    from perfmodel.topology.graph import Topology
+
+__all__ = ["BlockLine", "Cost", "Line", "Link", "Way"]
 
 Link = Hashable
 """A directed link; in a block the places that it joins, -1 being the switch."""
@@ -35,6 +35,26 @@ class Way(NamedTuple):
     latency_ns: float
 
 
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a phase of a collective takes.
+
+    Parameters
+    ----------
+    time_ns : float
+        Alone [ns].
+    bytes : dict
+        Bytes on each link [B]; where ``turned``, of one link of those that are turned into each
+        other, which all have as many.
+    turned : bool
+        Whether one link stands for others.
+    """
+
+    time_ns: float
+    bytes: dict[Link, float]
+    turned: bool = False
+
+
 class Line(ABC):
     """What joins some NPUs, by their places from 0 on.
 
@@ -44,6 +64,9 @@ class Line(ABC):
         How many.
     """
 
+    fabric: "Topology | None" = None
+    """The fabric of ours that it is, which has its own collectives."""
+
     def __init__(self, npus: int) -> None:
         self.npus = npus
         self.way = lru_cache(_WAYS)(self._way)
@@ -51,6 +74,20 @@ class Line(ABC):
     @abstractmethod
     def _way(self, source: int, target: int) -> Way:
         """Return the way between two places."""
+
+    def collective(self, kind: str, size: int, members: Sequence[int]) -> Cost:
+        """Return what a collective takes on a fabric of ours.
+
+        Parameters
+        ----------
+        kind : str
+            What it does.
+        size : int
+            The whole vector [B].
+        members : sequence of int
+            Places of those who take part.
+        """
+        raise NotImplementedError
 
     @abstractmethod
     def bytes_per_ns(self, link: Link) -> float:
@@ -93,42 +130,3 @@ class BlockLine(Line):
         source, target = cast("tuple[int, int]", link)
         for place in range(self.npus):
             yield tuple(one if one < 0 else (one + place) % self.npus for one in (source, target))
-
-
-class FabricLine(Line):
-    """A fabric of ours, all NPUs of it or the first ones.
-
-    Parameters
-    ----------
-    topology : Topology
-        The fabric.
-    algorithm : str
-        Of collectives: ``published``, ``auto`` for the one that is fastest by itself, or of
-        all-reduces alone one of ``perfmodel.collectives.algorithm.ALGORITHMS``.
-
-    Raises
-    ------
-    InputError
-        There is no such algorithm.
-    """
-
-    def __init__(self, topology: Topology, algorithm: str = "published") -> None:
-        super().__init__(topology.npus)
-        known = ("auto", PUBLISHED, *ALGORITHMS)
-        if algorithm not in known:
-            message = f"must be one of {', '.join(known)}, not {algorithm!r:.60}"
-            raise InputError("algorithm", "", message)
-        self.topology, self.algorithm = topology, algorithm
-
-    def algorithm_of(self, pattern: str) -> str:
-        """Return the algorithm of a collective."""
-        named = self.algorithm not in ("auto", PUBLISHED)
-        return PUBLISHED if named and pattern != "all_reduce" else self.algorithm
-
-    def _way(self, source: int, target: int) -> Way:
-        hops = self.topology.hops((source,), (target,))
-        return Way(tuple(link for link, _ in hops), 1e9 * self.topology.latency_s(hops))
-
-    def bytes_per_ns(self, link: Link) -> float:
-        """Return what a link leaves for payload [bytes per ns]."""
-        return self.topology.capacities[cast("int", link)] / 1e9

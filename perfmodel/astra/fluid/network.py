@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from perfmodel.astra.network import Shape
 
-from .lines import FabricLine, Line, Link, Way
+from .lines import Line, Link, Way
+
+if TYPE_CHECKING:
+    from perfmodel.topology.graph import Topology
 
 __all__ = ["FluidNetwork", "WholeLine"]
 
@@ -35,10 +38,10 @@ class FluidNetwork(Shape):
         self.way = lru_cache(_WAYS)(self._way)
 
     @property
-    def fabric(self) -> FabricLine | None:
-        """The fabric, if the network is one and nothing else."""
+    def fabric(self) -> "Topology | None":
+        """The fabric of ours, if the network is one and nothing else."""
         (first, *others) = self.lines
-        return first if isinstance(first, FabricLine) and not others else None
+        return None if others else first.fabric
 
     def _way(self, source: int, target: int) -> Way:
         """Return the way between two NPUs, through each dimension in which they differ."""

@@ -6,37 +6,15 @@ of a round at a time, so no NPU sends or receives faster than its links allow.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from perfmodel.astra.collectives.plan import Phase, Plan
 from perfmodel.astra.collectives.program import Program, program_of, ring_costs_ns
 from perfmodel.astra.collectives.tree import tree
-from perfmodel.collectives.run import profile
 
-from .lines import BlockLine, FabricLine, Line, Link, Way
+from .lines import BlockLine, Cost, Line, Link, Way
 
-__all__ = ["Cost", "fabric_cost", "phase_cost"]
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What a phase takes.
-
-    Parameters
-    ----------
-    time_ns : float
-        Alone [ns].
-    bytes : dict
-        Bytes on each link [B]; where ``turned``, of one link of those that are turned into each
-        other, which all have as many.
-    turned : bool
-        Whether one link stands for others.
-    """
-
-    time_ns: float
-    bytes: dict[Link, float]
-    turned: bool = False
+__all__ = ["phase_cost"]
 
 
 class _Round(NamedTuple):
@@ -60,9 +38,9 @@ def phase_cost(phase: Phase, plan: Plan, line: Line, number: int, *, symmetry: b
     symmetry : bool
         Whether messages of NPUs that do the same are worked out once.
     """
-    if isinstance(line, FabricLine):
+    if line.fabric:
         whole = phase.data_bytes * (phase.axis.count if phase.kind == "all_gather" else 1)
-        return fabric_cost(line, phase.kind, whole, range(phase.axis.count))
+        return line.collective(phase.kind, whole, range(phase.axis.count))
     algorithm = phase.axis.algorithm
     if algorithm == "double_binary_tree":
         rounds = _tree_rounds(phase, plan, second=number % 2 == 1)
@@ -75,17 +53,6 @@ def phase_cost(phase: Phase, plan: Plan, line: Line, number: int, *, symmetry: b
         return _ring_cost(phase, plan, program, line, places, turned)
     last = range(program.sends, program.sends + program.window)
     return _cost(line, _rounds(program, places), max(map(program.cost_ns, last)), turned)
-
-
-def fabric_cost(line: FabricLine, kind: str, size: int, members: Sequence[int]) -> Cost:
-    """Return what a collective takes on a fabric of ours, of so many bytes of the whole vector."""
-    if not size:
-        return Cost(0.0, {})
-    found, _ = profile(line.topology, kind, size, [members], line.algorithm_of(kind))
-    carried: dict[Link, float] = {}
-    for link, count in found.loads:
-        carried[link] = carried.get(link, 0.0) + count
-    return Cost(1e9 * found.time_s, carried)
 
 
 def _ring_cost(

@@ -3,7 +3,7 @@
 import pytest
 
 from perfmodel.astra.network import Dimension, Network
-from perfmodel.topology.blocks import BlockKind
+from perfmodel.topology.block import BlockKind
 
 MIB = 1 << 20
 

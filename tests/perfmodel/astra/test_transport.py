@@ -7,7 +7,7 @@ import pytest
 from perfmodel.astra.clock import Clock
 from perfmodel.astra.network import Dimension, Network
 from perfmodel.astra.transport import MODELS, Exchange
-from perfmodel.topology.blocks import BlockKind
+from perfmodel.topology.block import BlockKind
 
 MIB = 1 << 20
 

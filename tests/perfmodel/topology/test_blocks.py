@@ -11,7 +11,8 @@ import pytest
 from fred_hw.errors import InputError
 from perfmodel.collectives.run import run_collective
 from perfmodel.switch_timing.record import RECORDS
-from perfmodel.topology.blocks import Block, BlocksTopology
+from perfmodel.topology.block import Block
+from perfmodel.topology.blocks import BlocksTopology
 from perfmodel.topology.parse import parse_topology
 from perfmodel.training.estimate import estimate
 from perfmodel.workloads.workload import load_workload

@@ -14,7 +14,7 @@ from perfmodel.astra.collectives.plan import Kind, plan_of
 from perfmodel.astra.files.system import SystemFile
 from perfmodel.astra.network import Dimension, Network
 from perfmodel.astra.transport import MODELS
-from perfmodel.topology.blocks import BlockKind
+from perfmodel.topology.block import BlockKind
 
 MIB, GIB = 1 << 20, 1 << 30
 KINDS: dict[str, BlockKind] = {"Ring": "ring", "Switch": "switch", "FC": "fully_connected"}

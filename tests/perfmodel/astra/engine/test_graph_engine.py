@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from fred_hw.errors import InputError
 from fred_hw.progress import listening
+from perfmodel.astra.engine.carrying import MODELS
 from perfmodel.astra.engine.graph_engine import GraphEngine
 from perfmodel.astra.engine.operation import Unit, operation_of
 from perfmodel.astra.engine.setup import Setup, load_setup
@@ -17,7 +18,6 @@ from perfmodel.astra.engine.stats import RankTimes
 from perfmodel.astra.engine.trace import load_traces
 from perfmodel.astra.files.memory import MemoryFile
 from perfmodel.astra.network import Dimension, Network
-from perfmodel.astra.transport import MODELS
 from perfmodel.chakra.files import write
 from perfmodel.chakra.kinds import CollectiveType, NodeType
 from perfmodel.chakra.node import Attr, Node

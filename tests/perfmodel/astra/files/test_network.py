@@ -6,7 +6,8 @@ import pytest
 
 from fred_hw.errors import InputError
 from perfmodel.astra.files.network import load_network
-from perfmodel.astra.fluid.lines import BlockLine, FabricLine
+from perfmodel.astra.fluid.fabric import FabricLine
+from perfmodel.astra.fluid.lines import BlockLine
 from perfmodel.astra.fluid.network import FluidNetwork
 from perfmodel.astra.network import Dimension, Network
 
@@ -94,4 +95,4 @@ def test_a_fabric_of_ours_is_a_network(
     monkeypatch.chdir(tmp_path)
     network = load_network(name)
     assert isinstance(network, FluidNetwork) and network.fabric
-    assert network.fabric.topology.name == name
+    assert network.fabric.name == name

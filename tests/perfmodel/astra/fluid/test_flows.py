@@ -12,8 +12,9 @@ from perfmodel.astra.collectives.ends import collective_ends
 from perfmodel.astra.collectives.plan import Kind, plan_of
 from perfmodel.astra.engine.bound import injection_bound_ns
 from perfmodel.astra.files.system import SystemFile
+from perfmodel.astra.fluid.fabric import FabricLine
 from perfmodel.astra.fluid.flows import Flows
-from perfmodel.astra.fluid.lines import BlockLine, FabricLine
+from perfmodel.astra.fluid.lines import BlockLine
 from perfmodel.astra.fluid.network import FluidNetwork
 from perfmodel.astra.network import Dimension, Network
 from perfmodel.collectives.run import run_collective

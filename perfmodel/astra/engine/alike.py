@@ -1,0 +1,235 @@
+"""Which NPUs provably do the same at the same time, so that one of them is run for all.
+
+Two are alike if their traces are but for the names of communicator groups, and the groups in the
+same places of the traces are: as many NPUs, round a ring of the same steps from theirs on, each
+like the one in its place. Then what one waits for comes when what the other waits for does, so by
+induction over time they do everything together, as long as nothing else comes between: messages
+from one NPU to another, memory that serves one after the other, or groups that share a link.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import chain
+
+from perfmodel.astra.fluid.lines import BlockLine
+from perfmodel.astra.fluid.network import FluidNetwork
+from perfmodel.astra.network import Dimension, Network
+from perfmodel.chakra.kinds import NodeType
+
+from .job import Job
+from .operation import Operation
+from .setup import Setup
+from .trace import Trace
+
+__all__ = ["Alike", "alike"]
+
+_MOST = 64
+"""Members of a group that are turned round to see whether it is like another."""
+
+_FIELDS = [one.name for one in fields(Operation) if one.name != "group"]
+
+_Places = tuple[tuple[int, tuple[int, ...]], ...]
+"""Class of each member of a group, and the step from it to the next."""
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Which ranks stand for others.
+
+    Parameters
+    ----------
+    first : tuple of int
+        By rank, the one that stands for it: the first of those alike.
+    group : mapping
+        By the name of a group, the one that stands for it.
+    count : mapping
+        By such a name, how many groups it stands for.
+    """
+
+    first: tuple[int, ...]
+    group: Mapping[str, str]
+    count: Mapping[str, int]
+
+
+def alike(job: Job, setup: Setup, model: str) -> Alike | None:
+    """Return which ranks of a job stand for others; None if all differ, or nothing proves it.
+
+    Parameters
+    ----------
+    job : Job
+        The only one.
+    setup : Setup
+        What it runs on.
+    model : str
+        ``fluid`` or ``unaware``, where collectives and messages do not delay others that share no
+        link with them.
+    """
+    network = setup.network
+    dimensions = _dimensions(network)
+    if dimensions is None or job.npus != tuple(range(network.npus)):
+        return None
+    used: dict[int, list[str]] = {}  # names of groups, by the operations of a trace
+    whole = False
+    for trace in job.traces:
+        if id(trace.operations) not in used:
+            found = _names(trace, setup, model)
+            if found is None:
+                return None
+            used[id(trace.operations)] = [name for name in found if name]
+            whole = whole or "" in found
+    names = [[one.names.get(name, name) for name in used[id(one.operations)]] for one in job.traces]
+    groups = {name: job.groups.get(name, ()) for name in dict.fromkeys(chain(*names))}
+    for rank, own in enumerate(names):
+        if any(rank not in groups[name] for name in own):
+            return None  # which the engine refuses in a line
+    if model == "fluid" and _share_links(network, groups):
+        return None
+    steps = {name: _steps(members, network, dimensions) for name, members in groups.items()}
+    classes = _classes(job.traces, names, groups, steps)
+    first = {one: rank for rank, one in reversed([*enumerate(classes)])}
+    if len(first) == len(classes) or (whole and model == "unaware" and len(first) > 1):
+        return None
+    return _stand_ins(names, groups, steps, classes, [first[one] for one in classes])
+
+
+def _dimensions(network: Network | FluidNetwork) -> list[Dimension] | None:
+    """Return the dimensions of a network of ASTRA-sim, in which no NPU is special."""
+    if isinstance(network, Network):
+        return list(network.dimensions)
+    found = [one.dimension for one in network.lines if isinstance(one, BlockLine)]
+    return found if len(found) == len(network.lines) else None
+
+
+def _names(trace: Trace, setup: Setup, model: str) -> list[str] | None:
+    """Return the groups that a trace names, empty for all; None if it has what couples NPUs."""
+    found: dict[str, None] = {}
+    for one in trace.operations.values():
+        if one.collective is not None:
+            if one.involved is not None and not all(one.involved):
+                return None
+            found[one.group] = None
+        elif _couples(one, setup):
+            return None
+    trees = "doubleBinaryTree" in (setup.system.all_reduce or ())
+    return None if "" in found and trees and model == "unaware" else [*found]
+
+
+def _couples(one: Operation, setup: Setup) -> bool:
+    """Return whether an operation may wait for another NPU's of another kind."""
+    if one.duration_ns is not None:
+        return False
+    if one.type in (NodeType.COMM_SEND_NODE, NodeType.COMM_RECV_NODE):
+        return True
+    return setup.memory.memory_type != "PER_NPU_MEMORY_EXPANSION"
+
+
+def _steps(
+    members: Sequence[int], network: Network | FluidNetwork, dimensions: Sequence[Dimension]
+) -> list[tuple[int, ...]]:
+    """Return the step from each member of a ring to the next, which does not depend on where."""
+    found: list[tuple[int, ...]] = []
+    for here, there in zip(members, [*members[1:], *members[:1]], strict=True):
+        step: list[int] = []
+        for number, dimension in enumerate(dimensions):
+            step.append(
+                (network.place(there, number) - network.place(here, number)) % dimension.npus
+            )
+            if dimension.kind != "ring":
+                step[-1] = min(step[-1], 1)
+        found.append(tuple(step))
+    return found
+
+
+def _share_links(network: Network | FluidNetwork, groups: Mapping[str, Sequence[int]]) -> bool:
+    """Return whether groups without a common member, which may run at a time, share a link."""
+    if isinstance(network, Network):
+        network = FluidNetwork([BlockLine(one) for one in network.dimensions])
+    known: dict[object, list[str]] = {}
+    members = {name: {*group} for name, group in groups.items()}
+    for name, group in groups.items():
+        links: dict[object, None] = {}
+        for pair in zip(group, [*group[1:], *group[:1]], strict=True):
+            links.update(dict.fromkeys(network.way(*pair).links))
+        for link in links:
+            others = known.setdefault(link, [])
+            if any(members[name].isdisjoint(members[other]) for other in others):
+                return True
+            others.append(name)
+    return False
+
+
+def _classes(
+    traces: Sequence[Trace],
+    names: Sequence[Sequence[str]],
+    groups: Mapping[str, Sequence[int]],
+    steps: Mapping[str, Sequence[tuple[int, ...]]],
+) -> list[int]:
+    """Return a number for each rank, the same for those alike: split until nothing tells more."""
+    classes = _numbered(_shapes(traces))
+    while True:
+        seen: dict[tuple[str, int], object] = {}
+        for name, members in groups.items():
+            places = tuple(zip((classes[one] for one in members), steps[name], strict=True))
+            even = len({*places}) == 1
+            for number, one in enumerate(members):
+                own = (len(places), places[0]) if even else places[number:] + places[:number]
+                seen[name, one] = own
+        finer = _numbered(
+            [
+                (classes[rank], tuple(seen[name, rank] for name in own))
+                for rank, own in enumerate(names)
+            ]
+        )
+        if max(finer) == max(classes):
+            return finer
+        classes = finer
+
+
+def _shapes(traces: Sequence[Trace]) -> list[int]:
+    """Return a number for each trace, the same for those that are but for names of groups."""
+    known: dict[int, object] = {}
+    for trace in traces:
+        if id(trace.operations) in known:
+            continue
+        groups: dict[str, int] = {"": 0}
+        shape: list[object] = []
+        for node in trace.nodes:
+            one = trace.operations[node.id]
+            group = groups.setdefault(one.group, len(groups))
+            shape.append((node.data_deps, *(getattr(one, name) for name in _FIELDS), group))
+        known[id(trace.operations)] = tuple(shape)
+    return _numbered([known[id(one.operations)] for one in traces])
+
+
+def _numbered(values: Sequence[object]) -> list[int]:
+    known: dict[object, int] = {}
+    return [known.setdefault(value, len(known)) for value in values]
+
+
+def _stand_ins(
+    names: Sequence[Sequence[str]],
+    groups: Mapping[str, Sequence[int]],
+    steps: Mapping[str, Sequence[tuple[int, ...]]],
+    classes: Sequence[int],
+    first: Sequence[int],
+) -> Alike | None:
+    """Return who stands for whom; None if a rank has two groups that would be one."""
+    by_key: dict[_Places | tuple[int, object], str] = {}
+    group: dict[str, str] = {}
+    for name, members in groups.items():
+        places = tuple(zip((classes[one] for one in members), steps[name], strict=True))
+        key: _Places | tuple[int, object] = places
+        if len({*places}) == 1:
+            key = len(places), places[0]
+        elif len(places) > _MOST:
+            return None
+        else:
+            key = min(places[i:] + places[:i] for i in range(len(places)))
+        group[name] = by_key.setdefault(key, name)
+    for own in names:
+        if len({group[name] for name in own}) < len({*own}):
+            return None
+    count: dict[str, int] = {}
+    for name in group.values():
+        count[name] = count.get(name, 0) + 1
+    return Alike(tuple(first), group, count)

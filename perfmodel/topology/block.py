@@ -1,0 +1,58 @@
+"""A block: what joins the NPUs of a line."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["Block", "BlockKind"]
+
+BlockKind = Literal["ring", "fully_connected", "switch"]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A dimension: what joins the NPUs of each line along it.
+
+    Parameters
+    ----------
+    kind : str
+        ``ring``, ``fully_connected`` or ``switch``.
+    npus : int
+        In a line.
+    bytes_per_s : float
+        Of each link, each direction [B/s]: between neighbours of a ring, between two NPUs that are
+        fully connected, or from an NPU to its switch.
+    latency_s : float
+        Of each link, each direction [s]; through a switch it counts twice.
+    """
+
+    kind: BlockKind
+    npus: int
+    bytes_per_s: float
+    latency_s: float
+
+    def pairs(self) -> Iterator[tuple[int, int]]:
+        """Yield the places of NPUs that links join, each pair once; none with a switch."""
+        if self.kind == "ring":
+            yield from ((i, (i + 1) % self.npus) for i in range(self.npus - (self.npus == 2)))
+        elif self.kind == "fully_connected":
+            yield from ((i, j) for j in range(self.npus) for i in range(j))
+
+    def way(self, source: int, target: int) -> list[int]:
+        """Return the places on the way between two NPUs, both included, switches left out.
+
+        On a ring it is the shorter way, and upwards if both are as long.
+        """
+        if self.kind != "ring":
+            return [source, target]
+        up = (target - source) % self.npus
+        step = 1 if 2 * up <= self.npus else -1
+        count = min(up, self.npus - up)
+        return [(source + step * i) % self.npus for i in range(count + 1)]
+
+    @property
+    def halves_bytes_per_s(self) -> float:
+        """Bandwidth between the first half of a line and the rest, one direction [B/s]."""
+        half = self.npus // 2
+        links = {"ring": min(2, self.npus - 1), "switch": half}
+        return self.bytes_per_s * links.get(self.kind, half * (self.npus - half))
