@@ -41,6 +41,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)  # xdist reads the groups in its own hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep tests of one model on one worker, begin with long ones, skip what lacks Icarus."""
+    seen: set[str] = set()
+    for item in items:
+        test = item.nodeid.partition("[")[0]
+        if test in seen and item.get_closest_marker("slow_after_first"):
+            item.add_marker(pytest.mark.slow)
+        seen.add(test)
     skip = pytest.mark.skip(reason="Debian's package iverilog is not installed")
     for item in items:
         if not item.get_closest_marker("sim"):

@@ -106,6 +106,7 @@ def test_names_that_the_locale_lacks_are_written(
     assert err.isascii()
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(
     "word",
     ["\x1b[31m\x07", "\udcff\udcfe", "a\nb", "x" * 5000],
@@ -263,6 +264,7 @@ OUTPUTS = (
 )
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("line", OUTPUTS)
 def test_outputs_are_checked_before_the_work(tmp_path: Path, line: str) -> None:
     (tmp_path / "file").write_text("")

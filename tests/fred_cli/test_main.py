@@ -92,6 +92,7 @@ def test_an_estimate_loads_neither_numpy_nor_the_solver() -> None:
     assert said.stdout.splitlines()[-1] == "imported:"
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(
     ("module", "arguments", "message"),
     [
@@ -140,6 +141,7 @@ def test_what_is_no_command_is_refused(
     assert refused(*arguments) == f"error: {line}"
 
 
+@pytest.mark.slow
 def test_interrupt_says_nothing_of_hardware_left_unfinished(tmp_path: Path) -> None:
     # A shell lets what it runs in the background ignore the signal, and slow machines say progress.
     code = (

@@ -43,6 +43,7 @@ def design_of(preset: str, most_lanes: int = MOST_LANES) -> Design:
     return generate(spec.with_changes(lanes=min(spec.lanes, most_lanes)))
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("preset", ALL)
 def test_each_distinct_module_stands_once(preset: str) -> None:
     design = design_of(preset)

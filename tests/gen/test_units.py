@@ -60,6 +60,7 @@ def written(name: str, folder: Path) -> str:
     return top
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.sim
 @each
 def test_verilator_finds_nothing(name: str, tmp_path: Path) -> None:
@@ -74,6 +75,7 @@ def test_icarus_reads_it(name: str, tmp_path: Path) -> None:
     assert icarus(tmp_path, f"{written(name, tmp_path)}.v") == (0, "")
 
 
+@pytest.mark.slow
 def test_text_of_a_router_grows_no_faster_than_the_pairs_of_its_ports() -> None:
     def size(ports: int) -> int:
         emitter = VerilogEmitter()

@@ -55,6 +55,7 @@ def test_reducing_between_wafers_is_faster_than_a_ring(count: int) -> None:
     assert fred < 1.05 * run_wafers(wafer, 1, GIB).time_s
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("size_bytes", [1.0, 1e3, 1e6, GIB])
 @pytest.mark.parametrize("count", [1, 2, 3, 11, 1024])
 @pytest.mark.parametrize("topology", FABRICS)

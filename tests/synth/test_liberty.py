@@ -125,6 +125,7 @@ def test_libraries_of_different_units_are_refused(tmp_path: Path) -> None:
         read_libraries([tiny, other])
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("part", ["a", "values(", "/* ", "{"])
 def test_text_of_any_kind_is_read_in_one_go(tmp_path: Path, part: str) -> None:
     """In squared time it would take hours."""

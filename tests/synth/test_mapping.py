@@ -97,6 +97,7 @@ def mapped(
     return map_design(verilog, top, tiny_libraries(folder), folder, options)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("effort", EFFORTS)
 def test_what_is_mapped_computes_the_same(tmp_path: Path, effort: str) -> None:
     design = generate(load_spec("tiny-2"))
@@ -224,6 +225,7 @@ def test_what_only_simulators_do_is_left_out(tmp_path: Path) -> None:
     assert "$" not in result.verilog.partition("module")[2]
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("name", ["_top", "a$b", "cell", "step_0"])
 def test_names_that_verilog_allows_are_mapped(tmp_path: Path, name: str) -> None:
     """Also those that tools have for themselves, and those that modules of parameters get."""

@@ -50,6 +50,7 @@ def completed(*words: str) -> set[str]:
     return set(said.stdout.split())
 
 
+@pytest.mark.slow
 def test_commands_options_and_names_are_completed() -> None:
     assert completed("sch") == {"plain,schema"}
     assert {"plain,--topology", "plain,--npu"} <= completed("estimate", "--")

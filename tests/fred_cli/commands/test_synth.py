@@ -88,6 +88,7 @@ def test_synth_says_what_sizing_did(fred: Run, place: Path) -> None:
     assert fred(*given, "--no-sizing")[1].splitlines()[2] == "sizing off"
 
 
+@pytest.mark.slow
 def test_synth_writes_mapped_verilog_and_report(fred: Run, tiny: tuple[str, ...]) -> None:
     status, out, err = fred("synth", "tiny-2", *tiny, "-o", "new/out", "--json")
     assert (status, err) == (0, "")
@@ -105,6 +106,7 @@ def test_synth_takes_any_verilog(fred: Run, place: Path, tiny: tuple[str, ...]) 
     assert (report["area_um2"], report["cells"], report["flip_flops"]) == (7.0, 2, 1)
 
 
+@pytest.mark.slow
 def test_progress_is_told(
     fred: Run, tiny: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -100,6 +100,7 @@ class Contents(HTMLParser):
         return [one for one in self.addresses if not one.startswith(local)] + styles
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("case", NO_RESULTS)
 def test_results_that_are_none_are_refused(
     refused: Callable[..., str], place: Path, case: str

@@ -127,6 +127,7 @@ def keys_of(data: Any, schema: dict[str, Any]) -> Any:
     return data
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("base", BASES)
 def test_schema_takes_and_refuses_what_the_reader_does(base: str, tmp_path: Path) -> None:
     name = KIND_OF[base]

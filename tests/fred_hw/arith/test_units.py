@@ -78,6 +78,7 @@ UNITS = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("registers", range(9))
 @UNITS
 def test_latency_is_the_registers_and_throughput_a_result_per_cycle(

@@ -124,6 +124,7 @@ def test_latency_by_hand(ports: int, adder: int, stage: int, cycles: int) -> Non
     assert cycles == stage_count(ports) * stage + reducing * adder
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
 @pytest.mark.parametrize("middle", range(2, 9))
 def test_every_size_has_its_ports(middle: int) -> None:

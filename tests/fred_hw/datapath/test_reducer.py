@@ -43,6 +43,7 @@ def both_ways(spec: SwitchSpec, seed: int, unit: Unit | None = None) -> None:
             assert [o, passed] == [first, second]
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("registers", range(9))
 @pytest.mark.parametrize(("form", "operation"), [("fp16", "sum"), ("int8", "sum"), ("fp16", "max")])
 def test_latency_and_throughput_of_both_ways(form: str, operation: str, registers: int) -> None:
@@ -50,6 +51,7 @@ def test_latency_and_throughput_of_both_ways(form: str, operation: str, register
     both_ways(spec, registers)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(("form", "operation"), OPERATION_OF_FORMAT)
 @pytest.mark.parametrize("registers", [1, 2, 4])
 def test_every_format_and_operation_both_ways(form: str, operation: str, registers: int) -> None:

@@ -303,6 +303,7 @@ class Unicasts:
         self.before = {end: source for end, (source, _) in fires.items()}
 
 
+@pytest.mark.slow
 def test_flits_of_unicasts_go_to_their_destinations() -> None:
     bench = Unicasts(random.Random(5), 20)
 

@@ -111,6 +111,7 @@ def right_of(spec: SwitchSpec, entry: int) -> bool:
     return ends and waits and arriving(configuration, senders) == want
 
 
+@pytest.mark.slow
 def test_every_entry_of_two_ports_is_judged_rightly() -> None:
     spec = SwitchSpec(ports=2, lanes=1)
     used = 1 << LOWS[spec]["used"]

@@ -190,6 +190,7 @@ def turns(source: int, ports: int, flits: int, packets: int = 300) -> Packets:
     return [((source + 1 + k % (ports - 1)) % ports, flits) for k in range(packets)]
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(("flits", "period"), [(1, 2), (2, 2), (3, 3), (8, 8)])
 @pytest.mark.parametrize("middle", [2, 3])
 def test_all_to_all_goes_at_full_rate_but_for_packets_of_one_flit(
@@ -209,6 +210,7 @@ def test_circuits_go_together() -> None:
     assert Sources(queues).run(80).rate(80) > 0.97
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("middle", [2, 3])
 @pytest.mark.parametrize("flits", [1, 2, 3, 8])
 @pytest.mark.parametrize("count", [2, 3, 4])
@@ -252,6 +254,7 @@ def test_with_two_subswitches_a_blocked_packet_does_not_starve() -> None:
     assert len(mine) == 9 and all(later - now <= 4 for now, later in pairwise(mine))
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("middle", [2, 3])
 @pytest.mark.parametrize("ports", [2, 4, pytest.param(5, marks=pytest.mark.slow)])
 def test_no_end_is_ever_in_two_paths_and_every_packet_goes(ports: int, middle: int) -> None:

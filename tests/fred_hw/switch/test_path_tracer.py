@@ -93,6 +93,7 @@ def test_wrong_parameters_are_refused(
         PathTracer(**parameters)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(
     ("ports", "middle"),
     [(2, 3), (3, 2), (4, 2), (4, 3), (5, 2), pytest.param(6, 3, marks=pytest.mark.slow)],

@@ -58,6 +58,7 @@ def run(cycles: list[dict[str, int]]) -> list[tuple[int, int, int]]:
     ]
 
 
+@pytest.mark.slow
 def test_latency_and_throughput_from_port_to_port() -> None:
     assert ADDED_CYCLES == ADDED
     start = latency_cycles(PAIR) + ADDED

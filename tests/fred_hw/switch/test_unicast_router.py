@@ -62,6 +62,7 @@ def test_every_set_of_unicasts_has_paths(ports: int, middle: int) -> None:
     check(ports, middle, sorted(set(partial(ports)), key=str))
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("middle", [3, 5])
 @pytest.mark.parametrize("ports", [5, 8, 11, 12])
 def test_throughput_is_all_unicasts_of_random_sets_at_once(ports: int, middle: int) -> None:

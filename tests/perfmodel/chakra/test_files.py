@@ -135,6 +135,7 @@ def test_all_thirty_kinds_have_the_field_numbers_of_the_schema() -> None:
     }
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("kind", sorted(KINDS))
 @pytest.mark.parametrize("ending", [".et", ".json"])
 @examples(15)

@@ -64,6 +64,7 @@ def test_auto_is_never_slower_than_any_algorithm(data: st.DataObject) -> None:
     assert auto.time_s == run(auto.algorithm_name).time_s
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("pattern", PATTERNS)
 @pytest.mark.parametrize("size_bytes", [64.0, 1e4, 1e6, 1e9])
 def test_auto_is_never_slower_than_messages_for_each_pair_of_many(

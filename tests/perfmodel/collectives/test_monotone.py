@@ -36,6 +36,7 @@ def fitting(topology: Topology, pattern: str) -> list[str]:
     return found
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("pattern", PATTERNS)
 @pytest.mark.parametrize("topology", [*FABRICS, "mesh:3x3", BLOCKS])
 def test_more_data_never_take_less_with_any_algorithm(topology: str, pattern: str) -> None:

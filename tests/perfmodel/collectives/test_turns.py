@@ -115,6 +115,7 @@ def test_ports_are_dealt_to_the_links_of_a_switch() -> None:
     assert [len(ports) for ports in top.ports_of.values()] == [2] * 5
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("seed", range(12))
 def test_nothing_that_costs_more_saves_turns(tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)

@@ -228,6 +228,7 @@ def differ_from_single_messages(
     return (fluid_s / messages_s - 1) * chunks
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("groups", GROUPS.values(), ids=GROUPS.keys())
 @pytest.mark.parametrize("pattern", PATTERNS)
 @pytest.mark.parametrize("topology", FABRICS)

@@ -22,6 +22,7 @@ def swept(folder: Path, **keys: Any) -> tuple[SweepRow, ...]:
     return run_sweep(load_sweep(path))
 
 
+@pytest.mark.slow
 def test_every_point_is_what_an_estimate_of_it_is(tmp_path: Path) -> None:
     faster = {"peak_flops": 4e15, "efficiency": {"matmul": 0.5}}
     rows = swept(

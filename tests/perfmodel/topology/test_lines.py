@@ -12,6 +12,7 @@ from perfmodel.workloads.workload import load_workload
 LINES = ("mesh:5x1", "mesh:1x5", "mesh:1x2", "mesh:2x1")
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("name", [*LINES, "mesh:64x1", "mesh:1x64"])
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_every_pattern_crosses_links(name: str, pattern: str) -> None:

@@ -16,6 +16,7 @@ SPECS: list[dict[str, Any]] = [
 SUMS = {"sum": ["7", "12", "17"], "max": ["2", "3", "4"]}
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.sim
 @pytest.mark.parametrize("fields", SPECS, ids=lambda fields: SwitchSpec(**fields).name)
 def test_ports_are_seen_cycle_by_cycle(fields: dict[str, Any], tmp_path: Path) -> None:

@@ -157,6 +157,7 @@ def test_unknown_field_is_refused() -> None:
         CODEC.pack(number=1)
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("pauses", [0.0, 0.3])
 @pytest.mark.parametrize("faults", [0.0, 0.01, 0.1])
 def test_packets_come_in_order_each_once(faults: float, pauses: float) -> None:

@@ -195,6 +195,7 @@ def test_a_short_packet_gives_back_the_room_that_it_did_not_take() -> None:
     assert len(starts) == DEPTH - SIZE + 1
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("size", [4, 8, 16])
 @pytest.mark.parametrize("lengths", ["one flit", "all"])
 def test_throughput_is_full_for_short_packets_without_a_gap(size: int, lengths: str) -> None:

@@ -40,6 +40,7 @@ def aligned_groups(draw: st.DrawFn) -> list[int]:
     return draw(st.permutations(chosen))
 
 
+@pytest.mark.slow_after_first
 @examples(25)
 @pytest.mark.parametrize(("algorithm", "pattern"), OFFERED)
 @given(data=st.data())
