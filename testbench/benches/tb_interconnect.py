@@ -55,8 +55,9 @@ def runs(
 @cocotb.parametrize(kind=list(Kind))
 async def collective_delivers(dut: Any, kind: Any) -> None:
     bench, rng = await started(dut)
+    # Each step is close behind the one before.
     for flows, configuration in collective_runs(rng, SPEC, kind.value):
-        await bench.play(runs(rng, flows, configuration, max(2, FLITS // 4)))
+        await bench.follow(runs(rng, flows, configuration, max(2, FLITS // 4)))
     await bench.finish()
     record(flits=bench.board.matched)
 
@@ -67,7 +68,7 @@ async def phases_of_strategies_deliver(dut: Any) -> None:
     concurrent = 0
     for _, flows, configuration in strategy_runs(SPEC):
         concurrent = max(concurrent, len(flows))
-        await bench.play(runs(rng, flows, configuration, max(2, FLITS // 4), busy=0.7))
+        await bench.follow(runs(rng, flows, configuration, max(2, FLITS // 4), busy=0.7))
     assert concurrent >= SPEC.ports // 2
     await bench.finish()
     record(flits=bench.board.matched)
@@ -128,12 +129,14 @@ async def reconfiguration_gap(bench: InterconnectBench, rng: random.Random) -> i
 @test
 async def every_path_has_the_same_latency(dut: Any) -> None:
     bench, rng = await started(dut)
+    # The paths of a source go one behind the other, each with its own configuration.
     for source in range(SPEC.ports):
         for target in range(SPEC.ports):
             flow = Flow((source,), (target,))
             configuration = routed([flow], SPEC)
             assert configuration is not None
-            await bench.play(runs(rng, [flow], configuration, 1))
+            await bench.follow(runs(rng, [flow], configuration, 1))
+        await bench.arrive()
     everyone = Flow(tuple(range(SPEC.ports)), tuple(range(SPEC.ports)))
     configuration = routed([everyone], SPEC)
     assert configuration is not None

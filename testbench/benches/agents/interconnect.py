@@ -44,14 +44,16 @@ class Source:
         self.word = dut.configuration
         self.valid = [dut[f"i__{port}__valid"] for port in range(spec.ports)]
         self.data = [dut[f"i__{port}__data"] for port in range(spec.ports)]
-        self.shown: list[int] = [0] * spec.ports
+        # As long as nothing was written, it is not known what is offered.
+        self.shown: list[int] = [1] * spec.ports
         self.configuration: Configuration | None = None
 
     def clear(self) -> None:
         """Offer nothing."""
         for port, valid in enumerate(self.valid):
-            valid.value = 0
-            self.shown[port] = 0
+            if self.shown[port]:
+                valid.value = 0
+                self.shown[port] = 0
 
     def write(self, stimulus: Stimulus) -> None:
         """Write the flits and the configuration of one cycle."""
@@ -171,10 +173,18 @@ class InterconnectBench:
         await RisingEdge(self.dut.clk)
         self.cycle += 1
 
-    async def play(self, stimuli: Iterator[Stimulus | None]) -> None:
-        """Play the stimuli, one per cycle, then wait until all flits have come, or should have."""
+    async def follow(self, stimuli: Iterator[Stimulus | None]) -> None:
+        """Play the stimuli, one per cycle, the first close behind what was played before."""
         for stimulus in stimuli:
             await self.step(stimulus)
+
+    async def play(self, stimuli: Iterator[Stimulus | None]) -> None:
+        """Play the stimuli, one per cycle, then wait until all flits have come, or should have."""
+        await self.follow(stimuli)
+        await self.arrive()
+
+    async def arrive(self) -> None:
+        """Wait until all flits have come, or should have."""
         left = self._long()
         while self.board.missing and left:
             await self.step(None)
