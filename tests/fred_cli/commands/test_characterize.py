@@ -19,17 +19,18 @@ Run = Callable[..., tuple[int, str, str]]
 def test_characterize_prints_the_record_that_it_writes(
     fred: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    status, out, err = fred("characterize", "small.yaml", "-o", "new/record.json", "--json")
+    two = "small.yaml", "--set", "ports=2", "--set", "stage_registers=2"
+    status, out, err = fred("characterize", *two, "-o", "new/record.json", "--json")
     assert status == 0, err
     record = json.loads(out)
     assert json.loads(Path("new/record.json").read_text()) == record
-    assert record["schema"] == "fred-timing/2" and record["name"] == "fred_m3_p4_int8x1"
-    assert record["latency_cycles"] == 3 and record["throughput_flits_per_cycle"] == 1.0
+    assert record["schema"] == "fred-timing/2" and record["name"] == "fred_m3_p2_int8x1_s2"
+    assert record["latency_cycles"] == 2 and record["throughput_flits_per_cycle"] == 1.0
     assert record["clock"]["hz"] > 0 and record["clock"]["source"]
     monkeypatch.setattr("testbench.characterize.characterize", lambda *_, **__: record)
-    status, out, err = fred("characterize", "small.yaml", "-o", "again.json")
+    status, out, err = fred("characterize", *two, "-o", "again.json")
     assert status == 0, err
-    assert out.startswith("fred_m3_p4_int8x1: latency 3 cycles, 1.0 flits per cycle and port, ")
+    assert out.startswith("fred_m3_p2_int8x1_s2: latency 2 cycles, 1.0 flits per cycle and port, ")
     assert json.loads(Path("again.json").read_text()) == record
 
 
