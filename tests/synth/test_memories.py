@@ -54,6 +54,40 @@ SEEN_AT_ONCE = ["due"]
 """Memories of which a word is used that is read while it is written."""
 
 
+VARIED = [
+    "collective_is_delivered_phase_by_phase/kind=(all_reduce|all_to_all)",
+    "flows_and_phases_run_at_once/stall=0.3",
+    "receiver_that_grants_nothing_holds_up_only_its_flows",
+    "phase_is_rewritten_while_others_run",
+    "default_index_shares_ports_with_phases",
+    "flow_goes_on_after_one_fault/direction=to_switch/kind=lost",
+    "flow_goes_on_after_one_fault/direction=from_switch/kind=bit_of_header",
+    "flows_go_on_on_faulty_links/share=0.02/delay=0",
+    "numbers_wrap",
+    "short_packets_share_the_room_flit_by_flit",
+    "acks_in_a_burst_are_all_heeded",
+    "links_carry_data_at_full_load",
+    "entry_that_joins_two_flows_is_refused",
+    "counters_agree_with_what_was_sent",
+    "dead_neighbour_holds_up_no_others",
+    "switch_that_reboots_in_traffic_is_written_anew",
+    "hello_to_an_incarnation_before_makes_no_link",
+    "phase_in_use_may_be_rewritten/wait=8/command=(write|erase)",
+    "phase_that_is_served_goes_by_its_new_entry",
+    "packets_in_queues_are_told_by_phase",
+    "source_that_stops_inside_a_packet_holds_up_nobody_else/sent=1",
+    "packet_without_its_last_flit_is_sent_again/behind=0",
+    "header_that_changes_inside_a_packet_does_no_harm/said=generation",
+    "packets_sent_before_the_commit_are_added_to_their_own",
+    "all_ports_send_to_all_others_at_a_time",
+]
+"""Tests that use each memory in all ways: traffic, losses, rewrites and resets.
+
+Of all 98, none reads a word while it is written but that of the registers, in a reset of the
+switch; two of these have more resets than the first.
+"""
+
+
 @cache
 def verilog_of(name: str) -> str:
     emitter = VerilogEmitter()
@@ -134,7 +168,7 @@ def test_no_memory_but_the_smallest_is_left_as_flip_flops(
     ("ports", "tests", "least"),
     [
         (2, ["flows_and_phases_run_at_once"], 3),
-        (4, [], 41),
+        (4, VARIED, 27),
     ],
 )
 def test_no_word_is_used_that_was_read_while_it_was_written(

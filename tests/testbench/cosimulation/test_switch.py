@@ -68,7 +68,7 @@ def test_other_sizes_pass(spec: SwitchSpec, seed: int, simulator: str, tmp_path:
 
 @pytest.mark.slow
 def test_regression_passes_and_both_simulators_measure_the_same(tmp_path: Path) -> None:
-    # Icarus runs all of it at these sizes in tests/synth/test_memories.py.
+    # Icarus runs all of it at two ports, and much of it at four in tests/synth/test_memories.py.
     same = Options(design=generate(SPEC, level="switch"), seed=7)
     whole, measured = (
         cosimulate_switch(SPEC, tmp_path / name, **Options(**same | other))
