@@ -7,14 +7,13 @@ import pytest
 from fred_hw.load import load_spec
 from synth import sizing, synthesis
 from synth.area import areas
-from synth.liberty import Libraries, read_libraries
+from synth.liberty import Libraries
 from synth.mapping import MapOptions, Mapped, map_again, map_design
 from synth.netlist import read_netlist
 from synth.sizing import Sized, size_design
 from synth.synthesis import from_spec, synthesize
 from synth.timing import find_opensta, time_design
 from tests.synth.equivalence import equivalent
-from tests.synth.libraries import asap7
 from tests.synth.netlists import two_lanes
 from tests.synth.sloped import sloped_libraries
 
@@ -139,6 +138,7 @@ def test_another_way_that_is_slower_in_the_end_is_not_taken(tmp_path: Path) -> N
     assert "c_18" in sized.mapped.verilog and "c_19" not in sized.mapped.verilog
 
 
+@pytest.mark.slow
 def test_modules_mapped_again_do_the_same(tmp_path: Path) -> None:
     libraries = sloped_libraries(tmp_path)
     spec = load_spec("tiny-2", {"adder_registers": 0})
@@ -184,6 +184,7 @@ def test_an_interconnect_is_quicker_and_does_the_same(
     assert wrong != gate and not equivalent(gold, wrong, source.name, library, tmp_path)
 
 
+@pytest.mark.slow
 @needs_opensta
 def test_the_report_is_that_of_the_design_as_sized(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -209,15 +210,3 @@ def test_effort_area_is_not_sized(tmp_path: Path) -> None:
     source = from_spec(load_spec("tiny-2"), "interconnect", "tiny-2")
     found = synthesize(source, sloped_libraries(tmp_path), clock_ns=1.0, effort="area")
     assert found.sizing.by == "off, with effort area" and found.sizing.cells_resized == 0
-
-
-@needs_opensta
-@pytest.mark.slow
-def test_a_whole_switch_of_cells_that_exist_is_quicker(tmp_path: Path) -> None:
-    libraries = read_libraries(asap7())
-    source = from_spec(load_spec("tiny-2"), "switch", "tiny-2")
-    found = synthesize(source, libraries, clock_ns=0.853)
-    assert found.timing.clock_ns < 0.9 * found.sizing.clock_before_ns
-    assert found.area.area_um2 < 1.02 * found.sizing.area_before_um2
-    memories = {kind for kind in found.verilog.split() if kind.startswith("fred_memory_")}
-    assert memories, "which are black boxes still"

@@ -127,17 +127,3 @@ def test_modules_alone_are_near_to_all_of_them_at_once(
     # What ABC makes of two inputs differs by a few per cent; borders make no path longer.
     assert parts.timing.clock_ns < 1.05 * flat.timing.clock_ns
     assert parts.area.flip_flops == flat.area.flip_flops
-
-
-@pytest.mark.slow
-def test_a_whole_switch_keeps_its_memories_apart() -> None:
-    switch = from_spec(load_spec("small-4", {"lanes": 1}), "switch", "small-4")
-    # What maps for speed and sizes is in test_sizing.py; neither makes or takes a register.
-    cells = read_libraries(asap7())
-    report = synthesize(switch, cells, clock_ns=0.853, effort="area").to_dict()
-    queues = {unit.module: unit for unit in report["units"] if unit.unit == "Fifo"}
-    assert all(unit.memory_bits for unit in queues.values())
-    # With lanes of 8 bits memories have 57,092 bits. 13,619 flip-flops were counted; a memory of
-    # payload that came apart would be 3,000 more.
-    assert report["memory_bits"] > 57_092 and report["flip_flops"] < 14_500
-    assert {"buffers", "control", "configuration"} <= {one.name for one in report["classes"]}
