@@ -263,7 +263,7 @@ def test_hardware_passes_a_storm(spec: SwitchSpec, seed: int) -> None:
     run_random(
         spec,
         seed,
-        flits=30_000,
+        flits=12_000,
         delay=rng.choice((1, 2, 10, 24, 60)),
         faults_per_million=rng.choice((10_000, 30_000, 60_000)),
         stall_percent=rng.choice((0, 20, 60)),
