@@ -37,13 +37,14 @@ search: $(STAMP) ## properties with ten times the examples, others in each run
 demo: $(STAMP) ## from a specification to a wafer, into build/demo
 	@bash scripts/demo.sh
 
-bench: $(STAMP) ## measure: routing, generator, wafer, traces, link, switch
+bench: $(STAMP) ## measure: routing, generator, wafer, traces, link, switch, mesh
 	$(BIN)/python tests/bench/bench_routing.py
 	$(BIN)/python tests/bench/bench_generator.py
 	$(BIN)/python tests/bench/bench_wafer.py
 	$(BIN)/python tests/bench/bench_traces.py
 	$(BIN)/python tests/bench/bench_link.py
 	$(BIN)/python tests/bench/bench_switch.py
+	$(BIN)/python tests/bench/bench_mesh.py
 
 fuzz: $(STAMP) ## feed readers and command line nonsense; SEED=, INPUTS=, MINUTES= (1,000,000 or 30 minutes)
 	$(BIN)/python -m tests.fuzz.fuzz --seed $(or $(SEED),1) --inputs $(or $(INPUTS),1000000) --minutes $(or $(MINUTES),30)

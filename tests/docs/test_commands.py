@@ -25,9 +25,10 @@ SMALLER = {
     "report": ["--spec", "small-4"],
     "reproduce": ["--section", "wafer"],
     "strategies": ["--topology", "fred-d", "--least-npus", "20"],
+    "mesh": ["--set", "lanes=1", "--set", "width=2", "--set", "height=1"],
     "switch": ["--set", "lanes=1"],
 }
-"""Commands that take long, and what makes them smaller; `switch` is gen of a whole switch."""
+"""Commands that take long, and what makes them smaller; `switch`, `mesh` are gen of a whole one."""
 
 
 def arguments(command: str) -> list[str]:
@@ -38,7 +39,11 @@ def arguments(command: str) -> list[str]:
 def kind(command: str) -> str:
     """Return what `ELSEWHERE` and `SMALLER` call a command."""
     words = arguments(command)
-    special = {("gen", "switch"): "switch", ("reproduce", "--section"): "section"}
+    special = {
+        ("gen", "switch"): "switch",
+        ("gen", "mesh"): "mesh",
+        ("reproduce", "--section"): "section",
+    }
     return next((name for pair, name in special.items() if {*pair} <= {*words}), words[1])
 
 

@@ -6,7 +6,9 @@ import pytest
 
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.protocol import ProtocolSpec
+from testbench.cosimulation.launch import Options
 from testbench.cosimulation.mesh import cosimulate_mesh
+from testbench.faults.fault import Fault, noticed_by
 
 pytestmark = pytest.mark.sim
 
@@ -46,3 +48,14 @@ def test_all_benches_pass(mesh: MeshSpec, tmp_path: Path) -> None:
     found = cosimulate_mesh(mesh, tmp_path, seed=2)
     assert [(test.name, test.message) for test in found.failures] == []
     assert len(found.tests) > 8
+
+
+FAULTS = noticed_by("mesh")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
+def test_broken_router_is_noticed(fault: Fault, tmp_path: Path) -> None:
+    options = Options(faults=list(FAULTS), fault=fault, tests=[FAULTS[fault]])
+    found = cosimulate_mesh(SMALL, tmp_path, packets=2, **options)
+    assert len(found.failures) == len(found.tests) == 1

@@ -10,7 +10,7 @@ from testbench.faults.fault import Fault, noticed_by
 
 BENCHES = (
     *("vectors", "interconnect", "control"),
-    *("switch", "link", "loaded switch", "loaded fabric", "switch with endpoints"),
+    *("switch", "link", "loaded switch", "loaded fabric", "switch with endpoints", "mesh"),
 )
 """Those whose tests ask for their faults."""
 

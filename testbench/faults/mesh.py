@@ -1,0 +1,38 @@
+"""Broken parts of a router."""
+
+# Amaranth has no types.
+# pyright: reportArgumentType=false, reportAttributeAccessIssue=false, reportGeneralTypeIssues=false
+
+from typing import Any
+
+from amaranth.hdl import Module
+
+from fred_hw.mesh.crossbar import Crossbar
+from fred_hw.mesh.packet_queue import PacketQueue
+from fred_hw.switch.ports.output_port import OutputPort
+
+from .fault import broken
+
+__all__ = ["held_by_the_dead", "never_stuck", "wrong_way_across"]
+
+
+@broken(Crossbar, {"mesh": "every_end_sends_to_every_end"})
+def wrong_way_across(m: Module, sound: Any, ports: Any) -> None:
+    """Two outputs of a crossbar have each other's flits."""
+    m.d.comb += [
+        ports.o[-1].data.eq(sound.o[0].data),
+        ports.o[0].data.eq(sound.o[-1].data),
+    ]
+
+
+@broken(PacketQueue, {"mesh": "end_that_has_no_room_holds_up_others_of_its_circuit_for_a_while"})
+def never_stuck(m: Module, sound: Any, ports: Any) -> None:
+    """A packet waits for ever where nobody has room for it."""
+    m.d.comb += sound.tick.eq(0)
+
+
+@broken(OutputPort, {"mesh": "dead_ends_hold_up_nobody"})
+def held_by_the_dead(m: Module, sound: Any, ports: Any) -> None:
+    """Packets for a link that is down wait until it is up."""
+    with m.If(ports.down):
+        m.d.comb += ports.injection.room.eq(0)

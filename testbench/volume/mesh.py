@@ -1,0 +1,111 @@
+"""A mesh of Verilated routers under open-loop traffic: latency against load."""
+
+import json
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fred_hw.mesh.router import MeshRouter
+from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
+from testbench.models.protocol_header import protocol_header, protocol_sizes
+from testbench.sim.harness import build_harness
+
+__all__ = ["LOADS", "MeshLoad", "build_mesh", "run_mesh"]
+
+LOADS = ("uniform", "transpose", "tornado", "complement", "hot spot", "neighbor")
+"""Patterns of traffic, by the number that the harness has for them.
+
+Of "hot spot" an eighth goes to one NPU beside uniform traffic; see ``testbench.stimulus.meshes``.
+"""
+
+_TIMEOUT_S = 900
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeshLoad:
+    """What the ends of a mesh send.
+
+    Parameters
+    ----------
+    load : float
+        Data flits that an end makes per cycle, in the mean, at random times.
+    pattern : str
+        One of ``LOADS``.
+    flits : int
+        Flits of a packet.
+    circuits : int
+        Circuits that pairs of ends are spread over, 1 to 3.
+    delay : int
+        Cycles of each link, in each direction, beside those of the routers.
+    warm, measure : int
+        Cycles before the measurement, and of it.
+    seed : int
+        Of all that is random.
+    """
+
+    load: float
+    pattern: str = "uniform"
+    flits: int = 8
+    circuits: int = 1
+    delay: int = 0
+    warm: int = 2000
+    measure: int = 6000
+    seed: int = 1
+
+
+def build_mesh(mesh: MeshSpec) -> Path:
+    """Return the program of a mesh, whose routers all have five ports.
+
+    Raises
+    ------
+    ValueError
+        Flits have not 32 bits, or routers lack ports.
+    SimulatorError
+        Verilator is not installed or could not build.
+    """
+    if mesh.link.data_width != 32 or not mesh.controllers:
+        raise ValueError("mesh must have flits of 32 bits, and controllers, for the harness")
+    router = MeshRouter(mesh=mesh, directions=DIRECTIONS)
+    sizes = protocol_sizes(mesh.link)
+    lines = [
+        "#pragma once",
+        f'#include "V{router.unit_name}.h"',
+        '#include "verilated.h"',
+        '#include "protocol.hpp"',
+        f"using Top = V{router.unit_name};",
+        f"constexpr Sizes SIZES{{{', '.join(map(str, sizes.values()))}}};",
+        f"constexpr unsigned WIDTH = {mesh.width}, HEIGHT = {mesh.height};",
+        f"constexpr unsigned BUFFER_FLITS = {sizes['buffer_flits']};",
+        f"constexpr unsigned POSITION_X_BITS = {max(1, (mesh.width - 1).bit_length())};",
+        f"#define EACH_PORT(DO) {' '.join(f'DO({k})' for k in range(len(DIRECTIONS)))}",
+        "",
+    ]
+    source = Path(__file__).with_name("mesh.cpp").read_text()
+    files = {"mesh.cpp": source, "protocol.hpp": protocol_header(), "model.hpp": "\n".join(lines)}
+    return build_harness(router, files)
+
+
+def run_mesh(program: Path, load: MeshLoad) -> dict[str, Any]:
+    """Run a mesh; return what is offered and accepted per end and cycle, latencies, and errors.
+
+    Raises
+    ------
+    RuntimeError
+        It could not start.
+    subprocess.TimeoutExpired
+        It hangs.
+    """
+    numbers = (load.load, LOADS.index(load.pattern), load.flits, load.circuits, load.delay)
+    arguments = [*numbers, load.warm, load.measure, load.seed]
+    said = subprocess.run(
+        [str(program), *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=_TIMEOUT_S,
+    )
+    if said.returncode not in (0, 1):
+        raise RuntimeError(f"the harness ended with {said.returncode}: {said.stderr}")
+    found = json.loads(said.stdout)
+    return {**found, "right": not (found["wrong"] or found["errors"] or found["left"])}
