@@ -10,7 +10,7 @@ __all__: list[str] = []
 FILES.add(
     "mesh",
     FileKind(
-        summary="A mesh of routers: SPEC of `fred gen --level mesh` and `--level router`.",
+        summary="A mesh of routers: SPEC of `fred gen` with `--level mesh` or `--level router`.",
         schema=lambda: of_model("Specification of a mesh of routers", MeshSpec),
         read=lambda path: load_mesh(str(path)),
         shipped=list,
