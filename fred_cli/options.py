@@ -16,6 +16,7 @@ __all__ = [
     "as_json_option",
     "compute_option",
     "csv_option",
+    "design_level_option",
     "effort_option",
     "generated_level_option",
     "level_option",
@@ -227,11 +228,19 @@ level_option = click.option(
 
 generated_level_option = click.option(
     "--level",
-    type=click.Choice(["interconnect", "switch", "mesh", "router"]),
+    type=click.Choice(["interconnect", "switch", "endpoint", "mesh", "router"]),
     default="interconnect",
     show_default=True,
-    help="The interconnect alone, or the whole switch around it; a mesh of routers, or one of "
-    "them, of which SPEC is a YAML file.",
+    help="The interconnect alone, the whole switch around it, or the NPU's end of a link; a mesh "
+    "of routers, or one of them, of which SPEC is a YAML file.",
+)
+
+design_level_option = click.option(
+    "--level",
+    type=click.Choice(["interconnect", "switch", "endpoint"]),
+    default="interconnect",
+    show_default=True,
+    help="The interconnect alone, the whole switch around it, or the NPU's end of a link.",
 )
 
 effort_option = click.option(

@@ -252,6 +252,15 @@ class ProtocolSpec(FileModel, validate_default=True):
         return self.packet_flits * self.buffer_packets
 
     @property
+    def replay_needed(self) -> int:
+        """Packets that a source keeps at full rate: those of an ack, and of two round trips.
+
+        An ack comes when its interval is full; packet and ack cross two links each, and one packet
+        may have begun.
+        """
+        return self.ack_interval + 2 * _flight(dict(self)) + 1
+
+    @property
     def quiet_cycles(self) -> int:
         """Cycles without a data flit after which a destination acknowledges what it has."""
         return max(1, self.idle_cycles // 4)

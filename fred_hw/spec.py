@@ -3,9 +3,17 @@
 from typing import Annotated, Any, Self
 from zlib import crc32
 
-from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
+from pydantic import (
+    Field,
+    PlainValidator,
+    SerializerFunctionWrapHandler,
+    WithJsonSchema,
+    model_serializer,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
+from .endpoint_spec import EndpointSpec
 from .files import FileModel, in_range, int_range, name_in
 from .formats.number_format import FORMATS, OVERFLOWS, IntFormat, NumberFormat
 from .operations.operation import OPERATIONS, fitting
@@ -74,6 +82,8 @@ class SwitchSpec(FileModel):
         ``Operation.registers`` says of the format, and becomes that number at once.
     protocol : ProtocolSpec
         Link layer, buffers and phases of the whole switch around the interconnect.
+    endpoint : EndpointSpec
+        Collective engine of an NPU at a port; no matter for the switch.
 
     Raises
     ------
@@ -93,10 +103,31 @@ class SwitchSpec(FileModel):
         int, PlainValidator(_registers_or_auto), WithJsonSchema(_REGISTERS_SCHEMA)
     ] = Field(default=AUTO)
     protocol: ProtocolSpec = ProtocolSpec()
+    endpoint: EndpointSpec = EndpointSpec()
+
+    @model_serializer(mode="wrap")
+    def _without_default_endpoint(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out an endpoint of which nothing was said: records are of switches."""
+        said = handler(self)
+        if self.endpoint == EndpointSpec():
+            said.pop("endpoint", None)
+        return said
 
     @model_validator(mode="after")
     def _operation_takes_format(self) -> Self:
         check_operation(self.operation, self.format)
+        return self
+
+    @model_validator(mode="after")
+    def _endpoint_fits(self) -> Self:
+        replays = self.endpoint.replay_packets
+        if replays > self.protocol.window_packets:
+            message = (
+                "endpoint.replay_packets: must be 0 or at most window_packets {most}, not {given}"
+            )
+            raise PydanticCustomError(
+                "value_error", message, {"most": self.protocol.window_packets, "given": replays}
+            )
         return self
 
     def model_post_init(self, context: Any, /) -> None:

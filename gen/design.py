@@ -6,9 +6,12 @@ from typing import Any
 
 from amaranth.lib.wiring import In
 
+from fred_hw.ace.npu_endpoint import BEGIN_CYCLES, NpuEndpoint
+from fred_hw.ace.work import flit_bytes
 from fred_hw.checks import check_choice
 from fred_hw.compiler.shape import microswitch_counts
 from fred_hw.datapath.interconnect import Interconnect, latency_cycles
+from fred_hw.errors import InputError
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import ADDED_CYCLES, Switch
 from fred_hw.unit import Unit
@@ -17,15 +20,16 @@ from .companions.companion import COMPANIONS, Companion
 from .companions.manifest import manifest
 from .emitter import VerilogEmitter
 
-__all__ = ["LEVELS", "Design", "file_names", "generate"]
+__all__ = ["LEVELS", "Design", "check_level", "file_names", "generate"]
 
-LEVELS = ("interconnect", "switch")
-"""What can be generated: the interconnect alone, or the whole switch around it."""
+LEVELS = ("interconnect", "switch", "endpoint")
+"""What can be generated: the interconnect alone, the whole switch around it, or an NPU's end of a
+link."""
 
 
 @dataclass(frozen=True)
 class Design:
-    """Generated Verilog of one interconnect or switch and what lies beside it.
+    """Generated Verilog of one interconnect, switch or endpoint and what lies beside it.
 
     Parameters
     ----------
@@ -44,7 +48,8 @@ class Design:
     units : dict of str to str
         From which class each module was generated, ``fred_hw.<room>.<module>.<class>``.
     latency_cycles : int
-        Cycles of a lone flit from port to port.
+        Cycles of a lone flit from port to port; of an endpoint from a descriptor's COMMAND to the
+        first read of memory.
     """
 
     spec: SwitchSpec
@@ -59,6 +64,8 @@ class Design:
     @cached_property
     def microswitches(self) -> dict[str, int]:
         """Number of micro-switches of each kind, (de)multiplexers too."""
+        if self.level == "endpoint":
+            return {}
         return microswitch_counts(self.spec.ports, self.spec.middle)
 
     @cached_property
@@ -77,7 +84,7 @@ class Design:
 def generate(
     spec: SwitchSpec, emitter: VerilogEmitter | None = None, level: str = "interconnect"
 ) -> Design:
-    """Generate the interconnect of ``spec``, or the whole switch.
+    """Generate the interconnect of ``spec``, the whole switch, or an NPU's end of a link.
 
     Parameters
     ----------
@@ -108,7 +115,7 @@ def generate(
         ports=tuple(ports),
         modules=emitter.count(top.unit_name),
         units=emitter.units,
-        latency_cycles=latency_cycles(spec) + (ADDED_CYCLES if level == "switch" else 0),
+        latency_cycles=_latency(spec, level),
     )
 
 
@@ -119,10 +126,32 @@ def file_names(spec: SwitchSpec, level: str = "interconnect") -> list[str]:
 
 
 def _companions(level: str) -> list[Companion]:
-    whole = level == "switch"
-    return [one for one in COMPANIONS.values() if whole or not one.switch_only]
+    return [one for one in COMPANIONS.values() if one.serves(level)]
+
+
+def check_level(spec: SwitchSpec, level: str, source: str) -> None:
+    """Refuse a specification of which there is no such level.
+
+    Raises
+    ------
+    InputError
+        Flits have no power of two of bytes, which an endpoint needs; names ``source`` and field.
+    """
+    if level == "endpoint":
+        try:
+            flit_bytes(spec)
+        except ValueError as error:
+            raise InputError(source, "lanes", str(error).removeprefix("lanes ")) from None
+
+
+def _latency(spec: SwitchSpec, level: str) -> int:
+    if level == "endpoint":
+        return BEGIN_CYCLES
+    return latency_cycles(spec) + (ADDED_CYCLES if level == "switch" else 0)
 
 
 def _top(spec: SwitchSpec, level: str) -> Unit:
     check_choice("level", level, LEVELS)
+    if level == "endpoint":
+        return NpuEndpoint(spec=spec)
     return Switch(spec=spec) if level == "switch" else Interconnect(spec=spec)

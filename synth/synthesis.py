@@ -12,7 +12,7 @@ from typing import Any
 from fred_hw.errors import InputError
 from fred_hw.reading import read_text
 from fred_hw.spec import SwitchSpec
-from gen.design import generate
+from gen.design import check_level, generate
 
 from .area import Area, areas
 from .liberty import MAX_BYTES, Libraries
@@ -155,6 +155,7 @@ class Synthesis:
 
 def from_spec(spec: SwitchSpec, level: str, label: str) -> Source:
     """Return the Verilog of a specification as a source."""
+    check_level(spec, level, label)
     design = generate(spec, level=level)
     return Source(design.name, design.verilog, label, design.units)
 

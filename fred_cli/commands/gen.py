@@ -26,7 +26,7 @@ def _files() -> str:
 
     always = [name for name, one in COMPANIONS.items() if not one.switch_only]
     of_switches = [name for name, one in COMPANIONS.items() if one.switch_only]
-    whole = f"of a whole switch also {', '.join(of_switches)}"
+    whole = f"of a whole switch or an endpoint also {', '.join(of_switches)}"
     return f"Folder to write to: {', '.join(always)}; {whole}."
 
 
@@ -53,7 +53,7 @@ def command(
     make = _mesh if level in ("mesh", "router") else _switch
     design, files = make(spec_source, changes, folder, level)
     paths = write_files(files, folder)
-    found = {} if make is _mesh else {"microswitches": design.microswitches}
+    found = {} if make is _mesh or level == "endpoint" else {"microswitches": design.microswitches}
     report = {
         "name": design.name,
         "level": level,
@@ -78,11 +78,12 @@ def command(
 
 
 def _switch(source: str, changes: tuple[str, ...], folder: Path, level: str) -> Any:
-    """Return an interconnect or a switch, and its files."""
-    from gen.design import file_names, generate
+    """Return an interconnect, a switch or an endpoint, and its files."""
+    from gen.design import check_level, file_names, generate
     from gen.write import check_file
 
     spec = read_spec(source, changes)
+    check_level(spec, level, source)
     for name in file_names(spec, level):
         check_file(folder / name)
     with progress(f"generating {spec.name}"):

@@ -9,8 +9,8 @@ import click
 from fred_cli.options import (
     OutputPath,
     as_json_option,
+    design_level_option,
     effort_option,
-    level_option,
     liberty_option,
     read_cells,
     read_spec,
@@ -30,7 +30,7 @@ _UNITS = 12
 @click.command("synth")
 @click.argument("spec_source", metavar="[SPEC]", required=False)
 @set_option
-@level_option
+@design_level_option
 @click.option("--verilog", type=Path, metavar="FILE", help="Instead of SPEC, with --top.")
 @click.option("--top", metavar="NAME", help="Top module of --verilog.")
 @liberty_option(required=True)

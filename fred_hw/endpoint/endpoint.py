@@ -11,10 +11,10 @@ from fred_hw.link.packet_stream import PayloadStream, payload_signature
 from fred_hw.link.session import LinkSession
 from fred_hw.protocol import CRC_BITS, DATA_CIRCUITS, HEADER_BITS
 from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, check_spec, place, sized_name
+from fred_hw.unit import Unit, check_spec, place
 
 from .flow_receiver import FlowReceiver
-from .flow_sender import FlowSender
+from .flow_sender import FlowSender, replay_name
 from .transmitter import Transmitter
 
 __all__ = ["Endpoint"]
@@ -123,7 +123,7 @@ class Endpoint(Unit):
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("Endpoint", spec)
-        self.unit_name = sized_name("endpoint", spec)
+        self.unit_name = replay_name("endpoint", spec)
         fields = spec.protocol.fields
         widths = {
             "phase": fields["phase"],

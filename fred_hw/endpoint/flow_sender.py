@@ -14,7 +14,19 @@ from fred_hw.unit import Unit, check_spec, place, sized_name
 from .departure import Departure, departure_signature
 from .ledger import Ledger
 
-__all__ = ["FlowSender"]
+__all__ = ["FlowSender", "replay_name", "replay_packets"]
+
+
+def replay_packets(spec: SwitchSpec) -> int:
+    """Return the packets that a source keeps: the window, unless the endpoint has room for less."""
+    return spec.endpoint.replay_packets or spec.protocol.window_packets
+
+
+def replay_name(name: str, spec: SwitchSpec) -> str:
+    """Return the name of a unit whose hardware depends on that, too."""
+    kept = replay_packets(spec)
+    extra = "" if kept == spec.protocol.window_packets else f"_k{kept}"
+    return sized_name(name, spec) + extra
 
 
 class FlowSender(Unit):
@@ -26,7 +38,7 @@ class FlowSender(Unit):
     Parameters
     ----------
     spec : SwitchSpec
-        Sizes.
+        Sizes; ``spec.endpoint.replay_packets`` are kept, the whole window if it is 0.
 
     Members
     -------
@@ -72,7 +84,7 @@ class FlowSender(Unit):
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("FlowSender", spec)
-        self.unit_name = sized_name("flow_sender", spec)
+        self.unit_name = replay_name("flow_sender", spec)
         fields = spec.protocol.fields
         super().__init__(
             {
@@ -100,7 +112,7 @@ class FlowSender(Unit):
             for name in ("oldest", "following", "begun", "newest")
         )
         busy, current = Signal(), Signal.like(oldest)  # a packet is being sent
-        size = protocol.window_packets
+        size = replay_packets(spec)
         memory = m.submodules.memory = Memory(
             shape=spec.data_width, depth=size * protocol.packet_flits, init=[]
         )
@@ -116,7 +128,7 @@ class FlowSender(Unit):
         ]
         # A packet that is acknowledged while it is sent keeps its place until it has gone.
         held = busy & (self._slot(current) == self._slot(newest))
-        full = (newest - oldest)[: len(newest)] >= protocol.window_packets
+        full = (newest - oldest)[: len(newest)] >= size
         partial = self._take_in(m, memory, lasts, newest, ~full & ~held & ~ledger.changed)
         m.d.comb += self.idle.eq((oldest == newest) & ~busy & ~partial)
         jump, target = self._listen(m, oldest, begun, following)
@@ -135,8 +147,8 @@ class FlowSender(Unit):
         return m
 
     def _slot(self, sequence: Value) -> Value:
-        """Return the slot of a packet in the memory; windows are whole powers of two."""
-        return sequence[: (self.spec.protocol.window_packets - 1).bit_length()]
+        """Return the slot of a packet in the memory, which has a power of two of them."""
+        return sequence[: (replay_packets(self.spec) - 1).bit_length()]
 
     def _take_in(
         self, m: Module, memory: Memory, lasts: Memory, newest: Signal, room: Value

@@ -20,7 +20,8 @@ class Companion:
     write : Callable
         From the ``Design`` or ``MeshDesign`` to the text of the file.
     switch_only : bool
-        Whether only whole switches have it; others are also of meshes.
+        Whether only what has registers has it, whole switches and endpoints; others are also of
+        meshes.
     fileset : str
         Of the FuseSoC core, if tools read the file: ``rtl``, ``constraints``, ``lint``, or a new
         one, which then belongs to the default target.
@@ -33,6 +34,10 @@ class Companion:
     switch_only: bool = False
     fileset: str = ""
     file_type: str = ""
+
+    def serves(self, level: str) -> bool:
+        """Whether a design of a level has the file."""
+        return level in ("switch", "endpoint") or not self.switch_only
 
 
 COMPANIONS: Registry[Companion] = Registry("gen.companions", "companion file")

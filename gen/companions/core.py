@@ -14,6 +14,7 @@ _DESCRIPTIONS = {
     "mesh": "Mesh of routers with the links, virtual circuits and credits of a FRED switch",
     "router": "Router of a mesh with the links, virtual circuits and credits of a FRED switch",
     "switch": "FRED switch: interconnect with links, virtual circuits, scheduler and registers",
+    "endpoint": "NPU's end of a FRED link: link layer, collective engine and registers",
 }
 
 
@@ -41,7 +42,7 @@ def _filesets(name: str, level: str) -> dict[str, dict[str, Any]]:
     """Return the files that tools read, by the filesets that their writers name."""
     found: dict[str, dict[str, Any]] = {}
     for one in COMPANIONS.values():
-        if one.fileset and (level == "switch" or not one.switch_only):
+        if one.fileset and one.serves(level):
             file, kind = f"{name}{one.ending}", {"file_type": one.file_type}
             fileset = found.setdefault(one.fileset, {"files": [], **kind})
             usual = fileset["file_type"] == one.file_type

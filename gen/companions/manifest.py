@@ -7,10 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from fred_hw.compiler.shape import layout
 from fred_hw.control.phase_entry import phase_fields, phases_that_fit
-from fred_hw.control.switch_map import switch_map
-from fred_hw.protocol import CIRCUITS, CRC_BITS, HEADER_BITS, HEADER_FIELDS, KINDS
+from fred_hw.endpoint.flow_sender import replay_packets
+from fred_hw.protocol import (
+    CIRCUITS,
+    CRC_BITS,
+    DATA_CIRCUITS,
+    HEADER_BITS,
+    HEADER_FIELDS,
+    KINDS,
+)
 
 from .companion import COMPANIONS, Companion
+from .registers import registers_of
 
 if TYPE_CHECKING:
     from gen.design import Design
@@ -22,7 +30,8 @@ MANIFEST_SCHEMA = "fred-manifest/1"
 
 def manifest(design: "Design") -> dict[str, Any]:
     """Return the manifest, JSON-friendly."""
-    whole = design.level == "switch"
+    whole = design.level != "interconnect"
+    is_switch = design.level != "endpoint"
     return {
         "schema": MANIFEST_SCHEMA,
         "name": design.name,
@@ -38,8 +47,8 @@ def manifest(design: "Design") -> dict[str, Any]:
             for name, direction, bits in design.ports
         ],
         "modules": design.modules,
-        "microswitches": design.microswitches,
-        "configuration": _configuration(design),
+        **({"microswitches": design.microswitches} if is_switch else {}),
+        **({"configuration": _configuration(design)} if is_switch else {}),
         **(_protocol(design) if whole else {}),
         "verilog_bytes": len(design.verilog.encode()),
         "verilog_sha256": hashlib.sha256(design.verilog.encode()).hexdigest(),
@@ -73,23 +82,45 @@ def _configuration(design: "Design") -> dict[str, Any]:
 
 
 def _protocol(design: "Design") -> dict[str, Any]:
-    """Return what the manifest of a switch has beside: streams, entries and registers."""
+    """Return what the manifest of a switch or an endpoint has beside: streams, registers, ..."""
     protocol = design.spec.protocol
+    if design.level == "endpoint":
+        kept, flit = replay_packets(design.spec), design.spec.data_width // 8
+        replay = {
+            "packets": kept,
+            "packets_for_full_rate": protocol.replay_needed,
+            "bytes": len(DATA_CIRCUITS) * kept * protocol.packet_flits * flit,
+        }
+        return {**_streams("s_axis", "m_axis"), "replay": replay, **_common(design)}
+    return {
+        **_streams("s<k>_axis", "m<k>_axis"),
+        "entry": _placed(phase_fields(design.spec)),
+        "phases": {"entries": protocol.phases, "in_1536_bytes": phases_that_fit(design.spec)},
+        **_common(design),
+    }
+
+
+def _streams(slave: str, master: str) -> dict[str, Any]:
+    """Return the names of links, and what is in ``tuser``."""
     fields = {name: list(place) for name, place in HEADER_FIELDS.items()}
     return {
         "streams": {
-            "slave": "s<k>_axis",
-            "master": "m<k>_axis",
+            "slave": slave,
+            "master": master,
             "tuser": fields | {"crc": [HEADER_BITS, CRC_BITS]},
             "kinds": list(KINDS),
             "circuits": list(CIRCUITS),
-        },
+        }
+    }
+
+
+def _common(design: "Design") -> dict[str, Any]:
+    """Return what neighbours must have alike, and where registers are."""
+    return {
         "link_digest": design.spec.digest,
-        "entry": _placed(phase_fields(design.spec)),
-        "phases": {"entries": protocol.phases, "in_1536_bytes": phases_that_fit(design.spec)},
         "registers": {
             register.name: {"offset": register.address, "words": register.count or 1}
-            for register in switch_map(design.spec).registers
+            for register in registers_of(design).registers
         },
     }
 

@@ -141,7 +141,9 @@ def test_whole_switch_and_interconnect_have_names_of_their_own() -> None:
 
 
 def test_unknown_level_is_refused() -> None:
-    with pytest.raises(ValueError, match="level must be one of interconnect, switch, not 'wafer'"):
+    with pytest.raises(
+        ValueError, match="level must be one of interconnect, switch, endpoint, not 'wafer'"
+    ):
         generate(SPECS["two ports"], level="wafer")
 
 

@@ -44,6 +44,7 @@ ONLY_THE_READER = (
     r"height: must leave at most 128 NPUs|width: must be 2 or more in a mesh of one row",
     r"is required with (?:PER|MEMORY|roofline|expanded)|must be at most \d+ NPUs in all",
     r"must be a number for \w+, not null|must be the \d+ NPUs of|must be null, as",
+    r"must be \d+ or more, as each of fsms owns one|must be 0 or at most window_packets",
 )
 """What a schema cannot say: that which binds values to each other and to files."""
 

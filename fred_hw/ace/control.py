@@ -1,0 +1,183 @@
+"""Registers of an endpoint: descriptors, what became of them, errors and counters."""
+
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Member, Out
+
+from fred_hw.control.axi_lite import AxiLiteRegisters, axi_lite_members, pass_axi_lite
+from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.spec import SwitchSpec
+from fred_hw.unit import Unit, check_spec, place
+
+from .endpoint_map import CAUSES, COUNTERS, endpoint_map
+from .prepare import REASONS, AcePrepare
+from .work import CIRCUITS, work_layout
+
+__all__ = ["AceControl"]
+
+_COUNT_BITS = 32
+
+
+class AceControl(Unit):
+    """Put the engine behind registers; docs/endpoint.md says what they do.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        Sizes.
+
+    Members
+    -------
+    s_axil_awaddr, ... s_axil_rready
+        AXI4-Lite slave, see ``axi_lite_members``.
+    irq : Out(1)
+        High while a bit of ERROR or DONE is set that is enabled.
+    valid, ready, work : Out(3), In(3), Out(work_layout(spec))
+        A prepared descriptor for a circuit's queue, and queues with room.
+    busy, done, idle : In(3)
+        Circuits that carry out a descriptor; that end one; all of whose packets are acknowledged.
+    up : In(1)
+        The link is up.
+    address : Out(address)
+        Of this end in the fabric.
+    send_clear, receive_clear : Out(3)
+        Start the numbers of a circuit's flow at 0.
+    partner, link : In(1)
+        Errors of the link, see ``CAUSES``.
+    counts : In(10)
+        What each of ``COUNTERS`` counts, high in each cycle that it does.
+
+    Timing
+    ------
+    Latency : 1 cycle from ``done`` to DONE and COMPLETED, and from an error to ERROR, 2 to ``irq``;
+        2 from an event to its counter.
+    Throughput : an event of each input per cycle.
+    Paths : none.
+    Reset : clears all registers, and forgets a descriptor that is prepared.
+    """
+
+    irq: Signal
+    valid: Signal
+    ready: Signal
+    work: data.View
+    busy: Signal
+    done: Signal
+    idle: Signal
+    up: Signal
+    address: Signal
+    send_clear: Signal
+    receive_clear: Signal
+    partner: Signal
+    link: Signal
+    counts: Signal
+
+    def __init__(self, *, spec: SwitchSpec) -> None:
+        self.spec = check_spec("AceControl", spec)
+        self.registers = endpoint_map(spec)
+        self.unit_name = f"ace_control_{self.registers.name}"
+        members: dict[str, Member] = axi_lite_members(self.registers.address_bits)
+        members |= {
+            "irq": Out(1),
+            "valid": Out(CIRCUITS),
+            "ready": In(CIRCUITS),
+            "work": Out(work_layout(spec)),
+            **dict.fromkeys(("busy", "done", "idle"), In(CIRCUITS)),
+            "up": In(1),
+            "address": Out(spec.protocol.fields["source"]),
+            "send_clear": Out(CIRCUITS),
+            "receive_clear": Out(CIRCUITS),
+            "partner": In(1),
+            "link": In(1),
+            "counts": In(len(COUNTERS)),
+        }
+        super().__init__(members)
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        registers = place(m, "registers", AxiLiteRegisters(registers=self.registers))
+        prepare = place(m, "prepare", AcePrepare(spec=self.spec))
+        pass_axi_lite(m, self, registers)
+        self._descriptors(m, registers, prepare)
+        m.d.comb += [
+            registers.status_up.eq(self.up),
+            registers.status_preparing.eq(prepare.busy),
+            registers.status_busy.eq(self.busy),
+            registers.status_idle.eq(self.idle),
+            registers.status_full.eq(~self.ready),
+            self.address.eq(registers.address_value),
+            self.send_clear.eq(registers.clear_send),
+            self.receive_clear.eq(registers.clear_receive),
+        ]
+        raised = self._errors(m, registers, prepare)
+        completed = []
+        for k, name in enumerate(DATA_CIRCUITS):
+            count = Signal(_COUNT_BITS, name=f"completed_{name}")
+            m.d.sync += count.eq(count + self.done[k])
+            completed.append(count)
+            m.d.comb += getattr(registers, f"done_{name}_set").eq(self.done[k])
+            enabled = getattr(registers, f"done_enable_{name}")
+            raised.append(getattr(registers, f"done_{name}") & enabled)
+        m.d.comb += registers.completed_value.eq(Cat(completed))
+        m.d.sync += self.irq.eq(Cat(raised).any())
+        self._counters(m, registers)
+        return m
+
+    def _descriptors(self, m: Module, registers: AxiLiteRegisters, prepare: AcePrepare) -> None:
+        """Give what the registers hold to be prepared."""
+        asked = prepare.descriptor
+        m.d.comb += [
+            prepare.operation.eq(registers.command_operation),
+            prepare.circuit.eq(registers.command_circuit),
+            registers.lock.eq(prepare.busy),
+            asked.source.eq(registers.source_value),
+            asked.destination.eq(registers.destination_value),
+            *(
+                getattr(asked, name).eq(getattr(registers, f"{name}_value"))
+                for name in ("bytes", "receive_bytes", "block_bytes", "message_bytes")
+            ),
+            *(
+                getattr(asked, name).eq(getattr(registers, f"ring_{name}"))
+                for name in ("members", "rank", "fsms")
+            ),
+            self.valid.eq(prepare.valid),
+            prepare.ready.eq(self.ready),
+            self.work.eq(prepare.o),
+        ]
+        for name, flow in (("send", asked.send), ("receive", asked.receive)):
+            m.d.comb += [
+                getattr(flow, field).eq(getattr(registers, f"{name}_flow_{field}"))
+                for field in ("number", "kind", "generation", "keep")
+            ]
+
+    def _errors(self, m: Module, registers: AxiLiteRegisters, prepare: AcePrepare) -> list[Any]:
+        """Keep errors; return which of them interrupt."""
+        events: dict[str, Any] = {
+            reason: prepare.refused[index] for index, reason in enumerate(REASONS)
+        }
+        events |= {
+            "locked": registers.bad_lock,
+            "address": registers.bad_address,
+            "strobe": registers.bad_strobe,
+            "partner": self.partner,
+            "link": self.link,
+        }
+        raised = []
+        for cause in CAUSES:
+            m.d.comb += getattr(registers, f"error_{cause}_set").eq(events[cause])
+            enabled = getattr(registers, f"irq_enable_{cause}")
+            raised.append(getattr(registers, f"error_{cause}") & enabled)
+        return raised
+
+    def _counters(self, m: Module, registers: AxiLiteRegisters) -> None:
+        """Count; events are registered first, as some are known late."""
+        came = Signal(len(COUNTERS))
+        m.d.sync += came.eq(self.counts)
+        for index, name in enumerate(COUNTERS):
+            count = Signal(_COUNT_BITS, name=f"{name}_count")
+            with m.If(registers.control_clear):
+                m.d.sync += count.eq(0)
+            with m.Elif(came[index] & ~registers.control_freeze):
+                m.d.sync += count.eq(count + 1)
+            m.d.comb += getattr(registers, f"{name}_value").eq(count)

@@ -1,0 +1,244 @@
+"""Registers of an endpoint."""
+
+from fred_hw.control.registers import WORD_BITS, Field, Register, RegisterMap
+from fred_hw.endpoint_spec import MOST_MEMBERS
+from fred_hw.protocol import ADDRESSES, DATA_CIRCUITS, GENERATION_BITS
+from fred_hw.spec import SwitchSpec
+
+from .operations import OPERATIONS
+
+__all__ = ["CAUSES", "COUNTERS", "FLOWS", "ID", "VERSION", "endpoint_map"]
+
+ID = int.from_bytes(b"FNPU", "big")
+
+VERSION = (1, 0)
+"""Major and minor version of the registers; what a minor one adds breaks no software."""
+
+CAUSES = {
+    "operation": "descriptor of no operation, or for no circuit",
+    "alignment": "address or size of a descriptor that is no multiple of a flit",
+    "flow": "descriptor with a phase that there is not",
+    "size": "members, rank, state machines, blocks or messages of a descriptor do not fit",
+    "full": "descriptor for a circuit whose queue is full",
+    "locked": "COMMAND written while a descriptor was prepared",
+    "address": "access to no register, unaligned, or write to a register that is read-only",
+    "strobe": "write of a part of a register",
+    "partner": "hello of a neighbour that speaks another protocol or has other sizes",
+    "link": "flit of a kind that there is not, too many in a packet, or beyond the credits",
+}
+"""All errors; a place is a bit of ERROR, so a new one is the last."""
+
+COUNTERS = {
+    "cycles": "Clock cycles",
+    "memory_reads": "Flits read from memory",
+    "memory_writes": "Flits written to memory",
+    "read_stalls": "Cycles in which memory did not take a read",
+    "write_stalls": "Cycles in which memory did not take a write",
+    "flits_sent": "Flits of payload given to the link, each once",
+    "flits_received": "Flits of payload taken from the link, each once",
+    "flits_reduced": "Flits that were reduced",
+    "rewinds": "Times that sending went back to an earlier packet",
+    "dropped": "Flits from the link that were dropped",
+}
+"""Performance counters; the place is the order of the registers."""
+
+FLOWS = ("phase", "unicast")
+"""Kinds of a flow."""
+
+_PEER_BITS = (ADDRESSES - 1).bit_length()
+
+
+def endpoint_map(spec: SwitchSpec) -> RegisterMap:
+    """Return the registers of an endpoint; addresses are the same for all."""
+    registers = (*_identity(spec), *_state(), *_errors(), *_descriptor(), *_counters())
+    name = f"endpoint_{spec.suffix(crosses=False)}_{spec.protocol.suffix}_{spec.endpoint.suffix}"
+    description = (
+        f"Registers of an endpoint with {spec.endpoint.fsms} state machines and "
+        f"{spec.endpoint.slots} slots of {spec.endpoint.chunk_flits * spec.data_width // 8} bytes "
+        "for each data circuit."
+    )
+    return RegisterMap(name=name, description=description, registers=registers)
+
+
+def _word(name: str, address: int, access: str, text: str, count: int | None = None) -> Register:
+    return Register(name, address, text, (Field("value", 0, WORD_BITS, access, text),), count)
+
+
+def _constant(name: str, low: int, width: int, value: int, text: str) -> Field:
+    return Field(name, low, width, "constant", text, value)
+
+
+def _identity(spec: SwitchSpec) -> tuple[Register, ...]:
+    engine, (major, minor) = spec.endpoint, VERSION
+    return (
+        Register("ID", 0x00, "FNPU in ASCII", (_constant("value", 0, 32, ID, "FNPU"),)),
+        Register(
+            "VERSION",
+            0x04,
+            "Version of these registers",
+            (
+                _constant("minor", 0, 16, minor, "Grows with additions that break no software"),
+                _constant("major", 16, 16, major, "Grows with all others"),
+            ),
+        ),
+        Register(
+            "SHAPE",
+            0x08,
+            "Size of the engine",
+            (
+                _constant("fsms", 0, 8, engine.fsms, "State machines of each circuit"),
+                _constant("slots", 8, 8, engine.slots, "Slots of each circuit"),
+                _constant("phases", 16, 8, spec.protocol.phases, "Phases"),
+                _constant("packet_flits", 24, 8, spec.protocol.packet_flits, "Flits in a packet"),
+            ),
+        ),
+        Register(
+            "FLIT",
+            0x0C,
+            "Size of a flit and of a slot",
+            (
+                _constant("data_bytes", 0, 16, spec.data_width // 8, "Bytes of data in a flit"),
+                _constant("chunk_flits", 16, 16, engine.chunk_flits, "Flits in a slot"),
+            ),
+        ),
+    )
+
+
+def _circuits(access: str, text: str) -> tuple[Field, ...]:
+    return tuple(
+        Field(name, place, 1, access, text.format(name.upper()))
+        for place, name in enumerate(DATA_CIRCUITS)
+    )
+
+
+def _state() -> tuple[Register, ...]:
+    return (
+        Register(
+            "STATUS",
+            0x10,
+            "What the endpoint does",
+            (
+                Field("up", 0, 1, "ro", "Whether the link is up"),
+                Field("preparing", 1, 1, "ro", "Whether a descriptor is prepared"),
+                Field("busy", 4, 3, "ro", "Circuits with a descriptor under way or waiting"),
+                Field("idle", 8, 3, "ro", "Circuits on which all that was sent is acknowledged"),
+                Field("full", 12, 3, "ro", "Circuits for which four descriptors wait already"),
+            ),
+        ),
+        Register(
+            "CONTROL",
+            0x14,
+            "Acts on counters",
+            (
+                Field("freeze", 0, 1, "rw", "Whether performance counters stand still"),
+                Field("clear", 1, 1, "pulse", "Clear all performance counters"),
+            ),
+        ),
+        Register(
+            "ADDRESS",
+            0x18,
+            "Address of this end in the fabric; written before anything is sent",
+            (Field("value", 0, _PEER_BITS, "rw", "Address"),),
+        ),
+        Register(
+            "CLEAR",
+            0x1C,
+            "Start the numbers of flows that are set at 0; only of circuits that are not busy",
+            (
+                Field("send", 0, 3, "pulse", "Circuits whose flow out does"),
+                Field("receive", 4, 3, "pulse", "Circuits whose flow in does"),
+            ),
+        ),
+    )
+
+
+def _errors() -> tuple[Register, ...]:
+    return (
+        Register(
+            "ERROR",
+            0x20,
+            "Errors since their bits were cleared",
+            tuple(
+                Field(name, place, 1, "w1c", text[0].upper() + text[1:])
+                for place, (name, text) in enumerate(CAUSES.items())
+            ),
+        ),
+        Register(
+            "IRQ_ENABLE",
+            0x24,
+            "Bits of ERROR that raise the interrupt",
+            tuple(
+                Field(name, place, 1, "rw", f"Whether {name} does")
+                for place, name in enumerate(CAUSES)
+            ),
+        ),
+        Register(
+            "DONE",
+            0x28,
+            "Circuits that have ended a descriptor since their bits were cleared",
+            _circuits("w1c", "Whether {} has"),
+        ),
+        Register(
+            "DONE_ENABLE",
+            0x2C,
+            "Bits of DONE that raise the interrupt",
+            _circuits("rw", "Whether that of {} does"),
+        ),
+        _word(
+            "COMPLETED",
+            0x30,
+            "ro",
+            "Descriptors that each circuit has ended, modulo 2^32",
+            len(DATA_CIRCUITS),
+        ),
+    )
+
+
+def _flow(name: str, address: int, text: str) -> Register:
+    fields = (
+        Field("number", 0, 7, "rw", "Phase, or address of the other end"),
+        Field("kind", 8, 1, "rw", "What it is", names=FLOWS),
+        Field("generation", 12, GENERATION_BITS, "rw", "Generation of the phase, else 0"),
+        Field("keep", 16, 1, "rw", "Whether the flow stays as it is, and the rest does not matter"),
+    )
+    return Register(name, address, text, fields)
+
+
+def _descriptor() -> tuple[Register, ...]:
+    return (
+        _word("SOURCE", 0x40, "rw", "Address of the buffer to send or reduce, low word first", 2),
+        _word("DESTINATION", 0x48, "rw", "Address of the buffer of results, low word first", 2),
+        _word("BYTES", 0x50, "rw", "Bytes to send; of a ring those of the whole buffer"),
+        _word("RECEIVE_BYTES", 0x54, "rw", "Bytes to receive in an exchange"),
+        _word("BLOCK_BYTES", 0x58, "rw", "Bytes of a ring member's block"),
+        _word("MESSAGE_BYTES", 0x5C, "rw", "Bytes of a ring's messages"),
+        Register(
+            "RING",
+            0x60,
+            "The ring; all its members have the same number of members and state machines",
+            (
+                Field("members", 0, 8, "rw", f"Members, 2 to {MOST_MEMBERS}"),
+                Field("rank", 8, 8, "rw", "Place of this one in it, from 0 on"),
+                Field("fsms", 16, 8, "rw", "State machines to use, 1 or more"),
+            ),
+        ),
+        _flow("SEND_FLOW", 0x64, "Flow of what is sent"),
+        _flow("RECEIVE_FLOW", 0x68, "Flow of what is received"),
+        Register(
+            "COMMAND",
+            0x6C,
+            "Queue the descriptor that the registers before this one hold",
+            (
+                Field("operation", 0, 3, "pulse", "What to do", names=OPERATIONS),
+                Field("circuit", 8, 2, "pulse", "Circuit that does it", names=DATA_CIRCUITS),
+            ),
+            lockable=True,
+        ),
+    )
+
+
+def _counters() -> tuple[Register, ...]:
+    return tuple(
+        _word(name.upper(), 0x80 + 4 * place, "ro", f"{text}, modulo 2^32")
+        for place, (name, text) in enumerate(COUNTERS.items())
+    )

@@ -1,0 +1,165 @@
+"""The collective engine: everything of an endpoint but the link."""
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Member, Out
+
+from fred_hw.control.axi_lite import axi_lite_members, pass_axi_lite
+from fred_hw.link.packet_stream import PayloadStream, payload_signature
+from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.spec import SwitchSpec
+from fred_hw.unit import Unit, check_spec, place
+
+from .channel import AceChannel
+from .control import AceControl
+from .endpoint_map import COUNTERS, endpoint_map
+from .intake import AceIntake
+from .memory_port import MemoryPort, memory_signature
+from .outlet import AceOutlet
+from .reader import AceReader
+from .scratchpad import AceScratchpad
+from .work import CIRCUITS, flow_layout, sizes_name
+
+__all__ = ["AceEngine"]
+
+
+class AceEngine(Unit):
+    """Carry out collectives on memory, over the streams of packets of a link's end.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        Sizes; flits must have a power of two of bytes.
+
+    Members
+    -------
+    s_axil_awaddr, ... s_axil_rready
+        AXI4-Lite slave of the registers in docs/endpoint.md.
+    irq : Out(1)
+        High while an error is set, or a descriptor done, that is enabled to interrupt.
+    memory : Out(memory_signature(spec))
+        To the NPU's memory.
+    send, receive : Out(payload_signature(spec)).array(3), In(payload_signature(spec)).array(3)
+        Packets of each circuit.
+    send_flow, receive_flow : Out(ArrayLayout(flow_layout(spec), 3))
+        Their flows.
+    send_clear, receive_clear : Out(3)
+        As of ``Endpoint``.
+    idle, up : In(3), In(1)
+        As of ``Endpoint``.
+    address : Out(address)
+        Of this end in the fabric.
+    partner, link, rewinds, dropped : In(1)
+        Events of the link to count and to report.
+
+    Timing
+    ------
+    Latency : 14 cycles from a descriptor's COMMAND taken to the first read of memory.
+    Throughput : a flit out and one in per cycle.
+    Paths : ``receive.valid`` to ``receive.ready``.
+    Reset : forgets all descriptors and flits; what memory still reads must be forgotten too.
+    """
+
+    irq: Signal
+    memory: MemoryPort
+    send: list[PayloadStream]
+    receive: list[PayloadStream]
+    send_flow: data.View
+    receive_flow: data.View
+    send_clear: Signal
+    receive_clear: Signal
+    idle: Signal
+    up: Signal
+    address: Signal
+    partner: Signal
+    link: Signal
+    rewinds: Signal
+    dropped: Signal
+
+    def __init__(self, *, spec: SwitchSpec) -> None:
+        self.spec = check_spec("AceEngine", spec)
+        self.unit_name = sizes_name("ace_engine", spec)
+        flows = data.ArrayLayout(flow_layout(spec), CIRCUITS)
+        members: dict[str, Member] = axi_lite_members(endpoint_map(spec).address_bits)
+        members |= {
+            "irq": Out(1),
+            "memory": Out(memory_signature(spec)),
+            "send": Out(payload_signature(spec)).array(CIRCUITS),
+            "receive": In(payload_signature(spec)).array(CIRCUITS),
+            "send_flow": Out(flows),
+            "receive_flow": Out(flows),
+            "send_clear": Out(CIRCUITS),
+            "receive_clear": Out(CIRCUITS),
+            "idle": In(CIRCUITS),
+            "up": In(1),
+            "address": Out(spec.protocol.fields["source"]),
+            **dict.fromkeys(("partner", "link", "rewinds", "dropped"), In(1)),
+        }
+        super().__init__(members)
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        control = place(m, "control", AceControl(spec=self.spec))
+        reader = place(m, "reader", AceReader(spec=self.spec))
+        scratchpad = place(m, "scratchpad", AceScratchpad(spec=self.spec))
+        intake = place(m, "intake", AceIntake(spec=self.spec))
+        outlet = place(m, "outlet", AceOutlet(spec=self.spec))
+        pass_axi_lite(m, self, control)
+        wiring.connect(m, reader.read, wiring.flipped(self.memory.read))
+        wiring.connect(m, wiring.flipped(self.memory.data), reader.data)
+        wiring.connect(m, intake.write, wiring.flipped(self.memory.write))
+        wiring.connect(m, intake.operand, scratchpad.operand)
+        wiring.connect(m, outlet.slots, scratchpad.send)
+        m.d.comb += [
+            scratchpad.loads.eq(reader.valid),
+            scratchpad.load.eq(reader.o),
+            scratchpad.stores.eq(intake.stores),
+            scratchpad.store.eq(intake.store),
+            self.irq.eq(control.irq),
+            self.address.eq(control.address),
+            self.send_clear.eq(control.send_clear),
+            self.receive_clear.eq(control.receive_clear),
+            control.idle.eq(self.idle),
+            control.up.eq(self.up),
+            control.partner.eq(self.partner),
+            control.link.eq(self.link),
+        ]
+        for k, name in enumerate(DATA_CIRCUITS):
+            channel = place(m, f"channel_{name}", AceChannel(spec=self.spec))
+            wiring.connect(m, channel.requests, reader.i[k])
+            wiring.connect(m, channel.send, outlet.words[k])
+            wiring.connect(m, channel.receive, intake.words[k])
+            wiring.connect(m, outlet.send[k], wiring.flipped(self.send[k]))
+            wiring.connect(m, wiring.flipped(self.receive[k]), intake.receive[k])
+            m.d.comb += [
+                channel.i.valid.eq(control.valid[k]),
+                channel.i.payload.eq(control.work),
+                control.ready[k].eq(channel.i.ready),
+                channel.loaded.eq(reader.loaded[k]),
+                channel.idle.eq(self.idle[k]),
+                self.send_flow[k].eq(channel.send_flow),
+                self.receive_flow[k].eq(channel.receive_flow),
+                control.busy[k].eq(channel.busy),
+                control.done[k].eq(channel.done),
+            ]
+        self._count(m, control, intake, scratchpad)
+        return m
+
+    def _count(
+        self, m: Module, control: AceControl, intake: AceIntake, scratchpad: AceScratchpad
+    ) -> None:
+        """Say what counts."""
+        memory = self.memory
+        events = {
+            "cycles": 1,
+            "memory_reads": memory.read.valid & memory.read.ready,
+            "memory_writes": memory.write.valid & memory.write.ready,
+            "read_stalls": memory.read.valid & ~memory.read.ready,
+            "write_stalls": memory.write.valid & ~memory.write.ready,
+            "flits_sent": scratchpad.send.valid & scratchpad.send.ready,
+            "flits_received": Cat(one.valid & one.ready for one in self.receive).any(),
+            "flits_reduced": intake.reduced,
+            "rewinds": self.rewinds,
+            "dropped": self.dropped,
+        }
+        m.d.comb += [control.counts[k].eq(events[name]) for k, name in enumerate(COUNTERS)]

@@ -1,0 +1,157 @@
+"""The NPU's end of a link as a product: the link, and the collective engine behind it."""
+
+from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Member, Out
+
+from fred_hw.control.axi_lite import axi_lite_members, pass_axi_lite
+from fred_hw.endpoint.endpoint import Endpoint
+from fred_hw.protocol import CRC_BITS, HEADER_BITS, HEADER_FIELDS
+from fred_hw.spec import SwitchSpec
+from fred_hw.unit import Unit, check_spec, place
+
+from .endpoint_map import endpoint_map
+from .engine import AceEngine
+from .memory_port import MemoryPort
+from .work import ADDRESS_BITS, CIRCUITS, word_bits
+
+__all__ = ["BEGIN_CYCLES", "NpuEndpoint"]
+
+BEGIN_CYCLES = 14
+"""From a descriptor's COMMAND taken to the first read of memory."""
+
+_LINK = ("tdata", "tvalid", "tready", "tlast", "tuser")
+
+
+class NpuEndpoint(Unit):
+    """Do an NPU's part of collectives: docs/endpoint.md says how to wire and drive it.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        That of the switch, or the router, at the other end; flits must have a power of two of
+        bytes.
+
+    Members
+    -------
+    s_axis_tdata, tvalid, tready, tlast, tuser : In, In(1), Out(1), In(1), In
+        Flits from the link, see docs/protocol.md. ``tready`` is always high, and ``tlast``, which
+        the header says too, is not looked at.
+    m_axis_tdata, tvalid, tready, tlast, tuser : Out, Out(1), In(1), Out(1), Out
+        Flits to the link.
+    m_axis_read_tvalid, read_tready, read_tdata : Out(1), In(1), Out(40)
+        To memory: addresses of flits to read [bytes].
+    s_axis_data_tvalid, data_tready, data_tdata : In(1), Out(1), In
+        From memory: the flits, in that order.
+    m_axis_write_tvalid, write_tready, write_tdata, write_tuser : Out(1), In(1), Out, Out(40)
+        To memory: flits to write, and in ``tuser`` their addresses [bytes]. One that is taken
+        counts as written.
+    s_axil_awaddr, ... s_axil_rready
+        AXI4-Lite slave of the registers in docs/endpoint.md.
+    incarnation : In(8)
+        See ``LinkSession``.
+    irq : Out(1)
+        High while an error is set, or a descriptor done, that is enabled to interrupt.
+
+    Timing
+    ------
+    Latency : 14 cycles from a descriptor's COMMAND taken to the first read of memory.
+    Throughput : a flit out and one in per cycle.
+    Paths : none.
+    Reset : forgets all, and begins the link anew; what memory still reads must be forgotten too.
+    """
+
+    m_axis_read_tvalid: Signal
+    m_axis_read_tready: Signal
+    m_axis_read_tdata: Signal
+    s_axis_data_tvalid: Signal
+    s_axis_data_tready: Signal
+    s_axis_data_tdata: Signal
+    m_axis_write_tvalid: Signal
+    m_axis_write_tready: Signal
+    m_axis_write_tdata: Signal
+    m_axis_write_tuser: Signal
+    incarnation: Signal
+    irq: Signal
+
+    def __init__(self, *, spec: SwitchSpec) -> None:
+        self.spec = check_spec("NpuEndpoint", spec)
+        sizes = f"{spec.protocol.suffix}_{spec.endpoint.suffix}"
+        self.unit_name = f"npu_p{spec.ports}_{spec.suffix(crosses=False)}_endpoint_{sizes}"
+        members: dict[str, Member] = {}
+        for side, forth, back in (("s", In, Out), ("m", Out, In)):
+            members |= {
+                f"{side}_axis_tdata": forth(spec.data_width),
+                f"{side}_axis_tvalid": forth(1),
+                f"{side}_axis_tready": back(1),
+                f"{side}_axis_tlast": forth(1),
+                f"{side}_axis_tuser": forth(HEADER_BITS + CRC_BITS),
+            }
+        members |= {
+            "m_axis_read_tvalid": Out(1),
+            "m_axis_read_tready": In(1),
+            "m_axis_read_tdata": Out(ADDRESS_BITS),
+            "s_axis_data_tvalid": In(1),
+            "s_axis_data_tready": Out(1),
+            "s_axis_data_tdata": In(spec.data_width),
+            "m_axis_write_tvalid": Out(1),
+            "m_axis_write_tready": In(1),
+            "m_axis_write_tdata": Out(spec.data_width),
+            "m_axis_write_tuser": Out(ADDRESS_BITS),
+        }
+        members |= axi_lite_members(endpoint_map(spec).address_bits)
+        super().__init__(
+            members | {"irq": Out(1), "incarnation": In(HEADER_FIELDS["incarnation"].bits)}
+        )
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        link = place(m, "link", Endpoint(spec=self.spec))
+        engine = place(m, "engine", AceEngine(spec=self.spec))
+        pass_axi_lite(m, self, engine)
+        self._memory(m, engine.memory)
+        for side in "sm":
+            for name in _LINK:
+                own, inner = (getattr(one, f"{side}_axis_{name}") for one in (self, link))
+                m.d.comb += inner.eq(own) if (side == "s") != (name == "tready") else own.eq(inner)
+        for k in range(CIRCUITS):
+            wiring.connect(m, engine.send[k], link.send[k])
+            wiring.connect(m, link.receive[k], engine.receive[k])
+            for way, flow in (
+                ("send", engine.send_flow[k]),
+                ("receive", engine.receive_flow[k]),
+            ):
+                m.d.comb += [
+                    getattr(link, f"{way}_{name}")[k].eq(flow[name])
+                    for name in ("phase", "peer", "generation")
+                ]
+        m.d.comb += [
+            link.incarnation.eq(self.incarnation),
+            link.address.eq(engine.address),
+            link.send_clear.eq(engine.send_clear),
+            link.receive_clear.eq(engine.receive_clear),
+            engine.idle.eq(link.idle),
+            engine.up.eq(link.up),
+            engine.partner.eq(link.refused),
+            engine.link.eq(Cat(link.kind_error, link.length_error, link.overflow).any()),
+            engine.rewinds.eq(link.rewinds.any()),
+            engine.dropped.eq(link.dropped),
+            self.irq.eq(engine.irq),
+        ]
+        return m
+
+    def _memory(self, m: Module, memory: MemoryPort) -> None:
+        """Give the port to memory the names of AXI4-Stream, and its addresses in bytes."""
+        zeros = Const(0, ADDRESS_BITS - word_bits(self.spec))
+        m.d.comb += [
+            self.m_axis_read_tvalid.eq(memory.read.valid),
+            memory.read.ready.eq(self.m_axis_read_tready),
+            self.m_axis_read_tdata.eq(Cat(zeros, memory.read.payload)),
+            memory.data.valid.eq(self.s_axis_data_tvalid),
+            self.s_axis_data_tready.eq(memory.data.ready),
+            memory.data.payload.eq(self.s_axis_data_tdata),
+            self.m_axis_write_tvalid.eq(memory.write.valid),
+            memory.write.ready.eq(self.m_axis_write_tready),
+            self.m_axis_write_tdata.eq(memory.write.payload.data),
+            self.m_axis_write_tuser.eq(Cat(zeros, memory.write.payload.address)),
+        ]

@@ -1,0 +1,290 @@
+"""Descriptors of collectives: what software writes so that an endpoint does its part.
+
+A collective is one descriptor or a few of them, one behind the other on a circuit. In a network
+that adds (FRED-B and D, arXiv 2406.19580) a phase's flows do the work and an endpoint only sends
+and receives; in a ring (FRED-A and C, mesh) it adds itself.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from fred_hw.checks import check_choice, check_int
+from fred_hw.endpoint_spec import MOST_MEMBERS
+from fred_hw.protocol import ADDRESSES, DATA_CIRCUITS, GENERATIONS
+
+__all__ = [
+    "OPERATIONS",
+    "Buffer",
+    "Descriptor",
+    "Flow",
+    "Ring",
+    "all_to_all",
+    "exchange",
+    "gather_in_network",
+    "multicast",
+    "reduce_in_network",
+]
+
+OPERATIONS = ("none", "set_flows", "exchange", "all_reduce", "reduce_scatter", "all_gather")
+"""What COMMAND takes; the place is the number. The last three are of rings."""
+
+RINGS = OPERATIONS[3:]
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A phase with its generation, or the address of the other end of unicasts.
+
+    Parameters
+    ----------
+    number : int
+        Phase, 0 or more, or address, 0 to 127.
+    unicast : bool
+        Whether it is an address.
+    generation : int
+        Of the phase's entry, 0 to 7.
+    """
+
+    number: int
+    unicast: bool = False
+    generation: int = 0
+
+    def __post_init__(self) -> None:
+        check_int("number of a flow", self.number, minimum=0, maximum=ADDRESSES - 1)
+        check_int("generation of a flow", self.generation, minimum=0, maximum=GENERATIONS - 1)
+
+    @property
+    def word(self) -> int:
+        """The flow as SEND_FLOW and RECEIVE_FLOW have it."""
+        return self.number | self.unicast << 8 | self.generation << 12
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A part of memory.
+
+    Parameters
+    ----------
+    address, size : int
+        In bytes, multiples of a flit.
+    """
+
+    address: int
+    size: int
+
+    def __post_init__(self) -> None:
+        check_int("address of a buffer", self.address, minimum=0, maximum=(1 << 40) - 1)
+        check_int("size of a buffer", self.size, minimum=0, maximum=(1 << 32) - 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ring:
+    """A ring of endpoints, as one of them sees it.
+
+    Parameters
+    ----------
+    members, rank : int
+        How many there are, 2 to 64, and which one this is.
+    message_bytes : int
+        Bytes of a message; as many as there are members have room in a slot.
+    fsms : int
+        State machines to use, alike in the whole ring.
+    """
+
+    members: int
+    rank: int
+    message_bytes: int
+    fsms: int = 1
+
+    def __post_init__(self) -> None:
+        check_int("members of a ring", self.members, minimum=2, maximum=MOST_MEMBERS)
+        check_int("rank in a ring", self.rank, minimum=0, maximum=self.members - 1)
+        check_int("message_bytes of a ring", self.message_bytes, minimum=1)
+        check_int("fsms of a ring", self.fsms, minimum=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Descriptor:
+    """What is written to the registers of an endpoint to queue one piece of work.
+
+    Parameters
+    ----------
+    operation, circuit : str
+        One of ``OPERATIONS`` but "none", and one of ``DATA_CIRCUITS``.
+    source, destination : Buffer, optional
+        What is sent or reduced, and where results go. All-gathers are in place: this one's block
+        is read from ``source`` and not written, so both are usually the same.
+    send, receive : Flow, optional
+        Flows; one that is None stays as it is.
+    ring : Ring, optional
+        Of a ring, whose blocks are as large as ``source`` divided by its members, rounded up.
+    """
+
+    operation: str
+    circuit: str
+    source: Buffer = Buffer(0, 0)
+    destination: Buffer = Buffer(0, 0)
+    send: Flow | None = None
+    receive: Flow | None = None
+    ring: Ring | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("operation of a descriptor", self.operation, OPERATIONS[1:])
+        check_choice("circuit of a descriptor", self.circuit, DATA_CIRCUITS)
+        if (self.ring is not None) != (self.operation in RINGS):
+            raise ValueError(
+                f"ring of a descriptor must be given with {', '.join(RINGS)}, and only with them, "
+                f"not {self.ring} with {self.operation}"
+            )
+
+    def writes(self, flit_bytes: int) -> list[tuple[str, int, int]]:
+        """Return what to write: register, word of it, and value; COMMAND last.
+
+        Parameters
+        ----------
+        flit_bytes : int
+            Bytes of a flit.
+        """
+        words: list[tuple[str, int, int]] = []
+        for name, buffer in (("SOURCE", self.source), ("DESTINATION", self.destination)):
+            words += [(name, 0, buffer.address & 0xFFFFFFFF), (name, 1, buffer.address >> 32)]
+        words.append(("BYTES", 0, self.source.size))
+        if self.ring is None:
+            words.append(("RECEIVE_BYTES", 0, self.destination.size))
+        else:
+            ring, flits = self.ring, -(-self.source.size // flit_bytes)
+            block = -(-flits // ring.members) * flit_bytes
+            words += [
+                ("BLOCK_BYTES", 0, block),
+                ("MESSAGE_BYTES", 0, ring.message_bytes),
+                ("RING", 0, ring.members | ring.rank << 8 | ring.fsms << 16),
+            ]
+        for name, flow in (("SEND_FLOW", self.send), ("RECEIVE_FLOW", self.receive)):
+            words.append((name, 0, NO_FLOW if flow is None else flow.word))
+        command = OPERATIONS.index(self.operation) | DATA_CIRCUITS.index(self.circuit) << 8
+        return [*words, ("COMMAND", 0, command)]
+
+
+NO_FLOW = 1 << 16
+"""What SEND_FLOW and RECEIVE_FLOW have for a flow that stays as it is."""
+
+
+def exchange(
+    circuit: str,
+    sent: tuple[Buffer, Flow] | None = None,
+    received: tuple[Buffer, Flow] | None = None,
+) -> Descriptor:
+    """Return a descriptor that sends a buffer in a flow and receives one in another.
+
+    With a phase that reduces, of which this end is source and destination, that is its part of an
+    all-reduce in the network; with one that copies, of a multicast; between two addresses, of
+    unicasts.
+    """
+    result = Descriptor(operation="exchange", circuit=circuit)
+    if sent:
+        result = replace(result, source=sent[0], send=sent[1])
+    if received:
+        result = replace(result, destination=received[0], receive=received[1])
+    return result
+
+
+def _block(buffer: Buffer, members: int, index: int, flit_bytes: int) -> Buffer:
+    """Return the block of a member, the last ones shorter if they do not share alike."""
+    flits = -(-buffer.size // flit_bytes)
+    size = -(-flits // members) * flit_bytes
+    first = min(index * size, buffer.size)
+    return Buffer(buffer.address + first, min(size, buffer.size - first))
+
+
+def reduce_in_network(
+    circuit: str, flows: Sequence[Flow], rank: int, buffer: Buffer, result: Buffer, flit_bytes: int
+) -> list[Descriptor]:
+    """Return a reduce-scatter in the network: a phase reduces block i to member i, i = 0, 1, ...
+
+    Parameters
+    ----------
+    flows : sequence of Flow
+        A phase for each member, which reduces what all send to that one.
+    rank : int
+        Which member this is.
+    buffer, result : Buffer
+        All blocks, and where this one's goes.
+    """
+    parts = []
+    for index, flow in enumerate(flows):
+        block = _block(buffer, len(flows), index, flit_bytes)
+        own = (Buffer(result.address, block.size), flow) if index == rank else None
+        parts.append(exchange(circuit, (block, flow), own))
+    return parts
+
+
+def gather_in_network(
+    circuit: str, flows: Sequence[Flow], rank: int, buffer: Buffer, flit_bytes: int
+) -> list[Descriptor]:
+    """Return an all-gather in the network, in place: phase i copies block i from member i to all.
+
+    Parameters are as of ``reduce_in_network``; a member is no destination of its own phase.
+    """
+    parts = []
+    for index, flow in enumerate(flows):
+        block = _block(buffer, len(flows), index, flit_bytes)
+        mine = index == rank
+        parts.append(
+            exchange(circuit, (block, flow) if mine else None, None if mine else (block, flow))
+        )
+    return parts
+
+
+def multicast(circuit: str, flow: Flow, rank: int, root: int, buffer: Buffer) -> list[Descriptor]:
+    """Return this end's part of a multicast in the network, from ``root`` to all others."""
+    return [
+        exchange(circuit, (buffer, flow))
+        if rank == root
+        else exchange(circuit, None, (buffer, flow))
+    ]
+
+
+def all_to_all(
+    circuit: str,
+    addresses: Sequence[int],
+    rank: int,
+    buffer: Buffer,
+    result: Buffer,
+    flit_bytes: int,
+) -> list[Descriptor]:
+    """Return an all-to-all by unicasts: block i goes to member i, in turns in which no two meet.
+
+    In turn s a member sends to the one s behind it and receives from the one s before. The block
+    that is its own stays where it is.
+
+    Parameters
+    ----------
+    addresses : sequence of int
+        Addresses of the members in the fabric.
+    rank : int
+        Which one this is.
+    buffer, result : Buffer
+        Blocks to send, and to receive; sizes must be multiples of members' flits.
+
+    Raises
+    ------
+    ValueError
+        They are not.
+    """
+    members = len(addresses)
+    if buffer.size % (members * flit_bytes) or result.size != buffer.size:
+        raise ValueError(
+            f"size of an all-to-all must be a multiple of {members * flit_bytes}, and alike in "
+            f"both buffers, not {buffer.size} and {result.size}"
+        )
+    parts = []
+    for turn in range(1, members):
+        to, of = (rank + turn) % members, (rank - turn) % members
+        parts.append(
+            exchange(
+                circuit,
+                (_block(buffer, members, to, flit_bytes), Flow(addresses[to], unicast=True)),
+                (_block(result, members, of, flit_bytes), Flow(addresses[of], unicast=True)),
+            )
+        )
+    return parts

@@ -1,0 +1,100 @@
+"""What is sent: from slots to the circuits of the link."""
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.gates.fifo import Fifo
+from fred_hw.gates.select import one_hot_mux, round_robin
+from fred_hw.link.packet_stream import PayloadStream, payload_signature
+from fred_hw.spec import SwitchSpec
+from fred_hw.unit import Unit, check_spec, place
+
+from .scratchpad import SlotRead, slot_read_signature
+from .work import CIRCUITS, SendWord, send_word_signature, sizes_name
+
+__all__ = ["AceOutlet"]
+
+DEPTH = 4
+"""Flits between slots and a circuit."""
+
+
+class AceOutlet(Unit):
+    """Read flits from slots, circuits by turns; one that waits holds up no other.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        Sizes.
+
+    Members
+    -------
+    words : In(send_word_signature(spec)).array(3)
+        What each circuit has to send.
+    slots : Out(slot_read_signature(spec))
+        Reads of slots.
+    send : Out(payload_signature(spec)).array(3)
+        To the link.
+
+    Timing
+    ------
+    Latency : 3 cycles from a word to its flit on ``send``.
+    Throughput : a flit per cycle, of all circuits together.
+    Paths : ``slots.ready`` to ``words.take``.
+    Reset : forgets all flits.
+    """
+
+    words: list[SendWord]
+    slots: SlotRead
+    send: list[PayloadStream]
+
+    def __init__(self, *, spec: SwitchSpec) -> None:
+        self.spec = check_spec("AceOutlet", spec)
+        self.unit_name = sizes_name("ace_outlet", spec)
+        super().__init__(
+            {
+                "words": In(send_word_signature(spec)).array(CIRCUITS),
+                "slots": Out(slot_read_signature(spec)),
+                "send": Out(payload_signature(spec)).array(CIRCUITS),
+            }
+        )
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        wanting, chosen, recent, take, came, room = (
+            Signal(CIRCUITS, name=name)
+            for name in ("wanting", "chosen", "recent", "take", "came", "room")
+        )
+        last, ended, flit = Signal(), Signal(), Signal(self.spec.data_width, reset_less=True)
+        there = Signal(CIRCUITS)
+        slots = self.slots
+        m.d.comb += [
+            wanting.eq(Cat(word.valid for word in self.words) & room),
+            chosen.eq(round_robin(m, "wanting", wanting, recent)),
+            slots.valid.eq(chosen.any()),
+            slots.circuit.eq(chosen),
+            slots.slot.eq(one_hot_mux(chosen, [word.slot for word in self.words])),
+            slots.place.eq(one_hot_mux(chosen, [word.place for word in self.words])),
+            take.eq(chosen & slots.ready.replicate(CIRCUITS)),
+            *(word.take.eq(take[k]) for k, word in enumerate(self.words)),
+        ]
+        m.d.sync += [
+            came.eq(take),
+            last.eq(one_hot_mux(chosen, [word.last for word in self.words])),
+            there.eq(came),
+            ended.eq(last),
+            flit.eq(slots.data),
+        ]
+        with m.If(take.any()):
+            m.d.sync += recent.eq(take)
+        for k, stream in enumerate(self.send):
+            queue = place(m, f"queue_{k}", Fifo(shape=self.spec.data_width + 1, depth=2 * DEPTH))
+            # Flits that were taken have a place, those of this cycle too.
+            m.d.sync += room[k].eq(queue.used < DEPTH)
+            m.d.comb += [
+                queue.i.valid.eq(there[k]),
+                queue.i.payload.eq(Cat(flit, ended)),
+                Cat(stream.data, stream.last).eq(queue.o.payload),
+                stream.valid.eq(queue.o.valid),
+                queue.o.ready.eq(stream.ready),
+            ]
+        return m

@@ -1,0 +1,284 @@
+"""Descriptors judged and prepared before they are queued."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.endpoint_spec import MOST_MEMBERS
+from fred_hw.gates.fsm import Fsm
+from fred_hw.spec import SwitchSpec
+from fred_hw.unit import Unit, check_spec
+
+from .operations import OPERATIONS
+from .work import (
+    ADDRESS_BITS,
+    CIRCUITS,
+    STEP_BITS,
+    count_bits,
+    flit_bytes,
+    sizes_name,
+    word_bits,
+    work_layout,
+)
+
+__all__ = ["REASONS", "AcePrepare", "descriptor_layout"]
+
+REASONS = ("operation", "alignment", "flow", "size", "full")
+"""Why a descriptor is refused, the first that holds; see ``CAUSES`` in ``endpoint_map``."""
+
+
+def descriptor_layout() -> data.StructLayout:
+    """Return a descriptor as registers hold it."""
+    flow = data.StructLayout({"number": 7, "kind": 1, "generation": 3, "keep": 1})
+    words = dict.fromkeys(("bytes", "receive_bytes", "block_bytes", "message_bytes"), 32)
+    return data.StructLayout(
+        {
+            "source": 64,
+            "destination": 64,
+            **words,
+            "members": 8,
+            "rank": 8,
+            "fsms": 8,
+            "send": flow,
+            "receive": flow,
+        }
+    )
+
+
+class AcePrepare(Unit):
+    """Refuse a descriptor that is wrong, and find what its steps need, by additions alone.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        Sizes.
+
+    Members
+    -------
+    operation, circuit : In(3), In(2)
+        An operation other than 0 begins, unless one is ``busy``; its circuit.
+    descriptor : In(descriptor_layout())
+        The rest of it, in that cycle.
+    busy : Out(1)
+        One is prepared.
+    valid, ready : Out(3), In(3)
+        One bit for a cycle when one is ready, and queues that have room.
+    o : Out(work_layout(spec))
+        What is queued.
+    refused : Out(5)
+        A bit of ``REASONS`` for a cycle when one is refused.
+
+    Timing
+    ------
+    Latency : 4 cycles from ``operation`` to ``valid`` or ``refused``, of a ring as many more as it
+        has members.
+    Throughput : one at a time.
+    Paths : ``ready`` to ``valid`` and ``refused``.
+    Reset : forgets it.
+    """
+
+    operation: Signal
+    circuit: Signal
+    descriptor: data.View
+    busy: Signal
+    valid: Signal
+    ready: Signal
+    o: data.View
+    refused: Signal
+
+    def __init__(self, *, spec: SwitchSpec) -> None:
+        self.spec = check_spec("AcePrepare", spec)
+        flit_bytes(spec)
+        self.unit_name = sizes_name("ace_prepare", spec)
+        super().__init__(
+            {
+                "operation": In(3),
+                "circuit": In(2),
+                "descriptor": In(descriptor_layout()),
+                "busy": Out(1),
+                "valid": Out(CIRCUITS),
+                "ready": In(CIRCUITS),
+                "o": Out(work_layout(spec)),
+                "refused": Out(len(REASONS)),
+            }
+        )
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        layout = descriptor_layout()
+        asked = data.View(layout, Signal(layout.size, name="asked", reset_less=True))
+        operation, circuit = Signal(3, name="kind"), Signal(2, name="for_circuit")
+        bad = Signal(len(REASONS) - 1)
+        fsm = Fsm(m, "idle", "look", "judge", "blocks", "sum", "give")
+        m.d.comb += self.busy.eq(~fsm.ongoing("idle"))
+        is_ring = Signal()
+        m.d.sync += is_ring.eq(operation >= OPERATIONS.index("all_reduce"))
+        self._look(m, fsm, asked, operation, circuit, is_ring, bad)
+        wrong = self._blocks(m, fsm, asked, operation)
+        full = Signal()
+        m.d.comb += full.eq(~(self.ready & self._bit(circuit)).any())
+        with fsm.state("idle"), m.If(self.operation != 0):
+            m.d.sync += [
+                Value.cast(asked).eq(Value.cast(self.descriptor)),
+                operation.eq(self.operation),
+                circuit.eq(self.circuit),
+            ]
+            fsm.go("look")
+        with fsm.state("look"):
+            fsm.go("judge")
+        with fsm.state("judge"):
+            fsm.go("sum")
+            with m.If(is_ring):
+                fsm.go("blocks")
+        with fsm.state("sum"):
+            with m.If(is_ring & wrong):
+                m.d.sync += bad[REASONS.index("size")].eq(1)
+            fsm.go("give")
+        with fsm.state("give"):
+            first = bad & -bad
+            m.d.comb += self.refused.eq(Cat(first[: len(bad)], full & ~bad.any()))
+            with m.If(~bad.any() & ~full):
+                m.d.comb += self.valid.eq(self._bit(circuit))
+            fsm.go("idle")
+        return m
+
+    def _bit(self, circuit: Value) -> Value:
+        return Cat(circuit == k for k in range(CIRCUITS))
+
+    def _look(
+        self,
+        m: Module,
+        fsm: Fsm,
+        asked: data.View,
+        operation: Value,
+        circuit: Value,
+        is_ring: Value,
+        bad: Signal,
+    ) -> None:
+        """Compare each field with what it may be, and convert it."""
+        size = flit_bytes(self.spec)
+        shift, count = (size - 1).bit_length(), count_bits(self.spec)
+        buffers = (asked.source, asked.destination, asked.bytes, asked.receive_bytes)
+        of_rings = (asked.block_bytes, asked.message_bytes)
+        odd, odd_ring, large, no_flow, ring = (
+            Signal(name=name) for name in ("odd", "odd_ring", "large", "no_flow", "ring_wrong")
+        )
+        rings = (asked.members < 2) | (asked.members > MOST_MEMBERS) | (asked.rank >= asked.members)
+        rings |= (asked.fsms == 0) | (asked.fsms > self.spec.endpoint.fsms)
+        total, block = asked.bytes[shift:], asked.block_bytes[shift:]
+        message = asked.message_bytes[shift:]
+        rings |= (block == 0) | (message == 0) | (block > total)
+        phases = self.spec.protocol.phases
+        wrong_flows = [
+            ~one.keep & ~one.kind & (one.number >= phases) for one in (asked.send, asked.receive)
+        ]
+        low = shift if shift else 0
+        m.d.sync += [
+            odd.eq(Cat(one[:low] for one in buffers).any() if low else 0),
+            odd_ring.eq(Cat(one[:low] for one in of_rings).any() if low else 0),
+            large.eq(
+                Value.cast(asked.source)[ADDRESS_BITS:].any()
+                | Value.cast(asked.destination)[ADDRESS_BITS:].any()
+                | Cat(one[shift + count :] for one in (asked.bytes, asked.receive_bytes)).any()
+            ),
+            no_flow.eq(wrong_flows[0] | wrong_flows[1]),
+            ring.eq(rings | Cat(one[shift + count :] for one in of_rings).any()),
+        ]
+        with fsm.state("judge"):
+            m.d.sync += bad.eq(
+                Cat(
+                    (operation >= len(OPERATIONS)) | (circuit >= CIRCUITS),
+                    odd | (is_ring & odd_ring),
+                    no_flow,
+                    large | (is_ring & ring),
+                )
+            )
+            self._convert(m, asked, operation, is_ring, total, (block, message))
+
+    def _convert(
+        self,
+        m: Module,
+        asked: data.View,
+        operation: Value,
+        is_ring: Value,
+        total: Value,
+        sizes: tuple[Value, Value],
+    ) -> None:
+        """Set what follows from the fields one by one."""
+        o, words = self.o, word_bits(self.spec)
+        fsms, chunk = self.spec.endpoint.fsms, self.spec.endpoint.chunk_flits
+        shift = (flit_bytes(self.spec) - 1).bit_length()
+        turns = asked.members - 1
+        sends = (total != 0) & (operation != OPERATIONS.index("set_flows"))
+        is_all_reduce = operation == OPERATIONS.index("all_reduce")
+        is_gather = operation == OPERATIONS.index("all_gather")
+        m.d.sync += [
+            o.source.eq(asked.source[shift : shift + words]),
+            o.destination.eq(asked.destination[shift : shift + words]),
+            o.total.eq(total),
+            o.block.eq(Mux(is_ring, sizes[0], total)),
+            o.message.eq(Mux(is_ring, sizes[1], chunk)),
+            o.sets_send.eq(~asked.send.keep),
+            o.sets_receive.eq(~asked.receive.keep),
+            o.direct.eq(0),
+            o.parts.eq(sends),
+            o.steps.eq(sends),
+            o.receives.eq(0),
+            o.reduces.eq(Mux(is_gather, 0, turns)),
+            o.stores.eq(Mux(is_gather, 0, turns - 1)),
+            o.last_fsm.eq(1 << fsms - 1),
+        ]
+        for flow, said in ((o.send, asked.send), (o.receive, asked.receive)):
+            m.d.sync += [
+                flow.phase.eq(Mux(said.kind, self.spec.protocol.online, said.number)),
+                flow.peer.eq(Mux(said.kind, said.number, 0)),
+                flow.generation.eq(Mux(said.kind, 0, said.generation)),
+            ]
+        with m.If(operation == OPERATIONS.index("exchange")):
+            m.d.sync += o.direct.eq(asked.receive_bytes[shift:])
+        with m.If(is_ring):
+            steps = Signal(STEP_BITS)
+            m.d.comb += steps.eq(Mux(is_all_reduce, turns << 1, turns))
+            m.d.sync += [
+                o.parts.eq(Mux(is_gather, 1, asked.members)),
+                o.steps.eq(steps),
+                o.receives.eq(steps),
+                o.last_fsm.eq(Cat(asked.fsms == k + 1 for k in range(fsms))),
+            ]
+
+    def _blocks(self, m: Module, fsm: Fsm, asked: data.View, operation: Value) -> Signal:
+        """Add up messages and blocks of the members before; return whether they do not fit."""
+        o, count = self.o, count_bits(self.spec)
+        chunk = self.spec.endpoint.chunk_flits
+        index, first = Signal(8), Signal(8)
+        places, offsets = Signal(count + 1), Signal(count + 2)
+        over, wrong = Signal(), Signal()
+        gathers = operation == OPERATIONS.index("all_gather")
+        before = Mux(asked.rank == 0, asked.members, asked.rank) - 1
+        with fsm.state("judge"):
+            m.d.sync += [
+                index.eq(0),
+                places.eq(0),
+                offsets.eq(0),
+                over.eq(0),
+                first.eq(Mux(gathers, asked.rank, before)),
+                o.first_place.eq(0),
+                o.first_offset.eq(0),
+                o.last_place.eq(0),
+                o.last_offset.eq(0),
+            ]
+        with fsm.state("blocks"):
+            m.d.sync += [
+                index.eq(index + 1),
+                places.eq(places + o.message),
+                offsets.eq(offsets + o.block),
+                over.eq(over | (places >= chunk) | offsets[count + 1]),
+            ]
+            with m.If(index == first):
+                m.d.sync += [o.first_place.eq(places), o.first_offset.eq(offsets)]
+            m.d.sync += [o.last_place.eq(places), o.last_offset.eq(offsets)]
+            # A ring of more members than there may be is refused anyway.
+            with m.If((index + 1 >= asked.members) | (index == MOST_MEMBERS)):
+                fsm.go("sum")
+        m.d.comb += wrong.eq(over | (places > chunk) | offsets[count + 1] | (offsets < o.total))
+        return wrong

@@ -1,0 +1,129 @@
+"""Reads of all circuits on the one port to memory."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import stream
+from amaranth.lib.data import StructLayout, View
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.gates.fifo import Fifo
+from fred_hw.gates.select import one_hot_mux, round_robin
+from fred_hw.spec import SwitchSpec
+from fred_hw.unit import Unit, check_spec, place
+
+from .loader import request_layout
+from .work import CIRCUITS, place_bits, sizes_name, slot_bits, word_bits
+
+__all__ = ["AceReader", "load_layout"]
+
+
+def load_layout(spec: SwitchSpec) -> StructLayout:
+    """Return a flit that goes into a slot of a circuit's partition."""
+    return StructLayout(
+        {
+            "circuit": CIRCUITS,
+            "slot": slot_bits(spec),
+            "place": place_bits(spec),
+            "data": spec.data_width,
+        }
+    )
+
+
+class AceReader(Unit):
+    """Let circuits take turns with reads, and tell where what comes belongs.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        Sizes.
+
+    Members
+    -------
+    i : In(stream.Signature(request_layout(spec))).array(3)
+        Reads of each circuit, a mark behind the last of each chunk.
+    read, data : Out(stream of addresses), In(stream of words)
+        To memory, see ``memory_signature``.
+    valid, o : Out(1), Out(load_layout(spec))
+        A word that came; it is taken at once.
+    loaded : Out(3)
+        High for a cycle when all before a mark of the circuit has come, and was given on ``o`` in
+        a cycle before.
+
+    Timing
+    ------
+    Latency : 1 cycle from a request to ``read.valid``, and from a word to ``o``.
+    Throughput : a word per cycle, and a cycle per mark.
+    Paths : none.
+    Reset : forgets reads under way; memory must forget them too.
+    """
+
+    i: list[stream.Interface]
+    read: stream.Interface
+    data: stream.Interface
+    valid: Signal
+    o: View
+    loaded: Signal
+
+    def __init__(self, *, spec: SwitchSpec) -> None:
+        self.spec = check_spec("AceReader", spec)
+        self.unit_name = sizes_name("ace_reader", spec)
+        super().__init__(
+            {
+                "i": In(stream.Signature(request_layout(spec))).array(CIRCUITS),
+                "read": Out(stream.Signature(word_bits(spec))),
+                "data": In(stream.Signature(spec.data_width)),
+                "valid": Out(1),
+                "o": Out(load_layout(spec)),
+                "loaded": Out(CIRCUITS),
+            }
+        )
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        spec = self.spec
+        tag = StructLayout(
+            {
+                "mark": 1,
+                "circuit": CIRCUITS,
+                "slot": slot_bits(spec),
+                "place": place_bits(spec),
+            }
+        )
+        depth = max(2, spec.endpoint.memory_reads)
+        tags = place(m, "tags", Fifo(shape=tag, depth=depth))
+        chosen, recent = Signal(CIRCUITS), Signal(CIRCUITS)
+        wanting = Cat(one.valid for one in self.i)
+        asked = View(request_layout(spec), Signal(request_layout(spec).size, name="asked"))
+        take = Signal()
+        m.d.comb += [
+            chosen.eq(round_robin(m, "wanting", wanting, recent)),
+            Value.cast(asked).eq(one_hot_mux(chosen, [Value.cast(one.payload) for one in self.i])),
+            take.eq(chosen.any() & tags.i.ready & (~self.read.valid | self.read.ready)),
+            *(one.ready.eq(take & chosen[k]) for k, one in enumerate(self.i)),
+            tags.i.valid.eq(take),
+            tags.i.payload.mark.eq(asked.mark),
+            tags.i.payload.circuit.eq(chosen),
+            tags.i.payload.slot.eq(asked.slot),
+            tags.i.payload.place.eq(asked.place),
+        ]
+        with m.If(take):
+            m.d.sync += recent.eq(chosen)
+        with m.If(~self.read.valid | self.read.ready):
+            m.d.sync += [
+                self.read.valid.eq(take & ~asked.mark),
+                self.read.payload.eq(asked.address),
+            ]
+        head, there = tags.o.payload, tags.o.valid
+        came = self.data.valid & self.data.ready
+        m.d.comb += [
+            self.data.ready.eq(there & ~head.mark),
+            tags.o.ready.eq(Mux(head.mark, 1, self.data.valid)),
+        ]
+        m.d.sync += [
+            self.valid.eq(came),
+            self.o.circuit.eq(head.circuit),
+            self.o.slot.eq(head.slot),
+            self.o.place.eq(head.place),
+            self.o.data.eq(self.data.payload),
+            self.loaded.eq(head.circuit & (there & head.mark).replicate(CIRCUITS)),
+        ]
+        return m

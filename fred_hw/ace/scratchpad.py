@@ -1,0 +1,149 @@
+"""Slots in which chunks stay while they are worked on."""
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.gates.select import one_hot_mux
+from fred_hw.spec import SwitchSpec
+from fred_hw.unit import Unit, check_spec
+
+from .reader import load_layout
+from .work import CIRCUITS, place_bits, sizes_name, slot_bits
+
+__all__ = ["AceScratchpad", "SlotRead", "slot_read_signature"]
+
+
+class SlotRead(wiring.PureInterface):
+    """A read of a slot."""
+
+    valid: Signal
+    ready: Signal
+    circuit: Signal
+    slot: Signal
+    place: Signal
+    data: Signal
+
+
+def slot_read_signature(spec: SwitchSpec) -> wiring.Signature:
+    """Return the signature of a read of a slot, as the reader sees it.
+
+    Members
+    -------
+    valid, ready : Out(1), In(1)
+        A read, and whether it is done.
+    circuit, slot, place : Out(3), Out(slot), Out(place)
+        Circuit, one bit, slot of its partition, and place in it.
+    data : In(data_width)
+        The flit, in the cycle after the read.
+    """
+    return wiring.Signature(
+        {
+            "valid": Out(1),
+            "ready": In(1),
+            "circuit": Out(CIRCUITS),
+            "slot": Out(slot_bits(spec)),
+            "place": Out(place_bits(spec)),
+            "data": In(spec.data_width),
+        }
+    )
+
+
+class AceScratchpad(Unit):
+    """Keep slots, a partition for each circuit; each slot is a memory with a read and a write port.
+
+    Words are never loaded and written back to a slot in one cycle, as a chunk is loaded before it
+    is worked on.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        Sizes.
+
+    Members
+    -------
+    loads, load : In(1), In(load_layout(spec))
+        A word from memory.
+    stores, store : In(1), In(load_layout(spec))
+        A word that was received; goes before ``load`` of the same slot.
+    operand, send : In(slot_read_signature(spec))
+        Reads; of the same slot ``operand`` goes first.
+
+    Timing
+    ------
+    Latency : 1 cycle from a read to its data.
+    Throughput : a word on each member per cycle, while reads are of different slots.
+    Paths : ``operand.valid``, ``operand.circuit`` and ``operand.slot`` to ``send.ready``.
+    Reset : clears nothing.
+    """
+
+    loads: Signal
+    load: data.View
+    stores: Signal
+    store: data.View
+    operand: SlotRead
+    send: SlotRead
+
+    def __init__(self, *, spec: SwitchSpec) -> None:
+        self.spec = check_spec("AceScratchpad", spec)
+        self.unit_name = sizes_name("ace_scratchpad", spec)
+        self.resettable = False
+        super().__init__(
+            {
+                "loads": In(1),
+                "load": In(load_layout(spec)),
+                "stores": In(1),
+                "store": In(load_layout(spec)),
+                "operand": In(slot_read_signature(spec)),
+                "send": In(slot_read_signature(spec)),
+            }
+        )
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        spec = self.spec
+        same = Signal()
+        m.d.comb += [
+            self.operand.ready.eq(1),
+            same.eq(
+                (self.operand.circuit == self.send.circuit)
+                & (self.operand.slot == self.send.slot)
+                & self.operand.valid
+            ),
+            self.send.ready.eq(~same),
+        ]
+        banks = [(k, slot) for k in range(CIRCUITS) for slot in range(spec.endpoint.slots)]
+        words: list[Value] = []
+        readers = {"operand": self.operand, "send": self.send}
+        chosen = {
+            name: Signal(len(banks), name=f"{name}_chosen", reset_less=True) for name in readers
+        }
+        for index, (k, slot) in enumerate(banks):
+            memory = Memory(shape=spec.data_width, depth=spec.endpoint.chunk_flits, init=[])
+            m.submodules[f"slot_{k}_{slot}"] = memory
+            write, read = memory.write_port(), memory.read_port()
+            written, loaded = (
+                here & one.circuit[k] & (one.slot == slot)
+                for here, one in ((self.stores, self.store), (self.loads, self.load))
+            )
+            hits = {
+                name: one.valid & one.circuit[k] & (one.slot == slot)
+                for name, one in readers.items()
+            }
+            of_operand = Signal(name=f"of_operand_{index}")
+            m.d.comb += [
+                write.en.eq(written | loaded),
+                write.addr.eq(Mux(written, self.store.place, self.load.place)),
+                write.data.eq(Mux(written, self.store.data, self.load.data)),
+                of_operand.eq(hits["operand"]),
+                read.en.eq(hits["operand"] | hits["send"]),
+                read.addr.eq(Mux(of_operand, self.operand.place, self.send.place)),
+            ]
+            for name, one in readers.items():
+                with m.If(one.valid & one.ready):
+                    m.d.sync += chosen[name][index].eq(hits[name])
+            words.append(read.data)
+        for name, one in readers.items():
+            m.d.comb += one.data.eq(one_hot_mux(chosen[name], words))
+        return m

@@ -1,0 +1,242 @@
+"""What units of the engine say to each other: prepared work, messages, words on their way."""
+
+from amaranth.hdl import Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.spec import SwitchSpec
+
+__all__ = [
+    "ADDRESS_BITS",
+    "CIRCUITS",
+    "STEP_BITS",
+    "Message",
+    "ReceiveWord",
+    "SendWord",
+    "count_bits",
+    "flit_bytes",
+    "flow_layout",
+    "message_layout",
+    "message_signature",
+    "place_bits",
+    "receive_layout",
+    "receive_word_signature",
+    "send_word_signature",
+    "sizes_name",
+    "slot_bits",
+    "word_bits",
+    "work_layout",
+]
+
+ADDRESS_BITS = 40
+"""Bits of an address of memory, in bytes."""
+
+CIRCUITS = len(DATA_CIRCUITS)
+
+STEP_BITS = 7
+"""Bits of a number of steps: an all-reduce of 64 endpoints has 126."""
+
+_MOST_COUNT_BITS = 24
+
+
+class Message(wiring.PureInterface):
+    """A message of a chunk, or none."""
+
+    ready: Signal
+    payload: data.View
+
+
+class SendWord(wiring.PureInterface):
+    """The next flit of a circuit to send."""
+
+    valid: Signal
+    take: Signal
+    slot: Signal
+    place: Signal
+    last: Signal
+
+
+class ReceiveWord(wiring.PureInterface):
+    """What the next flit of a circuit to receive is."""
+
+    valid: Signal
+    take: Signal
+    payload: data.View
+    stored: Signal
+    done: Signal
+
+
+def flit_bytes(spec: SwitchSpec) -> int:
+    """Return the bytes of a flit, which are a power of two.
+
+    Raises
+    ------
+    ValueError
+        They are none: memory is addressed by flits.
+    """
+    size = spec.data_width // 8
+    if size & (size - 1):
+        raise ValueError(f"lanes must give an endpoint flits of 1, 2, 4, ... bytes, not {size}")
+    return size
+
+
+def word_bits(spec: SwitchSpec) -> int:
+    """Return the bits of an address of memory in flits."""
+    return ADDRESS_BITS - (flit_bytes(spec) - 1).bit_length()
+
+
+def count_bits(spec: SwitchSpec) -> int:
+    """Return the bits of a number of flits in a buffer."""
+    return min(_MOST_COUNT_BITS, 32 - (flit_bytes(spec) - 1).bit_length())
+
+
+def place_bits(spec: SwitchSpec) -> int:
+    """Return the bits of a place in a slot."""
+    return (spec.endpoint.chunk_flits - 1).bit_length()
+
+
+def slot_bits(spec: SwitchSpec) -> int:
+    """Return the bits of a slot's number in its partition."""
+    return max(1, (spec.endpoint.slots - 1).bit_length())
+
+
+def sizes_name(name: str, spec: SwitchSpec) -> str:
+    """Return the name of a unit of the engine."""
+    parts = (spec.suffix(crosses=False), spec.protocol.suffix, spec.endpoint.suffix)
+    return "_".join((name, *parts))
+
+
+def flow_layout(spec: SwitchSpec) -> data.StructLayout:
+    """Return a flow as the link's end takes it."""
+    fields = spec.protocol.fields
+    bits = {name: fields[name] for name in ("phase", "source", "generation")}
+    return data.StructLayout(
+        {"phase": bits["phase"], "peer": bits["source"], "generation": bits["generation"]}
+    )
+
+
+def work_layout(spec: SwitchSpec) -> data.StructLayout:
+    """Return a descriptor as ``AcePrepare`` leaves it.
+
+    A buffer has members' blocks one behind the other; chunk c has of each block ``message`` flits
+    from c x ``message`` on, its parts. Flits of ``total`` and beyond are none.
+
+    Fields
+    ------
+    source, destination : of memory, in flits
+    send, receive : flow_layout(spec), and whether to set them
+    sets_send, sets_receive : 1
+    total, block, message : flits sent or reduced, of a member's block, and of a message
+    first_place, first_offset : where the part sent first is in a slot, and in the buffer
+    last_place, last_offset : the same of the last member's part
+    parts : parts to load, from the first on downwards; 0 if nothing is sent
+    steps, receives : messages of each chunk that go out, and that come
+    reduces, stores : messages that are reduced, and before the first that goes to memory
+    direct : flits received that are of no chunk
+    last_fsm : one bit, that of the last state machine to use
+    """
+    count, place, word = count_bits(spec), place_bits(spec), word_bits(spec)
+    flow = flow_layout(spec)
+    return data.StructLayout(
+        {
+            "source": word,
+            "destination": word,
+            "send": flow,
+            "receive": flow,
+            "sets_send": 1,
+            "sets_receive": 1,
+            "total": count,
+            "block": count,
+            "message": count,
+            "first_place": place,
+            "first_offset": count + 1,
+            "last_place": place,
+            "last_offset": count + 1,
+            **dict.fromkeys(("parts", "steps", "receives", "reduces", "stores"), STEP_BITS),
+            "direct": count,
+            "last_fsm": spec.endpoint.fsms,
+        }
+    )
+
+
+def message_layout(spec: SwitchSpec) -> data.StructLayout:
+    """Return where a message is: slot, place in it, place in the buffer, flits; what to do."""
+    return data.StructLayout(
+        {
+            "slot": slot_bits(spec),
+            "place": place_bits(spec),
+            "offset": count_bits(spec) + 1,
+            "size": count_bits(spec),
+            "reduce": 1,
+            "keep": 1,
+            "store": 1,
+        }
+    )
+
+
+def message_signature(spec: SwitchSpec) -> wiring.Signature:
+    """Return the signature of a state machine's next message; ``ready`` if it may go or come."""
+    return wiring.Signature({"ready": Out(1), "payload": Out(message_layout(spec))})
+
+
+def send_word_signature(spec: SwitchSpec) -> wiring.Signature:
+    """Return the signature of the next flit to send, as its circuit sees it.
+
+    Members
+    -------
+    valid, take : Out(1), In(1)
+        There is one; it is taken.
+    slot, place, last : Out
+        Where it is, and whether it ends a packet.
+    """
+    return wiring.Signature(
+        {
+            "valid": Out(1),
+            "take": In(1),
+            "slot": Out(slot_bits(spec)),
+            "place": Out(place_bits(spec)),
+            "last": Out(1),
+        }
+    )
+
+
+def receive_layout(spec: SwitchSpec) -> data.StructLayout:
+    """Return what a flit to receive is: where it goes, and what is done with it."""
+    return data.StructLayout(
+        {
+            "slot": slot_bits(spec),
+            "place": place_bits(spec),
+            "address": word_bits(spec),
+            "reduce": 1,
+            "keep": 1,
+            "store": 1,
+            "last": 1,
+            "fsm": spec.endpoint.fsms,
+        }
+    )
+
+
+def receive_word_signature(spec: SwitchSpec) -> wiring.Signature:
+    """Return the signature of the next flit to receive, as its circuit sees it.
+
+    Members
+    -------
+    valid, take : Out(1), In(1)
+        One is expected; it has come.
+    payload : Out(receive_layout(spec))
+        What it is.
+    stored : In(1)
+        High for a cycle per flit that memory has taken.
+    done : In(fsms)
+        High for a cycle when the last flit of a message is in its slot, and in the queue to memory.
+    """
+    return wiring.Signature(
+        {
+            "valid": Out(1),
+            "take": In(1),
+            "payload": Out(receive_layout(spec)),
+            "stored": In(1),
+            "done": In(spec.endpoint.fsms),
+        }
+    )

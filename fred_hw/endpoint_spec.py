@@ -1,0 +1,86 @@
+"""Specification of what an NPU's end of a link computes and keeps, beside what the switch says."""
+
+from typing import Annotated
+
+from pydantic import AfterValidator, ValidationInfo, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from .files import FileModel, int_range
+
+__all__ = ["MOST_MEMBERS", "EndpointSpec"]
+
+MOST_MEMBERS = 64
+"""Endpoints of a ring."""
+
+_REPLAYS = [0, *(1 << bits for bits in range(1, 7))]
+
+
+def _replays(value: int) -> int:
+    if value not in _REPLAYS:
+        message = "must be 0 or a power of two from 2 to 64, not {value}"
+        raise PydanticCustomError("int_range", message, {"value": value})
+    return value
+
+
+def _enough(value: int, info: ValidationInfo) -> int:
+    """Refuse fewer slots than state machines."""
+    if value < info.data.get("fsms", 1):
+        message = "must be {fsms} or more, as each of fsms owns one, not {value}"
+        raise PydanticCustomError("int_range", message, {**info.data, "value": value})
+    return value
+
+
+class EndpointSpec(FileModel, validate_default=True):
+    """Sizes of the collective engine of an endpoint (ACE, arXiv 2007.00156); frozen.
+
+    Parameters
+    ----------
+    fsms : int
+        State machines of each data circuit, 1 to 16: each owns a chunk.
+    slots : int
+        Slots of each data circuit's partition of the scratchpad, 1 to 64 and at least as many as
+        state machines: what is beyond is loaded ahead.
+    chunk_flits : int
+        Flits in a slot, 2 to 4096: of a ring of n endpoints n messages have room in it. 128 flits
+        of 512 B are 64 KB.
+    memory_reads : int
+        Reads of memory under way, 2 to 256: to read a flit per cycle the latency of memory and 2.
+    replay_packets : int
+        Packets of each data circuit that are kept until they are acknowledged, 2, 4, 8, 16, 32 or
+        64, at most ``window_packets`` of the protocol; 0 for as many. docs/endpoint.md has the
+        budget.
+
+    Raises
+    ------
+    pydantic.ValidationError
+        A key is unknown or a value is out of range.
+    """
+
+    fsms: Annotated[int, int_range(1, 16)] = 4
+    slots: Annotated[int, int_range(1, 64), AfterValidator(_enough)] = 8
+    chunk_flits: Annotated[int, int_range(2, 4096)] = 128
+    memory_reads: Annotated[int, int_range(2, 256)] = 64
+    replay_packets: Annotated[
+        int,
+        int_range(0, 64),
+        AfterValidator(_replays),
+        WithJsonSchema({"type": "integer", "enum": _REPLAYS}),
+    ] = 0
+
+    @property
+    def suffix(self) -> str:
+        """Part of a generated name that tells these sizes, defaults left out."""
+        letters = {
+            "fsms": "m",
+            "slots": "s",
+            "chunk_flits": "c",
+            "memory_reads": "r",
+            "replay_packets": "k",
+        }
+        default = EndpointSpec()
+        parts = [
+            f"{letter}{getattr(self, name)}"
+            for name, letter in letters.items()
+            if getattr(self, name) != getattr(default, name)
+        ]
+        return "_".join(["ace", *parts])

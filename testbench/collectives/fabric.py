@@ -1,0 +1,408 @@
+"""Endpoints on the ports of a switch, with memories and programs: collectives on real flits."""
+
+import random
+import re
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fred_hw.ace.endpoint_map import endpoint_map
+from fred_hw.ace.npu_endpoint import NpuEndpoint
+from fred_hw.ace.operations import Descriptor
+from fred_hw.control.access import Access
+from fred_hw.control.switch_map import switch_map
+from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.spec import SwitchSpec
+from fred_hw.switch.switch import Switch
+from gen.emitter import VerilogEmitter
+from testbench.sim.cache import built
+from testbench.sim.runner import find_simulator
+from testbench.sim.tools import SimulatorError
+
+__all__ = ["ADDRESSES", "Fabric", "Finished", "Program", "Sizes", "build_fabric", "run_fabric"]
+
+_STEPS = 256  # of a program, its end too
+
+ADDRESSES = (17, 3, 64, 101, 5, 6, 7, 8)
+"""Addresses of the endpoints, which are of no order."""
+
+Flits = NDArray[np.uint8]
+
+
+class Program:
+    """What a driver does, step by step: reads and writes of registers by name.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        Sizes.
+    """
+
+    def __init__(self, spec: SwitchSpec) -> None:
+        self.spec = spec
+        self.registers = endpoint_map(spec)
+        self.steps: list[tuple[int, int, int, int]] = []
+        self.queued: dict[str, int] = dict.fromkeys(DATA_CIRCUITS, 0)
+        self.restart = 0
+
+    def wait(self, cycles: int) -> None:
+        """Do nothing for some cycles."""
+        self.steps.append((0, 0, cycles, 0))
+
+    def write(self, register: str, value: int, index: int = 0, answer: int = 0) -> None:
+        """Write a register; ``answer`` is the response of AXI that is expected."""
+        address = self.registers.register(register).address + 4 * index
+        self.steps.append((1, address, value, answer))
+
+    def until(self, register: str, value: int, mask: int = 0xFFFFFFFF, index: int = 0) -> None:
+        """Read a register until its bits of ``mask`` are those of ``value``."""
+        address = self.registers.register(register).address + 4 * index
+        self.steps.append((2, address, value, mask))
+
+    def show(self, register: str, index: int = 0) -> None:
+        """Read a register; the result of the run has it, and when that was."""
+        address = self.registers.register(register).address + 4 * index
+        self.steps.append((3, address, 0, 0))
+
+    def begin(self, address: int) -> None:
+        """Set the endpoint's address, and wait for the link."""
+        self.write("ADDRESS", address)
+        self.until("STATUS", 1, 1)
+
+    def queue(self, *descriptors: Descriptor) -> None:
+        """Queue descriptors as software does: wait until the one before is prepared."""
+        for one in descriptors:
+            for register, index, value in one.writes(self.spec.data_width // 8):
+                if register == "COMMAND":
+                    full = 1 << 12 + DATA_CIRCUITS.index(one.circuit)
+                    self.until("STATUS", 0, 2 | full)
+                self.write(register, value, index)
+            self.until("STATUS", 0, 2)
+            self.queued[one.circuit] += 1
+
+    def finish(self, *circuits: str) -> None:
+        """Wait until all that was queued is completed."""
+        for name in circuits or DATA_CIRCUITS:
+            self.until("COMPLETED", self.queued[name], index=DATA_CIRCUITS.index(name))
+
+    def after_reset(self) -> None:
+        """Say that a program goes on here when its endpoint has been reset."""
+        self.restart = len(self.steps)
+        self.queued = dict.fromkeys(DATA_CIRCUITS, 0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sizes:
+    """What is compiled into a fabric beside its specification.
+
+    Parameters
+    ----------
+    flits : int
+        Flits in each memory.
+    link_cycles, memory_cycles : int
+        Cycles of a link in one direction, and from a read to its data.
+    """
+
+    flits: int = 256
+    link_cycles: int = 4
+    memory_cycles: int = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fabric:
+    """A switch with an endpoint at each port.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        The switch, and the endpoints.
+    phases : Mapping of int to int
+        Entry of each phase.
+    memories : Sequence of array of bytes
+        Contents of each endpoint's memory at the beginning, shape (flits, bytes of a flit).
+    programs : Sequence of Program
+        One for each endpoint.
+    faults : int
+        Faults in a million flits of a link.
+    memory_stalls : int
+        Cycles of 100 in which memory takes nothing.
+    resets : Mapping of int to int
+        When endpoints are reset once more [cycles].
+    spread : int
+        Cycles within which endpoints come out of reset.
+    limit : int
+        Cycles after which a run has failed.
+    seed : int
+        Of faults, stalls, and of when endpoints come out of reset.
+    """
+
+    spec: SwitchSpec
+    phases: Mapping[int, int] = field(default_factory=dict)
+    memories: Sequence[Flits]
+    programs: Sequence[Program]
+    faults: int = 0
+    memory_stalls: int = 0
+    resets: Mapping[int, int] = field(default_factory=dict)
+    spread: int = 200
+    limit: int = 100_000
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What came out of a run.
+
+    Parameters
+    ----------
+    memories : list of array of bytes
+        Contents at the end.
+    reads : list of dict of str to list of int
+        For each endpoint, what ``show`` has read of each register.
+    times : list of list of int
+        When each of them was read [cycles].
+    cycles : int
+        Length of the run.
+    """
+
+    memories: list[Flits]
+    reads: list[dict[str, list[int]]]
+    times: list[list[int]]
+    cycles: int
+
+
+_AXIL = ("awaddr", "awvalid", "awready", "wdata", "wvalid", "wready", "bresp", "bvalid")
+_AXIL_READ = ("araddr", "arvalid", "arready", "rdata", "rresp", "rvalid")
+_OUTPUTS = ("awready", "wready", "bresp", "bvalid", "arready", "rdata", "rresp", "rvalid")
+
+
+def _switch_program(fabric: Fabric) -> list[tuple[int, int, int, int]]:
+    """Return the writes of routes and phases, as ``Access`` makes them."""
+    steps: list[tuple[int, int, int, int]] = []
+
+    def write(address: int, value: int) -> None:
+        steps.append((1, address, value, 0))
+
+    registers = switch_map(fabric.spec)
+    status = registers.register("COMMAND_STATUS").address
+    access = Access(registers, lambda address: 0, write)
+    for port in range(fabric.spec.ports):
+        access.write_route(ADDRESSES[port], port)
+    for phase, entry in fabric.phases.items():
+        access.write_phase(phase, entry)
+        steps.append((2, status, 0, 1))
+    return steps
+
+
+def _driver(name: str, node: int, rst: str, label: str, bits: int) -> list[str]:
+    """Return the driver of a slave and its wires."""
+    widths = {"awaddr": bits, "araddr": bits, "wdata": 32, "rdata": 32, "bresp": 2, "rresp": 2}
+    lines = []
+    for wire in (*_AXIL, *_AXIL_READ):
+        width = widths.get(wire, 1)
+        lines.append(f"  wire [{width - 1}:0] {name}_{wire};")
+    pins = ", ".join(f".{wire}({name}_{wire})" for wire in (*_AXIL, *_AXIL_READ))
+    lines += [
+        (
+            f"  driver #(.LENGTH({_STEPS}), .NODE({node}), .BITS({bits})) "
+            f"{name}_driver (.clk(clk), .rst({rst}), .label({label}), "
+            f".ended(ended[{node}]), {pins});"
+        ),
+        f'  initial $readmemh("program_{node}.hex", {name}_driver.steps);',
+    ]
+    return lines
+
+
+def _axil_pins(name: str) -> str:
+    pins = [f".s_axil_{wire}({name}_{wire})" for wire in (*_AXIL, *_AXIL_READ)]
+    pins += [".s_axil_awprot(3'd0)", ".s_axil_arprot(3'd0)", ".s_axil_wstrb(4'hf)"]
+    return ", ".join([*pins, ".s_axil_bready(1'b1)", ".s_axil_rready(1'b1)"])
+
+
+def _numbers(k: int) -> list[str]:
+    """Return what the command line says of an endpoint."""
+    lines = []
+    for name, default in (("start", 8), ("again", 1 << 30), ("label", 0), ("seed", 1)):
+        lines += [
+            f"  reg [31:0] {name}{k} = {default};",
+            f'  initial if ($value$plusargs("{name}{k}=%d", {name}{k})) ;',
+        ]
+    return lines
+
+
+def _node(spec: SwitchSpec, size: Sizes, k: int, top: str) -> list[str]:
+    """Return an endpoint with its memory, its driver, and its link to the switch."""
+    bits, width = spec.data_width, spec.data_width + 88
+    shift = (bits // 8 - 1).bit_length()
+    lines = [
+        *_numbers(k),
+        f"  wire rst{k} = now < start{k} || (now >= again{k} && now < again{k} + 3);",
+        f"  wire [31:0] at{k} = now >= again{k} ? label{k} : 0;",
+        f"  wire [7:0] inc{k} = now >= again{k} ? 8'd2 : 8'd1;",
+        *_driver(f"n{k}", k, f"rst{k}", f"at{k}", endpoint_map(spec).address_bits),
+    ]
+    for place, side in enumerate(("up", "down")):
+        lines += [
+            f"  wire {side}{k}_v, {side}{k}_w; wire [{width - 1}:0] {side}{k}_f, {side}{k}_g;",
+            (
+                f"  line #(.WIDTH({width}), .CYCLES({size.link_cycles})) {side}{k} (.clk(clk), "
+                f".faults(faults), .seed(seed{k} + {place + 1}), .valid({side}{k}_v), "
+                f".flit({side}{k}_f), .out_valid({side}{k}_w), .out_flit({side}{k}_g));"
+            ),
+        ]
+    lines += [
+        f"  wire rv{k}, rr{k}, dv{k}, dr{k}, wv{k}, wr{k}; wire [39:0] ra{k}, wa{k};",
+        f"  wire [{bits - 1}:0] dd{k}, wd{k};",
+        (
+            f"  memory #(.BITS({bits}), .SHIFT({shift}), .DEPTH({size.flits}), "
+            f".CYCLES({size.memory_cycles})) memory{k} (.clk(clk), .rst(rst{k}), .stalls(stalls), "
+            f".seed(seed{k}), .read_valid(rv{k}), .read_ready(rr{k}), "
+            f".read_address(ra{k}), .data_valid(dv{k}), .data_ready(dr{k}), .data(dd{k}), "
+            f".write_valid(wv{k}), .write_ready(wr{k}), .write_address(wa{k}), .write_data(wd{k}));"
+        ),
+        f'  initial $readmemh("memory_{k}.hex", memory{k}.words);',
+        (
+            f"  {top} n{k} (.clk(clk), .rst(rst{k}), .incarnation(inc{k}), .irq(), "
+            f".s_axis_tvalid(down{k}_w), .s_axis_tready(), .s_axis_tlast(1'b0), "
+            f".s_axis_tuser(down{k}_g[{width - 1}:{bits}]), "
+            f".s_axis_tdata(down{k}_g[{bits - 1}:0]), "
+            f".m_axis_tvalid(up{k}_v), .m_axis_tready(1'b1), .m_axis_tlast(), "
+            f".m_axis_tuser(up{k}_f[{width - 1}:{bits}]), .m_axis_tdata(up{k}_f[{bits - 1}:0]), "
+            f".m_axis_read_tvalid(rv{k}), .m_axis_read_tready(rr{k}), .m_axis_read_tdata(ra{k}), "
+            f".s_axis_data_tvalid(dv{k}), .s_axis_data_tready(dr{k}), .s_axis_data_tdata(dd{k}), "
+            f".m_axis_write_tvalid(wv{k}), .m_axis_write_tready(wr{k}), "
+            f".m_axis_write_tdata(wd{k}), .m_axis_write_tuser(wa{k}), {_axil_pins(f'n{k}')});"
+        ),
+    ]
+    return lines
+
+
+def _bench(spec: SwitchSpec, size: Sizes, tops: tuple[str, str]) -> str:
+    """Return the module around it all."""
+    nodes, bits, width = spec.ports, spec.data_width, spec.data_width + 88
+    lines = [
+        "module fabric (input clk);",
+        f"  reg [31:0] now = 0; wire [{nodes}:0] ended;",
+        "  reg [31:0] faults = 0, stalls = 0, limit = 0;",
+        *(
+            f'  initial if ($value$plusargs("{name}=%d", {name})) ;'
+            for name in ("faults", "stalls", "limit")
+        ),
+        "  wire rst_switch = now < 8;",
+        *_driver("sw", nodes, "rst_switch", "0", switch_map(spec).address_bits),
+    ]
+    for k in range(nodes):
+        lines += _node(spec, size, k, tops[1])
+    pins = [
+        f".s{k}_axis_tvalid(up{k}_w), .s{k}_axis_tready(), .s{k}_axis_tlast(1'b0), "
+        f".s{k}_axis_tuser(up{k}_g[{width - 1}:{bits}]), "
+        f".s{k}_axis_tdata(up{k}_g[{bits - 1}:0]), "
+        f".m{k}_axis_tvalid(down{k}_v), .m{k}_axis_tready(1'b1), .m{k}_axis_tlast(), "
+        f".m{k}_axis_tuser(down{k}_f[{width - 1}:{bits}]), "
+        f".m{k}_axis_tdata(down{k}_f[{bits - 1}:0])"
+        for k in range(nodes)
+    ]
+    lines += [
+        (
+            f"  {tops[0]} sw (.clk(clk), .rst(rst_switch), .incarnation(8'd9), .irq(), "
+            f"{', '.join(pins)}, {_axil_pins('sw')});"
+        ),
+        "  always @(posedge clk) begin",
+        "    now <= now + 1;",
+        "    if (&ended) begin",
+        *(f'      $writememh("result_{k}.hex", memory{k}.words);' for k in range(nodes)),
+        '      $display("ENDED %0d", now); $finish;',
+        "    end",
+        '    if (now > limit) begin $display("LATE %b", ended); $finish; end',
+        "  end",
+        "endmodule",
+        "module main; reg clk = 0; always #5 clk = ~clk; fabric fabric (clk); endmodule",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def build_fabric(spec: SwitchSpec, size: Sizes) -> Path:
+    """Return a compiled switch with an endpoint at each port, from the cache if it is there.
+
+    Raises
+    ------
+    SimulatorError
+        Icarus is not installed, or could not build.
+    """
+    _, folder = find_simulator("icarus")
+    emitter = VerilogEmitter()
+    switch, endpoint = Switch(spec=spec), NpuEndpoint(spec=spec)
+    emitter.add(switch)
+    emitter.add(endpoint)
+    models = Path(__file__).with_name("fabric.v").read_text()
+    bench = _bench(spec, size, (switch.unit_name, endpoint.unit_name))
+    text = emitter.verilog() + models + bench
+
+    def build(place: Path) -> None:
+        (place / "fabric.v").write_text(text)
+        command = [f"{folder}/iverilog", "-g2005", "-s", "main", "-o", "fabric.vvp", "fabric.v"]
+        done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SimulatorError(f"icarus: {(done.stderr + done.stdout)[-2000:]}")
+
+    return built("fabric", [text, str(folder)], build) / "fabric.vvp"
+
+
+def _write(fabric: Fabric, work: Path) -> None:
+    """Write memories and programs."""
+    programs = [one.steps for one in fabric.programs] + [_switch_program(fabric)]
+    for k, steps in enumerate(programs):
+        if len(steps) >= _STEPS:
+            raise ValueError(f"steps of a program must be less than {_STEPS}, not {len(steps)}")
+        whole = [*steps, *[(4, 0, 0, 0)] * (_STEPS - len(steps))]
+        text = "".join(f"{a:04x}{b:08x}{c:08x}{d:08x}\n" for a, b, c, d in whole)
+        (work / f"program_{k}.hex").write_text(text)
+    for k, words in enumerate(fabric.memories):
+        text = "".join(bytes(word[::-1]).hex() + "\n" for word in words)
+        (work / f"memory_{k}.hex").write_text(text)
+
+
+def run_fabric(model: Path, fabric: Fabric, work: Path) -> Finished:
+    """Simulate until all programs have ended.
+
+    Raises
+    ------
+    SimulatorError
+        The run did not end well.
+    """
+    work.mkdir(parents=True, exist_ok=True)
+    _write(fabric, work)
+    rng = random.Random(fabric.seed)
+    says = {"faults": fabric.faults, "stalls": fabric.memory_stalls, "limit": fabric.limit}
+    for k, program in enumerate(fabric.programs):
+        says[f"start{k}"] = 8 + rng.randrange(fabric.spread)
+        says[f"seed{k}"] = rng.randrange(1, 1 << 30)
+        says[f"again{k}"] = fabric.resets.get(k, 1 << 30)
+        says[f"label{k}"] = program.restart
+    _, folder = find_simulator("icarus")
+    command = [f"{folder}/vvp", "-n", str(model), *(f"+{a}={b}" for a, b in says.items())]
+    done = subprocess.run(command, cwd=work, capture_output=True, text=True, check=False)
+    return _read(fabric, done.stdout + done.stderr, work)
+
+
+def _read(fabric: Fabric, said: str, work: Path) -> Finished:
+    """Return what a run has left."""
+    ended = re.search(r"^ENDED (\d+)$", said, re.MULTILINE)
+    wrong = re.findall(r"^(?:FAILED|ANSWER|LATE).*$", said, re.MULTILINE)
+    if not ended or wrong:
+        raise SimulatorError(f"fabric: {'; '.join(wrong) or said[-2000:]}")
+    names = {word.address: word.register.name for word in endpoint_map(fabric.spec).words()}
+    reads: list[dict[str, list[int]]] = [{} for _ in fabric.memories]
+    times: list[list[int]] = [[] for _ in fabric.memories]
+    for node, address, value, now in re.findall(r"^READ (\d+) (\d+) (\d+) (\d+)$", said, re.M):
+        reads[int(node)].setdefault(names[int(address)], []).append(int(value))
+        times[int(node)].append(int(now))
+    memories = []
+    for k in range(len(fabric.memories)):
+        lines = (work / f"result_{k}.hex").read_text().splitlines()
+        words = [bytes.fromhex(one)[::-1] for one in lines if one and not one.startswith("//")]
+        memories.append(np.array([list(word) for word in words], dtype=np.uint8))
+    return Finished(memories, reads, times, int(ended[1]))

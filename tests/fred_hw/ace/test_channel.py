@@ -1,0 +1,66 @@
+"""Tests of fred_hw.ace.channel."""
+
+from typing import Any
+
+from fred_hw.ace.channel import AceChannel
+from fred_hw.ace.work import flow_layout, receive_layout, work_layout
+from tests.fred_hw.simulation import trace
+
+from .works import SPEC, packed
+
+FLOW = {"phase": 1, "peer": 0, "generation": 3}
+DIRECT = packed(work_layout(SPEC), direct=2, destination=40, sets_receive=1, receive=FLOW)
+SENDS = packed(
+    work_layout(SPEC),
+    total=6,
+    block=6,
+    message=8,
+    parts=1,
+    steps=1,
+    last_fsm=2,
+    sets_send=1,
+    send=FLOW,
+)
+
+
+def run(work: int, cycles: list[dict[str, int]], watch: tuple[str, ...], **rest: int) -> list[Any]:
+    first = {"i.valid": 1, "i.payload": work}
+    return trace(AceChannel(spec=SPEC), [first, *cycles], watch, **rest)
+
+
+def test_latency_of_what_is_received_and_of_the_end() -> None:
+    taken = [{}] * 8 + [{"receive.take": 1}] * 2
+    stored = [{"receive.stored": 1}] * 2
+    watch = ("receive.valid", "receive.payload", "done", "receive_flow", "busy")
+    seen = run(DIRECT, [*taken, *stored, *[{}] * 6], watch)
+    assert next(k for k, one in enumerate(seen) if one[0]) == 5
+    words = [packed(receive_layout(SPEC), address=40, store=1)]
+    words.append(packed(receive_layout(SPEC), place=1, address=41, store=1, last=1))
+    assert [seen[9][1], seen[10][1]] == words
+    assert [k for k, one in enumerate(seen) if one[2]] == [14]
+    assert seen[14][3] == packed(flow_layout(SPEC), **FLOW)
+    assert [one[4] for one in seen[14:16]] == [1, 0]
+
+
+def test_throughput_of_a_packet_after_the_chunk_has_come() -> None:
+    """A chunk is asked for, loaded, and sent flit by flit, cut into packets of four."""
+    cycles: list[dict[str, int]] = [{}] * 24 + [{"loaded": 1}] + [{}] * 30
+    watch = ("requests.valid", "send.valid", "send.last", "done")
+    seen = run(SENDS, cycles, watch, idle=1, **{"requests.ready": 1, "send.take": 1})
+    assert sum(one[0] for one in seen) == 7  # six flits and the mark
+    sent = [k for k, one in enumerate(seen) if one[1]]
+    assert sent == list(range(sent[0], sent[0] + 6))
+    assert [seen[k][2] for k in sent] == [0, 0, 0, 1, 0, 1]
+    assert sum(one[3] for one in seen) == 1
+
+
+def test_flow_changes_only_while_all_is_acknowledged() -> None:
+    seen = run(SENDS, [{}] * 12, ("send_flow", "requests.valid"))
+    none = packed(flow_layout(SPEC), phase=SPEC.protocol.phases + 1)
+    assert set(seen) == {(none, 0)}
+
+
+def test_reset_forgets_descriptors() -> None:
+    seen = run(DIRECT, [{}] * 8 + [{"rst": 1}] + [{}] * 4, ("receive.valid", "busy"))
+    assert seen[8] == (1, 1)
+    assert seen[-1] == (0, 0)

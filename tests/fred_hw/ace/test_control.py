@@ -1,0 +1,63 @@
+"""Tests of fred_hw.ace.control."""
+
+from fred_hw.ace.control import AceControl
+from fred_hw.ace.endpoint_map import COUNTERS, endpoint_map
+from tests.fred_hw.simulation import trace
+
+from .works import SPEC
+
+MAP = endpoint_map(SPEC)
+HANDS = {"s_axil_wstrb": 15, "s_axil_bready": 1, "s_axil_rready": 1}
+
+
+def at(register: str, index: int = 0) -> int:
+    return MAP.register(register).address + 4 * index
+
+
+def write(register: str, value: int) -> list[dict[str, int]]:
+    """Return the inputs of a write, with its answer."""
+    first = {
+        "s_axil_awvalid": 1,
+        "s_axil_awaddr": at(register),
+        "s_axil_wvalid": 1,
+        "s_axil_wdata": value,
+    }
+    return [first, {}, {}]
+
+
+def read(register: str, index: int = 0) -> list[dict[str, int]]:
+    """Return the inputs of a read; the answer is there behind them."""
+    return [{"s_axil_arvalid": 1, "s_axil_araddr": at(register, index)}, {}, {}]
+
+
+def test_latency_of_done_and_of_an_error_to_the_interrupt() -> None:
+    for register, bit, event in (("DONE_ENABLE", 2, "done"), ("IRQ_ENABLE", 256, "partner")):
+        enable = write(register, bit)
+        value = 2 if event == "done" else 1
+        seen = trace(AceControl(spec=SPEC), [*enable, {event: value}, {}, {}], ["irq"], **HANDS)
+        assert seen == [0, 0, 0, 0, 0, 1]
+
+
+def test_throughput_of_counters_is_an_event_a_cycle() -> None:
+    place = list(COUNTERS).index("memory_writes")
+    inputs = [{"counts": 1 << place}] * 5 + [{}, {}] + read("MEMORY_WRITES")
+    seen = trace(AceControl(spec=SPEC), inputs, ["s_axil_rdata"], **HANDS)
+    assert seen[-1] == 5
+
+
+def test_descriptor_goes_to_its_circuit() -> None:
+    inputs = [
+        *write("SEND_FLOW", 1 << 16),
+        *write("RECEIVE_FLOW", 1 << 16),
+        *write("BYTES", 4),
+        *write("COMMAND", 2 | 1 << 8),
+        *[{}] * 8,
+    ]
+    seen = trace(AceControl(spec=SPEC), inputs, ["valid"], **HANDS, ready=7)
+    assert [one for one in seen if one] == [2]
+
+
+def test_reset_clears_what_is_done() -> None:
+    inputs = [{"done": 7}, *read("COMPLETED", 2), {"rst": 1}, *read("COMPLETED", 2)]
+    seen = trace(AceControl(spec=SPEC), inputs, ["s_axil_rdata"], **HANDS)
+    assert (seen[4], seen[-1]) == (1, 0)

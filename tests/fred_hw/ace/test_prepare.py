@@ -1,0 +1,113 @@
+"""Tests of fred_hw.ace.prepare."""
+
+import re
+from typing import Any
+
+import pytest
+
+from fred_hw.ace.prepare import REASONS, AcePrepare, descriptor_layout
+from fred_hw.ace.work import work_layout
+from fred_hw.spec import SwitchSpec
+from tests.fred_hw.simulation import trace
+
+from .works import SPEC, packed, ring_work
+
+KEEP = {"keep": 1}
+RING: dict[str, Any] = {
+    "bytes": 22,
+    "block_bytes": 6,
+    "message_bytes": 4,
+    "members": 4,
+    "rank": 2,
+    "fsms": 2,
+    "send": KEEP,
+    "receive": KEEP,
+}
+EXCHANGE: dict[str, Any] = {"bytes": 8, "receive_bytes": 6, "send": KEEP, "receive": KEEP}
+
+
+def prepared(operation: int, circuit: int = 0, room: int = 7, **fields: Any) -> list[Any]:
+    """Return ``valid``, ``refused`` and ``o``, cycle by cycle."""
+    given = packed(descriptor_layout(), **fields)
+    first = {"operation": operation, "circuit": circuit, "descriptor": given}
+    watch = ("valid", "refused", "o")
+    return trace(
+        AcePrepare(spec=SPEC),
+        [first, *[{}] * (80 if fields.get("members") == 65 else 14)],
+        watch,
+        ready=room,
+    )
+
+
+def refusal(*arguments: int, **fields: Any) -> str | None:
+    """Return why a descriptor is refused."""
+    seen = [one[1] for one in prepared(*arguments, **fields) if one[1]]
+    return REASONS[seen[0].bit_length() - 1] if seen else None
+
+
+def test_latency_of_a_ring_and_of_an_exchange() -> None:
+    seen = prepared(3, 2, **RING)
+    assert [(k, one[0]) for k, one in enumerate(seen) if one[0]] == [(8, 4)]
+    want = ring_work("all_reduce", rank=2, total=11, message=2)
+    assert seen[8][2] == want
+    seen = prepared(2, 1, **EXCHANGE)
+    assert [(k, one[0]) for k, one in enumerate(seen) if one[0]] == [(4, 2)]
+    work = work_layout(SPEC).from_bits(seen[4][2])
+    assert (work.total, work.direct, work.steps, work.receives) == (4, 3, 1, 0)
+
+
+@pytest.mark.parametrize("operation", ["all_reduce", "reduce_scatter", "all_gather"])
+def test_rings_of_all_kinds(operation: str) -> None:
+    number = ["all_reduce", "reduce_scatter", "all_gather"].index(operation) + 3
+    for rank in (0, 3):
+        seen = prepared(number, **(RING | {"rank": rank}))
+        assert seen[8][2] == ring_work(operation, rank=rank, total=11, message=2)
+
+
+@pytest.mark.parametrize(
+    ("reason", "operation", "fields"),
+    [
+        ("operation", 6, {}),
+        ("alignment", 3, {"source": 1}),
+        ("alignment", 3, {"message_bytes": 5}),
+        ("flow", 3, {"send": {"number": 4}}),
+        ("size", 3, {"members": 1}),
+        ("size", 3, {"members": 65}),
+        ("size", 3, {"rank": 4}),
+        ("size", 3, {"fsms": 0}),
+        ("size", 3, {"fsms": 3}),
+        ("size", 3, {"message_bytes": 6}),
+        ("size", 3, {"message_bytes": 0}),
+        ("size", 3, {"block_bytes": 4}),
+        ("size", 3, {"block_bytes": 24}),
+        ("size", 3, {"source": 1 << 40}),
+        ("size", 3, {"bytes": 1 << 31}),
+        (None, 3, {"send": {"number": 127, "kind": 1}}),
+        (None, 3, {"block_bytes": 22}),
+    ],
+)
+def test_what_is_refused(reason: str | None, operation: int, fields: dict[str, Any]) -> None:
+    assert refusal(operation, **(RING | fields)) == reason
+
+
+def test_full_queue_and_no_such_circuit() -> None:
+    assert refusal(2, 1, 0b101, **EXCHANGE) == "full"
+    assert refusal(2, 3, **EXCHANGE) == "operation"
+
+
+def test_throughput_is_one_at_a_time_and_reset_forgets_it() -> None:
+    given = {"operation": 2, "descriptor": packed(descriptor_layout(), **EXCHANGE)}
+    other = {"operation": 1, "circuit": 1}
+    unit = AcePrepare(spec=SPEC)
+    seen = trace(unit, [given, other, *[{}] * 8], ("valid", "busy"), ready=7)
+    assert [one[0] for one in seen if one[0]] == [1]
+    assert [one[1] for one in seen] == [0, 1, 1, 1, 1, 0, 0, 0, 0, 0]
+    seen = trace(unit, [given, {"rst": 1}, *[{}] * 8], ["valid"], ready=7)
+    assert not any(seen)
+
+
+def test_flits_that_memory_cannot_address_are_refused() -> None:
+    spec = SwitchSpec(ports=2, lanes=3)
+    message = "lanes must give an endpoint flits of 1, 2, 4, ... bytes, not 6"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        AcePrepare(spec=spec)

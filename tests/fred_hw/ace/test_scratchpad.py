@@ -1,0 +1,50 @@
+"""Tests of fred_hw.ace.scratchpad; it has nothing that a reset clears."""
+
+from fred_hw.ace.reader import load_layout
+from fred_hw.ace.scratchpad import AceScratchpad
+from tests.fred_hw.simulation import trace
+
+from .works import SPEC, packed
+
+
+def word(data: int, circuit: int = 1, slot: int = 0, place: int = 0) -> int:
+    return packed(load_layout(SPEC), circuit=circuit, slot=slot, place=place, data=data)
+
+
+def reads(name: str, circuit: int = 1, slot: int = 0, place: int = 0) -> dict[str, int]:
+    where = {"valid": 1, "circuit": circuit, "slot": slot, "place": place}
+    return {f"{name}.{key}": value for key, value in where.items()}
+
+
+def test_latency_of_reads_of_different_slots_and_of_one() -> None:
+    inputs = [
+        {"loads": 1, "load": word(11), "stores": 1, "store": word(22, circuit=4, slot=1, place=7)},
+        {},
+        {**reads("operand"), **reads("send", circuit=4, slot=1, place=7)},
+        {**reads("operand"), **reads("send", slot=0)},
+        reads("send"),
+        {},
+    ]
+    watch = ("operand.data", "send.data", "send.ready")
+    seen = trace(AceScratchpad(spec=SPEC), inputs, watch)
+    assert seen[3][:2] == (11, 22)
+    assert [one[2] for one in seen[2:5]] == [1, 0, 1]
+    assert seen[5][1] == 11
+
+
+def test_throughput_of_all_ports_at_once_and_reset_clears_nothing() -> None:
+    inputs = [
+        {
+            "loads": 1,
+            "load": word(k, slot=0, place=k),
+            "stores": 1,
+            "store": word(100 + k, slot=1, place=k),
+        }
+        for k in range(8)
+    ]
+    inputs.append({"rst": 1})
+    inputs += [
+        {**reads("operand", slot=0, place=k), **reads("send", slot=1, place=k)} for k in range(8)
+    ]
+    seen = trace(AceScratchpad(spec=SPEC), [*inputs, {}], ("operand.data", "send.data"))
+    assert seen[-8:] == [(k, 100 + k) for k in range(8)]

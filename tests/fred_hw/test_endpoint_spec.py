@@ -1,0 +1,46 @@
+"""Tests of fred_hw.endpoint_spec."""
+
+import pytest
+
+from fred_hw.errors import InputError
+from fred_hw.files import validate
+from fred_hw.protocol import ProtocolSpec
+from fred_hw.spec import SwitchSpec
+
+
+def test_default_is_not_said_and_others_are_kept() -> None:
+    plain = SwitchSpec(ports=4)
+    assert "endpoint" not in plain.model_dump()
+    other = validate(SwitchSpec, {"ports": 4, "endpoint": {"fsms": 2}}, "here")
+    assert SwitchSpec.model_validate(other.model_dump()) == other
+    assert other.with_changes(lanes=2).endpoint.fsms == 2
+    assert other.endpoint.suffix == "ace_m2"
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "message"),
+    [
+        ({"fsms": 0}, "endpoint.fsms: must be an integer from 1 to 16, not 0"),
+        ({"fsms": 9}, "endpoint.slots: must be 9 or more, as each of fsms owns one, not 8"),
+        ({"chunk_flits": 1}, "endpoint.chunk_flits: must be an integer from 2 to 4096, not 1"),
+        (
+            {"replay_packets": 3},
+            "endpoint.replay_packets: must be 0 or a power of two from 2 to 64, not 3",
+        ),
+        (
+            {"replay_packets": 64},
+            "endpoint.replay_packets: must be 0 or at most window_packets 32, not 64",
+        ),
+        ({"memory_reads": 1}, "endpoint.memory_reads: must be an integer from 2 to 256, not 1"),
+    ],
+)
+def test_what_is_refused(endpoint: dict[str, int], message: str) -> None:
+    data = {"ports": 4, "protocol": {"window_packets": 32}, "endpoint": endpoint}
+    with pytest.raises(InputError) as caught:
+        validate(SwitchSpec, data, "here")
+    assert message in str(caught.value)
+
+
+def test_replay_that_full_rate_needs() -> None:
+    """16 packets of an ack, 6 of 8 flits in 47 cycles, twice, and one that has begun."""
+    assert ProtocolSpec().replay_needed == 29

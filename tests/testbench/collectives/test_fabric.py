@@ -1,0 +1,276 @@
+"""Endpoints on a switch: collectives in a ring and in the network, bit for bit, in Icarus."""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from fred_hw.ace.endpoint_map import CAUSES
+from fred_hw.ace.operations import (
+    Buffer,
+    Descriptor,
+    Ring,
+    all_to_all,
+    exchange,
+    gather_in_network,
+    multicast,
+    reduce_in_network,
+)
+from fred_hw.ace.operations import Flow as Route
+from fred_hw.compiler.flows import Flow
+from fred_hw.compiler.routing import route
+from fred_hw.control.phase_entry import entry_word
+from fred_hw.endpoint_spec import EndpointSpec
+from fred_hw.protocol import ProtocolSpec
+from fred_hw.spec import SwitchSpec
+from testbench.collectives.fabric import (
+    ADDRESSES,
+    Fabric,
+    Finished,
+    Program,
+    Sizes,
+    build_fabric,
+    run_fabric,
+)
+from testbench.models.arithmetic import combine
+from testbench.models.golden import deliver
+
+PROTOCOL = ProtocolSpec(
+    phases=12,
+    packet_flits=4,
+    buffer_packets=6,
+    round_trip_cycles=24,
+    ack_interval=4,
+    window_packets=32,
+    timeout_cycles=300,
+    idle_cycles=16,
+    patience_cycles=64,
+)
+SPEC = SwitchSpec(
+    ports=4,
+    format="int16",
+    lanes=2,
+    protocol=PROTOCOL,
+    endpoint=EndpointSpec(fsms=2, slots=4, chunk_flits=16, memory_reads=16),
+)
+N, BYTES = 4, 4
+pytestmark = pytest.mark.sim
+Words = NDArray[np.unsignedinteger]
+EVERY = range(N)
+
+
+@cache
+def model() -> Path:
+    return build_fabric(SPEC, Sizes())
+
+
+def memories(seed: int = 1) -> list[NDArray[np.uint8]]:
+    rng = np.random.default_rng(seed)
+    return [rng.integers(0, 256, (256, BYTES), dtype=np.uint8) for _ in EVERY]
+
+
+def programs() -> list[Program]:
+    made = [Program(SPEC) for _ in EVERY]
+    for k, program in enumerate(made):
+        program.begin(ADDRESSES[k])
+    return made
+
+
+def ring(
+    operation: str, k: int, source: tuple[int, int], to: int, circuit: str = "dp", message: int = 4
+) -> Descriptor:
+    """Return a member's part of a ring; places and sizes are in flits."""
+    first, size = source
+    return Descriptor(
+        operation=operation,
+        circuit=circuit,
+        source=Buffer(BYTES * first, BYTES * size),
+        destination=Buffer(BYTES * to, BYTES * size),
+        send=Route(ADDRESSES[(k + 1) % N], unicast=True),
+        receive=Route(ADDRESSES[(k - 1) % N], unicast=True),
+        ring=Ring(members=N, rank=k, message_bytes=BYTES * message, fsms=2),
+    )
+
+
+def numbers(memory: NDArray[np.uint8], first: int, size: int) -> Words:
+    """Return the numbers in some flits of a memory."""
+    return memory[first : first + size].reshape(-1).view("<u2")
+
+
+def ring_sum(buffers: Sequence[Words], size: int) -> Words:
+    """Return what a ring computes: of each block from the member behind its owner on, around."""
+    block = 2 * -(-size // N)
+    total = np.zeros_like(buffers[0])
+    for owner in EVERY:
+        part = slice(owner * block, (owner + 1) * block)
+        value = buffers[(owner + 1) % N][part]
+        for turn in range(2, N + 1):
+            other = buffers[(owner + turn) % N][part]
+            value = combine(value, other, SPEC.number_format, SPEC.operation, SPEC.overflow)
+        total[part] = value
+    return total
+
+
+def entry(*flows: Flow, circuit: int, generation: int = 0) -> tuple[int, Callable[..., list]]:
+    """Return the entry of a phase, and what comes out of it."""
+    configuration = route(flows, N, SPEC.middle).configuration
+    assert configuration is not None
+
+    def out(inputs: Sequence[Words | None]) -> list:
+        return deliver(SPEC, configuration, inputs)
+
+    return entry_word(SPEC, configuration, flows, circuit, generation=generation), out
+
+
+def run(tmp_path: Path, made: Sequence[Program], **conditions: object) -> Finished:
+    conditions = {"memories": memories(), "limit": 6000, **conditions}
+    return run_fabric(model(), Fabric(spec=SPEC, programs=made, **conditions), tmp_path)  # pyright: ignore[reportArgumentType]
+
+
+def test_ring_all_reduce_reads_and_writes_each_byte_once(tmp_path: Path) -> None:
+    size, made = 37, programs()
+    for k, program in enumerate(made):
+        program.queue(ring("all_reduce", k, (0, size), 50))
+        program.finish("dp")
+        for name in ("MEMORY_READS", "MEMORY_WRITES", "FLITS_SENT", "ERROR"):
+            program.show(name)
+    before, found = memories(), run(tmp_path, made)
+    want = ring_sum([numbers(one, 0, size) for one in before], size)
+    for k in EVERY:
+        assert (numbers(found.memories[k], 50, size) == want).all()
+        assert (found.memories[k][:50] == before[k][:50]).all()
+        assert found.reads[k]["MEMORY_READS"] == [size]
+        assert found.reads[k]["MEMORY_WRITES"] == [size]
+        assert found.reads[k]["ERROR"] == [0]
+    # Cores read 1 + 2 (n - 2) + (n - 1) blocks to send 2 (n - 1): 4/3 for n = 4.
+    sent = sum(one["FLITS_SENT"][0] for one in found.reads)
+    assert sent == 2 * (N - 1) * size
+    assert (1 + 2 * (N - 2) + (N - 1)) / (2 * (N - 1)) == 4 / 3
+    assert N * size / sent == 1 / (2 * (1 - 1 / N))
+
+
+def test_ring_and_network_at_once_on_links_that_lose_flits(tmp_path: Path) -> None:
+    """Two collectives in a ring of DP beside one of MP in the network."""
+    made = programs()
+    word, out = entry(Flow([0, 1, 2, 3], [0, 1, 2, 3]), circuit=0)
+    for k, program in enumerate(made):
+        both = Buffer(BYTES * 100, BYTES * 27)
+        program.queue(ring("reduce_scatter", k, (0, 36), 40, message=2))
+        program.queue(exchange("mp", (both, Route(1)), (Buffer(BYTES * 130, both.size), Route(1))))
+        program.queue(ring("all_gather", k, (40, 36), 40, message=3))
+        program.finish("mp", "dp")
+        program.show("ERROR")
+        program.show("DROPPED")
+    before = memories()
+    found = run(
+        tmp_path, made, phases={1: word}, faults=5000, memory_stalls=30, limit=30000, seed=3
+    )
+    reduced = ring_sum([numbers(one, 0, 36) for one in before], 36)
+    summed = out([numbers(one, 100, 27) for one in before])
+    for k in EVERY:
+        assert (numbers(found.memories[k], 40, 36) == reduced).all()
+        assert (numbers(found.memories[k], 130, 27) == summed[k]).all()
+        assert found.reads[k]["ERROR"] == [0]
+    assert sum(one["DROPPED"][0] for one in found.reads) > 0
+
+
+def test_collectives_of_several_descriptors(tmp_path: Path) -> None:
+    """Reduce-scatter and all-gather in the network, a multicast, an all-to-all by unicasts."""
+    made, size = programs(), 10
+    entries = {k: entry(Flow([0, 1, 2, 3], [k]), circuit=0) for k in EVERY}
+    for k in EVERY:
+        others = [other for other in EVERY if other != k]
+        entries[4 + k] = entry(Flow([k], others), circuit=0)
+    for k, program in enumerate(made):
+        blocks, result = Buffer(0, BYTES * size), Buffer(BYTES * (20 + 3 * k), BYTES * size)
+        program.queue(
+            *reduce_in_network("mp", [Route(i) for i in EVERY], k, blocks, result, BYTES),
+            *gather_in_network(
+                "mp", [Route(4 + i) for i in EVERY], k, Buffer(BYTES * 20, BYTES * size), BYTES
+            ),
+            *multicast("mp", Route(6), k, 2, Buffer(BYTES * 40, BYTES * 9)),
+        )
+        program.queue(
+            *all_to_all(
+                "pp", ADDRESSES[:N], k, Buffer(BYTES * 60, 32), Buffer(BYTES * 80, 32), BYTES
+            )
+        )
+        program.finish("mp", "pp")
+        program.show("ERROR")
+    before, found = (
+        memories(),
+        run(tmp_path, made, phases={k: word for k, (word, _) in entries.items()}, limit=20000),
+    )
+    for k in EVERY:
+        assert found.reads[k]["ERROR"] == [0]
+        for owner in EVERY:
+            first, count = 3 * owner, min(3, size - 3 * owner)
+            sums = entries[owner][1]([numbers(one, first, count) for one in before])
+            assert (numbers(found.memories[k], 20 + first, count) == sums[owner]).all()
+            if owner != k:
+                got = numbers(found.memories[k], 80 + 2 * owner, 2)
+                assert (got == numbers(before[owner], 60 + 2 * k, 2)).all()
+        assert (numbers(found.memories[k], 40, 9) == numbers(before[2], 40, 9)).all()
+
+
+def test_reset_of_an_endpoint_in_the_middle(tmp_path: Path) -> None:
+    """One is reset while a phase runs: all begin the phase anew, in its next generation."""
+    made = programs()
+    word, _ = entry(Flow([0, 1, 2, 3], [0, 1, 2, 3]), circuit=2)
+    again, out = entry(Flow([0, 1, 2, 3], [0, 1, 2, 3]), circuit=2, generation=1)
+    source, result = Buffer(0, BYTES * 60), Buffer(BYTES * 100, BYTES * 60)
+    for k, program in enumerate(made):
+        program.queue(exchange("dp", (source, Route(1)), (result, Route(1))))
+        program.finish("dp")
+        program.after_reset()
+        program.begin(ADDRESSES[k])
+        program.wait(100)
+        flow = Route(2, generation=1)
+        program.queue(exchange("dp", (source, flow), (result, flow)))
+        program.finish("dp")
+        program.show("ERROR")
+    before = memories()
+    found = run(
+        tmp_path,
+        made,
+        phases={1: word, 2: again},
+        resets={k: 480 + 31 * k for k in EVERY},
+        limit=20000,
+    )
+    sums = out([numbers(one, 0, 60) for one in before])
+    for k in EVERY:
+        assert (numbers(found.memories[k], 100, 60) == sums[k]).all()
+        assert not any(found.reads[k]["ERROR"])
+
+
+def test_wrong_descriptors_are_refused_and_hold_up_nothing(tmp_path: Path) -> None:
+    made = programs()
+    word, out = entry(Flow([0, 1, 2, 3], [0, 1, 2, 3]), circuit=0)
+    good = exchange(
+        "mp", (Buffer(0, BYTES * 20), Route(1)), (Buffer(BYTES * 100, BYTES * 20), Route(1))
+    )
+    wrong = {
+        "alignment": exchange("mp", (Buffer(2, BYTES), Route(1))),
+        "flow": exchange("mp", (Buffer(0, BYTES), Route(12))),
+        "size": ring("all_reduce", 0, (0, 20), 50, message=5),
+    }
+    for program in made:
+        program.queue(good)
+    for cause, descriptor in wrong.items():
+        made[0].queue(descriptor)
+        made[0].queued[descriptor.circuit] -= 1
+        made[0].show("ERROR")
+        made[0].write("ERROR", 1 << list(CAUSES).index(cause))
+    made[0].write("COMMAND", 7)
+    made[0].until("STATUS", 0, 2)
+    made[0].show("ERROR")
+    for program in made:
+        program.finish("mp")
+    found = run(tmp_path, made, phases={1: word})
+    bits = [1 << list(CAUSES).index(cause) for cause in (*wrong, "operation")]
+    assert found.reads[0]["ERROR"] == bits
+    sums = out([numbers(one, 0, 20) for one in memories()])
+    assert all((numbers(found.memories[k], 100, 20) == sums[k]).all() for k in EVERY)
