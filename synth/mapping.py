@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -212,16 +213,22 @@ def map_again(
     list of (verilog, (delay_ps, levels))
         For each of ``QUICKER`` the module, and ABC's estimate of its longest path.
     """
-    found: list[tuple[str, tuple[float, int]]] = []
-    for script in QUICKER:
-        commands = _commands(libraries, script, work)
-        with running(work / f"{module}.log", label) as worker:
-            result = worker.do("map", module=module, **commands)
-        text = (work / f"{module}.v").read_text(encoding="utf-8")
+    found: dict[int, tuple[str, tuple[float, int]]] = {}
+    folders = [work / f"way-{number}" for number in range(len(QUICKER))]
+    for folder in folders:  # of its own, as names of files in it are those of modules
+        folder.mkdir(exist_ok=True)
+        shutil.copy(work / f"{module}.il", folder)
+
+    def map_one(worker: Worker, number: int) -> None:
+        commands = _commands(libraries, QUICKER[number], folders[number])
+        result = worker.do("map", module=module, **commands)
+        text = (folders[number] / f"{module}.v").read_text(encoding="utf-8")
         if not text.endswith("endmodule\n"):  # Yosys does not look
             raise OSError(ENOSPC, os.strerror(ENOSPC))
-        found.append((text, (result["delay_ps"], result["levels"])))
-    return found
+        found[number] = text, (result["delay_ps"], result["levels"])
+
+    _side_by_side([folder / f"{module}.log" for folder in folders], label, map_one)
+    return [found[number] for number in range(len(QUICKER))]
 
 
 def _check_names(
@@ -243,31 +250,47 @@ def _map_each(
 ) -> dict[str, dict[str, Any]]:
     """Map modules, each in a process of its own so that what it becomes depends on it alone."""
     results: dict[str, dict[str, Any]] = {}
+
+    def map_one(worker: Worker, number: int) -> None:
+        module = modules[number]
+        results[module] = worker.do("map", module=module, **commands)
+        progress(f"{len(results)} of {len(modules)} modules mapped: {module}")
+
+    logs = [work / f"{module}.log" for module in modules]
+    _side_by_side(logs, label, map_one, lambda done: count("modules", done, len(modules)))
+    return results
+
+
+def _side_by_side(
+    logs: Sequence[Path],
+    label: str,
+    do: Callable[[Worker, int], None],
+    say: Callable[[int], None] = lambda done: None,
+) -> None:
+    """Do something with a worker for each log, a few at a time; if one fails, all end."""
     alive: set[Worker] = set()
     ended = Event()
 
-    def map_one(module: str) -> None:
-        with running(work / f"{module}.log", label) as worker:
+    def do_one(number: int) -> None:
+        with running(logs[number], label) as worker:
             alive.add(worker)
             if ended.is_set():  # while it was started, so nobody else ends it
                 return
-            results[module] = worker.do("map", module=module, **commands)
+            do(worker, number)
             alive.discard(worker)
-        progress(f"{len(results)} of {len(modules)} modules mapped: {module}")
 
     with ThreadPoolExecutor(min(WORKERS, os.cpu_count() or 1)) as pool:
         try:
-            runs = [pool.submit(map_one, module) for module in modules]
+            runs = [pool.submit(do_one, number) for number in range(len(logs))]
             for done, run in enumerate(as_completed(runs), 1):
                 run.result()
-                count("modules", done, len(modules))
+                say(done)
         except BaseException:
             ended.set()
             pool.shutdown(wait=False, cancel_futures=True)
             for worker in list(alive):
                 worker.kill()
             raise
-    return results
 
 
 def _memories(result: dict[str, Any]) -> list[Memory]:
