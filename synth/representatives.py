@@ -14,7 +14,7 @@ from .blocks import Block
 from .liberty import Libraries
 from .netlist import INSTANCE, MappedModule, leaf_cells
 
-__all__ = ["TIMED_CELLS", "Timed", "representatives"]
+__all__ = ["TIMED_CELLS", "Timed", "kept_instances", "representatives"]
 
 TIMED_CELLS = 600_000
 """Cells that are timed at most if fewer instances can stand for all; 1 GB in OpenSTA."""
@@ -53,17 +53,22 @@ def representatives(
     most: int,
 ) -> Timed:
     """Return a design of ``most`` cells or few more whose paths are those of the whole one."""
-    cells = _cells(modules, top, None)
-    if cells <= most:
-        return Timed("".join(module.text for module in modules.values()), [], cells, None)
-    fitting = (kept for kept in _KEPT if _cells(modules, top, kept) <= most)
-    kept = next(fitting, _KEPT[-1])
+    kept = kept_instances(modules, top, most)
     cells = _cells(modules, top, kept)
+    if kept is None:
+        return Timed("".join(module.text for module in modules.values()), [], cells, None)
     loads = _loads(modules, libraries, memory_load_ff)
     dropped: set[str] = set()
     text = "".join(_without(module, modules, kept, dropped) for module in modules.values())
     blocks = [Block(_load(name), modules[name].ports, loads[name]) for name in sorted(dropped)]
     return Timed(text, blocks, cells, kept)
+
+
+def kept_instances(modules: Mapping[str, MappedModule], top: str, most: int) -> int | None:
+    """Return how many equal instances are kept in a module, so that ``most`` cells are; or all."""
+    if _cells(modules, top, None) <= most:
+        return None
+    return next((kept for kept in _KEPT if _cells(modules, top, kept) <= most), _KEPT[-1])
 
 
 def _cells(modules: Mapping[str, MappedModule], top: str, kept: int | None) -> int:

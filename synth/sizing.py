@@ -7,7 +7,7 @@ from .buffering import bufferings
 from .liberty import Libraries
 from .mapping import Mapped
 from .netlist import cells_area_um2, instance_counts, leaf_cells, read_netlist
-from .representatives import TIMED_CELLS
+from .representatives import TIMED_CELLS, kept_instances
 from .resizing import Price, resizings
 from .sizable import SizableDesign
 
@@ -118,11 +118,13 @@ def size_design(
             break
         design, mapped = trial, _with(mapped, libraries, others)
         restructured += others
+    sized, more = design.mapped(), max(most, TIMED_CELLS)
     if (few := design.around.kept) is not None:
-        design = SizableDesign(design.mapped(), libraries, max(most, TIMED_CELLS))
-        if design.around.kept != few:
+        modules = read_netlist(sized.verilog, libraries)
+        if kept_instances(modules, mapped.top, more) != few:
+            design = SizableDesign(sized, libraries, more)
             _size(design, _LAST_BLURS, progress)
-    sized = design.mapped()
+            sized = design.mapped()
     return Sized(sized, *_changes(mapped, sized, libraries), sorted(restructured))
 
 

@@ -98,7 +98,8 @@ class _Session:
                     used.add(cell.type.str())
             name = module.name.str()[1:]
             Path(f"{name}.il").write_text(self._alone(module), encoding="utf-8")
-            sizes[name] = sum(_size(cell) for cell in module.cells_.values())
+            cells = module.cells_.values()
+            sizes[name] = sum(_size(cell) for cell in cells if cell.type.begins_with("$"))
         boxes = {one.name.str() for one in modules if one.get_blackbox_attribute()}
         return {"sizes": sizes, "boxes": sorted(name[1:] for name in boxes & used)}
 
@@ -242,7 +243,7 @@ def _box(module: Any) -> str:
 
 
 def _size(cell: Any) -> int:
-    """Return about how much work it is to map a cell."""
+    """Return about how much work it is to map a cell that is no instance of a module."""
     return max((signal.size() for signal in cell.connections_.values()), default=0)
 
 
