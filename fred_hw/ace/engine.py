@@ -55,7 +55,8 @@ class AceEngine(Unit):
     Timing
     ------
     Latency : 14 cycles from a descriptor's COMMAND taken to the first read of memory.
-    Throughput : a flit out and one in per cycle.
+    Throughput : a flit out and one in per cycle; a circuit loads a chunk, of one part, in 6 cycles
+        more than it has flits.
     Paths : ``receive.valid`` to ``receive.ready``.
     Reset : forgets all descriptors and flits; what memory still reads must be forgotten too.
     """

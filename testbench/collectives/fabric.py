@@ -26,6 +26,7 @@ from testbench.sim.tools import SimulatorError
 __all__ = ["ADDRESSES", "Fabric", "Finished", "Program", "Sizes", "build_fabric", "run_fabric"]
 
 _STEPS = 256  # of a program, its end too
+_NEVER = 1 << 30  # cycles
 
 ADDRESSES = (17, 3, 64, 101, 5, 6, 7, 8)
 """Addresses of the endpoints, which are of no order."""
@@ -89,6 +90,10 @@ class Program:
         for name in circuits or DATA_CIRCUITS:
             self.until("COMPLETED", self.queued[name], index=DATA_CIRCUITS.index(name))
 
+    def reset(self) -> None:
+        """Wait here until the endpoint is reset; the first to come here starts ``resets``."""
+        self.steps.append((5, 0, 0, 0))
+
     def after_reset(self) -> None:
         """Say that a program goes on here when its endpoint has been reset."""
         self.restart = len(self.steps)
@@ -131,7 +136,9 @@ class Fabric:
     memory_stalls : int
         Cycles of 100 in which memory takes nothing.
     resets : Mapping of int to int
-        When endpoints are reset once more [cycles].
+        Endpoints that are reset once more, and how long after the first ``Program.reset`` [cycles].
+    rewrites : Mapping of int to int
+        Entries that phases get when all ``resets`` are over.
     spread : int
         Cycles within which endpoints come out of reset.
     limit : int
@@ -147,6 +154,7 @@ class Fabric:
     faults: int = 0
     memory_stalls: int = 0
     resets: Mapping[int, int] = field(default_factory=dict)
+    rewrites: Mapping[int, int] = field(default_factory=dict)
     spread: int = 200
     limit: int = 100_000
     seed: int = 1
@@ -194,6 +202,11 @@ def _switch_program(fabric: Fabric) -> list[tuple[int, int, int, int]]:
     for phase, entry in fabric.phases.items():
         access.write_phase(phase, entry)
         steps.append((2, status, 0, 1))
+    if fabric.rewrites:
+        steps += [(6, 0, 0, 0), (0, 0, max(fabric.resets.values()) + 3, 0)]
+    for phase, entry in fabric.rewrites.items():
+        access.write_phase(phase, entry)
+        steps.append((2, status, 0, 1))
     return steps
 
 
@@ -209,7 +222,7 @@ def _driver(name: str, node: int, rst: str, label: str, bits: int) -> list[str]:
         (
             f"  driver #(.LENGTH({_STEPS}), .NODE({node}), .BITS({bits})) "
             f"{name}_driver (.clk(clk), .rst({rst}), .label({label}), "
-            f".ended(ended[{node}]), {pins});"
+            f".ended(ended[{node}]), .asks(asks[{node}]), .begun(asked != {_NEVER}), {pins});"
         ),
         f'  initial $readmemh("program_{node}.hex", {name}_driver.steps);',
     ]
@@ -225,7 +238,7 @@ def _axil_pins(name: str) -> str:
 def _numbers(k: int) -> list[str]:
     """Return what the command line says of an endpoint."""
     lines = []
-    for name, default in (("start", 8), ("again", 1 << 30), ("label", 0), ("seed", 1)):
+    for name, default in (("start", 8), ("again", _NEVER), ("label", 0), ("seed", 1)):
         lines += [
             f"  reg [31:0] {name}{k} = {default};",
             f'  initial if ($value$plusargs("{name}{k}=%d", {name}{k})) ;',
@@ -239,9 +252,10 @@ def _node(spec: SwitchSpec, size: Sizes, k: int, top: str) -> list[str]:
     shift = (bits // 8 - 1).bit_length()
     lines = [
         *_numbers(k),
-        f"  wire rst{k} = now < start{k} || (now >= again{k} && now < again{k} + 3);",
-        f"  wire [31:0] at{k} = now >= again{k} ? label{k} : 0;",
-        f"  wire [7:0] inc{k} = now >= again{k} ? 8'd2 : 8'd1;",
+        f"  wire [31:0] due{k} = asked + again{k};",
+        f"  wire rst{k} = now < start{k} || (now >= due{k} && now < due{k} + 3);",
+        f"  wire [31:0] at{k} = now >= due{k} ? label{k} : 0;",
+        f"  wire [7:0] inc{k} = now >= due{k} ? 8'd2 : 8'd1;",
         *_driver(f"n{k}", k, f"rst{k}", f"at{k}", endpoint_map(spec).address_bits),
     ]
     for place, side in enumerate(("up", "down")):
@@ -285,7 +299,7 @@ def _bench(spec: SwitchSpec, size: Sizes, tops: tuple[str, str]) -> str:
     nodes, bits, width = spec.ports, spec.data_width, spec.data_width + 88
     lines = [
         "module fabric (input clk);",
-        f"  reg [31:0] now = 0; wire [{nodes}:0] ended;",
+        f"  reg [31:0] now = 0, asked = {_NEVER}; wire [{nodes}:0] ended, asks;",
         "  reg [31:0] faults = 0, stalls = 0, limit = 0;",
         *(
             f'  initial if ($value$plusargs("{name}=%d", {name})) ;'
@@ -312,11 +326,14 @@ def _bench(spec: SwitchSpec, size: Sizes, tops: tuple[str, str]) -> str:
         ),
         "  always @(posedge clk) begin",
         "    now <= now + 1;",
+        f"    if (|asks && asked == {_NEVER}) asked <= now;",
         "    if (&ended) begin",
         *(f'      $writememh("result_{k}.hex", memory{k}.words);' for k in range(nodes)),
         '      $display("ENDED %0d", now); $finish;',
         "    end",
-        '    if (now > limit) begin $display("LATE %b", ended); $finish; end',
+        '    if (now > limit) begin $display("LATE %b, at steps", ended);',
+        *(f'      $display("LATE %0d", n{k}_driver.at);' for k in range(nodes)),
+        "      $finish; end",
         "  end",
         "endmodule",
         "module main; reg clk = 0; always #5 clk = ~clk; fabric fabric (clk); endmodule",
@@ -380,7 +397,7 @@ def run_fabric(model: Path, fabric: Fabric, work: Path) -> Finished:
     for k, program in enumerate(fabric.programs):
         says[f"start{k}"] = 8 + rng.randrange(fabric.spread)
         says[f"seed{k}"] = rng.randrange(1, 1 << 30)
-        says[f"again{k}"] = fabric.resets.get(k, 1 << 30)
+        says[f"again{k}"] = fabric.resets.get(k, _NEVER)
         says[f"label{k}"] = program.restart
     _, folder = find_simulator("icarus")
     command = [f"{folder}/vvp", "-n", str(model), *(f"+{a}={b}" for a, b in says.items())]

@@ -57,7 +57,7 @@ endmodule
 
 // Carries out a program on AXI4-Lite: {code, address, data, mask}, see fabric.py.
 module driver #(parameter LENGTH = 1, NODE = 0, BITS = 12) (
-  input clk, input rst, input [31:0] label, output reg ended,
+  input clk, input rst, input [31:0] label, output reg ended, output asks, input begun,
   output reg [BITS-1:0] awaddr, output reg awvalid, input awready,
   output reg [31:0] wdata, output reg wvalid, input wready, input [1:0] bresp, input bvalid,
   output reg [BITS-1:0] araddr, output reg arvalid, input arready,
@@ -68,6 +68,7 @@ module driver #(parameter LENGTH = 1, NODE = 0, BITS = 12) (
   reg waits = 0;
   wire [15:0] code = steps[at][111:96];
   wire [31:0] address = steps[at][95:64], value = steps[at][63:32], mask = steps[at][31:0];
+  assign asks = !rst && code == 5;
   initial begin ended = 0; awvalid = 0; wvalid = 0; arvalid = 0; end
   always @(posedge clk) begin
     now <= now + 1;
@@ -76,6 +77,8 @@ module driver #(parameter LENGTH = 1, NODE = 0, BITS = 12) (
     if (arvalid && arready) arvalid <= 0;
     if (rst) begin awvalid <= 0; wvalid <= 0; arvalid <= 0; waits <= 0; at <= label; end
     else if (code == 4) ended <= 1;
+    else if (code == 5) ;  // until it is reset
+    else if (code == 6) at <= at + begun;  // until another wants resets
     else if (wait_left != 0) wait_left <= wait_left - 1;
     else if (code == 0) begin wait_left <= value; at <= at + 1; end
     else if (code == 1) begin  // write

@@ -10,10 +10,10 @@ from amaranth.sim import Simulator
 
 from fred_hw.unit import Unit
 
-__all__ = ["known", "port", "simulate", "trace"]
+__all__ = ["RST", "known", "port", "simulate", "trace"]
 
-_RST = Signal()
-"""Resets any unit, if a :func:`trace` says so."""
+RST = Signal()
+"""Resets any unit, if a bench sets it, or a :func:`trace` says so."""
 
 _KNOWN: dict[tuple[type, str], Any] = {}
 
@@ -92,7 +92,7 @@ class _Simulation:
 def _simulation(unit: Any) -> _Simulation:
     clocked = not isinstance(unit, Unit) or unit.clocked
     resets = isinstance(unit, Unit) and unit.clocked
-    return _Simulation(ResetInserter(_RST)(unit) if resets else unit, clocked)
+    return _Simulation(ResetInserter(RST)(unit) if resets else unit, clocked)
 
 
 def simulate(unit: Any, bench: Callable[[Any], Awaitable[None]]) -> None:
@@ -134,7 +134,7 @@ def trace(
     """
     unit = known(unit)
     driven = {name: rest.get(name, 0) for cycle in inputs for name in cycle} | rest
-    ends = {name: _RST if name == "rst" else port(unit, name) for name in driven}
+    ends = {name: RST if name == "rst" else port(unit, name) for name in driven}
     watched = [port(unit, name) for name in watch]
     seen: list[Any] = []
 

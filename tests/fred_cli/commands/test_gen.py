@@ -32,6 +32,20 @@ def test_gen_writes_the_files_that_it_lists(fred: Run, place: Path) -> None:
     assert said["modules"] and len(set(said["modules"])) == len(said["modules"])
 
 
+def test_gen_writes_an_endpoint_and_its_companions(fred: Run, place: Path) -> None:
+    level = ("--level", "endpoint", "--set", "endpoint.fsms=1")
+    status, out, err = fred("gen", "small.yaml", *level, "-o", "out", "--json")
+    assert (status, err) == (0, "")
+    said = json.loads(out)
+    files = {Path(name) for name in said["files"]}
+    assert files == set(Path("out").iterdir())
+    name = "npu_p4_int8x1_endpoint_link_ace_m1"
+    assert {file.name for file in files} >= {f"{name}.v", f"{name}.vlt", f"{name}_registers.h"}
+    assert (said["name"], said["latency_cycles"]) == (name, 14)
+    assert "microswitches" not in said
+    assert f"module {name}(" in (place / "out" / f"{name}.v").read_text()
+
+
 def test_gen_says_the_same_to_a_reader(fred: Run) -> None:
     status, out, err = fred("gen", "small.yaml", "-o", "out")
     assert (status, err) == (0, "")

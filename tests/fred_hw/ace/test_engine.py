@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from fred_hw.ace.endpoint_map import endpoint_map
 from fred_hw.ace.engine import AceEngine
 from fred_hw.ace.operations import Buffer, Flow, exchange
-from tests.fred_hw.simulation import known, simulate
+from fred_hw.protocol import DATA_CIRCUITS
+from tests.fred_hw.simulation import RST, known, simulate
 
-from .works import SPEC
+from .works import SPEC, read_register, write_register
 
-MAP = endpoint_map(SPEC)
 SIZE = 24
+PP = DATA_CIRCUITS.index("pp")
 
 
 class Bench:
@@ -24,9 +24,9 @@ class Bench:
         self.now = 0
 
     async def cycle(self, ctx: Any) -> None:
-        """Serve memory, loop what circuit 1 sends back to it, and tick."""
+        """Serve memory, loop what circuit PP sends back to it, and tick."""
         unit = self.unit
-        memory, send, receive = unit.memory, unit.send[1], unit.receive[1]
+        memory, send, receive = unit.memory, unit.send[PP], unit.receive[PP]
         for name, value in ((memory.read.ready, 1), (memory.write.ready, 1), (unit.idle, 7)):
             ctx.set(name, value)
         ctx.set(memory.data.valid, int(bool(self.reads)))
@@ -47,41 +47,43 @@ class Bench:
         self.now += 1
         await ctx.tick()
 
-    async def write(self, ctx: Any, register: str, index: int, value: int) -> None:
-        """Write a register."""
-        unit: Any = self.unit
-        address = MAP.register(register).address + 4 * index
-        for name, one in (("awaddr", address), ("wdata", value), ("wstrb", 15), ("bready", 1)):
-            ctx.set(getattr(unit, f"s_axil_{name}"), one)
-        for name in ("awvalid", "wvalid"):
-            ctx.set(getattr(unit, f"s_axil_{name}"), 1)
-        await self.cycle(ctx)
-        for name in ("awvalid", "wvalid"):
-            ctx.set(getattr(unit, f"s_axil_{name}"), 0)
-        for _ in range(2):
+    async def copy(self, ctx: Any, to: int) -> None:
+        """Queue a copy of the buffer, by way of the streams, to a place in memory [flits]."""
+        send = Buffer(0, 2 * SIZE), Flow(1)
+        receive = Buffer(2 * to, 2 * SIZE), Flow(2)
+        for word in exchange("pp", send, receive).writes(2):
+            await write_register(ctx, self.unit, self.cycle, word)
+        self.times["command"] = [self.now - 1]
+
+    async def run(self, ctx: Any, cycles: int) -> None:
+        """Go on for so many cycles."""
+        for _ in range(cycles):
             await self.cycle(ctx)
 
+    async def reset(self, ctx: Any) -> None:
+        """Reset the engine for a cycle; memory forgets what it was asked for."""
+        ctx.set(RST, 1)
+        await self.cycle(ctx)
+        ctx.set(RST, 0)
+        self.reads.clear()
 
-def run(cycles: int) -> Bench:
-    """Copy a buffer by way of the streams; return after so many cycles from COMMAND on."""
-    bench = Bench()
-    copy = exchange("pp", (Buffer(0, 2 * SIZE), Flow(1)), (Buffer(200, 2 * SIZE), Flow(2)))
+    def copied(self, to: int) -> list[int | None]:
+        """Return what is in memory where a copy goes."""
+        return [self.memory.get(to + place) for place in range(SIZE)]
 
-    async def play(ctx: Any) -> None:
-        for register, index, value in copy.writes(2):
-            await bench.write(ctx, register, index, value)
-        bench.times["command"] = [bench.now - 1]
-        for _ in range(cycles):
-            await bench.cycle(ctx)
 
-    simulate(bench.unit, play)
-    return bench
+ORIGINAL = [1000 + place for place in range(SIZE)]
 
 
 def test_latency_and_throughput_of_a_buffer_that_is_sent_and_received() -> None:
-    bench = run(110)
-    copied = [bench.memory.get(100 + place) for place in range(SIZE)]
-    assert copied == [1000 + place for place in range(SIZE)]
+    bench = Bench()
+
+    async def play(ctx: Any) -> None:
+        await bench.copy(ctx, 100)
+        await bench.run(ctx, 110)
+
+    simulate(bench.unit, play)
+    assert bench.copied(100) == ORIGINAL
     assert bench.times["read"][0] - bench.times["command"][0] == 14
     assert len(bench.times["read"]) == len(bench.times["write"]) == SIZE
     # A chunk is sent without a gap.
@@ -89,5 +91,27 @@ def test_latency_and_throughput_of_a_buffer_that_is_sent_and_received() -> None:
 
 
 def test_reset_forgets_descriptors() -> None:
-    assert not run(10).times["write"]
-    assert not run(0).times["read"]
+    """A reset in the middle of one, with another waiting: neither goes on, a new one is done."""
+    bench, busy = Bench(), []
+
+    async def play(ctx: Any) -> None:
+        await bench.copy(ctx, 100)
+        await bench.copy(ctx, 200)
+        while len(bench.times["write"]) < 3:
+            await bench.cycle(ctx)
+        busy.append(await read_register(ctx, bench.unit, bench.cycle, "STATUS") >> 4 & 7)
+        await bench.reset(ctx)
+        before = {name: len(times) for name, times in bench.times.items()}
+        assert 3 <= before["write"] < before["send"] < SIZE
+        await bench.run(ctx, 150)
+        assert {name: len(times) for name, times in bench.times.items()} == before
+        busy.append(await read_register(ctx, bench.unit, bench.cycle, "STATUS") >> 4 & 7)
+        await bench.copy(ctx, 300)
+        await bench.run(ctx, 110)
+        busy.append(await read_register(ctx, bench.unit, bench.cycle, "COMPLETED", PP))
+
+    simulate(bench.unit, play)
+    assert busy == [1 << PP, 0, 1]
+    assert None in bench.copied(100)
+    assert bench.copied(200) == SIZE * [None]
+    assert bench.copied(300) == ORIGINAL

@@ -1,17 +1,82 @@
-"""Tests of fred_hw.ace.npu_endpoint; its throughput and what it does: tests/testbench/collectives.
-
-Latency, throughput and reset are those of the engine and of the link inside.
-"""
+"""Tests of fred_hw.ace.npu_endpoint; what several do together: tests/testbench/collectives."""
 
 from typing import Any
 
-from fred_hw.ace.npu_endpoint import NpuEndpoint
+from fred_hw.ace.npu_endpoint import BEGIN_CYCLES, NpuEndpoint
+from fred_hw.ace.operations import Buffer, Flow, exchange
 from fred_hw.ace.work import ADDRESS_BITS
+from fred_hw.endpoint_spec import EndpointSpec
 from fred_hw.protocol import Kind
 from testbench.models.endpoint import Endpoint, Flit
-from tests.fred_hw.simulation import simulate
+from tests.fred_hw.simulation import RST, known, simulate
 
-from .works import SPEC
+from .works import SPEC, read_register, write_register
+
+SIZE = 48  # flits of a buffer
+AHEAD = SPEC.with_changes(
+    endpoint=EndpointSpec(fsms=2, slots=4, chunk_flits=8, memory_reads=8)
+)  # loads chunks ahead
+ADDRESS = 5
+DATA = int(Kind.DATA)
+
+
+class Loop:
+    """An endpoint whose link out is its link in, and its memory, a cycle at a time."""
+
+    def __init__(self) -> None:
+        self.unit = known(NpuEndpoint(spec=AHEAD))
+        self.memory = {2 * place: 1000 + place for place in range(SIZE)}
+        self.reads: list[int] = []
+        self.kinds: list[int | None] = []
+        self.times: dict[str, list[int]] = {"read": [], "write": []}
+
+    async def cycle(self, ctx: Any) -> None:
+        """Serve memory, give the endpoint what it sends, and tick."""
+        unit = self.unit
+        for name in ("m_axis", "m_axis_read", "m_axis_write"):
+            ctx.set(getattr(unit, f"{name}_tready"), 1)
+        for name in ("tvalid", "tdata", "tuser"):
+            ctx.set(getattr(unit, f"s_axis_{name}"), ctx.get(getattr(unit, f"m_axis_{name}")))
+        ctx.set(unit.s_axis_data_tvalid, int(bool(self.reads)))
+        ctx.set(unit.s_axis_data_tdata, self.reads[0] if self.reads else 0)
+        now = len(self.kinds)
+        self.kinds.append(ctx.get(unit.m_axis_tuser) & 7 if ctx.get(unit.m_axis_tvalid) else None)
+        if self.reads and ctx.get(unit.s_axis_data_tready):
+            self.reads.pop(0)
+        if ctx.get(unit.m_axis_read_tvalid):
+            self.reads.append(self.memory[ctx.get(unit.m_axis_read_tdata)])
+            self.times["read"].append(now)
+        if ctx.get(unit.m_axis_write_tvalid):
+            self.memory[ctx.get(unit.m_axis_write_tuser)] = ctx.get(unit.m_axis_write_tdata)
+            self.times["write"].append(now)
+        await ctx.tick()
+
+    async def begin(self, ctx: Any) -> None:
+        """Write the address and wait for the link."""
+        await write_register(ctx, self.unit, self.cycle, ("ADDRESS", 0, ADDRESS))
+        for _ in range(9):
+            if await read_register(ctx, self.unit, self.cycle, "STATUS") & 1:
+                return
+        raise AssertionError("the link does not come up")
+
+    async def copy(self, ctx: Any, to: int, cycles: int) -> int:
+        """Send a buffer to itself, in so many cycles; return when COMMAND was taken."""
+        send, receive = Flow(ADDRESS, unicast=True), Flow(ADDRESS, unicast=True)
+        whole = 2 * SIZE
+        copy = exchange("pp", (Buffer(0, whole), send), (Buffer(to, whole), receive))
+        for word in copy.writes(2):
+            await write_register(ctx, self.unit, self.cycle, word)
+        taken = len(self.kinds) - 1
+        for _ in range(cycles):
+            await self.cycle(ctx)
+        return taken
+
+    def copied(self, to: int) -> list[int | None]:
+        """Return what is in memory where a copy goes."""
+        return [self.memory.get(to + 2 * place) for place in range(SIZE)]
+
+
+ORIGINAL = [1000 + place for place in range(SIZE)]
 
 
 def greeted(unit: Any, cycles: int) -> tuple[Endpoint, list[int]]:
@@ -44,8 +109,53 @@ def test_link_of_a_neighbour_comes_up_after_reset() -> None:
     assert kinds[0] == Kind.HELLO
 
 
-def test_latency_and_throughput_are_of_ports_that_a_user_wires() -> None:
-    """Addresses are in bytes, whole bytes wide; data is a flit."""
+def test_latency_and_throughput_of_a_buffer_sent_to_itself() -> None:
+    bench, taken = Loop(), []
+
+    async def play(ctx: Any) -> None:
+        await bench.begin(ctx)
+        taken.append(await bench.copy(ctx, 200, 150))
+
+    simulate(bench.unit, play)
+    assert bench.copied(200) == ORIGINAL
+    assert bench.times["read"][0] - taken[0] == BEGIN_CYCLES == 14
+    # A flit per cycle out and in; until the next chunk is loaded 6 cycles more.
+    chunk = AHEAD.endpoint.chunk_flits
+    cycles = [(chunk + 6) * (flit // chunk) + flit % chunk for flit in range(SIZE)]
+    sent = [now for now, kind in enumerate(bench.kinds) if kind == DATA]
+    for times in (bench.times["read"], sent, bench.times["write"]):
+        assert [now - times[0] for now in times] == cycles
+
+
+def test_reset_forgets_all_and_begins_the_link_anew() -> None:
+    bench = Loop()
+
+    async def play(ctx: Any) -> None:
+        await bench.begin(ctx)
+        await bench.copy(ctx, 200, 0)
+        while len(bench.times["write"]) < 3:
+            await bench.cycle(ctx)
+        ctx.set(RST, 1)
+        await bench.cycle(ctx)
+        ctx.set(RST, 0)
+        bench.reads.clear()
+        bench.kinds.clear()
+        before = {name: len(times) for name, times in bench.times.items()}
+        assert before["write"] < SIZE
+        await bench.begin(ctx)
+        for _ in range(150):
+            await bench.cycle(ctx)
+        assert {name: len(times) for name, times in bench.times.items()} == before
+        assert next(kind for kind in bench.kinds if kind is not None) == Kind.HELLO
+        assert DATA not in bench.kinds
+        await bench.copy(ctx, 300, 150)
+
+    simulate(bench.unit, play)
+    assert None in bench.copied(200)
+    assert bench.copied(300) == ORIGINAL
+
+
+def test_addresses_are_in_bytes_and_whole_bytes_wide() -> None:
     unit = NpuEndpoint(spec=SPEC)
     assert len(unit.m_axis_read_tdata) == len(unit.m_axis_write_tuser) == ADDRESS_BITS == 40
     assert len(unit.s_axis_data_tdata) == len(unit.m_axis_write_tdata) == SPEC.data_width

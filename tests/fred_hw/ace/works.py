@@ -1,15 +1,17 @@
 """A small engine, and work for it, shared by the tests of fred_hw.ace."""
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from amaranth.hdl import Const
 
+from fred_hw.ace.endpoint_map import endpoint_map
 from fred_hw.ace.work import work_layout
 from fred_hw.endpoint_spec import EndpointSpec
 from fred_hw.spec import SwitchSpec
 from tests.fred_hw.specs import LINK
 
-__all__ = ["SPEC", "packed", "ring_work"]
+__all__ = ["SPEC", "packed", "read_register", "ring_work", "write_register"]
 
 SPEC: SwitchSpec = LINK.with_changes(
     endpoint=EndpointSpec(fsms=2, slots=2, chunk_flits=8, memory_reads=4)
@@ -46,3 +48,36 @@ def ring_work(operation: str, rank: int, total: int, message: int, members: int 
         stores=0 if gathers else members - 2,
         last_fsm=2,
     )
+
+
+def _address(register: str, index: int = 0) -> int:
+    return endpoint_map(SPEC).register(register).address + 4 * index
+
+
+async def write_register(
+    ctx: Any, unit: Any, cycle: Callable[[Any], Awaitable[None]], word: tuple[str, int, int]
+) -> None:
+    """Write a word, (register, index, value), in three cycles: it is taken in the last of them."""
+    register, index, value = word
+    pins = {"awaddr": _address(register, index), "wdata": value, "wstrb": 15, "bready": 1}
+    for name, one in pins.items():
+        ctx.set(getattr(unit, f"s_axil_{name}"), one)
+    for valid in (1, 0, 0):
+        for name in ("awvalid", "wvalid"):
+            ctx.set(getattr(unit, f"s_axil_{name}"), valid)
+        await cycle(ctx)
+
+
+async def read_register(
+    ctx: Any, unit: Any, cycle: Callable[[Any], Awaitable[None]], register: str, index: int = 0
+) -> int:
+    """Return what a register holds."""
+    ctx.set(unit.s_axil_araddr, _address(register, index))
+    ctx.set(unit.s_axil_arvalid, 1)
+    ctx.set(unit.s_axil_rready, 1)
+    for _ in range(9):
+        await cycle(ctx)
+        ctx.set(unit.s_axil_arvalid, 0)
+        if ctx.get(unit.s_axil_rvalid):
+            return ctx.get(unit.s_axil_rdata)
+    raise AssertionError(f"no answer of {register}")

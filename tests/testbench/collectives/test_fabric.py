@@ -57,7 +57,7 @@ SPEC = SwitchSpec(
     endpoint=EndpointSpec(fsms=2, slots=4, chunk_flits=16, memory_reads=16),
 )
 N, BYTES = 4, 4
-pytestmark = pytest.mark.sim
+pytestmark = [pytest.mark.sim, pytest.mark.slow]
 Words = NDArray[np.unsignedinteger]
 EVERY = range(N)
 
@@ -217,33 +217,35 @@ def test_collectives_of_several_descriptors(tmp_path: Path) -> None:
 
 
 def test_reset_of_an_endpoint_in_the_middle(tmp_path: Path) -> None:
-    """One is reset while a phase runs: all begin the phase anew, in its next generation."""
-    made = programs()
-    word, _ = entry(Flow([0, 1, 2, 3], [0, 1, 2, 3]), circuit=2)
-    again, out = entry(Flow([0, 1, 2, 3], [0, 1, 2, 3]), circuit=2, generation=1)
-    source, result = Buffer(0, BYTES * 60), Buffer(BYTES * 100, BYTES * 60)
+    """One is reset while a phase runs, then all others: it begins anew, in its next generation."""
+    made, size = programs(), 64
+    word, out = entry(Flow([0, 1, 2, 3], [0, 1, 2, 3]), circuit=2)
+    again, _ = entry(Flow([0, 1, 2, 3], [0, 1, 2, 3]), circuit=2, generation=1)
+    source, first, second = (Buffer(BYTES * place, BYTES * size) for place in (0, 80, 160))
     for k, program in enumerate(made):
-        program.queue(exchange("dp", (source, Route(1)), (result, Route(1))))
+        program.queue(exchange("dp", (source, Route(1)), (first, Route(1))))
+        if k == 0:
+            program.until("MEMORY_WRITES", 16, 0xFFFFFFF0)  # to 31 of 64
+            program.reset()
         program.finish("dp")
+        program.reset()
         program.after_reset()
         program.begin(ADDRESSES[k])
-        program.wait(100)
-        flow = Route(2, generation=1)
-        program.queue(exchange("dp", (source, flow), (result, flow)))
+        program.wait(400)  # until the phase is written
+        flow = Route(1, generation=1)
+        program.queue(exchange("dp", (source, flow), (second, flow)))
         program.finish("dp")
         program.show("ERROR")
-    before = memories()
-    found = run(
-        tmp_path,
-        made,
-        phases={1: word, 2: again},
-        resets={k: 480 + 31 * k for k in EVERY},
-        limit=20000,
-    )
-    sums = out([numbers(one, 0, 60) for one in before])
+    before, resets = memories(), {k: 31 * k for k in EVERY}
+    found = run(tmp_path, made, phases={1: word}, resets=resets, rewrites={1: again}, limit=4000)
+    sums = out([numbers(one, 0, size) for one in before])
     for k in EVERY:
-        assert (numbers(found.memories[k], 100, 60) == sums[k]).all()
-        assert not any(found.reads[k]["ERROR"])
+        memory = found.memories[k]
+        cut = (memory[80:144] != before[k][80:144]).any(axis=1).nonzero()[0].max() + 1
+        assert 16 <= cut < size  # in the middle
+        assert (numbers(memory, 80, cut) == sums[k][: 2 * cut]).all()
+        assert (numbers(memory, 160, size) == sums[k]).all()
+        assert found.reads[k]["ERROR"] == [0]
 
 
 def test_wrong_descriptors_are_refused_and_hold_up_nothing(tmp_path: Path) -> None:
