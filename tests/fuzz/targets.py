@@ -37,12 +37,12 @@ from perfmodel.chakra.text import from_text
 from perfmodel.cluster.file import load_cluster
 from perfmodel.studies.sweep_points import load_sweep
 from perfmodel.switch_timing.record import RECORDS, load_record
-from perfmodel.topology.files import KINDS as TOPOLOGIES
 from perfmodel.topology.files import load_topology
 from perfmodel.topology.parse import parse_topology
 from perfmodel.workloads.workload import load_workload
 from synth.liberty import read_libraries
 from tests.bases import bases
+from tests.fuzz.inputs import NUMBERS, TEXTS, VALUES, broken, documents
 from tests.perfmodel.chakra.golden import ALL_REDUCE
 
 __all__ = ["TARGETS", "Target", "words_of"]
@@ -90,99 +90,6 @@ def check_line(line: str) -> None:
     assert line.startswith("error: "), line
     assert len(line) <= LINE, line
     assert line.isprintable(), line
-
-
-# Values that programs stumble over, among those that they expect.
-_NUMBERS = st.one_of(
-    st.integers(-3, 70),
-    st.integers(),
-    st.sampled_from([2**31, 2**53, 10**30, 10**400, -(10**18), 10**9, 65536, 4096, 1000]),
-    st.floats(),
-    st.sampled_from([5e-324, 1e-300, 1e300, 1.7e308, 0.0, -0.0, 1e24, 1e12, 0.5, float("nan")]),
-)
-_TEXTS = st.one_of(
-    st.text(max_size=8),
-    st.sampled_from(
-        (
-            *("", "\x1b[2J", "\0", "\ud800", "../..", "x.json", "=1+1", "a" * 5000, "1e999"),
-            *("auto", *TOPOLOGIES, "ring", "switch", "l1-12", "MP1-DP1-PP1"),
-            *(
-                "stationary",
-                "MP0-DP1-PP1",
-                "MP2-DP5-PP2",
-                "streaming",
-                "measured",
-                "ideal",
-                "fp16",
-                "sum",
-                "int8",
-            ),
-        )
-    ),
-)
-_LEAVES = st.one_of(st.none(), st.booleans(), _NUMBERS, _TEXTS)
-_VALUES = st.recursive(
-    _LEAVES,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_TEXTS, inner, max_size=4),
-    max_leaves=12,
-)
-
-
-@st.composite
-def _changed(draw: st.DrawFn, base: Any) -> Any:
-    """Draw a value that is like another one but for some parts."""
-    if draw(st.integers(0, 9)) == 0:
-        return draw(_VALUES)
-    if isinstance(base, dict):
-        data = dict(base)
-        for _ in range(draw(st.integers(0, 2))):
-            kind = draw(st.integers(0, 3))
-            key = draw(st.sampled_from(sorted(data))) if data else "kind"
-            if kind == 0:
-                data.pop(key, None)
-            elif kind == 1:
-                data[draw(_TEXTS)] = draw(_VALUES)
-            else:
-                data[key] = draw(_changed(data.get(key)))
-        return data
-    if isinstance(base, list) and base:
-        data = list(base)
-        place = draw(st.integers(0, len(data) - 1))
-        data[place] = draw(_changed(data[place]))
-        return data * draw(st.sampled_from([1, 1, 1, 0, 2]))
-    return draw(_LEAVES)
-
-
-@st.composite
-def _broken(draw: st.DrawFn, text: bytes) -> bytes:
-    """Draw a text with some bytes removed, repeated or replaced."""
-    data = bytearray(text)
-    for _ in range(draw(st.integers(0, 4))):
-        begin = draw(st.integers(0, len(data)))
-        end = min(len(data), begin + draw(st.integers(0, 12)))
-        piece = draw(
-            st.one_of(
-                st.binary(max_size=6),
-                st.sampled_from([bytes(data[begin:end]) * n for n in (0, 2, 50)]),
-                st.sampled_from(
-                    b"{ [ ] } : - ? & * ! | > % @ ` <<: &a *a !!int !!set --- ... # ' \" \t".split()
-                ),
-            )
-        )
-        data[begin:end] = piece
-    return bytes(data)
-
-
-def documents(bases: list[Any]) -> st.SearchStrategy[bytes]:
-    """Return a strategy of files like these, as JSON, which YAML contains, or with bytes broken."""
-    said = [json.dumps(base, indent=1).encode() for base in bases]
-    plain = [yaml.safe_dump(base).encode() for base in bases]
-    whole = st.one_of([_changed(base) for base in bases]).map(_dump)
-    return st.one_of(whole, *[_broken(text) for text in (*said, *plain)])
-
-
-def _dump(value: Any) -> bytes:
-    return json.dumps(value).encode("utf-8", "surrogatepass")
 
 
 def _loaded(*paths: Path) -> list[Any]:
@@ -282,13 +189,13 @@ _TOPOLOGY_WORDS = st.one_of(
     st.sampled_from(["mesh:5x1", "mesh:1x2", "mesh:4x4", "fred-a", "fred-d", "mesh:99999999999x1"]),
 )
 _WORDS = st.one_of(
-    _TEXTS,
-    _NUMBERS.map(str),
+    TEXTS,
+    NUMBERS.map(str),
     st.from_regex(r"[0-9]{1,4}(\.[0-9]*)?[a-zA-Z]{0,3}", fullmatch=True),
     st.from_regex(r"[0-9]{1,3}(-[0-9]{1,6})?(,[0-9]{1,4}(-[0-9]{1,7})?){0,4}", fullmatch=True),
     st.from_regex(r"MP[0-9]{1,3}-DP[0-9]{1,3}-PP[0-9]{1,3}", fullmatch=True),
     _TOPOLOGY_WORDS,
-    st.tuples(st.sampled_from(["lanes", "ports", "protocol.phases", "a.b", ""]), _VALUES).map(
+    st.tuples(st.sampled_from(["lanes", "ports", "protocol.phases", "a.b", ""]), VALUES).map(
         lambda pair: f"{pair[0]}={pair[1]}"
     ),
 )
@@ -303,9 +210,9 @@ _FILES = {
     "sys.yaml": documents(_ASTRA["system"]),
     "mem.yaml": documents(_ASTRA["memory"]),
     "groups.yaml": documents(_ASTRA["groups"]),
-    "trace.json": st.one_of(_broken(_TRACE), documents([_JSON_NODE]).map(b"{}".__add__)),
-    "layers.txt": _broken(_LAYERS),
-    "ring.goal": _broken(_GOAL),
+    "trace.json": st.one_of(broken(_TRACE), documents([_JSON_NODE]).map(b"{}".__add__)),
+    "layers.txt": broken(_LAYERS),
+    "ring.goal": broken(_GOAL),
     "racks.yaml": documents([*bases("cluster").values()]),
 }
 _READ: Mapping[str, tuple[str, ...]] = {
@@ -467,8 +374,8 @@ def _measured(path: Path) -> object:
 
 _ANY = st.one_of(
     st.binary(max_size=200),
-    _broken(b"a: &a [1, 2.5, 'x', \"\\x41\"]\nb: {c: *a, d: !!str 1}\n? e\n: |\n  text\n- - x\n"),
-    _broken(b'{"a": [1, 2.5, null, true], "b": {"c": "\\u0041"}}'),
+    broken(b"a: &a [1, 2.5, 'x', \"\\x41\"]\nb: {c: *a, d: !!str 1}\n? e\n: |\n  text\n- - x\n"),
+    broken(b'{"a": [1, 2.5, null, true], "b": {"c": "\\u0041"}}'),
 )
 
 TARGETS: Mapping[str, Target] = {
@@ -483,7 +390,7 @@ TARGETS: Mapping[str, Target] = {
     "astra system": Target(_FILES["sys.yaml"], refusing(load_system, "sys.yaml"), 10),
     "astra memory": Target(_FILES["mem.yaml"], refusing(load_memory, "mem.yaml"), 10),
     "astra groups": Target(_FILES["groups.yaml"], refusing(load_groups, "w.yaml"), 10),
-    "astra trace": Target(_broken(_TRACE), _run_traces, 10),
+    "astra trace": Target(broken(_TRACE), _run_traces, 10),
     "flows": Target(_FILES["flows.yaml"], refusing(lambda p: read_flows(p, 8), "f.yaml"), 15),
     "sweep": Target(documents(_SWEEPS), refusing(load_sweep, "f.yaml"), 15),
     "cluster": Target(
@@ -493,9 +400,9 @@ TARGETS: Mapping[str, Target] = {
     "results": Target(
         documents(_RESULTS), refusing(lambda p: simulation_results(_SPEC, p), "f.json"), 15
     ),
-    "liberty": Target(_broken(_LIBERTY), refusing(lambda p: read_libraries([p]), "f.lib"), 15),
+    "liberty": Target(broken(_LIBERTY), refusing(lambda p: read_libraries([p]), "f.lib"), 15),
     "trace": Target(
-        _broken(_NODES) | st.builds(gzip.compress, _broken(ALL_REDUCE)),
+        broken(_NODES) | st.builds(gzip.compress, broken(ALL_REDUCE)),
         refusing(_measured, "f.et"),
         15,
     ),
@@ -504,8 +411,8 @@ TARGETS: Mapping[str, Target] = {
         refusing(_measured, "f.json"),
         15,
     ),
-    "text workload": Target(_broken(_LAYERS), refusing(from_text, "f.txt"), 10),
-    "goal": Target(_broken(_GOAL), refusing(read_goal, "f.goal"), 10),
+    "text workload": Target(broken(_LAYERS), refusing(from_text, "f.txt"), 10),
+    "goal": Target(broken(_GOAL), refusing(read_goal, "f.goal"), 10),
     "change": Target(_WORDS, _words(parse_change), 10),
     "clock": Target(_WORDS, _words(parse_clock), 5),
     "size": Target(_WORDS, _words(parse_size), 5),
