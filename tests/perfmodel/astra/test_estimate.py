@@ -49,3 +49,9 @@ def test_others_differ_by_what_the_page_says(name: str) -> None:
     """Urgent messages are not held up, and multicasts are messages."""
     direct, traced = ends_ns(name, "transformer-17b", "MP2-DP5-PP2")
     assert -2e-4 < traced / direct - 1 < 0
+
+
+@pytest.mark.slow
+def test_streamed_weights_end_a_little_later() -> None:
+    direct, traced = ends_ns("fred-d", "gpt-3", "MP2-DP5-PP2")
+    assert 0 < traced / direct - 1 < 1e-2
