@@ -53,7 +53,7 @@ class Wafer:
     all_reduce : tuple of CollectiveResult
         Of 1 GiB on each fabric, by the algorithms of the published figures.
     first_principles, weights, calibrated : tuple of Row
-        All workloads that the model of compute knows on all fabrics.
+        Published workloads on all fabrics.
     identified : tuple of Identified
         What published speed-ups tell of compute.
     reproduced : tuple of MovedRow
@@ -122,9 +122,9 @@ def gather() -> Wafer:
         all_reduce=tuple(
             run_collective(one, "all_reduce", GIB, algorithm="published") for one in fabrics
         ),
-        first_principles=compare(),
-        weights=compare(compute="weights"),
-        calibrated=compare(compute="calibrated"),
+        first_principles=compare(workloads=PUBLISHED),
+        weights=compare(workloads=PUBLISHED, compute="weights"),
+        calibrated=compare(workloads=PUBLISHED, compute="calibrated"),
         identified=tuple(identify(name) for name in PUBLISHED),
         reproduced=reproduce_both(),
         sweeps={name: swept(name, Setting()) for name in SWEEPS},
