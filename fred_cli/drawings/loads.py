@@ -32,6 +32,7 @@ def draw_loads(topology: Topology, utilisation: Mapping[int, float], title: str)
     """Return an SVG of a wafer with its links coloured by their load.
 
     Links can be given the focus, the busiest is the last; the page walks them with the arrow keys.
+    Its size is in ``--width`` and ``--height``: the page does not shrink it until labels are lost.
 
     Parameters
     ----------
@@ -59,6 +60,7 @@ def draw_loads(topology: Topology, utilisation: Mapping[int, float], title: str)
     boxes = [_box(topology, node, at) for node, at in place.items()]
     return (
         f'<svg class="loads" viewBox="0 0 {width:.0f} {height:.0f}" role="group" '
+        f'style="--width:{width:.0f}px;--height:{height:.0f}px" '
         f'aria-label="{escape(title)}" xmlns="http://www.w3.org/2000/svg" '
         f'font-family="system-ui, sans-serif" font-size="11">\n'
         + "\n".join([*lines, *boxes])
