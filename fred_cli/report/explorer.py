@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from fred_cli.columns.parts import PARTS
+from fred_cli.columns.parts import parts_of
 from fred_cli.columns.strategies import COLUMNS
 from perfmodel.studies.strategies import StrategyRow
 
@@ -22,16 +22,17 @@ def explorer(swept: Mapping[str, Sequence[StrategyRow]]) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``rows``, a list of dicts: ``workload``, ``strategy``, ``fabric``, ``ms`` (per sample),
-        ``parts`` (likewise, in the order of ``PARTS``), ``memory`` (in words), ``gb`` (needed) and
-        ``fits``; and ``tables``, addresses of CSV by workload.
+        ``parts``, those that occur; ``rows``, a list of dicts: ``workload``, ``strategy``,
+        ``fabric``, ``ms`` (per sample), ``parts`` (likewise, in their order), ``memory`` (in
+        words), ``gb`` (needed) and ``fits``; and ``tables``, addresses of CSV by workload.
     """
+    shown = parts_of(row.estimate for found in swept.values() for row in found)
     rows: list[dict[str, Any]] = []
     for workload, found in swept.items():
         for row in found:
             estimate = row.estimate
             over = estimate.minibatch / 1e3
-            parts = [float(f"{part.seconds(estimate) / over:.5g}") for part in PARTS]
+            parts = [float(f"{part.seconds(estimate) / over:.5g}") for part in shown]
             rows.append(
                 {
                     "workload": workload,
@@ -48,4 +49,4 @@ def explorer(swept: Mapping[str, Sequence[StrategyRow]]) -> dict[str, Any]:
         name: "data:text/csv;charset=utf-8," + quote(COLUMNS.csv(found))
         for name, found in swept.items()
     }
-    return {"rows": rows, "tables": tables}
+    return {"parts": shown, "rows": rows, "tables": tables}

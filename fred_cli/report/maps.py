@@ -1,6 +1,6 @@
 """Maps of where phases of communication load the links of a wafer."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from fred_cli.columns.loads import COLUMNS as LOADS
@@ -21,6 +21,7 @@ MOST_NPUS = 128
 
 _MAPPED = ("mesh:5x4", "fred-a", "fred-d")
 _STRATEGY = Strategy(2, 5, 2)
+_Groups = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -60,19 +61,40 @@ def maps(study: Study) -> tuple[Map, ...]:
 
 def _maps(fabric: Topology, placed: Placement) -> Iterable[Map]:
     strategy, everyone = placed.strategy, [range(fabric.npus)]
-    stages = range(strategy.pp)
     yield _map(fabric, "all-reduce of all NPUs", "all_reduce", everyone)
-    if strategy.mp > 1:
-        groups = [group for stage in stages for group in placed.mp_groups(stage)]
-        yield _map(fabric, f"MP all-reduce of {strategy}", "all_reduce", groups)
-    if strategy.dp > 1:
-        groups = [group for stage in stages for group in placed.dp_groups(stage)]
-        yield _map(fabric, f"DP all-reduce of {strategy}", "all_reduce", groups)
-    if strategy.pp > 1:
-        yield _map(fabric, f"PP multicast of {strategy}", "broadcast", placed.multicasts(0, 1))
+    for words, pattern, groups in _phases(placed):
+        yield _map(fabric, f"{words} of {strategy}", pattern, groups)
     if fabric.io_nodes:
         yield _map(fabric, "weights streamed to all NPUs", "stream_in", everyone)
         yield _map(fabric, "gradients streamed to storage", "stream_out", everyone)
+
+
+def _phases(placed: Placement) -> Iterable[tuple[str, str, _Groups]]:
+    """Return the name, the pattern and the groups of each phase of all stages at once.
+
+    They are those of ``fred_hw.compiler.placement.phases``, where groups have more than one worker.
+    """
+    strategy = placed.strategy
+
+    def of_stages(groups: Callable[[int], _Groups]) -> _Groups:
+        return tuple(group for stage in range(strategy.pp) for group in groups(stage))
+
+    if strategy.sp:
+        yield "MP reduce-scatter", "reduce_scatter", of_stages(placed.mp_groups)
+        yield "MP all-gather", "all_gather", of_stages(placed.mp_groups)
+    elif strategy.mp > 1:
+        yield "MP all-reduce", "all_reduce", of_stages(placed.mp_groups)
+    if strategy.dp * strategy.cp > 1:
+        yield "DP all-reduce", "all_reduce", of_stages(placed.dp_groups)
+    if strategy.pp > 1:
+        yield "PP multicast", "broadcast", placed.multicasts(0, 1)
+    if strategy.cp > 1:
+        yield "CP all-gather", "all_gather", of_stages(placed.cp_groups)
+        yield "CP reduce-scatter", "reduce_scatter", of_stages(placed.cp_groups)
+    if strategy.ep > 1:
+        yield "EP all-to-all", "all_to_all", of_stages(placed.ep_groups)
+        if strategy.dp * strategy.cp > strategy.ep:
+            yield "EP all-reduce", "all_reduce", of_stages(placed.expert_dp_groups)
 
 
 def _map(fabric: Topology, title: str, pattern: str, groups: Sequence[Sequence[int]]) -> Map:

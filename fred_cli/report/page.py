@@ -1,6 +1,8 @@
 """The HTML report: one page that needs no network."""
 
 import json
+from collections.abc import Sequence
+from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -8,9 +10,10 @@ from urllib.parse import quote
 
 import jinja2
 
+from fred_cli.columns.column import Column
 from fred_cli.columns.compare import COLUMNS as COMPARE
 from fred_cli.columns.identify import COLUMNS as IDENTIFIED
-from fred_cli.columns.parts import PARTS
+from fred_cli.columns.parts import PARTS, rare_columns
 from fred_cli.columns.reproduce import columns_of
 from fred_cli.drawings.chart import asset, plotly_packed
 from fred_cli.drawings.charts import iteration_chart, roofline_chart
@@ -25,6 +28,7 @@ from fred_hw.load import load_spec
 from fred_hw.spec import SwitchSpec
 from gen.design import generate
 from gen.write import check_file, write_files
+from perfmodel.studies.compare import Row
 from perfmodel.studies.reproduce import count
 
 from .explorer import explorer
@@ -102,13 +106,16 @@ def _switch(spec: SwitchSpec, source: str, simulation: dict[str, Any]) -> dict[s
 def _study(asked: Study, wafer: Wafer, mapped: tuple[Map, ...]) -> dict[str, Any]:
     """Return what the page says of the question."""
     swept = {asked.workload.name: asked.swept} if asked.own else wafer.sweeps
+    timelines = asked.timelines()
+    kinds = {lane["kind"] for one in timelines.values() for lane in one["lanes"]}
     return {
         "study": asked,
         "summary": summary(asked, wafer.calibrated, wafer.first_principles),
         "iteration_chart": iteration_chart(asked.rows, "chart-iteration"),
         "explorer": explorer(swept),
-        "timelines": asked.timelines(),
-        "parts": PARTS,
+        "timelines": timelines,
+        "timeline_parts": [part for part in PARTS if part.name in kinds],
+        "parts": [asdict(part) for part in PARTS],
         "points": asked.points,
         "roofline_chart": roofline_chart(asked.points, asked.npu),
         "maps": mapped,
@@ -121,13 +128,18 @@ def _published(wafer: Wafer) -> dict[str, Any]:
     """Return what the page has beside published figures."""
     return {
         "wafer": wafer,
-        "compare_columns": COMPARE.titled,
+        "compare_columns": _compare_columns,
         "identified_columns": IDENTIFIED.titled,
         "reproduce_columns": columns_of(moved=True).titled,
         "charts": wafer.charts(),
         "counts": count(wafer.reproduced),
         "downloads": {name: _download(table) for name, table in wafer.tables().items()},
     }
+
+
+def _compare_columns(rows: Sequence[Row]) -> tuple[Column, ...]:
+    """Return the columns of a table of iterations, without parts that none of them has."""
+    return COMPARE.without(*rare_columns(row.estimate for row in rows)).titled
 
 
 def _look() -> dict[str, Any]:

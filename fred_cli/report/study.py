@@ -144,7 +144,7 @@ def study(question: Question) -> Study:
         iterations.append(simulated[0])
     swept: tuple[StrategyRow, ...] = ()
     if question.own:
-        swept = _swept(fabrics, workload, compute, question.least_npus, rows)
+        swept = _swept(fabrics, workload, strategy, compute, question.least_npus, rows)
     return Study(
         own=question.own,
         fabrics=fabrics,
@@ -183,17 +183,30 @@ def _default_compute(workload: Workload, fabrics: Sequence[Topology]) -> str:
 def _swept(
     fabrics: Sequence[Topology],
     workload: Workload,
+    strategy: Strategy,
     compute: str,
     least_npus: int | None,
     given: Sequence[Row],
 ) -> tuple[StrategyRow, ...]:
-    """Return all strategies on the baseline and on what is compared with it, or the given one."""
+    """Return all strategies on the baseline and on what is compared with it, or the given one.
+
+    Beside those of MP, DP and PP are those with its CP, EP and SP. It is one of them, unless it
+    uses fewer NPUs than were asked for.
+    """
     npus = min(fabric.npus for fabric in fabrics)
     places = tuple(dict.fromkeys((0, len(fabrics) - 1)))
     if least_npus is None and npus > SWEPT:
         return tuple(StrategyRow(given[i].estimate, feasible=True) for i in places)
-    if least_npus is None and npus > ROOMY:
-        least_npus = npus
-    choices = feasible(workload, npus, least_npus)
+    least = npus if least_npus is None and npus > ROOMY else least_npus
+    choices = feasible(
+        workload,
+        npus,
+        least,
+        cp=(1, strategy.cp),
+        ep=(1, strategy.ep),
+        sp=(False, strategy.sp),
+    )
+    if least_npus is None and strategy not in choices:
+        choices.append(strategy)
     shown = [fabrics[i] for i in places]
     return sweep(shown, workload, choices, workload.samples_per_replica, compute)

@@ -3,8 +3,8 @@
 "use strict";
 const byId = (name) => document.getElementById(name);
 const dataOf = (name) => JSON.parse(byId(name).textContent);
-const partColours = [...document.querySelectorAll("#chart-explorer .legend .swatch")].map((one) => one.style.background);
-const partNames = [...document.querySelectorAll("#chart-explorer .legend li")].map((one) => one.textContent);
+// Parts of an iteration by name: words, heading and colour of each.
+const partOf = Object.fromEntries(dataOf("parts-data").map((one) => [one.name, one]));
 
 function element(name, attributes, text) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", name);
@@ -28,7 +28,7 @@ document.addEventListener("toggle", reachable, true);
 
 // Strategies.
 (() => {
-  const rows = dataOf("explorer-data");
+  const { parts, rows } = dataOf("explorer-data");
   const controls = byId("explorer-controls").elements;
   const body = byId("explorer-table").tBodies[0];
   const plot = document.querySelector("#chart-explorer .plot");
@@ -63,9 +63,9 @@ document.addEventListener("toggle", reachable, true);
     const labels = shown.map((row) => `${row.fits ? "" : "\u2717 "}${row.strategy}${several ? ` ${row.fabric.split("/").pop()}` : ""}`);
     plot.style.height = `${64 + 24 * Math.max(shown.length, 1)}px`;
     const places = shown.map((_, place) => place);
-    const data = partNames.slice(0, partColours.length).map((name, part) => ({
-      type: "bar", orientation: "h", name, y: places, x: shown.map((row) => row.parts[part]),
-      marker: { color: partColours[part] }, customdata: labels, hovertemplate: `%{customdata}<br>${name}: %{x:.4g} ms<extra></extra>`,
+    const data = parts.map((name) => partOf[name]).map(({ words, colour }, part) => ({
+      type: "bar", orientation: "h", name: words, y: places, x: shown.map((row) => row.parts[part]),
+      marker: { color: colour }, customdata: labels, hovertemplate: `%{customdata}<br>${words}: %{x:.4g} ms<extra></extra>`,
     }));
     charts.show(plot, { data, layout: {
       barmode: "stack", xaxis: { title: { text: "ms per sample" }, side: "top" }, margin: { l: 44, r: 8, t: 48, b: 8 },
@@ -84,7 +84,7 @@ document.addEventListener("toggle", reachable, true);
       cell(line, row.strategy);
       cell(line, row.fabric);
       cell(line, row.ms.toPrecision(4), true);
-      row.parts.forEach((part) => cell(line, part === 0 ? "0" : part < 0.001 ? "< 0.001" : part.toPrecision(3), true));
+      row.parts.forEach((part) => cell(line, part === 0 ? "0" : part < 0.001 * row.ms ? "< 0.1 %" : part.toPrecision(3), true));
       cell(line, row.gb, true);
       cell(line, row.memory);
     });
@@ -109,8 +109,6 @@ document.addEventListener("toggle", reachable, true);
 (() => {
   const all = dataOf("timeline-data");
   const view = byId("timeline-view");
-  const kinds = ["compute", "mp", "dp", "pp", "weight_streaming", "input_load"];
-  const words = ["compute", "MP", "DP", "PP", "streaming", "input"];
   const [left, high, top] = [118, 22, 8];
   let [from, to] = [0, 1];
 
@@ -124,7 +122,7 @@ document.addEventListener("toggle", reachable, true);
     let open = null; // neighbours within a pixel are one shape
     const flush = () => {
       if (!open) return;
-      const bar = element("rect", { x: open.x0.toFixed(1), y: y + 3, width: Math.max(0.6, open.x1 - open.x0).toFixed(1), height: high - 6, fill: partColours[kinds.indexOf(lane.kind)] });
+      const bar = element("rect", { x: open.x0.toFixed(1), y: y + 3, width: Math.max(0.6, open.x1 - open.x0).toFixed(1), height: high - 6, fill: partOf[lane.kind].colour });
       // Paler where there are gaps that cannot be seen.
       bar.setAttribute("fill-opacity", Math.min(1, 0.3 + 0.7 * open.busy / Math.max(open.x1 - open.x0, 0.01)).toFixed(2));
       bar.append(element("title", {}, open.count > 1 ? `${open.count} tasks from ${open.text} on` : open.text));
@@ -160,7 +158,7 @@ document.addEventListener("toggle", reachable, true);
     one.lanes.forEach((lane, place) => {
       const y = top + place * high;
       svg.append(element("rect", { class: "lane", x: left, y: y + 3, width: width - left - 4, height: high - 6 }));
-      svg.append(element("text", { x: left - 6, y: y + 15, "text-anchor": "end" }, `${lane.stage}: ${words[kinds.indexOf(lane.kind)]}`));
+      svg.append(element("text", { x: left - 6, y: y + 15, "text-anchor": "end" }, `${lane.stage}: ${partOf[lane.kind].heading}`));
       bars(svg, one, lane, y, width, scale, start, end);
     });
     const step = nice(((end - start) * (width > 600 ? 1 : 2)) / 1e3);

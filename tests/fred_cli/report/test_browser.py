@@ -1,5 +1,6 @@
 """The report in headless Chromium: what is seen, what the keyboard reaches, what axe-core finds."""
 
+import json
 from collections.abc import Iterator
 from math import inf
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import Browser, Report
+from .conftest import Browser, Report, written
 
 pytestmark = [
     pytest.mark.xdist_group("report"),
@@ -93,8 +94,7 @@ def test_nothing_overlaps_or_leaves_the_window_and_the_console_is_silent(
     assert said == []
 
 
-# The longest of these tests: each width and each scheme once.
-@pytest.mark.parametrize(("width", "scheme"), VIEWS[1:3])
+@pytest.mark.parametrize(("width", "scheme"), VIEWS)
 def test_axe_finds_nothing(report: Report, browser: Browser, width: int, scheme: str) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
@@ -222,6 +222,52 @@ def test_timeline_zooms_and_flits_step(wide: Any) -> None:
     assert min(seen) > 0
     wide.locator("[data-step='-1']").press("Enter")
     assert status.inner_text().startswith("Cycle 6:")
+
+
+@pytest.fixture(scope="module")
+def shared(report: Report, tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """Return a report of a workload with an expert group of all its NPUs, and of 64 NPUs."""
+    folder = tmp_path_factory.mktemp("shared")
+    simulated = {**report.numbers["simulation"], "name": report.numbers["manifest"]["name"]}
+    (folder / "results.json").write_text(json.dumps(simulated))
+    fabrics = ("--topology", "mesh:5x4", "--topology", "mesh:8x8")
+    results = ("--spec", "small-4", "--results", "results.json")
+    return written(folder, *results, *fabrics, "--workload", "dlrm")
+
+
+SHOWN = """() => {
+  const copy = document.body.cloneNode(true);
+  copy.querySelectorAll("script").forEach((one) => one.remove());
+  return copy.innerHTML;
+}"""
+LABELS = """() => [...document.querySelectorAll("svg.loads")].map((svg) => {
+  const size = (one) => svg.getScreenCTM().a * parseFloat(getComputedStyle(one).fontSize);
+  return [...svg.querySelectorAll("text")].map(size);
+}).flat()"""
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_page_knows_the_parts_that_few_strategies_have(
+    shared: Report, browser: Browser, width: int
+) -> None:
+    own = "MP1-DP20-PP1-EP20"
+    with browser.page(shared.page, width) as (page, said):
+        page.evaluate(UNFOLD)
+        page.wait_for_function("charts.drawnAll()")
+        lanes = page.locator("#timeline-view text").all_text_contents()
+        assert "0: EP" in lanes and "0: compute" in lanes
+        assert own in {row[1] for row in rows_of(page)}
+        heads = page.locator("#explorer-table th").all_inner_texts()
+        assert "EP" in heads and "CP" not in heads
+        rows = len(rows_of(page))
+        assert page.locator("#chart-explorer .main-svg .point").count() == rows * 7
+        assert f"EP all-to-all of {own}" in page.locator("#phase option").all_inner_texts()
+        assert "undefined" not in page.evaluate(SHOWN)
+        page.evaluate("document.querySelectorAll('.map').forEach((one) => { one.hidden = false; })")
+        labels = page.evaluate(LABELS)
+        assert len(labels) > 5 * 64 and min(labels) >= 9
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    assert said == []
 
 
 TICK = "getComputedStyle(document.querySelector('#chart-bandwidth .xtick text')).fill"

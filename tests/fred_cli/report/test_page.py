@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+from collections import Counter
 from collections.abc import Callable
 from html.parser import HTMLParser
 from io import StringIO
@@ -204,6 +205,28 @@ def test_tables_hold_the_numbers_of_the_charts(report: Report) -> None:
     loads = next(table for table in tables if "utilisation" in table[0])
     assert {row["fabric"] for row in loads} == {"mesh:5x4", "fred-a", "fred-d"}
     assert max(float(row["utilisation"]) for row in loads) <= 1 + 1e-9
+
+
+@pytest.mark.sim
+@pytest.mark.slow
+def test_published_figures_are_folded_into_subjects_that_count_them(report: Report) -> None:
+    figures = r'<details class="figures"><summary>(.*?)</summary>(.*?)</details>'
+    groups = re.findall(figures, report.text, re.DOTALL)
+    titles = [said.partition(" <span")[0] for said, _ in groups]
+    assert len(titles) == len(set(titles)) > 5 and "Speed-ups of whole iterations" in titles
+    total: Counter[tuple[str, bool]] = Counter()
+    for said, table in groups:
+        rows = re.findall(r"<tr>(?:(?!</tr>).)*<td.*?</tr>", table, re.DOTALL)
+        shown: Counter[tuple[str, bool]] = Counter()
+        for row in rows:
+            kind = re.findall(r'<span class="class (\w+)">', row)
+            shown[kind[0], '<td class="good">' in row] += 1
+        for ok, of, kind in re.findall(r">(\d+) of (\d+) (\w+)</span>", said):
+            assert int(ok) == shown[kind, True], said
+            assert int(of) == shown[kind, True] + shown[kind, False], said
+        total += shown
+    rows = report.numbers["reproduce"]
+    assert total == Counter((row["evidence"], row["ok"]) for row in rows)
 
 
 @pytest.mark.sim

@@ -21,6 +21,7 @@ mode: stationary
 microbatches: 2
 samples_per_replica: 4
 """
+EXPERTS = OWN.replace("DP2-PP1", "DP2-PP1-EP2") + "experts: 4\nexperts_per_token: 2\n"
 TORUS = """kind: blocks
 blocks: [{block: torus, npus: [2, 2], bytes_per_s: 100e9, latency_s: 500e-9}]
 io_bytes_per_s: 50e9
@@ -88,6 +89,35 @@ def test_what_does_not_fit_the_memory_ranks_behind_all_that_does(tmp_path: Path)
     fitting = [row for row in on_torus if row["fits"]]
     assert second.startswith(f"Of {len(on_torus)} strategies on torus, {len(fitting)} fit")
     assert fitting[0]["strategy"] in second
+
+
+def test_given_strategy_is_among_all_with_what_few_have_and_without(tmp_path: Path) -> None:
+    found = asked(tmp_path, EXPERTS)
+    names = {row.estimate.strategy for row in found.swept}
+    assert {"MP2-DP2-PP1-EP2", "MP1-DP4-PP1-EP2", "MP2-DP2-PP1", "MP4-DP1-PP1"} <= names
+    assert not any("-CP" in name or "-SP" in name for name in names)
+    more = asked(tmp_path, EXPERTS, strategy="MP2-DP1-PP1-CP2-SP")
+    names = {row.estimate.strategy for row in more.swept}
+    assert {"MP2-DP1-PP1-CP2-SP", "MP2-DP1-PP1-CP2", "MP2-DP2-PP1-SP", "MP2-DP2-PP1"} <= names
+
+
+def test_given_strategy_of_few_npus_is_among_all_unless_more_are_asked_for(tmp_path: Path) -> None:
+    found = asked(tmp_path, strategy="MP2-DP1-PP1")
+    fewer = [row for row in found.swept if row.estimate.strategy == "MP2-DP1-PP1"]
+    assert [row.estimate.topology for row in fewer] == [one.name for one in found.fabrics]
+    most = asked(tmp_path, strategy="MP2-DP1-PP1", least_npus=4)
+    assert "MP2-DP1-PP1" not in {row.estimate.strategy for row in most.swept}
+
+
+def test_explorer_has_the_parts_that_occur(tmp_path: Path) -> None:
+    usual = ["compute", "mp", "dp", "pp", "weight_streaming", "input_load"]
+    plain = explorer({"own": asked(tmp_path).swept})
+    assert [part.name for part in plain["parts"]] == usual
+    shared = explorer({"own": asked(tmp_path, EXPERTS).swept})
+    assert [part.name for part in shared["parts"]] == [*usual, "ep"]
+    for row in shared["rows"]:
+        assert len(row["parts"]) == 7 and (row["parts"][6] > 0) == ("-EP2" in row["strategy"])
+        assert sum(row["parts"]) == pytest.approx(row["ms"], rel=1e-3)
 
 
 def test_of_large_wafers_the_given_strategy_alone_is_estimated(
