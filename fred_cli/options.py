@@ -9,8 +9,10 @@ from click.shell_completion import CompletionItem
 
 __all__ = [
     "TRAINING_OPTIONS",
+    "InputPath",
     "ListingOption",
     "NameChoice",
+    "NameOrFile",
     "OutputPath",
     "algorithm_option",
     "as_json_option",
@@ -38,6 +40,7 @@ __all__ = [
     "size_option",
     "sizing_option",
     "spec_argument",
+    "spec_name",
     "topologies_listing",
     "topology_name",
     "topology_option",
@@ -91,6 +94,20 @@ class NameChoice(click.ParamType):
         return [CompletionItem(name) for name in self._names() if name.startswith(incomplete)]
 
 
+class InputPath(click.ParamType):
+    """A file that is read: what is wrong with it, its reader says."""
+
+    name = "path"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        return Path(value)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        return [CompletionItem(incomplete, type="file")]
+
+
 class OutputPath(click.ParamType):
     """A file, or a folder, that is written to: checked when it is read, before any work is done.
 
@@ -119,6 +136,11 @@ class OutputPath(click.ParamType):
         (check_folder if self._folder else check_file)(path)
         return path
 
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        return [CompletionItem(incomplete, type="dir" if self._folder else "file")]
+
 
 class NameOrFile(click.ParamType):
     """Text that is a name or a path: a shell completes both.
@@ -126,12 +148,12 @@ class NameOrFile(click.ParamType):
     Parameters
     ----------
     names : Callable
-        Returns the names, asked for when a shell does.
+        Returns the names, asked for when a shell does; none for the prefix of a set of files.
     """
 
     name = "text"
 
-    def __init__(self, names: Callable[[], Iterable[str]]) -> None:
+    def __init__(self, names: Callable[[], Iterable[str]] = tuple) -> None:
         self._names = names
 
     def shell_complete(
@@ -200,7 +222,8 @@ def workloads_listing() -> str:
 
 
 topology_name, workload_name = NameOrFile(_topology_names), NameOrFile(_workload_names)
-spec_argument = click.argument("spec_source", metavar="SPEC", type=NameOrFile(_presets))
+spec_name = NameOrFile(_presets)
+spec_argument = click.argument("spec_source", metavar="SPEC", type=spec_name)
 set_option = click.option(
     "--set", "changes", multiple=True, metavar="KEY=VALUE", help="Change a field of SPEC."
 )
@@ -265,7 +288,7 @@ def liberty_option(*, required: bool = False) -> Callable[..., Any]:
         "--liberty",
         multiple=True,
         required=required,
-        type=Path,
+        type=InputPath(),
         metavar="FILE",
         help="Cell library, as text or gzip; may be given several times.",
     )

@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
+from fred_cli.options import InputPath, NameOrFile, topology_name
 from fred_cli.output import option_names, plain, say_json, say_provenance, table
 from fred_cli.progress import progress
 from fred_cli.values import parse_group
@@ -31,20 +31,23 @@ def trace_options(command: Any) -> Any:
         click.option(
             "--network",
             metavar="NAME|FILE",
+            type=topology_name,
             multiple=True,
             help="Network file of ASTRA-sim, or a topology of ours, in place of --topology; the "
             "workload is a prefix of Chakra traces then. May be given several times.",
         ),
-        click.option("--system", type=Path, metavar="FILE", help="System file of ASTRA-sim."),
+        click.option(
+            "--system", type=InputPath(), metavar="FILE", help="System file of ASTRA-sim."
+        ),
         click.option(
             "--memory",
-            type=Path,
+            type=InputPath(),
             metavar="FILE",
             help="Remote memory file of ASTRA-sim.  [default: no such memory]",
         ),
         click.option(
             "--groups",
-            type=Path,
+            type=InputPath(),
             metavar="FILE",
             multiple=True,
             help="Communicator groups file of ASTRA-sim, one for all jobs or one for each.",
@@ -60,6 +63,7 @@ def trace_options(command: Any) -> Any:
         click.option(
             "--job",
             metavar="PREFIX:NPUS[:PRIORITY]",
+            type=NameOrFile(),
             multiple=True,
             help="Traces on NPUs like 0,1,4-7, in place of --workload; a lower priority number "
             "goes first. May be given several times.",

@@ -7,7 +7,14 @@ from typing import Any
 
 import click
 
-from fred_cli.options import OutputPath, as_json_option, topology_name, workload_name
+from fred_cli.options import (
+    InputPath,
+    NameOrFile,
+    OutputPath,
+    as_json_option,
+    topology_name,
+    workload_name,
+)
 from fred_cli.output import option_names, plain, say_json, table
 from fred_cli.progress import progress
 from fred_hw.errors import InputError, one_line
@@ -28,7 +35,7 @@ def command() -> None:
     """
 
 
-trace_argument = click.argument("trace", metavar="TRACE")
+trace_argument = click.argument("trace", metavar="TRACE", type=NameOrFile())
 control_option = click.option(
     "--control/--no-control",
     default=False,
@@ -38,7 +45,7 @@ control_option = click.option(
 
 
 @command.command("show")
-@click.argument("trace", metavar="FILE", type=Path)
+@click.argument("trace", metavar="FILE", type=InputPath())
 @click.option(
     "--limit",
     type=click.IntRange(0, 1_000_000),
@@ -171,7 +178,7 @@ def validate(trace: str, control: bool, as_json: bool) -> None:
 
 
 @command.command("convert")
-@click.argument("source", metavar="[SOURCE]", type=Path, required=False)
+@click.argument("source", metavar="[SOURCE]", type=InputPath(), required=False)
 @click.option("--workload", metavar="NAME|FILE", type=workload_name, help="Instead of SOURCE.")
 @click.option("--topology", metavar="NAME|FILE", type=topology_name, help="Of the workload.")
 @click.option("--strategy", help="Like MP2-DP5-PP2; that of the workload by default.")

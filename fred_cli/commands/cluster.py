@@ -8,7 +8,7 @@ import click
 
 from fred_cli.columns.cluster import COLUMNS, variant_columns
 from fred_cli.columns.reproduce import columns_of
-from fred_cli.options import OutputPath, as_json_option, csv_option, workload_name
+from fred_cli.options import InputPath, OutputPath, as_json_option, csv_option, workload_name
 from fred_cli.output import checked, plain, say_json
 from fred_cli.progress import progress
 from fred_hw.errors import InputError
@@ -17,7 +17,7 @@ __all__ = ["command"]
 
 
 @click.command("cluster")
-@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.argument("file", required=False, type=InputPath())
 @click.option(
     "--workload", type=workload_name, help="A transformer: one that is shipped, or a file."
 )

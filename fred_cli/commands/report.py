@@ -6,10 +6,14 @@ import click
 
 from fred_cli.options import (
     TRAINING_OPTIONS,
+    InputPath,
     ListingOption,
     OutputPath,
     as_json_option,
+    spec_name,
     topologies_listing,
+    topology_name,
+    workload_name,
     workloads_listing,
 )
 from fred_cli.output import option_names, say_json
@@ -33,12 +37,14 @@ __all__ = ["command"]
     "topologies",
     multiple=True,
     metavar="NAME|FILE",
+    type=topology_name,
     cls=ListingOption,
     listing=lambda: f"Own wafer: {topologies_listing()} Repeat to compare; the first is the base.",
 )
 @click.option(
     "--workload",
     metavar="NAME|FILE",
+    type=workload_name,
     cls=ListingOption,
     listing=lambda: f"Own model: {workloads_listing()}",
 )
@@ -49,9 +55,18 @@ __all__ = ["command"]
 @click.option(
     "--least-npus", type=int, help="NPUs that all strategies shown use; see docs/report.md."
 )
-@click.option("--spec", "spec_source", default="demo-8", show_default=True, help="Switch to show.")
 @click.option(
-    "--results", type=Path, help="JSON of `fred sim --json`; co-simulated with Icarus if missing."
+    "--spec",
+    "spec_source",
+    default="demo-8",
+    show_default=True,
+    type=spec_name,
+    help="Switch to show.",
+)
+@click.option(
+    "--results",
+    type=InputPath(),
+    help="JSON of `fred sim --json`; co-simulated with Icarus if missing.",
 )
 @as_json_option
 def command(

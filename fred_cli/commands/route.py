@@ -5,7 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fred_cli.options import OutputPath, as_json_option, read_spec, set_option, spec_argument
+from fred_cli.options import (
+    InputPath,
+    OutputPath,
+    as_json_option,
+    read_spec,
+    set_option,
+    spec_argument,
+)
 from fred_cli.output import checked, option_names, plain, say_json, write_text
 from fred_cli.progress import progress
 from fred_hw.errors import InputError
@@ -19,7 +26,7 @@ __all__ = ["command"]
 
 @click.command("route")
 @spec_argument
-@click.argument("flows_file", metavar="[FLOWS]", required=False, type=Path)
+@click.argument("flows_file", metavar="[FLOWS]", required=False, type=InputPath())
 @set_option
 @click.option("--strategy", help="Route all phases of a strategy like MP2-DP5-PP2 instead.")
 @click.option("--effort", type=int, help="Bound on the exact search, in solver conflicts.")

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from fred_cli.columns.sweep import COLUMNS, shown, title
-from fred_cli.options import OutputPath, as_json_option, csv_option
+from fred_cli.options import InputPath, OutputPath, as_json_option, csv_option
 from fred_cli.output import say_above_peak, say_json
 from fred_cli.progress import progress
 from fred_hw.errors import InputError
@@ -18,7 +18,7 @@ __all__ = ["command"]
 
 
 @click.command("sweep")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=InputPath())
 @csv_option
 @click.option(
     "--parquet", type=OutputPath(), metavar="FILE", help="Write all figures as Parquet too."

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from fred_cli.options import (
+    InputPath,
     OutputPath,
     as_json_option,
     design_level_option,
@@ -16,6 +17,7 @@ from fred_cli.options import (
     read_spec,
     set_option,
     sizing_option,
+    spec_name,
 )
 from fred_cli.output import plain, say_json, table
 from fred_cli.progress import steps
@@ -28,10 +30,10 @@ _UNITS = 12
 
 
 @click.command("synth")
-@click.argument("spec_source", metavar="[SPEC]", required=False)
+@click.argument("spec_source", metavar="[SPEC]", required=False, type=spec_name)
 @set_option
 @design_level_option
-@click.option("--verilog", type=Path, metavar="FILE", help="Instead of SPEC, with --top.")
+@click.option("--verilog", type=InputPath(), metavar="FILE", help="Instead of SPEC, with --top.")
 @click.option("--top", metavar="NAME", help="Top module of --verilog.")
 @liberty_option(required=True)
 @click.option(

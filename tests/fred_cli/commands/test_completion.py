@@ -12,6 +12,7 @@ import pytest
 
 from fred_hw.load import PRESETS
 from perfmodel.workloads.workload import WORKLOADS
+from tests.fred_cli.walk import commands
 
 Run = Callable[..., tuple[int, str, str]]
 FRED = Path(sys.executable).parent / "fred"
@@ -61,6 +62,53 @@ def test_commands_options_and_names_are_completed() -> None:
     assert completed("compare", "--topology", "fred-c") == {"plain,fred-c"}
     assert completed("schema", "top") == {"plain,topology"}
     assert completed("estimate", "--workload", "examples/t") == {"file,examples/t"}
+
+
+TEXTS = {
+    *("--set", "--npu", "--strategy", "--compute", "--placement", "--algorithm", "--section"),
+    *("--pattern", "--size", "--group", "--test", "--top", "--clock", "--join"),
+}
+"""What takes text that is neither a file nor the name of what may also be one."""
+
+
+def test_whoever_takes_a_file_completes_it() -> None:
+    silent = {
+        f"{words} {parameter.opts[0]}"
+        for words, context in commands()
+        for parameter in context.command.params
+        if parameter.type.name not in ("boolean", "integer", "integer range", "choice")
+        and parameter.opts[0] not in TEXTS
+        and [one.type for one in parameter.shell_complete(context, "examples/t")]
+        not in (["file"], ["dir"])
+    }
+    assert silent == set()
+
+
+def test_names_are_completed_wherever_they_are_taken() -> None:
+    names = {"--topology": "fred-d", "--network": "fred-d", "--workload": "gpt-3"}
+    names |= {"spec_source": "demo-8", "--spec": "demo-8"}
+    found = {
+        f"{words} {parameter.opts[0]}": [
+            one.value for one in parameter.shell_complete(context, names[parameter.opts[0]])
+        ]
+        for words, context in commands()
+        for parameter in context.command.params
+        if parameter.opts[0] in names
+    }
+    assert {"estimate --network", "report --topology", "synth spec_source"} <= set(found)
+    assert {
+        where: said for where, said in found.items() if said != [names[where.split()[-1]]]
+    } == {}
+
+
+def test_folders_are_completed_where_one_is_written() -> None:
+    found = {
+        words
+        for words, context in commands()
+        for parameter in context.command.params
+        if [one.type for one in parameter.shell_complete(context, "bu")] == ["dir"]
+    }
+    assert found == {"gen", "sim", "report", "synth"}
 
 
 def test_unknown_shell_is_refused(refused: Callable[..., str]) -> None:
