@@ -111,35 +111,57 @@ class InputPath(click.ParamType):
 class OutputPath(click.ParamType):
     """A file, or a folder, that is written to: checked when it is read, before any work is done.
 
+    No two options of a command may be the same file.
+
     Parameters
     ----------
     folder : bool
         Whether it is a folder.
+    prefix : bool
+        Whether it may be the prefix of files too: of those the command knows the names and checks
+        them, and here only the folder is.
     """
 
     name = "path"
 
-    def __init__(self, *, folder: bool = False) -> None:
-        self._folder = folder
+    def __init__(self, *, folder: bool = False, prefix: bool = False) -> None:
+        self._folder, self._prefix = folder, prefix
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         from fred_hw.errors import InputError
-        from gen.write import check_file, check_folder
+        from gen.write import check_file, check_folder, check_prefix
 
         if ctx and ctx.resilient_parsing:  # completion of a shell
             return Path(value)
+        name = param.opts[-1] if param else ""
         if not str(value):
             kind = "folder" if self._folder else "file"
-            name = param.opts[-1] if param else ""
             raise InputError(name, "", f"must be the name of a {kind}, not ''")
         path = Path(value)
-        (check_folder if self._folder else check_file)(path)
+        if self._prefix:
+            check_prefix(str(value))
+        elif self._folder:
+            check_folder(path)
+        else:
+            check_file(path)
+            _refuse_twin(path, name, ctx)
         return path
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         return [CompletionItem(incomplete, type="dir" if self._folder else "file")]
+
+
+def _refuse_twin(path: Path, name: str, ctx: click.Context | None) -> None:
+    """Refuse a file that another option of the command has been given too, however it is spelt."""
+    from fred_hw.errors import InputError
+    from gen.write import place_of
+
+    given: dict[Path, str] = ctx.meta.setdefault(f"{__name__}.outputs", {}) if ctx else {}
+    other = given.setdefault(place_of(path), name)
+    if other != name:
+        raise InputError(name, "", f"must be another file than {other}")
 
 
 class NameOrFile(click.ParamType):

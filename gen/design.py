@@ -20,7 +20,7 @@ from .companions.companion import COMPANIONS, Companion
 from .companions.manifest import manifest
 from .emitter import VerilogEmitter
 
-__all__ = ["LEVELS", "Design", "check_level", "file_names", "generate"]
+__all__ = ["LEVELS", "Design", "check_level", "design_name", "file_names", "generate"]
 
 LEVELS = ("interconnect", "switch", "endpoint")
 """What can be generated: the interconnect alone, the whole switch around it, or an NPU's end of a
@@ -119,9 +119,14 @@ def generate(
     )
 
 
+def design_name(spec: SwitchSpec, level: str = "interconnect") -> str:
+    """Return the name of a design, which is known before it is generated."""
+    return _top(spec, level).unit_name
+
+
 def file_names(spec: SwitchSpec, level: str = "interconnect") -> list[str]:
     """Return the names of the files of a design, which are known before it is generated."""
-    name = _top(spec, level).unit_name
+    name = design_name(spec, level)
     return [name + companion.ending for companion in _companions(level)]
 
 

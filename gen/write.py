@@ -7,14 +7,22 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from fred_hw.errors import InputError
 
-__all__ = ["check_file", "check_folder", "write_files", "write_outputs"]
+__all__ = [
+    "check_file",
+    "check_files",
+    "check_folder",
+    "check_prefix",
+    "place_of",
+    "write_files",
+    "write_outputs",
+]
 
 _LINKS = 40  # symbolic links on the way, as Linux has it
 _ASIDE = ".writing-"
@@ -75,9 +83,69 @@ def check_file(path: Path) -> None:
     InputError
         The path is a folder or a socket, or what is there cannot be written to, or its folder not.
     """
-    target = _find(path)
-    if target.is_file:
-        check_folder(target.place.parent if target.place != path.absolute() else path.parent)
+    check_files((path,))
+
+
+def check_files(paths: Iterable[Path]) -> None:
+    """Refuse, before any work is done, files that cannot all be written.
+
+    Raises
+    ------
+    InputError
+        As for ``check_file`` of each, or two paths are the same file.
+    """
+    targets = [_find(path) for path in paths]
+    _refuse_twins(targets)
+    folders = {
+        target.place.parent if target.place != target.path.absolute() else target.path.parent: None
+        for target in targets
+        if target.is_file
+    }
+    for folder in folders:
+        check_folder(folder)
+    for target in targets:
+        _check_access(target)
+
+
+def check_prefix(prefix: str) -> None:
+    """Refuse, before any work is done, what no names of files can begin with.
+
+    Raises
+    ------
+    InputError
+        It ends in a folder, or files cannot be written where it leads.
+    """
+    path = Path(prefix)
+    if prefix.endswith(("/", "/.")) or path.name in ("", ".."):
+        raise InputError(prefix, "", "must end in the beginning of a name, not in a folder")
+    check_folder(path.parent)
+    try:
+        _status(path)  # refuses names that are too long
+    except OSError as error:
+        raise _refused_file(path, error) from None
+
+
+def place_of(path: Path) -> Path:
+    """Return what an output's path leads to, symbolic links followed: the same for the same file.
+
+    Raises
+    ------
+    InputError
+        It is a folder or a socket, or there is no way to it.
+    """
+    return _find(path).place
+
+
+def _refuse_twins(targets: Iterable[_Target]) -> None:
+    places: set[Path] = set()
+    for target in targets:
+        if target.is_file and target.place in places:
+            raise InputError(str(target.path), "", "must be another file than that of the others")
+        places.add(target.place)
+
+
+def _check_access(target: _Target) -> None:
+    path = target.path
     if target.descriptor is not None:
         try:
             flags = fcntl.fcntl(target.descriptor, fcntl.F_GETFL)
@@ -118,9 +186,7 @@ def write_outputs(files: Mapping[Path, str] | Mapping[Path, str | bytes]) -> Non
         same file.
     """
     targets = [_find(path) for path in files]
-    for index, target in enumerate(targets):
-        if target.place in (other.place for other in targets[:index]) and target.is_file:
-            raise InputError(str(target.path), "", "must be another file than that of the others")
+    _refuse_twins(targets)
     contents = [
         one if isinstance(one, bytes) else one.encode("utf-8", "backslashreplace")
         for one in files.values()

@@ -186,7 +186,7 @@ def validate(trace: str, control: bool, as_json: bool) -> None:
     "-o",
     "--output",
     required=True,
-    type=OutputPath(),
+    type=OutputPath(prefix=True),
     metavar="TARGET",
     help="A trace, .et or .json, or the prefix of a set of traces.",
 )
@@ -209,7 +209,7 @@ def convert(
     in GOAL (.goal). The last two become a set TARGET.RANK.et, and so does an iteration of a
     --workload on a --topology, with its communicators in TARGET.groups.json.
     """
-    from gen.write import write_outputs
+    from gen.write import check_files, write_outputs
     from perfmodel.chakra.convert import convert as convert_file
 
     if (source is None) == (workload is None):
@@ -224,7 +224,7 @@ def convert(
     names = option_names("npus", "passes", "topology", "workload", "strategy")
     with names, progress("converting"):
         if source is not None:
-            made = convert_file(source, output, npus=npus, passes=passes)
+            made = convert_file(source, output, npus=npus, passes=passes, check=check_files)
         else:
             made = _iteration(str(workload), str(topology), strategy, output)
         files = {path: b"".join(pieces) for path, pieces in made.items()}
@@ -244,6 +244,7 @@ def _iteration(
     """Return the files of an iteration of our own model, and the pieces of each."""
     from json import dumps
 
+    from gen.write import check_files
     from perfmodel.chakra.files import VERSION, encode
     from perfmodel.chakra.iteration import iteration_traces
     from perfmodel.chakra.node import Metadata
@@ -253,15 +254,15 @@ def _iteration(
     from perfmodel.workloads.workload import load_workload
 
     fabric, job = shared_topology(topology), load_workload(workload)
+    prefix = target.with_suffix("") if target.suffix == ".et" else target
+    paths = [trace_path(prefix, rank) for rank in range(fabric.npus)]
+    of_groups = Path(f"{prefix}.groups.json")
+    check_files((*paths, of_groups))
     iteration, npu, scale, _ = simulate(fabric, job, strategy)
     traces = iteration_traces(fabric, job, iteration.placement, npu, scale)
-    prefix = target.with_suffix("") if target.suffix == ".et" else target
-    files = {
-        trace_path(prefix, rank): encode(nodes, Metadata(VERSION))
-        for rank, nodes in enumerate(traces.ranks)
-    }
+    pieces = [encode(nodes, Metadata(VERSION)) for nodes in traces.ranks]
     groups = dumps(traces.groups, indent=1) + "\n"
-    return {**files, Path(f"{prefix}.groups.json"): (groups.encode(),)}
+    return {**dict(zip(paths, pieces, strict=True)), of_groups: (groups.encode(),)}
 
 
 def _files(trace: str) -> list[Path]:

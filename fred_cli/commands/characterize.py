@@ -58,6 +58,7 @@ def command(
     """
     from fred_hw.files import validate
     from fred_hw.spec import SwitchSpec
+    from gen.write import check_folder
 
     for option in ("effort", "sizing"):
         given = click.get_current_context().get_parameter_source(option)
@@ -71,7 +72,10 @@ def command(
 
     libraries = read_cells(liberty) if liberty else None
     work = Path("build") / "characterize" / spec.name
-    logs = [one / name / "simulation.log" for one in (work, work / "switch") for name in names]
+    folders = [one / name for one in (work, work / "switch") for name in names]
+    for one in folders:
+        check_folder(one)
+    logs = [one / "simulation.log" for one in folders]
     look = partial(tests_begun_last, logs, time.time())
     with simulating(), checked("--seed"), progress(f"characterizing {spec.name}", look):
         record = measure(spec, work, simulators=names, seed=seed, lanes=lanes)

@@ -127,8 +127,6 @@ def _write(
     files: dict[Path, str] = {}
     if csv_file:
         files[csv_file] = COLUMNS.csv(points)
-    if chart and chart in files:
-        raise InputError("--chart", "", "must be another file than --csv")
     if chart:
         from fred_cli.drawings.chart import page
         from fred_cli.drawings.cluster import cluster_chart

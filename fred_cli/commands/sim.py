@@ -56,6 +56,8 @@ def command(
     as_json: bool,
 ) -> int:
     """Co-simulate SPEC against the golden model; exit status 1 if a test fails."""
+    from gen.write import check_folder
+
     spec = read_spec(spec_source, changes)
     check_tests(tests, level)
     cosimulation, names = load_testbench(simulator)
@@ -66,6 +68,8 @@ def command(
         from testbench.cosimulation.switch import cosimulate_switch as cosimulate
 
         work = folder or work / "switch"
+    for name in names:
+        check_folder(work / name)
     results = []
     for name in names:
         what = f"{spec.name} in {name}, seed {chosen}"

@@ -121,8 +121,6 @@ def _write(name: str, rows: Sequence[Any], csv_file: Path | None, chart: Path | 
     files: dict[Path, str] = {}
     if csv_file:
         files[csv_file] = COLUMNS.csv(rows)
-    if chart and chart in files:
-        raise InputError("--chart", "", "must be another file than --csv")
     if chart:
         from fred_cli.drawings.chart import page
         from fred_cli.drawings.charts import strategy_chart

@@ -31,8 +31,6 @@ def command(file: Path, csv_file: Path | None, parquet: Path | None, as_json: bo
 
     if parquet:
         _need_parquet()
-        if csv_file == parquet:
-            raise InputError("--parquet", "", "must be another file than --csv")
     with progress("estimating points"):
         sweep = load_sweep(file)
         rows = run_sweep(sweep)

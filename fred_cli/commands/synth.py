@@ -27,6 +27,7 @@ from fred_hw.errors import InputError
 __all__ = ["command"]
 
 _UNITS = 12
+_ENDINGS = ("_mapped.v", "_synth.json")
 
 
 @click.command("synth")
@@ -78,6 +79,8 @@ def command(
     from synth.synthesis import from_spec, from_verilog, synthesize
 
     spec = None if spec_source is None else read_spec(spec_source, changes)
+    if folder is not None:
+        _check(top if spec is None else _name(spec, level, str(spec_source)), folder)
     with steps(f"synthesizing {spec.name if spec else top}") as step:
         if spec is not None:
             source = from_spec(spec, level, str(spec_source))
@@ -88,7 +91,7 @@ def command(
             source, libraries, clock_ns=target_ns, effort=effort, sizing=sizing, progress=step
         )
     report = plain(result.to_dict())
-    paths = _write(result.verilog, report, folder) if folder is not None else []
+    paths = [] if folder is None else _write(result.verilog, report, folder)
     if as_json:
         say_json({**report, "files": [str(path) for path in paths]})
         return
@@ -97,15 +100,30 @@ def command(
         print(f"  {path}")
 
 
+def _name(spec: Any, level: str, label: str) -> str:
+    """Return the name of the top module that a specification becomes."""
+    from gen.design import check_level, design_name
+
+    check_level(spec, level, label)
+    return design_name(spec, level)
+
+
+def _check(name: str | None, folder: Path) -> None:
+    """Refuse a folder where the files cannot be written."""
+    from gen.write import check_files
+
+    check_files(folder / f"{name}{ending}" for ending in _ENDINGS)
+
+
 def _write(verilog: str, report: dict[str, Any], folder: Path) -> list[Path]:
     """Write the mapped Verilog and the report."""
     import json
 
     from gen.write import write_files
 
-    name = report["name"]
-    files = {f"{name}_mapped.v": verilog, f"{name}_synth.json": json.dumps(report, indent=1) + "\n"}
-    return write_files(files, folder)
+    texts = (verilog, json.dumps(report, indent=1) + "\n")
+    names = [f"{report['name']}{ending}" for ending in _ENDINGS]
+    return write_files(dict(zip(names, texts, strict=True)), folder)
 
 
 def _print(report: dict[str, Any]) -> None:

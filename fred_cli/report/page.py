@@ -27,14 +27,14 @@ from fred_hw.errors import InputError
 from fred_hw.load import load_spec
 from fred_hw.spec import SwitchSpec
 from gen.design import generate
-from gen.write import check_file, write_files
+from gen.write import check_file, check_folder, write_files
 from perfmodel.studies.compare import Row
 from perfmodel.studies.reproduce import count
 
 from .explorer import explorer
 from .maps import Map, as_csv, maps
-from .results import simulation_results
-from .shown import all_reduce
+from .results import simulation_results, work_folder
+from .shown import all_reduce, find_simulator, shown_folder
 from .study import Question, Study, study
 from .summary import summary
 from .wafer import Wafer, gather
@@ -71,6 +71,10 @@ def build(
     for name in (_PAGE, _NUMBERS):
         check_file(folder / name)
     spec = load_spec(spec_source)
+    if results is None:
+        check_folder(work_folder(spec))
+    if find_simulator(_SIMULATORS):
+        check_folder(shown_folder(spec))
     asked = study(question or Question())
     simulation = simulation_results(spec, results)
     wafer, mapped = gather(), maps(asked)

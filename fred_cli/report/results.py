@@ -11,7 +11,7 @@ from fred_hw.files import FileModel, validate
 from fred_hw.reading import read_data
 from fred_hw.spec import SwitchSpec
 
-__all__ = ["simulation_results"]
+__all__ = ["simulation_results", "work_folder"]
 
 
 class _Part(FileModel, extra="ignore"):
@@ -46,6 +46,11 @@ class _Results(_Part):
     runs: list[_Run]
 
 
+def work_folder(spec: SwitchSpec) -> Path:
+    """Return where a report simulates a switch."""
+    return Path("build") / "sim-results" / spec.name / "icarus"
+
+
 def simulation_results(spec: SwitchSpec, results: Path | None) -> dict[str, Any]:
     """Return the co-simulation results to show."""
     if results is not None:
@@ -54,7 +59,7 @@ def simulation_results(spec: SwitchSpec, results: Path | None) -> dict[str, Any]
     from testbench.sim.tools import SimulatorError
 
     try:
-        run = cosimulation.cosimulate(spec, Path("build") / "sim-results" / spec.name / "icarus")
+        run = cosimulation.cosimulate(spec, work_folder(spec))
     except SimulatorError as error:
         raise InputError("--results", "", str(error)) from None
     return {"failures": len(run.failures), "seed": run.seed, "runs": [run.to_dict()]}

@@ -1,5 +1,6 @@
 """What a report shows of one all-reduce in the interconnect: its waves, and its flits by stage."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from fred_hw.compiler.routing import route
 from fred_hw.errors import InputError
 from fred_hw.spec import SwitchSpec
 
-__all__ = ["AllReduce", "all_reduce"]
+__all__ = ["AllReduce", "all_reduce", "columns", "find_simulator", "shown_folder"]
 
 
 @dataclass(frozen=True)
@@ -84,20 +85,31 @@ def columns(spec: SwitchSpec) -> list[int]:
     return ages
 
 
-def _shown(spec: SwitchSpec, simulators: list[str]) -> Any:
+def shown_folder(spec: SwitchSpec) -> Path:
+    """Return where the all-reduce that is shown is simulated."""
+    return Path("build/sim-results") / spec.name / "shown"
+
+
+def find_simulator(simulators: Sequence[str]) -> str | None:
+    """Return the first simulator that is there, or None."""
     try:
         load_testbench("icarus")
     except InputError:
         return None
-    from testbench.cosimulation.shown import cosimulate_shown
     from testbench.sim.simulator import SIMULATORS
+
+    found = (name for name in simulators if name in SIMULATORS and SIMULATORS[name].find())
+    return next(found, None)
+
+
+def _shown(spec: SwitchSpec, simulators: Sequence[str]) -> Any:
+    name = find_simulator(simulators)
+    if name is None:
+        return None
+    from testbench.cosimulation.shown import cosimulate_shown
     from testbench.sim.tools import SimulatorError
 
-    for name in simulators:
-        if name in SIMULATORS and SIMULATORS[name].find() is not None:
-            try:
-                work = Path("build/sim-results") / spec.name / "shown"
-                return cosimulate_shown(spec, work, name)
-            except SimulatorError as error:
-                raise InputError(spec.name, "", f"must all-reduce: {error}") from None
-    return None
+    try:
+        return cosimulate_shown(spec, shown_folder(spec), name)
+    except SimulatorError as error:
+        raise InputError(spec.name, "", f"must all-reduce: {error}") from None

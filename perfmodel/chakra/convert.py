@@ -1,6 +1,6 @@
 """Between files: traces, JSON, text workloads of ASTRA-sim 1.0 and schedules in GOAL."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from fred_hw.errors import InputError
@@ -8,7 +8,7 @@ from fred_hw.errors import InputError
 from .files import VERSION, Reader, encode, encode_for
 from .goal import read_goal, to_traces
 from .node import Metadata
-from .text import from_text
+from .text import MAX_NPUS, from_text
 from .traces import trace_path
 
 __all__ = ["ENDINGS", "convert"]
@@ -23,7 +23,12 @@ ENDINGS = {
 
 
 def convert(
-    source: Path, target: Path, *, npus: int | None = None, passes: int | None = None
+    source: Path,
+    target: Path,
+    *,
+    npus: int | None = None,
+    passes: int | None = None,
+    check: Callable[[Iterable[Path]], None] = lambda paths: None,
 ) -> Mapping[Path, Iterator[bytes]]:
     """Return the files that a file becomes, and the pieces of each.
 
@@ -36,6 +41,8 @@ def convert(
         From and to.
     npus, passes : int or None
         Of a text workload, which needs them: traces, and iterations in each; 1 if None.
+    check : callable
+        Is told the files, before they are made, and may refuse them.
 
     Raises
     ------
@@ -52,16 +59,19 @@ def convert(
             if value is not None:
                 raise InputError("", option, "must be given for a text workload alone")
     if ending in (".et", ".json"):
+        check((target,))
         reader = Reader(source)
         return {target: encode_for(target, reader, reader.metadata)}
     metadata = Metadata(VERSION)
     prefix = target.with_suffix("") if target.suffix == ".et" else target
     if ending == ".txt":
+        count = 1 if npus is None else npus
+        check(trace_path(prefix, rank) for rank in range(min(count, MAX_NPUS)))  # more are refused
         # All ranks are alike, so the nodes are encoded once.
-        traces = from_text(
-            source, None, 1 if npus is None else npus, 1 if passes is None else passes
-        )
+        traces = from_text(source, None, count, 1 if passes is None else passes)
         data = b"".join(encode(traces[0], metadata))
         return {trace_path(prefix, rank): iter((data,)) for rank in range(len(traces))}
-    traces = to_traces(read_goal(source), str(source))
+    goal = read_goal(source)
+    check(trace_path(prefix, rank) for rank in range(len(goal)))
+    traces = to_traces(goal, str(source))
     return {trace_path(prefix, rank): encode(nodes, metadata) for rank, nodes in enumerate(traces)}

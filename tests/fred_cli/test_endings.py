@@ -247,41 +247,6 @@ def test_memory_that_ends_is_one_line(tmp_path: Path) -> None:
     assert ended(launch(PRESETS, tmp_path, code=code)) == (2, "", said)
 
 
-OUTPUTS = (
-    "gen small-4 -o",
-    "sim small-4 -o",
-    "characterize small-4 -o",
-    "synth small-4 --liberty x -o",
-    "report -o",
-    "schema topology -o",
-    "route small-4 flows.yaml --draw",
-    "collective --topology fred-d --draw",
-    "estimate --topology fred-d --workload gpt-3 --timeline",
-    "strategies --workload gpt-3 --chart",
-    "strategies --workload gpt-3 --csv",
-    "compare --csv",
-    "reproduce --csv",
-)
-
-
-@pytest.mark.slow_after_first
-@pytest.mark.parametrize("line", OUTPUTS)
-def test_outputs_are_checked_before_the_work(tmp_path: Path, line: str) -> None:
-    (tmp_path / "file").write_text("")
-    words, option = line.split(), line.split()[-1]
-    begun = psutil.Process().cpu_times().children_user
-    for given, message in {
-        "": rf"{'--output' if option == '-o' else option}: must be the name of a .*, not ''",
-        "file/x": "must be a folder, not a file",
-        "n" * 300: "File name too long",
-    }.items():
-        status, out, err = ended(launch((*words, given), tmp_path))
-        assert (status, out, err.count("\n")) == (2, "", 1), err
-        assert message.split(".*")[0] in err
-    assert psutil.Process().cpu_times().children_user - begun < 30
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("whom", ["process", "group"])
 def test_an_interrupt_ends_reproduce_with_its_second_process(tmp_path: Path, whom: str) -> None:

@@ -4,13 +4,21 @@ import os
 import socket
 import stat
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fred_hw.errors import InputError
-from gen.write import check_file, check_folder, write_files, write_outputs
+from gen.write import (
+    check_file,
+    check_files,
+    check_folder,
+    check_prefix,
+    write_files,
+    write_outputs,
+)
 
 
 def test_files_are_written_to_a_new_folder(tmp_path: Path) -> None:
@@ -199,3 +207,31 @@ def test_what_is_no_folder_is_refused(tmp_path: Path, name: str, message: str) -
 def test_text_that_utf_8_lacks_is_written_all_the_same(tmp_path: Path) -> None:
     write_outputs({tmp_path / "a": "\udcff"})
     assert (tmp_path / "a").read_bytes() == rb"\udcff"
+
+
+def test_files_are_checked_together(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("a")
+    (tmp_path / "c").mkdir()
+    check_files(tmp_path / name for name in "ab")
+    with pytest.raises(InputError, match=r"/link: must be another file than that of the others$"):
+        check_files((tmp_path / "a", tmp_path / "link"))
+    with pytest.raises(InputError, match=r"/c: must be a file, not a directory$"):
+        check_files(tmp_path / name for name in "abc")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c", "link"]
+
+
+def test_large_sets_of_files_are_checked_and_told_apart_quickly(tmp_path: Path) -> None:
+    begun = time.process_time()
+    check_files(tmp_path / f"w.{rank}.et" for rank in range(10_000))
+    assert time.process_time() - begun < 3  # 0.25 s; 8 s if each is compared with each
+
+
+def test_a_prefix_may_be_a_folder_but_not_end_in_one(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    check_prefix(str(tmp_path))
+    check_prefix(str(tmp_path / "new" / "w"))
+    for prefix in (f"{tmp_path}/", f"{tmp_path}/.", f"{tmp_path}/..", ".", "/"):
+        with pytest.raises(InputError, match=r": must end in the beginning of a name, not in a "):
+            check_prefix(prefix)
+    with pytest.raises(InputError, match=r"/file: must be a folder, not a file$"):
+        check_prefix(str(tmp_path / "file" / "w"))

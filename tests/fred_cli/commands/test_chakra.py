@@ -143,6 +143,54 @@ def test_real_set_is_valid_and_comes_back(fred: Run, traces: Path) -> None:
     assert (traces / "a.et").read_bytes() == Path(f"{prefix}.3.et").read_bytes()
 
 
+@pytest.mark.parametrize(
+    ("line", "folder", "work"),
+    [
+        ("ring.goal -o w", "w.1.et", "perfmodel.chakra.convert.to_traces"),
+        ("work.txt -o w.et --npus 3", "w.2.et", "perfmodel.chakra.convert.from_text"),
+        ("golden.et -o w.json", "w.json", "perfmodel.chakra.convert.Reader"),
+        (
+            "--workload own.yaml --topology mesh:2x2 -o w",
+            "w.groups.json",
+            "perfmodel.training.estimate.simulate",
+        ),
+        (
+            "--workload own.yaml --topology mesh:2x2 -o w.et",
+            "w.3.et",
+            "perfmodel.training.estimate.simulate",
+        ),
+    ],
+)
+def test_files_that_a_conversion_makes_are_checked_before_the_work(
+    refused: Callable[..., str],
+    traces: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    line: str,
+    folder: str,
+    work: str,
+) -> None:
+    def begun(*_: object, **__: object) -> None:
+        raise AssertionError("the work has begun")
+
+    monkeypatch.setattr(work, begun)
+    (traces / folder).mkdir()
+    said = refused("chakra", "convert", *line.split())
+    assert said == f"error: {folder}: must be a file, not a directory"
+
+
+def test_folder_may_have_the_name_of_a_prefix(fred: Run, traces: Path) -> None:
+    (traces / "w").mkdir()
+    ok(fred, "convert", "ring.goal", "-o", "w")
+    assert list((traces / "w").iterdir()) == []
+    assert (traces / "w.0.et").exists() and (traces / "w.1.et").exists()
+
+
+@pytest.mark.parametrize("prefix", [".", "..", "sets/", "sets/.", "/"])
+def test_prefix_that_ends_in_a_folder_is_refused(refused: Callable[..., str], prefix: str) -> None:
+    said = refused("chakra", "convert", "none.goal", "-o", prefix)
+    assert said == f"error: {prefix}: must end in the beginning of a name, not in a folder"
+
+
 def bad(folder: Path, name: str, *nodes: Node) -> None:
     (folder / name).write_bytes(b"".join(encode(nodes, Metadata("0.0.4"))))
 

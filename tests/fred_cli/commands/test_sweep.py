@@ -95,6 +95,7 @@ def test_progress_counts_the_points(
         ("sweep.yaml --csv folder.yaml", r"folder\.yaml: must be a file, not a directory"),
         ("sweep.yaml --parquet a-file/x", r"a-file: must be a folder, not a file"),
         ("sweep.yaml --csv x --parquet x", r"--parquet: must be another file than --csv"),
+        ("sweep.yaml --parquet ./x --csv x", r"--csv: must be another file than --parquet"),
         ("", r"fred sweep: Missing argument 'FILE'\."),
     ],
 )

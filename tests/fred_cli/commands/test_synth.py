@@ -106,6 +106,28 @@ def test_synth_takes_any_verilog(fred: Run, place: Path, tiny: tuple[str, ...]) 
     assert (report["area_um2"], report["cells"], report["flip_flops"]) == (7.0, 2, 1)
 
 
+@pytest.mark.parametrize("ending", ["mapped.v", "synth.json"])
+@pytest.mark.parametrize("source", ["tiny-2", "--verilog twice.v --top twice"])
+def test_folder_in_place_of_a_file_is_refused_before_the_work(
+    refused: Callable[..., str],
+    place: Path,
+    tiny: tuple[str, ...],
+    monkeypatch: pytest.MonkeyPatch,
+    source: str,
+    ending: str,
+) -> None:
+    def work(*_: object) -> None:
+        raise AssertionError("the work has begun")
+
+    monkeypatch.setattr(synthesis, "generate", work)
+    monkeypatch.setattr(synthesis, "map_design", work)
+    (place / "twice.v").write_text(TWICE)
+    name = "twice" if "twice" in source else "fred_m3_p2_int8x1_a1"
+    (place / "out" / f"{name}_{ending}").mkdir(parents=True)
+    said = refused("synth", *source.split(), *tiny, "-o", "out")
+    assert said == f"error: out/{name}_{ending}: must be a file, not a directory"
+
+
 @pytest.mark.slow
 def test_progress_is_told(
     fred: Run, tiny: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
