@@ -27,6 +27,7 @@ __all__ = [
     "MAX_YAML_BYTES",
     "SUFFIXES",
     "open_bytes",
+    "parse_json",
     "parse_yaml",
     "read_bytes",
     "read_data",
@@ -69,11 +70,7 @@ def read_data(path: Path) -> Any:
     source, is_json = str(path), path.suffix.lower() == ".json"
     text = read_text(path, MAX_JSON_BYTES if is_json else MAX_YAML_BYTES)
     try:
-        data = _from_json(text) if is_json else parse_yaml(text)
-    except _BadTextError as error:
-        kind = "JSON" if is_json else "YAML"
-        message = f"must be {kind}, not text with an error{error}"
-        raise InputError(source, "", message) from None
+        data = parse_json(text) if is_json else parse_yaml(text)
     except InputError as error:
         raise InputError(source, "", error.message) from None
     if data is None:
@@ -292,8 +289,29 @@ def _refuse_tag(tag: str, line: int) -> NoReturn:
     raise _BadTextError(f"tags are {kinds}, not {tag.replace(_TAG, '!!')!r:.60}", line)
 
 
-def _from_json(text: str) -> Any:
-    """Return the value of a JSON text."""
+def parse_json(text: str, max_values: int = MAX_VALUES) -> Any:
+    """Return the value of a JSON text; None if it holds nothing.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+    max_values : int
+        Values at most.
+
+    Raises
+    ------
+    InputError
+        It is no such text, a key is there twice in a mapping, or it is beyond the bounds of this
+        module; names neither source nor field.
+    """
+    try:
+        return _from_json(text, max_values)
+    except _BadTextError as error:
+        raise InputError("", "", f"must be JSON, not text with an error{error}") from None
+
+
+def _from_json(text: str, max_values: int) -> Any:
     if not text.strip():
         return None
     try:
@@ -308,7 +326,7 @@ def _from_json(text: str) -> Any:
         raise _BadTextError(error.msg, error.lineno) from None
     except RecursionError:
         raise _BadTextError(f"values may be nested at most {MAX_DEPTH} deep") from None
-    _count(data)
+    _count(data, max_values)
     return data
 
 
@@ -338,13 +356,13 @@ def _refuse_constant(text: str) -> NoReturn:
     raise _BadTextError(f"JSON has no {text}")
 
 
-def _count(data: Any) -> None:
+def _count(data: Any, max_values: int) -> None:
     """Refuse too many values, and values too deep in each other."""
     level, count = [data], 0
     for _ in range(MAX_DEPTH + 1):
         count += len(level)
-        if count > MAX_VALUES:
-            raise _BadTextError(f"there may be at most {MAX_VALUES:,} values")
+        if count > max_values:
+            raise _BadTextError(f"there may be at most {max_values:,} values")
         lists = [one.values() if isinstance(one, dict) else one for one in level if _holds(one)]
         level = [value for values in lists for value in values]
         if not level:

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from math import copysign
 from typing import Any, BinaryIO, cast
 
+from fred_hw.errors import InputError
+from fred_hw.reading import parse_json
+
 from .node import Metadata, Node
 from .schema import BadMessageError, from_json, merge, to_json
 from .wire import BadStreamError
@@ -73,12 +76,15 @@ def parse_object(name: str, data: bytes) -> Any:
     Raises
     ------
     BadMessageError
-        It holds none.
+        It holds none, has a key twice, or values deeper in each other than any file may.
     """
     try:
-        said = json.loads(data.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
+        # Each value takes a byte, so that the bytes of an object bound its values.
+        said = parse_json(data.decode("utf-8"), MAX_OBJECT_BYTES)
+    except UnicodeDecodeError as error:
         raise BadMessageError(f"an error: {error}") from None
+    except InputError as error:
+        raise BadMessageError(error.message.removeprefix("must be JSON, not text with ")) from None
     unknown = _take_unknown(said)
     attrs = said.get("attr")
     entries = cast("list[Any]", attrs) if isinstance(attrs, list) else []

@@ -304,7 +304,7 @@ BAD_JSON = {
     "half": (b'{} {"id": 1', "byte 3: must be a whole JSON object, not half of one"),
     "between": (b'{},{"id": 1}', "byte 2: must be a JSON object, not other text"),
     "closed twice": (b"{}}", "byte 2: must be a JSON object, not other text"),
-    "no JSON": (b'{}{"id": }', "byte 2: must be a node, not a message with an error: Expecting"),
+    "no JSON": (b'{}{"id": }', "byte 2: must be a node, not a message with an error at line 1: "),
     "no field": (b'{}{"ids": 1}', "byte 2: must be a node, not a message with "),
     "below zero": (b'{}{"id": -1}', "byte 2: must be a node, not a message with "),
     "surrogate": (b'{}{"name": "\\ud800"}', "byte 2: must be a node, not a message with "),
@@ -329,6 +329,23 @@ BAD_JSON = {
         "byte 2: must be a node, not a message with unknown fields that are no protobuf",
     ),
     "deep": (b'{}{"a":' * 3000, "byte 2: "),
+    "a key twice": (
+        b'{}{"id": 1, "id": 2}',
+        "byte 2: must be a node, not a message with an error: the key 'id' may be there once",
+    ),
+    "a key twice below": (
+        b'{}{"attr": [{"name": "a", "name": "b"}]}',
+        "byte 2: must be a node, not a message with an error: the key 'name' may be there once",
+    ),
+    "nested": (
+        b'{}{"attr":' + b"[" * 40 + b"]" * 40 + b"}",
+        "byte 2: must be a node, not a message with an error: values may be nested at most 32 deep",
+    ),
+    "nested too deep to count": (
+        b'{}{"attr":' + b"[" * 200_000 + b"]" * 200_000 + b"}",
+        "byte 2: must be a node, not a message with an error: values may be nested at most 32 deep",
+    ),
+    "NaN": (b'{}{"attr": [{"floatVal": NaN}]}', "byte 2: must be a node, not a message with an "),
 }
 
 
