@@ -13,9 +13,9 @@ __all__ = ["Part", "parts"]
 
 EXTRAS = {
     "sim": "co-simulation: fred sim, fred characterize",
-    "synth": "area and clock: fred synth",
-    "report": "fred report, and charts of fred strategies",
-    "tables": "results as tables: perfmodel.api.to_dataframe",
+    "synth": "area and clock: fred synth, fred characterize --liberty",
+    "report": "fred report, fred strategies --chart, fred cluster --chart",
+    "tables": "results as tables: fred sweep --parquet, perfmodel.api.to_dataframe",
     "dev": "the tests and checks of the project",
 }
 """What the optional parts of the package enable."""

@@ -1,14 +1,18 @@
 """Tests of `fred doctor`."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
-from fred_cli import installation
+from fred_cli import commands, installation
+from fred_cli.installation import EXTRAS
 from testbench.sim.simulator import SIMULATORS
+from tests.fred_cli import walk
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -53,6 +57,28 @@ def test_every_extra_says_what_it_enables() -> None:
     packages = [part for part in installation.parts() if part.kind == "package"]
     extras = {part.install.partition("[")[2].rstrip("]'") for part in packages} - {""}
     assert extras <= set(installation.EXTRAS)
+
+
+def test_every_command_that_names_an_extra_is_among_what_it_enables() -> None:
+    found = {
+        (extra, path.stem)
+        for path in Path(commands.__file__).parent.glob("*.py")
+        for extra in re.findall(r"fred-hw\[(\w+)\]", path.read_text())
+    }
+    assert {("report", "cluster"), ("tables", "sweep"), ("synth", "synth")} <= found
+    silent = {(extra, name) for extra, name in found if f"fred {name}" not in EXTRAS[extra]}
+    assert silent == set()
+
+
+def test_every_option_that_doctor_names_exists() -> None:
+    known = {
+        f"fred {words} {option}"
+        for words, context in walk.commands()
+        for one in context.command.params
+        for option in one.opts
+    }
+    named = set(re.findall(r"fred \w+ --\w+", " ".join(EXTRAS.values())))
+    assert named and named <= known
 
 
 def test_a_program_that_says_no_version_or_nothing_is_there(
