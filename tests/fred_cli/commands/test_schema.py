@@ -8,6 +8,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from fred_cli.schemas.file_kind import FILES
+from fred_hw.errors import one_line
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -35,9 +36,8 @@ def test_schema_is_printed_and_written(kind: str, fred: Run, tmp_path: Path) -> 
 
 def test_bad_kinds_and_files_are_refused(refused: Callable[..., str], place: Path) -> None:
     known, listed = ", ".join(repr(name) for name in FILES), "|".join(FILES)
-    assert refused("schema", "nope") == (
-        f"error: fred schema: Invalid value for '[{listed}]': 'nope' is not one of {known}."
-    )
+    said = f"fred schema: Invalid value for '[{listed}]': 'nope' is not one of {known}."
+    assert refused("schema", "nope") == f"error: {one_line(said)}"
     assert refused("schema", "-o", "x.json") == (
         "error: fred schema: KIND: must be given with --output, not left out"
     )
