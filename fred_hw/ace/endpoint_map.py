@@ -1,6 +1,13 @@
 """Registers of an endpoint."""
 
-from fred_hw.control.registers import WORD_BITS, Field, Register, RegisterMap
+from fred_hw.control.common_registers import (
+    cause_registers,
+    constant,
+    control_register,
+    version_register,
+    word,
+)
+from fred_hw.control.registers import Field, Register, RegisterMap
 from fred_hw.endpoint_spec import MOST_MEMBERS
 from fred_hw.protocol import ADDRESSES, DATA_CIRCUITS, GENERATION_BITS
 from fred_hw.spec import SwitchSpec
@@ -60,36 +67,20 @@ def endpoint_map(spec: SwitchSpec) -> RegisterMap:
     return RegisterMap(name=name, description=description, registers=registers)
 
 
-def _word(name: str, address: int, access: str, text: str, count: int | None = None) -> Register:
-    return Register(name, address, text, (Field("value", 0, WORD_BITS, access, text),), count)
-
-
-def _constant(name: str, low: int, width: int, value: int, text: str) -> Field:
-    return Field(name, low, width, "constant", text, value)
-
-
 def _identity(spec: SwitchSpec) -> tuple[Register, ...]:
-    engine, (major, minor) = spec.endpoint, VERSION
+    engine = spec.endpoint
     return (
-        Register("ID", 0x00, "FNPU in ASCII", (_constant("value", 0, 32, ID, "FNPU"),)),
-        Register(
-            "VERSION",
-            0x04,
-            "Version of these registers",
-            (
-                _constant("minor", 0, 16, minor, "Grows with additions that break no software"),
-                _constant("major", 16, 16, major, "Grows with all others"),
-            ),
-        ),
+        Register("ID", 0x00, "FNPU in ASCII", (constant("value", 0, 32, ID, "FNPU"),)),
+        version_register(0x04, VERSION),
         Register(
             "SHAPE",
             0x08,
             "Size of the engine",
             (
-                _constant("fsms", 0, 8, engine.fsms, "State machines of each circuit"),
-                _constant("slots", 8, 8, engine.slots, "Slots of each circuit"),
-                _constant("phases", 16, 8, spec.protocol.phases, "Phases"),
-                _constant("packet_flits", 24, 8, spec.protocol.packet_flits, "Flits in a packet"),
+                constant("fsms", 0, 8, engine.fsms, "State machines of each circuit"),
+                constant("slots", 8, 8, engine.slots, "Slots of each circuit"),
+                constant("phases", 16, 8, spec.protocol.phases, "Phases"),
+                constant("packet_flits", 24, 8, spec.protocol.packet_flits, "Flits in a packet"),
             ),
         ),
         Register(
@@ -97,8 +88,8 @@ def _identity(spec: SwitchSpec) -> tuple[Register, ...]:
             0x0C,
             "Size of a flit and of a slot",
             (
-                _constant("data_bytes", 0, 16, spec.data_width // 8, "Bytes of data in a flit"),
-                _constant("chunk_flits", 16, 16, engine.chunk_flits, "Flits in a slot"),
+                constant("data_bytes", 0, 16, spec.data_width // 8, "Bytes of data in a flit"),
+                constant("chunk_flits", 16, 16, engine.chunk_flits, "Flits in a slot"),
             ),
         ),
     )
@@ -125,15 +116,7 @@ def _state() -> tuple[Register, ...]:
                 Field("full", 12, 3, "ro", "Circuits for which four descriptors wait already"),
             ),
         ),
-        Register(
-            "CONTROL",
-            0x14,
-            "Acts on counters",
-            (
-                Field("freeze", 0, 1, "rw", "Whether performance counters stand still"),
-                Field("clear", 1, 1, "pulse", "Clear all performance counters"),
-            ),
-        ),
+        control_register(0x14),
         Register(
             "ADDRESS",
             0x18,
@@ -154,24 +137,7 @@ def _state() -> tuple[Register, ...]:
 
 def _errors() -> tuple[Register, ...]:
     return (
-        Register(
-            "ERROR",
-            0x20,
-            "Errors since their bits were cleared",
-            tuple(
-                Field(name, place, 1, "w1c", text[0].upper() + text[1:])
-                for place, (name, text) in enumerate(CAUSES.items())
-            ),
-        ),
-        Register(
-            "IRQ_ENABLE",
-            0x24,
-            "Bits of ERROR that raise the interrupt",
-            tuple(
-                Field(name, place, 1, "rw", f"Whether {name} does")
-                for place, name in enumerate(CAUSES)
-            ),
-        ),
+        *cause_registers(0x20, CAUSES),
         Register(
             "DONE",
             0x28,
@@ -184,7 +150,7 @@ def _errors() -> tuple[Register, ...]:
             "Bits of DONE that raise the interrupt",
             _circuits("rw", "Whether that of {} does"),
         ),
-        _word(
+        word(
             "COMPLETED",
             0x30,
             "ro",
@@ -206,12 +172,12 @@ def _flow(name: str, address: int, text: str) -> Register:
 
 def _descriptor() -> tuple[Register, ...]:
     return (
-        _word("SOURCE", 0x40, "rw", "Address of the buffer to send or reduce, low word first", 2),
-        _word("DESTINATION", 0x48, "rw", "Address of the buffer of results, low word first", 2),
-        _word("BYTES", 0x50, "rw", "Bytes to send; of a ring those of the whole buffer"),
-        _word("RECEIVE_BYTES", 0x54, "rw", "Bytes to receive in an exchange"),
-        _word("BLOCK_BYTES", 0x58, "rw", "Bytes of a ring member's block"),
-        _word("MESSAGE_BYTES", 0x5C, "rw", "Bytes of a ring's messages"),
+        word("SOURCE", 0x40, "rw", "Address of the buffer to send or reduce, low word first", 2),
+        word("DESTINATION", 0x48, "rw", "Address of the buffer of results, low word first", 2),
+        word("BYTES", 0x50, "rw", "Bytes to send; of a ring those of the whole buffer"),
+        word("RECEIVE_BYTES", 0x54, "rw", "Bytes to receive in an exchange"),
+        word("BLOCK_BYTES", 0x58, "rw", "Bytes of a ring member's block"),
+        word("MESSAGE_BYTES", 0x5C, "rw", "Bytes of a ring's messages"),
         Register(
             "RING",
             0x60,
@@ -239,6 +205,6 @@ def _descriptor() -> tuple[Register, ...]:
 
 def _counters() -> tuple[Register, ...]:
     return tuple(
-        _word(name.upper(), 0x80 + 4 * place, "ro", f"{text}, modulo 2^32")
+        word(name.upper(), 0x80 + 4 * place, "ro", f"{text}, modulo 2^32")
         for place, (name, text) in enumerate(COUNTERS.items())
     )

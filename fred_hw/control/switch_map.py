@@ -3,6 +3,7 @@
 from fred_hw.protocol import ADDRESSES
 from fred_hw.spec import SwitchSpec
 
+from .common_registers import cause_registers, constant, control_register, version_register, word
 from .phase_entry import CONFIGURATION_BYTES, entry_bits, phase_fields, phases_that_fit
 from .registers import WORD_BITS, Field, Register, RegisterMap
 from .routes import route_bits
@@ -99,44 +100,25 @@ def switch_map(spec: SwitchSpec) -> RegisterMap:
     return RegisterMap(name=name, description=description, registers=registers)
 
 
-def _constant(name: str, low: int, width: int, value: int, description: str) -> Field:
-    return Field(name, low, width, "constant", description, value)
-
-
-def _word(name: str, address: int, access: str, description: str, count: int | None) -> Register:
-    """Return a register of one field of 32 bits."""
-    field = Field("value", 0, WORD_BITS, access, description)
-    return Register(name, address, description, (field,), count)
-
-
 def _identity(spec: SwitchSpec) -> tuple[Register, ...]:
     protocol = spec.protocol
-    major, minor = VERSION
     return (
         Register(
             "ID",
             0x000,
             "FRED in ASCII, F in the highest byte",
-            (_constant("value", 0, 32, ID, "FRED"),),
+            (constant("value", 0, 32, ID, "FRED"),),
         ),
-        Register(
-            "VERSION",
-            0x004,
-            "Version of these registers",
-            (
-                _constant("minor", 0, 16, minor, "Grows with additions that break no software"),
-                _constant("major", 16, 16, major, "Grows with all others"),
-            ),
-        ),
+        version_register(0x004, VERSION),
         Register(
             "SHAPE",
             0x008,
             "Size of the switch",
             (
-                _constant("ports", 0, 8, spec.ports, "Ports"),
-                _constant("middle", 8, 8, spec.middle, "Middle subswitches"),
-                _constant("phases", 16, 8, protocol.phases, "Phases with a configuration"),
-                _constant("packet_flits", 24, 8, protocol.packet_flits, "Flits in a packet"),
+                constant("ports", 0, 8, spec.ports, "Ports"),
+                constant("middle", 8, 8, spec.middle, "Middle subswitches"),
+                constant("phases", 16, 8, protocol.phases, "Phases with a configuration"),
+                constant("packet_flits", 24, 8, protocol.packet_flits, "Flits in a packet"),
             ),
         ),
         Register(
@@ -144,8 +126,8 @@ def _identity(spec: SwitchSpec) -> tuple[Register, ...]:
             0x00C,
             "Size of a flit and of an entry",
             (
-                _constant("data_bytes", 0, 16, spec.data_width // 8, "Bytes of data in a flit"),
-                _constant("entry_words", 16, 16, -(-entry_bits(spec) // 32), "Words of ENTRY"),
+                constant("data_bytes", 0, 16, spec.data_width // 8, "Bytes of data in a flit"),
+                constant("entry_words", 16, 16, -(-entry_bits(spec) // 32), "Words of ENTRY"),
             ),
         ),
     )
@@ -162,41 +144,16 @@ def _state() -> tuple[Register, ...]:
                 Field("phase", 8, 8, "ro", "The active phase; the number of phases if online"),
             ),
         ),
-        Register(
-            "CONTROL",
+        control_register(
             0x014,
-            "Acts on counters",
-            (
-                Field("freeze", 0, 1, "rw", "Whether performance counters stand still"),
-                Field("clear", 1, 1, "pulse", "Clear all performance counters"),
-                Field(
-                    "clear_errors", 2, 1, "pulse", "Clear ERROR, ERROR_FIRST and ERROR_COUNT as one"
-                ),
-            ),
+            Field("clear_errors", 2, 1, "pulse", "Clear ERROR, ERROR_FIRST and ERROR_COUNT as one"),
         ),
     )
 
 
 def _errors() -> tuple[Register, ...]:
     return (
-        Register(
-            "ERROR",
-            0x020,
-            "Errors since their bits were cleared",
-            tuple(
-                Field(name, place, 1, "w1c", text[0].upper() + text[1:])
-                for place, (name, text) in enumerate(CAUSES.items())
-            ),
-        ),
-        Register(
-            "IRQ_ENABLE",
-            0x024,
-            "Bits of ERROR that raise the interrupt",
-            tuple(
-                Field(name, place, 1, "rw", f"Whether {name} does")
-                for place, name in enumerate(CAUSES)
-            ),
-        ),
+        *cause_registers(0x020, CAUSES),
         Register(
             "ERROR_FIRST",
             0x028,
@@ -208,7 +165,7 @@ def _errors() -> tuple[Register, ...]:
                 Field("port", 16, 8, "ro", "Its port; 0 if it is of none"),
             ),
         ),
-        _word(
+        word(
             "ERROR_COUNT",
             0x040,
             "ro",
@@ -293,11 +250,11 @@ def _unicasts(ports: int) -> Register:
 
 def _counters(ports: int) -> tuple[Register, ...]:
     single = [
-        _word(name.upper(), 0x0C0 + 4 * place, "ro", f"{text}, modulo 2^32", None)
+        word(name.upper(), 0x0C0 + 4 * place, "ro", f"{text}, modulo 2^32", None)
         for place, (name, text) in enumerate(COUNTERS.items())
     ]
     arrays = [
-        _word(
+        word(
             name.upper(),
             _PORT_COUNTERS_AT + _PORT_COUNTER_BYTES * place,
             "ro",
