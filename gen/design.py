@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from amaranth.lib.wiring import In
-
 from fred_hw.ace.npu_endpoint import BEGIN_CYCLES, NpuEndpoint
 from fred_hw.ace.work import flit_bytes
 from fred_hw.checks import check_choice
@@ -19,6 +17,7 @@ from fred_hw.unit import Unit
 from .companions.companion import COMPANIONS, Companion
 from .companions.manifest import manifest
 from .emitter import VerilogEmitter
+from .ports import module_ports
 
 __all__ = ["LEVELS", "Design", "check_level", "design_name", "file_names", "generate"]
 
@@ -103,16 +102,12 @@ def generate(
     top = _top(spec, level)
     emitter = emitter or VerilogEmitter()
     emitter.add(top)
-    ports = [("clk", "input", 1), ("rst", "input", 1)]
-    for path, member, value in top.signature.flatten(top):
-        name = "__".join(str(part) for part in path)
-        ports.append((name, "input" if member.flow == In else "output", len(value)))
     return Design(
         spec=spec,
         level=level,
         name=top.unit_name,
         verilog=emitter.verilog(),
-        ports=tuple(ports),
+        ports=tuple(module_ports(top)),
         modules=emitter.count(top.unit_name),
         units=emitter.units,
         latency_cycles=_latency(spec, level),

