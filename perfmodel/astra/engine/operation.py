@@ -132,7 +132,8 @@ def _unit(kind: int, on_cpu: bool) -> Unit:
 
 def _compute(node: Node, plain: Operation, system: SystemFile) -> Operation:
     """Return compute by the roofline (``Workload::issue_comp``)."""
-    moved, operations = _needed(node, "tensor_size"), _needed(node, "num_ops")
+    why = "with roofline-enabled of the system"
+    moved, operations = _needed(node, "tensor_size", why), _needed(node, "num_ops", why)
     if not moved:
         return replace(plain, unit=Unit.NONE, duration_ns=0)
     assert system.local_mem_bw is not None and system.peak_perf is not None
@@ -184,10 +185,11 @@ def _involved(node: Node) -> tuple[bool, ...] | None:
     return cast("tuple[bool, ...]", found.value)
 
 
-def _needed(node: Node, name: str) -> int:
+def _needed(node: Node, name: str, why: str = "") -> int:
     """Return an integer attribute that has to be there, 0 or more."""
     if node.attr(name) is None:
-        raise InputError("", f"node {node.id}: {name}", "is required and was not given")
+        message = " ".join(filter(None, ("is required", why, "and was not given")))
+        raise InputError("", f"node {node.id}: {name}", message)
     return _bounded(node, name)
 
 

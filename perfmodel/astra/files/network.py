@@ -191,10 +191,12 @@ def load_network(
     """
     text = str(name)
     if not text.endswith(SUFFIXES) and not Path(text).exists():
-        from perfmodel.topology.parse import KINDS, shared_topology
+        from perfmodel.topology.parse import KINDS, shared_topology, topology_names
 
         if any(kind.read_name(text) is not None for kind in KINDS.values()):
             return FluidNetwork([_line(shared_topology(text, protocol), algorithm)])
+        known = ", ".join(topology_names())
+        raise InputError(text, "", f"must be an existing file or one of {known}")
     path = Path(text)
     data: Any = read_data(path)
     if _has(data, "kind") and not _has(data, "npus_count"):

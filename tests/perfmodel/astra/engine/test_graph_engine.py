@@ -262,6 +262,13 @@ def test_bad_node_is_refused(what: str) -> None:
         operation_of(bad, setup().system, "w")
 
 
+def test_compute_without_work_is_none_of_the_roofline() -> None:
+    system = setup(roofline_enabled=1, peak_perf=2, local_mem_bw=100).system
+    line = "tensor_size: is required with roofline-enabled of the system and was not given"
+    with pytest.raises(InputError, match=f"^w: node 3: {line}$"):
+        operation_of(compute(3, 1), system, "w")
+
+
 def test_there_is_a_trace_for_each_npu(tmp_path: Path) -> None:
     for rank in range(3):
         write(tmp_path / f"w.{rank}.et", [compute(1, 1)])

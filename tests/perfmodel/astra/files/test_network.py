@@ -70,6 +70,13 @@ def test_bad_file_is_refused(changes: dict[str, str | None], line: str, tmp_path
         load_network(path)
 
 
+def test_name_of_nothing_is_refused() -> None:
+    with pytest.raises(
+        InputError, match=r"fred-z: must be an existing file or one of mesh:.*fred-d"
+    ):
+        load_network("fred-z")
+
+
 def test_fabrics_of_ours_are_dimensions(tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_text(
         "kind: mesh\ncolumns: 3\nrows: 2\nlink_bytes_per_s: 1.0e12\n"
