@@ -44,3 +44,5 @@ echo "set-up: installing the locked dependencies into .venv"
     cat .venv/pip.log >&2
     exit 1
 }
+
+bash scripts/debian-verilator.sh

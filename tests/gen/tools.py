@@ -1,11 +1,21 @@
 """Tools that read Verilog, as tests ask them."""
 
+import os
+import shutil
 import subprocess
 from pathlib import Path
 
 from testbench.sim.tools import icarus_bin, verilator_bin
 
-__all__ = ["icarus", "lint"]
+__all__ = ["debian_verilator", "icarus", "lint"]
+
+_DEBIAN = Path(__file__).parents[2] / ".venv" / "debian" / "bin" / "verilator"
+
+
+def debian_verilator() -> Path | None:
+    """Return the Verilator that `scripts/debian-verilator.sh` unpacked, or else one on PATH."""
+    found = shutil.which("verilator")
+    return _DEBIAN if os.access(_DEBIAN, os.X_OK) else Path(found) if found else None
 
 
 def _run(tool: Path, arguments: tuple[str, ...], folder: Path) -> tuple[int, str]:

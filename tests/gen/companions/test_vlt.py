@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,11 +9,13 @@ from pathlib import Path
 import pytest
 
 from fred_hw.load import load_spec
+from fred_hw.mesh.spec import MeshSpec
 from gen.companions.vlt import lint_waivers
 from gen.design import generate
+from gen.meshes import MESH_LEVELS, generate_mesh
 from gen.write import write_files
 from testbench.sim.tools import verilator_bin
-from tests.gen.tools import lint
+from tests.gen.tools import debian_verilator, lint
 
 WAIVER = re.compile(r'lint_off -rule ([A-Z]+) -file "\*some_name\.v"')
 
@@ -37,35 +38,63 @@ def test_waivers_are_those_that_the_oldest_version_knows() -> None:
     assert set(rules) <= RULES_5_006
 
 
+MESH = MeshSpec(width=1, height=2, lanes=1, format="int8", controllers=False)
+
+
 @pytest.mark.sim
-@pytest.mark.parametrize("level", ["interconnect", "switch"])
-def test_verilator_of_the_system_finds_nothing(level: str, tmp_path: Path) -> None:
-    program = shutil.which("verilator")
+@pytest.mark.parametrize(
+    "level",
+    [
+        "interconnect",
+        *(pytest.param(n, marks=pytest.mark.slow) for n in ("switch", "endpoint", *MESH_LEVELS)),
+    ],
+)
+def test_verilator_of_debian_finds_nothing(level: str, tmp_path: Path) -> None:
+    program = debian_verilator()
     if program is None:
         pytest.skip("no Verilator but the one that comes with the benches")
-    design = generate(load_spec("tiny-2"), level=level)
+    if level in MESH_LEVELS:
+        design = generate_mesh(MESH, level=level)
+    else:
+        design = generate(load_spec("tiny-2"), level=level)
     write_files(design.files(), tmp_path)
     files = f"{design.name}.vlt", f"{design.name}.v"
-    assert lint(tmp_path, design.name, *files, program=Path(program)) == (0, "")
+    assert lint(tmp_path, design.name, *files, program=program) == (0, "")
+
+
+@pytest.mark.sim
+def test_verilator_of_debian_does_find_what_is_not_waived(tmp_path: Path) -> None:
+    program = debian_verilator()
+    if program is None:
+        pytest.skip("no Verilator but the one that comes with the benches")
+    (tmp_path / "top.vlt").write_text(lint_waivers("top"))
+    (tmp_path / "top.v").write_text("module top(input a); endmodule\nmodule b; endmodule\n")
+    status, said = lint(tmp_path, "top", "top.vlt", "top.v", program=program)
+    assert (status, said) == (0, "")
+    (tmp_path / "top.v").write_text("module top(input a, output q); sub s(a); endmodule\n")
+    status, said = lint(tmp_path, "top", "top.vlt", "top.v", program=program)
+    assert status != 0 and "sub" in said
 
 
 README = re.compile(r"`(fusesoc --cores-root DIR run --target lint fred-hw:interconnect:NAME)`")
 
 
 @pytest.mark.sim
-@pytest.mark.parametrize("which", ["of the system", "of the benches"])
+@pytest.mark.parametrize("which", ["of Debian", "of the benches"])
 def test_command_of_the_readme_lints_without_a_word(which: str, tmp_path: Path) -> None:
-    system = shutil.which("verilator")
-    place = verilator_bin() if which == "of the benches" else system and Path(system).parent
+    program = debian_verilator()
+    place = verilator_bin() if which == "of the benches" else program and program.parent
     if not place:
         pytest.skip("no Verilator but the one that comes with the benches")
     design = generate(load_spec("small-4"))
     write_files(design.files(), tmp_path / "cores")
     [command] = README.findall((Path(__file__).parents[3] / "README.md").read_text())
-    words = command.replace("DIR", "cores").replace("NAME", design.name).split()
+    first, *words = command.replace("DIR", "cores").replace("NAME", design.name).split()
+    assert first == "fusesoc"
     programs = f"{place}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     said = subprocess.run(
-        words,
+        # The program of that name says where this Python was when it was installed.
+        [sys.executable, "-m", "fusesoc.main", *words],
         cwd=tmp_path,
         # Nothing of the user's, and no network.
         env={"PATH": programs, "HOME": str(tmp_path), "http_proxy": "http://127.0.0.1:1"},
