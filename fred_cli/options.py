@@ -7,6 +7,8 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from .names import algorithm_name, change_key, compute_name, npu_key, placement_name
+
 __all__ = [
     "TRAINING_OPTIONS",
     "InputPath",
@@ -247,7 +249,12 @@ topology_name, workload_name = NameOrFile(_topology_names), NameOrFile(_workload
 spec_name = NameOrFile(_presets)
 spec_argument = click.argument("spec_source", metavar="SPEC", type=spec_name)
 set_option = click.option(
-    "--set", "changes", multiple=True, metavar="KEY=VALUE", help="Change a field of SPEC."
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="KEY=VALUE",
+    type=change_key,
+    help="Change a field of SPEC.",
 )
 seed_option = click.option("--seed", type=int, help="Seed of all stimulus; random by default.")
 
@@ -348,6 +355,7 @@ npu_option = click.option(
     "npu_changes",
     multiple=True,
     metavar="KEY=VALUE",
+    type=npu_key,
     help="Rate or memory of the NPUs: peak_flops, hbm_bytes_per_s, hbm_bytes, efficiency.matmul "
     "and other kinds of operators; may be given several times.",
 )
@@ -363,6 +371,7 @@ def compute_option(default: str = "first-principles") -> Callable[[Any], Any]:
         default=default,
         show_default=True,
         metavar="MODEL",
+        type=compute_name,
         cls=ListingOption,
         listing=_compute_models,
     )
@@ -372,6 +381,8 @@ placement_option = click.option(
     "--placement",
     default="auto",
     show_default=True,
+    metavar="NAME",
+    type=placement_name,
     cls=ListingOption,
     listing=_placements,
 )
@@ -379,6 +390,8 @@ algorithm_option = click.option(
     "--algorithm",
     default="published",
     show_default=True,
+    metavar="NAME",
+    type=algorithm_name,
     help="Of collectives: published, auto (the fastest), or of all-reduces, see fred collective.",
 )
 

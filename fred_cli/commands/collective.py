@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from fred_cli.names import algorithm_name, pattern_name
 from fred_cli.options import (
     ListingOption,
     OutputPath,
@@ -34,7 +35,14 @@ def _algorithms() -> str:
 
 @click.command("collective")
 @topology_option
-@click.option("--pattern", default="all_reduce", show_default=True, help="Collective pattern.")
+@click.option(
+    "--pattern",
+    default="all_reduce",
+    show_default=True,
+    metavar="NAME",
+    type=pattern_name,
+    help="Collective pattern.",
+)
 @size_option
 @click.option("--group", metavar="LIST", help="NPUs that take part, like 0,1,4-7; all by default.")
 @click.option("--chunks", type=int, help="Pieces that the vector is cut into.")
@@ -42,6 +50,8 @@ def _algorithms() -> str:
     "--algorithm",
     default="auto",
     show_default=True,
+    metavar="NAME",
+    type=algorithm_name,
     cls=ListingOption,
     listing=_algorithms,
 )

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from fred_cli.names import compute_name
 from fred_cli.options import (
     TRAINING_OPTIONS,
     InputPath,
@@ -50,7 +51,10 @@ __all__ = ["command"]
 )
 @click.option("--strategy", help="Own strategy, like MP2-DP5-PP2; that of the workload by default.")
 @click.option(
-    "--compute", metavar="MODEL", help="As for fred estimate; calibrated where it is known."
+    "--compute",
+    metavar="MODEL",
+    type=compute_name,
+    help="As for fred estimate; calibrated where it is known.",
 )
 @click.option(
     "--least-npus", type=int, help="NPUs that all strategies shown use; see docs/report.md."

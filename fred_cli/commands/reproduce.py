@@ -7,6 +7,7 @@ import click
 
 from fred_cli.columns.identify import COLUMNS as IDENTIFIED
 from fred_cli.columns.reproduce import columns_of
+from fred_cli.names import section_name
 from fred_cli.options import (
     TRAINING_OPTIONS,
     ListingOption,
@@ -30,7 +31,15 @@ def _sections() -> str:
 
 
 @click.command("reproduce")
-@click.option("--section", "sections", multiple=True, cls=ListingOption, listing=_sections)
+@click.option(
+    "--section",
+    "sections",
+    multiple=True,
+    metavar="NAME",
+    type=section_name,
+    cls=ListingOption,
+    listing=_sections,
+)
 @compute_option("calibrated")
 @algorithm_option
 @protocol_option

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from fred_cli.cosimulation import check_tests, load_testbench, simulating, tests_begun
+from fred_cli.names import test_name
 from fred_cli.options import (
     ListingOption,
     OutputPath,
@@ -39,7 +40,14 @@ def _waves() -> str:
 @seed_option
 @level_option
 @click.option("--waves", is_flag=True, cls=ListingOption, listing=_waves)
-@click.option("--test", "tests", multiple=True, metavar="NAME", help="Run only this test.")
+@click.option(
+    "--test",
+    "tests",
+    multiple=True,
+    metavar="NAME",
+    type=test_name,
+    help="Run only this test.",
+)
 @click.option(
     "-o", "--output", "folder", type=OutputPath(folder=True), help="Folder for logs and results."
 )

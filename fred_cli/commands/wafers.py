@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from fred_cli.names import join_name
 from fred_cli.options import as_json_option, protocol_option, size_option, topology_option
 from fred_cli.output import option_names, say_json, say_provenance, table
 from fred_cli.progress import progress
@@ -15,7 +16,14 @@ __all__ = ["command"]
 @click.command("wafers")
 @topology_option
 @click.option("--wafers", "count", default=16, show_default=True, type=int, help="1 to 1024.")
-@click.option("--join", default="fred", show_default=True, help="fred or switch.")
+@click.option(
+    "--join",
+    default="fred",
+    show_default=True,
+    metavar="NAME",
+    type=join_name,
+    help="fred or switch.",
+)
 @size_option
 @protocol_option
 @as_json_option

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -10,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from fred_cli.names import Named
 from fred_hw.load import PRESETS
 from perfmodel.workloads.workload import WORKLOADS
+from testbench.cosimulation import benches
 from tests.fred_cli.walk import commands
 
 Run = Callable[..., tuple[int, str, str]]
@@ -64,11 +67,65 @@ def test_commands_options_and_names_are_completed() -> None:
     assert completed("estimate", "--workload", "examples/t") == {"file,examples/t"}
 
 
-TEXTS = {
-    *("--set", "--npu", "--strategy", "--compute", "--placement", "--algorithm", "--section"),
-    *("--pattern", "--size", "--group", "--test", "--top", "--clock", "--join"),
+FREE = {"--strategy", "--size", "--group", "--top", "--clock"}
+"""What takes text that is neither a file nor among names that there are."""
+
+KINDS = ("boolean", "integer", "integer range", "choice")
+"""Types whose values click completes by itself, and numbers."""
+
+
+def test_whoever_takes_one_of_some_names_completes_them_all() -> None:
+    begins = {
+        f"{words} {parameter.opts[0]}": {
+            one.value for one in parameter.shell_complete(context, "") if one.type == "plain"
+        }
+        for words, context in commands()
+        for parameter in context.command.params
+        if parameter.type.name not in (*KINDS, "path") and parameter.opts[0] not in FREE
+    }
+    of_files = {"chakra stats trace", "chakra validate trace", "estimate --job"}
+    assert {where for where, names in begins.items() if not names - {""}} == of_files
+
+
+REFUSED = {
+    "--compute": ("estimate", "--topology", "mesh:2x2", "--workload", "resnet-50"),
+    "--placement": ("estimate", "--topology", "mesh:5x4", "--workload", "resnet-152"),
+    "--algorithm": ("collective", "--topology", "mesh:2x2"),
+    "--pattern": ("collective", "--topology", "mesh:2x2"),
+    "--join": ("wafers", "--topology", "fred-d"),
+    "--section": ("reproduce",),
 }
-"""What takes text that is neither a file nor the name of what may also be one."""
+"""Commands that say what is allowed of an option."""
+
+
+@pytest.mark.parametrize("option", REFUSED)
+def test_names_that_are_completed_are_those_that_are_allowed(
+    option: str, refused: Callable[..., str]
+) -> None:
+    words = REFUSED[option]
+    said = refused(*words, option, "nonsense")
+    [allowed] = re.findall(rf"{option}: must be one of (.*), not 'nonsense'", said)
+    assert begun(words[0], option) == {name.removesuffix("K") for name in allowed.split(", ")}
+
+
+def begun(command: str, option: str, begin: str = "", **given: str) -> set[str]:
+    """Return what an option of a command is completed to, after others."""
+    [(parameter, context)] = [
+        (parameter, context)
+        for name, context in commands()
+        for parameter in context.command.params
+        if name == command and option in parameter.opts
+    ]
+    context.params.update(given)
+    return {one.value for one in parameter.shell_complete(context, begin)}
+
+
+def test_keys_and_tests_are_those_of_what_is_asked_for() -> None:
+    assert begun("estimate", "--npu", "efficiency.m") == {"efficiency.matmul="}
+    assert begun("gen", "--set", "protocol.ph") == {"protocol.phases="}
+    assert begun("gen", "--set", "wi", level="mesh") == {"width="}
+    assert begun("sim", "--test") == set(benches.tests_of("interconnect"))
+    assert begun("sim", "--test", level="switch") == set(benches.tests_of("switch"))
 
 
 def test_whoever_takes_a_file_completes_it() -> None:
@@ -76,8 +133,9 @@ def test_whoever_takes_a_file_completes_it() -> None:
         f"{words} {parameter.opts[0]}"
         for words, context in commands()
         for parameter in context.command.params
-        if parameter.type.name not in ("boolean", "integer", "integer range", "choice")
-        and parameter.opts[0] not in TEXTS
+        if parameter.type.name not in KINDS
+        and parameter.opts[0] not in FREE
+        and not isinstance(parameter.type, Named)
         and [one.type for one in parameter.shell_complete(context, "examples/t")]
         not in (["file"], ["dir"])
     }
