@@ -183,19 +183,22 @@ class Operations:
         Groups are only asked for where it is not known: tasks ask for the same few many times.
         """
         if key not in self._known:
-            self._known[key] = self._simulated(key, groups(), beside(), urgent, changes)
+            self._known[key] = self._simulated(key, groups, beside, urgent, changes)
         return self._known[key]
 
     def _simulated(
         self,
         key: tuple[str, int, int, float],
-        groups: _Groups,
-        beside: _Groups,
+        groups: Callable[[], _Groups],
+        beside: Callable[[], _Groups],
         urgent: bool,
         changes: int,
     ) -> Profile | None:
         pattern, _, _, numbers = key
-        if numbers <= 0 or (not pattern.startswith("stream") and len(groups[0]) < 2):
+        if numbers <= 0:
+            return None
+        members = groups()
+        if not pattern.startswith("stream") and len(members[0]) < 2:
             return None
         named = self.algorithm not in ("auto", PUBLISHED)
         algorithm = PUBLISHED if named and pattern != "all_reduce" else self.algorithm
@@ -203,9 +206,9 @@ class Operations:
             self.topology,
             pattern,
             NUMBER_BYTES * numbers,
-            groups,
+            members,
             algorithm,
-            beside,
+            beside(),
             urgent=urgent,
             changes=changes,
         )

@@ -49,20 +49,22 @@ class Placement:
 
     def cp_groups(self, stage: int) -> tuple[tuple[int, ...], ...]:
         """Return the NPUs of each context-parallel group of a stage."""
-        return self._of_stage(cp_groups(self.strategy), stage)
+        return self._of_stage(self._cp_groups, stage)
 
     def ep_groups(self, stage: int) -> tuple[tuple[int, ...], ...]:
         """Return the NPUs of each expert group of a stage."""
-        return self._of_stage(ep_groups(self.strategy), stage)
+        return self._of_stage(self._ep_groups, stage)
 
     def expert_dp_groups(self, stage: int) -> tuple[tuple[int, ...], ...]:
         """Return the NPUs of each group of a stage that has the same experts."""
-        return self._of_stage(expert_dp_groups(self.strategy), stage)
+        return self._of_stage(self._expert_dp_groups, stage)
 
-    def _of_stage(self, groups: Sequence[Sequence[int]], stage: int) -> tuple[tuple[int, ...], ...]:
+    def _of_stage(
+        self, groups: tuple[tuple[int, ...], ...], stage: int
+    ) -> tuple[tuple[int, ...], ...]:
         """Return those of a stage, of groups that are in order of stages."""
         each = len(groups) // self.strategy.pp
-        return self._on_npus(groups[stage * each : (stage + 1) * each])
+        return groups[stage * each : (stage + 1) * each]
 
     def multicasts(self, stage: int, to_stage: int) -> tuple[tuple[int, ...], ...]:
         """Return per replica one NPU of a stage, then all NPUs of another that it sends to."""
@@ -81,6 +83,18 @@ class Placement:
     @cached_property
     def _dp_groups(self) -> tuple[tuple[int, ...], ...]:
         return self._on_npus(dp_groups(self.strategy))
+
+    @cached_property
+    def _cp_groups(self) -> tuple[tuple[int, ...], ...]:
+        return self._on_npus(cp_groups(self.strategy))
+
+    @cached_property
+    def _ep_groups(self) -> tuple[tuple[int, ...], ...]:
+        return self._on_npus(ep_groups(self.strategy))
+
+    @cached_property
+    def _expert_dp_groups(self) -> tuple[tuple[int, ...], ...]:
+        return self._on_npus(expert_dp_groups(self.strategy))
 
     def _on_npus(self, groups: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
         return tuple(tuple(self.npus[port] for port in group) for group in groups)
