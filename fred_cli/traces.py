@@ -17,7 +17,7 @@ __all__ = ["TRACE_OPTIONS", "check_options", "estimate_traces", "trace_options"]
 TRACE_OPTIONS = ("network", "system", "memory", "groups", "network_model", "job", "symmetry")
 """Names of the options that only traces take."""
 
-_SHARED = ("workload", "as_json", "protocol", "algorithm")
+_SHARED = ("workload", "as_json", "protocol", "algorithm", "memory")
 
 _SHOWN = 6
 """Spans of ranks that a row of the table names."""
@@ -43,7 +43,8 @@ def trace_options(command: Any) -> Any:
             "--memory",
             type=InputPath(),
             metavar="FILE",
-            help="Remote memory file of ASTRA-sim.  [default: no such memory]",
+            help="Remote memory file of ASTRA-sim, or a hierarchical pool; without --network it is "
+            "where weights and input come from, in place of I/O controllers.  [default: none]",
         ),
         click.option(
             "--groups",

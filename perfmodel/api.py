@@ -11,6 +11,7 @@ from fred_hw.files import validate
 from fred_hw.reading import SUFFIXES
 from perfmodel.collectives.run import CollectiveResult, run_collective
 from perfmodel.collectives.select import PUBLISHED
+from perfmodel.memory.file import load_tier
 from perfmodel.studies.strategies import feasible, sweep
 from perfmodel.studies.sweep import SweepRow, run_sweep
 from perfmodel.studies.sweep_points import load_sweep
@@ -93,6 +94,7 @@ class Wafer:
         compute: str = "first-principles",
         placement: str = "auto",
         algorithm: str = PUBLISHED,
+        memory: str | Path | None = None,
     ) -> Estimate:
         """Estimate one training iteration.
 
@@ -102,8 +104,8 @@ class Wafer:
             Name of a shipped one, a YAML file, or what ``load_workload`` returned.
         strategy : str or None
             Such as ``MP2-DP5-PP2``; that of the workload if None.
-        compute, placement, algorithm : str
-            As the options of `fred estimate`.
+        compute, placement, algorithm, memory : str
+            As the options of `fred estimate`; memory is a file.
 
         Raises
         ------
@@ -111,7 +113,9 @@ class Wafer:
             A name or a file is bad, or values do not go together or do not fit.
         """
         job = _workload(workload)
-        return training.estimate(self.topology, job, strategy, None, compute, placement, algorithm)
+        tier = load_tier(Path(memory), self.npus) if memory else None
+        how = (None, compute, placement, algorithm, tier)
+        return training.estimate(self.topology, job, strategy, *how)
 
     def strategies(
         self,

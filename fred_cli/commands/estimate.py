@@ -60,7 +60,7 @@ def command(context: click.Context, workload: Any, as_json: bool, **given: Any) 
     network as ASTRA-sim describes it or on a topology of ours.
     """
     traces = check_options(context)
-    both = ("protocol", "algorithm")
+    both = ("protocol", "algorithm", "memory")
     chosen = {
         name: value
         for name, value in given.items()
@@ -82,10 +82,12 @@ def _estimate(
     protocol: Any,
     npu_changes: tuple[str, ...],
     timeline: Path | None,
+    memory: Path | None,
     as_json: bool,
     **changes: Any,
 ) -> None:
     """Estimate an iteration on one of our topologies."""
+    from perfmodel.memory.file import load_tier
     from perfmodel.topology.parse import shared_topology
     from perfmodel.training.estimate import simulate, summarize
     from perfmodel.training.trace import chrome_trace
@@ -93,7 +95,8 @@ def _estimate(
     with option_names(*TRAINING_OPTIONS), progress("estimating an iteration"):
         fabric = shared_topology(topology, protocol).with_npu(read_npu(npu_changes))
         job = changed_workload(workload, **changes)
-        found = simulate(fabric, job, strategy, None, compute, placement, algorithm)
+        tier = load_tier(memory, fabric.npus) if memory else None
+        found = simulate(fabric, job, strategy, None, compute, placement, algorithm, tier)
         result = summarize(fabric, job, *found)
     if timeline:
         title = f"{result.workload}, {result.strategy}, on {result.topology}"

@@ -1,6 +1,6 @@
 """Remote memory files of ASTRA-sim."""
 
-from perfmodel.astra.files.memory import MemoryFile, load_memory
+from perfmodel.memory.file import MemoryFile, load_memory
 
 from .file_kind import FILES, FileKind, of_model
 

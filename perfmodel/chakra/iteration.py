@@ -191,15 +191,18 @@ class _Writer:
     def _all_reduce(
         self, number: int, task: Task, message: _Message, group: tuple[int, ...]
     ) -> None:
-        name = self._groups.setdefault(tuple(sorted(group)), str(len(self._groups) + 1))
         attrs = (
             Attr("comm_type", "int64", int(CollectiveType.ALL_REDUCE)),
             Attr("comm_size", "int64", message.size_bytes),
-            Attr("pg_name", "string", name),
+            Attr("pg_name", "string", self._group(group)),
         )
         for npu in group:
             kind, after = NodeType.COMM_COLL_NODE, self._after(npu, task)
             self._ranks[npu].done[number] = (self._add(npu, task.name, kind, after, *attrs),)
+
+    def _group(self, members: tuple[int, ...]) -> str:
+        """Return the name of a communicator."""
+        return self._groups.setdefault(tuple(sorted(members)), str(len(self._groups) + 1))
 
     def _multicast(
         self, number: int, task: Task, message: _Message, group: tuple[int, ...]
@@ -222,9 +225,11 @@ class _Writer:
         loads = message.pattern == "stream_in"
         kind = NodeType.MEM_LOAD_NODE if loads else NodeType.MEM_STORE_NODE
         way = f"{task.kind} {message.pattern}"
-        size = Attr("tensor_size", "uint64", message.size_bytes)
+        attrs = [Attr("tensor_size", "uint64", message.size_bytes)]
+        if len(group) > 1:  # who loads the same, or stores what is added up
+            attrs.append(Attr("pg_name", "string", self._group(group)))
         for npu in group:
             rank = self._ranks[npu]
             before = [rank.streams[way]] if way in rank.streams else []
-            node = self._add(npu, task.name, kind, [*self._after(npu, task), *before], size)
+            node = self._add(npu, task.name, kind, [*self._after(npu, task), *before], *attrs)
             rank.done[number], rank.streams[way] = (node,), node

@@ -6,6 +6,7 @@ from fred_hw.checks import check_int
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
 from perfmodel.collectives.select import PUBLISHED
+from perfmodel.memory.file import MemoryFile, check_tier
 from perfmodel.switch_timing.provenance import Provenance
 from perfmodel.topology.graph import Topology
 from perfmodel.workloads.file import MAX_MICROBATCHES, MAX_SAMPLES, check_passes
@@ -119,6 +120,7 @@ def estimate(
     compute: str = "first-principles",
     placement: str = "auto",
     algorithm: str = PUBLISHED,
+    memory: MemoryFile | None = None,
 ) -> Estimate:
     """Estimate one training iteration.
 
@@ -138,20 +140,21 @@ def estimate(
         and the compute rates of the default NPU.
     placement : str
         ``auto``, ``anneal`` or one of ``training.placement.policy.POLICIES``.
-    algorithm : str
-        Of collectives, as for ``operations.Operations``.
+    algorithm, memory : str, MemoryFile or None
+        As for ``operations.Operations``.
 
     Raises
     ------
     InputError
         The strategy is malformed, needs more NPUs than there are, or does not go with the layers;
         the placement or the compute model is not one of those allowed; compute is calibrated, and
-        the NPU not the one of the calibration; or the model does not fit.
+        the NPU not the one of the calibration; the memory is none, or too small for the NPUs; or
+        the model does not fit.
     """
     return summarize(
         topology,
         workload,
-        *simulate(topology, workload, strategy, npu, compute, placement, algorithm),
+        *simulate(topology, workload, strategy, npu, compute, placement, algorithm, memory),
     )
 
 
@@ -163,6 +166,7 @@ def simulate(
     compute: str = "first-principles",
     placement: str = "auto",
     algorithm: str = PUBLISHED,
+    memory: MemoryFile | None = None,
     *,
     fitting: bool = True,
 ) -> tuple[Iteration, Npu, float, str]:
@@ -173,17 +177,20 @@ def simulate(
     if isinstance(strategy, str):
         strategy = parse_strategy(strategy)
     strategy = strategy or workload.strategy
+    if memory:
+        check_tier(memory, topology.npus, "memory")
     model = compute_model(compute)
     npu = npu or npu_of(topology.npu_rates)
     scale = model.scale(workload.name, topology, npu)
     npu = model.npu(npu)
 
     def iteration_s(placed: Placement) -> float:
-        there = Operations(topology, placed, algorithm)
+        there = Operations(topology, placed, algorithm, memory)
         return simulate_iteration(topology, workload, placed, npu, scale, there).time_s
 
-    placed = default_placement(topology, workload, strategy, placement, iteration_s, algorithm)
-    operations = Operations(topology, placed, algorithm)
+    how = (placement, iteration_s, algorithm, memory)
+    placed = default_placement(topology, workload, strategy, *how)
+    operations = Operations(topology, placed, algorithm, memory)
     iteration = simulate_iteration(topology, workload, placed, npu, scale, operations)
     if fitting:
         _check_memory(workload, iteration)
@@ -214,7 +221,7 @@ def summarize(
         *model.assumptions(scale, peak_share, npu),
         *npu.assumptions,
         *iteration.assumptions,
-        *_assumptions(workload, strategy),
+        *_assumptions(workload, strategy, iteration.storage),
     )
     return Estimate(
         topology=topology.name,
@@ -251,7 +258,7 @@ def _check_memory(workload: Workload, iteration: Iteration) -> None:
     raise InputError(workload.name, "mode", message)
 
 
-def _assumptions(workload: Workload, strategy: Strategy) -> tuple[str, ...]:
+def _assumptions(workload: Workload, strategy: Strategy, storage: str) -> tuple[str, ...]:
     found = [
         "activations and their gradients, weights and gradients are FP16",
         "all replicas and all NPUs of a stage are in step; a stage waits for its slowest group",
@@ -277,7 +284,7 @@ def _assumptions(workload: Workload, strategy: Strategy) -> tuple[str, ...]:
         found.append(
             "layers go round the stages; a stage holds one layer at work and one being loaded"
         )
-        found.append("storage keeps up with the I/O controllers and updates the weights by itself")
+        found.append(f"{storage} and updates the weights by itself")
     return tuple(found)
 
 

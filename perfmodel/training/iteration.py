@@ -50,6 +50,8 @@ class Iteration:
         Who ran where.
     assumptions : tuple of str
         What the simulated communication takes for granted.
+    storage : str
+        What weights, gradients and input do.
     """
 
     parts_s: dict[str, float]
@@ -60,6 +62,7 @@ class Iteration:
     memory: Memory
     placement: Placement
     assumptions: tuple[str, ...]
+    storage: str
 
     @property
     def time_s(self) -> float:
@@ -101,11 +104,11 @@ class Plan:
         check_strategy(workload, strategy)
         network = share_out(network, strategy)
         workload = replace(workload, network=network)
-        if not topology.io_nodes:
+        self._operations = operations or Operations(topology, placement)
+        if not topology.io_nodes and self._operations.memory is None:
             message = "must have I/O controllers, which load the input, not none"
             raise InputError(topology.name, "io_controllers", message)
         self.placement = placement
-        self._operations = operations or Operations(topology, placement)
         samples = workload.samples_per_replica / workload.microbatches
         job = Job(
             self._operations,
@@ -118,7 +121,7 @@ class Plan:
         )
         stages, self._tasks = _stages_and_tasks(workload, strategy, job)
         self._memory = memory(workload, strategy, stages, npu.hbm_bytes)
-        self._simulation = Simulation(self._tasks, topology.capacities)
+        self._simulation = Simulation(self._tasks, self._operations.capacities)
 
     def time_s(self, scale: float) -> float:
         """Return the time of the iteration if all compute takes ``scale`` times its time [s]."""
@@ -138,6 +141,7 @@ class Plan:
             memory=self._memory,
             placement=self.placement,
             assumptions=tuple(self._operations.assumptions),
+            storage=self._operations.storage,
         )
 
 

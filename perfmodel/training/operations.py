@@ -7,6 +7,8 @@ from perfmodel.collectives.run import profile
 from perfmodel.collectives.select import PUBLISHED
 from perfmodel.constants import NUMBER_BYTES
 from perfmodel.fluid.task import Profile
+from perfmodel.memory.access import MemoryLink, Tier
+from perfmodel.memory.file import MemoryFile
 from perfmodel.topology.graph import Topology
 
 from .placement.place import Placement
@@ -31,16 +33,43 @@ class Operations:
     algorithm : str
         Of collectives: ``published``, ``auto`` for the one that is fastest by itself, or of
         all-reduces alone one of ``collectives.algorithm.ALGORITHMS``.
+    memory : MemoryFile or None
+        Where weights, gradients and input are, over links of its own; None for storage behind the
+        I/O controllers of the topology.
     """
 
     def __init__(
-        self, topology: Topology, placement: Placement, algorithm: str = PUBLISHED
+        self,
+        topology: Topology,
+        placement: Placement,
+        algorithm: str = PUBLISHED,
+        memory: MemoryFile | None = None,
     ) -> None:
         self.topology = topology
         self.algorithm = algorithm
         self.placement = placement
+        self.memory = memory
+        self._tier = Tier(memory) if memory else None
+        self._memory_links: dict[MemoryLink, int] = {}
         self.assumptions: dict[str, None] = {}
         self._known: dict[tuple[str, int, int, float], Profile | None] = {}
+
+    @property
+    def storage(self) -> str:
+        """What weights, gradients and input take for granted."""
+        if self.memory is None:
+            return "storage keeps up with the I/O controllers"
+        return f"remote memory ({self.memory.memory_type}) has links of its own to the NPUs"
+
+    @property
+    def capacities(self) -> list[float]:
+        """Payload bandwidth of each link of the topology, then of those to the memory [B/s]."""
+        tier = self._tier
+        links = () if tier is None else self._memory_links
+        return [
+            *self.topology.capacities,
+            *(1e9 * tier.bytes_per_ns(one) for one in links if tier),
+        ]
 
     def mp_reductions(self, stage: int, numbers: float) -> tuple[tuple[str, Profile], ...]:
         """Return by name what adds up activations along MP in a stage, or in all if it is -1.
@@ -200,6 +229,8 @@ class Operations:
         members = groups()
         if not pattern.startswith("stream") and len(members[0]) < 2:
             return None
+        if self._tier and pattern.startswith("stream"):
+            return self._moved(self._tier, groups, NUMBER_BYTES * numbers)
         named = self.algorithm not in ("auto", PUBLISHED)
         algorithm = PUBLISHED if named and pattern != "all_reduce" else self.algorithm
         found, assumptions = profile(
@@ -214,3 +245,14 @@ class Operations:
         )
         self.assumptions.update(dict.fromkeys(assumptions))
         return found
+
+    def _moved(self, tier: Tier, groups: _Groups, bytes_each: float) -> Profile:
+        """Return what it takes to move so many bytes of each NPU from or to the memory."""
+        found, first = tier.access(groups, bytes_each), len(self.topology.capacities)
+        links = self._memory_links
+        loads = tuple(
+            (first + links.setdefault(link, len(links)), carried)
+            for link, carried in found.loads.items()
+            if carried
+        )
+        return Profile(1e-9 * found.time_ns, loads)

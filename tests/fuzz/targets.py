@@ -26,7 +26,6 @@ from perfmodel.astra.engine.graph_engine import GraphEngine
 from perfmodel.astra.engine.setup import load_setup
 from perfmodel.astra.engine.trace import load_traces
 from perfmodel.astra.files.groups import load_groups
-from perfmodel.astra.files.memory import load_memory
 from perfmodel.astra.files.network import read_network
 from perfmodel.astra.files.system import load_system
 from perfmodel.chakra.files import encode, read
@@ -35,6 +34,7 @@ from perfmodel.chakra.node import Attr, Metadata, Node
 from perfmodel.chakra.stats import measure
 from perfmodel.chakra.text import from_text
 from perfmodel.cluster.file import load_cluster
+from perfmodel.memory.file import load_memory
 from perfmodel.studies.sweep_points import load_sweep
 from perfmodel.switch_timing.record import RECORDS, load_record
 from perfmodel.topology.files import load_topology
@@ -254,7 +254,11 @@ _GIVEN: Mapping[str, tuple[str, ...]] = {
     "--help": (),
     "--network": (str(ROOT / "examples/astra-network.yaml"), "net.yaml", "fred-d"),
     "--system": (str(ROOT / "examples/astra-system.yaml"), "sys.yaml"),
-    "--memory": (str(ROOT / "examples/astra-memory.yaml"), "mem.yaml"),
+    "--memory": (
+        str(ROOT / "examples/astra-memory.yaml"),
+        str(ROOT / "examples/pool-memory.yaml"),
+        "mem.yaml",
+    ),
     "--output": ("made", "made.et", "made.json", "folder", "a/b/made", ""),
     "--npus": ("1", "2"),
     "--passes": ("1", "3"),

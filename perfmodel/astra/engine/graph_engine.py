@@ -172,8 +172,34 @@ class GraphEngine:
         elif self._setup.memory.remote_mem_bw is None:
             message = "must be that of local memory, as there is no remote memory"
             raise self._bad(rank, operation, "tensor_loc", message)
+        elif operation.joint and self._memory.joins:
+            self._joint_memory(rank, operation)
         else:
-            self._memory.access(rank.npu, operation.bytes, ended)
+            self._memory.access([rank.npu], operation.bytes, ended)
+
+    def _joint_memory(self, rank: Rank, operation: Operation) -> None:
+        """Load or store with the other NPUs of a group, once all of them are there."""
+        job, name = self._jobs[rank.job], self._group(rank, operation)
+        ranks = self._members(rank, operation, name) if name else range(len(job.npus))
+        who = "memory", rank.job, name
+        turn = rank.collectives[who] = rank.collectives.get(who, -1) + 1
+        npus = tuple(job.npus[one] for one in ranks)
+        meeting = self._meetings.setdefault(
+            (who, turn), _Meeting(operation, rank.number, npus, npus)
+        )
+        other = meeting.operation
+        if (other.type, other.bytes) != (operation.type, operation.bytes):
+            message = (
+                f"must be {_what(other)} of {other.bytes} bytes, as node {other.number} of rank "
+                f"{meeting.rank}, not {_what(operation)} of {operation.bytes}"
+            )
+            raise self._bad(rank, operation, "tensor_size", message)
+        meeting.starts[rank.npu] = self._clock.now, operation
+        if meeting.together:
+            del self._meetings[who, turn]
+            places = {npu: npu for npu in npus}
+            call = partial(self._end_together, meeting, places, npus)
+            self._memory.access(npus, operation.bytes, call)
 
     def _message(self, rank: Rank, operation: Operation) -> None:
         sends = operation.type == NodeType.COMM_SEND_NODE
@@ -265,14 +291,7 @@ class GraphEngine:
         assert kind is not None
         group = tuple(job.npus) if len(job.npus) < self._setup.network.npus else None
         if name:
-            ranks = job.groups.get(name)
-            if ranks is None:
-                message = f"must be one of the groups of {job.groups_source}, not {name!r:.40}"
-                raise self._bad(rank, operation, "pg_name", message)
-            if rank.number not in ranks and not self._alike:
-                message = f"must be a group with rank {rank.number}, not {name}"
-                raise self._bad(rank, operation, "pg_name", message)
-            group = tuple(job.npus[one] for one in ranks)
+            group = tuple(job.npus[one] for one in self._members(rank, operation, name))
         key = rank.job, kind, name, operation.involved
         if key not in self._plans:
             if self._setup.fabric and not all(operation.involved or ()):
@@ -280,6 +299,18 @@ class GraphEngine:
                 raise self._bad(rank, operation, "involved_dim", message)
             self._plans[key] = self._carrying.plan(kind, group, operation.involved)
         return self._plans[key]
+
+    def _members(self, rank: Rank, operation: Operation, name: str) -> Sequence[int]:
+        """Return the ranks of a group, which must have the one that names it."""
+        job = self._jobs[rank.job]
+        ranks = job.groups.get(name)
+        if ranks is None:
+            message = f"must be one of the groups of {job.groups_source}, not {name!r:.40}"
+            raise self._bad(rank, operation, "pg_name", message)
+        if rank.number not in ranks and not self._alike:
+            message = f"must be a group with rank {rank.number}, not {name}"
+            raise self._bad(rank, operation, "pg_name", message)
+        return ranks
 
     def _bad(self, rank: Rank, operation: Operation, field: str, message: str) -> InputError:
         source = self._jobs[rank.job].traces[rank.number].source
@@ -305,8 +336,11 @@ class GraphEngine:
 
 
 def _said(rank: Rank, operation: Operation) -> str:
-    what = NodeType(operation.type).name.removesuffix("_NODE").lower()
-    return f"node {operation.number} of rank {rank.number} ({what})"
+    return f"node {operation.number} of rank {rank.number} ({_what(operation)})"
+
+
+def _what(operation: Operation) -> str:
+    return NodeType(operation.type).name.removesuffix("_NODE").lower()
 
 
 def _few(said: Sequence[str]) -> str:

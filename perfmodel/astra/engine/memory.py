@@ -1,9 +1,11 @@
-"""Remote memory: who waits for whom (``AnalyticalRemoteMemory.cc``)."""
+"""Remote memory: who waits for whom (``AnalyticalRemoteMemory.cc``), and pools that are shared."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from perfmodel.astra.clock import Clock
-from perfmodel.astra.files.memory import MemoryFile
+from perfmodel.fluid.sharing import SharedFlow, Sharing
+from perfmodel.memory.access import Tier
+from perfmodel.memory.file import MemoryFile
 
 __all__ = ["RemoteMemory"]
 
@@ -14,25 +16,53 @@ class RemoteMemory:
     Parameters
     ----------
     file : MemoryFile
-        What it is like, and not none.
+        What it is like.
     clock : Clock
         Where ends of accesses are put.
     """
 
     def __init__(self, file: MemoryFile, clock: Clock) -> None:
         self._file, self._clock = file, clock
+        self._tier = Tier(file) if file.hierarchical else None
+        self._sharing = Sharing(clock)
         self._free: dict[int, int] = {}
         """From when on a port that serves one access after the other is free."""
 
-    def access(self, npu: int, count: int, ended: Callable[[], object]) -> None:
-        """Move some bytes, and have a function called when they are there."""
+    @property
+    def joins(self) -> bool:
+        """Whether switches copy what NPUs of a group load, and add up what they store."""
+        return self._file.in_switch == 1
+
+    def access(self, npus: Sequence[int], count: int, ended: Callable[[], object]) -> None:
+        """Move some bytes of each of some NPUs, and have a function called when they are there.
+
+        Several NPUs, which load the same or store what is added up, are for a memory that joins.
+        """
+        if self._tier:
+            self._pooled(self._tier, npus, count, ended)
+            return
         file, now = self._file, self._clock.now
+        (npu,) = npus
         assert file.remote_mem_bw is not None
         begin, port = now, 0
         if file.per_node:
             port = npu // (file.num_npus_per_node or 1)
-        if file.memory_type != "PER_NPU_MEMORY_EXPANSION":
+        if not file.per_npu:
             begin = max(now, self._free.get(port, 0))
         end = begin + file.remote_mem_latency + int(count / file.remote_mem_bw)
         self._free[port] = end
         self._clock.at(end, ended)
+
+    def _pooled(
+        self, tier: Tier, npus: Sequence[int], count: int, ended: Callable[[], object]
+    ) -> None:
+        found = tier.access([npus], count)
+        loads = {link: one for link, one in found.loads.items() if one}
+        if not loads or not found.time_ns:
+            self._sharing.begin(SharedFlow(found.time_ns), ended)
+            return
+        shares = tuple(
+            (link, min(1.0, one / tier.bytes_per_ns(link) / found.time_ns))
+            for link, one in loads.items()
+        )
+        self._sharing.begin(SharedFlow(found.time_ns, shares, count / found.time_ns), ended)

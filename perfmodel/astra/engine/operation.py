@@ -56,6 +56,8 @@ class Operation:
         What a collective does.
     group : str
         Number of its communicator group; empty for all.
+    joint : bool
+        Whether memory is named a group for, whose NPUs may load or store together.
     involved : tuple of bool or None
         Dimensions of a collective of all; None for every one.
     source, target : int or None
@@ -71,6 +73,7 @@ class Operation:
     bytes: int = 0
     collective: Kind | None = None
     group: str = ""
+    joint: bool = False
     involved: tuple[bool, ...] | None = None
     source: int | None = None
     target: int | None = None
@@ -147,7 +150,8 @@ def _compute(node: Node, plain: Operation, system: SystemFile) -> Operation:
 def _memory(node: Node, plain: Operation, system: SystemFile) -> Operation:
     moved = _needed(node, "tensor_size")
     if node.integer("tensor_loc") != _LOCAL:
-        return replace(plain, bytes=moved)
+        joint = node.attr("pg_name") is not None
+        return replace(plain, bytes=moved, group=_group(node), joint=joint)
     if system.local_mem_bw is None:
         message = "must be that of remote memory, as the system has no local-mem-bw"
         raise InputError("", f"node {node.id}: tensor_loc", message)
@@ -164,15 +168,20 @@ def _collective(node: Node, plain: Operation, measured_ns: int) -> Operation:
         )
         message = f"must be one of {known}, 7 REDUCE_SCATTER, not {kind}"
         raise InputError("", f"node {node.id}: comm_type", message)
-    group = node.attr("pg_name")
-    name = "" if group is None or group.value is None else str(group.value)
     return replace(
         plain,
         bytes=_needed(node, "comm_size"),
         collective=_COLLECTIVES[kind],
-        group="" if name == "0" else name,
+        group=_group(node),
         involved=_involved(node),
     )
+
+
+def _group(node: Node) -> str:
+    """Return the name of a communicator group, empty for all."""
+    group = node.attr("pg_name")
+    name = "" if group is None or group.value is None else str(group.value)
+    return "" if name == "0" else name
 
 
 def _involved(node: Node) -> tuple[bool, ...] | None:

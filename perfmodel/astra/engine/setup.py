@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from fred_hw.errors import InputError
 from perfmodel.astra.files.groups import Groups, check_members, load_groups
-from perfmodel.astra.files.memory import NO_MEMORY, MemoryFile, load_memory
 from perfmodel.astra.files.network import load_network
 from perfmodel.astra.files.system import SystemFile, load_system
 from perfmodel.astra.fluid.network import FluidNetwork
 from perfmodel.astra.network import Network
+from perfmodel.memory.file import NO_MEMORY, MemoryFile, load_memory
 
 if TYPE_CHECKING:
     from perfmodel.switch_timing.record import ProtocolModel

@@ -13,6 +13,7 @@ from fred_hw.compiler.placement import Strategy
 from fred_hw.progress import track
 from perfmodel.collectives.select import PUBLISHED
 from perfmodel.fluid.task import Profile
+from perfmodel.memory.file import MemoryFile
 from perfmodel.topology.graph import Topology
 from perfmodel.training.operations import Operations
 from perfmodel.training.share import share_out
@@ -59,7 +60,7 @@ def busiest_link_s(operations: Operations, workload: Workload) -> float:
         for profile in one.profiles:
             for link, carried in profile.loads:
                 busy[link] = busy.get(link, 0.0) + one.times * carried
-    capacities = operations.topology.capacities
+    capacities = operations.capacities
     return max((carried / capacities[link] for link, carried in busy.items()), default=0.0)
 
 
@@ -108,6 +109,7 @@ def default_placement(
     policy: str = "auto",
     judge: Callable[[Placement], float] | None = None,
     algorithm: str = PUBLISHED,
+    memory: MemoryFile | None = None,
 ) -> Placement:
     """Return the placement by a policy; ``auto`` takes on a mesh the best of those marked so.
 
@@ -127,8 +129,8 @@ def default_placement(
         ``auto``, ``anneal`` or one of ``policy.POLICIES``.
     judge : callable or None
         Time of an iteration with a placement [s]: what ``anneal`` finds must be better by it too.
-    algorithm : str
-        Of collectives, as for ``operations.Operations``.
+    algorithm, memory : str, MemoryFile or None
+        As for ``operations.Operations``.
 
     Raises
     ------
@@ -140,13 +142,13 @@ def default_placement(
     if not topology.neighbours_matter:
         return place(topology, strategy)
     choices = [place(topology, strategy, name) for name in fitting(topology, auto=True)]
-    made = [Operations(topology, one, algorithm) for one in choices]
+    made = [Operations(topology, one, algorithm, memory) for one in choices]
     times_s = [communication_s(one, workload) for one in track(made, "placements")]
     alike = [one for one, s in zip(made, times_s, strict=True) if s <= min(times_s) * (1 + ALIKE)]
     best = min(alike, key=lambda one: busiest_link_s(one, workload)).placement
     if policy == "auto":
         return best
-    found = anneal(topology, workload, best, algorithm=algorithm)
+    found = anneal(topology, workload, best, algorithm=algorithm, memory=memory)
     return best if judge and judge(best) <= judge(found) else found
 
 
@@ -157,6 +159,7 @@ def anneal(
     steps: int = 400,
     seed: int = 0,
     algorithm: str = PUBLISHED,
+    memory: MemoryFile | None = None,
 ) -> Placement:
     """Return the best placement that simulated annealing finds, never worse than ``start``.
 
@@ -175,14 +178,14 @@ def anneal(
         Placements to try, 1 or more.
     seed : int
         Of the random numbers.
-    algorithm : str
-        Of collectives, as for ``operations.Operations``.
+    algorithm, memory : str, MemoryFile or None
+        As for ``operations.Operations``.
     """
     rng = random.Random(seed)
     free = [npu for npu in range(topology.npus) if npu not in start.npus]
     order = [*start.npus, *free]
     workers = len(start.npus)
-    here_s = best_s = communication_s(Operations(topology, start, algorithm), workload)
+    here_s = best_s = communication_s(Operations(topology, start, algorithm, memory), workload)
     best, begin_s = start, here_s
     for step in track(range(steps), "placements"):
         heat_s = 0.1 * begin_s * 0.01 ** (step / steps)
@@ -191,7 +194,7 @@ def anneal(
             continue
         order[i], order[j] = order[j], order[i]
         found = replace(start, npus=tuple(order[:workers]), policy="anneal")
-        there_s = communication_s(Operations(topology, found, algorithm), workload)
+        there_s = communication_s(Operations(topology, found, algorithm, memory), workload)
         if there_s <= here_s or rng.random() < math.exp((here_s - there_s) / heat_s):
             here_s = there_s
             if there_s < best_s:

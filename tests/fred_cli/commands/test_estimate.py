@@ -72,3 +72,57 @@ def test_npus_of_half_the_efficiency_compute_twice_as_long(fred: Run) -> None:
     found = json.loads(fred(*line, *slow, "--npu=hbm_bytes_per_s=1.5e12")[1])
     assert found["busy_s"] == pytest.approx(2 * usual["busy_s"])
     assert json.loads(fred(*line, "--npu=hbm_bytes=40e9")[1])["memory"]["available_bytes"] == 40e9
+
+
+POOL = """
+memory-type: HIERARCHICAL_MEMORY_POOL
+remote-mem-bw: 2
+num-remote-mem-groups: 256
+num-out-node-switches: 4
+out-node-bw: 64
+in-node-bw: 256
+num-nodes: {nodes}
+num-npus-per-node: 4
+piece-size: 1048576
+in-switch-collectives: {joined}
+"""
+
+
+def test_estimate_takes_weights_from_remote_memory(fred: Run, place: Path) -> None:
+    line = ("estimate", "--topology", "fred-d", "--workload", "transformer-1t", "--json")
+    streamed: list[float] = []
+    for joined in (0, 1):
+        (place / "pool.yaml").write_text(POOL.format(nodes=5, joined=joined))
+        status, out, err = fred(*line, "--memory", "pool.yaml")
+        assert (status, err) == (0, "")
+        said = json.loads(out)
+        streamed.append(said["communication_s"]["weight_streaming"])
+        assert any("links of its own" in one for one in said["provenance"]["assumptions"])
+    # Twenty copies at the 512 bytes per ns of the pool, or one at the 256 of each NPU.
+    assert streamed[0] == pytest.approx(10 * streamed[1], rel=1e-2)
+
+
+def test_blocks_without_controllers_run_with_remote_memory(fred: Run, place: Path) -> None:
+    block = "{block: ring, npus: 4, bytes_per_s: 50e9, latency_s: 500e-9}"
+    (place / "ring.yaml").write_text(f"kind: blocks\nblocks: [{block}]\n")
+    (place / "pool.yaml").write_text(POOL.format(nodes=5, joined=1))
+    line = ("estimate", "--topology", "ring.yaml", "--workload", "resnet-50")
+    line = (*line, "--strategy", "MP1-DP4-PP1", "--json")
+    status, _, err = fred(*line)
+    assert status == 2 and "must have I/O controllers" in err
+    status, out, err = fred(*line, "--memory", "pool.yaml")
+    assert (status, err) == (0, "") and json.loads(out)["communication_s"]["input_load"] > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (POOL.format(nodes=2, joined=1), "num-nodes: must be enough for the 20 NPUs .*, not 2"),
+        ("memory-type: NO_MEMORY_EXPANSION", "memory-type: must be a kind of memory, not NO_.*"),
+    ],
+)
+def test_estimate_refuses_memory_that_is_none(text: str, line: str, fred: Run, place: Path) -> None:
+    (place / "pool.yaml").write_text(text)
+    given = ("--topology", "fred-d", "--workload", "gpt-3", "--memory", "pool.yaml")
+    status, out, err = fred("estimate", *given)
+    assert (status, out) == (2, "") and re.fullmatch(rf"error: pool\.yaml: {line}\n", err)

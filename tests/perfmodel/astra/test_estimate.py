@@ -7,11 +7,11 @@ import pytest
 from perfmodel.astra.engine.graph_engine import GraphEngine
 from perfmodel.astra.engine.setup import Setup
 from perfmodel.astra.engine.trace import trace_of
-from perfmodel.astra.files.memory import MemoryFile
 from perfmodel.astra.files.system import SystemFile
 from perfmodel.astra.fluid.fabric import FabricLine
 from perfmodel.astra.fluid.network import FluidNetwork
 from perfmodel.chakra.iteration import iteration_traces
+from perfmodel.memory.file import MemoryFile
 from perfmodel.topology.parse import shared_topology
 from perfmodel.training.estimate import simulate
 from perfmodel.workloads.workload import load_workload
@@ -55,3 +55,37 @@ def test_others_differ_by_what_the_page_says(name: str) -> None:
 def test_streamed_weights_end_a_little_later() -> None:
     direct, traced = ends_ns("fred-d", "gpt-3", "MP2-DP5-PP2")
     assert 0 < traced / direct - 1 < 1e-2
+
+
+POOL = {
+    "memory-type": "HIERARCHICAL_MEMORY_POOL",
+    "remote-mem-latency": 800,
+    "remote-mem-bw": 1,
+    "num-remote-mem-groups": 256,
+    "num-out-node-switches": 4,
+    "out-node-bw": 64,
+    "in-node-bw": 256,
+    "num-nodes": 5,
+    "num-npus-per-node": 4,
+    "piece-size": 1 << 20,
+}
+"""Too narrow for 20 NPUs that load the same weights each by itself."""
+
+
+@pytest.mark.parametrize("joined", [0, 1])
+def test_streamed_from_a_pool_iterations_end_as_their_traces_do(joined: int) -> None:
+    fabric, work = shared_topology("fred-d"), load_workload("transformer-1t")
+    memory = MemoryFile.model_validate(POOL | {"in-switch-collectives": joined})
+    iteration, npu, scale, _ = simulate(fabric, work, memory=memory)
+    traces = iteration_traces(fabric, work, iteration.placement, npu, scale)
+    groups = {name: tuple(members) for name, members in traces.groups.items()}
+    system = SystemFile.model_validate({})
+    setup = Setup(FluidNetwork([FabricLine(fabric)]), system, memory, groups)
+    found = [trace_of(iter(nodes), system, f"w.{i}") for i, nodes in enumerate(traces.ranks)]
+    traced = max(one.total_ns for one in GraphEngine(found, setup, "fluid").run())
+    assert abs(traced / (iteration.time_s * 1e9) - 1) < 1e-5  # latencies of accesses at a time
+    # 256 bytes per ns for all: weights forward, backward, and gradients; compute hides them once.
+    stream_s = 3 * 2 * work.network.parameters * (1 if joined else 20) / 256e9
+    assert iteration.communication_s["weight_streaming"] >= stream_s
+    assert iteration.time_s >= max(stream_s, iteration.busy_s)
+    assert (iteration.parts_s["weight_streaming"] > 0.3 * stream_s) == (not joined)

@@ -50,7 +50,7 @@ def test_all_ranks_together_come_to_an_end(name: str, strategy: str) -> None:
     traces, _ = made(name, strategy)
     feeders = [Feeder(nodes) for nodes in traces.ranks]
     sent, receives = Counter[tuple[int, int, int]](), dict[tuple[int, int, int], int]()
-    met: dict[str, list[tuple[int, int]]] = {}
+    met: dict[tuple[int, str], list[tuple[int, int]]] = {}
     moved = True
     while moved:
         moved = False
@@ -62,7 +62,7 @@ def test_all_ranks_together_come_to_an_end(name: str, strategy: str) -> None:
                 if node.type == NodeType.COMM_RECV_NODE:
                     receives[key] = node.id
                 elif group is not None:
-                    here = met.setdefault(str(group.value), [])
+                    here = met.setdefault((node.type, str(group.value)), [])
                     here.append((rank, node.id))
                     if len(here) == len(traces.groups[str(group.value)]):
                         for other, number in here:

@@ -8,11 +8,11 @@ from perfmodel.astra.engine.operation import Operation
 from perfmodel.astra.engine.setup import Setup
 from perfmodel.astra.engine.stats import RankTimes
 from perfmodel.astra.engine.trace import trace_of
-from perfmodel.astra.files.memory import NO_MEMORY, MemoryFile
 from perfmodel.astra.files.system import SystemFile
 from perfmodel.astra.network import Dimension, Network
 from perfmodel.chakra.kinds import CollectiveType, NodeType
 from perfmodel.chakra.node import Attr, Node
+from perfmodel.memory.file import NO_MEMORY, MemoryFile
 
 __all__ = ["SYSTEM", "collective", "compute", "memory", "message", "node", "run", "setup"]
 

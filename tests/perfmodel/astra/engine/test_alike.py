@@ -12,11 +12,11 @@ from perfmodel.astra.engine.graph_engine import GraphEngine
 from perfmodel.astra.engine.job import Job
 from perfmodel.astra.engine.setup import Setup
 from perfmodel.astra.engine.trace import Trace, load_traces, trace_of
-from perfmodel.astra.files.memory import MemoryFile
 from perfmodel.astra.network import Dimension, Network
 from perfmodel.chakra.files import write
 from perfmodel.chakra.kinds import CollectiveType
 from perfmodel.chakra.node import Node
+from perfmodel.memory.file import MemoryFile
 from tests.examples import examples
 
 from .nodes import collective, compute, memory, message, setup

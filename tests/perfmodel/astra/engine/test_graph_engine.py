@@ -16,11 +16,11 @@ from perfmodel.astra.engine.operation import Unit, operation_of
 from perfmodel.astra.engine.setup import Setup, load_setup
 from perfmodel.astra.engine.stats import RankTimes
 from perfmodel.astra.engine.trace import load_traces
-from perfmodel.astra.files.memory import MemoryFile
 from perfmodel.astra.network import Dimension, Network
 from perfmodel.chakra.files import write
 from perfmodel.chakra.kinds import CollectiveType, NodeType
 from perfmodel.chakra.node import Attr, Node
+from perfmodel.memory.file import MemoryFile
 from tests.examples import examples
 
 from .nodes import collective, compute, memory, message, node, run, setup
@@ -140,6 +140,60 @@ def test_remote_memory_serves(kind: str, others: dict[str, int], ends: list[int]
     times, _ = run(setup(4, remote(kind, **others)), *[trace] * 4)
     expected = ends if len(ends) == 4 else [600, 1_200, 1_800, 600]
     assert [one.total_ns for one in times] == expected
+
+
+POOL = {
+    "num_remote_mem_groups": 2,
+    "num_out_node_switches": 1,
+    "out_node_bw": 4,
+    "in_node_bw": 2,
+    "num_nodes": 2,
+    "num_npus_per_node": 2,
+    "piece_size": 100,
+}
+
+
+@pytest.mark.parametrize(
+    ("joined", "npus", "end"),
+    [
+        # 100 ns, pieces of 50 and 25 ns, and 1,000 bytes through 2 bytes per ns.
+        (0, 1, 100 + 50 + 25 + 500),
+        # Both of a node share 4 bytes per ns, and four of them the pool's 4.
+        (0, 2, 100 + 50 + 25 + 500),
+        (0, 4, None),
+        (1, 4, 100 + 50 + 25 + 500),
+    ],
+)
+def test_a_hierarchical_pool_is_shared(joined: int, npus: int, end: int | None) -> None:
+    given = setup(
+        4, remote("HIERARCHICAL_MEMORY_POOL", **POOL, in_switch_collectives=joined), {"1": (0, 2)}
+    )
+    trace = [memory(0, 1_000, pg_name="")]
+    late = [compute(1, 9), memory(0, 1_000, [1], pg_name="")]
+    traces = [trace if rank < npus else [] for rank in range(4)]
+    times, _ = run(given, *traces)
+    if end:
+        assert {one.total_ns for one in times[:npus]} == {end}
+    else:  # 4,000 bytes through the 4 bytes per ns of the pool
+        assert all(1_000 <= one.total_ns <= 1_000 + 100 + 50 + 25 for one in times)
+    if joined:  # all begin when the last is there
+        assert {one.total_ns for one in run(given, *[trace] * 3, late)[0]} == {9_000 + (end or 0)}
+
+
+@pytest.mark.parametrize(
+    ("size", "group", "line"),
+    [
+        (6, "1", r"w\.1\.et: node 0: tensor_size: must be mem_load of 5 bytes, .* of 6"),
+        (5, "2", r"w\.1\.et: node 0: pg_name: must be one of the groups of groups, not '2'"),
+        (5, "3", r"workload: must end, but waits for ever: node 0 of rank 0 \(mem_load\), .*"),
+    ],
+)
+def test_joint_loads_that_do_not_meet_are_refused(size: int, group: str, line: str) -> None:
+    pool = remote("HIERARCHICAL_MEMORY_POOL", **POOL, in_switch_collectives=1)
+    given = setup(2, pool, {"1": (0, 1), "3": (1, 0)})
+    traces = [memory(0, 5, pg_name="1")], [memory(0, size, pg_name=group)]
+    with pytest.raises(InputError, match=f"^{line}$"):
+        run(given, *traces)
 
 
 def test_local_memory_is_that_of_the_system() -> None:

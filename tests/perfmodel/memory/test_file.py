@@ -1,4 +1,4 @@
-"""Tests of perfmodel.astra.files.memory."""
+"""Tests of perfmodel.memory.file."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fred_hw.errors import InputError
-from perfmodel.astra.files.memory import load_memory
+from perfmodel.memory.file import load_memory, load_tier
 
 NODES = {
     "memory-type": "PER_NODE_MEMORY_EXPANSION",
@@ -35,7 +35,7 @@ def test_file_says_who_waits_for_whom(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "line"),
     [
-        ({"memory-type": "DISK"}, "memory-type: must be one of NO_MEM.*, MEMORY_POOL, not 'DISK'"),
+        ({"memory-type": "DISK"}, "memory-type: must be one of NO_MEM.*_POOL, not 'DISK'"),
         ({"memory-type": None}, "memory-type: is required and was not given"),
         ({"remote-mem-bw": 0}, "remote-mem-bw: must be a number from 1e-09 .*, not 0"),
         ({"remote-mem-bw": None}, "remote-mem-bw: is required with PER_NODE_MEM.* not given"),
@@ -56,3 +56,44 @@ def test_nodes_have_all_npus(tmp_path: Path) -> None:
     line = "m: num-nodes: must be enough for the 9 NPUs of the .* num-npus-per-node 4, not 2"
     with pytest.raises(InputError, match=f"^{line}$"):
         found.check_npus(9, "m")
+
+
+POOL = {
+    "memory-type": "HIERARCHICAL_MEMORY_POOL",
+    "remote-mem-bw": 100,
+    "num-remote-mem-groups": 256,
+    "num-out-node-switches": 4,
+    "out-node-bw": 256,
+    "in-node-bw": 256,
+    "num-nodes": 5,
+    "num-npus-per-node": 4,
+    "piece-size": 1024,
+}
+
+
+@pytest.mark.parametrize(
+    ("data", "line"),
+    [
+        *(
+            ({**POOL, key: None}, f"{key}: is required with HIERARCHICAL_M.* was not given")
+            for key in POOL
+            if key != "memory-type"
+        ),
+        ({**POOL, "piece-size": 0}, "piece-size: must be an integer from 1 .*, not 0"),
+        ({**POOL, "in-node-bw": -1}, "in-node-bw: must be a number from 1e-09 .*, not -1"),
+        ({**NODES, "in-node-bw": 5}, "in-node-bw: must be left out with PER_NODE_M.*, not 5.0"),
+        (
+            {**NODES, "in-switch-collectives": 1},
+            "in-switch-collectives: must be left out with PER_NODE_M.*, not 1",
+        ),
+        ({**POOL, "num-nodes": 4}, "num-nodes: must be enough for the 20 NPUs .* 4, not 4"),
+        (
+            {"memory-type": "NO_MEMORY_EXPANSION"},
+            "memory-type: must be a kind of memory, not NO_MEMORY_EXPANSION",
+        ),
+    ],
+)
+def test_bad_pool_is_refused(data: dict[str, Any], line: str, tmp_path: Path) -> None:
+    given = {key: value for key, value in data.items() if value is not None}
+    with pytest.raises(InputError, match=rf"mem\.json: {line}$"):
+        load_tier(written(tmp_path, given), 20)

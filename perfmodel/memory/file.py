@@ -1,0 +1,176 @@
+"""Remote memory files: those of ASTRA-sim, and a pool behind two levels of switches."""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from fred_hw.errors import InputError
+from fred_hw.files import FileModel, int_range, load_model, number_range, one_of
+
+__all__ = ["MEMORY_TYPES", "NO_MEMORY", "MemoryFile", "check_tier", "load_memory", "load_tier"]
+
+MEMORY_TYPES = (
+    "NO_MEMORY_EXPANSION",
+    "PER_NODE_MEMORY_EXPANSION",
+    "PER_NPU_MEMORY_EXPANSION",
+    "MEMORY_POOL",
+    "HIERARCHICAL_MEMORY_POOL",
+)
+
+_Count = Annotated[int, int_range(1, 1 << 16)]
+_Rate = Annotated[float | None, number_range(1e-9, 1e12)]
+
+_LEVELS = (
+    "num-remote-mem-groups",
+    "num-out-node-switches",
+    "out-node-bw",
+    "in-node-bw",
+    "piece-size",
+)
+"""Keys that a hierarchical pool needs, and only it has."""
+
+
+class MemoryFile(FileModel):
+    """Memory beyond that of an NPU, and who waits for whom there.
+
+    Parameters
+    ----------
+    memory-type : str
+        None, one for each node that serves one request after the other, one for each NPU, one
+        for all that serves one request after the other, or groups of memory behind switches, whose
+        links all requests at a time share.
+    remote-mem-latency : int
+        Of each access [ns]; 0 if it is not given.
+    remote-mem-bw : float
+        Bandwidth [bytes per ns], of each group in a hierarchical pool; required unless there is no
+        such memory.
+    num-nodes : int
+        Nodes, required with a memory for each of them and with a hierarchical pool.
+    num-npus-per-node : int
+        NPUs of a node, likewise; NPUs 0 up are in node 0.
+    num-remote-mem-groups : int
+        Groups of memory in a hierarchical pool, over which all that is stored is spread.
+    num-out-node-switches : int
+        Switches between them and the nodes, each with a link to every node.
+    out-node-bw : float
+        Of such a link, in one direction [bytes per ns].
+    in-node-bw : float
+        Of the fabric of a node to each of its NPUs, in one direction [bytes per ns].
+    piece-size : int
+        What goes from one level to the next as a whole [B].
+    in-switch-collectives : int
+        1 for switches that copy what several NPUs load, and add up what they store: the pool and
+        each node's links then carry it once.
+    """
+
+    memory_type: Annotated[str, one_of(*MEMORY_TYPES), Field(alias="memory-type")]
+    remote_mem_latency: Annotated[int, int_range(0, 10**12), Field(alias="remote-mem-latency")] = 0
+    remote_mem_bw: Annotated[_Rate, Field(alias="remote-mem-bw")] = None
+    num_nodes: Annotated[_Count | None, Field(alias="num-nodes")] = None
+    num_npus_per_node: Annotated[_Count | None, Field(alias="num-npus-per-node")] = None
+    groups: Annotated[_Count | None, Field(alias="num-remote-mem-groups")] = None
+    switches: Annotated[_Count | None, Field(alias="num-out-node-switches")] = None
+    out_node_bw: Annotated[_Rate, Field(alias="out-node-bw")] = None
+    in_node_bw: Annotated[_Rate, Field(alias="in-node-bw")] = None
+    piece_size: Annotated[
+        Annotated[int, int_range(1, 1 << 40)] | None, Field(alias="piece-size")
+    ] = None
+    in_switch: Annotated[int, int_range(0, 1), Field(alias="in-switch-collectives")] = 0
+
+    @property
+    def per_node(self) -> bool:
+        """Whether each node has a memory of its own."""
+        return self.memory_type == "PER_NODE_MEMORY_EXPANSION"
+
+    @property
+    def per_npu(self) -> bool:
+        """Whether each NPU has a memory of its own."""
+        return self.memory_type == "PER_NPU_MEMORY_EXPANSION"
+
+    @property
+    def hierarchical(self) -> bool:
+        """Whether it is a pool behind two levels of switches."""
+        return self.memory_type == "HIERARCHICAL_MEMORY_POOL"
+
+    def check(self, source: str) -> None:
+        """Fail unless it says what its type needs, and nothing of levels that it does not have.
+
+        Raises
+        ------
+        InputError
+            A key is missing, or has no meaning.
+        """
+        keys = {one.alias: getattr(self, name) for name, one in type(self).model_fields.items()}
+        needed: list[str] = []
+        if self.memory_type != MEMORY_TYPES[0]:
+            needed.append("remote-mem-bw")
+        if self.per_node or self.hierarchical:
+            needed += ["num-nodes", "num-npus-per-node"]
+        for key in (*needed, *(_LEVELS if self.hierarchical else ())):
+            if keys[key] is None:
+                message = f"is required with {self.memory_type} and was not given"
+                raise InputError(source, key, message)
+        for key in () if self.hierarchical else (*_LEVELS, "in-switch-collectives"):
+            if keys[key]:
+                message = f"must be left out with {self.memory_type}, not {keys[key]}"
+                raise InputError(source, key, message)
+
+    def check_npus(self, npus: int, source: str) -> None:
+        """Fail unless all NPUs of a network are in a node.
+
+        Raises
+        ------
+        InputError
+            There are too few nodes.
+        """
+        nodes = self.per_node or self.hierarchical
+        if nodes and (self.num_nodes or 0) * (self.num_npus_per_node or 0) < npus:
+            message = (
+                f"must be enough for the {npus} NPUs of the network with num-npus-per-node "
+                f"{self.num_npus_per_node}, not {self.num_nodes}"
+            )
+            raise InputError(source, "num-nodes", message)
+
+
+NO_MEMORY = MemoryFile.model_validate({"memory-type": MEMORY_TYPES[0]})
+
+
+def load_memory(path: Path) -> MemoryFile:
+    """Return what a file says of remote memory, JSON if its name ends so, else YAML.
+
+    Raises
+    ------
+    InputError
+        The file is unreadable, or a key is unknown, missing or has a value that is not allowed.
+    """
+    found = load_model(MemoryFile, path)
+    found.check(str(path))
+    return found
+
+
+def load_tier(path: Path, npus: int) -> MemoryFile:
+    """Return what a file says of the remote memory of so many NPUs.
+
+    Raises
+    ------
+    InputError
+        As for :func:`load_memory`, or there is none, or too few nodes for the NPUs.
+    """
+    found = load_memory(path)
+    check_tier(found, npus, str(path))
+    return found
+
+
+def check_tier(file: MemoryFile, npus: int, source: str) -> None:
+    """Fail unless there is a remote memory, and enough of it for some NPUs.
+
+    Raises
+    ------
+    InputError
+        There is not.
+    """
+    if file.remote_mem_bw is None:
+        message = f"must be a kind of memory, not {file.memory_type}"
+        raise InputError(source, "memory-type", message)
+    file.check_npus(npus, source)
