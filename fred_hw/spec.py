@@ -76,7 +76,7 @@ class SwitchSpec(FileModel):
     lanes : int
         Numbers in a flit, 1 to 256.
     stage_registers : int
-        Pipeline registers behind the crossing of each micro-switch stage, 1 to 4.
+        Pipeline registers at the crossing of each micro-switch stage, 1 to 4.
     adder_registers : int
         Pipeline registers inside each reduction unit, 0 to 8. "auto" stands for what
         ``Operation.registers`` says of the format, and becomes that number at once.
@@ -172,7 +172,7 @@ class SwitchSpec(FileModel):
         reduces : bool
             Whether the named hardware reduces, so that operation and adders matter to it.
         crosses : bool
-            Whether it has the registers behind a crossing.
+            Whether it has the registers at a crossing.
         """
         parts = [f"{self.format}x{self.lanes}"]
         if reduces:

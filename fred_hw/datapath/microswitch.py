@@ -34,7 +34,11 @@ def drive(m: Module, o: Flit, valid: Value, data: Value, registers: int, name: s
 
 
 class _Reducing(Unit):
-    """What R and RD share: a reducer, through which inputs also pass, and a crossing behind it."""
+    """What R and RD share: a reducer, through which inputs also pass, and a crossing behind it.
+
+    The first registers of the crossing stand in front of it, where an R micro-switch needs two of
+    a flit instead of one for each output.
+    """
 
     i: list[Flit]
     o: list[Flit]
@@ -64,17 +68,20 @@ class _Reducing(Unit):
         )
         # A reduction waits for both: the sum of a part is never sent on.
         both_valid = wire(m, "both_valid", reduce & valid0 & valid1)
+        sources = [
+            delayed(m, source, 1, name)
+            for source, name in ((reducer.o, "first"), (reducer.second, "second"))
+        ]
         for index, o in enumerate(self.o):
             take0, take1 = self._takes(configuration, index)
             both, first = both_valid & take0 & take1, ~reduce & valid0 & take0
             takes = [
-                wire(m, f"o{index}_takes_first", both | first),
-                wire(m, f"o{index}_takes_second", ~reduce & valid1 & take1),
+                delayed(m, take, 1, f"o{index}_takes_{name}", reset=True)
+                for take, name in ((both | first, "first"), (~reduce & valid1 & take1, "second"))
             ]
             # Idle outputs do not toggle.
-            sources = (reducer.o, reducer.second)
             data = any_of([gated(one, take) for one, take in zip(sources, takes, strict=True)])
-            drive(m, o, any_of(takes), data, spec.stage_registers, f"o{index}")
+            drive(m, o, any_of(takes), data, spec.stage_registers - 1, f"o{index}")
         return m
 
 

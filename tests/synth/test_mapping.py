@@ -128,9 +128,9 @@ def test_registers_have_the_names_of_their_signals(tmp_path: Path) -> None:
     result = mapped(design.verilog, design.name, tmp_path)
     modules = read_netlist(result.verilog, tiny_libraries(tmp_path))
     signals = {name: {signal for signal, _ in module.registers} for name, module in modules.items()}
-    ports = {f"o__{port}__{part}" for port in range(2) for part in ("data", "valid")}
-    inside = {"configuration_q1", "i0_valid_q1", "i1_valid_q1"}
-    assert signals["rd_microswitch_int8x1_a1"] == ports | inside
+    takes = {f"o{port}_takes_{which}_q1" for port in range(2) for which in ("first", "second")}
+    inside = {"configuration_q1", "i0_valid_q1", "i1_valid_q1", "first_q1", "second_q1"}
+    assert signals["rd_microswitch_int8x1_a1"] == takes | inside
     assert signals["lanes_int8x1_a1"] == {"reduce"}
     assert signals["int8_add_saturate_a1"] == {"add_q", "add_q_own"}
 

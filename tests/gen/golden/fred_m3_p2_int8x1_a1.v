@@ -115,30 +115,32 @@ module rd_microswitch_int8x1_a1(i__0__data, i__1__valid, i__1__data, configurati
   wire reduce_3;
   wire reduce_4;
   wire both_valid_1;
-  wire o0_takes_first_1;
-  wire o0_takes_first_2;
-  wire o0_takes_first_3;
-  wire o0_takes_first_4;
-  wire apart_2;
-  wire o0_takes_second_1;
-  wire o1_takes_first_1;
-  wire o1_takes_first_2;
-  wire o1_takes_first_3;
-  wire o1_takes_first_4;
-  wire o1_takes_second_1;
-  wire o__0__valid_1;
   wire [7:0] o__0__data_1;
   wire [7:0] o__0__data_2;
-  wire [7:0] o__0__data_3;
-  wire o__1__valid_1;
   wire [7:0] o__1__data_1;
   wire [7:0] o__1__data_2;
-  wire [7:0] o__1__data_3;
+  wire o0_takes_first_q1_1;
+  wire apart_2;
+  wire o0_takes_first_q1_2;
+  wire o0_takes_first_q1_3;
+  wire o0_takes_first_q1_4;
+  wire o0_takes_first_q1_5;
+  wire o0_takes_second_q1_1;
+  wire o0_takes_second_q1_2;
+  wire o1_takes_first_q1_1;
+  wire o1_takes_first_q1_2;
+  wire o1_takes_first_q1_3;
+  wire o1_takes_first_q1_4;
+  wire o1_takes_first_q1_5;
+  wire o1_takes_second_q1_1;
+  wire o1_takes_second_q1_2;
   wire i0_valid_q1_1;
   wire i1_valid_q1_1;
-  wire o__0__valid_2;
+  wire o0_takes_first_q1_6;
   wire apart_3;
-  wire o__1__valid_2;
+  wire o0_takes_second_q1_3;
+  wire o1_takes_first_q1_6;
+  wire o1_takes_second_q1_3;
   wire apart_4;
   wire reduce_5;
   wire reduce_6;
@@ -150,6 +152,7 @@ module rd_microswitch_int8x1_a1(i__0__data, i__1__valid, i__1__data, configurati
   input [3:0] configuration;
   wire [3:0] configuration;
   reg [3:0] configuration_q1;
+  reg [7:0] first_q1;
   reg i0_valid_q1;
   reg i1_valid_q1;
   input [7:0] i__0__data;
@@ -161,22 +164,23 @@ module rd_microswitch_int8x1_a1(i__0__data, i__1__valid, i__1__data, configurati
   input i__1__valid;
   wire i__1__valid;
   wire [7:0] o;
-  wire o0_takes_first;
-  wire o0_takes_second;
-  wire o1_takes_first;
-  wire o1_takes_second;
+  reg o0_takes_first_q1;
+  reg o0_takes_second_q1;
+  reg o1_takes_first_q1;
+  reg o1_takes_second_q1;
   output [7:0] o__0__data;
-  reg [7:0] o__0__data;
+  wire [7:0] o__0__data;
   output o__0__valid;
-  reg o__0__valid;
+  wire o__0__valid;
   output [7:0] o__1__data;
-  reg [7:0] o__1__data;
+  wire [7:0] o__1__data;
   output o__1__valid;
-  reg o__1__valid;
+  wire o__1__valid;
   wire reduce;
   input rst;
   wire rst;
   wire [7:0] second;
+  reg [7:0] second_q1;
   assign apart_1 = & configuration[3:2];
   assign apart_2 = configuration[0] | apart_1;
   assign apart[0] = ~ apart_2;
@@ -193,28 +197,28 @@ module rd_microswitch_int8x1_a1(i__0__data, i__1__valid, i__1__data, configurati
   assign reduce = ~ reduce_4;
   assign both_valid_1 = reduce & i0_valid_q1;
   assign both_valid = both_valid_1 & i1_valid_q1;
-  assign o0_takes_first_1 = both_valid & configuration_q1[0];
-  assign o0_takes_first_2 = o0_takes_first_1 & configuration_q1[1];
-  assign o0_takes_first_3 = reduce_4 & i0_valid_q1;
-  assign o0_takes_first_4 = o0_takes_first_3 & configuration_q1[0];
-  assign o0_takes_first = o0_takes_first_2 | o0_takes_first_4;
-  assign o0_takes_second_1 = reduce_4 & i1_valid_q1;
-  assign o0_takes_second = o0_takes_second_1 & configuration_q1[1];
-  assign o1_takes_first_1 = both_valid & configuration_q1[2];
-  assign o1_takes_first_2 = o1_takes_first_1 & configuration_q1[3];
-  assign o1_takes_first_3 = reduce_4 & i0_valid_q1;
-  assign o1_takes_first_4 = o1_takes_first_3 & configuration_q1[2];
-  assign o1_takes_first = o1_takes_first_2 | o1_takes_first_4;
-  assign o1_takes_second_1 = reduce_4 & i1_valid_q1;
-  assign o1_takes_second = o1_takes_second_1 & configuration_q1[3];
-  assign o__0__valid_1 = o0_takes_first | o0_takes_second;
-  assign o__0__data_1 = o0_takes_first ? o : 8'h00;
-  assign o__0__data_2 = o0_takes_second ? second : 8'h00;
-  assign o__0__data_3 = o__0__data_1 | o__0__data_2;
-  assign o__1__valid_1 = o1_takes_first | o1_takes_second;
-  assign o__1__data_1 = o1_takes_first ? o : 8'h00;
-  assign o__1__data_2 = o1_takes_second ? second : 8'h00;
-  assign o__1__data_3 = o__1__data_1 | o__1__data_2;
+  assign o__0__valid = o0_takes_first_q1 | o0_takes_second_q1;
+  assign o__0__data_1 = o0_takes_first_q1 ? first_q1 : 8'h00;
+  assign o__0__data_2 = o0_takes_second_q1 ? second_q1 : 8'h00;
+  assign o__0__data = o__0__data_1 | o__0__data_2;
+  assign o__1__valid = o1_takes_first_q1 | o1_takes_second_q1;
+  assign o__1__data_1 = o1_takes_first_q1 ? first_q1 : 8'h00;
+  assign o__1__data_2 = o1_takes_second_q1 ? second_q1 : 8'h00;
+  assign o__1__data = o__1__data_1 | o__1__data_2;
+  assign o0_takes_first_q1_1 = both_valid & configuration_q1[0];
+  assign o0_takes_first_q1_2 = o0_takes_first_q1_1 & configuration_q1[1];
+  assign o0_takes_first_q1_3 = reduce_4 & i0_valid_q1;
+  assign o0_takes_first_q1_4 = o0_takes_first_q1_3 & configuration_q1[0];
+  assign o0_takes_first_q1_5 = o0_takes_first_q1_2 | o0_takes_first_q1_4;
+  assign o0_takes_second_q1_1 = reduce_4 & i1_valid_q1;
+  assign o0_takes_second_q1_2 = o0_takes_second_q1_1 & configuration_q1[1];
+  assign o1_takes_first_q1_1 = both_valid & configuration_q1[2];
+  assign o1_takes_first_q1_2 = o1_takes_first_q1_1 & configuration_q1[3];
+  assign o1_takes_first_q1_3 = reduce_4 & i0_valid_q1;
+  assign o1_takes_first_q1_4 = o1_takes_first_q1_3 & configuration_q1[2];
+  assign o1_takes_first_q1_5 = o1_takes_first_q1_2 | o1_takes_first_q1_4;
+  assign o1_takes_second_q1_1 = reduce_4 & i1_valid_q1;
+  assign o1_takes_second_q1_2 = o1_takes_second_q1_1 & configuration_q1[3];
   always @(posedge clk)
     configuration_q1 <= configuration;
   always @(posedge clk)
@@ -222,17 +226,23 @@ module rd_microswitch_int8x1_a1(i__0__data, i__1__valid, i__1__data, configurati
   always @(posedge clk)
     i1_valid_q1 <= i1_valid_q1_1;
   always @(posedge clk)
-    o__0__valid <= o__0__valid_2;
+    first_q1 <= o;
   always @(posedge clk)
-    o__0__data <= o__0__data_3;
+    second_q1 <= second;
   always @(posedge clk)
-    o__1__valid <= o__1__valid_2;
+    o0_takes_first_q1 <= o0_takes_first_q1_6;
   always @(posedge clk)
-    o__1__data <= o__1__data_3;
-  assign o__1__valid_2 = rst ? 1'h0 : o__1__valid_1;
-  assign o__0__valid_2 = rst ? 1'h0 : o__0__valid_1;
-  assign i1_valid_q1_1 = rst ? 1'h0 : i__1__valid;
+    o0_takes_second_q1 <= o0_takes_second_q1_3;
+  always @(posedge clk)
+    o1_takes_first_q1 <= o1_takes_first_q1_6;
+  always @(posedge clk)
+    o1_takes_second_q1 <= o1_takes_second_q1_3;
+  assign o1_takes_second_q1_3 = rst ? 1'h0 : o1_takes_second_q1_2;
   assign i0_valid_q1_1 = rst ? 1'h0 : i__0__valid;
+  assign o1_takes_first_q1_6 = rst ? 1'h0 : o1_takes_first_q1_5;
+  assign o0_takes_second_q1_3 = rst ? 1'h0 : o0_takes_second_q1_2;
+  assign o0_takes_first_q1_6 = rst ? 1'h0 : o0_takes_first_q1_5;
+  assign i1_valid_q1_1 = rst ? 1'h0 : i__1__valid;
   reducer_int8x1_a1 reducer (
     .apart(apart),
     .clk(clk),
