@@ -230,7 +230,7 @@ class Operations:
         if not pattern.startswith("stream") and len(members[0]) < 2:
             return None
         if self._tier and pattern.startswith("stream"):
-            return self._moved(self._tier, groups, NUMBER_BYTES * numbers)
+            return self._moved(self._tier, members, NUMBER_BYTES * numbers)
         named = self.algorithm not in ("auto", PUBLISHED)
         algorithm = PUBLISHED if named and pattern != "all_reduce" else self.algorithm
         found, assumptions = profile(
