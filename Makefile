@@ -66,11 +66,12 @@ golden: $(STAMP) ## rewrite the golden Verilog and the figures of the ideal prot
 	$(BIN)/python tests/gen/golden/rewrite.py
 	$(BIN)/python -m tests.perfmodel.studies.rewrite
 
-records: $(STAMP) ## co-simulate the wafer's chiplets and rewrite their timing records
+records: $(STAMP) ## co-simulate the wafer's chiplets and the mesh's routers, and rewrite their timing records
 	mkdir -p build/records
 	for chiplet in l1-12 l1-11 l2-10; do \
 	    $(BIN)/fred characterize $$chiplet -o build/records/$$chiplet.json || exit; \
 	done
+	$(BIN)/fred characterize examples/mesh-5x4.yaml --level router -o build/records/mesh-5x4.json
 	cp build/records/*.json perfmodel/switch_timing/records/
 
 lock: $(STAMP) ## rewrite requirements.lock from pyproject.toml

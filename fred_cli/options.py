@@ -25,6 +25,7 @@ __all__ = [
     "generated_level_option",
     "level_option",
     "liberty_option",
+    "measured_level_option",
     "mode_option",
     "npu_option",
     "optional_topology_option",
@@ -289,10 +290,20 @@ generated_level_option = click.option(
 
 design_level_option = click.option(
     "--level",
-    type=click.Choice(["interconnect", "switch", "endpoint"]),
+    type=click.Choice(["interconnect", "switch", "endpoint", "router"]),
     default="interconnect",
     show_default=True,
-    help="The interconnect alone, the whole switch around it, or the NPU's end of a link.",
+    help="The interconnect alone, the whole switch around it, or the NPU's end of a link; a router "
+    "of the mesh that SPEC describes.",
+)
+
+measured_level_option = click.option(
+    "--level",
+    type=click.Choice(["switch", "router"]),
+    default="switch",
+    show_default=True,
+    help="A switch, its interconnect alone and whole, or the routers of the mesh that SPEC "
+    "describes.",
 )
 
 effort_option = click.option(

@@ -14,7 +14,13 @@ from .emitter import VerilogEmitter
 from .mesh_top import mesh_ports, mesh_top, router_kinds
 from .ports import module_ports
 
-__all__ = ["MESH_LEVELS", "MeshDesign", "generate_mesh", "mesh_file_names"]
+__all__ = [
+    "MESH_LEVELS",
+    "MeshDesign",
+    "generate_mesh",
+    "mesh_design_name",
+    "mesh_file_names",
+]
 
 MESH_LEVELS = ("mesh", "router")
 """What can be generated: the whole mesh, or the router with all ports alone."""
@@ -108,7 +114,7 @@ def generate_mesh(
     return MeshDesign(
         spec=mesh,
         level=level,
-        name=_name(mesh, level),
+        name=mesh_design_name(mesh, level),
         verilog=text,
         ports=tuple(ports),
         modules=modules,
@@ -130,14 +136,15 @@ def _count(
 
 def mesh_file_names(mesh: MeshSpec, level: str = "mesh") -> list[str]:
     """Return the names of the files of a design, which are known before it is generated."""
-    return [_name(mesh, level) + one.ending for one in _companions()]
+    return [mesh_design_name(mesh, level) + one.ending for one in _companions()]
 
 
 def _companions() -> list[Companion]:
     return [one for one in COMPANIONS.values() if not one.switch_only]
 
 
-def _name(mesh: MeshSpec, level: str) -> str:
+def mesh_design_name(mesh: MeshSpec, level: str) -> str:
+    """Return the name of the top module of a mesh, or of its router."""
     if level == "mesh":
         return mesh.name
     return router_name(mesh, DIRECTIONS)

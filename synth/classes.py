@@ -66,6 +66,9 @@ UNITS = {
     "InputPort": Kinds("buffers", "buffers"),
     "OutputPort": Kinds("buffers", "buffers"),
     "CircuitQueue": Kinds("buffers", "buffers"),
+    "Crossbar": Kinds("multiplexers", "pipeline"),
+    "PacketQueue": Kinds("buffers", "buffers"),
+    "RouterInput": Kinds("buffers", "buffers"),
 }
 """Classes of units that are not those of their room."""
 

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from fred_hw.errors import InputError
+from fred_hw.mesh.spec import MeshSpec
 from fred_hw.reading import read_text
 from fred_hw.spec import SwitchSpec
 from gen.design import check_level, generate
+from gen.meshes import generate_mesh
 
 from .area import Area, areas
 from .liberty import MAX_BYTES, Libraries
@@ -21,7 +23,7 @@ from .netlist import read_netlist
 from .sizing import size_design
 from .timing import Timing, estimate, find_opensta, time_design
 
-__all__ = ["Sizing", "Source", "Synthesis", "from_spec", "from_verilog", "synthesize"]
+__all__ = ["Sizing", "Source", "Synthesis", "from_mesh", "from_spec", "from_verilog", "synthesize"]
 
 _NAME = re.compile(r"[A-Za-z_][\w$]*", re.ASCII)
 
@@ -157,6 +159,12 @@ def from_spec(spec: SwitchSpec, level: str, label: str) -> Source:
     """Return the Verilog of a specification as a source."""
     check_level(spec, level, label)
     design = generate(spec, level=level)
+    return Source(design.name, design.verilog, label, design.units)
+
+
+def from_mesh(mesh: MeshSpec, label: str) -> Source:
+    """Return the Verilog of the router with all ports of a mesh as a source."""
+    design = generate_mesh(mesh, level="router")
     return Source(design.name, design.verilog, label, design.units)
 
 

@@ -16,7 +16,15 @@ from testbench.cosimulation.switch import cosimulate_switch
 from testbench.sim.runner import SimulationResult, find_simulator
 from testbench.sim.tools import SimulatorError
 
-__all__ = ["MEASURED_LANES", "RECORD_SCHEMA", "SWITCH_TESTS", "characterize", "verilog_hashes"]
+__all__ = [
+    "MEASURED_LANES",
+    "RECORD_SCHEMA",
+    "SWITCH_TESTS",
+    "agreed",
+    "characterize",
+    "git_commit",
+    "verilog_hashes",
+]
 
 RECORD_SCHEMA = "fred-timing/2"
 MEASURED_LANES = 1
@@ -75,7 +83,7 @@ def characterize(
         cosimulate(measured_spec, work / name, simulator=name, seed=seed, design=design)
         for name in simulators
     ]
-    measured = _agreed(results, lambda one: {key: one[key] for key in _MEASURED})
+    measured = agreed(results, lambda one: {key: one[key] for key in _MEASURED})
     options = Options(seed=seed, tests=SWITCH_TESTS, design=whole)
     runs = _switch_runs(measured_spec, work / "switch", simulators, options)
     return {
@@ -88,7 +96,7 @@ def characterize(
         "source": _source(design, whole),
         **measured,
         "flits_checked": sum(result.measurements["flits_checked"] for result in [*results, *runs]),
-        "switch": _agreed(runs, lambda one: _switch(one, spec)),
+        "switch": agreed(runs, lambda one: _switch(one, spec)),
         "clock": {"hz": CLOCK_HZ, "source": CLOCK_SOURCE},
     }
 
@@ -105,7 +113,7 @@ def _switch_runs(
 
 def _source(design: Design, whole: Design) -> dict[str, str | None]:
     """Return what the record was measured on."""
-    return {"git_commit": _git_commit(), **verilog_hashes(design, whole)}
+    return {"git_commit": git_commit(), **verilog_hashes(design, whole)}
 
 
 def verilog_hashes(design: Design, whole: Design) -> dict[str, str]:
@@ -114,10 +122,16 @@ def verilog_hashes(design: Design, whole: Design) -> dict[str, str]:
     return {"verilog_sha256": hashes[0], "switch_verilog_sha256": hashes[1]}
 
 
-def _agreed(
+def agreed(
     results: Sequence[SimulationResult], read: Callable[[Mapping[str, Any]], dict[str, Any]]
 ) -> dict[str, Any]:
-    """Return what all simulators measured."""
+    """Return what all simulators measured.
+
+    Raises
+    ------
+    SimulatorError
+        A test failed, or they disagree.
+    """
     for result in results:
         if result.failures:
             failed = ", ".join(test.name for test in result.failures)
@@ -146,7 +160,7 @@ def _switch(measured: Mapping[str, Any], spec: SwitchSpec) -> dict[str, Any]:
     }
 
 
-def _git_commit() -> str | None:
+def git_commit() -> str | None:
     """Return the commit of the sources, marked if they were changed since; None outside git."""
     try:
         said = subprocess.run(

@@ -14,6 +14,7 @@ from fred_cli.options import (
     effort_option,
     liberty_option,
     read_cells,
+    read_mesh,
     read_spec,
     set_option,
     sizing_option,
@@ -76,13 +77,16 @@ def command(
 
     target_ns = CLOCK_NS if clock is None else parse_clock(clock)
     libraries = read_cells(liberty)
-    from synth.synthesis import from_spec, from_verilog, synthesize
+    from synth.synthesis import from_mesh, from_spec, from_verilog, synthesize
 
-    spec = None if spec_source is None else read_spec(spec_source, changes)
+    read = read_mesh if level == "router" else read_spec
+    spec = None if spec_source is None else read(spec_source, changes)
     if folder is not None:
         _check(top if spec is None else _name(spec, level, str(spec_source)), folder)
     with steps(f"synthesizing {spec.name if spec else top}") as step:
-        if spec is not None:
+        if spec is not None and level == "router":
+            source = from_mesh(spec, str(spec_source))
+        elif spec is not None:
             source = from_spec(spec, level, str(spec_source))
         else:
             assert verilog is not None and top is not None
@@ -103,7 +107,10 @@ def command(
 def _name(spec: Any, level: str, label: str) -> str:
     """Return the name of the top module that a specification becomes."""
     from gen.design import check_level, design_name
+    from gen.meshes import mesh_design_name
 
+    if level == "router":
+        return mesh_design_name(spec, level)
     check_level(spec, level, label)
     return design_name(spec, level)
 

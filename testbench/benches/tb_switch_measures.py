@@ -5,12 +5,13 @@ from itertools import pairwise
 from typing import Any
 
 from fred_hw.compiler.flows import Flow
-from fred_hw.protocol import CRC_BITS, HEADER_BITS, KINDS
+from fred_hw.protocol import KINDS
 from testbench.benches.agents.line import Fault
 from testbench.benches.agents.switch import SwitchBench
 from testbench.models.endpoint import Flit
 from testbench.volume.switch import recovery_cycles
 
+from .efficiency import shares
 from .measurements import record
 from .tb_switch import (
     LATENCY,
@@ -27,8 +28,6 @@ from .tb_switch import (
 )
 
 MOST = PROTOCOL.packet_flits
-HEADER_AND_CRC = HEADER_BITS + CRC_BITS
-PAYLOAD_BITS = 4096  # of the published flit, 512 bytes
 test, phases_test = scenario(), scenario(PROTOCOL.phases >= 2)
 
 
@@ -84,29 +83,14 @@ async def links_carry_data_at_full_load(dut: Any) -> None:
     bench, rng = await started(dut, 0.0, [phase])
     bench.play(turns_of(rng, phase, count, MOST))
     await bench.drain()
-    cycles = 0
-    kinds: Counter[str] = Counter()
     for watch in bench.outputs:
         assert len(bench.data(watch)) == count * MOST
-        seen = [(beat.cycle, KINDS[bench.codec.unpack(beat.flit)["kind"]]) for beat in watch.beats]
-        busy = max(cycle for cycle, kind in seen if kind == "data")
-        acks = [cycle for cycle, kind in seen if kind == "ack" and cycle <= busy]
-        first, last = acks[0], acks[-1]
-        cycles += last - first
-        kinds.update(kind for cycle, kind in seen if first <= cycle < last)
-    data = kinds["data"] / cycles
-    record(
-        efficiency={
-            "data_flits_per_cycle": data,
-            "ack_share": kinds["ack"] / cycles,
-            "control_share": (kinds.total() - kinds["data"]) / cycles,
-            "header_and_crc_bits": HEADER_AND_CRC,
-            "payload_share": data * PAYLOAD_BITS / (PAYLOAD_BITS + HEADER_AND_CRC),
-        }
-    )
+    efficiency = shares(bench, bench.outputs)
+    record(efficiency=efficiency)
+    data = efficiency["data_flits_per_cycle"]
     # An ack takes a flit of all that ``ack_interval`` packets would.
     most = 1 - 1 / (1 + PROTOCOL.ack_interval * MOST)
-    assert data >= most - 1e-9, f"{data} data flits per cycle; {kinds} in {cycles} cycles"
+    assert data >= most - 1e-9, efficiency
     finish(bench)
 
 
