@@ -18,7 +18,7 @@ class RecordUse:
     name : str
         Name of the characterized switch.
     measured : str
-        What of it was taken: ``whole switch`` or ``interconnect alone``.
+        What of it was taken: ``whole switch``, ``interconnect alone`` or ``router``.
     interpolated_ports : int or None
         Ports of the switches, if more than those of the record, whose latency is then not
         measured but interpolated; else None.

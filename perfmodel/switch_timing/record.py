@@ -1,5 +1,6 @@
 """Timing records: what co-simulation measured of one switch, the one source of switch timing."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -17,16 +18,25 @@ from .whole_switch import Cycles, Share, WholeSwitch
 __all__ = [
     "IDEAL_PROTOCOL",
     "PROTOCOL_MODELS",
+    "RECORDS",
+    "ROUNDING",
+    "SHIPPED",
     "Clock",
     "ProtocolModel",
     "Simulator",
     "Source",
     "SwitchTiming",
     "TimingRecord",
+    "as_tuple",
     "load_record",
+    "measured_by",
+    "record_path",
 ]
 
 RECORDS = Path(__file__).parent / "records"
+
+SHIPPED = ("l1-11", "l1-12", "l2-10")
+"""Records of switches that come with the package: the chiplets of the published wafer."""
 
 ProtocolModel = Literal["measured", "ideal"]
 
@@ -40,7 +50,7 @@ ROUNDING = 1e-3
 """Relative error that shares in a record may have."""
 
 
-def _as_tuple(value: object) -> object:
+def as_tuple(value: object) -> object:
     """Return a list as a tuple: JSON and YAML know no tuples, and strict fields take no list."""
     return tuple(value) if isinstance(value, list) else value  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
 
@@ -58,6 +68,12 @@ class Source(FileModel):
     git_commit: str | None
     verilog_sha256: str
     switch_verilog_sha256: str | None = None
+
+
+def measured_by(simulators: Sequence[Simulator], seed: int, source: Source) -> str:
+    """Return who measured what, in words."""
+    names = ", ".join(f"{one.name} {one.version}" for one in simulators)
+    return f"{names}; seed {seed}; {source.git_commit or f'Verilog {source.verilog_sha256[:12]}'}"
 
 
 class Clock(FileModel):
@@ -99,7 +115,7 @@ class TimingRecord(FileModel):
     name: str
     spec: SwitchSpec
     measured_spec: SwitchSpec
-    simulators: Annotated[tuple[Simulator, ...], BeforeValidator(_as_tuple), Field(min_length=1)]
+    simulators: Annotated[tuple[Simulator, ...], BeforeValidator(as_tuple), Field(min_length=1)]
     seed: int
     source: Source
     latency_cycles: Cycles
@@ -182,6 +198,8 @@ class SwitchTiming:
             self.switch.payload_share if self.switch else record.throughput_flits_per_cycle
         )
         """Share of the link rate that is left for payload, above 0 and at most 1."""
+        self.link_share = self.switch.payload_share if self.switch else 1.0
+        """The same of links that carry its flits and do not hang on it."""
 
     def with_ports(self, ports: int) -> "SwitchTiming":
         """Return the timing of such a switch with more ports, interpolated."""
@@ -198,8 +216,6 @@ class SwitchTiming:
             Whether the latency was taken too, and not the efficiency alone.
         """
         record = self.record
-        simulators = ", ".join(f"{s.name} {s.version}" for s in record.simulators)
-        revision = record.source.git_commit or f"Verilog {record.source.verilog_sha256[:12]}"
         return RecordUse(
             switches=switches,
             record=self.loaded_as,
@@ -210,7 +226,7 @@ class SwitchTiming:
             latency_s=self.latency_s if latency else None,
             efficiency=self.efficiency,
             clock=f"{record.clock.hz / 1e9:.6f} GHz, {record.clock.source}",
-            measured_by=f"{simulators}; seed {record.seed}; {revision}",
+            measured_by=measured_by(record.simulators, record.seed, record.source),
             not_measured=record.not_measured,
         )
 
@@ -241,17 +257,30 @@ def load_record(
     InputError
         There is no such record, or it is no valid one; names the field.
     """
+    path = record_path(name_or_path, base, SHIPPED, source, field)
+    return SwitchTiming(load_model(TimingRecord, path), name_or_path, protocol)
+
+
+def record_path(
+    name_or_path: str, base: Path | None, names: Sequence[str], source: str, field: str
+) -> Path:
+    """Return the file of a shipped record, or of one's own; parameters as in `load_record`.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Shipped records that will do.
+
+    Raises
+    ------
+    InputError
+        It is no name of these and no path.
+    """
     # No path has a NUL.
     if name_or_path.endswith(".json") and "\0" not in name_or_path:
-        path = (base or Path()) / name_or_path
-    else:
-        path = RECORDS / f"{name_or_path}.json"
-        if "\0" in name_or_path or not path.is_file():
-            known = ", ".join(sorted(file.stem for file in RECORDS.glob("*.json")))
-            raise InputError(
-                source,
-                field,
-                f"must be {known} or a path ending in .json, not {name_or_path!r}",
-            )
-    record = load_model(TimingRecord, path)
-    return SwitchTiming(record, name_or_path, protocol)
+        return (base or Path()) / name_or_path
+    if name_or_path not in names:
+        known = ", ".join(names)
+        message = f"must be {known} or a path ending in .json, not {name_or_path!r}"
+        raise InputError(source, field, message)
+    return RECORDS / f"{name_or_path}.json"

@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from fred_hw.files import FileModel
 
-__all__ = ["Cycles", "Recovery", "Share", "WholeSwitch"]
+__all__ = ["Cycles", "Recovery", "Share", "SmallShare", "WholeSwitch"]
 
 Cycles = Annotated[int, Field(ge=0, lt=1 << 31)]
 # Of less no time is worked out that anybody has measured, and of much less none that is finite.

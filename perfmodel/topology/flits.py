@@ -1,39 +1,43 @@
 """Links that carry the flits of a switch without hanging on one: what its record says of them."""
 
 from perfmodel.switch_timing.provenance import Provenance
-from perfmodel.switch_timing.record import IDEAL_PROTOCOL, ProtocolModel, SwitchTiming
+from perfmodel.switch_timing.record import IDEAL_PROTOCOL, ProtocolModel
+from perfmodel.switch_timing.router import LinkTiming, RouterTiming
 
 __all__ = ["payload_share", "protocol_of", "provenance"]
 
 
-def payload_share(timing: SwitchTiming | None) -> float:
+def payload_share(timing: LinkTiming | None) -> float:
     """Return the share of a link's rate that is left for payload, above 0 and at most 1.
 
     All of it if the protocol is ideal, for which ``timing`` may be None, and if the record is of an
     interconnect alone.
     """
-    return timing.switch.payload_share if timing and timing.switch else 1.0
+    return timing.link_share if timing else 1.0
 
 
-def protocol_of(timing: SwitchTiming | None) -> ProtocolModel:
+def protocol_of(timing: LinkTiming | None) -> ProtocolModel:
     """Return the protocol of such links."""
     return timing.protocol if timing else "ideal"
 
 
-def provenance(timing: SwitchTiming | None, links: str, assumption: str) -> Provenance:
+def provenance(timing: LinkTiming | None, links: str, assumption: str) -> Provenance:
     """Return what the efficiency of such links comes from.
 
     Parameters
     ----------
-    timing : SwitchTiming or None
-        Of the switch whose flits, headers, CRC and acks they carry.
+    timing : SwitchTiming, RouterTiming or None
+        Of the routers at their ends, or of the switch whose flits, headers, CRC and acks they
+        carry.
     links : str
         What they are called, such as ``mesh links``.
     assumption : str
-        What else their topology takes for granted.
+        What else their topology takes for granted without a record of its routers.
     """
     if timing is None or timing.protocol == "ideal":
         return Provenance(assumptions=(assumption, IDEAL_PROTOCOL))
+    if isinstance(timing, RouterTiming):
+        return Provenance((timing.use(f"routers of {links}"),))
     if timing.switch is None:
         text = f"{links} have all of their rate: record {timing.loaded_as} is of an interconnect"
         return Provenance(assumptions=(assumption, f"{text} alone"))

@@ -31,7 +31,8 @@ class Node:
     kind : str
         npu, switch or io.
     latency_s : float
-        From the head of a message coming in to its head going out [s]; 0 in an NPU.
+        From the head of a message coming in to its head going out [s]; of an NPU that of the router
+        beside it, which what begins or ends there crosses too, 0 without one.
     preemption_s : float
         What an urgent message waits for at most until it goes before others [s].
     """
@@ -261,15 +262,15 @@ class Topology(ABC):
         One that is ``urgent`` waits in each until others give way.
         """
         heads: list[float] = []
+        ends: list[float] = []
         for index, before in hops:
             link = self.links[index]
-            start_s = cross_s = 0.0
-            if before:
-                start_s = max([heads[hop] for hop in before])
-                node = self.nodes[link.source]
-                cross_s = node.latency_s + node.preemption_s if urgent else node.latency_s
+            node, end = self.nodes[link.source], self.nodes[link.target]
+            start_s = max([heads[hop] for hop in before]) if before else 0.0
+            cross_s = node.latency_s + node.preemption_s if urgent else node.latency_s
             heads.append(start_s + cross_s + link.latency_s)
-        return max(heads, default=0.0)
+            ends.append(heads[-1] + end.latency_s if end.kind == "npu" else heads[-1])
+        return max(ends, default=0.0)
 
     @cached_property
     def link_index(self) -> dict[tuple[int, int], int]:

@@ -10,7 +10,7 @@ from typing import Annotated
 from fred_hw.errors import InputError
 from fred_hw.files import int_range, one_of
 from perfmodel import constants
-from perfmodel.switch_timing.record import SwitchTiming, load_record
+from perfmodel.switch_timing.router import LinkTiming, RouterTiming, load_link_record
 
 from . import cuts
 from .files import KINDS, Kind, Protocol, Rate, Time, TopologyFile
@@ -20,7 +20,10 @@ from .mesh_rings import mesh_ring
 
 __all__ = ["MeshFile", "MeshTopology"]
 
-_ROUTER = "mesh router latency 0: no router has been characterized; this favours the mesh"
+_NO_ROUTER = "mesh routers take no time: no record of a router was taken; this favours the mesh"
+_WAITS = (
+    "NPUs of the mesh wait for no acks and routers for no urgent packets; this favours the mesh"
+)
 _FORKS = "mesh routers copy a multicast at the forks of its X-Y tree"
 _IN = (
     "an I/O controller of the mesh broadcasts straight inwards along its row or column and from "
@@ -45,10 +48,11 @@ class MeshTopology(Topology):
         Bandwidth of a link between NPUs and of an I/O controller, each direction [B/s].
     link_latency_s : float
         Of every link, each direction [s].
-    link_timing : SwitchTiming or None
-        Of the switch whose flits, headers, CRC and acks the links carry: where the whole switch
-        was measured, they leave the same share of their rate for payload. None if the protocol is
-        ideal.
+    link_timing : RouterTiming, SwitchTiming or None
+        Of the routers: what crosses one is late by its latency, also where it begins or ends at an
+        NPU. Or of the switch whose flits, headers, CRC and acks the links carry, so that the same
+        share of their rate is left for payload where the whole switch was measured, and routers
+        take no time. None if the protocol is ideal.
     """
 
     multicast = "X-Y multicast tree"
@@ -65,14 +69,15 @@ class MeshTopology(Topology):
         link_bytes_per_s: float,
         io_bytes_per_s: float,
         link_latency_s: float,
-        link_timing: SwitchTiming | None = None,
+        link_timing: LinkTiming | None = None,
     ) -> None:
         self.columns = columns
         self.rows = rows
         self.grid = (columns, rows)
         share = payload_share(link_timing)
         count = columns * rows
-        nodes = [Node(f"npu_{i}", "npu") for i in range(count)]
+        late_s = link_timing.latency_s if isinstance(link_timing, RouterTiming) else 0.0
+        nodes = [Node(f"npu_{i}", "npu", late_s) for i in range(count)]
         links: list[Link] = []
 
         def connect(a: int, b: int, bytes_per_s: float) -> None:
@@ -93,7 +98,9 @@ class MeshTopology(Topology):
                 nodes.append(Node(f"io_{io - count}", "io"))
                 connect(npu, io, io_bytes_per_s)
                 connect(io, npu, io_bytes_per_s)
-        source = provenance(link_timing, "mesh links", _ROUTER)
+        source = provenance(link_timing, "mesh links", _NO_ROUTER)
+        if late_s:
+            source = source.plus(_WAITS)
         super().__init__(name, nodes, links, source, protocol_of(link_timing))
 
     @property
@@ -256,8 +263,9 @@ class MeshFile(TopologyFile):
     link_latency_s : float
         Of every link, one direction [s].
     link_record : str
-        Timing record of the switch whose flits the links carry, at the share of payload measured
-        there: a shipped one such as `l1-12`, or the path of a JSON file.
+        Timing record of the routers, the shipped `mesh-5x4` or the path of a JSON file; or of a
+        switch whose flits the links carry, at the share of payload measured there, such as
+        `l1-12`: then routers take no time.
     """
 
     kind: Annotated[str, one_of("mesh")]
@@ -266,7 +274,7 @@ class MeshFile(TopologyFile):
     link_bytes_per_s: Rate = constants.MESH_LINK_BYTES_PER_S
     io_bytes_per_s: Rate = constants.IO_BYTES_PER_S
     link_latency_s: Time = constants.LINK_LATENCY_S
-    link_record: str = "l1-12"
+    link_record: str = "mesh-5x4"
     protocol: Protocol = "measured"
 
     def build(self, name: str, base: Path | None = None) -> MeshTopology:
@@ -279,7 +287,7 @@ class MeshFile(TopologyFile):
             link_bytes_per_s=self.link_bytes_per_s,
             io_bytes_per_s=self.io_bytes_per_s,
             link_latency_s=self.link_latency_s,
-            link_timing=load_record(
+            link_timing=load_link_record(
                 self.link_record, base, self.protocol, source=name, field="link_record"
             ),
         )

@@ -80,7 +80,7 @@ def refused(fred: Run, place: Path) -> Callable[..., str]:
 
 @pytest.fixture
 def half_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make up whole switches that leave half of the link rate for payload, at no latency."""
+    """Make up switches and routers that leave half of the link rate for payload, at no latency."""
     folder = tmp_path / "records"
     folder.mkdir()
     for name in ("l1-11", "l1-12", "l2-10"):
@@ -97,4 +97,11 @@ def half_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             "recovery_cycles": {"to_switch": 200, "from_switch": 300},
         }
         (folder / f"{name}.json").write_text(json.dumps(record), encoding="utf-8")
+    record = json.loads((timing.RECORDS / "mesh-5x4.json").read_text(encoding="utf-8"))
+    record["router"] |= {
+        "latency_cycles": 0,
+        "data_flits_per_cycle": 0.5 * (4096 + 56 + 32) / 4096,
+        "payload_share": 0.5,
+    }
+    (folder / "mesh-5x4.json").write_text(json.dumps(record), encoding="utf-8")
     monkeypatch.setattr(timing, "RECORDS", folder)

@@ -34,7 +34,10 @@ def test_ideal_protocol_takes_half_the_time_of_half_the_payload(
 @pytest.mark.usefixtures("half_share")
 def test_provenance_says_what_was_taken_from_which_record(fred: Run) -> None:
     lines = fred("collective", "--topology", "mesh:5x4")[1]
-    assert "  mesh links: 50.0% payload, record l1-12 of the whole switch, " in lines
+    assert (
+        "  routers of mesh links: 0 cycles (0.0 ns), 50.0% payload, record mesh-5x4 of the router, "
+        in lines
+    )
     lines = fred("collective", "--topology", "fred-d")[1]
     assert "  l2: 0 cycles (0.0 ns), 50.0% payload, record l2-10 of the whole switch, " in lines
     lines = fred("collective", "--topology", "fred-d", "--protocol", "ideal")[1]

@@ -86,6 +86,8 @@ REFUSED = {
     "sim small.yaml --sim icarus -o a-file/x": r"a-file/x: must be a folder, not a file",
     "characterize small.yaml -o folder.yaml": r"folder\.yaml: must be a file, not a directory",
     "characterize small.yaml -o a-file/x.json": r"a-file: must be a folder, not a file",
+    "characterize small.yaml --level router": r"small\.yaml: width: is required and was not given",
+    "characterize one-router.yaml --level router": r"one-router\.yaml: width: must be 2 or more .*",
     "characterize small.yaml --lanes 0": r"--lanes: lanes: must be an integer from 1 to 256, not 0",
     "characterize small.yaml --seed 0": r"--seed: seed must be 1 or more, not 0",
     # wafers

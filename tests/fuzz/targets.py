@@ -37,6 +37,7 @@ from perfmodel.cluster.file import load_cluster
 from perfmodel.memory.file import load_memory
 from perfmodel.studies.sweep_points import load_sweep
 from perfmodel.switch_timing.record import RECORDS, load_record
+from perfmodel.switch_timing.router import load_link_record
 from perfmodel.topology.files import load_topology
 from perfmodel.topology.parse import parse_topology
 from perfmodel.workloads.workload import load_workload
@@ -132,7 +133,10 @@ _SWEEPS = [
         "baseline": "mesh:2x2",
     },
 ]
-_RECORDS = [json.loads((RECORDS / "l1-12.json").read_text(encoding="utf-8"))]
+_RECORDS, _ROUTERS = (
+    [json.loads((RECORDS / f"{name}.json").read_text(encoding="utf-8"))]
+    for name in ("l1-12", "mesh-5x4")
+)
 _RUN = {"simulator": "icarus", "version": "12", "tests": [], "measurements": {}}
 _RUN["tests"] = [{"name": "t", "passed": True, "message": "", "wall_s": 1.0}]
 _RESULTS = [{"name": _SPEC.name, "seed": 1, "failures": 0, "runs": [_RUN]}]
@@ -401,6 +405,9 @@ TARGETS: Mapping[str, Target] = {
         documents([*bases("cluster").values()]), refusing(load_cluster, "f.yaml"), 10
     ),
     "record": Target(_FILES["mine.json"], refusing(lambda p: load_record(str(p)), "f.json"), 15),
+    "routers": Target(
+        documents(_ROUTERS), refusing(lambda p: load_link_record(str(p)), "f.json"), 10
+    ),
     "results": Target(
         documents(_RESULTS), refusing(lambda p: simulation_results(_SPEC, p), "f.json"), 15
     ),

@@ -9,6 +9,7 @@ import pytest
 
 from fred_hw.spec import SwitchSpec
 from gen.design import Design
+from perfmodel.switch_timing.record import RECORDS
 from testbench.faults.datapath import broken_design, operand_dropped
 
 Run = Callable[..., tuple[int, str, str]]
@@ -45,3 +46,16 @@ def test_broken_hardware_gets_no_record(fred: Run, monkeypatch: pytest.MonkeyPat
     assert (status, out) == (2, "")
     assert re.search(r"^error: --sim: icarus: no record, as these tests failed: \w+", err, re.M)
     assert not Path("record.json").exists()
+
+
+def test_record_of_routers_is_printed_and_written(
+    fred: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = json.loads((RECORDS / "mesh-5x4.json").read_text())
+    monkeypatch.setattr("testbench.characterize_mesh.characterize_mesh", lambda *_, **__: record)
+    Path("mesh.yaml").write_text("width: 2\nheight: 2\nformat: int8\nlanes: 1\n")
+    status, out, err = fred("characterize", "mesh.yaml", "--level", "router", "-o", "new.json")
+    assert status == 0, err
+    assert out.startswith("mesh_5x4_fp16x256_link: a router takes 8 cycles, 0.9714 of the link ")
+    assert "clock 1.464844 GHz, derived from the published mesh link rate" in out
+    assert json.loads(Path("new.json").read_text()) == record

@@ -76,26 +76,51 @@ def test_reduction_in_the_network_is_refused() -> None:
         mesh(5, 4).hops((0, 1), (2,))
 
 
-def test_router_assumption_is_stated() -> None:
-    assumption = mesh(5, 4).provenance.assumptions[0]
-    assert assumption.startswith("mesh router latency 0")
-    assert assumption.endswith("this favours the mesh")
+def test_what_crosses_routers_is_late_by_each() -> None:
+    wafer, ideal = mesh(5, 4), parse_topology("mesh:5x4", "ideal")
+    late_s = wafer.nodes[0].latency_s
+    assert late_s == 8 / (750e9 / 512)
+    link_s = 20e-9
+    # Both ends have a router, and an I/O controller is a neighbour of one.
+    assert wafer.latency_s(wafer.hops((0,), (1,))) == pytest.approx(link_s + 2 * late_s)
+    assert wafer.latency_s(wafer.hops((0,), (7,))) == pytest.approx(3 * link_s + 4 * late_s)
+    io = wafer.io_nodes[0]
+    [first] = [link.target for link in wafer.links if link.source == io]
+    assert wafer.latency_s(wafer.hops((io,), (first,))) == pytest.approx(link_s + late_s)
+    assert wafer.latency_s(wafer.reduction_hops((first,), io)) == pytest.approx(link_s + late_s)
+    assert ideal.latency_s(ideal.hops((0,), (7,))) == pytest.approx(3 * link_s)
+    assert wafer.latency_s(()) == 0
 
 
-def test_efficiency_of_the_links_names_its_record(
-    give_whole_switches: Callable[..., None],
+def test_routers_name_their_record() -> None:
+    measured, ideal = (parse_topology("mesh:5x4", one) for one in ("measured", "ideal"))
+    (use,) = measured.provenance.records
+    assert (use.switches, use.record, use.latency_cycles) == (
+        "routers of mesh links",
+        "mesh-5x4",
+        8,
+    )
+    assert {link.efficiency for link in measured.links} == {use.efficiency}
+    assert measured.provenance.assumptions[0].startswith("NPUs of the mesh wait for no acks")
+    assert ideal.provenance.records == ()
+    assert ideal.provenance.assumptions[0].startswith("mesh routers take no time")
+    assert ideal.provenance.assumptions[1].startswith("protocol ideal: ")
+
+
+def test_record_of_a_switch_gives_its_share_alone(
+    give_whole_switches: Callable[..., None], tmp_path: Path
 ) -> None:
     give_whole_switches(0.5, {"l1-12": 40})
-    measured, ideal = (parse_topology("mesh:5x4", one) for one in ("measured", "ideal"))
+    path = tmp_path / "wafer.yaml"
+    path.write_text("kind: mesh\ncolumns: 5\nrows: 4\nlink_record: l1-12\n", encoding="utf-8")
+    measured = parse_topology(str(path))
     assert {link.efficiency for link in measured.links} == {0.5}
     assert {node.latency_s for node in measured.nodes} == {0.0}
     (use,) = measured.provenance.records
     assert (use.switches, use.record, use.efficiency) == ("mesh links", "l1-12", 0.5)
     assert (use.latency_cycles, use.latency_s) == (None, None)
+    assert measured.provenance.assumptions[0].startswith("mesh routers take no time")
     assert "as those of l1-12 do, so payload is 0.5" in measured.provenance.assumptions[1]
-    assert {link.efficiency for link in ideal.links} == {1.0}
-    assert ideal.provenance.records == ()
-    assert ideal.provenance.assumptions[1].startswith("protocol ideal: ")
 
 
 def test_record_of_an_interconnect_alone_leaves_the_links_whole(tmp_path: Path) -> None:

@@ -1,0 +1,201 @@
+"""Timing records of mesh routers: what co-simulation measured, the one source of router timing."""
+
+from pathlib import Path
+from typing import Annotated, Literal, cast
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from fred_hw.files import FileModel, validate
+from fred_hw.mesh.spec import MeshSpec
+from fred_hw.protocol import CRC_BITS, HEADER_BITS
+from fred_hw.reading import read_data
+
+from .provenance import RecordUse
+from .record import (
+    ROUNDING,
+    SHIPPED,
+    Clock,
+    ProtocolModel,
+    Simulator,
+    Source,
+    SwitchTiming,
+    TimingRecord,
+    as_tuple,
+    measured_by,
+    record_path,
+)
+from .whole_switch import Cycles, Share, SmallShare
+
+__all__ = [
+    "SHIPPED_ROUTERS",
+    "LinkTiming",
+    "Router",
+    "RouterRecord",
+    "RouterTiming",
+    "load_link_record",
+]
+
+SCHEMA = "fred-mesh-timing/1"
+
+SHIPPED_ROUTERS = ("mesh-5x4",)
+"""Records of routers that come with the package: those of the published mesh."""
+
+
+class Router(FileModel):
+    """What co-simulation measured of a router; shares are those of a link at full load.
+
+    Parameters
+    ----------
+    latency_cycles : int
+        A lone flit, port to port [cycles].
+    data_flits_per_cycle : float
+        Share of the cycles in which a data flit crosses, above 0 and at most 1.
+    ack_share, control_share : float
+        Share of the cycles in which an ack crosses, and in which a flit without data does, acks
+        among them, 0 or more and below 1.
+    payload_share : float
+        Share of the raw link rate that is payload, above 0 and at most 1: ``data_flits_per_cycle``
+        times the bits of the data of a flit of ``spec`` over those of the flit with its header and
+        CRC.
+    """
+
+    latency_cycles: Cycles
+    data_flits_per_cycle: Share
+    ack_share: SmallShare
+    control_share: SmallShare
+    payload_share: Share
+
+
+class RouterRecord(FileModel):
+    """What co-simulation measured of the routers of a mesh.
+
+    Parameters
+    ----------
+    schema : str
+        ``fred-mesh-timing/1``; the field is called ``schema_name`` in Python.
+    name : str
+        Name of the mesh, ``spec.name``.
+    spec, measured_spec : MeshSpec
+        Mesh that the record stands for, and the mesh simulated, with fewer routers and lanes:
+        routers are equal but for where they stand, and lanes are parallel.
+    simulators, seed, source : tuple of Simulator, int, Source
+        Who measured, with which random seed, and what: the Verilog of the mesh simulated.
+    router : Router
+        What was measured.
+    flits_checked : int
+        Flits compared with what was sent while measuring.
+    clock : Clock
+        Clock frequency [Hz] and its source.
+    """
+
+    schema_name: Annotated[Literal["fred-mesh-timing/1"], Field(alias="schema")]
+    name: str
+    spec: MeshSpec
+    measured_spec: MeshSpec
+    simulators: Annotated[tuple[Simulator, ...], BeforeValidator(as_tuple), Field(min_length=1)]
+    seed: int
+    source: Source
+    router: Router
+    flits_checked: Annotated[int, Field(ge=1)]
+    clock: Clock
+
+    @model_validator(mode="after")
+    def _check(self) -> "RouterRecord":
+        spec = self.spec
+        if self.name != spec.name:
+            raise ValueError(f"name must be {spec.name} as spec says, not {self.name}")
+        sizes = {"width": spec.width, "height": spec.height, "lanes": spec.lanes}
+        if self.measured_spec.with_changes(**sizes, controllers=spec.controllers) != spec:
+            raise ValueError("measured_spec must differ from spec in size and lanes only")
+        width = spec.link.data_width
+        share = self.router.data_flits_per_cycle * width / (width + HEADER_BITS + CRC_BITS)
+        if abs(self.router.payload_share / share - 1) > ROUNDING:
+            raise ValueError(
+                f"router.payload_share must be {share:.6g} as router.data_flits_per_cycle and "
+                f"flits of {width} bits say, not {self.router.payload_share:.6g}"
+            )
+        return self
+
+
+class RouterTiming:
+    """Timing of a router in SI units, derived from its record and from nothing else.
+
+    Parameters
+    ----------
+    record : RouterRecord
+        What was measured.
+    loaded_as : str
+        Name that the record was loaded by.
+    protocol : str
+        One of ``PROTOCOL_MODELS``: ``measured``, or ``ideal``, as if routers and link layer took
+        neither time nor link rate.
+    """
+
+    def __init__(
+        self, record: RouterRecord, loaded_as: str, protocol: ProtocolModel = "measured"
+    ) -> None:
+        self.record = record
+        self.loaded_as = loaded_as
+        self.protocol: ProtocolModel = protocol
+        self.measured = protocol == "measured"
+        """Whether routers take the time and the link rate that were measured."""
+        self.latency_cycles = record.router.latency_cycles if self.measured else 0
+        """A lone flit, port to port [cycles]."""
+        self.latency_s = self.latency_cycles / record.clock.hz
+        """The same [s]."""
+        self.link_share = record.router.payload_share if self.measured else 1.0
+        """Share of the link rate that is left for payload, above 0 and at most 1."""
+
+    def use(self, routers: str) -> RecordUse:
+        """Return the provenance of the routers called ``routers``."""
+        record = self.record
+        return RecordUse(
+            switches=routers,
+            record=self.loaded_as,
+            name=record.name,
+            measured="router",
+            interpolated_ports=None,
+            latency_cycles=self.latency_cycles,
+            latency_s=self.latency_s,
+            efficiency=self.link_share,
+            clock=f"{record.clock.hz / 1e9:.6f} GHz, {record.clock.source}",
+            measured_by=measured_by(record.simulators, record.seed, record.source),
+            not_measured=(),
+        )
+
+
+LinkTiming = SwitchTiming | RouterTiming
+"""Of what stands at the ends of links."""
+
+
+def load_link_record(
+    name_or_path: str,
+    base: Path | None = None,
+    protocol: ProtocolModel = "measured",
+    *,
+    source: str = "timing record",
+    field: str = "",
+) -> LinkTiming:
+    """Return the timing of routers, or of the switch whose flits the links of a mesh carry.
+
+    Parameters
+    ----------
+    name_or_path : str
+        Name of a shipped record, such as ``mesh-5x4`` or ``l1-12``, or path of a JSON file.
+    base, protocol, source, field
+        As in ``load_record``.
+
+    Raises
+    ------
+    InputError
+        There is no such record, or it is no valid one; names the field.
+    """
+    path = record_path(name_or_path, base, (*SHIPPED_ROUTERS, *SHIPPED), source, field)
+    data = read_data(path)
+    if _schema(data) == SCHEMA:
+        return RouterTiming(validate(RouterRecord, data, str(path)), name_or_path, protocol)
+    return SwitchTiming(validate(TimingRecord, data, str(path)), name_or_path, protocol)
+
+
+def _schema(data: object) -> object:
+    return cast("dict[object, object]", data).get("schema") if isinstance(data, dict) else None
