@@ -61,7 +61,7 @@ def bufferings(design: SizableDesign, gradient: Gradient, price: Price) -> list[
     """Return what to change at once, most useful first; each net gets one buffer at most."""
     nets = _Nets(design, gradient)
     found: list[tuple[Buffering, set[int]]] = []
-    for number in nets.heavy.tolist():
+    for number in nets.heavy.tolist() if design.buffers else ():
         name, local, net = design.net(number)
         sinks = design.insides[name].sinks.get(local, [])
         if not sinks or not design.may_have_buffers(name, net, sinks):
@@ -86,29 +86,33 @@ def _best(
     design: SizableDesign, gradient: Gradient, price: Price, name: str, its: _Sinks
 ) -> tuple[float, list[Sink], int]:
     """Return the gain of the best buffer, the sinks behind it, and what it is."""
-    kinds, best = design.kinds, (0.0, 0, -1)
+    kinds, buffers = design.kinds, np.array(design.buffers)
+    rows, tables, edges = np.array(
+        [
+            (row, kinds.first_arc[kind] + slot, edge)
+            for row, kind in enumerate(design.buffers)
+            for slot, (_, edge, _, _) in enumerate(sorted(kinds.cells[kind].arcs))
+        ]
+    ).T
     # What matters least for its load goes behind the buffer first.
     order = np.argsort(its.weight.sum(1) / np.maximum(its.load.sum(1), 1e-9), kind="stable")
     weight, slew, load = (np.cumsum(x[order], axis=0) for x in (its.weight, its.slew, its.load))
-    for kind in design.buffers:
-        cost = (its.driver * (kinds.load[kind, 0] - load)).sum(1)
-        for slot, (_, edge, _, _) in enumerate(sorted(kinds.cells[kind].arcs)):
-            found = kinds.look_up(
-                np.full(len(load), kinds.first_arc[kind] + slot),
-                np.full(len(load), its.slew_now[edge]),
-                load[:, edge],
-            )
-            later = np.clip(found.delay / price.blur, -50, 50)
-            cost += price.blur * weight[:, edge] * np.expm1(later)
-            cost += slew[:, edge] * (found.slew - its.slew_now[edge])
-        cost = cost / gradient.smooth
-        cost += price.area * design.counts[name] * kinds.area[kind] / price.area_um2
-        cost[load.max(1) > kinds.most[kind, 1]] = 0.0
-        least = int(np.argmin(cost))
-        if -cost[least] > best[0]:
-            best = (float(-cost[least]), least + 1, kind)
-    gain, count, kind = best
-    return gain, [sink for n in order[:count].tolist() for sink in its.groups[n]], kind
+    found = kinds.look_up(
+        np.repeat(tables, len(load)),
+        np.repeat(its.slew_now[edges], len(load)),
+        load[:, edges].T.ravel(),
+    )
+    later = np.clip(found.delay.reshape(-1, len(load)) / price.blur, -50, 50)
+    slower = found.slew.reshape(-1, len(load)) - its.slew_now[edges][:, None]
+    cost = (its.driver * (kinds.load[buffers, 0][:, None] - load)).sum(2)
+    value = price.blur * weight[:, edges].T * np.expm1(later) + slew[:, edges].T * slower
+    np.add.at(cost, rows, value)
+    area = design.counts[name] * kinds.area[buffers] / price.area_um2
+    cost = cost / gradient.smooth + price.area * area[:, None]
+    cost[load.max(1) > kinds.most[buffers, 1][:, None]] = 0.0
+    row, least = divmod(int(np.argmin(cost)), len(load))
+    moved = [sink for n in order[: least + 1].tolist() for sink in its.groups[n]]
+    return float(-cost[row, least]), moved, design.buffers[row]
 
 
 class _Nets:

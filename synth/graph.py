@@ -119,49 +119,91 @@ class TimingGraph:
             np.flatnonzero(np.diff(self.target[part], prepend=-1)) for part in self.levels
         ]
 
-    def loads(self) -> Floats:
-        """Return the capacitance at each node."""
+    def loads(self, cells: Ints | slice = slice(None)) -> Floats:
+        """Return the capacitance that some cells are at each node."""
         flat, total = self.flat, np.zeros(self.nodes)
-        kind = self.kind[flat.cell]
-        for place in range(flat.pins.shape[1]):
-            nets = flat.pins[:, place]
+        kind, pins = self.kind[flat.cell[cells]], flat.pins[cells]
+        for place in range(pins.shape[1]):
+            nets = pins[:, place]
             there = nets >= 0
             for edge in (0, 1):
                 weights = self.kinds.load[kind[there], place, edge]
                 total += sums(2 * nets[there] + edge, weights, self.nodes)
-        for edge in (0, 1):
-            there = flat.loaded >= 0
-            total += sums(2 * flat.loaded[there] + edge, flat.load[there], self.nodes)
         return total
 
     def time(self) -> None:
         """Find all arrivals, and ``worst``, the longest path."""
-        flat, kinds = self.flat, self.kinds
+        flat = self.flat
         self.node_load = self.loads()
-        self.table = kinds.first_arc[self.kind[flat.cell[self.arc_cell]]] + self.arc_slot
-        self.arrival = np.full(self.nodes, _NEVER)
-        self.node_slew = np.zeros(self.nodes)
         for edge in (0, 1):
-            self.arrival[2 * flat.launches[flat.launches >= 0] + edge] = 0.0
-        self.arrival[-1] = 0.0
-        self.at = np.zeros(len(self.source))
+            there = flat.loaded >= 0
+            at = 2 * flat.loaded[there] + edge
+            self.node_load += sums(at, flat.load[there], self.nodes)
+        self.start = np.full(self.nodes, _NEVER)
+        for edge in (0, 1):
+            self.start[2 * flat.launches[flat.launches >= 0] + edge] = 0.0
+        self.start[-1] = 0.0
+        self.arrival, self.node_slew = self.start.copy(), np.zeros(self.nodes)
+        self.at, self.table = np.zeros(len(self.source)), np.zeros(len(self.source), dtype=np.int64)
         self.found = Found(*np.zeros((6, len(self.source))))
-        for part, heads in zip(self.levels, self.heads, strict=True):
+        self.setup = Found(*np.zeros((6, len(self.end))))
+        outside = flat.ends[flat.ends >= 0]
+        self.outside = np.concatenate([2 * outside, 2 * outside + 1])
+        self.parts: list[tuple[Ints | slice, Ints]] = list(
+            zip(self.levels, self.heads, strict=True)
+        )
+        self.checked: Ints | slice = slice(None)
+        self._time()
+
+    def narrow(self, margin: float) -> None:
+        """Let ``retime`` look at no path that is shorter by this share than the longest one."""
+        tail = np.full(self.nodes, _NEVER)
+        np.maximum.at(tail, self.end, self.setup.delay)
+        tail[self.outside] = np.maximum(tail[self.outside], 0.0)
+        for part in self.levels[::-1]:
+            later = self.found.delay[part] + tail[self.target[part]]
+            np.maximum.at(tail, self.source[part], later)
+        long = self.arrival + tail > (1 - margin) * self.worst
+        self.parts = []
+        for part in self.levels:
+            arcs = part.start + np.flatnonzero(long[self.target[part]])
+            if len(arcs):
+                self.parts.append((arcs, np.flatnonzero(np.diff(self.target[arcs], prepend=-1))))
+        self.checked = np.flatnonzero(long[self.end])
+        self.timed = self.kind.copy()
+
+    def retime(self) -> None:
+        """Find arrivals and the longest path after ``kind`` changed, where ``narrow`` says."""
+        cells = np.flatnonzero((self.kind != self.timed)[self.flat.cell])
+        now = self.kind
+        self.node_load += self.loads(cells)
+        self.kind = self.timed
+        self.node_load -= self.loads(cells)
+        self.kind, self.timed = now, now.copy()
+        self._time()
+
+    def _time(self) -> None:
+        """Find arrivals of ``parts``, and the longest path to all ends."""
+        kinds, kind = self.kinds, self.kind[self.flat.cell]
+        for part, heads in self.parts:
             source, target = self.source[part], self.target[part]
-            found = kinds.look_up(self.table[part], self.node_slew[source], self.node_load[target])
+            table = kinds.first_arc[kind[self.arc_cell[part]]] + self.arc_slot[part]
+            found = kinds.look_up(table, self.node_slew[source], self.node_load[target])
+            self.table[part] = table
             for name, values in vars(found).items():
                 getattr(self.found, name)[part] = values
             at = self.arrival[source] + found.delay
             self.at[part] = at
             slews = np.where(at > _NEVER / 2, found.slew, 0.0)
             ends = target[heads]
-            self.arrival[ends] = np.maximum(self.arrival[ends], np.maximum.reduceat(at, heads))
+            self.arrival[ends] = np.maximum(self.start[ends], np.maximum.reduceat(at, heads))
             self.node_slew[ends] = np.maximum.reduceat(slews, heads)
-        table = kinds.first_check[self.kind[flat.cell[self.check_cell]]] + self.check_slot
-        self.check_table = table
-        self.setup = kinds.look_up(table, self.node_slew[self.end], np.zeros(len(self.end)))
-        outside = flat.ends[flat.ends >= 0]
-        self.outside = np.concatenate([2 * outside, 2 * outside + 1])
+        checked = self.checked
+        end = self.end[checked]
+        table = kinds.first_check[kind[self.check_cell[checked]]] + self.check_slot[checked]
+        setup = kinds.look_up(table, self.node_slew[end], np.zeros(len(end)))
+        for name, values in vars(setup).items():
+            getattr(self.setup, name)[checked] = values
         self.needed = np.concatenate(
             [self.arrival[self.end] + self.setup.delay, self.arrival[self.outside]]
         )
@@ -181,7 +223,7 @@ class TimingGraph:
         by_slew = sums(self.end, check_slew, self.nodes)
         by_load = np.zeros(self.nodes)
         arc, arc_slew = np.zeros(len(self.source)), np.zeros(len(self.source))
-        for part, heads in zip(self.levels[::-1], self.heads[::-1], strict=True):
+        for part, heads in self.parts[::-1]:
             source, target, found = self.source[part], self.target[part], self.found
             p = np.exp(np.maximum((self.at[part] - self.arrival[target]) / blur, -700.0))
             counts = np.diff(heads, append=len(p))

@@ -14,7 +14,7 @@ from .blocks import Block
 from .liberty import Libraries
 from .netlist import INSTANCE, MappedModule, leaf_cells
 
-__all__ = ["TIMED_CELLS", "Timed", "kept_instances", "representatives"]
+__all__ = ["TIMED_CELLS", "Timed", "representatives"]
 
 TIMED_CELLS = 600_000
 """Cells that are timed at most if fewer instances can stand for all; 1 GB in OpenSTA."""
@@ -53,7 +53,7 @@ def representatives(
     most: int,
 ) -> Timed:
     """Return a design of ``most`` cells or few more whose paths are those of the whole one."""
-    kept = kept_instances(modules, top, most)
+    kept = _kept_instances(modules, top, most)
     cells = _cells(modules, top, kept)
     if kept is None:
         return Timed("".join(module.text for module in modules.values()), [], cells, None)
@@ -64,7 +64,7 @@ def representatives(
     return Timed(text, blocks, cells, kept)
 
 
-def kept_instances(modules: Mapping[str, MappedModule], top: str, most: int) -> int | None:
+def _kept_instances(modules: Mapping[str, MappedModule], top: str, most: int) -> int | None:
     """Return how many equal instances are kept in a module, so that ``most`` cells are; or all."""
     if _cells(modules, top, None) <= most:
         return None

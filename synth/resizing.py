@@ -48,16 +48,41 @@ class Resizing:
     kind: int
 
 
+@dataclass(frozen=True)
+class _Near:
+    """Arcs, checks and cells of some items, and the items that they are of."""
+
+    arcs: Ints
+    arc_item: Ints
+    checks: Ints
+    check_item: Ints
+    cells: Ints
+    cell_item: Ints
+
+    def of(self, fits: "np.ndarray") -> "_Near":
+        """Return those of fewer items."""
+        parts: list[Ints] = []
+        for these, items in (
+            (self.arcs, self.arc_item),
+            (self.checks, self.check_item),
+            (self.cells, self.cell_item),
+        ):
+            there = fits[items]
+            parts += [these[there], items[there]]
+        return _Near(*parts)
+
+
 def resizings(design: SizableDesign, gradient: Gradient, price: Price) -> list[Resizing]:
     """Return what to change at once, most useful first; no two of them have a net in common."""
     kind = design.graph.kind
     best, to = np.zeros(len(kind)), kind.copy()
     active = _active(design, gradient, price)
     family = np.array(design.kinds.family, dtype=np.int64)
+    near = _near(design, active)
     for step in _STEPS:
         other = np.clip(kind + step, 0, len(family) - 1)
         fits = active & (kind >= 0) & (other == kind + step) & (family[other] == family[kind])
-        cost = _cost(design, gradient, price, np.where(fits, other, kind), fits)
+        cost = _cost(design, gradient, price, np.where(fits, other, kind), near.of(fits))
         better = fits & (cost < best)
         best[better], to[better] = cost[better], other[better]
     busy: set[int] = set()
@@ -82,19 +107,30 @@ def _active(design: SizableDesign, gradient: Gradient, price: Price) -> "np.ndar
     return sums(flat.cell, weight, len(graph.kind)) > _ACTIVE
 
 
+def _near(design: SizableDesign, active: "np.ndarray") -> _Near:
+    """Return what is of active items."""
+    graph = design.graph
+    cell = graph.flat.cell
+    parts: list[Ints] = []
+    for items in (cell[graph.arc_cell], cell[graph.check_cell], cell):
+        these = np.flatnonzero(active[items])
+        parts += [these, items[these]]
+    return _Near(*parts)
+
+
 def _at_pin(values: Floats, net: Ints, edge: int) -> Floats:
     """Return values of the nodes of nets, 0 where there is no net."""
     return np.where(net >= 0, values[2 * net + edge], 0.0)
 
 
 def _cost(
-    design: SizableDesign, gradient: Gradient, price: Price, other: Ints, fits: "np.ndarray"
+    design: SizableDesign, gradient: Gradient, price: Price, other: Ints, near: _Near
 ) -> Floats:
     """Return what other sizes of items cost, a share of the clock; negative is a gain."""
     graph, kinds = design.graph, design.kinds
     flat, kind = graph.flat, graph.kind
-    arcs = np.flatnonzero(fits[flat.cell[graph.arc_cell]])
-    items, target = flat.cell[graph.arc_cell[arcs]], graph.target[arcs]
+    arcs, items = near.arcs, near.arc_item
+    target = graph.target[arcs]
     found = kinds.look_up(
         kinds.first_arc[other[items]] + graph.arc_slot[arcs],
         graph.node_slew[graph.source[arcs]],
@@ -106,8 +142,7 @@ def _cost(
     slower = np.where(sets, found.slew - graph.found.slew[arcs], 0.0)
     value += gradient.node_slew[target] * slower
     cost = sums(items, value, len(kind))
-    checks = np.flatnonzero(fits[flat.cell[graph.check_cell]])
-    items = flat.cell[graph.check_cell[checks]]
+    checks, items = near.checks, near.check_item
     found = kinds.look_up(
         kinds.first_check[other[items]] + graph.check_slot[checks],
         graph.node_slew[graph.end[checks]],
@@ -115,8 +150,7 @@ def _cost(
     )
     value = gradient.check[checks] * (found.delay - graph.setup.delay[checks])
     cost += sums(items, value, len(kind))
-    cells = np.flatnonzero(fits[flat.cell])
-    items = flat.cell[cells]
+    cells, items = near.cells, near.cell_item
     value = np.zeros(len(cells))
     for pin in range(kinds.most_pins):
         # What an output drives beyond its limit is in no table.
@@ -127,5 +161,5 @@ def _cost(
             more = kinds.load[other[items], pin, edge] - kinds.load[kind[items], pin, edge]
             value += _at_pin(gradient.load, net, edge) * more
     cost += sums(items, value, len(kind))
-    area = np.where(fits, kinds.area[other] - kinds.area[kind], 0.0) * design.count
+    area = (kinds.area[other] - kinds.area[kind]) * design.count
     return cost / gradient.smooth + price.area * area / price.area_um2

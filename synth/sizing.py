@@ -7,14 +7,11 @@ from .buffering import bufferings
 from .liberty import Libraries
 from .mapping import Mapped
 from .netlist import cells_area_um2, instance_counts, leaf_cells, read_netlist
-from .representatives import TIMED_CELLS, kept_instances
+from .representatives import TIMED_CELLS
 from .resizing import Price, resizings
 from .sizable import SizableDesign
 
-__all__ = ["SIZED_CELLS", "Sized", "size_design"]
-
-SIZED_CELLS = 400_000
-"""Cells that are looked at at first if fewer instances can stand for all."""
+__all__ = ["Sized", "size_design"]
 
 _PRICE = 0.3
 """Share of the clock that is worth the same share of the area."""
@@ -25,16 +22,16 @@ _BLURS = (0.03, 0.02, 0.01, 0.005)
 _LATER_BLURS = (0.02, 0.005)
 """The same after some modules were mapped in another way."""
 
-_LAST_BLURS = (0.01,)
-"""The same for all cells that are timed, after a few instances stood for all."""
-
 _ROUNDS = 3
 """Times that sizes and buffers are looked for with the same blur."""
 
 _PASSES = 15
 """Times that sizes are changed before buffers are looked for."""
 
-_STRUCTURES = 2
+_MARGIN = 0.25
+"""Share of the clock by which paths are shorter that are not looked at while sizes change."""
+
+_STRUCTURES = 3
 """Times that modules are mapped in other ways, with what is the longest path then."""
 
 _STRUCTURE_PRICE = 1.0
@@ -79,7 +76,7 @@ class Sized:
 def size_design(
     mapped: Mapped,
     libraries: Libraries,
-    most: int = SIZED_CELLS,
+    most: int = TIMED_CELLS,
     again: Again = lambda module: [],
     progress: Callable[[str], None] = lambda text: None,
 ) -> Sized:
@@ -95,8 +92,7 @@ def size_design(
     libraries : Libraries
         Its cells.
     most : int
-        Cells beyond which a few of equal instances stand for all at first. In the end all are
-        looked at that are timed.
+        Cells beyond which a few of equal instances stand for all.
     again : Callable
         Gives a module as it is mapped in other ways, with ABC's estimates: what the longest paths
         are in may become one of them.
@@ -105,27 +101,29 @@ def size_design(
     """
     design = SizableDesign(mapped, libraries, most)
     _size(design, _BLURS, progress)
-    tried: set[str] = set()
-    restructured: list[str] = []
+    best, tried, restructured = _Best(design, mapped, []), set[str](), list[str]()
     for _ in range(_STRUCTURES):
         others = _others(design, mapped, tried, again, progress)
         if not others:
             break
-        trial = SizableDesign(_with(design.mapped(), libraries, others), libraries, most)
-        _size(trial, _LATER_BLURS, progress)
-        gain = 1 - trial.graph.worst / design.graph.worst
-        if gain < _STRUCTURE_PRICE * (trial.area_um2() / design.area_um2() - 1):
-            break
-        design, mapped = trial, _with(mapped, libraries, others)
-        restructured += others
-    sized, more = design.mapped(), max(most, TIMED_CELLS)
-    if (few := design.around.kept) is not None:
-        modules = read_netlist(sized.verilog, libraries)
-        if kept_instances(modules, mapped.top, more) != few:
-            design = SizableDesign(sized, libraries, more)
-            _size(design, _LAST_BLURS, progress)
-            sized = design.mapped()
-    return Sized(sized, *_changes(mapped, sized, libraries), sorted(restructured))
+        mapped, restructured = _with(mapped, libraries, others), restructured + list(others)
+        design = SizableDesign(_with(design.mapped(), libraries, others), libraries, most)
+        _size(design, _LATER_BLURS, progress)
+        gain = 1 - design.graph.worst / best.design.graph.worst
+        # What gains nothing alone may do so with what is longest then.
+        if gain >= _STRUCTURE_PRICE * (design.area_um2() / best.design.area_um2() - 1):
+            best = _Best(design, mapped, restructured)
+    sized = best.design.mapped()
+    return Sized(sized, *_changes(best.mapped, sized, libraries), sorted(best.restructured))
+
+
+@dataclass(frozen=True)
+class _Best:
+    """The best so far: sized, before that, and the modules mapped in another way."""
+
+    design: SizableDesign
+    mapped: Mapped
+    restructured: list[str]
 
 
 def _others(
@@ -195,6 +193,7 @@ def _resize(design: SizableDesign, blur: float) -> bool:
     graph, share, any_gain = design.graph, 1.0, False
     gradient = graph.gradient(blur * graph.worst)
     area = design.area_um2()
+    graph.narrow(_MARGIN)
     for _ in range(_PASSES):
         price = Price(gradient.blur, _PRICE, area)
         moves, before, gained = resizings(design, gradient, price), graph.kind, False
@@ -204,7 +203,7 @@ def _resize(design: SizableDesign, blur: float) -> bool:
             moves = moves[: max(1, int(len(moves) * share))]
             for move in moves:
                 graph.kind[move.item] = move.kind
-            graph.time()
+            graph.retime()
             new = graph.gradient(gradient.blur)
             loss = (new.smooth - gradient.smooth) / gradient.smooth
             loss += _PRICE * (design.area_um2() - area_before) / area
@@ -216,9 +215,9 @@ def _resize(design: SizableDesign, blur: float) -> bool:
                 break
         if not gained:
             graph.kind = before
-            graph.time()
             break
         any_gain = True
+    graph.time()
     design.keep()
     return any_gain
 

@@ -118,6 +118,55 @@ def test_the_gradient_says_how_the_clock_changes(tmp_path: Path) -> None:
             assert changed == pytest.approx(its, abs=5e-3)
 
 
+def timed_anew(found: SizableDesign) -> tuple[np.ndarray, np.ndarray]:
+    """Return arrivals and slews of all nets as they are now."""
+    found.graph.time()
+    return found.graph.arrival.copy(), found.graph.node_slew.copy()
+
+
+def resize(found: SizableDesign, changes: int) -> None:
+    """Give some cells other sizes."""
+    rng, graph, kinds = np.random.default_rng(changes), found.graph, found.kinds
+    kind = graph.kind.copy()
+    for item in rng.choice(np.flatnonzero(kind >= 0), changes):
+        kind[item] = rng.choice(kinds.families[kinds.family[kind[item]]])
+    graph.kind = kind
+
+
+def test_paths_that_are_looked_at_are_timed_again_as_all_are(tmp_path: Path) -> None:
+    found = design(two_lanes(), tmp_path)
+    graph = found.graph
+    graph.narrow(1.0)
+    for changes in (1, 3, 8):
+        resize(found, changes)
+        graph.retime()
+        arrival, slew, worst = graph.arrival.copy(), graph.node_slew.copy(), graph.worst
+        smooth = graph.gradient(5.0).smooth
+        assert worst > 0
+        anew = timed_anew(found)
+        assert arrival == pytest.approx(anew[0]) and slew == pytest.approx(anew[1])
+        assert (worst, smooth) == pytest.approx((graph.worst, graph.gradient(5.0).smooth))
+        graph.narrow(1.0)
+
+
+def test_paths_that_are_shorter_are_left_as_they_are(tmp_path: Path) -> None:
+    found = design(two_lanes(), tmp_path)
+    graph = found.graph
+    before, worst = graph.arrival.copy(), graph.worst
+    graph.narrow(0.01)
+    few = sum(len(heads) for _, heads in graph.parts)
+    assert 0 < few < sum(len(heads) for heads in graph.heads)
+    resize(found, 40)
+    graph.retime()
+    assert graph.worst != worst
+    left = np.ones(graph.nodes, dtype=bool)
+    for part, heads in graph.parts:
+        left[graph.target[part][heads]] = False
+    assert left.any() and (graph.arrival[left] == before[left]).all()
+    graph.narrow(1.0)
+    assert sum(len(heads) for _, heads in graph.parts) > few
+
+
 @needs_opensta
 @pytest.mark.slow
 def test_a_library_that_exists_gives_the_clock_of_opensta(tmp_path: Path) -> None:
