@@ -33,9 +33,11 @@ class _Display:
 
     def __init__(self, what: str, look: Callable[[], Counted | None] | None = None) -> None:
         self._what, self._look = what, look
+        self._found: Counted | None = None
         self._begun = time.monotonic()
         self._counted: tuple[str, int, int | None, float] = ("", 0, None, self._begun)
         self._moved, self._ahead = self._begun, 0
+        self._since: dict[str, tuple[int, float]] = {}
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -50,12 +52,16 @@ class _Display:
 
     def told(self, what: str, done: int, total: int | None, ahead: int = 0) -> None:
         """Take note of how far the work has come, and how much is being worked on."""
-        before, count, _, begun = self._counted
+        before, count, _, _ = self._counted
         now = time.monotonic()
         if (before, count) != (what, done):
             self._moved = now
-        goes_on = what == before and 0 < done >= count
-        self._counted = what, done, total, begun if goes_on else now
+        # What was counted before what is within it goes on from where it was.
+        count, begun = self._since.get(what, (0, now))
+        if not 0 < done >= count:
+            begun = now
+        self._since[what] = done, begun
+        self._counted = what, done, total, begun
         self._ahead = ahead
 
     def _run(self) -> None:
@@ -70,7 +76,9 @@ class _Display:
 
     def line(self) -> str:
         """Return what is counted, how many, how fast, and what time remains."""
-        if self._look and (found := self._look()):
+        found = self._look() if self._look else None
+        if found and found != self._found:  # else something else may be counted now
+            self._found = found
             self.told(*found, ahead=1)
         what, done, total, begun = self._counted
         now = time.monotonic()

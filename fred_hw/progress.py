@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TypeVar
 
 __all__ = ["Listener", "count", "listening", "parts", "track"]
@@ -16,24 +17,53 @@ more are done when what is worked on now is."""
 _EVERY_S = 0.05
 
 _listeners: list[Listener] = []
-_tracking: list[str] = []
-"""What is counted now; what is counted within it is not told."""
+
+
+@dataclass(eq=False)
+class _Loop:
+    """What is counted now.
+
+    Parameters
+    ----------
+    first : str
+        What is worked on until one is done; empty if that is all there is.
+    done : int
+        How many are done. What is counted within is told while there is none: so the rate of the
+        first is known before that of all.
+    """
+
+    first: str
+    done: int = 0
+
+
+_loops: list[_Loop] = []
+"""The outermost first."""
 
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
     """Have what is tracked in this context told to ``listener``."""
     _listeners.append(listener)
-    outer, _tracking[:] = list(_tracking), []
+    outer, _loops[:] = list(_loops), []
     try:
         yield
     finally:
         _listeners.remove(listener)
-        _tracking[:] = outer
+        _loops[:] = outer
+
+
+def _told_as(what: str) -> str | None:
+    """Return as what something is told that is counted now, or None if it is not."""
+    if not _listeners or any(loop.done for loop in _loops):
+        return None
+    first = next((loop.first for loop in reversed(_loops) if loop.first), "")
+    return f"{what} of {first}" if first else what
 
 
 def track(items: Sequence[T], what: str) -> Iterable[T]:
     """Return ``items``; somebody who listens is told how many of them are done.
+
+    What is tracked within another loop is told until the first of that is done.
 
     Parameters
     ----------
@@ -42,15 +72,17 @@ def track(items: Sequence[T], what: str) -> Iterable[T]:
     what : str
         What they are, in the plural.
     """
-    if not _listeners or _tracking:
+    name = _told_as(what)
+    if name is None:
         return items
-    return _told(items, what, len(items))
+    first = f"the first of {len(items):,} {what}" if len(items) > 1 else ""
+    return _told(items, name, _Loop(first))
 
 
 def count(what: str, done: int, total: int | None = None) -> None:
     """Tell that so many are done, and of how many if anybody knows."""
-    if _listeners and not _tracking:
-        _listeners[-1](what, done, total, 0)
+    if name := _told_as(what):
+        _listeners[-1](name, done, total, 0)
 
 
 @contextmanager
@@ -65,35 +97,38 @@ def parts(what: str, total: int) -> Iterator[Callable[[int], None]]:
         Sum of the sizes. The function takes the size of the part that begins; those before it are
         then done.
     """
-    listener = _listeners[-1] if _listeners and not _tracking else None
-    done = size = 0
+    name, loop = _told_as(what), _Loop("")
+    listener = _listeners[-1] if _listeners else None
+    size = 0
 
     def begin(next_size: int) -> None:
-        nonlocal done, size
-        done, size = done + size, next_size
-        if listener:
-            listener(what, done, total, size)
+        nonlocal size
+        loop.done, size = loop.done + size, next_size
+        loop.first = f"the first {size:,} of {total:,} {what}" if size < total else ""
+        if listener and name:
+            listener(name, loop.done, total, size)
 
-    _tracking.append(what)
+    _loops.append(loop)
     try:
         yield begin
         begin(0)
     finally:
-        _tracking.remove(what)
+        _loops.remove(loop)
 
 
-def _told(items: Sequence[T], what: str, total: int) -> Iterator[T]:
-    listener = _listeners[-1]
-    _tracking.append(what)
+def _told(items: Sequence[T], name: str, loop: _Loop) -> Iterator[T]:
+    listener, total = _listeners[-1], len(items)
+    _loops.append(loop)
     try:
         said = 0.0
         for done, item in enumerate(items):
+            loop.done = done
             now = time.monotonic()
             if now - said > _EVERY_S:
                 said = now
-                listener(what, done, total, 1)
+                listener(name, done, total, 1)
             yield item
-        listener(what, total, total, 0)
+        listener(name, total, total, 0)
     finally:
-        if what in _tracking:
-            _tracking.remove(what)
+        if loop in _loops:
+            _loops.remove(loop)

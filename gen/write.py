@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fred_hw.errors import InputError
+from fred_hw.progress import track
 
 __all__ = [
     "check_file",
@@ -94,7 +95,7 @@ def check_files(paths: Iterable[Path]) -> None:
     InputError
         As for ``check_file`` of each, or two paths are the same file.
     """
-    targets = [_find(path) for path in paths]
+    targets = [_find(path) for path in track(list(paths), "files")]
     _refuse_twins(targets)
     folders = {
         target.place.parent if target.place != target.path.absolute() else target.path.parent: None
@@ -193,7 +194,7 @@ def write_outputs(files: Mapping[Path, str] | Mapping[Path, str | bytes]) -> Non
     ]
     with ExitStack() as undo:
         staged: list[tuple[Path, _Target]] = []
-        for target, data in zip(targets, contents, strict=True):
+        for target, data in track(list(zip(targets, contents, strict=True)), "files"):
             if target.is_file:
                 _make_folder(target, undo)
                 staged.append((_stage(target, data, undo), target))

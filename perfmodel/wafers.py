@@ -12,6 +12,7 @@ from math import ceil
 
 from fred_hw.checks import check_int
 from fred_hw.errors import InputError
+from fred_hw.progress import track
 from perfmodel.collectives.schedule import as_flows
 from perfmodel.collectives.select import chunk_bytes
 from perfmodel.collectives.streaming import build_stream
@@ -114,11 +115,10 @@ def run_wafers(
     build = _Build(topology)
     build.all_reduce(range(shown), between if wafers > 1 else None)
     capacities = build.capacities(shown, between.efficiency)
-    time_s = Pipeline(build.flows, capacities).time_s(size_bytes, piece)
-    # What each step would take with nothing before it and nothing beside it.
-    inside_s, between_s = (
-        Pipeline(build.only(kind), capacities).time_s(size_bytes, piece)
-        for kind in ("inside", "between")
+    # The whole, and what each step would take with nothing before it and nothing beside it.
+    time_s, inside_s, between_s = (
+        Pipeline(flows, capacities).time_s(size_bytes, piece)
+        for flows in track([build.flows, *map(build.only, ("inside", "between"))], "simulations")
     )
     npus = wafers * topology.npus
     used = replace(topology.provenance, records=topology.provenance.records + between.records)
@@ -239,12 +239,11 @@ class _Build:
 
     def all_reduce(self, wafers: Sequence[int], between: _Between | None) -> None:
         """Add the steps inside the wafers, and those between them if there is more than one."""
-        for wafer in wafers:
-            self.inside(wafer, "stream_out")
-        if between is not None:
-            self.between(wafers, between.payload, between.latency_s)
-        for wafer in wafers:
-            self.inside(wafer, "stream_in")
+        for pattern in track(("stream_out", "stream_in"), "streams"):
+            if pattern == "stream_in" and between is not None:
+                self.between(wafers, between.payload, between.latency_s)
+            for wafer in wafers:
+                self.inside(wafer, pattern)
 
     def inside(self, wafer: int, pattern: str) -> None:
         """Add the way to, or from, the I/O controllers of a wafer."""

@@ -227,8 +227,8 @@ def convert(
             made = convert_file(source, output, npus=npus, passes=passes, check=check_files)
         else:
             made = _iteration(str(workload), str(topology), strategy, output)
-        files = {path: b"".join(pieces) for path, pieces in made.items()}
-    write_outputs(files)
+        files = {path: b"".join(pieces) for path, pieces in track(list(made.items()), "files")}
+        write_outputs(files)
     if as_json:
         say_json(
             {"files": [{"file": str(path), "bytes": len(data)} for path, data in files.items()]}

@@ -1,9 +1,11 @@
 """`fred report`."""
 
+import time
 from pathlib import Path
 
 import click
 
+from fred_cli.cosimulation import tests_begun_last
 from fred_cli.names import compute_name
 from fred_cli.options import (
     TRAINING_OPTIONS,
@@ -86,14 +88,22 @@ def command(
 ) -> None:
     """Write the HTML report: the wafer, the training, the switch and its co-simulation."""
     try:
-        from fred_cli.report.page import build
+        from fred_cli.report.page import build, simulation_logs
         from fred_cli.report.study import Question
     except ImportError as error:
         message = f"must be installed for the report: pip install 'fred-hw[report]' ({error})"
         raise InputError("plotly", "", message) from None
 
     question = Question(topologies, workload, strategy, compute, least_npus)
-    with option_names(*TRAINING_OPTIONS), progress("writing the report"):
+    begun_s = time.time()
+
+    def look() -> tuple[str, int, int] | None:
+        try:
+            return tests_begun_last(simulation_logs(spec_source), begun_s)
+        except InputError:  # of the switch, which the report is about to refuse
+            return None
+
+    with option_names(*TRAINING_OPTIONS), progress("writing the report", look):
         paths = build(spec_source, folder, results, question)
     if as_json:
         say_json({"files": paths})

@@ -39,12 +39,18 @@ from .study import Question, Study, study
 from .summary import summary
 from .wafer import Wafer, gather
 
-__all__ = ["build"]
+__all__ = ["build", "simulation_logs"]
 
 _PAGE, _NUMBERS = "index.html", "report.json"
 
 _SIMULATORS = ("icarus",)
 """Simulators that build in seconds, in the order of trying, before those of given results."""
+
+
+def simulation_logs(spec_source: str) -> list[Path]:
+    """Return where simulators say how far they are while a report of a switch is written."""
+    spec = load_spec(spec_source)
+    return [one / "simulation.log" for one in (work_folder(spec), shown_folder(spec))]
 
 
 def build(

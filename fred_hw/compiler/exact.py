@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from fred_hw.progress import count
+
 from .greedy import Path
 from .sharing import Sharing, bits
 
@@ -13,6 +15,9 @@ if TYPE_CHECKING:
 __all__ = ["Effort", "EffortError", "PathSolver", "smallest_conflict"]
 
 _SOLVER = "glucose4"
+
+_AT_ONCE = 20_000
+"""Conflicts until whoever listens is told how far it is: a second or so."""
 
 
 class EffortError(Exception):
@@ -29,7 +34,7 @@ class Effort:
     """
 
     def __init__(self, conflicts: int) -> None:
-        self.left = conflicts
+        self.left = self._most = conflicts
 
     def ask(self, solver: "Solver", assumptions: Sequence[int]) -> bool:
         """Return whether the formula holds under ``assumptions``.
@@ -39,15 +44,16 @@ class Effort:
         EffortError
             There was too little left to tell.
         """
-        if self.left <= 0:
-            raise EffortError
-        before = _conflicts(solver)
-        solver.conf_budget(self.left)
-        answer = solver.solve_limited(assumptions=assumptions)
-        self.left -= 1 + _conflicts(solver) - before
-        if answer is None:
-            raise EffortError
-        return answer
+        while self.left > 0:
+            before = _conflicts(solver)
+            # What it has learnt helps the solver to go on.
+            solver.conf_budget(min(self.left, _AT_ONCE))
+            answer = solver.solve_limited(assumptions=assumptions)
+            self.left -= 1 + _conflicts(solver) - before
+            count("solver conflicts", self._most - max(0, self.left), self._most)
+            if answer is not None:
+                return answer
+        raise EffortError
 
 
 class PathSolver:

@@ -20,10 +20,13 @@ from .greedy import Path, by_flows, by_levels, leftmost_path
 from .shape import split_count
 from .sharing import Sharing
 
-__all__ = ["EFFORT", "RoutingResult", "route", "route_in_rounds"]
+__all__ = ["EFFORT", "MAX_EFFORT", "RoutingResult", "route", "route_in_rounds"]
 
 EFFORT = 20_000
 """Solver conflicts to spend on the flows that hang together; a second or so."""
+
+MAX_EFFORT = 10**9
+"""Most that may be spent: hours."""
 
 _RETRIES = 4
 
@@ -81,7 +84,7 @@ def route(flows: Iterable[Flow], ports: int, middle: int, *, effort: int = EFFOR
         Size of the interconnect, each at least 2.
     effort : int
         Solver conflicts to spend at most on each set of connected flows when the quick searches
-        fail, 0 or more. Equal effort gives equal results on every machine.
+        fail, 0 to ``MAX_EFFORT``. Equal effort gives equal results on every machine.
 
     Raises
     ------
@@ -90,7 +93,7 @@ def route(flows: Iterable[Flow], ports: int, middle: int, *, effort: int = EFFOR
     """
     flows = check_flows(flows, ports)
     check_int("middle", middle, minimum=2)
-    check_int("effort", effort, minimum=0)
+    check_int("effort", effort, minimum=0, maximum=MAX_EFFORT)
     order = sorted(range(len(flows)), key=flows.__getitem__)
     sorted_flows = tuple(flows[index] for index in order)
     status, paths, conflict, smallest = _search(sorted_flows, split_count(ports), middle, effort)
@@ -116,7 +119,7 @@ def route_in_rounds(
     """
     waiting, rounds = check_flows(flows, ports), []
     check_int("middle", middle, minimum=2)
-    check_int("effort", effort, minimum=0)
+    check_int("effort", effort, minimum=0, maximum=MAX_EFFORT)
     while waiting:
         turn, waiting = list(waiting), ()
         while (result := route(turn, ports, middle, effort=effort)).status != "routed":

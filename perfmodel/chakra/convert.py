@@ -8,7 +8,7 @@ from fred_hw.errors import InputError
 from .files import VERSION, Reader, encode, encode_for
 from .goal import read_goal, to_traces
 from .node import Metadata
-from .text import MAX_NPUS, from_text
+from .text import check_npus, from_text
 from .traces import trace_path
 
 __all__ = ["ENDINGS", "convert"]
@@ -66,7 +66,8 @@ def convert(
     prefix = target.with_suffix("") if target.suffix == ".et" else target
     if ending == ".txt":
         count = 1 if npus is None else npus
-        check(trace_path(prefix, rank) for rank in range(min(count, MAX_NPUS)))  # more are refused
+        check_npus(count)
+        check(trace_path(prefix, rank) for rank in range(count))
         # All ranks are alike, so the nodes are encoded once.
         traces = from_text(source, None, count, 1 if passes is None else passes)
         data = b"".join(encode(traces[0], metadata))

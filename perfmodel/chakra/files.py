@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Self, cast
 
 from fred_hw.errors import InputError
-from fred_hw.progress import count
+from fred_hw.progress import count, track
 from fred_hw.reading import open_bytes
 
 from .encoding import (
@@ -148,7 +148,7 @@ def encode(nodes: Iterable[Node], metadata: Metadata, *, as_json: bool = False) 
     """
     first = metadata_to_message(metadata)
     yield json_line(first, metadata) if as_json else behind_length(first)
-    for node in nodes:
+    for node in track(nodes, "nodes") if isinstance(nodes, list) else nodes:
         message = node_to_message(node)
         yield json_line(message, node) if as_json else behind_length(message)
 

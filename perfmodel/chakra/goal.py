@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from fred_hw.errors import InputError
+from fred_hw.progress import count, track
 from fred_hw.reading import read_text
 
 from .kinds import NodeType
@@ -33,6 +34,9 @@ MAX_RANKS = 65_536
 
 MAX_BEGINS = 1 << 22
 """What the operations of a rank may wait for in a trace because another waits for it to begin."""
+
+_COUNTED = 1024
+"""Whoever listens is told how far it is every so many lines."""
 
 _MOST = (1 << 53) - 1
 _LABEL = r"[A-Za-z_]\w*"
@@ -116,7 +120,8 @@ class _Lines:
     """The lines of a text that hold anything, one after the other."""
 
     def __init__(self, text: str, source: str) -> None:
-        self._lines = enumerate(text.split("\n"), 1)
+        lines = text.split("\n")
+        self._lines, self._count = enumerate(lines, 1), len(lines)
         self._source = source
         self.place, self.text = 0, ""
 
@@ -124,6 +129,8 @@ class _Lines:
         """Go to the next line; tell whether there is one."""
         for place, line in self._lines:
             self.place = place
+            if not place % _COUNTED:
+                count("lines", place, self._count)
             self.text = line.strip()
             if self.text:
                 return True
@@ -250,13 +257,15 @@ def to_traces(goal: Goal, source: str = "") -> list[list[Node]]:
     InputError
         Operations wait for each other to begin.
     """
-    return [_trace(number, operations, source) for number, operations in enumerate(goal)]
+    return [
+        _trace(number, operations, source) for number, operations in enumerate(track(goal, "ranks"))
+    ]
 
 
 def _trace(rank: int, operations: Sequence[Operation], source: str) -> list[Node]:
     waits = _resolved(rank, operations, source)
     nodes: list[Node] = []
-    for number, one in enumerate(operations):
+    for number, one in enumerate(track(operations, "operations")):
         attrs = [Attr("is_cpu_op", "bool", False)]
         kind, duration = NodeType.COMP_NODE, 0
         if one.kind == "calc":

@@ -10,18 +10,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fred_hw.errors import InputError
+from fred_hw.progress import track
 from fred_hw.reading import read_text
 
 from .kinds import CollectiveType, NodeType
 from .node import Attr, Node
 
-__all__ = ["MAX_NODES", "MAX_NPUS", "PARALLELISMS", "from_text"]
+__all__ = ["MAX_NODES", "MAX_NPUS", "PARALLELISMS", "check_npus", "from_text"]
 
 MAX_NPUS = 65_536
 """Traces of a set at most."""
 
 MAX_NODES = 1 << 20
 """Nodes of a trace at most."""
+
+MAX_ALL_NODES = 1 << 24
+"""Nodes of all traces of a set at most: a gigabyte of files."""
 
 _MAX_BYTES = 1 << 24
 _FIELDS = 12
@@ -92,6 +96,12 @@ class _Trace:
         return number
 
 
+def check_npus(npus: int) -> None:
+    """Refuse a number of traces that is out of range."""
+    if not 1 <= npus <= MAX_NPUS:
+        raise InputError("", "npus", f"must be an integer from 1 to {MAX_NPUS}, not {npus!r}")
+
+
 def from_text(
     path: str | Path, kind: str | None = None, npus: int = 1, passes: int = 1
 ) -> list[list[Node]]:
@@ -111,23 +121,28 @@ def from_text(
     InputError
         The file is unreadable or no such text; names the line.
     """
-    if not 1 <= npus <= MAX_NPUS:
-        raise InputError("", "npus", f"must be an integer from 1 to {MAX_NPUS}, not {npus!r}")
+    check_npus(npus)
     path = Path(path)
     said, bottom, layers = _parse(read_text(path, _MAX_BYTES), str(path))
     name = kind or said
     if name not in PARALLELISMS:
         allowed = ", ".join(PARALLELISMS)
         raise InputError(str(path), "line 1", f"must begin with one of {allowed}, not {name!r:.60}")
-    most = MAX_NODES // (6 * len(layers))
+    beside = f" and {npus} NPUs" if npus > 1 else ""
+    nodes = min(MAX_NODES, MAX_ALL_NODES // npus)
+    most = nodes // (6 * len(layers))
+    if not most:
+        message = f"must have at most {nodes // 6} layers{beside.replace('and', 'with')}"
+        raise InputError(str(path), "", f"{message}, not {len(layers)}")
     if not 1 <= passes <= most:
-        message = f"must be an integer from 1 to {most} with {len(layers)} layers, not {passes!r}"
+        given = f"{len(layers)} layers{beside}"
+        message = f"must be an integer from 1 to {most} with {given}, not {passes!r}"
         raise InputError("", "passes", message)
     if name.startswith("HYBRID_DLRM") and (bottom is None or bottom >= len(layers)):
         message = f"must name the last bottom layer, from 0 to {len(layers) - 1}, not {bottom!r}"
         raise InputError(str(path), "line 1", message)
     trace = _Trace(layers, bottom or 0)
-    for _ in range(passes):
+    for _ in track(range(passes), "passes"):
         PARALLELISMS[name](trace)
     return [trace.nodes] * npus
 

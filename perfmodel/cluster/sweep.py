@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import isqrt
 
 from fred_hw.compiler.placement import Strategy
 from fred_hw.progress import track
@@ -110,8 +111,9 @@ def strategies(
         if npus % pp or pieces > model.layers:
             continue
         left = npus // pp
-        for mp in range(1, left + 1):
-            if left % mp == 0 and left // mp <= training.batch:
+        low = [one for one in range(1, isqrt(left) + 1) if left % one == 0]
+        for mp in sorted({*low, *(left // one for one in low)}):
+            if left // mp <= training.batch:
                 yield Strategy(mp, left // mp, pp)
 
 
@@ -138,7 +140,9 @@ def sweep(
     """
     found = [
         _point(model, strategy, cluster, training)
-        for strategy in strategies(cluster.npus, training, model, pipeline)
+        for strategy in track(
+            list(strategies(cluster.npus, training, model, pipeline)), "strategies"
+        )
     ]
     if not found:
         raise ValueError(

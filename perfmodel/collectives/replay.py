@@ -1,5 +1,7 @@
 """Symbolic check: a schedule replayed on sets of contributions instead of numbers."""
 
+from fred_hw.progress import track
+
 from .schedule import Part, Schedule
 from .transfer import Transfer
 
@@ -68,7 +70,7 @@ def replay(schedule: Schedule) -> None:
         for shard, owner in part.owners.items():
             for npu in part.members if schedule.pattern in _REDUCES else (owner,):
                 state.held[npu, shard] = 1 << npu
-    for number, transfer in enumerate(schedule.transfers):
+    for number, transfer in enumerate(track(schedule.transfers, "messages")):
         state.apply(number, transfer)
     for part in schedule.parts:
         _check_end(schedule, part, state)

@@ -7,6 +7,7 @@ from weakref import WeakKeyDictionary
 
 from fred_hw.checks import check_int
 from fred_hw.errors import InputError
+from fred_hw.progress import track
 from perfmodel.fluid.pipeline import Pipeline
 from perfmodel.fluid.task import Profile
 from perfmodel.switch_timing.provenance import Provenance
@@ -263,7 +264,7 @@ def _chosen(
     for name in fit[1:]:
         least_s[name] = ALGORITHMS[name].least_s(topology, pattern, groups, size_bytes)
     times_s: dict[str, float] = {}
-    for name in sorted(fit, key=least_s.__getitem__):
+    for name in track(sorted(fit, key=least_s.__getitem__), "algorithms"):
         if least_s[name] <= min(times_s.values(), default=inf):
             prepared = _prepare(topology, pattern, groups, name, beside, urgent, changes)
             times_s[name] = prepared.time_s(size_bytes, piece_bytes)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from fred_hw.progress import track
 from perfmodel.fluid.flow import FluidFlow
 from perfmodel.topology.graph import Hops, Topology
 
@@ -116,7 +117,7 @@ def as_flows(
         return latencies[hops]
 
     flows: list[FluidFlow] = []
-    for number, item in enumerate(messages):
+    for number, item in enumerate(track(messages, "messages")):
         if isinstance(item, Transfer):
             loads = (*((link, 1.0) for link, _ in item.hops), *taken.get(number, ()))
             late_s = latency_s(item.hops)

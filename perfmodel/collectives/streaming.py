@@ -57,7 +57,7 @@ def build_stream(
     builder = ScheduleBuilder(topology, lockstep=True)
     parts: list[Part] = []
     trees = bool(topology.multicast)
-    for group in groups:
+    for group in track(groups, "groups"):
         share = bytes_each / len(ios)
         if trees:
             for io in track(ios, "trees of I/O controllers"):

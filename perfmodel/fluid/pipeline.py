@@ -25,6 +25,8 @@ where flows are added that nothing waits for: what was some flows of a link stil
 from bisect import insort
 from collections.abc import Sequence
 
+from fred_hw.progress import track
+
 from .flow import FluidFlow
 
 __all__ = ["Pipeline"]
@@ -50,7 +52,7 @@ class Pipeline:
         # Seconds on each link for each byte of the vector.
         self._ways = [
             [(link, load * flow.payload_bytes / capacities[link]) for link, load in flow.loads]
-            for flow in flows
+            for flow in track(flows, "flows")
         ]
         # Links that serve the same flows for as long are busy alike: one stands for all of them.
         users: dict[int, list[tuple[int, float]]] = {}
@@ -77,7 +79,7 @@ class Pipeline:
         for link in self._links:
             longest_s = max(longest_s, link.time_s(size_bytes, ready, after))
         if size_bytes > chunk_bytes:  # one chunk has been all the way already
-            for link in self._links:
+            for link in track(self._links, "links"):
                 longest_s = link.longer_s(size_bytes, ready, after, longest_s)
         return longest_s
 

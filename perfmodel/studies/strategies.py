@@ -16,7 +16,10 @@ from perfmodel.training.estimate import Estimate, simulate, summarize, with_batc
 from perfmodel.training.iteration import check_strategy
 from perfmodel.workloads.workload import Workload
 
-__all__ = ["StrategyRow", "batch_of", "feasible", "microbatch_rule", "sweep"]
+__all__ = ["MAX_ROWS", "StrategyRow", "batch_of", "feasible", "microbatch_rule", "sweep"]
+
+MAX_ROWS = 10_000
+"""Estimates of all strategies on all fabrics at most: hours on wafers of hundreds of NPUs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,10 +162,13 @@ def sweep(
     Raises
     ------
     InputError
-        A strategy does not fit, an option is not one of those allowed, or compute is calibrated
-        and the fabrics differ in their protocols.
+        A strategy does not fit, an option is not one of those allowed, compute is calibrated and
+        the fabrics differ in their protocols, or there are more than ``MAX_ROWS`` estimates.
     """
     compute_model(compute).check(topologies)
+    if (count := len(choices) * len(topologies)) > MAX_ROWS:
+        message = f"must leave at most {MAX_ROWS:,} estimates of strategies, not {count:,}"
+        raise InputError("", "least-npus", message)
     rows: list[StrategyRow] = []
     for strategy in track(choices, "strategies"):
         batch = batch_of(workload, strategy, samples)

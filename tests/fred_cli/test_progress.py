@@ -102,6 +102,17 @@ def test_what_is_looked_at_is_counted_too(capsys: pytest.CaptureFixture[str]) ->
     assert re.search(line, capsys.readouterr().err, re.MULTILINE)
 
 
+def test_what_was_looked_at_is_not_shown_for_what_is_counted_then(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with progress("working", lambda: ("tests", 2, 4)):
+        time.sleep(0.4)
+        count("bytes", 1, 8)
+        time.sleep(0.4)
+    *_, before, _ = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(r"working: 1 of 8 bytes, \S+ per s, \d+ s left", before)
+
+
 def test_what_is_not_counted_has_its_time(capsys: pytest.CaptureFixture[str]) -> None:
     with progress("working"):
         time.sleep(0.4)
@@ -154,3 +165,17 @@ def test_what_begins_again_has_a_rate_of_its_own(capsys: pytest.CaptureFixture[s
             time.sleep(0.1)
     found = re.findall(r"[1-4] of 8 bytes, (\S+) per s", capsys.readouterr().err)
     assert found and max(map(float, found)) > 5
+
+
+def test_what_is_within_the_first_has_no_part_in_the_rate_of_all(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with progress("working"):
+        for _ in track(range(4), "items"):
+            for _ in track(range(4), "steps"):
+                time.sleep(0.1)
+    said = capsys.readouterr().err
+    within = r"^working: [1-3] of 4 steps of the first of 4 items, \S+ per s, \d s left$"
+    assert re.search(within, said, re.MULTILINE)
+    rates = re.findall(r"^working: 1 of 4 items, (\S+) per s, \d s left$", said, re.MULTILINE)
+    assert rates and 1.5 < float(rates[0]) <= 2.6

@@ -71,7 +71,8 @@ REFUSED = {
     "route small.yaml --strategy MP2": r"--strategy: .* of the form MP2-DP5-PP2, not 'MP2'",
     "route small.yaml --strategy MP0-DP1-PP1": r"--strategy: .* mp must be 1 or more, not 0",
     "route small.yaml --strategy MP2-DP3-PP1": r"--strategy: .* MP2-DP3-PP1 must have .*, not 6",
-    "route small.yaml one-flow.yaml --effort -1": r"--effort: effort must be 0 or more, not -1",
+    "route small.yaml one-flow.yaml --effort -1": r"--effort: effort must be 0 to 1000000000, "
+    r"not -1",
     "route small.yaml one-flow.yaml --draw folder.yaml": r"folder\.yaml: must be a file, not .*",
     "route small.yaml one-flow.yaml --draw a-file/x.svg": r"a-file: must be a folder, not a file",
     "route small.yaml --strategy MP2-DP2-PP1 --draw x.svg": r"route: --draw: must be given with .*",

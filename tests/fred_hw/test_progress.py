@@ -28,20 +28,36 @@ def test_parts_that_are_not_alike_are_told_with_their_sizes() -> None:
         begin(7)  # nobody listens
     with listening(lambda *what: told.append(what)), parts("bits", 7) as begin:
         begin(2)
-        assert list(track([1], "within")) == [1]
         begin(5)
+        assert list(track([1], "within")) == [1]
     assert told == [("bits", 0, 7, 2), ("bits", 2, 7, 5), ("bits", 7, 7, 0)]
     assert track([1], "after") == [1]
 
 
-def test_only_the_outermost_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_within_is_told_until_the_first_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fred_hw.progress._EVERY_S", -1.0)
     told: list[str] = []
     with listening(lambda what, *_: told.append(what)):
         for _ in track([1, 2], "outer"):
-            assert list(track([3, 4], "inner")) == [3, 4]
+            for _ in track([3, 4], "inner"):
+                count("units", 1)
+    inner = "inner of the first of 2 outer"
+    units = "units of the first of 2 inner"
+    assert told == ["outer", inner, units, inner, inner, "outer", "outer"]
+
+
+def test_what_is_alone_is_not_named_around_what_is_within() -> None:
+    told: list[tuple[str, int, int | None]] = []
+    with listening(lambda what, done, total, _: told.append((what, done, total))):
+        for _ in track([1], "outer"):
             count("units", 1)
-    assert set(told) == {"outer"}
+        with parts("bits", 7) as begin:
+            begin(2)
+            count("units", 2)
+            begin(5)
+            count("units", 3)
+    within = [(what, done) for what, done, _ in told if what.startswith("units")]
+    assert within == [("units", 1), ("units of the first 2 of 7 bits", 2)]
 
 
 def test_a_loop_that_is_left_is_no_longer_tracked() -> None:

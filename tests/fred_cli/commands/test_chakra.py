@@ -228,6 +228,8 @@ def test_what_is_wrong_is_a_line(refused: Callable[..., str], traces: Path) -> N
         "convert --workload gpt-3 --topology fred-d --npus 2 -o a": "fred chakra convert: --npus: "
         "must be left out with --workload",
         "convert work.txt -o w --npus 0": "--npus: must be an integer from 1 to 65536, not 0",
+        "convert work.txt -o w --npus 99999999999": "--npus: must be an integer from 1 to 65536, "
+        "not 99999999999",
         "convert half.et -o a.json": "half.et: byte 8: must be a message of 72 bytes, as its "
         "length says, not of 41",
     }

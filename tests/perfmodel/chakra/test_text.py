@@ -227,3 +227,13 @@ def test_number_of_traces_and_passes_is_bounded(tmp_path: Path) -> None:
     said = r"^passes: must be an integer from 1 to 58254 with 3 layers, not 58255$"
     with pytest.raises(InputError, match=said):
         from_text(path, passes=58_255)
+    said = r"^passes: must be an integer from 1 to 910 with 3 layers and 1024 NPUs, not 911$"
+    with pytest.raises(InputError, match=said):
+        from_text(path, npus=1024, passes=911)
+    lines = path.read_text().splitlines()
+    many = [lines[0], "100", *[lines[2]] * 100]
+    path.write_text("\n".join(many))
+    with pytest.raises(
+        InputError, match=r": must have at most 42 layers with 65536 NPUs, not 100$"
+    ):
+        from_text(path, npus=65_536)

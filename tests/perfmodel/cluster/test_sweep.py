@@ -22,6 +22,15 @@ def test_every_strategy_takes_all_npus() -> None:
     assert all(one.workers == 1024 and one.dp <= 256 for one in found)
 
 
+def test_a_million_npus_have_their_strategies_at_once() -> None:
+    """Only divisors are tried: 2**20 has 21 of them, whatever the number of stages."""
+    training = Training(batch=1 << 30)
+    stages = [2**n for n in range(7)]
+    found = list(strategies(1 << 20, training, ONE_T, stages))
+    assert len(found) == sum(21 - n for n in range(7))
+    assert [one.mp for one in found[:21]] == [2**n for n in range(21)]
+
+
 def test_pieces_need_a_layer_each() -> None:
     training = Training(batch=1024, interleave=3)
     assert {one.pp for one in strategies(1024, training, ONE_T, [1, 32, 64])} == {1, 32}

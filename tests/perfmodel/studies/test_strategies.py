@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
 from perfmodel.published import SWEEPS
-from perfmodel.studies.strategies import feasible, microbatch_rule, sweep
+from perfmodel.studies.strategies import MAX_ROWS, feasible, microbatch_rule, sweep
 from perfmodel.topology.parse import parse_topology
 from perfmodel.workloads.transformer import transformer
 from perfmodel.workloads.workload import load_workload
@@ -146,6 +146,13 @@ def test_sweep_refuses_what_it_cannot_run() -> None:
         sweep(fabric, job, [Strategy(3, 7, 1)])
     with pytest.raises(InputError, match=r"^strategy: must have MP1, as the layers of resnet-152"):
         sweep(fabric, load_workload("resnet-152"), [Strategy(2, 10, 1)])
+
+
+def test_more_estimates_than_anyone_waits_for_are_refused() -> None:
+    choices = [Strategy(1, 1, 1)] * (MAX_ROWS + 1)
+    message = r"^least-npus: must leave at most 10,000 estimates of strategies, not 10,001$"
+    with pytest.raises(InputError, match=message):
+        sweep([parse_topology("mesh:2x2")], load_workload("resnet-152"), choices)
 
 
 def test_sweep_refuses_more_stages_than_layers() -> None:

@@ -1,0 +1,85 @@
+"""Whatever commands work on for long is counted: with a total, so that a time remains."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fred_cli.commands import report
+from fred_cli.cosimulation import tests_begun_last as begun_last
+from fred_cli.progress import _Display
+from fred_cli.report.page import simulation_logs
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+COUNTED = {
+    "collective --topology mesh:4x4": {"algorithms", "messages of the first of 8 algorithms"},
+    "collective --topology mesh:4x4 --algorithm ring": {"messages", "flows", "links"},
+    "wafers --topology mesh:4x4": {"streams", "simulations", "links of the first of 3 simulations"},
+    "estimate --topology mesh:2x2 --workload own.yaml": {"tasks"},
+    "compare --topology mesh:2x2 --workload own.yaml --workload own.yaml": {"workloads"},
+    "strategies --topology mesh:2x2 --workload own.yaml": {"strategies"},
+    "sweep points.yaml": {"points"},
+    f"cluster {EXAMPLES}/cluster.yaml --workload transformer-1t": {"strategies", "variants"},
+    f"chakra convert {EXAMPLES}/three-layers.txt -o w --passes 2": {"passes", "nodes", "files"},
+    f"chakra convert {EXAMPLES}/ring-2.goal -o w": {"ranks", "operations of the first of 2 ranks"},
+    "chakra convert --workload own.yaml --topology mesh:2x2 -o w": {"tasks", "files"},
+    "route demo-8 --strategy MP2-DP2-PP2": {"phases"},
+    "gen tiny-2 -o made": {"bits"},
+}
+"""Commands, and some of what they count."""
+
+SWEEP = "topologies: ['mesh:2x2', fred-d]\nworkloads: [own.yaml]\nstrategies: [MP2-DP2-PP1]\n"
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> dict[str, int | None]:
+    """Return what is counted from now on, and of how many."""
+    found: dict[str, int | None] = {}
+
+    def note(_display: _Display, what: str, _done: int, total: int | None, _ahead: int = 0) -> None:
+        found[what] = total
+
+    monkeypatch.setattr(_Display, "told", note)
+    return found
+
+
+@pytest.mark.parametrize("words", COUNTED)
+def test_all_that_takes_long_has_a_total(
+    words: str, told: dict[str, int | None], fred: Callable[..., tuple[int, str, str]], place: Path
+) -> None:
+    (place / "points.yaml").write_text(SWEEP)
+    status, _, err = fred(*words.split())
+    assert (status, err) == (0, "")
+    assert set(told) >= COUNTED[words]
+    assert None not in told.values()
+
+
+def test_conflicts_of_a_search_are_counted(
+    told: dict[str, int | None], fred: Callable[..., tuple[int, str, str]], place: Path
+) -> None:
+    """Three flows of three inputs each, for which the quick searches find no way."""
+    from tests.fred_cli.commands.test_route import UNDECIDED
+
+    (place / "undecided.yaml").write_text(UNDECIDED)
+    words = ("route", "l1-12", "undecided.yaml", "--set", "middle=2", "--effort", "70000")
+    assert fred(*words)[0] == 3
+    assert told["solver conflicts"] == 70_000
+
+
+def test_a_report_counts_the_tests_of_its_co_simulation(
+    place: Path, monkeypatch: pytest.MonkeyPatch, fred: Callable[..., tuple[int, str, str]]
+) -> None:
+    looks: list[Callable[[], object]] = []
+
+    def stop(_what: str, look: Callable[[], object]) -> None:
+        looks.append(look)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(report, "progress", stop)
+    assert fred("report", "--spec", "tiny-2", "-o", "made")[0] == 130
+    assert looks[0]() is None
+    [log, _] = simulation_logs("tiny-2")
+    log.parent.mkdir(parents=True)
+    log.write_text("   0.00ns INFO  cocotb.regression  running tb.one (3/7)\n")
+    assert looks[0]() == begun_last([log], 0.0) == ("tests", 2, 7)
