@@ -2,11 +2,8 @@
 
 import contextlib
 import gzip
-import io
 import json
-import re
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,14 +11,15 @@ from typing import Any
 import yaml
 from hypothesis import strategies as st
 
-from fred_cli.main import main
 from fred_cli.report.results import simulation_results
 from fred_cli.values import parse_clock, parse_group, parse_size
 from fred_hw.compiler.flows import read_flows
 from fred_hw.compiler.placement import Strategy
-from fred_hw.errors import LINE, InputError
+from fred_hw.errors import InputError
 from fred_hw.load import load_spec, parse_change
+from fred_hw.mesh.load import load_mesh
 from fred_hw.reading import read_data
+from gen.design import check_level
 from perfmodel.astra.engine.graph_engine import GraphEngine
 from perfmodel.astra.engine.setup import load_setup
 from perfmodel.astra.engine.trace import load_traces
@@ -44,9 +42,10 @@ from perfmodel.workloads.workload import load_workload
 from synth.liberty import read_libraries
 from tests.bases import bases
 from tests.fuzz.inputs import NUMBERS, TEXTS, VALUES, broken, documents
+from tests.fuzz.lines import check_line, lines, run_line
 from tests.perfmodel.chakra.golden import ALL_REDUCE
 
-__all__ = ["TARGETS", "Target", "words_of"]
+__all__ = ["TARGETS", "Target"]
 
 ROOT = Path(__file__).parents[2]
 
@@ -86,19 +85,14 @@ def refusing(read: Callable[[Path], object], name: str) -> Callable[[bytes, Path
     return run
 
 
-def check_line(line: str) -> None:
-    """Fail unless this is an error line."""
-    assert line.startswith("error: "), line
-    assert len(line) <= LINE, line
-    assert line.isprintable(), line
-
-
 def _loaded(*paths: Path) -> list[Any]:
     return [yaml.safe_load(path.read_text(encoding="utf-8")) for path in paths]
 
 
 _SPECS = _loaded(*sorted((ROOT / "fred_hw" / "presets").glob("*.yaml"))[:3])
 _SPECS.append({"ports": 4, "protocol": {"phases": 4, "packet_flits": 8, "buffer_packets": 8}})
+_ENDPOINT = {"fsms": 2, "slots": 4, "chunk_flits": 8, "memory_reads": 4, "replay_packets": 2}
+_ENDPOINTS = [{"ports": 4, "lanes": 1, "endpoint": _ENDPOINT}, {"ports": 64, "endpoint": {}}]
 _TOPOLOGIES = [
     *(data for kind, data in bases("topology").items() if kind != "mesh"),
     {"kind": "mesh", "columns": 3, "rows": 2, "link_bytes_per_s": 1e12, "link_latency_s": 1e-9},
@@ -218,161 +212,10 @@ _FILES = {
     "layers.txt": broken(_LAYERS),
     "ring.goal": broken(_GOAL),
     "racks.yaml": documents([*bases("cluster").values()]),
+    "mesh.yaml": documents([*bases("mesh").values(), {"width": 2, "height": 1, "lanes": 1}]),
+    "sweep.yaml": documents(_SWEEPS[1:]),
+    "results.json": documents(_RESULTS),
 }
-_READ: Mapping[str, tuple[str, ...]] = {
-    "route": ("flows.yaml",),
-    "gen": ("spec.yaml",),  # refused for want of -o, so nothing is generated
-    "chakra show": ("trace.json",),
-    "chakra stats": ("trace.json",),
-    "chakra validate": ("trace.json",),
-    "chakra convert": ("trace.json", "layers.txt", "ring.goal"),
-    "cluster": ("racks.yaml",),
-}
-"""Files of which commands take one."""
-_SMALL = ("mesh:2x2", "mesh:3x2", "mesh:5x1", "fred-d")
-_GIVEN: Mapping[str, tuple[str, ...]] = {
-    "--topology": ("wafer.yaml", *_SMALL),
-    "--workload": ("work.yaml", "resnet-152", "gpt-3"),
-    "--set": ("lanes=2", "ports=4", "protocol.phases=2"),
-    "--draw": ("x.svg", "folder", "", "/dev/null", "a/b/x.svg", "/dev/full"),
-    "--timeline": ("t.json", "folder", "/dev/full"),
-    "--size": ("1MiB", "1GiB", "64MB"),
-    "--group": ("0,1", "0-3"),
-    "--chunks": ("1", "8"),
-    "--algorithm": ("auto", "published", "ring"),
-    "--pattern": ("all_reduce", "all_to_all", "multicast"),
-    "--strategy": ("MP2-DP2-PP1", "MP1-DP4-PP1"),
-    "--microbatches": ("1", "2"),
-    "--samples": ("4", "16"),
-    "--compute": ("first-principles", "scaled:0.5", "peak:2"),
-    "--placement": ("auto", "linear"),
-    "--wafers": ("2", "16"),
-    "--join": ("fred", "switch"),
-    "--effort": ("1", "1000"),
-    "--generation": ("1",),
-    "--protocol": ("measured", "ideal"),
-    "--mode": ("stationary", "streaming"),
-    "--json": (),
-    "--check": (),
-    "--overlap": (),
-    "--help": (),
-    "--network": (str(ROOT / "examples/astra-network.yaml"), "net.yaml", "fred-d"),
-    "--system": (str(ROOT / "examples/astra-system.yaml"), "sys.yaml"),
-    "--memory": (
-        str(ROOT / "examples/astra-memory.yaml"),
-        str(ROOT / "examples/pool-memory.yaml"),
-        "mem.yaml",
-    ),
-    "--output": ("made", "made.et", "made.json", "folder", "a/b/made", ""),
-    "--npus": ("1", "2"),
-    "--passes": ("1", "3"),
-    "--limit": ("0", "2"),
-    "--batch": ("64", "1024"),
-    "--control": (),
-    "--groups": (str(ROOT / "examples/astra-groups.yaml"), "groups.yaml"),
-    "--network-model": ("fluid", "unaware", "aware"),
-}
-_COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "collective": (
-        ("--topology",),
-        ("--size", "--group", "--chunks", "--algorithm", "--pattern", "--draw", "--check"),
-    ),
-    "estimate": (
-        ("--topology", "--workload"),
-        (
-            *("--strategy", "--microbatches", "--samples", "--compute", "--placement"),
-            *("--mode", "--timeline", "--algorithm", "--overlap"),
-        ),
-    ),
-    f"estimate --workload {ROOT}/examples/astra-step/step": (
-        ("--network", "--system", "--network-model"),
-        ("--memory", "--groups", "--topology", "--samples"),
-    ),
-    "wafers": (("--topology",), ("--wafers", "--join", "--size", "--protocol")),
-    "route": ((), ("--set", "--strategy", "--effort", "--generation", "--draw")),
-    "presets": ((), ()),
-    "gen": ((), ("--set", "--effort")),
-    "chakra show": ((), ("--limit",)),
-    "chakra stats": ((), ("--control",)),
-    "chakra validate": ((), ("--control",)),
-    "chakra convert": (("--output",), ("--npus", "--passes", "--strategy")),
-    "cluster": (("--workload",), ("--batch",)),
-}
-
-
-def words_of(inputs: tuple[list[str], dict[str, bytes]]) -> list[str]:
-    """Return the words of a command line that was drawn."""
-    return inputs[0]
-
-
-@st.composite
-def _lines(draw: st.DrawFn) -> tuple[list[str], dict[str, bytes]]:
-    """Draw the words of a command line, and the files that they name."""
-    name = draw(st.sampled_from(sorted(_COMMANDS)))
-    required, others = _COMMANDS[name]
-    words = name.split()
-    if name == "route":
-        words.append(draw(st.sampled_from(["spec.yaml", "small-4", "tiny-2"])))
-    if name in _READ:
-        words.append(draw(st.sampled_from(_READ[name])))
-    chosen = draw(st.lists(st.sampled_from([*others, "--json"]), max_size=4, unique=True))
-    for option in (*required, *chosen):
-        words.append(option)
-        if _GIVEN[option]:
-            wild = draw(st.integers(0, 4)) == 0
-            words.append(draw(_WORDS if wild else st.sampled_from(_GIVEN[option])))
-    if draw(st.integers(0, 9)) == 0:
-        words.insert(draw(st.integers(0, len(words))), draw(_WORDS))
-    files = {file: draw(made) for file, made in _FILES.items() if file in words}
-    # As the system hands over what is no UTF-8; no word has a NUL.
-    return [_as_argument(word) for word in words], files
-
-
-def _as_argument(word: str) -> str:
-    data = word.replace("\0", "").encode("utf-8", "surrogatepass")
-    return data.decode("utf-8", "surrogateescape")
-
-
-def run_line(inputs: tuple[list[str], dict[str, bytes]], folder: Path) -> None:
-    """Run a command line, and check status, output and error line."""
-    words, files = inputs
-    (folder / "folder").mkdir(exist_ok=True)
-    for name, data in files.items():
-        (folder / name).write_bytes(data)
-    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
-    status: object = None
-    streams = contextlib.redirect_stdout(out), contextlib.redirect_stderr(err)
-    with contextlib.chdir(folder), _arguments(words), streams[0], streams[1]:
-        try:
-            main()
-        except SystemExit as ended:
-            status = ended.code
-    out.seek(0)
-    said, line = out.read(), err.getvalue()
-    assert status in (0, 2, 3, 4), (status, line)
-    if status == 2:
-        assert line.endswith("\n")
-        check_line(line[:-1])
-        assert "error: memory" not in line, line
-    else:
-        assert line == "" or re.fullmatch(r"(.* \.\.\.\n)?.*\n", line), line
-        # A trace may hold what is no number, and is shown as it is.
-        assert "show" in words or not re.search(r"\b(inf|nan)\b", said), said
-        if "--json" in words and "--help" not in words:
-            json.loads(said, parse_constant=_no_constant)
-
-
-def _no_constant(text: str) -> None:
-    raise AssertionError(f"JSON has no {text}")
-
-
-@contextlib.contextmanager
-def _arguments(words: list[str]) -> Iterator[None]:
-    before, sys.argv = sys.argv, ["fred", *words]
-    try:
-        yield
-    finally:
-        sys.argv = before
 
 
 def _measured(path: Path) -> object:
@@ -430,5 +273,11 @@ TARGETS: Mapping[str, Target] = {
     "group": Target(_WORDS, _words(parse_group), 5),
     "name": Target(_WORDS, _words(parse_topology), 5),
     "strategy": Target(_WORDS, _words(_strategy), 5),
-    "line": Target(_lines(), run_line, 20),
+    "mesh": Target(_FILES["mesh.yaml"], refusing(lambda p: load_mesh(str(p)), "f.yaml"), 10),
+    "endpoint": Target(
+        documents(_ENDPOINTS),
+        refusing(lambda p: check_level(load_spec(str(p)), "endpoint", str(p)), "f.yaml"),
+        10,
+    ),
+    "line": Target(lines(_FILES, _WORDS), run_line, 20),
 }

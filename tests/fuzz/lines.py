@@ -1,0 +1,262 @@
+"""Command lines that are almost right, run in this process."""
+
+import contextlib
+import io
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from unittest.mock import patch
+
+from hypothesis import strategies as st
+
+from fred_cli import progress
+from fred_cli.main import main
+from fred_hw.errors import LINE
+
+__all__ = ["Line", "check_line", "lines", "run_line"]
+
+ROOT = Path(__file__).parents[2]
+_STEP = f"{ROOT}/examples/astra-step/step"
+
+_SPEC = ("spec.yaml", "small-4", "tiny-2")
+_READ: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "route": (_SPEC, ("flows.yaml",)),
+    "gen": (("spec.yaml", "mesh.yaml"),),  # refused for want of -o, so nothing is generated
+    "sim": (_SPEC,),
+    "synth": (_SPEC,),
+    "sweep": (("sweep.yaml",),),
+    "chakra show": (("trace.json",),),
+    "chakra stats": (("trace.json",),),
+    "chakra validate": (("trace.json",),),
+    "chakra convert": (("trace.json", "layers.txt", "ring.goal"),),
+    "cluster": (("racks.yaml",),),
+    "schema": (("topology", "astra-groups", "no-kind"),),
+    "completion": (("bash", "tcsh"),),
+}
+"""What commands take without an option."""
+_SMALL = ("mesh:2x2", "mesh:3x2", "mesh:5x1", "fred-d")
+_GIVEN: Mapping[str, tuple[str, ...]] = {
+    "--topology": ("wafer.yaml", *_SMALL),
+    "--workload": ("work.yaml", "resnet-152", "gpt-3"),
+    "--set": ("lanes=2", "ports=4", "protocol.phases=2"),
+    "--draw": ("x.svg", "folder", "", "/dev/null", "a/b/x.svg", "/dev/full"),
+    "--timeline": ("t.json", "folder", "/dev/full"),
+    "--size": ("1MiB", "1GiB", "64MB"),
+    "--group": ("0,1", "0-3"),
+    "--chunks": ("1", "8"),
+    "--algorithm": ("auto", "published", "ring"),
+    "--pattern": ("all_reduce", "all_to_all", "multicast"),
+    "--strategy": ("MP2-DP2-PP1", "MP1-DP4-PP1"),
+    "--microbatches": ("1", "2"),
+    "--samples": ("4", "16"),
+    "--compute": ("first-principles", "scaled:0.5", "peak:2"),
+    "--placement": ("auto", "linear"),
+    "--wafers": ("2", "16"),
+    "--join": ("fred", "switch"),
+    "--effort": ("1", "1000"),
+    "--generation": ("1",),
+    "--protocol": ("measured", "ideal"),
+    "--mode": ("stationary", "streaming"),
+    "--json": (),
+    "--check": (),
+    "--overlap": (),
+    "--waves": (),
+    "--sizing": (),
+    "--no-sizing": (),
+    "--help": (),
+    "--network": (str(ROOT / "examples/astra-network.yaml"), "net.yaml", "fred-d"),
+    "--system": (str(ROOT / "examples/astra-system.yaml"), "sys.yaml"),
+    "--memory": (
+        str(ROOT / "examples/astra-memory.yaml"),
+        str(ROOT / "examples/pool-memory.yaml"),
+        "mem.yaml",
+    ),
+    "--output": ("made", "made.et", "made.json", "folder", "a/b/made", ""),
+    "--npus": ("1", "2"),
+    "--passes": ("1", "3"),
+    "--limit": ("0", "2"),
+    "--batch": ("64", "1024"),
+    "--control": (),
+    "--groups": (str(ROOT / "examples/astra-groups.yaml"), "groups.yaml"),
+    "--network-model": ("fluid", "unaware", "aware"),
+    "--job": tuple(f"{_STEP}:{rest}" for rest in ("0-3", "0,1,2,3:1", "3-0", "0-9", "0-3:1:2")),
+    "--npu": ("hbm_bytes=1e9", "efficiency.matmul=0.5", "peak_flops=1e15", "efficiency={}"),
+    "--level": ("interconnect", "switch", "endpoint", "mesh", "router"),
+    "--least-npus": ("1", "4"),
+    "--cp": ("1", "2"),
+    "--ep": ("1", "2"),
+    "--sp": (),
+    "--published": (),
+    "--no-symmetry": (),
+    "--csv": ("t.csv", "folder", "/dev/full"),
+    "--parquet": ("t.parquet", "t.csv"),
+    "--results": ("results.json",),
+    "--spec": ("small-4",),  # of which there are no results, so no page is made
+    "--liberty": ("net.yaml", "/dev/null", "folder"),  # no library, so nothing is mapped
+    "--clock": ("0.853ns", "1GHz"),
+    "--top": ("top",),
+    "--verilog": ("spec.yaml",),
+    "--seed": ("1", "-1"),
+    "--test": ("no_test",),
+    "--section": ("no-section",),
+}
+_WILD = ("--test", "--section")
+"""Options whose known words would have a simulator run, or all figures made."""
+_COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "collective": (
+        ("--topology",),
+        ("--size", "--group", "--chunks", "--algorithm", "--pattern", "--draw", "--check"),
+    ),
+    "estimate": (
+        ("--topology", "--workload"),
+        (
+            *("--strategy", "--microbatches", "--samples", "--compute", "--placement"),
+            *("--mode", "--timeline", "--algorithm", "--overlap"),
+        ),
+    ),
+    f"estimate --workload {_STEP}": (
+        ("--network", "--system", "--network-model"),
+        ("--memory", "--groups", "--topology", "--samples"),
+    ),
+    "wafers": (("--topology",), ("--wafers", "--join", "--size", "--protocol")),
+    "route": ((), ("--set", "--strategy", "--effort", "--generation", "--draw")),
+    "presets": ((), ()),
+    "gen": ((), ("--set", "--level")),
+    "chakra show": ((), ("--limit",)),
+    "chakra stats": ((), ("--control",)),
+    "chakra validate": ((), ("--control",)),
+    "chakra convert": (("--output",), ("--npus", "--passes", "--strategy")),
+    f"estimate --network {ROOT}/examples/astra-network.yaml": (
+        ("--system", "--job"),
+        ("--network-model", "--memory", "--groups", "--npu", "--no-symmetry"),
+    ),
+    "cluster": (("--workload",), ("--batch", "--published", "--csv")),
+    "compare": (
+        ("--topology", "--workload"),
+        ("--compute", "--algorithm", "--protocol", "--npu", "--csv"),
+    ),
+    "strategies": (
+        ("--topology", "--workload"),
+        (
+            *("--compute", "--placement", "--algorithm", "--protocol", "--npu", "--mode"),
+            *("--samples", "--least-npus", "--cp", "--ep", "--sp", "--csv"),
+        ),
+    ),
+    "sweep": ((), ("--csv", "--parquet")),
+    "report": (
+        ("--output", "--spec", "--results", "--topology", "--workload"),
+        ("--strategy", "--compute", "--least-npus"),
+    ),
+    "synth": (
+        ("--liberty",),
+        (
+            *("--set", "--level", "--clock", "--effort", "--top", "--verilog", "--output"),
+            *("--sizing", "--no-sizing"),
+        ),
+    ),
+    "sim": (("--test",), ("--set", "--level", "--seed", "--waves", "--output")),
+    "reproduce": (("--section",), ("--compute", "--algorithm", "--protocol")),
+    "schema": ((), ("--output",)),
+    "completion": ((), ()),
+}
+_FEW = {"--topology": ("mesh:2x2", "mesh:3x2"), "--workload": ("work.yaml", "resnet-152")}
+_TAME: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "compare": _FEW,
+    "strategies": _FEW,
+    "report": {**_FEW, "--spec": _GIVEN["--spec"], "--results": _GIVEN["--results"]},
+}
+"""Words to keep to: all strategies of a large wafer take hours, as do all figures of a report."""
+
+
+Line = tuple[list[str], dict[str, bytes]]
+"""The words of a command line, and the files that they name."""
+
+
+@st.composite
+def lines(
+    draw: st.DrawFn, made: Mapping[str, st.SearchStrategy[bytes]], wild: st.SearchStrategy[str]
+) -> Line:
+    """Draw a command line.
+
+    Parameters
+    ----------
+    made : mapping of str to SearchStrategy
+        What is in the files that words may name.
+    wild : SearchStrategy
+        Words that no option asks for.
+    """
+    name = draw(st.sampled_from(sorted(_COMMANDS)))
+    required, others = _COMMANDS[name]
+    words = name.split()
+    words += [draw(st.sampled_from(one)) for one in _READ.get(name, ())]
+    chosen = draw(st.lists(st.sampled_from([*others, "--json"]), max_size=4, unique=True))
+    for option in (*required, *chosen):
+        words.append(option)
+        if _GIVEN[option]:
+            known = _TAME.get(name, {}).get(option, _GIVEN[option])
+            is_wild = option in _WILD or (
+                option not in _TAME.get(name, ()) and draw(st.integers(0, 4)) == 0
+            )
+            words.append(draw(wild if is_wild else st.sampled_from(known)))
+    if draw(st.integers(0, 9)) == 0:
+        words.insert(draw(st.integers(0, len(words))), draw(wild))
+    files = {file: draw(one) for file, one in made.items() if file in words}
+    # As the system hands over what is no UTF-8; no word has a NUL.
+    return [_as_argument(word) for word in words], files
+
+
+def _as_argument(word: str) -> str:
+    data = word.replace("\0", "").encode("utf-8", "surrogatepass")
+    return data.decode("utf-8", "surrogateescape")
+
+
+def run_line(inputs: tuple[list[str], dict[str, bytes]], folder: Path) -> None:
+    """Run a command line, and check status, output and error line."""
+    words, files = inputs
+    (folder / "folder").mkdir(exist_ok=True)
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
+    status: object = None
+    streams = contextlib.redirect_stdout(out), contextlib.redirect_stderr(err)
+    quiet = patch.object(progress, "_QUIET_S", 600.0)  # however slow the machine
+    with contextlib.chdir(folder), _arguments(words), quiet, streams[0], streams[1]:
+        try:
+            main()
+        except SystemExit as ended:
+            status = ended.code
+    out.seek(0)
+    said, line = out.read(), err.getvalue()
+    assert status in (0, 2, 3, 4), (status, line)
+    if status == 2:
+        assert line.endswith("\n")
+        check_line(line[:-1])
+        assert "error: memory" not in line, line
+    else:
+        assert line == "", line
+        # A trace may hold what is no number, and is shown as it is.
+        assert "show" in words or not re.search(r"\b(inf|nan)\b", said), said
+        if "--json" in words and "--help" not in words:
+            json.loads(said, parse_constant=_no_constant)
+
+
+def _no_constant(text: str) -> None:
+    raise AssertionError(f"JSON has no {text}")
+
+
+@contextlib.contextmanager
+def _arguments(words: list[str]) -> Iterator[None]:
+    before, sys.argv = sys.argv, ["fred", *words]
+    try:
+        yield
+    finally:
+        sys.argv = before
+
+
+def check_line(line: str) -> None:
+    """Fail unless this is an error line."""
+    assert line.startswith("error: "), line
+    assert len(line) <= LINE, line
+    assert line.isprintable(), line
