@@ -32,8 +32,8 @@ With the YAML language server (VS Code, Neovim and others), begin the file with
 
 A schema knows every key, type, range and choice. What binds values to each other (a buffer that
 covers a round trip, heads that divide the hidden size, a record with a port for each link) only the
-reader knows. Examples are from files that come with the package; for a key that none has, its
-default is the example.
+reader knows. Examples are from files that come with the package; for a key that none has, the
+model says one, or its default is the example.
 """
 
 TITLES = ("key", "type", "range", "unit", "default", "example", "meaning")
@@ -110,6 +110,8 @@ def _value(value: Any) -> str:
     """Return a value as YAML has it, in backticks."""
     if isinstance(value, float):
         return f"`{value:g}`"
+    if isinstance(value, list) and all(isinstance(one, float) for one in value):
+        return f"`[{', '.join(f'{one:g}' for one in value)}]`"
     text = json.dumps(value) if not isinstance(value, str) else value
     return f"`{re.sub(chr(34), '', text)}`"
 
@@ -162,7 +164,7 @@ def _row(name: str, key: str, field: Schema, schema: Schema, example: Any) -> st
         default = "those of its keys"
     else:
         default = "none" if field["default"] is None else _value(field["default"])
-    shown = "" if nested or example is None else _value(example)
+    shown = "its keys" if nested or "mapping" in _type(field, schema) else _value(example)
     said = said.replace(f" {unit[0]}", "", 1) if unit else said
     cells = [f"`{key}`", _type(field, schema), _range(field, schema), unit[1] if unit else ""]
     return f"| {' | '.join([*cells, default, shown, said])} |"
@@ -175,8 +177,19 @@ def tables(kind: FileKind) -> Iterator[str]:
         yield from (f"### {name}\n", f"{model['description']}\n".replace("``", "`"))
         yield from (f"| {' | '.join(TITLES)} |", "| --- " * len(TITLES) + "|")
         for key, field in model["properties"].items():
-            example = given.get((name, key), field.get("default"))
+            default = field.get("default")
+            example = given.get((name, key), default)
+            if example is None or example == default:  # then what the model says, if it does
+                example = field.get("examples", [example])[0]
             yield _row(name, key, field, schema, example)
+        yield ""
+    for pattern, field in schema.get("patternProperties", {}).items():
+        yield from (f"### {schema['title']}\n", f"| {' | '.join(TITLES)} |")
+        yield "| --- " * len(TITLES) + "|"
+        keys, one = f"`{pattern.strip('^$')}`", read_data(files(kind)[0])
+        example = _value(next(iter(one.values())))
+        cells = [keys, _type(field, schema), _range(field, schema), "", "none", example]
+        yield f"| {' | '.join(cells)} | {field['description']} |"
         yield ""
 
 

@@ -121,7 +121,10 @@ class ClusterTraining(FileModel):
     recompute: Annotated[str, one_of(*RECOMPUTE)] = "none"
     sequence_parallel: bool = False
     gradients: Annotated[str, one_of(*_GRADIENTS)] = "fp16"
-    pipeline: Annotated[list[Annotated[int, int_range(1, 10_000)]], EachOnce()] | None = None
+    pipeline: Annotated[
+        Annotated[list[Annotated[int, int_range(1, 10_000)]], EachOnce()] | None,
+        Field(examples=[[1, 2, 4]]),
+    ] = None
     interleave: Annotated[int, int_range(1, 1000)] = 1
     overlap: bool = True
 
@@ -165,11 +168,15 @@ class ClusterVary(FileModel):
     """
 
     compute: Annotated[list[_Factor], EachOnce()] | None = None
-    local_bytes: Annotated[list[_Bytes], EachOnce()] | None = None
-    local_bytes_per_s: Annotated[list[_Rate], EachOnce()] | None = None
+    local_bytes: Annotated[
+        Annotated[list[_Bytes], EachOnce()] | None, Field(examples=[[80e9, 160e9]])
+    ] = None
+    local_bytes_per_s: Annotated[
+        Annotated[list[_Rate], EachOnce()] | None, Field(examples=[[2e12, 4e12]])
+    ] = None
     expanded_bytes: Annotated[list[_Bytes], EachOnce()] | None = None
     expanded_bytes_per_s: Annotated[list[_Rate], EachOnce()] | None = None
-    network: Annotated[list[_Factor], EachOnce()] | None = None
+    network: Annotated[Annotated[list[_Factor], EachOnce()] | None, Field(examples=[[1, 2]])] = None
 
 
 class ClusterFile(FileModel):
@@ -223,9 +230,7 @@ class ClusterFile(FileModel):
         """
         npus = prod(one.fan_in for one in self.networks)
         if not 2 <= npus <= MAX_NPUS:
-            message = (
-                f"must have 2 or more NPUs, and must be at most {MAX_NPUS} NPUs in all, not {npus}"
-            )
+            message = f"must have 2 to {MAX_NPUS} NPUs in all, not {npus}"
             raise InputError(source, "networks", message)
         vary = self.vary
         if vary is None:

@@ -75,8 +75,10 @@ class SweepFile(FileModel):
     topologies: Annotated[list[str], EachOnce()]
     workloads: Annotated[list[str], EachOnce()]
     strategies: Annotated[Any, Check(_strategies, schema=_strategies_schema)] | None = None
-    samples: Annotated[int, int_range(1, MAX_SAMPLES)] | None = None
-    least_npus: Annotated[int, int_range(1, 4096)] | None = None
+    samples: Annotated[Annotated[int, int_range(1, MAX_SAMPLES)] | None, Field(examples=[40])] = (
+        None
+    )
+    least_npus: Annotated[Annotated[int, int_range(1, 4096)] | None, Field(examples=[16])] = None
     compute_models: Annotated[list[str], EachOnce()] = Field(default=["first-principles"])
     algorithms: Annotated[
         list[Annotated[str, name_in(ALGORITHMS, "auto", PUBLISHED)]], EachOnce()
@@ -84,6 +86,8 @@ class SweepFile(FileModel):
     placements: Annotated[list[Annotated[str, name_in(POLICIES, "auto", "anneal")]], EachOnce()] = (
         Field(default=["auto"])
     )
-    protocols: Annotated[list[Protocol], EachOnce()] | None = None
+    protocols: Annotated[
+        Annotated[list[Protocol], EachOnce()] | None, Field(examples=[["measured", "ideal"]])
+    ] = None
     npus: Annotated[list[NpuEntry], EachOnce()] | None = None
-    baseline: str | None = None
+    baseline: Annotated[str | None, Field(examples=["mesh:4x4"])] = None

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+from pydantic import Field
+
 from fred_hw.files import FileModel, number_range, one_of, read_kind, validate
 from fred_hw.reading import read_data
 from fred_hw.registry import Registry
@@ -42,12 +44,12 @@ class EfficiencyEntry(FileModel):
         Of looking up words, likewise.
     """
 
-    matmul: Share | None = None
-    attention: Share | None = None
-    convolution: Share | None = None
-    normalization: Share | None = None
-    elementwise: Share | None = None
-    embedding: Share | None = None
+    matmul: Annotated[Share | None, Field(examples=[0.6])] = None
+    attention: Annotated[Share | None, Field(examples=[0.5])] = None
+    convolution: Annotated[Share | None, Field(examples=[0.6])] = None
+    normalization: Annotated[Share | None, Field(examples=[0.05])] = None
+    elementwise: Annotated[Share | None, Field(examples=[0.05])] = None
+    embedding: Annotated[Share | None, Field(examples=[0.05])] = None
 
 
 class NpuEntry(FileModel):
@@ -67,7 +69,7 @@ class NpuEntry(FileModel):
 
     peak_flops: Rate | None = None
     hbm_bytes_per_s: Rate | None = None
-    hbm_bytes: Rate | None = None
+    hbm_bytes: Annotated[Rate | None, Field(examples=[80e9])] = None
     efficiency: EfficiencyEntry | None = None
 
     @property

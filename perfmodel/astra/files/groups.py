@@ -27,6 +27,7 @@ GROUPS_SCHEMA: dict[str, Any] = {
             "items": {"type": "integer", "minimum": 0, "maximum": MAX_NPUS - 1},
             "minItems": 1,
             "uniqueItems": True,
+            "description": "NPUs of the group of that number, in the order of its ring.",
         }
     },
     "additionalProperties": False,

@@ -31,7 +31,7 @@ VALUES += [{"x": 1}]
 ONLY_THE_READER = (
     r"(?:an integer|port numbers).* not \[?(?:\d+\.0|1e\+25)",  # which is an integer to JSON Schema
     r"must be (?:\d+ or more to cover|\d+ or more to send|31 or less in packets)",
-    r"must have 2 (?:or more|to 4096) NPUs|must have at most 4096 NPUs|with \d+ or more ports",
+    r"must have 2 (?:or more|to \d+) NPUs|must have at most 4096 NPUs|with \d+ or more ports",
     r"must be one of the records|must be l1-1|must be an existing file|must join \d+ L1 switches",
     r"must divide|must be ports from|must be disjoint|must be the name of a file",
     r"must be at most experts|must end with embedding|must have an EP|must have MP of 2",
@@ -42,6 +42,7 @@ ONLY_THE_READER = (
     r"must be a number from \S+ to 1e\+\d+, not '|must have as many entries as t(?:opology|ables)",
     r"height: must leave at most 128 NPUs|width: must be 2 or more in a mesh of one row",
     r"is required with (?:PER|MEMORY|roofline|expanded)|must be at most \d+ NPUs in all",
+    r"must be left out with \w+_MEMORY",
     r"must be a number for \w+, not null|must be the \d+ NPUs of|must be null, as",
     r"must be \d+ or more, as each of fsms owns one|must be 0 or at most window_packets",
 )
