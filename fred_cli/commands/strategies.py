@@ -97,8 +97,9 @@ def command(
         more = {"cp": cp or (1,), "ep": ep or (1,), "sp": (False, True) if sp else (False,)}
         choices = feasible(job, least, least_npus, **more)
         if not choices:
-            message = f"must be such that some strategy goes with {job.name}, not {[*cp, *ep]}"
-            raise InputError("--ep" if ep else "--cp", "", message)
+            given = [f"--cp {one}" for one in cp] + [f"--ep {one}" for one in ep]
+            message = f"must leave a strategy that goes with {job.name}"
+            raise InputError(" ".join(given) or "--least-npus", "", message)
         rows = sweep(fabrics, job, choices, samples, compute, placement, algorithm)
     _write(job.name, rows, csv_file, chart)
     if as_json:

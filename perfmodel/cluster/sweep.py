@@ -146,8 +146,8 @@ def sweep(
     ]
     if not found:
         raise ValueError(
-            f"must be such that some strategy takes all {cluster.npus} NPUs, with a sample for "
-            f"each of its replicas and a layer for each of its stages, not {training.batch}"
+            f"must leave a strategy on all {cluster.npus} NPUs, with a sample for each of its "
+            f"replicas and a layer for each of its stages, not be {training.batch}"
         )
     return tuple(found)
 

@@ -57,7 +57,9 @@ def run_sweep(sweep: Sweep) -> tuple[SweepRow, ...]:
             found[point] = error
     if not any(isinstance(one, Estimate) for one in found.values()):
         raise InputError(
-            sweep.source, "", f"must have a point that can run, not {found[points[0]]}"
+            sweep.source,
+            "",
+            f"must have a point that can run; the first cannot: {found[points[0]]}",
         )
     return tuple(row for group in sweep.groups for row in _rows(sweep.baseline, group, found))
 

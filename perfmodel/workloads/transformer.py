@@ -292,10 +292,10 @@ class TransformerFile(WorkloadFile):
 
     def network(self, source: str) -> Network:
         if self.hidden % self.heads:
-            message = f"must divide hidden, not {self.heads} divide {self.hidden}"
+            message = f"must divide hidden, which is {self.hidden}, not be {self.heads}"
             raise InputError(source, "heads", message)
         if self.key_value_heads and self.heads % self.key_value_heads:
-            message = f"must divide heads, not {self.key_value_heads} divide {self.heads}"
+            message = f"must divide heads, which are {self.heads}, not be {self.key_value_heads}"
             raise InputError(source, "key_value_heads", message)
         if self.experts_per_token > (self.experts or 1):
             message = f"must be at most experts, which are {self.experts or 1}, "

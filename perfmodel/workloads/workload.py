@@ -139,8 +139,8 @@ def _build(name: str, file: WorkloadFile, source: str) -> Workload:
     network = file.network(source)
     if file.samples_per_replica % file.microbatches:
         message = (
-            f"must divide samples_per_replica, not {file.microbatches} "
-            f"divide {file.samples_per_replica}"
+            f"must divide samples_per_replica, which are {file.samples_per_replica}, "
+            f"not be {file.microbatches}"
         )
         raise InputError(source, "microbatches", message)
     try:

@@ -308,7 +308,7 @@ class GraphEngine:
             message = f"must be one of the groups of {job.groups_source}, not {name!r:.40}"
             raise self._bad(rank, operation, "pg_name", message)
         if rank.number not in ranks and not self._alike:
-            message = f"must be a group with rank {rank.number}, not {name}"
+            message = f"must name a group that rank {rank.number} is in, not group {name}"
             raise self._bad(rank, operation, "pg_name", message)
         return ranks
 

@@ -89,8 +89,8 @@ BAD = {
     "cluster {file} --workload gpt-3 --batch 0": r"--batch: must be 1 to 1073741824, not 0",
     "cluster missing.yaml --workload gpt-3": r"missing\.yaml: must be an existing file, .*",
     "cluster small.yaml --workload gpt-3": r"small\.yaml: npu: is required and was not given",
-    "cluster odd.yaml --workload gpt-3": r"odd\.yaml: training\.batch: must be such that .*, not 1",
-    "cluster odd.yaml --workload gpt-3 --batch 2": r"--batch: must be such that .*, not 2",
+    "cluster odd.yaml --workload gpt-3": r"odd\.yaml: training\.batch: must leave .*, not be 1",
+    "cluster odd.yaml --workload gpt-3 --batch 2": r"--batch: must leave a strategy .*, not be 2",
     "cluster {file} --workload gpt-3 --csv x --chart x": r"--chart: must be another file than .*",
 }
 

@@ -91,7 +91,8 @@ def test_experts_and_sequences_are_tried_too(fred: Run) -> None:
     [
         ("--ep 0", "--ep: must be 1 to 4096, not 0"),
         ("--cp 5000", "--cp: must be 1 to 4096, not 5000"),
-        ("--ep 3", r"--ep: must be such that some strategy goes with mixtral-8x7b, not \[3\]"),
+        ("--ep 3", r"--ep 3: must leave a strategy that goes with mixtral-8x7b"),
+        ("--cp 7 --ep 3", r"--cp 7 --ep 3: must leave a strategy that goes with mixtral-8x7b"),
     ],
 )
 def test_expert_groups_that_do_not_go_are_refused(

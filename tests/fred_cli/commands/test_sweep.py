@@ -118,6 +118,6 @@ def test_sweep_that_cannot_run_leaves_the_files_alone(
     (place / "old.csv").write_text("old")
     said = refused("sweep", "bad.yaml", "--csv", "old.csv")
     assert said.startswith(
-        "error: bad.yaml: must have a point that can run, not strategy: must fit"
+        "error: bad.yaml: must have a point that can run; the first cannot: strategy: must fit"
     )
     assert (place / "old.csv").read_text() == "old"

@@ -144,5 +144,7 @@ def test_calibrated_compute_runs_where_it_is_known(tmp_path: Path) -> None:
 
 
 def test_sweep_of_which_no_point_can_run_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"^.*sweep\.yaml: must have a point that can run, not st"):
+    with pytest.raises(
+        InputError, match=r"^.*sweep\.yaml: must have a point that can run; the first cannot: st"
+    ):
         swept(tmp_path, topologies=["mesh:2x2"], workloads=["gpt-3"])

@@ -260,7 +260,7 @@ WAITS = {
     "stranger": (
         [collective(2, 8, pg_name="3")],
         [],
-        "pg_name: must be a group with rank 0, not 3",
+        "pg_name: must name a group that rank 0 is in, not group 3",
     ),
     "outside": ([message(2, 0, 5, 8)[0]], [], "comm_dst: must be another NPU from 0 to 1, not 5"),
     "itself": ([message(2, 0, 0, 8)[0]], [], "comm_dst: must be another NPU from 0 to 1, not 0"),
