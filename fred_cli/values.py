@@ -15,6 +15,8 @@ _UNITS = {
     **{f"{prefix}iB": 1024 ** (n + 1) for n, prefix in enumerate(("K", "M", "G", "T"))},
 }
 
+_MOST_BYTES = 1e24  # as of any quantity in a file
+
 _MOST_MEMBERS = 1 << 16  # far beyond the NPUs of any wafer
 
 _PERIODS_NS = {"ps": 1e-3, "ns": 1.0, "us": 1e3}
@@ -48,12 +50,15 @@ def parse_size(text: str) -> float:
     InputError
         The number or the unit is not understood.
     """
-    found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([a-zA-Z]*)\s*", text)
+    found = re.fullmatch(r"\s*(\d{1,30}(?:\.\d{0,30})?)\s*([a-zA-Z]*)\s*", text)
     units = {unit.lower(): factor for unit, factor in _UNITS.items()}
     if found is None or found[2].lower() not in units:
         known = ", ".join(unit for unit in _UNITS if unit)
-        raise InputError("--size", "", f"must be a number with one of {known}, not {text!r}")
-    return float(found[1]) * units[found[2].lower()]
+        raise InputError("--size", "", f"must be a number with one of {known}, not {text!r:.60}")
+    size = float(found[1]) * units[found[2].lower()]
+    if size > _MOST_BYTES or 0 < size < 1:
+        raise InputError("--size", "", f"must be 1 to {_MOST_BYTES:g} bytes, not {text!r:.60}")
+    return size
 
 
 def parse_group(text: str | None, option: str = "--group") -> list[int] | None:
