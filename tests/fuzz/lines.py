@@ -15,7 +15,7 @@ from fred_cli import progress
 from fred_cli.main import main
 from fred_hw.errors import LINE
 
-__all__ = ["Line", "check_line", "lines", "run_line"]
+__all__ = ["COMMANDS", "Line", "check_line", "lines", "run_line"]
 
 ROOT = Path(__file__).parents[2]
 _STEP = f"{ROOT}/examples/astra-step/step"
@@ -104,7 +104,7 @@ _GIVEN: Mapping[str, tuple[str, ...]] = {
 }
 _WILD = ("--test", "--section")
 """Options whose known words would have a simulator run, or all figures made."""
-_COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "collective": (
         ("--topology",),
         ("--size", "--group", "--chunks", "--algorithm", "--pattern", "--draw", "--check"),
@@ -113,7 +113,7 @@ _COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("--topology", "--workload"),
         (
             *("--strategy", "--microbatches", "--samples", "--compute", "--placement"),
-            *("--mode", "--timeline", "--algorithm", "--overlap"),
+            *("--mode", "--timeline", "--algorithm", "--overlap", "--protocol"),
         ),
     ),
     f"estimate --workload {_STEP}": (
@@ -187,8 +187,8 @@ def lines(
     wild : SearchStrategy
         Words that no option asks for.
     """
-    name = draw(st.sampled_from(sorted(_COMMANDS)))
-    required, others = _COMMANDS[name]
+    name = draw(st.sampled_from(sorted(COMMANDS)))
+    required, others = COMMANDS[name]
     words = name.split()
     words += [draw(st.sampled_from(one)) for one in _READ.get(name, ())]
     chosen = draw(st.lists(st.sampled_from([*others, "--json"]), max_size=4, unique=True))

@@ -2,8 +2,43 @@
 
 import pytest
 
+from tests.fred_cli.walk import commands
 from tests.fuzz.fuzz import fuzz
+from tests.fuzz.lines import COMMANDS
 from tests.fuzz.targets import TARGETS
+
+NOT_AT_ALL = {"characterize", "doctor"}
+"""Commands that would have simulators run, or ask them."""
+
+LEFT_OUT = {
+    "estimate": {"--schedule"},
+    "chakra convert": {"--workload", "--topology"},
+    "cluster": {"--chart"},
+    "strategies": {"--chart"},
+    "reproduce": {"--csv"},
+    "collective": {"--protocol"},
+    "sim": {"--sim"},
+    "gen": {"--output"},
+}
+"""Options that others read alike, and those with which hardware and pages would be made."""
+
+
+def test_every_command_is_fuzzed_with_its_options() -> None:
+    drawn: dict[str, set[str]] = {}
+    for line, options in COMMANDS.items():
+        words = line.split()
+        name = " ".join(words[: 2 if words[0] == "chakra" else 1])
+        drawn.setdefault(name, {"--json"}).update(*options, words)
+    for name, context in commands():
+        options = [one for one in context.command.params if one.opts[-1].startswith("--")]
+        lacking = {
+            one.opts[-1]
+            for one in options
+            if not {*one.opts, *one.secondary_opts} & drawn.get(name, set())
+        }
+        if name not in NOT_AT_ALL:
+            assert lacking == LEFT_OUT.get(name, set()), name
+    assert {*drawn} | NOT_AT_ALL == {name for name, _ in commands()}
 
 
 @pytest.mark.slow
