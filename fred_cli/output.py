@@ -15,6 +15,7 @@ from fred_hw.errors import InputError
 __all__ = [
     "as_csv",
     "checked",
+    "need_plotly",
     "option_names",
     "plain",
     "say_above_peak",
@@ -178,3 +179,18 @@ def say_above_peak(estimates: Iterable[Any]) -> None:
         print(f"compute above the peak of the NPU, times: {above}")
     if unknown:
         print(f"compute not identified: {', '.join(unknown)}; docs/fidelity.md says why")
+
+
+def need_plotly() -> None:
+    """Fail unless charts can be drawn.
+
+    Raises
+    ------
+    InputError
+        plotly is not installed.
+    """
+    try:
+        import plotly  # noqa: F401  # pyright: ignore[reportUnusedImport]
+    except ImportError as error:
+        message = f"must be installed for charts: pip install 'fred-hw[report]' ({error})"
+        raise InputError("plotly", "", message) from None

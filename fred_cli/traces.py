@@ -2,19 +2,37 @@
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from fred_cli.options import InputPath, NameOrFile, topology_name
-from fred_cli.output import option_names, plain, say_json, say_provenance, table
+from fred_cli.options import InputPath, NameOrFile, OutputPath, topology_name
+from fred_cli.output import (
+    need_plotly,
+    option_names,
+    plain,
+    say_json,
+    say_provenance,
+    table,
+    write_text,
+)
 from fred_cli.progress import progress
 from fred_cli.values import parse_group
 
 __all__ = ["TRACE_OPTIONS", "check_options", "estimate_traces", "trace_options"]
 
-TRACE_OPTIONS = ("network", "system", "memory", "groups", "network_model", "job", "symmetry")
+TRACE_OPTIONS = (
+    "network",
+    "system",
+    "memory",
+    "groups",
+    "network_model",
+    "job",
+    "symmetry",
+    "chart",
+)
 """Names of the options that only traces take."""
 
 _SHARED = ("workload", "as_json", "protocol", "algorithm", "memory")
@@ -74,6 +92,12 @@ def trace_options(command: Any) -> Any:
             default=True,
             help="Work out once what NPUs do alike.  [default: symmetry]",
         ),
+        click.option(
+            "--chart",
+            type=OutputPath(),
+            metavar="FILE.html",
+            help="Stacked bars of time, one for each network.",
+        ),
     ]
     for option in reversed(options):
         command = option(command)
@@ -105,6 +129,8 @@ def check_options(context: click.Context) -> bool:
         problem = "left out with --job" if "job" in given else "given"
         raise click.UsageError(f"--workload: must be {problem}")
     model = context.params.get("network_model")
+    if "chart" in given and "job" in given:
+        raise click.UsageError("--chart: must be left out with --job")
     for name in ("protocol", "algorithm") if traces and model != "fluid" else ():
         if name in given:
             message = f"must be left out with network model {model}"
@@ -123,11 +149,14 @@ def estimate_traces(
     network: tuple[str, ...],
     network_model: str,
     job: tuple[str, ...],
+    chart: Path | None,
     **given: Any,
 ) -> None:
     """Run traces, and say where the time of each NPU goes."""
     from perfmodel.astra import estimate
 
+    if chart:
+        need_plotly()
     inputs = estimate.Inputs(model=network_model, **given)
     with option_names("workload", "protocol", "algorithm"), progress("running traces"):
         if workload is None:
@@ -137,6 +166,11 @@ def estimate_traces(
             if len(inputs.groups) > 1:
                 raise click.UsageError("--groups: must be given once without --job")
             found = estimate.estimate_traces(workload, network, inputs)
+    if chart:
+        from fred_cli.drawings.chart import page
+        from fred_cli.drawings.traces import trace_chart
+
+        write_text(page(f"{workload} on networks", trace_chart(found)), chart)
     if as_json:
         said = [_json(one) for one in found]
         say_json(said if len(said) > 1 else said[0])

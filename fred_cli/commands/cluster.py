@@ -9,7 +9,7 @@ import click
 from fred_cli.columns.cluster import COLUMNS, variant_columns
 from fred_cli.columns.reproduce import columns_of
 from fred_cli.options import InputPath, OutputPath, as_json_option, csv_option, workload_name
-from fred_cli.output import checked, plain, say_json
+from fred_cli.output import checked, need_plotly, plain, say_json
 from fred_cli.progress import progress
 from fred_hw.errors import InputError
 
@@ -76,7 +76,7 @@ def _swept(
     from perfmodel.cluster.sweep import best, design_space, sweep
 
     if chart:
-        _need_plotly()
+        need_plotly()
     file, model = load_cluster(path), load_transformer(workload)
     if batch is not None:
         if not 1 <= batch <= 1 << 30:
@@ -133,11 +133,3 @@ def _write(
 
         files[chart] = page(f"{name} on a cluster", cluster_chart(points, cluster))
     write_outputs(files)
-
-
-def _need_plotly() -> None:
-    try:
-        import plotly  # noqa: F401  # pyright: ignore[reportUnusedImport]
-    except ImportError as error:
-        message = f"must be installed for charts: pip install 'fred-hw[report]' ({error})"
-        raise InputError("plotly", "", message) from None

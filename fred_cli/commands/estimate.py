@@ -45,6 +45,12 @@ __all__ = ["command"]
 @click.option("--microbatches", type=int, help="Pieces of a replica's samples.")
 @click.option("--samples", type=int, help="Samples per replica and iteration.")
 @click.option(
+    "--repeats/--no-repeats",
+    default=True,
+    help="Leave out microbatches that are sure to take as long as those before; not with "
+    "--timeline, which has all.  [default: repeats]",
+)
+@click.option(
     "--timeline",
     type=OutputPath(),
     metavar="FILE.json",
@@ -83,6 +89,7 @@ def _estimate(
     npu_changes: tuple[str, ...],
     timeline: Path | None,
     memory: Path | None,
+    repeats: bool,
     as_json: bool,
     **changes: Any,
 ) -> None:
@@ -96,7 +103,8 @@ def _estimate(
         fabric = shared_topology(topology, protocol).with_npu(read_npu(npu_changes))
         job = changed_workload(workload, **changes)
         tier = load_tier(memory, fabric.npus) if memory else None
-        found = simulate(fabric, job, strategy, None, compute, placement, algorithm, tier)
+        how = (strategy, None, compute, placement, algorithm, tier)
+        found = simulate(fabric, job, *how, repeats=repeats and timeline is None)
         result = summarize(fabric, job, *found)
     if timeline:
         title = f"{result.workload}, {result.strategy}, on {result.topology}"

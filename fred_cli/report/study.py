@@ -137,7 +137,7 @@ def study(question: Question) -> Study:
     rows: list[Row] = []
     iterations: list[Iteration] = []
     for fabric in fabrics:
-        simulated = simulate(fabric, workload, strategy, compute=compute)
+        simulated = simulate(fabric, workload, strategy, compute=compute, repeats=False)
         found = summarize(fabric, workload, *simulated)
         first = rows[0].estimate if rows else found
         rows.append(Row(found, first.iteration_time_s / found.iteration_time_s))

@@ -1,8 +1,9 @@
 """Tasks of an iteration: compute and transfers."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
-__all__ = ["PATIENT", "Profile", "Task"]
+__all__ = ["PATIENT", "Profile", "Task", "Turn"]
 
 PATIENT = 2
 """Least priority of what is not urgent."""
@@ -27,6 +28,24 @@ class Profile:
     ack_s: float = 0.0
 
 
+class Turn(NamedTuple):
+    """Place of a task among those that come again, such as with each microbatch.
+
+    Parameters
+    ----------
+    block : int
+        What comes again and again as a whole, such as the forward passes of a stage.
+    number : int
+        The how manieth time it is, from 0.
+    seat : int
+        Of the task there.
+    """
+
+    block: int
+    number: int
+    seat: int
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """Something that takes time.
@@ -48,6 +67,8 @@ class Task:
     priority : int
         On the links; of what is laid out at one time, a lower number is served first. From
         ``PATIENT`` on it is not urgent, and cut where urgent transfers need its links.
+    turn : Turn or None
+        Where it comes again; None if it does not.
     """
 
     kind: str
@@ -57,3 +78,4 @@ class Task:
     after: tuple[int, ...] = ()
     effort: float = 0.0
     priority: int = 0
+    turn: Turn | None = None

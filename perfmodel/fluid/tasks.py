@@ -21,9 +21,10 @@ from operator import ge
 from fred_hw.progress import track
 
 from .order import service_order
+from .repeats import Jump, Repeats, Watch
 from .task import PATIENT, Profile, Task
 
-__all__ = ["Run", "Simulation"]
+__all__ = ["Links", "Run", "Simulation"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +35,13 @@ class Run:
     ----------
     start_s, end_s : tuple of float
         Of each task [s]. It starts when all that it waits for is complete.
+    jumps : tuple of Jump
+        Periods that were left out.
     """
 
     start_s: tuple[float, ...]
     end_s: tuple[float, ...]
+    jumps: tuple[Jump, ...] = ()
 
     @property
     def time_s(self) -> float:
@@ -61,8 +65,8 @@ class Simulation:
             for before in task.after:
                 if not 0 <= before < number:
                     raise ValueError(f"task {number} must come after what it waits for")
-        self._tasks = tasks
-        self._steps = service_order(tasks)
+        self.tasks = tasks
+        self.steps = service_order(tasks)
         profiles = {id(task.profile): task.profile for task in tasks if task.profile.loads}
         found, self._links = _ways(list(profiles.values()), capacities)
         ways = dict(zip(profiles, found, strict=True))
@@ -77,10 +81,19 @@ class Simulation:
 
     def run(self, scale: float = 1.0) -> Run:
         """Return when each task runs if compute takes ``scale`` times its time."""
-        links = _Links(self._links, self._stages, self._before)
-        tasks, ways = self._tasks, self._ways
+        found = self.run_repeating(scale, None)
+        assert found is not None
+        return found
+
+    def run_repeating(self, scale: float, repeats: Repeats | None) -> Run | None:
+        """Return the same with periods left out; None if it is not sure how long they take."""
+        links = Links(self._links, self._stages, self._before)
+        tasks, ways = self.tasks, self._ways
         start, end = [0.0] * len(tasks), [0.0] * len(tasks)
-        for i, ends in track(self._steps, "tasks"):
+        watch = Watch(repeats, tasks, self.steps, start, end, links) if repeats else None
+        for place, (i, ends) in enumerate(track(self.steps, "tasks")):
+            if watch and place == watch.next:
+                watch.look(place)
             task, way = tasks[i], ways[i]
             if not ends:
                 links.open(i, way)
@@ -100,7 +113,9 @@ class Simulation:
                 free = max([end[one] for one in self._others[i]], default=0.0)
                 served = links.patient(i, task.place, way, ready, free)
             end[i] = served if served > ready + alone_s else ready + alone_s
-        return Run(tuple(start), tuple(end))
+        if watch and not watch.done:
+            return None
+        return Run(tuple(start), tuple(end), tuple(watch.jumps) if watch else ())
 
 
 _Way = tuple[tuple[int, float], ...]
@@ -117,21 +132,21 @@ class _Queue:
         self.task = [-1] * links
 
 
-class _Links:
+class Links:
     """What the links have served so far."""
 
     def __init__(self, links: int, stages: int, before: "_Before") -> None:
         self._before = before
-        self._urgent = [0.0] * links  # time of all urgent transfers
-        self._all = [0.0] * links
-        self._queues = [_Queue(links) for _ in range(stages)]
+        self.served_urgent = [0.0] * links  # time of all urgent transfers
+        self.served = [0.0] * links
+        self.queues = [_Queue(links) for _ in range(stages)]
         self._patient = [_Queue(links) for _ in range(stages)]
         self._opened: dict[int, list[float]] = {}
 
     def urgent(self, stage: int, way: _Way, ready: float) -> float:
         """Serve an urgent transfer; return when its last link has."""
-        latest, queue = ready, self._queues[stage]
-        ends, until, urgent, both = queue.end, queue.until, self._urgent, self._all
+        latest, queue = ready, self.queues[stage]
+        ends, until, urgent, both = queue.end, queue.until, self.served_urgent, self.served
         for link, seconds in way:
             served = urgent[link]
             begin = ends[link] + (served - until[link])
@@ -146,14 +161,14 @@ class _Links:
 
     def open(self, i: int, way: _Way) -> None:
         """Note that the links may begin with what is not urgent."""
-        self._opened[i] = [self._urgent[link] for link, _ in way]
+        self._opened[i] = [self.served_urgent[link] for link, _ in way]
 
     def patient(self, i: int, stage: int, way: _Way, ready: float, free: float) -> float:
         """Serve what is not urgent, after all urgent transfers since it was opened."""
         latest, queue = ready, self._patient[stage]
         others = self._patient if i in self._before.last else ()
         ends, earliest, until, last = queue.end, queue.early, queue.until, queue.task
-        urgent, both = self._urgent, self._all
+        urgent, both = self.served_urgent, self.served
         for (link, seconds), opened in zip(way, self._opened[i], strict=True):
             served = both[link]
             more, since = urgent[link] - opened, served - until[link]

@@ -9,7 +9,7 @@ from perfmodel.collectives.select import PUBLISHED
 from perfmodel.memory.file import MemoryFile, check_tier
 from perfmodel.switch_timing.provenance import Provenance
 from perfmodel.topology.graph import Topology
-from perfmodel.workloads.file import MAX_MICROBATCHES, MAX_SAMPLES, check_passes
+from perfmodel.workloads.file import MAX_MICROBATCHES, MAX_SAMPLES
 from perfmodel.workloads.workload import Workload, parse_strategy
 
 from .compute import Npu, npu_of
@@ -169,10 +169,12 @@ def simulate(
     memory: MemoryFile | None = None,
     *,
     fitting: bool = True,
+    repeats: bool = True,
 ) -> tuple[Iteration, Npu, float, str]:
     """Simulate what :func:`estimate` sums up; return it, the NPU, the scale and ``compute``.
 
-    What does not fit the memory is refused only if it is to be ``fitting``.
+    What does not fit the memory is refused only if it is to be ``fitting``. Without ``repeats``
+    the iteration has all tasks, and all microbatches are simulated.
     """
     if isinstance(strategy, str):
         strategy = parse_strategy(strategy)
@@ -184,14 +186,16 @@ def simulate(
     scale = model.scale(workload.name, topology, npu)
     npu = model.npu(npu)
 
+    how = (topology, workload)
+
     def iteration_s(placed: Placement) -> float:
         there = Operations(topology, placed, algorithm, memory)
-        return simulate_iteration(topology, workload, placed, npu, scale, there).time_s
+        return simulate_iteration(*how, placed, npu, scale, there, repeats=repeats).time_s
 
-    how = (placement, iteration_s, algorithm, memory)
-    placed = default_placement(topology, workload, strategy, *how)
+    by = (placement, iteration_s, algorithm, memory)
+    placed = default_placement(*how, strategy, *by)
     operations = Operations(topology, placed, algorithm, memory)
-    iteration = simulate_iteration(topology, workload, placed, npu, scale, operations)
+    iteration = simulate_iteration(*how, placed, npu, scale, operations, repeats=repeats)
     if fitting:
         _check_memory(workload, iteration)
     return iteration, npu, scale, compute
@@ -309,8 +313,4 @@ def with_batch(workload: Workload, samples_per_replica: int, microbatches: int) 
     if samples_per_replica % microbatches:
         message = f"must divide {samples_per_replica} samples per replica, not be {microbatches}"
         raise InputError(workload.name, "microbatches", message)
-    try:
-        check_passes(len(workload.network.layers), microbatches)
-    except ValueError as error:
-        raise InputError(workload.name, "microbatches", str(error)) from None
     return replace(workload, samples_per_replica=samples_per_replica, microbatches=microbatches)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from perfmodel.fluid.task import Profile, Task
+from perfmodel.fluid.task import Profile, Task, Turn
 from perfmodel.workloads.layers import Layer
 from perfmodel.workloads.pipeline_schedule import SCHEDULES
 
@@ -83,6 +83,15 @@ class _Graph:
     job: Job
     tasks: list[Task] = field(default_factory=list[Task])
     _sent: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
+    _turn: Turn | None = None
+
+    def begin(self, block: int, number: int) -> None:
+        """Add to a microbatch from now on; ``block`` is what each of them goes through."""
+        self._turn = Turn(block, number, 0)
+
+    def end(self) -> None:
+        """Add what is there once from now on."""
+        self._turn = None
 
     def add(
         self,
@@ -95,7 +104,9 @@ class _Graph:
     ) -> int:
         waits = tuple(sorted({number for number in after if number is not None}))
         priority = PRIORITIES.get(kind, 0)
-        self.tasks.append(Task(kind, place, name, profile, waits, effort, priority))
+        self.tasks.append(Task(kind, place, name, profile, waits, effort, priority, self._turn))
+        if self._turn:
+            self._turn = self._turn._replace(seat=self._turn.seat + 1)
         return len(self.tasks) - 1
 
     def compute(
@@ -211,12 +222,14 @@ def stationary_tasks(stages: Sequence[Stage], mp: int, job: Job) -> list[Task]:
                 position[s] += 1
                 after = (last[s], arrived[way, s, number])
                 final = position[s] == len(orders[s])
+                graph.begin(2 * s + _SIDE[way], number)
                 if way == "forward":
                     last[s] = _forward(graph, s, stages[s], number, after)
                     _hand_on(graph, arrived, way, s, count, number, last[s], stages)
                 else:
                     last[s], reduced[s] = _backward(graph, s, stages[s], number, after, mp, final)
                     _hand_on(graph, arrived, way, s, count, number, last[s], stages)
+    graph.end()
     if not job.overlap:
         for s, stage in enumerate(stages):
             numbers = sum(layer.parameters for layer in stage.layers) / mp
@@ -327,9 +340,10 @@ def streaming_tasks(layers: Sequence[Layer], stages: int, mp: int, job: Job) -> 
         before = worked[s][-1] if worked[s] else None
         for number in range(job.microbatches):
             name = f"{way} {number} {layer.name}"
+            graph.begin(visit, number)
             after = (before, arrived[number], here)
             before = done = graph.layer(s, layer, way, name, after)
-            arrived[number] = done
+            arrived[number] = None  # a stage has its microbatches one after the other anyway
             there = visits[visit + 1][1] % stages if visit + 1 < len(visits) else s
             border = layers[min(i, visits[visit + 1][1])] if there != s else layer
             sent = border.output_numbers * job.samples
@@ -337,6 +351,7 @@ def streaming_tasks(layers: Sequence[Layer], stages: int, mp: int, job: Job) -> 
             if profile is not None:
                 name = f"{way} {number} to stage {there}"
                 arrived[number] = graph.hand_on(s, there, name, profile, done)
+        graph.end()
         assert before is not None
         worked[s].append(before)
         if way == "backward":

@@ -1,15 +1,18 @@
 """One iteration: its tasks simulated, and its time taken apart along the critical path."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
 from perfmodel.constants import NUMBER_BYTES
+from perfmodel.fluid.repeats import Jump, Repeats, repeats_of
 from perfmodel.fluid.task import Profile, Task
 from perfmodel.fluid.tasks import Run, Simulation
 from perfmodel.topology.graph import Topology
+from perfmodel.workloads.file import check_passes
 from perfmodel.workloads.layers import Layer
+from perfmodel.workloads.pipeline_schedule import microbatches_held
 from perfmodel.workloads.workload import Workload
 
 from .compute import Npu, layer_time
@@ -24,6 +27,12 @@ __all__ = ["PARTS", "Iteration", "Plan", "check_strategy", "simulate_iteration"]
 
 PARTS = ("compute", "mp", "dp", "pp", "weight_streaming", "input_load", "cp", "ep")
 """What the time of an iteration is made of: compute and exposed communication."""
+
+_SHORT = 64
+"""Microbatches that are all simulated."""
+
+_ROUNDING = 1e-9
+"""Share of an iteration."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +94,9 @@ class Plan:
         The roofline.
     operations : Operations or None
         Simulated communication of the same placement, to use again.
+    repeats : bool
+        Whether microbatches that take as long as those before are left out, where that is sure;
+        an iteration has not all tasks then.
 
     Raises
     ------
@@ -99,18 +111,20 @@ class Plan:
         placement: Placement,
         npu: Npu,
         operations: Operations | None = None,
+        *,
+        repeats: bool = False,
     ) -> None:
         strategy, network = placement.strategy, workload.network
         check_strategy(workload, strategy)
         network = share_out(network, strategy)
-        workload = replace(workload, network=network)
+        self._workload = workload = replace(workload, network=network)
         self._operations = operations or Operations(topology, placement)
         if not topology.io_nodes and self._operations.memory is None:
             message = "must have I/O controllers, which load the input, not none"
             raise InputError(topology.name, "io_controllers", message)
         self.placement = placement
         samples = workload.samples_per_replica / workload.microbatches
-        job = Job(
+        self._job = Job(
             self._operations,
             _layer_seconds(network.layers, samples, strategy.mp, npu),
             samples,
@@ -119,21 +133,82 @@ class Plan:
             workload.overlap,
             network.input_bytes * workload.samples_per_replica / NUMBER_BYTES / strategy.cp,
         )
-        stages, self._tasks = _stages_and_tasks(workload, strategy, job)
+        stages = _stages(workload, strategy, self._job)
+        self._stages = stages
         self._memory = memory(workload, strategy, stages, npu.hbm_bytes)
-        self._simulation = Simulation(self._tasks, self._operations.capacities)
+        self._repeats = repeats and workload.microbatches > _SHORT
+        self._known: dict[int, Simulation] = {}
 
     def time_s(self, scale: float) -> float:
         """Return the time of the iteration if all compute takes ``scale`` times its time [s]."""
-        return self._simulation.run(scale).time_s
+        return self.iteration(scale).time_s if self._repeats else self._whole().run(scale).time_s
 
     def iteration(self, scale: float) -> Iteration:
         """Return the iteration if all compute takes ``scale`` times its time."""
-        run = self._simulation.run(scale)
-        tasks = self._tasks if scale == 1.0 else _scaled(self._tasks, scale)
-        times_s = _times_s(tasks, self.placement.strategy.pp)
+        for microbatches, repeats in self._repeating() if self._repeats else ():
+            simulation = self._simulated(microbatches)
+            run = simulation.run_repeating(scale, repeats)
+            found = run and self._summed(simulation, run, scale)
+            if found:
+                return found
+        simulation = self._whole()
+        found = self._summed(simulation, simulation.run(scale), scale)
+        assert found is not None
+        return found
+
+    def _repeating(self) -> Iterator[tuple[int, Repeats]]:
+        """Yield numbers of microbatches that stand for all, and what of them comes again."""
+        workload, pp = self._workload, self.placement.strategy.pp
+        every = workload.microbatches
+        held = microbatches_held(workload.schedule, pp, every)
+        if pp > 1 and (workload.mode == "streaming" or held == every):
+            return  # without back pressure quick stages get ahead, ever more
+        # Stages take their microbatches in turns of as many as there are stages; times may need a
+        # few such turns to come again.
+        for periods, again in ((6, 1), (12, 2), (24, 12)):
+            few = (2 + periods) * pp
+            few += (every - few) % (again * pp)
+            if few + pp >= every:
+                return
+            one, other = self._simulated(few), self._simulated(few + pp)
+            longer = other.tasks, other.steps
+            found = repeats_of(one.tasks, one.steps, longer, pp, every - few, near=pp + 4)
+            if found:
+                yield few, found
+
+    def _whole(self) -> Simulation:
+        """Return the simulation of all microbatches.
+
+        Raises
+        ------
+        InputError
+            They are too many.
+        """
+        workload = self._workload
+        try:
+            check_passes(len(workload.network.layers), workload.microbatches)
+        except ValueError as error:
+            raise InputError(workload.name, "microbatches", str(error)) from None
+        return self._simulated(workload.microbatches)
+
+    def _simulated(self, microbatches: int) -> Simulation:
+        """Return the simulation of so many microbatches, whose sizes do not change."""
+        if microbatches not in self._known:
+            job = replace(self._job, microbatches=microbatches)
+            tasks = _tasks(self._workload, self.placement.strategy, self._stages, job)
+            self._known[microbatches] = Simulation(tasks, self._operations.capacities)
+        return self._known[microbatches]
+
+    def _summed(self, simulation: Simulation, run: Run, scale: float) -> Iteration | None:
+        """Return the iteration; None if it is not sure what its time is made of."""
+        tasks = simulation.tasks
+        tasks = tasks if scale == 1.0 else _scaled(tasks, scale)
+        times_s = _times_s(tasks, self.placement.strategy.pp, run.jumps)
+        parts_s = _critical_path(tasks, run)
+        if parts_s is None:
+            return None
         return Iteration(
-            parts_s=_critical_path(tasks, run),
+            parts_s=parts_s,
             busy_s=max(times_s["compute"]),
             communication_s={kind: max(times_s[kind]) for kind in PARTS[1:]},
             tasks=tuple(tasks),
@@ -152,13 +227,15 @@ def simulate_iteration(
     npu: Npu,
     scale: float = 1.0,
     operations: Operations | None = None,
+    *,
+    repeats: bool = False,
 ) -> Iteration:
     """Simulate one iteration of a workload.
 
     All compute times of the roofline are multiplied by ``scale``; the other parameters and the
     errors are those of :class:`Plan`.
     """
-    return Plan(topology, workload, placement, npu, operations).iteration(scale)
+    return Plan(topology, workload, placement, npu, operations, repeats=repeats).iteration(scale)
 
 
 def _layer_seconds(layers: Sequence[Layer], samples: float, mp: int, npu: Npu) -> LayerSeconds:
@@ -173,17 +250,22 @@ def _layer_seconds(layers: Sequence[Layer], samples: float, mp: int, npu: Npu) -
     return lambda layer: of[id(layer)]
 
 
-def _stages_and_tasks(
-    workload: Workload, strategy: Strategy, job: Job
-) -> tuple[list[tuple[Layer, ...]], list[Task]]:
-    """Return the layers of each stage, and what is to be done."""
+def _stages(workload: Workload, strategy: Strategy, job: Job) -> list[tuple[Layer, ...]]:
+    """Return the layers of each stage."""
     layers = workload.network.layers
     if workload.mode == "streaming":
-        stages = [layers[s :: strategy.pp] for s in range(strategy.pp)]
-        return stages, streaming_tasks(layers, strategy.pp, strategy.mp, job)
+        return [layers[s :: strategy.pp] for s in range(strategy.pp)]
     cuts = balanced_stages([sum(job.seconds(layer)) for layer in layers], strategy.pp)
-    stages = [layers[cut.start : cut.stop] for cut in cuts]
-    return stages, stationary_tasks([Stage(one) for one in stages], strategy.mp, job)
+    return [layers[cut.start : cut.stop] for cut in cuts]
+
+
+def _tasks(
+    workload: Workload, strategy: Strategy, stages: Sequence[tuple[Layer, ...]], job: Job
+) -> list[Task]:
+    """Return what is to be done."""
+    if workload.mode == "streaming":
+        return streaming_tasks(workload.network.layers, strategy.pp, strategy.mp, job)
+    return stationary_tasks([Stage(one) for one in stages], strategy.mp, job)
 
 
 def check_strategy(workload: Workload, strategy: Strategy) -> None:
@@ -220,8 +302,11 @@ def check_strategy(workload: Workload, strategy: Strategy) -> None:
             raise InputError("", "strategy", message)
 
 
-def _critical_path(tasks: Sequence[Task], run: Run) -> dict[str, float]:
+def _critical_path(tasks: Sequence[Task], run: Run) -> dict[str, float] | None:
     """Return the time of each part on the way back from the last task to the start.
+
+    Of periods that were left out the way has what it has of those before them; None if it does not
+    come again there.
 
     Each task starts at the end of the last one that it waits for, so the durations on this way
     add up to the whole. Of tasks that end together one of compute comes first: what was going on
@@ -229,11 +314,36 @@ def _critical_path(tasks: Sequence[Task], run: Run) -> dict[str, float]:
     """
     parts: dict[str, float] = dict.fromkeys(PARTS, 0.0)
     here: Sequence[int] = range(len(tasks))
+    way: list[int] = []
     while here:
         number = max(here, key=lambda i: (run.end_s[i], tasks[i].kind == "compute"))
         parts[tasks[number].kind] += run.end_s[number] - run.start_s[number]
+        way.append(number)
         here = tasks[number].after
+    for jump in run.jumps:
+        _repeat(tasks, run, way, jump, parts)
+    if run.jumps and abs(sum(parts.values()) - run.time_s) > _ROUNDING * run.time_s:
+        return None
     return parts
+
+
+def _repeat(
+    tasks: Sequence[Task], run: Run, way: Sequence[int], jump: Jump, parts: dict[str, float]
+) -> None:
+    """Add what the way back has of periods that were left out."""
+    inside = [i for i in way if i in jump.before]
+    seen: dict[tuple[int, int], int] = {}
+    for place, i in enumerate(inside):
+        turn = tasks[i].turn
+        assert turn is not None
+        first = seen.setdefault((turn.block, turn.seat), place)
+        if first < place:
+            begin = tasks[inside[first]].turn
+            assert begin is not None
+            times = jump.times * jump.turns / (begin.number - turn.number)
+            for one in inside[first:place]:
+                parts[tasks[one].kind] += times * (run.end_s[one] - run.start_s[one])
+            return
 
 
 def _scaled(tasks: Sequence[Task], scale: float) -> list[Task]:
@@ -247,15 +357,25 @@ def _scaled(tasks: Sequence[Task], scale: float) -> list[Task]:
             if profile is None:
                 profile = profiles[time_s] = Profile(scale * time_s)
             task = Task(
-                task.kind, task.place, task.name, profile, task.after, task.effort, task.priority
+                task.kind,
+                task.place,
+                task.name,
+                profile,
+                task.after,
+                task.effort,
+                task.priority,
+                task.turn,
             )
         found.append(task)
     return found
 
 
-def _times_s(tasks: Sequence[Task], stages: int) -> dict[str, list[float]]:
+def _times_s(tasks: Sequence[Task], stages: int, jumps: Sequence[Jump]) -> dict[str, list[float]]:
     """Return the time of all tasks of each kind on each stage [s]."""
     times_s = {kind: [0.0] * stages for kind in PARTS}
     for task in tasks:
         times_s[task.kind][task.place] += task.profile.time_s
+    for jump in jumps:
+        for task in (tasks[i] for i in jump.tasks):
+            times_s[task.kind][task.place] += jump.times * task.profile.time_s
     return times_s

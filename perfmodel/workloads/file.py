@@ -34,11 +34,11 @@ STRATEGY = (
 
 Count = Annotated[int, int_range(1, 1 << 30)]
 
-MAX_SAMPLES, MAX_MICROBATCHES = 1 << 20, 1 << 10
+MAX_SAMPLES, MAX_MICROBATCHES = 1 << 20, 1 << 20
 """Samples of a replica in an iteration, and pieces that they go through the pipeline in."""
 
 MAX_PASSES = 1 << 16
-"""Layers times microbatches: an iteration of so many takes some seconds."""
+"""Layers times microbatches that are all simulated: an iteration of so many takes some seconds."""
 
 
 def check_passes(layers: int, microbatches: int) -> None:
@@ -49,9 +49,10 @@ def check_passes(layers: int, microbatches: int) -> None:
     ValueError
         There are too many microbatches for so many layers.
     """
-    most = min(MAX_MICROBATCHES, MAX_PASSES // layers)
+    most = MAX_PASSES // layers
     if microbatches > most:
-        raise ValueError(f"must be at most {most} with {layers} layers, not {microbatches}")
+        message = f"must be at most {most} with {layers} layers where none is left out"
+        raise ValueError(f"{message}, not {microbatches}")
 
 
 class WorkloadFile(FileModel):

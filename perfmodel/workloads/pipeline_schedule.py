@@ -28,6 +28,11 @@ def passes(ahead: int, microbatches: int) -> list[Pass]:
 
 
 def microbatches_held(schedule: str, stages: int, microbatches: int) -> int:
-    """Return how many microbatches the first stage holds activations of at once, at most."""
-    order = SCHEDULES[schedule](0, stages, microbatches)
-    return max(accumulate(1 if way == "forward" else -1 for way, _ in order))
+    """Return how many microbatches the first stage holds activations of at once, at most.
+
+    Of many it is looked at some: a schedule holds as many however many more there are, or all.
+    """
+    few = min(microbatches, 2 * stages + 64)
+    order = SCHEDULES[schedule](0, stages, few)
+    held = max(accumulate(1 if way == "forward" else -1 for way, _ in order))
+    return microbatches if held == few else held

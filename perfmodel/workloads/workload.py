@@ -10,7 +10,7 @@ from fred_hw.files import read_kind, validate
 from fred_hw.reading import SUFFIXES, read_data
 from perfmodel.published import SPEEDUP_C
 
-from .file import KINDS, STRATEGY, WorkloadFile, check_passes
+from .file import KINDS, STRATEGY, WorkloadFile
 from .layers import Network
 
 __all__ = [
@@ -143,10 +143,6 @@ def _build(name: str, file: WorkloadFile, source: str) -> Workload:
             f"not be {file.microbatches}"
         )
         raise InputError(source, "microbatches", message)
-    try:
-        check_passes(len(network.layers), file.microbatches)
-    except ValueError as error:
-        raise InputError(source, "microbatches", str(error)) from None
     return Workload(
         name=name,
         network=network,

@@ -99,7 +99,7 @@ class Bench:
         return [f"--{option}", str(path)]
 
     def run(self, what: str, least: str, *parts: Sequence[str]) -> None:
-        """Print seconds, processor time and memory of `fred estimate`, and what it says."""
+        """Print seconds, processor time and memory of `fred estimate`, and its result [ns]."""
         arguments = [one for part in parts for one in part]
         start = "import resource, sys; from fred_cli.main import main\n"
         start += "try: main()\n"
@@ -112,7 +112,8 @@ class Bench:
         seconds, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
         cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         mib = int(done.stderr.split()[-1]) / 1024
-        total_ns = json.loads(done.stdout)["total_ns"]
+        found = json.loads(done.stdout)
+        total_ns = found.get("total_ns") or round(1e9 * found["iteration_time_s"])
         say(f"{what:58} {least:>12} {seconds:8.2f} {cpu_s:8.2f} {mib:8.0f} {total_ns:15,}")
 
 
@@ -157,6 +158,15 @@ def steps(bench: Bench, side: int, least: str) -> None:
     bench.run(f"{what}, unaware", least, *given, ["--network-model", "unaware"])
 
 
+def microbatches(bench: Bench) -> None:
+    """Print iterations of ours with few microbatches and with many."""
+    given = ["--topology", "fred-d", "--workload", "transformer-17b"]
+    for count, more in ((64, []), (512, ["--no-repeats"]), (512, []), (1 << 20, [])):
+        what = f"Transformer-17B on fred-d, {count:,} microbatches{' of which all' if more else ''}"
+        size = ["--samples", str(count), "--microbatches", str(count)]
+        bench.run(what, "", given, size, more)
+
+
 def main() -> None:
     """Print all measurements."""
     say(f"{'whole processes':58} {'at most [s]':>12} {'[s]':>8} {'CPU':>8} {'MiB':>8} {'ns':>15}")
@@ -171,6 +181,7 @@ def main() -> None:
         many = [compute(number, [number - 1] if number else [], 1) for number in range(500_000)]
         given = bench.network(("Ring", 2, 50)), bench.system("ring"), bench.traces([many, many[::]])
         bench.run("traces of 1,000,000 nodes, two alike", "20", *given, ["--no-symmetry"])
+        microbatches(bench)
 
 
 if __name__ == "__main__":

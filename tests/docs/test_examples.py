@@ -35,6 +35,36 @@ def test_protocol_page_has_the_places_of_header_and_crc() -> None:
     assert f"| `tuser` | bits {HEADER_BITS + CRC_BITS - 1}:{HEADER_BITS} | the CRC |" in text
 
 
+def test_one_trace_on_three_fabrics_is_one_chart(tmp_path: Path) -> None:
+    """And the page shows the commands of the example, and what they say."""
+    script, page = (ROOT / one for one in ("examples/trace-to-chart.sh", "docs/astra-sim.md"))
+    text = page.read_text(encoding="utf-8")
+    lines = [line for line in script.read_text().splitlines() if line.startswith(("$fred", "  "))]
+    assert "\n".join(line.replace("$fred", "fred") for line in lines) in text
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (tmp_path / "build").mkdir()
+    fred = str(Path(sys.executable).with_name("fred"))
+    said = subprocess.run(
+        ["sh", script],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "FRED": fred},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert said.returncode == 0, said.stderr
+    rows = [line.split() for line in said.stdout.splitlines()[-5:] if "," in line]
+    assert [row[0] for row in rows] == ["fred-d", "mesh:5x4", "examples/gpu-cluster.yaml"]
+    for name, total, *_, exposed in rows:
+        ms = [f"{int(ns.replace(',', '')) / 1e6:.3f} ms" for ns in (total, exposed)]
+        assert f"| `{name}` | {ms[0]} | {ms[1]} |" in text
+    chart = (tmp_path / "build" / "fabrics.html").read_text(encoding="utf-8")
+    assert all(
+        f"{name}: {total} ns" in chart
+        for (_, total, *_), name in zip(rows, ("fred-d", "mesh:5x4", "gpu-cluster"), strict=True)
+    )
+
+
 NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
 WRITTEN = {
     "my-wafer-my-model": ("strategies.parquet", "strategies.html"),

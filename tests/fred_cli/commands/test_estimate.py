@@ -59,6 +59,19 @@ def test_estimate_takes_changes_of_the_workload(fred: Run) -> None:
     assert changed["exposed_s"]["dp"] < plain["exposed_s"]["dp"]
 
 
+def test_estimate_leaves_out_microbatches_that_repeat(fred: Run, place: Path) -> None:
+    line = ("estimate", "--topology", "fred-d", "--workload", "resnet-50", "--json")
+    many = ("--samples", "1048576", "--microbatches", "1048576")
+    status, out, err = fred(*line, *many)
+    assert (status, err) == (0, "")
+    assert json.loads(out)["minibatch"] == 20 * 1048576
+    said = "microbatches: must be at most [0-9]+ with [0-9]+ layers where none is left out"
+    for more in ("--no-repeats", "--timeline=made.json"):
+        status, out, err = fred(*line, *many, more)
+        assert (status, out) == (2, "") and re.search(said, err)
+    assert not (place / "made.json").exists()
+
+
 def test_estimate_takes_a_strategy(fred: Run) -> None:
     arguments = ("--topology", "mesh:2x2", "--workload", "resnet-152", "--strategy", "MP1-DP4-PP1")
     said = json.loads(fred("estimate", *arguments, "--json")[1])

@@ -119,8 +119,8 @@ def test_batch_that_does_not_divide_is_refused() -> None:
 @pytest.mark.parametrize(
     ("samples", "microbatches", "message"),
     [
-        (16, 0, "microbatches: must be 1 to 1024, not 0"),
-        (16, -4, "microbatches: must be 1 to 1024, not -4"),
+        (16, 0, "microbatches: must be 1 to 1048576, not 0"),
+        (16, -4, "microbatches: must be 1 to 1048576, not -4"),
         (16, 2.0, r"microbatches: must be an integer, not 2\.0"),
         (-16, 2, "samples_per_replica: must be 1 to 1048576, not -16"),
         (0, 2, "samples_per_replica: must be 1 to 1048576, not 0"),

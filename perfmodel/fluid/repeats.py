@@ -1,0 +1,338 @@
+"""Tasks that come again and again, such as with each microbatch: simulated as often as it takes.
+
+In the order of service some stretches are a period of steps that comes again and again: each step
+is the one a period before with the next number, waits for what that one waited for a period later,
+takes as long and crosses the same links. Once all ends of so many periods as a step looks back, and
+what the links have served, are those of a period before and the same time later, all periods that
+follow are so too: ends are maxima of sums of ends before and durations. So as many as are asked for
+can be left out, and what comes after them begins so much later.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from .order import Step
+from .task import PATIENT, Task
+
+if TYPE_CHECKING:
+    from .tasks import Links
+
+__all__ = ["Jump", "Region", "Repeats", "Watch", "find_regions", "repeats_of"]
+
+_MOST = 4
+"""Periods of steps in one of times, at most."""
+
+_SAME = 1e-9
+"""Share of a period by which times may differ, and of all time so far: rounding."""
+_ROUNDING = 1e-14
+
+
+class Region(NamedTuple):
+    """A stretch of steps that repeats.
+
+    Parameters
+    ----------
+    start, period, periods : int
+        First step, steps of a period, and periods.
+    turns : int
+        By how much the numbers of the tasks grow from one period to the next.
+    depth : int
+        Periods that a step looks back.
+    blocks : frozenset of int
+        Whose tasks it has.
+    """
+
+    start: int
+    period: int
+    periods: int
+    turns: int
+    depth: int
+    blocks: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """Stretches of which periods were left out, and how many of each."""
+
+    regions: tuple[Region, ...]
+    more: int
+
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    """Periods that were left out.
+
+    Parameters
+    ----------
+    tasks : tuple of int
+        Those of the periods before that come again, in order.
+    before : frozenset of int
+        Those of all periods that were simulated before them.
+    times, turns : int
+        How often, and by how much the numbers of the tasks grow each time.
+    period_s : float
+        Time of it each time [s].
+    """
+
+    tasks: tuple[int, ...]
+    before: frozenset[int]
+    times: int
+    turns: int
+    period_s: float
+
+
+def repeats_of(
+    tasks: Sequence[Task],
+    steps: Sequence[Step],
+    longer: tuple[Sequence[Task], Sequence[Step]],
+    turns: int,
+    more: int,
+    near: int,
+) -> Repeats | None:
+    """Return where periods can be left out, or None if that is not sure.
+
+    Parameters
+    ----------
+    tasks, steps : sequence
+        With few turns.
+    longer : tuple of sequences
+        The same with ``turns`` more.
+    turns : int
+        Of a period.
+    more : int
+        Turns that are left out, a multiple of ``turns``.
+    near : int
+        Periods that steps may look back; what is further away must not matter.
+    """
+    here, there = find_regions(tasks, steps, turns, near), find_regions(*longer, turns, near)
+    if len(here) != len(there):
+        return None
+    blocks = {task.turn.block for task in tasks if task.turn}
+    grown = dict.fromkeys(blocks, 0)
+    found: list[Region] = []
+    for one, other in zip(here, there, strict=True):
+        more_periods = other.periods - one.periods
+        if (one.period, one.blocks) != (other.period, other.blocks) or not 0 <= more_periods <= 1:
+            return None
+        if more_periods:
+            found.append(one)
+            for block in one.blocks:
+                grown[block] += 1
+    if not found or set(grown.values()) != {1}:
+        return None
+    return Repeats(tuple(found), more // turns)
+
+
+def find_regions(
+    tasks: Sequence[Task], steps: Sequence[Step], turns: int, near: int
+) -> list[Region]:
+    """Return the stretches of steps in which each comes again with a number ``turns`` higher."""
+    places: dict[tuple[int, int, int, bool], int] = {}
+    for place, (i, ends) in enumerate(steps):
+        turn = tasks[i].turn
+        if turn and tasks[i].priority < PATIENT:
+            places[turn.block, turn.number, turn.seat, ends] = place
+    ended = {i: place for place, (i, ends) in enumerate(steps) if ends}
+    distance = [0] * len(steps)
+    for (block, number, seat, ends), place in places.items():
+        there = places.get((block, number + turns, seat, ends))
+        if there is not None and _alike(tasks[steps[place].task], tasks[steps[there].task]):
+            distance[place] = there - place
+    found: list[Region] = []
+    start = 0
+    while start < len(steps):
+        period, stop = distance[start], start + 1
+        while stop < len(steps) and distance[stop] == period:
+            stop += 1
+        if period > 0 and stop - start >= period:
+            again = (start, period, (stop - start) // period)
+            region = _region(tasks, steps, ended, again, turns, near)
+            found += [region] if region else []
+        start = stop
+    return found
+
+
+def _alike(one: Task, other: Task) -> bool:
+    profiles = one.profile is other.profile or one.profile == other.profile
+    same = (one.kind, one.place, one.effort, len(one.after))
+    return profiles and same == (other.kind, other.place, other.effort, len(other.after))
+
+
+def _region(
+    tasks: Sequence[Task],
+    steps: Sequence[Step],
+    ended: dict[int, int],
+    found: tuple[int, int, int],
+    turns: int,
+    near: int,
+) -> Region | None:
+    """Return a region if steps wait for what those a period before wait for, a period later."""
+    start, period, again = found
+    depth, first = 1, start
+    for place in range(start, start + period * again):
+        here, there = steps[place].task, steps[place + period].task
+        waits = sorted(ended[one] for one in tasks[here].after)
+        later = sorted(ended[one] for one in tasks[there].after)
+        for one, other in zip(waits, later, strict=True):
+            if one == other or place + period - other > near * period:
+                continue  # what was long before; it must not matter
+            if other - one != period:
+                first = place + 1  # not yet
+                continue
+            depth = max(depth, -(-(place + period - other) // period))
+    again -= -(-(first - start) // period)
+    start += -(-(first - start) // period) * period
+    if again < 1:
+        return None
+    blocks = {tasks[steps[place].task].turn for place in range(start, start + period)}
+    return Region(
+        start, period, again + 1, turns, depth, frozenset(one.block for one in blocks if one)
+    )
+
+
+@dataclass
+class Watch:
+    """Looks on while tasks are simulated, and leaves periods out once they repeat.
+
+    Parameters
+    ----------
+    repeats : Repeats
+        Where, and how many.
+    tasks, steps : sequence
+        What is simulated.
+    start, end : list of float
+        When each task ran, as far as it is known [s].
+    links : Links
+        What the links have served.
+    """
+
+    repeats: Repeats
+    tasks: Sequence[Task]
+    steps: Sequence[Step]
+    start: list[float]
+    end: list[float]
+    links: "Links"
+    jumps: list[Jump] = field(default_factory=list[Jump])
+    next: int = 0
+    _now: int = 0
+    _served: list["_Served"] = field(default_factory=list["_Served"])
+
+    def __post_init__(self) -> None:
+        self.next = self.repeats.regions[0].start
+
+    @property
+    def done(self) -> bool:
+        """Whether all periods that were to be left out are."""
+        return len(self.jumps) == len(self.repeats.regions)
+
+    def look(self, place: int) -> None:
+        """Look at what ran before a step, where a period begins or ends."""
+        region = self.repeats.regions[self._now]
+        self._served = [*self._served[-_MOST:], _Served(self.links)]
+        number = (place - region.start) // region.period
+        for periods in range(1, _MOST + 1):
+            long_enough = number >= max(region.depth + 1 + periods, 2 * periods)
+            if not long_enough or self.repeats.more % periods:
+                continue
+            period_s = self._period_s(region, number, periods)
+            if period_s is not None:
+                self._jump(region, number, periods, period_s)
+                number = region.periods
+                break
+        if number < region.periods:
+            self.next = place + region.period
+            return
+        self._now += 1
+        self._served = []
+        if self._now == len(self.repeats.regions):
+            self.next = -1
+            return
+        self.next = self.repeats.regions[self._now].start
+        if self.next == place:
+            self.look(place)
+
+    def _of(self, region: Region, first: int, stop: int) -> list[int]:
+        """Return the tasks of some periods."""
+        places = range(region.start + first * region.period, region.start + stop * region.period)
+        return [self.steps[place].task for place in places]
+
+    def _period_s(self, region: Region, number: int, periods: int) -> float | None:
+        """Return the time of some periods if all that matters is as much later than before."""
+        first = number - region.depth - 1
+        last = self._of(region, first, number)
+        before = self._of(region, first - periods, number - periods)
+        end = self.end
+        period_s = end[last[-1]] - end[before[-1]]
+        slack = _SAME * period_s + _ROUNDING * end[last[-1]]
+        for one, other in zip(last, before, strict=True):
+            if abs(end[one] - end[other] - period_s) > slack:
+                return None
+        if not self._served[-1].later(self._served[-1 - periods], period_s, slack):
+            return None
+        return period_s if self._only_near(region, number, periods, slack) else None
+
+    def _only_near(self, region: Region, number: int, periods: int, slack: float) -> bool:
+        """Return whether nothing waits for what was long before, now or later."""
+        end = self.end
+        near = {*self._of(region, number - region.depth - 1 - periods, number)}
+        last = self._of(region, number - periods, number)
+        before = self._of(region, number - 2 * periods, number - periods)
+        for one, other in zip(last, before, strict=True):
+            afters = zip(self.tasks[one].after, self.tasks[other].after, strict=True)
+            for this, that in afters:
+                if this in near:
+                    continue
+                if end[this] > self.start[one] - slack or end[this] - end[that] > (
+                    self.start[one] - self.start[other] + slack
+                ):
+                    return False
+        return True
+
+    def _jump(self, region: Region, number: int, periods: int, period_s: float) -> None:
+        """Leave periods out, some at a time: all that matters is so much later."""
+        times = self.repeats.more // periods
+        for i in dict.fromkeys(self._of(region, number - region.depth - 1, number)):
+            self.start[i] += times * period_s
+            self.end[i] += times * period_s
+        self._served[-1].repeat(self._served[-1 - periods], times, period_s)
+        tasks = tuple(dict.fromkeys(self._of(region, number - periods, number)))
+        before = frozenset(self._of(region, 0, number))
+        self.jumps.append(Jump(tasks, before, times, periods * region.turns, period_s))
+
+
+class _Served:
+    """What the links have served by a time."""
+
+    def __init__(self, links: "Links") -> None:
+        self._links = links
+        self._urgent, self._all = list(links.served_urgent), list(links.served)
+        self._ends = [list(queue.end) for queue in links.queues]
+        self._until = [list(queue.until) for queue in links.queues]
+
+    def _changed(self, before: "_Served") -> list[tuple[int, int]]:
+        """Return queue and link where there was something to serve since."""
+        return [
+            (number, link)
+            for number, until in enumerate(self._until)
+            for link, one in enumerate(until)
+            if one != before._until[number][link]
+        ]
+
+    def later(self, before: "_Served", period_s: float, slack: float) -> bool:
+        """Return whether all links are done so much later than before."""
+        return all(
+            abs(self._ends[number][link] - before._ends[number][link] - period_s) <= slack
+            for number, link in self._changed(before)
+        )
+
+    def repeat(self, before: "_Served", times: int, period_s: float) -> None:
+        """Serve what was served since so many times again."""
+        links = self._links
+        for number, link in self._changed(before):
+            queue = links.queues[number]
+            queue.end[link] += times * period_s
+            queue.until[link] += times * (self._urgent[link] - before._urgent[link])
+        for link, served in enumerate(self._urgent):
+            links.served_urgent[link] += times * (served - before._urgent[link])
+            links.served[link] += times * (self._all[link] - before._all[link])
