@@ -27,6 +27,13 @@ __all__ = ["MAX_NODES", "Traces", "iteration_traces"]
 MAX_NODES = 1 << 22
 """Nodes of all traces at most."""
 
+_COLLECTIVES = {
+    "all_reduce": CollectiveType.ALL_REDUCE,
+    "all_gather": CollectiveType.ALL_GATHER,
+    "reduce_scatter": CollectiveType.REDUCE_SCATTER,
+    "all_to_all": CollectiveType.ALL_TO_ALL,
+}
+
 _NO_CPU = Attr("is_cpu_op", "bool", False)
 
 
@@ -93,9 +100,6 @@ def iteration_traces(
     InputError
         As for ``simulate_iteration``, or there would be more than ``MAX_NODES`` nodes.
     """
-    if not placement.strategy.plain:
-        message = f"must have MP, DP and PP alone for traces, not {placement.strategy}"
-        raise InputError("", "strategy", message)
     recorder = _Recorder(topology, placement)
     iteration = simulate_iteration(topology, workload, placement, npu, scale, recorder)
     return _Writer(iteration.tasks, placement, topology.npus).traces()
@@ -183,17 +187,20 @@ class _Writer:
         for group in message.groups:
             if message.pattern == "broadcast":
                 self._multicast(number, task, message, group)
-            elif message.pattern == "all_reduce":
-                self._all_reduce(number, task, message, group)
+            elif message.pattern in _COLLECTIVES:
+                self._collective(number, task, message, group)
             else:
                 self._stream(number, task, message, group)
 
-    def _all_reduce(
+    def _collective(
         self, number: int, task: Task, message: _Message, group: tuple[int, ...]
     ) -> None:
+        size = message.size_bytes
+        if message.pattern == "all_gather":  # of which a trace says what an NPU contributes
+            size = -(-size // len(group))
         attrs = (
-            Attr("comm_type", "int64", int(CollectiveType.ALL_REDUCE)),
-            Attr("comm_size", "int64", message.size_bytes),
+            Attr("comm_type", "int64", int(_COLLECTIVES[message.pattern])),
+            Attr("comm_size", "int64", size),
             Attr("pg_name", "string", self._group(group)),
         )
         for npu in group:

@@ -22,7 +22,7 @@ FABRICS = ("fred-d", "fred-a", "mesh:5x4")
 def ends_ns(name: str, workload: str, strategy: str) -> tuple[int, int]:
     """Return the end of an iteration, and that of its traces [ns]."""
     fabric, work = shared_topology(name), load_workload(workload)
-    iteration, npu, scale, _ = simulate(fabric, work, strategy)
+    iteration, npu, scale, _ = simulate(fabric, work, strategy, fitting=False)
     traces = iteration_traces(fabric, work, iteration.placement, npu, scale)
     system = SystemFile.model_validate({})
     # Storage behind all I/O controllers at once.
@@ -49,6 +49,21 @@ def test_others_differ_by_what_the_page_says(name: str) -> None:
     """Urgent messages are not held up, and multicasts are messages."""
     direct, traced = ends_ns(name, "transformer-17b", "MP2-DP5-PP2")
     assert -2e-4 < traced / direct - 1 < 0
+
+
+@pytest.mark.parametrize(
+    ("name", "workload", "strategy"),
+    [
+        ("fred-d", "llama-3-8b", "MP2-DP2-PP1-CP4-SP"),
+        ("fred-d", "mixtral-8x7b", "MP2-DP8-PP1-EP8-SP"),
+        ("mesh:5x4", "llama-3-8b", "MP2-DP2-PP2-CP2-SP"),
+    ],
+)
+def test_context_experts_and_sequences_go_into_traces(
+    name: str, workload: str, strategy: str
+) -> None:
+    direct, traced = ends_ns(name, workload, strategy)
+    assert abs(traced / direct - 1) < 5e-4
 
 
 @pytest.mark.slow

@@ -4,18 +4,15 @@ from collections import Counter
 
 import pytest
 
-from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
 from perfmodel.chakra import iteration as module
 from perfmodel.chakra.feeder import Feeder
 from perfmodel.chakra.iteration import Traces, iteration_traces
-from perfmodel.chakra.kinds import NodeType
+from perfmodel.chakra.kinds import CollectiveType, NodeType
 from perfmodel.chakra.stats import Messages, add_messages, check_messages, check_node, measure
 from perfmodel.topology.parse import parse_topology
-from perfmodel.training.compute import Npu
 from perfmodel.training.estimate import simulate
 from perfmodel.training.iteration import Iteration
-from perfmodel.training.placement.place import place
 from perfmodel.workloads.workload import load_workload
 
 
@@ -121,8 +118,14 @@ def test_number_of_nodes_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         made("resnet-152", "MP1-DP20-PP1")
 
 
-def test_strategies_of_more_than_three_kinds_are_refused() -> None:
-    fabric, workload = parse_topology("fred-d"), load_workload("gpt-3")
-    placed = place(fabric, Strategy.parse("MP2-DP1-PP2-SP"))
-    with pytest.raises(InputError, match=r"^strategy: must have MP, DP and PP alone for traces, "):
-        iteration_traces(fabric, workload, placed, Npu())
+def test_collectives_of_sequence_parallelism_have_the_sizes_of_traces() -> None:
+    """Of an all-gather a trace says what an NPU contributes, of others the whole vector."""
+    plain, split = (made("transformer-17b", f"MP4-DP5-PP1{more}")[0] for more in ("", "-SP"))
+    sizes: list[dict[int, int]] = [{}, {}]
+    for traces, found in zip((plain, split), sizes, strict=True):
+        for node in traces.ranks[0]:
+            if node.name.startswith("forward") and node.type == NodeType.COMM_COLL_NODE:
+                kind = node.integer("comm_type")
+                found[kind] = found.get(kind, 0) + node.integer("comm_size")
+    whole = sizes[0][CollectiveType.ALL_REDUCE]
+    assert sizes[1] == {CollectiveType.REDUCE_SCATTER: whole, CollectiveType.ALL_GATHER: whole // 4}
