@@ -112,6 +112,11 @@ def _estimate(
     if as_json:
         say_json(result)
         return
+    _say(result)
+
+
+def _say(result: Any) -> None:
+    """Print an estimate as a table."""
     rows = [
         ("iteration", _milliseconds(result.iteration_time_s)),
         ("compute", _milliseconds(result.compute_s)),
