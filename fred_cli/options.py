@@ -36,6 +36,7 @@ __all__ = [
     "read_mesh",
     "read_npu",
     "read_spec",
+    "read_wafer",
     "schedule_option",
     "seed_option",
     "set_option",
@@ -281,11 +282,11 @@ level_option = click.option(
 
 generated_level_option = click.option(
     "--level",
-    type=click.Choice(["interconnect", "switch", "endpoint", "mesh", "router"]),
+    type=click.Choice(["interconnect", "switch", "endpoint", "mesh", "router", "wafer"]),
     default="interconnect",
     show_default=True,
     help="The interconnect alone, the whole switch around it, or the NPU's end of a link; a mesh "
-    "of routers, or one of them, of which SPEC is a YAML file.",
+    "of routers, or one of them, or a plane of a wafer, of which SPEC is a YAML file.",
 )
 
 design_level_option = click.option(
@@ -461,6 +462,14 @@ def read_mesh(source: str, changes: tuple[str, ...]) -> Any:
     from fred_hw.mesh.load import load_mesh
 
     return load_mesh(source, dict(parse_change(change) for change in changes))
+
+
+def read_wafer(source: str, changes: tuple[str, ...]) -> Any:
+    """Return the wafer named on the command line, with its ``--set`` changes."""
+    from fred_hw.load import parse_change
+    from fred_hw.wafer.load import load_wafer
+
+    return load_wafer(source, dict(parse_change(change) for change in changes))
 
 
 def read_npu(changes: tuple[str, ...]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from fred_cli.options import (
     generated_level_option,
     read_mesh,
     read_spec,
+    read_wafer,
     set_option,
     spec_argument,
 )
@@ -50,10 +51,11 @@ def command(
     """Write the Verilog of SPEC, a YAML file or a preset, and the files beside it."""
     from gen.write import write_files
 
-    make = _mesh if level in ("mesh", "router") else _switch
+    make = {"mesh": _mesh, "router": _mesh, "wafer": _wafer}.get(level, _switch)
     design, files = make(spec_source, changes, folder, level)
     paths = write_files(files, folder)
-    found = {} if make is _mesh or level == "endpoint" else {"microswitches": design.microswitches}
+    crosses = level in ("interconnect", "switch")
+    found = {"microswitches": design.microswitches} if crosses else {}
     report = {
         "name": design.name,
         "level": level,
@@ -101,4 +103,17 @@ def _mesh(source: str, changes: tuple[str, ...], folder: Path, level: str) -> An
         check_file(folder / name)
     with progress(f"generating {mesh.name}"):
         design = generate_mesh(mesh, level=level)
+        return design, design.files()
+
+
+def _wafer(source: str, changes: tuple[str, ...], folder: Path, level: str) -> Any:
+    """Return a plane of a wafer, and its files."""
+    from gen.wafers import generate_wafer, wafer_file_names
+    from gen.write import check_file
+
+    wafer = read_wafer(source, changes)
+    for name in wafer_file_names(wafer):
+        check_file(folder / name)
+    with progress(f"generating {wafer.name}"):
+        design = generate_wafer(wafer)
         return design, design.files()

@@ -15,6 +15,7 @@ from fred_cli.options import (
 )
 from fred_cli.output import checked, option_names, plain, say_json, write_text
 from fred_cli.progress import progress
+from fred_cli.wafer_program import route_wafer
 from fred_hw.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,6 +35,16 @@ __all__ = ["command"]
 @click.option(
     "--draw", "picture", type=OutputPath(), metavar="FILE", help="Draw routed FLOWS as SVG."
 )
+@click.option(
+    "--size", help="Of a wafer: what an NPU sends in a phase and plane; 64KiB by default."
+)
+@click.option(
+    "-o",
+    "--output",
+    type=OutputPath(),
+    metavar="FILE",
+    help="Of a wafer: write its program as JSON.",
+)
 @as_json_option
 def command(
     spec_source: str,
@@ -43,30 +54,39 @@ def command(
     effort: int | None,
     generation: int | None,
     picture: Path | None,
+    size: str | None,
+    output: Path | None,
     as_json: bool,
 ) -> int:
-    """Route FLOWS, a YAML or JSON list of {inputs, outputs}, on SPEC.
+    """Route FLOWS, a YAML or JSON list of {inputs, outputs}, on SPEC, or a strategy on a wafer.
 
     With --json also the entries of the whole switch's configuration memory, one per circuit, for
     which --generation is one more than that of the entry before, modulo 8. Exit status 3 if they
-    conflict, 4 if the effort ended before that was known.
+    conflict, 4 if the effort ended before that was known. Of a wafer, whose YAML file has switches,
+    all that is written to the registers of switches and endpoints of a plane.
     """
     from fred_hw.checks import check_int
     from fred_hw.compiler.routing import EFFORT
     from fred_hw.compiler.routing import route as route_flows
     from fred_hw.progress import track
     from fred_hw.protocol import GENERATIONS
+    from fred_hw.wafer.load import is_wafer
 
-    spec = read_spec(spec_source, changes)
-    if (flows_file is None) == (strategy is None):
-        raise InputError("route", "FLOWS", "must be a file, or --strategy given, but not both")
-    if picture is not None and strategy is not None:
-        raise InputError("route", "--draw", "must be given with FLOWS, not with --strategy")
-    sets = _sets(spec, strategy, flows_file)
-    if generation is not None and not as_json:
-        raise InputError("route", "--generation", "must be given with --json, which has entries")
     with option_names("generation"), checked(""):
         number = check_int("generation", generation or 0, minimum=0, maximum=GENERATIONS - 1)
+    if is_wafer(spec_source):
+        _refuse(
+            {"FLOWS": flows_file, "--effort": effort, "--draw": picture}, "a switch, not a wafer"
+        )
+        route_wafer(spec_source, changes, strategy, size or "64KiB", number, output, as_json)
+        return 0
+    _refuse({"--size": size, "--output": output}, "a wafer, not a switch")
+    spec = read_spec(spec_source, changes)
+    sets = _sets(spec, strategy, flows_file)
+    if picture is not None and strategy is not None:
+        raise InputError("route", "--draw", "must be given with FLOWS, not with --strategy")
+    if generation is not None and not as_json:
+        raise InputError("route", "--generation", "must be given with --json, which has entries")
     # A strategy of one worker has no phases, so nothing that could clash.
     nothing = _routing_report(spec, route_flows((), spec.ports, spec.middle), number)
     effort = EFFORT if effort is None else effort
@@ -84,11 +104,23 @@ def command(
         worst = next((r for r in reports.values() if not r["routed"]), first)
         say_json({**worst, "phases": reports} if strategy else worst)
     else:
-        for name, report in reports.items():
-            print(f"{name}: {_routing_text(report)}")
-        if not reports:
-            print("nothing to route: the strategy has one worker")
+        _say(reports)
     return 3 if "conflict" in statuses else 4 if "unknown" in statuses else 0
+
+
+def _say(reports: dict[str, dict[str, Any]]) -> None:
+    """Print what became of each set of flows."""
+    for name, report in reports.items():
+        print(f"{name}: {_routing_text(report)}")
+    if not reports:
+        print("nothing to route: the strategy has one worker")
+
+
+def _refuse(given: dict[str, object], allowed: str) -> None:
+    """Refuse options that mean nothing of what is routed on."""
+    for name, value in given.items():
+        if value is not None:
+            raise InputError("route", name, f"must be given with {allowed}")
 
 
 def _sets(
@@ -98,6 +130,8 @@ def _sets(
     from fred_hw.compiler.flows import read_flows
     from fred_hw.compiler.placement import Strategy, phases
 
+    if (file is None) == (strategy is None):
+        raise InputError("route", "FLOWS", "must be a file, or --strategy given, but not both")
     if strategy is not None:
         with checked("--strategy"):
             return phases(Strategy.parse(strategy), ports=spec.ports)

@@ -18,10 +18,10 @@ class Companion:
     ending : str
         What stands behind the name of the top module in the name of the file.
     write : Callable
-        From the ``Design`` or ``MeshDesign`` to the text of the file.
+        From the ``Design``, ``MeshDesign`` or ``WaferDesign`` to the text of the file.
     switch_only : bool
         Whether only what has registers has it, whole switches and endpoints; others are also of
-        meshes.
+        meshes and wafers.
     fileset : str
         Of the FuseSoC core, if tools read the file: ``rtl``, ``constraints``, ``lint``, or a new
         one, which then belongs to the default target.

@@ -14,6 +14,7 @@ _DESCRIPTIONS = {
     "mesh": "Mesh of routers with the links, virtual circuits and credits of a FRED switch",
     "router": "Router of a mesh with the links, virtual circuits and credits of a FRED switch",
     "switch": "FRED switch: interconnect with links, virtual circuits, scheduler and registers",
+    "wafer": "Plane of a FRED wafer: endpoints and switches in a tree, wired",
     "endpoint": "NPU's end of a FRED link: link layer, collective engine and registers",
 }
 

@@ -23,6 +23,7 @@ from .registers import registers_of
 if TYPE_CHECKING:
     from gen.design import Design
     from gen.meshes import MeshDesign
+    from gen.wafers import WaferDesign
 
 __all__ = ["MANIFEST_SCHEMA", "any_manifest", "manifest", "streams"]
 
@@ -44,7 +45,7 @@ def manifest(design: "Design") -> dict[str, Any]:
 
 
 def any_manifest(
-    design: "Design | MeshDesign", spec: dict[str, Any], own: dict[str, Any]
+    design: "Design | MeshDesign | WaferDesign", spec: dict[str, Any], own: dict[str, Any]
 ) -> dict[str, Any]:
     """Return what every manifest has, around what is of one kind of design alone."""
     return {

@@ -19,6 +19,7 @@ PLACEHOLDERS = {"SPEC": "small-4", "PRESET": "small-4", "KIND": "topology"}
 FLOWS = "- {inputs: [0, 1], outputs: [2, 3]}\n"
 ELSEWHERE = {"sim", "characterize", "section", "synth"}
 """Only read here, as other tests run them to the end; `section` is reproduce with a section."""
+_ONE_SWITCH = "[{name: one, chiplets: 5, ports: 2, npus: [0, 1]}]"
 SMALLER = {
     "compare": ["--topology", "fred-d", "--workload", "resnet-152"],
     "estimate": [],
@@ -27,8 +28,9 @@ SMALLER = {
     "strategies": ["--topology", "fred-d", "--least-npus", "20"],
     "mesh": ["--set", "lanes=1", "--set", "width=2", "--set", "height=1"],
     "switch": ["--set", "lanes=1"],
+    "wafer": ["--set", "lanes=1", "--set", "npus=2", "--set", f"switches={_ONE_SWITCH}"],
 }
-"""Commands that take long, and what makes them smaller; `switch`, `mesh` are gen of a whole one."""
+"""Commands that take long, and what makes them smaller: gen of a whole one has its level's name."""
 
 
 def arguments(command: str) -> list[str]:
@@ -42,6 +44,7 @@ def kind(command: str) -> str:
     special = {
         ("gen", "switch"): "switch",
         ("gen", "mesh"): "mesh",
+        ("gen", "wafer"): "wafer",
         ("reproduce", "--section"): "section",
     }
     return next((name for pair, name in special.items() if {*pair} <= {*words}), words[1])

@@ -31,6 +31,9 @@ TEXTS = {
     "own.yaml": "kind: transformer\nlayers: 4\nhidden: 256\nheads: 4\nsequence: 128\n"
     "vocabulary: 1000\nstrategy: MP2-DP2-PP1\nmode: stationary\nmicrobatches: 1\n"
     "samples_per_replica: 4\n",
+    "two-roots.yaml": "npus: 2\nswitches:\n- {name: a, chiplets: 1, ports: 2, npus: [0, 1]}\n"
+    "- {name: b, chiplets: 1, ports: 2, controllers: 2}\n",
+    "wafer.yaml": (Path(__file__).parents[2] / "examples/wafer-4.yaml").read_text(),
     "one-flow.yaml": "- {inputs: [0, 1, 2, 3], outputs: [0, 1, 2, 3]}\n",
 }
 

@@ -45,7 +45,20 @@ REFUSED = {
     "gen demo-8 --set =2 -o out": r"--set: must be key=value, not '=2'",
     "gen demo-8 --set lanes=[ -o out": r"--set: lanes: must be a YAML value, not '\['",
     # the whole switch
-    "gen demo-8 --level wafer -o out": r"fred gen: Invalid value for '--level': 'wafer' .*",
+    "gen demo-8 --level tray -o out": r"fred gen: Invalid value for '--level': 'tray' .*",
+    "gen demo-8 --level wafer -o out": r"demo-8: must be an existing file, not a missing one",
+    "gen two-roots.yaml --level wafer -o out": r"two-roots\.yaml: switches\.1\.above: must be "
+    "given, as a is at the top, not left out",
+    "route two-roots.yaml --strategy MP2-DP1-PP1": r"two-roots\.yaml: switches\.1\.above: .*",
+    "route wafer.yaml": r"route: --strategy: must be given with a wafer, not FLOWS",
+    "route wafer.yaml circular.yaml": r"route: FLOWS: must be given with a switch, not a wafer",
+    "route wafer.yaml --strategy MP2-DP2-PP2": r"--strategy: .* must have at most as many "
+    r"workers as the wafer has NPUs \(4\), not 8",
+    "route wafer.yaml --strategy MP2-DP2-PP1 --set protocol.phases=1": r"--strategy: strategy "
+    "must have at most 1 phases, as many as l2 has room for, not 2",
+    "route wafer.yaml --strategy MP2-DP2-PP1 --size 3B": r"--size: must be whole flits of 2 B, .*",
+    "route small.yaml --strategy MP2-DP2-PP1 --size 1KiB": r"route: --size: must be given with a "
+    "wafer, not a switch",
     "gen demo-8 --set protocol=3 -o out": r"demo-8: protocol: must be a mapping .*, not 3",
     "gen no-link.yaml -o out": rf"no-link\.yaml: protocol\.link: unknown key; allowed are {SIZES}",
     "gen demo-8 --set protocol.phase=1 -o out": r"demo-8: protocol\.phase: unknown key; .*",

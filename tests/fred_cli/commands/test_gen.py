@@ -73,4 +73,4 @@ def test_set_changes_the_specification(fred: Run) -> None:
 def test_levels_are_those_that_can_be_generated() -> None:
     (level,) = (option for option in command.params if option.name == "level")
     assert isinstance(level.type, click.Choice)
-    assert tuple(level.type.choices) == (*LEVELS, *MESH_LEVELS)
+    assert tuple(level.type.choices) == (*LEVELS, *MESH_LEVELS, "wafer")

@@ -44,6 +44,7 @@ ONLY_THE_READER = (
     r"is required with (?:PER|MEMORY|roofline|expanded)|must be at most \d+ NPUs in all",
     r"must be left out with \w+_MEMORY",
     r"must be a number for \w+, not null|must be the \d+ NPUs of|must be null, as",
+    r"switches\.\d\.\w+: must be|npus: must each hang on|lanes: must make flits|must have each NPU",
     r"must be \d+ or more, as each of fsms owns one|must be 0 or at most window_packets",
 )
 """What a schema cannot say: that which binds values to each other and to files."""
@@ -177,6 +178,6 @@ def test_every_model_of_files_that_users_write_has_a_schema() -> None:
         if one.__module__.startswith(("fred_hw.", "perfmodel.", "fred_cli."))
         and not one.__module__.startswith(tuple(written_by_us))
         and not one.__abstractmethods__
-        and one.__name__ not in {*named, "SwitchSpec", "MeshSpec", "Kind"}
+        and one.__name__ not in {*named, "SwitchSpec", "MeshSpec", "WaferSpec", "Kind"}
     ]
     assert missing == []

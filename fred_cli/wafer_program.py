@@ -1,0 +1,71 @@
+"""`fred route` of a wafer: what is written to all switches and endpoints of a plane."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fred_hw.errors import InputError
+
+from .options import read_wafer
+from .output import checked, say_json, table, write_json
+from .progress import progress
+from .values import parse_size
+
+if TYPE_CHECKING:
+    from fred_hw.wafer.program import WaferProgram
+
+__all__ = ["route_wafer"]
+
+
+def route_wafer(
+    source: str,
+    changes: tuple[str, ...],
+    strategy: str | None,
+    size: str,
+    generation: int,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Compile a strategy for a wafer, and print or write its program."""
+    from fred_hw.compiler.placement import Strategy
+    from fred_hw.wafer.program import compile_strategy
+
+    wafer = read_wafer(source, changes)
+    if strategy is None:
+        raise InputError("route", "--strategy", "must be given with a wafer, not FLOWS")
+    count, flit = parse_size(size), wafer.link.data_width // 8
+    if count < flit or count % flit or count >= 1 << 32:
+        message = f"must be whole flits of {flit} B, at most 4 GiB, not {size!r}"
+        raise InputError("--size", "", message)
+    with checked("--strategy"), progress(f"compiling {strategy}"):
+        program = compile_strategy(
+            wafer, Strategy.parse(strategy), int(count), generation=generation
+        )
+    if output is not None:
+        write_json(program.to_dict(), output)
+    if as_json:
+        say_json(program.to_dict())
+    else:
+        _say(program)
+
+
+def _say(program: "WaferProgram") -> None:
+    """Print what each phase takes of the plane."""
+    chiplets = program.plane.chiplets
+    rows = [
+        (
+            one.name,
+            one.number,
+            one.circuit,
+            len(one.flows),
+            len(one.ways.flows),
+            sum(
+                chiplets[chiplet].ends[port].kind == "chiplet"
+                for chiplet, flows in one.ways.flows.items()
+                for flow in flows
+                for port in flow.outputs
+            ),
+        )
+        for one in program.phases
+    ]
+    columns = ("phase", "number", "circuit", "flows", "chiplets", "links between chiplets")
+    table(f"{program.strategy} on a plane of {program.plane.wafer.name}", columns, rows)

@@ -1,0 +1,170 @@
+"""One plane of a wafer: its chiplets, what is at each of their ports, and the ways of unicasts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from fred_hw.spec import SwitchSpec
+
+from .spec import WaferSpec
+
+__all__ = ["Chiplet", "End", "Plane"]
+
+
+@dataclass(frozen=True)
+class End:
+    """What is at a port of a chiplet.
+
+    Parameters
+    ----------
+    kind : str
+        "npu", "controller" or "chiplet".
+    number : int
+        Address of an NPU or a controller, or number of a chiplet in its plane.
+    port : int
+        Port of that chiplet; 0 of others.
+    """
+
+    kind: str
+    number: int
+    port: int = 0
+
+
+@dataclass(frozen=True)
+class Chiplet:
+    """A chiplet of a plane.
+
+    Parameters
+    ----------
+    name : str
+        That of its switch, with ``_p0``, ``_p1``, ... if there are several in the plane.
+    switch, part : int
+        Number of its switch, and which of that one's chiplets it is.
+    spec : SwitchSpec
+        What it is made of.
+    ends : tuple of End
+        What is at each port: NPUs, controllers, links down, links up.
+    """
+
+    name: str
+    switch: int
+    part: int
+    spec: SwitchSpec
+    ends: tuple[End, ...]
+
+
+class Plane:
+    """A plane of a wafer; NPU n has address n, controllers have those behind.
+
+    Link k of a chiplet to the switch above leads to that one's chiplet k modulo their number.
+
+    Parameters
+    ----------
+    wafer : WaferSpec
+        The wafer.
+    """
+
+    def __init__(self, wafer: WaferSpec) -> None:
+        self.wafer = wafer
+        self._first: list[int] = []
+        count = 0
+        for number in range(len(wafer.switches)):
+            self._first.append(count)
+            count += wafer.parts(number)
+
+    def number(self, switch: int, part: int) -> int:
+        """Return the number of a chiplet in the plane."""
+        return self._first[switch] + part
+
+    @cached_property
+    def chiplets(self) -> tuple[Chiplet, ...]:
+        """All chiplets, switch by switch."""
+        wafer, found = self.wafer, []
+        controllers = wafer.npus
+        for switch, entry in enumerate(wafer.switches):
+            parts = wafer.parts(switch)
+            for part in range(parts):
+                ends = [End("npu", npu) for npu in entry.npus]
+                ends += [End("controller", controllers + k) for k in range(entry.controllers)]
+                ends += self._down(switch, part)
+                ends += [self._up(switch, part, link) for link in range(entry.uplinks)]
+                name = entry.name if parts == 1 else f"{entry.name}_p{part}"
+                found.append(Chiplet(name, switch, part, wafer.chiplet(switch), tuple(ends)))
+            controllers += entry.controllers
+        return tuple(found)
+
+    @property
+    def addresses(self) -> int:
+        """Addresses that unicasts can go to: NPUs and controllers."""
+        return self.wafer.npus + sum(one.controllers for one in self.wafer.switches)
+
+    @cached_property
+    def homes(self) -> tuple[tuple[int, int], ...]:
+        """Chiplet and port of each address."""
+        found = {
+            end.number: (number, port)
+            for number, one in enumerate(self.chiplets)
+            for port, end in enumerate(one.ends)
+            if end.kind != "chiplet"
+        }
+        return tuple(found[address] for address in range(self.addresses))
+
+    def chain(self, switch: int) -> list[int]:
+        """Return a switch and those above it, the one at the top last."""
+        found = [switch]
+        while (above := self.wafer.above(found[-1])) >= 0:
+            found.append(above)
+        return found
+
+    def ports_to(self, chiplet: int, other: int) -> list[int]:
+        """Return the ports of a chiplet that lead to another one."""
+        ends = self.chiplets[chiplet].ends
+        return [p for p, end in enumerate(ends) if (end.kind, end.number) == ("chiplet", other)]
+
+    def way(self, chiplet: int, address: int) -> int:
+        """Return the port by which unicasts to an address leave a chiplet.
+
+        Of several links the address chooses, so each pair of ends has one way.
+        """
+        home, port = self.homes[address]
+        if home == chiplet:
+            return port
+        own, chain = self.chiplets[chiplet].switch, self.chain(self.chiplets[home].switch)
+        if own not in chain:
+            return self._chosen(self._uplinks(chiplet), address)
+        child = chain[chain.index(own) - 1]
+        part = address % self.wafer.parts(child)
+        links = self.ports_to(chiplet, self.number(child, part))
+        return self._chosen(links, address // self.wafer.parts(child))
+
+    def _uplinks(self, chiplet: int) -> list[int]:
+        one = self.chiplets[chiplet]
+        return list(range(len(one.ends)))[len(one.ends) - self.wafer.switches[one.switch].uplinks :]
+
+    def _chosen(self, ports: Sequence[int], address: int) -> int:
+        return ports[address % len(ports)]
+
+    def _down(self, switch: int, part: int) -> list[End]:
+        """Return what is at the ports of a chiplet that lead down."""
+        ends: list[End] = []
+        for child in self.wafer.below(switch):
+            entry, parts = self.wafer.switches[child], self.wafer.parts(switch)
+            for below in range(self.wafer.parts(child)):
+                first = entry.ports - entry.uplinks
+                ends += [
+                    End("chiplet", self.number(child, below), first + link)
+                    for link in range(part, entry.uplinks, parts)
+                ]
+        return ends
+
+    def _up(self, switch: int, part: int, link: int) -> End:
+        """Return what is at a port of a chiplet that leads up."""
+        above = self.wafer.above(switch)
+        parts, entry = self.wafer.parts(above), self.wafer.switches[above]
+        port = len(entry.npus) + entry.controllers
+        for child in self.wafer.below(above):
+            if child == switch:
+                break
+            port += self.wafer.links_between(child)
+        port += part * (self.wafer.switches[switch].uplinks // parts) + link // parts
+        return End("chiplet", self.number(above, link % parts), port)

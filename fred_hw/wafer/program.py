@@ -1,0 +1,300 @@
+"""What a strategy is to a plane: contents of all switches, and descriptors of all endpoints."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fred_hw.ace.endpoint_map import endpoint_map
+from fred_hw.ace.operations import Buffer, Descriptor, exchange
+from fred_hw.ace.operations import Flow as Route
+from fred_hw.checks import check_int
+from fred_hw.compiler.flows import Flow
+from fred_hw.compiler.placement import Strategy, phases
+from fred_hw.control.access import Access
+from fred_hw.control.phase_entry import entry_word
+from fred_hw.control.switch_map import switch_map
+from fred_hw.protocol import DATA_CIRCUITS, GENERATIONS
+
+from .flows import NoWayError, PhaseWays, find_ways
+from .plane import Plane
+from .spec import WaferSpec
+
+__all__ = ["PROGRAM_SCHEMA", "Phase", "Step", "WaferProgram", "compile_strategy"]
+
+PROGRAM_SCHEMA = "fred-wafer-program/1"
+
+_CIRCUITS = {"mp": "mp", "sp": "mp", "pp": "pp", "dp": "dp", "cp": "dp", "ep": "dp"}
+"""Circuit of a phase, by how its name begins."""
+
+_UP, _PREPARING, _FULL = 1, 2, 12  # of STATUS: bits, and where those of circuits begin
+
+
+@dataclass(frozen=True)
+class Step:
+    """A write to a register over AXI4-Lite, or reads of it until some bits are as they should be.
+
+    Parameters
+    ----------
+    address : int
+        Of a word [bytes].
+    value : int
+        What is written, or waited for.
+    mask : int
+        Bits that are waited for; 0 of a write.
+    """
+
+    address: int
+    value: int
+    mask: int = 0
+
+    def to_dict(self) -> dict[str, int]:
+        """Return it JSON-friendly."""
+        if self.mask:
+            return {"until": self.address, "mask": self.mask, "value": self.value}
+        return {"write": self.address, "value": self.value}
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A phase of a strategy on the switches of a plane.
+
+    Parameters
+    ----------
+    name, circuit : str
+        As ``fred_hw.compiler.placement.phases`` has it, and the virtual circuit of its packets.
+    number : int
+        The same in all switches.
+    flows : tuple of Flow
+        Flows between NPUs.
+    ways : PhaseWays
+        What each chiplet does.
+    """
+
+    name: str
+    circuit: str
+    number: int
+    flows: tuple[Flow, ...]
+    ways: PhaseWays
+
+
+@dataclass(frozen=True)
+class WaferProgram:
+    """What software writes to the registers of a plane, so that it does the phases of a strategy.
+
+    NPU n is worker n. In its memory each phase has two buffers: phase k sends what is at 2 k x size
+    and receives at (2 k + 1) x size.
+
+    Parameters
+    ----------
+    plane : Plane
+        The plane.
+    strategy : Strategy
+        What its NPUs do.
+    phases : tuple of Phase
+        Its phases.
+    size : int
+        Bytes that an NPU sends in a phase, in this plane.
+    generation : int
+        Of all entries.
+    """
+
+    plane: Plane
+    strategy: Strategy
+    phases: tuple[Phase, ...]
+    size: int
+    generation: int = 0
+
+    def phase(self, name: str) -> Phase:
+        """Return a phase by its name."""
+        return next(one for one in self.phases if one.name == name)
+
+    def entry(self, phase: Phase, chiplet: int) -> int:
+        """Return the entry of a phase in a chiplet that takes part in it."""
+        ways, circuit = phase.ways, DATA_CIRCUITS.index(phase.circuit)
+        return entry_word(
+            self.plane.chiplets[chiplet].spec,
+            ways.configurations[chiplet],
+            ways.flows[chiplet],
+            circuit,
+            generation=self.generation,
+        )
+
+    def switch_steps(self, chiplet: int) -> list[Step]:
+        """Return what is written to a chiplet's registers: routes, then phases."""
+        registers = switch_map(self.plane.chiplets[chiplet].spec)
+        status = registers.register("COMMAND_STATUS").address
+        steps: list[Step] = []
+        access = Access(
+            registers, lambda address: 0, lambda address, value: steps.append(Step(address, value))
+        )
+        for address in range(self.plane.addresses):
+            access.write_route(address, self.plane.way(chiplet, address))
+        for phase in self.phases:
+            if chiplet in phase.ways.flows:
+                access.write_phase(phase.number, self.entry(phase, chiplet))
+                steps.append(Step(status, 0, 3))  # neither busy nor refused
+        return steps
+
+    def begin_steps(self, npu: int) -> list[Step]:
+        """Return what is written to an endpoint first."""
+        registers = endpoint_map(self.plane.wafer.link)
+        status = registers.register("STATUS").address
+        return [Step(registers.register("ADDRESS").address, npu), Step(status, _UP, _UP)]
+
+    def descriptor(self, npu: int, phase: Phase) -> Descriptor | None:
+        """Return an endpoint's part of a phase, or None if it has none."""
+        flow = Route(phase.number, generation=self.generation)
+        sends = any(npu in one.inputs for one in phase.flows)
+        receives = any(npu in one.outputs for one in phase.flows)
+        if not sends and not receives:
+            return None
+        source, destination = self.buffers(phase)
+        return exchange(
+            phase.circuit,
+            (source, flow) if sends else None,
+            (destination, flow) if receives else None,
+        )
+
+    def buffers(self, phase: Phase) -> tuple[Buffer, Buffer]:
+        """Return where an NPU has what it sends in a phase, and what it receives."""
+        first = 2 * phase.number * self.size
+        return Buffer(first, self.size), Buffer(first + self.size, self.size)
+
+    def descriptor_steps(self, descriptor: Descriptor) -> list[Step]:
+        """Return what is written to queue a descriptor, as soon as there is room for it."""
+        spec = self.plane.wafer.link
+        registers = endpoint_map(spec)
+        status = registers.register("STATUS").address
+        full = 1 << _FULL + DATA_CIRCUITS.index(descriptor.circuit)
+        steps = [Step(status, 0, full | _PREPARING)]
+        for register, word, value in descriptor.writes(spec.data_width // 8):
+            steps.append(Step(registers.register(register).address + 4 * word, value))
+        return [*steps, Step(status, 0, _PREPARING)]
+
+    def completed(self, circuit: str) -> int:
+        """Return the address of the number of descriptors that are completed on a circuit."""
+        registers = endpoint_map(self.plane.wafer.link)
+        return registers.register("COMPLETED").address + 4 * DATA_CIRCUITS.index(circuit)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it, JSON-friendly; docs/wafer.md has the keys."""
+        return {
+            "schema": PROGRAM_SCHEMA,
+            "wafer": self.plane.wafer.name,
+            "strategy": str(self.strategy),
+            "planes": self.plane.wafer.planes,
+            "size_bytes": self.size,
+            "phases": [
+                {
+                    "name": one.name,
+                    "number": one.number,
+                    "circuit": one.circuit,
+                    "generation": self.generation,
+                    "flows": [flow.to_dict() for flow in one.flows],
+                }
+                for one in self.phases
+            ],
+            "switches": {
+                one.name: self._switch(number) for number, one in enumerate(self.plane.chiplets)
+            },
+            "endpoints": {f"npu{npu}": self._endpoint(npu) for npu in range(self.plane.wafer.npus)},
+        }
+
+    def _switch(self, chiplet: int) -> dict[str, Any]:
+        return {
+            "spec": self.plane.chiplets[chiplet].spec.name,
+            "routes": [self.plane.way(chiplet, one) for one in range(self.plane.addresses)],
+            "phases": {
+                one.name: {
+                    "entry": f"{self.entry(one, chiplet):#x}",
+                    "flows": [flow.to_dict() for flow in one.ways.flows[chiplet]],
+                }
+                for one in self.phases
+                if chiplet in one.ways.flows
+            },
+            "steps": [one.to_dict() for one in self.switch_steps(chiplet)],
+        }
+
+    def _endpoint(self, npu: int) -> dict[str, Any]:
+        return {
+            "address": npu,
+            "steps": [one.to_dict() for one in self.begin_steps(npu)],
+            "phases": dict(self._parts(npu)),
+        }
+
+    def _parts(self, npu: int) -> Iterator[tuple[str, Any]]:
+        """Yield the name of each phase that an NPU has a part in, and what that is."""
+        for phase in self.phases:
+            if (descriptor := self.descriptor(npu, phase)) is None:
+                continue
+            source, destination = descriptor.source, descriptor.destination
+            yield (
+                phase.name,
+                {
+                    "sends": None if descriptor.send is None else [source.address, source.size],
+                    "receives": None
+                    if descriptor.receive is None
+                    else [destination.address, destination.size],
+                    "steps": [one.to_dict() for one in self.descriptor_steps(descriptor)],
+                    "completed": self.completed(phase.circuit),
+                },
+            )
+
+
+def compile_strategy(
+    wafer: WaferSpec, strategy: Strategy, size: int, *, generation: int = 0
+) -> WaferProgram:
+    """Return the program of a plane for the phases of a strategy.
+
+    Parameters
+    ----------
+    wafer : WaferSpec
+        The wafer.
+    strategy : Strategy
+        At most as many workers as there are NPUs; worker n is NPU n.
+    size : int
+        Bytes that an NPU sends in a phase in this plane, whole flits.
+    generation : int
+        Of all entries.
+
+    Raises
+    ------
+    ValueError
+        The strategy has more workers than there are NPUs, or more phases than a switch has entries
+        for; not all flows of a phase can be active at once; or the size is not of whole flits.
+    """
+    check_int("generation", generation, minimum=0, maximum=GENERATIONS - 1)
+    flit = wafer.link.data_width // 8
+    if check_int("size", size, minimum=1) % flit:
+        raise ValueError(f"size must be a multiple of {flit} bytes, a flit, not {size}")
+    if strategy.workers > wafer.npus:
+        raise ValueError(
+            f"strategy {strategy} must have at most as many workers as the wafer has NPUs "
+            f"({wafer.npus}), not {strategy.workers}"
+        )
+    plane, wanted = Plane(wafer), phases(strategy)
+    _check_room(plane, wanted)
+    busy: dict[str, dict[tuple[int, int], int]] = {name: {} for name in DATA_CIRCUITS}
+    found = []
+    for number, (name, flows) in enumerate(wanted.items()):
+        circuit = _CIRCUITS[name.split("_")[0]]
+        try:
+            ways = find_ways(plane, flows, busy[circuit])
+        except NoWayError as error:
+            raise ValueError(f"phase {name} of {strategy} {error}") from None
+        found.append(Phase(name, circuit, number, flows, ways))
+    return WaferProgram(plane, strategy, tuple(found), size, generation)
+
+
+def _check_room(
+    plane: Plane, wanted: dict[str, Sequence[Flow]] | dict[str, tuple[Flow, ...]]
+) -> None:
+    """Refuse more phases than each switch and endpoint has entries for."""
+    room = {one.name: one.spec.protocol.phases for one in plane.chiplets}
+    room["endpoints"] = plane.wafer.protocol.phases
+    least = min(room, key=lambda name: room[name])
+    if len(wanted) > room[least]:
+        raise ValueError(
+            f"strategy must have at most {room[least]} phases, as many as {least} has room for, "
+            f"not {len(wanted)}"
+        )

@@ -1,0 +1,334 @@
+"""Specification of a wafer: NPUs, switches in a tree, and the chiplets that these are made of."""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Annotated, Any, Self
+from zlib import crc32
+
+from pydantic import AfterValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from fred_hw.endpoint_spec import EndpointSpec
+from fred_hw.files import Check, FileModel, int_range, name_in
+from fred_hw.formats.number_format import FORMATS, OVERFLOWS
+from fred_hw.operations.operation import OPERATIONS
+from fred_hw.protocol import ADDRESSES, SHARED_SIZES, ProtocolSpec
+from fred_hw.spec import SwitchSpec, check_operation
+
+__all__ = ["SwitchEntry", "WaferSpec"]
+
+_MOST_SWITCHES = 64
+_MOST_CHIPLETS = 64
+_NAME = "^[a-z][a-z0-9_]{0,31}$"
+_RESERVED = re.compile(r"(?:npu|io)\d+|.*_p\d+")
+"""What is called so has its name from us."""
+
+
+def _name(value: object) -> object:
+    if not isinstance(value, str) or not re.fullmatch(_NAME, value):
+        message = (
+            "must be a lower-case letter and up to 31 more, digits or underscores, not {given}"
+        )
+        raise PydanticCustomError("one_of", message, {"given": repr(value)})
+    return value
+
+
+def _each_once(npus: list[int]) -> list[int]:
+    for npu in npus:
+        if npus.count(npu) > 1:
+            message = "must have each NPU once, not {npu} twice"
+            raise PydanticCustomError("value_error", message, {"npu": npu})
+    return npus
+
+
+class SwitchEntry(FileModel):
+    """A switch of a wafer: chiplets in parallel, alike, as many in each plane.
+
+    Parameters
+    ----------
+    name : str
+        What it is called in files and in the Verilog: lower-case letters, digits and underscores.
+    above : str
+        Name of the switch that it hangs on; none for the one at the top.
+    chiplets : int
+        Chiplets of all planes together, a multiple of `planes`. A switch with NPUs has one in each
+        plane.
+    ports : int
+        Ports of a chiplet, 2 to 64: as many as it has links.
+    uplinks : int
+        Links from each chiplet to the switch above, 0 at the top; a multiple of that one's
+        chiplets in a plane, each of which has as many.
+    npus : list of int
+        NPUs that hang on it by a port in each plane, numbers from 0.
+    controllers : int
+        I/O controllers, in each plane one after the other.
+    middle : int
+        Middle-stage subswitches of its interconnect, 2 to 8.
+    protocol : ProtocolSpec
+        What it does at its ports, all of it, in place of the wafer's: `packet_flits`,
+        `window_packets` and `buffer_packets` must be alike, as both ends of a link count by them.
+    """
+
+    name: Annotated[str, Check(_name, schema=lambda: {"type": "string", "pattern": _NAME})]
+    above: str | None = None
+    chiplets: Annotated[int, int_range(1, _MOST_CHIPLETS * _MOST_CHIPLETS)]
+    ports: Annotated[int, int_range(2, 64)]
+    uplinks: Annotated[int, int_range(0, 64)] = 0
+    npus: Annotated[
+        list[Annotated[int, int_range(0, ADDRESSES - 1)]], AfterValidator(_each_once)
+    ] = Field(default=[])
+    controllers: Annotated[int, int_range(0, 64)] = 0
+    middle: Annotated[int, int_range(2, 8)] = 3
+    protocol: ProtocolSpec | None = None
+
+
+def _refused(field: str, message: str, **values: object) -> PydanticCustomError:
+    return PydanticCustomError("value_error", f"{field}: {message}", values)  # pyright: ignore[reportArgumentType]
+
+
+class WaferSpec(FileModel):
+    """NPUs on a tree of switches, in planes of which each has one port of each NPU; frozen.
+
+    Parameters
+    ----------
+    npus : int
+        NPUs, 2 to 128; with I/O controllers 128 at most.
+    planes : int
+        Ports of each NPU, 1 to 64. Planes are alike, and no wire joins two of them: one is the unit
+        that is generated, compiled for and simulated.
+    switches : list of SwitchEntry
+        The switches, in any order: a tree.
+    format : str
+        Number format of a lane, one of ``FORMATS``.
+    operation : str
+        What reduces two operands, one of ``OPERATIONS``.
+    overflow : str
+        What integer sums do beyond the range: saturate or wrap.
+    lanes : int
+        Numbers in a flit, 1 to 256.
+    protocol : ProtocolSpec
+        Link layer, buffers and phases of all ends of links that do not say otherwise.
+    endpoint : EndpointSpec
+        Collective engine at each port of an NPU.
+
+    Raises
+    ------
+    pydantic.ValidationError
+        A key is unknown, a value has the wrong type or is out of range; the switches are no tree,
+        have other ports than links, or share them out unevenly; an NPU is attached twice or not at
+        all; or ends of links differ in what they count by. A ``ValueError``.
+    """
+
+    npus: Annotated[int, int_range(2, ADDRESSES)]
+    planes: Annotated[int, int_range(1, _MOST_CHIPLETS)] = 1
+    switches: Annotated[list[SwitchEntry], Field(min_length=1, max_length=_MOST_SWITCHES)]
+    format: Annotated[str, name_in(FORMATS)] = "fp16"
+    operation: Annotated[str, name_in(OPERATIONS)] = "sum"
+    overflow: Annotated[str, name_in(OVERFLOWS)] = "saturate"
+    lanes: Annotated[int, int_range(1, 256)] = 4
+    protocol: ProtocolSpec = ProtocolSpec()
+    endpoint: EndpointSpec = EndpointSpec()
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        check_operation(self.operation, self.format)
+        self._check_endpoint()
+        self._check_tree()
+        self._check_npus()
+        for number in range(len(self.switches)):
+            self._check_chiplets(number)
+        for number in range(len(self.switches)):
+            self._check_ports(number)
+            self._check_headers(number)
+        if self.npus + sum(one.controllers for one in self.switches) > ADDRESSES:
+            given = self.npus + sum(one.controllers for one in self.switches)
+            message = "must be at most {most} with I/O controllers, not {given}"
+            raise _refused("npus", message, most=ADDRESSES, given=given)
+        return self
+
+    def _check_endpoint(self) -> None:
+        """Refuse what endpoints cannot be made of."""
+        size = self.lanes * FORMATS[self.format].width // 8
+        if size & (size - 1):
+            message = "must make flits of 1, 2, 4, ... bytes, not of {size}"
+            raise _refused("lanes", message, size=size)
+        most, given = self.protocol.window_packets, self.endpoint.replay_packets
+        if given > most:
+            message = "must be 0 or at most window_packets {most}, not {given}"
+            raise _refused("endpoint.replay_packets", message, most=most, given=given)
+
+    def _check_tree(self) -> None:
+        """Refuse names that are not those of a tree: one at the top, and no loop."""
+        names = [one.name for one in self.switches]
+        for number, one in enumerate(self.switches):
+            if one.name in names[:number]:
+                message = "must be another than those before, not {name}"
+                raise _refused(f"switches.{number}.name", message, name=repr(one.name))
+            if _RESERVED.fullmatch(one.name):
+                message = "must be no name of an NPU, a controller or a chiplet, as {name} is"
+                raise _refused(f"switches.{number}.name", message, name=repr(one.name))
+            if one.above is not None and one.above not in names:
+                message = "must be the name of a switch, not {name}"
+                raise _refused(f"switches.{number}.above", message, name=repr(one.above))
+        tops = [number for number, one in enumerate(self.switches) if one.above is None]
+        if len(tops) > 1:
+            message = "must be given, as {top} is at the top, not left out"
+            raise _refused(f"switches.{tops[1]}.above", message, top=names[tops[0]])
+        for number, one in enumerate(self.switches):
+            seen = [one.name]
+            while (above := self.switches[names.index(seen[-1])].above) is not None:
+                if above in seen:
+                    message = "must lead to one switch at the top, not in a loop through {names}"
+                    loop = ", ".join(seen[seen.index(above) :])
+                    raise _refused(f"switches.{number}.above", message, names=loop)
+                seen.append(above)
+
+    def _check_npus(self) -> None:
+        """Refuse NPUs that are attached twice, or not at all."""
+        places: dict[int, str] = {}
+        for number, one in enumerate(self.switches):
+            for npu in one.npus:
+                field = f"switches.{number}.npus"
+                if npu >= self.npus:
+                    message = "must be numbers from 0 to {most}, not {npu}"
+                    raise _refused(field, message, most=self.npus - 1, npu=npu)
+                if npu in places:
+                    message = "must be NPUs that no other switch has, not {npu}, which {other} has"
+                    raise _refused(field, message, npu=npu, other=places[npu])
+                places[npu] = one.name
+        missing = [npu for npu in range(self.npus) if npu not in places]
+        if missing:
+            message = "must each hang on a switch, but {npu} does not"
+            raise _refused("npus", message, npu=missing[0])
+
+    def _check_chiplets(self, number: int) -> None:
+        """Refuse chiplets and links that cannot be shared out over planes, and over each other."""
+        one, field = self.switches[number], f"switches.{number}"
+        if one.chiplets % self.planes:
+            message = "must be a multiple of the {planes} planes, not {chiplets}"
+            raise _refused(f"{field}.chiplets", message, planes=self.planes, chiplets=one.chiplets)
+        if (one.npus or one.controllers) and one.chiplets != self.planes:
+            message = "must be {planes} with NPUs or controllers, one in each plane, not {chiplets}"
+            raise _refused(f"{field}.chiplets", message, planes=self.planes, chiplets=one.chiplets)
+        parts = self.parts(self.above(number)) if one.above is not None else 0
+        if parts == 0 and one.uplinks:
+            message = "must be 0 at the top, not {uplinks}"
+            raise _refused(f"{field}.uplinks", message, uplinks=one.uplinks)
+        if parts and (not one.uplinks or one.uplinks % parts):
+            message = "must be a multiple of {parts}, the chiplets of {above} in a plane, not "
+            message += "{uplinks}"
+            values = {"parts": parts, "above": one.above, "uplinks": one.uplinks}
+            raise _refused(f"{field}.uplinks", message, **values)
+
+    def _check_ports(self, number: int) -> None:
+        """Refuse a chiplet with more ports than links, or fewer."""
+        one = self.switches[number]
+        down = sum(self.links_between(child) for child in self.below(number))
+        links = len(one.npus) + one.controllers + down + one.uplinks
+        if links != one.ports:
+            message = "must be {links}, its links: {npus} to NPUs, {controllers} to controllers, "
+            message += "{down} down, {up} up; not {ports}"
+            raise _refused(
+                f"switches.{number}.ports",
+                message,
+                links=links,
+                npus=len(one.npus),
+                controllers=one.controllers,
+                down=down,
+                up=one.uplinks,
+                ports=one.ports,
+            )
+
+    def _check_headers(self, number: int) -> None:
+        """Refuse a switch whose neighbours would refuse its hello."""
+        mine = self.switches[number].protocol or self.protocol
+        for name in SHARED_SIZES:
+            wanted, given = getattr(self.protocol, name), getattr(mine, name)
+            if wanted != given:
+                message = "must be {wanted}, as all ends of links have it, not {given}"
+                field = f"switches.{number}.protocol.{name}"
+                raise _refused(field, message, wanted=wanted, given=given)
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {one.name: number for number, one in enumerate(self.switches)}
+
+    def above(self, number: int) -> int:
+        """Return the switch that one hangs on, by number; -1 for the one at the top."""
+        name = self.switches[number].above
+        return -1 if name is None else self._numbers[name]
+
+    def below(self, number: int) -> list[int]:
+        """Return the switches that hang on one, by number."""
+        name = self.switches[number].name
+        return [child for child, one in enumerate(self.switches) if one.above == name]
+
+    def parts(self, number: int) -> int:
+        """Return the chiplets of a switch in a plane."""
+        return self.switches[number].chiplets // self.planes
+
+    def links_between(self, child: int) -> int:
+        """Return the links of each chiplet above with all chiplets of a switch, in a plane."""
+        return self.parts(child) * self.switches[child].uplinks // self.parts(self.above(child))
+
+    @property
+    def root(self) -> int:
+        """Number of the switch at the top."""
+        return next(n for n, one in enumerate(self.switches) if one.above is None)
+
+    @property
+    def link(self) -> SwitchSpec:
+        """What endpoints are made of."""
+        return self._switch(self.switches[self._home(0)].ports, 3, self.protocol)
+
+    def chiplet(self, number: int) -> SwitchSpec:
+        """Return the specification of a switch's chiplets."""
+        one = self.switches[number]
+        return self._switch(one.ports, one.middle, one.protocol or self.protocol)
+
+    def _home(self, npu: int) -> int:
+        return next(n for n, one in enumerate(self.switches) if npu in one.npus)
+
+    def _switch(self, ports: int, middle: int, protocol: ProtocolSpec) -> SwitchSpec:
+        return SwitchSpec(
+            ports=ports,
+            middle=middle,
+            format=self.format,
+            operation=self.operation,
+            overflow=self.overflow,
+            lanes=self.lanes,
+            protocol=protocol,
+            endpoint=self.endpoint,
+        )
+
+    @property
+    def phases(self) -> int:
+        """Phases that all ends of links have entries for."""
+        return min([self.protocol.phases, *(self.chiplet(n).protocol.phases for n in self._each)])
+
+    @property
+    def _each(self) -> Sequence[int]:
+        return range(len(self.switches))
+
+    @property
+    def name(self) -> str:
+        """Stable name, such as ``wafer_n20_s6_3f2a91c0_fp16x4_link``; of the generated top too.
+
+        The number in the middle tells trees apart.
+        """
+        tree = [list(self._tree_of(one)) for one in self.switches]
+        number = crc32(repr(tree).encode())
+        link = self.link
+        sizes = f"{link.suffix(crosses=False)}_{self.protocol.suffix}_{self.endpoint.suffix}"
+        return f"wafer_n{self.npus}_s{len(self.switches)}_{number:08x}_{sizes}"
+
+    def _tree_of(self, one: SwitchEntry) -> Iterator[object]:
+        """Yield what makes a switch's chiplets and their links in a plane."""
+        yield from (one.name, one.above, one.chiplets // self.planes, one.ports, one.uplinks)
+        yield from (one.npus, one.controllers, one.middle)
+        yield one.protocol.suffix if one.protocol else ""
+
+    def with_changes(self, **changes: Any) -> "WaferSpec":
+        """Return a validated copy with some fields changed."""
+        return WaferSpec.model_validate({**self.model_dump(), **changes})

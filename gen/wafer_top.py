@@ -1,0 +1,140 @@
+"""Verilog of a plane of a wafer: its endpoints and switches, and the wires between them.
+
+It is written as text, as that of a mesh is: it is wires alone, and many.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from fred_hw.wafer.plane import Plane
+
+from .ports import Port
+
+__all__ = ["Module", "wafer_ports", "wafer_top"]
+
+_FORTH, _BACK = ("tdata", "tvalid", "tlast", "tuser"), "tready"
+_SHARED = ("clk", "rst", "incarnation")
+
+
+class Module(NamedTuple):
+    """A module that the top has instances of: its name, and its ports."""
+
+    name: str
+    ports: list[Port]
+
+
+class _Instance(NamedTuple):
+    """An instance: what its ports at the outside begin with, its module, and its links.
+
+    A link is what its streams' names begin with in the module, and the wire or port that they are
+    joined to: with ``{}`` for what it sends ("m") or is sent ("s").
+    """
+
+    prefix: str
+    module: Module
+    sends: dict[str, str]
+    takes: dict[str, str]
+
+
+def _instances(plane: Plane, modules: Mapping[str, Module]) -> Iterator[_Instance]:
+    """Yield endpoints, then switches; ``modules`` are by the name of a chiplet, or "npu"."""
+    chiplets = plane.chiplets
+    for npu in range(plane.wafer.npus):
+        home, port = plane.homes[npu]
+        sends, takes = f"npu{npu}_up", f"{chiplets[home].name}_{port}"
+        yield _Instance(f"npu{npu}", modules["npu"], {"m_axis_": sends}, {"s_axis_": takes})
+    for chiplet in chiplets:
+        sends, takes = {}, {}
+        for port, end in enumerate(chiplet.ends):
+            sends[f"m{port}_axis_"] = f"{chiplet.name}_{port}"
+            if end.kind == "controller":
+                sends[f"m{port}_axis_"] = takes[f"s{port}_axis_"] = f"io{end.number}"
+            elif end.kind == "npu":
+                takes[f"s{port}_axis_"] = f"npu{end.number}_up"
+            else:
+                takes[f"s{port}_axis_"] = f"{chiplets[end.number].name}_{end.port}"
+        yield _Instance(chiplet.name, modules[chiplet.name], sends, takes)
+
+
+def _outside(one: _Instance) -> Iterator[tuple[str, Port]]:
+    """Yield the ports of an instance that go to the outside, each with its name in the module."""
+    inside = {begin + wire for begin in (*one.sends, *one.takes) for wire in (*_FORTH, _BACK)}
+    for name, direction, bits in one.module.ports:
+        if name not in _SHARED and name not in inside:
+            yield name, (f"{one.prefix}_{name}", direction, bits)
+
+
+def _controllers(plane: Plane) -> range:
+    return range(plane.wafer.npus, plane.addresses)
+
+
+def wafer_ports(plane: Plane, modules: Mapping[str, Module]) -> list[Port]:
+    """Return the ports of a plane.
+
+    Those of an endpoint begin with ``npu<n>_``, those of a switch with its name; a controller's
+    link is ``io<address>_s_axis_*``, what the controller sends, and ``io<address>_m_axis_*``.
+    """
+    incarnation = next(one for one in modules["npu"].ports if one[0] == "incarnation")
+    ports: list[Port] = [("clk", "input", 1), ("rst", "input", 1), incarnation]
+    for one in _instances(plane, modules):
+        ports += [port for _, port in _outside(one)]
+    widths = _widths(modules)
+    for address in _controllers(plane):
+        for letter, forth, back in (("s", "input", "output"), ("m", "output", "input")):
+            ports += [
+                (f"io{address}_{letter}_axis_{wire}", back if wire == _BACK else forth, bits)
+                for wire, bits in widths.items()
+            ]
+    return ports
+
+
+def _widths(modules: Mapping[str, Module]) -> dict[str, int]:
+    """Return the bits of each wire of a link."""
+    prefix = "m_axis_"
+    bits = {name: bits for name, _, bits in modules["npu"].ports}
+    return {wire: bits[prefix + wire] for wire in (*_FORTH, _BACK)}
+
+
+def wafer_top(plane: Plane, modules: Mapping[str, Module]) -> str:
+    """Return the top module.
+
+    Parameters
+    ----------
+    plane : Plane
+        A plane of the wafer.
+    modules : mapping of str to Module
+        Module of the endpoints, "npu", and of each chiplet, by its name.
+    """
+    ports = wafer_ports(plane, modules)
+    lines = [f"module {plane.wafer.name}({', '.join(name for name, _, _ in ports)});"]
+    lines += [f"  {direction} {_range(bits)}{name};" for name, direction, bits in ports]
+    lines += [
+        f"  wire {_range(bits)}{name};" for name, direction, bits in ports if direction == "output"
+    ]
+    instances = list(_instances(plane, modules))
+    controllers = {f"io{address}" for address in _controllers(plane)}
+    for one in instances:
+        for link in one.sends.values():
+            if link not in controllers:
+                for wire, bits in _widths(modules).items():
+                    lines.append(f"  wire {_range(bits)}{link}_{wire};")
+    for one in instances:
+        lines += list(_instance(one, controllers))
+    return "\n".join([*lines, "endmodule"]) + "\n"
+
+
+def _instance(one: _Instance, controllers: set[str]) -> Iterator[str]:
+    """Yield an instance with its wires."""
+    pins = {name: name for name in _SHARED}
+    pins |= {name: port for name, (port, _, _) in _outside(one)}
+    for letter, links in (("m", one.sends), ("s", one.takes)):
+        for begin, link in links.items():
+            outside = f"{link}_{letter}_axis" if link in controllers else link
+            pins |= {begin + wire: f"{outside}_{wire}" for wire in (*_FORTH, _BACK)}
+    yield f"  {one.module.name} u_{one.prefix} ("
+    yield ",\n".join(f"    .{name}({pins[name]})" for name, _, _ in one.module.ports)
+    yield "  );"
+
+
+def _range(bits: int) -> str:
+    return f"[{bits - 1}:0] " if bits > 1 else ""

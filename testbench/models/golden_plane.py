@@ -1,0 +1,50 @@
+"""Golden model of a plane of a wafer: what each NPU gets in a phase.
+
+Chiplets hand on what the golden model of the interconnect says, so the order of reductions is that
+of the whole tree, and floating-point results compare bit by bit.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from fred_hw.wafer.flows import PhaseWays
+from fred_hw.wafer.plane import Plane
+
+from .golden import walk
+
+__all__ = ["walk_phase"]
+
+T = TypeVar("T")
+
+
+def walk_phase(
+    plane: Plane, ways: PhaseWays, inputs: Mapping[int, T], reduce: Callable[[T, T], T]
+) -> dict[int, T]:
+    """Return what each NPU gets in a phase.
+
+    Parameters
+    ----------
+    plane, ways : Plane, PhaseWays
+        Where chiplets are, and what each does.
+    inputs : mapping of int to T
+        What each NPU sends.
+    reduce : Callable
+        Reduction of two, as for ``golden.walk``.
+    """
+    ends = {plane.homes[npu]: value for npu, value in inputs.items()}
+    found: dict[int, T] = {}
+    while True:
+        before = len(ends)
+        for chiplet, configuration in ways.configurations.items():
+            one = plane.chiplets[chiplet]
+            values = [ends.get((chiplet, port)) for port in range(one.spec.ports)]
+            for port, value in enumerate(walk(configuration, values, reduce)):
+                end = one.ends[port]
+                if value is None:
+                    continue
+                if end.kind == "chiplet":
+                    ends.setdefault((end.number, end.port), value)
+                else:
+                    found[end.number] = value
+        if len(ends) == before:
+            return found

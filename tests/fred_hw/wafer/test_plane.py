@@ -1,0 +1,83 @@
+"""Tests of fred_hw.wafer.plane."""
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from fred_hw.wafer.load import load_wafer
+from fred_hw.wafer.plane import End, Plane
+from fred_hw.wafer.spec import WaferSpec
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+THREE_LEVELS = {
+    "npus": 8,
+    "lanes": 1,
+    "switches": [
+        {"name": "top", "chiplets": 2, "ports": 4},
+        *(
+            {"name": f"mid_{n}", "above": "top", "chiplets": 2, "ports": 4, "uplinks": 2}
+            for n in range(2)
+        ),
+        *(
+            {
+                "name": f"low_{n}",
+                "above": f"mid_{n // 2}",
+                "chiplets": 1,
+                "ports": 4,
+                "uplinks": 2,
+                "npus": [2 * n, 2 * n + 1],
+            }
+            for n in range(4)
+        ),
+    ],
+}
+
+
+@cache
+def plane(name: str) -> Plane:
+    if name == "three levels":
+        return Plane(WaferSpec.model_validate(THREE_LEVELS))
+    return Plane(load_wafer(str(EXAMPLES / f"{name}.yaml")))
+
+
+each = pytest.mark.parametrize("name", ["wafer-4", "wafer-20", "three levels"])
+
+
+@each
+def test_every_link_has_two_ends_that_know_each_other(name: str) -> None:
+    chiplets = plane(name).chiplets
+    for number, one in enumerate(chiplets):
+        assert len(one.ends) == one.spec.ports
+        for port, end in enumerate(one.ends):
+            if end.kind == "chiplet":
+                assert chiplets[end.number].ends[end.port] == End("chiplet", number, port)
+
+
+@each
+def test_unicasts_go_up_and_down_again_to_every_end(name: str) -> None:
+    """Each pair has one way, which has no circle."""
+    one = plane(name)
+    height = max(len(one.chain(chiplet.switch)) for chiplet in one.chiplets)
+    for source in range(one.addresses):
+        for target in range(one.addresses):
+            place, way = one.homes[source][0], []
+            while True:
+                way.append(place)
+                end = one.chiplets[place].ends[one.way(place, target)]
+                if end.kind != "chiplet":
+                    break
+                place = end.number
+            assert end.number == target
+            assert len(way) == len(set(way)) <= 2 * height - 1
+
+
+def test_unicasts_share_out_links() -> None:
+    one = plane("wafer-20")
+    (up,) = [n for n, chiplet in enumerate(one.chiplets) if chiplet.name == "l1_0"]
+    assert {one.way(up, address) for address in range(4, 20)} == {8, 9, 10, 11}
+
+
+def test_chiplets_of_a_switch_in_a_plane_are_numbered() -> None:
+    names = [one.name for one in plane("wafer-20").chiplets]
+    assert names == ["l2_p0", "l2_p1", *(f"l1_{k}" for k in range(5))]

@@ -1,0 +1,83 @@
+"""Tests of gen.wafers: lint, text that is the same for more planes, and what lies beside."""
+
+import json
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from fred_hw.reading import read_data
+from fred_hw.wafer.plane import Plane
+from fred_hw.wafer.spec import WaferSpec
+from gen.wafer_top import wafer_ports, wafer_top
+from gen.wafers import WaferDesign, generate_wafer, modules_of, wafer_file_names
+from testbench.sim.tools import icarus_bin
+from tests.gen.tools import icarus, lint
+
+EXAMPLE = Path(__file__).parents[2] / "examples/wafer-4.yaml"
+SIZES = "f8_k4_r24_b6_a4_w32"
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("wafer")]
+
+
+def wafer(planes: int = 1) -> WaferSpec:
+    data = read_data(EXAMPLE)
+    assert isinstance(data, dict)
+    switches = [{**one, "chiplets": planes} for one in data["switches"]]
+    changes = {"format": "int8", "planes": planes, "switches": switches}
+    return WaferSpec.model_validate({**data, **changes})
+
+
+@cache
+def design() -> WaferDesign:
+    return generate_wafer(wafer())
+
+
+def written(folder: Path) -> str:
+    for name, text in design().files().items():
+        (folder / name).write_text(text)
+    return design().name
+
+
+@pytest.mark.sim
+def test_verilator_finds_nothing(tmp_path: Path) -> None:
+    name = written(tmp_path)
+    assert lint(tmp_path, name, f"{name}.vlt", f"{name}.v") == (0, "")
+
+
+@pytest.mark.sim
+@pytest.mark.skipif(icarus_bin() is None, reason="Icarus is not installed")
+def test_icarus_reads_it(tmp_path: Path) -> None:
+    name = written(tmp_path)
+    assert icarus(tmp_path, f"{name}.v") == (0, "")
+
+
+def test_each_distinct_module_is_there_once() -> None:
+    made = design()
+    defined = re.findall(r"^module (\w+)", made.verilog, re.MULTILINE)
+    assert sorted(defined) == sorted(made.modules)
+    assert defined[-1] == made.name
+    kinds = {f"fred_m3_p{ports}_int8x1_switch_link_{SIZES}": n for ports, n in ((4, 1), (5, 2))}
+    (npu,) = (name for name in made.modules if name.startswith("npu_"))
+    assert {name: made.modules[name] for name in (*kinds, npu)} == {**kinds, npu: 4}
+
+
+def test_a_plane_of_more_planes_is_the_same_text() -> None:
+    """No wire joins planes, so each is the module of all."""
+    one, four = (wafer(planes) for planes in (1, 4))
+    modules = modules_of(one)
+    assert modules_of(four) == modules
+    assert wafer_top(Plane(one), modules) == wafer_top(Plane(four), modules)
+    assert wafer_ports(Plane(four), modules) == list(design().ports)
+
+
+def test_manifest_tells_chiplets_and_links() -> None:
+    (text,) = (text for file, text in design().files().items() if file.endswith(".json"))
+    said = json.loads(text)
+    assert list(design().files()) == wafer_file_names(wafer())
+    assert said["chiplets"]["l2"]["links"] == [["l1_0", 3], ["l1_0", 4], ["l1_1", 3], ["l1_1", 4]]
+    assert said["chiplets"]["l1_1"]["links"][:3] == [["npu2", 0], ["npu3", 0], ["io5", 0]]
+    widths = {port["name"]: port["width"] for port in said["ports"]}
+    assert (widths["io5_s_axis_tdata"], widths["npu3_m_axis_read_tdata"]) == (8, 40)
+    assert "l1_0_s_axil_awvalid" in widths and "npu0_s_axis_tdata" not in widths
+    assert said["planes"] == 1
