@@ -13,6 +13,7 @@ from .ports import Port
 __all__ = ["Module", "wafer_ports", "wafer_top"]
 
 _FORTH, _BACK = ("tdata", "tvalid", "tlast", "tuser"), "tready"
+_BEHIND = "behind"
 _SHARED = ("clk", "rst", "incarnation")
 
 
@@ -95,7 +96,7 @@ def _widths(modules: Mapping[str, Module]) -> dict[str, int]:
     return {wire: bits[prefix + wire] for wire in (*_FORTH, _BACK)}
 
 
-def wafer_top(plane: Plane, modules: Mapping[str, Module]) -> str:
+def wafer_top(plane: Plane, modules: Mapping[str, Module], line: str | None = None) -> str:
     """Return the top module.
 
     Parameters
@@ -104,6 +105,9 @@ def wafer_top(plane: Plane, modules: Mapping[str, Module]) -> str:
         A plane of the wafer.
     modules : mapping of str to Module
         Module of the endpoints, "npu", and of each chiplet, by its name.
+    line : str, optional
+        Module that stands in each link between units: ``clk``, ``s_axis_*`` and ``m_axis_*``, with
+        the width of ``tdata`` and a number as parameters ``BITS`` and ``NUMBER``.
     """
     ports = wafer_ports(plane, modules)
     lines = [f"module {plane.wafer.name}({', '.join(name for name, _, _ in ports)});"]
@@ -118,18 +122,33 @@ def wafer_top(plane: Plane, modules: Mapping[str, Module]) -> str:
             if link not in controllers:
                 for wire, bits in _widths(modules).items():
                     lines.append(f"  wire {_range(bits)}{link}_{wire};")
+                    if line:
+                        lines.append(f"  wire {_range(bits)}{link}_{_BEHIND}_{wire};")
     for one in instances:
-        lines += list(_instance(one, controllers))
+        lines += list(_instance(one, controllers, bool(line)))
+    if line:
+        links = [link for one in instances for link in one.sends.values()]
+        for number, link in enumerate(one for one in links if one not in controllers):
+            parameters = f".BITS({_widths(modules)['tdata']}), .NUMBER({number})"
+            lines += [f"  {line} #({parameters}) u_{link}_line (", "    .clk(clk),"]
+            pins = [
+                f"    .{letter}_axis_{wire}({name}_{wire})"
+                for letter, name in (("s", link), ("m", f"{link}_{_BEHIND}"))
+                for wire in (*_FORTH, _BACK)
+            ]
+            lines += [",\n".join(pins), "  );"]
     return "\n".join([*lines, "endmodule"]) + "\n"
 
 
-def _instance(one: _Instance, controllers: set[str]) -> Iterator[str]:
-    """Yield an instance with its wires."""
+def _instance(one: _Instance, controllers: set[str], behind: bool) -> Iterator[str]:
+    """Yield an instance with its wires; what it takes comes ``behind`` the links' modules."""
     pins = {name: name for name in _SHARED}
     pins |= {name: port for name, (port, _, _) in _outside(one)}
     for letter, links in (("m", one.sends), ("s", one.takes)):
         for begin, link in links.items():
             outside = f"{link}_{letter}_axis" if link in controllers else link
+            if behind and letter == "s" and link not in controllers:
+                outside = f"{link}_{_BEHIND}"
             pins |= {begin + wire: f"{outside}_{wire}" for wire in (*_FORTH, _BACK)}
     yield f"  {one.module.name} u_{one.prefix} ("
     yield ",\n".join(f"    .{name}({pins[name]})" for name, _, _ in one.module.ports)

@@ -10,7 +10,7 @@ __all__: list[str] = []
 FILES.add(
     "wafer",
     FileKind(
-        summary="A wafer as hardware: SPEC of `fred gen --level wafer` and of `fred route`.",
+        summary="A wafer as hardware: SPEC of `fred gen` with `--level wafer`.",
         schema=lambda: of_model("Specification of a wafer", WaferSpec),
         read=lambda path: load_wafer(str(path)),
         shipped=list,

@@ -23,10 +23,33 @@ from testbench.sim.cache import built
 from testbench.sim.runner import find_simulator
 from testbench.sim.tools import SimulatorError
 
-__all__ = ["ADDRESSES", "Fabric", "Finished", "Program", "Sizes", "build_fabric", "run_fabric"]
+__all__ = [
+    "ADDRESSES",
+    "MODELS",
+    "NEVER",
+    "Fabric",
+    "Finished",
+    "Program",
+    "Sizes",
+    "axil_pins",
+    "build_fabric",
+    "collected",
+    "compiled",
+    "driver",
+    "finished",
+    "memory",
+    "memory_pins",
+    "run_fabric",
+    "write_memories",
+    "write_steps",
+]
+
+MODELS = Path(__file__).with_name("fabric.v")
+"""Memories, links and drivers in Verilog."""
 
 _STEPS = 256  # of a program, its end too
-_NEVER = 1 << 30  # cycles
+NEVER = 1 << 30
+"""A cycle that does not come."""
 
 ADDRESSES = (17, 3, 64, 101, 5, 6, 7, 8)
 """Addresses of the endpoints, which are of no order."""
@@ -210,8 +233,10 @@ def _switch_program(fabric: Fabric) -> list[tuple[int, int, int, int]]:
     return steps
 
 
-def _driver(name: str, node: int, rst: str, label: str, bits: int) -> list[str]:
-    """Return the driver of a slave and its wires."""
+def driver(
+    name: str, node: int, rst: str, label: str, bits: int, length: int = _STEPS
+) -> list[str]:
+    """Return the driver of a slave and its wires, with room for so many steps."""
     widths = {"awaddr": bits, "araddr": bits, "wdata": 32, "rdata": 32, "bresp": 2, "rresp": 2}
     lines = []
     for wire in (*_AXIL, *_AXIL_READ):
@@ -220,25 +245,26 @@ def _driver(name: str, node: int, rst: str, label: str, bits: int) -> list[str]:
     pins = ", ".join(f".{wire}({name}_{wire})" for wire in (*_AXIL, *_AXIL_READ))
     lines += [
         (
-            f"  driver #(.LENGTH({_STEPS}), .NODE({node}), .BITS({bits})) "
+            f"  driver #(.LENGTH({length}), .NODE({node}), .BITS({bits})) "
             f"{name}_driver (.clk(clk), .rst({rst}), .label({label}), "
-            f".ended(ended[{node}]), .asks(asks[{node}]), .begun(asked != {_NEVER}), {pins});"
+            f".ended(ended[{node}]), .asks(asks[{node}]), .begun(asked != {NEVER}), {pins});"
         ),
         f'  initial $readmemh("program_{node}.hex", {name}_driver.steps);',
     ]
     return lines
 
 
-def _axil_pins(name: str) -> str:
-    pins = [f".s_axil_{wire}({name}_{wire})" for wire in (*_AXIL, *_AXIL_READ)]
-    pins += [".s_axil_awprot(3'd0)", ".s_axil_arprot(3'd0)", ".s_axil_wstrb(4'hf)"]
-    return ", ".join([*pins, ".s_axil_bready(1'b1)", ".s_axil_rready(1'b1)"])
+def axil_pins(name: str, prefix: str = "") -> str:
+    """Return the pins of a slave, which a driver is at; those of a top have a prefix."""
+    pins = [f".{prefix}s_axil_{wire}({name}_{wire})" for wire in (*_AXIL, *_AXIL_READ)]
+    pins += [f".{prefix}s_axil_{wire}" for wire in ("awprot(3'd0)", "arprot(3'd0)", "wstrb(4'hf)")]
+    return ", ".join([*pins, f".{prefix}s_axil_bready(1'b1)", f".{prefix}s_axil_rready(1'b1)"])
 
 
 def _numbers(k: int) -> list[str]:
     """Return what the command line says of an endpoint."""
     lines = []
-    for name, default in (("start", 8), ("again", _NEVER), ("label", 0), ("seed", 1)):
+    for name, default in (("start", 8), ("again", NEVER), ("label", 0), ("seed", 1)):
         lines += [
             f"  reg [31:0] {name}{k} = {default};",
             f'  initial if ($value$plusargs("{name}{k}=%d", {name}{k})) ;',
@@ -246,17 +272,47 @@ def _numbers(k: int) -> list[str]:
     return lines
 
 
+def memory(k: int, bits: int, size: Sizes, rst: str) -> list[str]:
+    """Return the memory of an endpoint and its wires; ``stalls`` and ``seed<k>`` are there."""
+    shift = (bits // 8 - 1).bit_length()
+    return [
+        f"  wire rv{k}, rr{k}, dv{k}, dr{k}, wv{k}, wr{k}; wire [39:0] ra{k}, wa{k};",
+        f"  wire [{bits - 1}:0] dd{k}, wd{k};",
+        (
+            f"  memory #(.BITS({bits}), .SHIFT({shift}), .DEPTH({size.flits}), "
+            f".CYCLES({size.memory_cycles})) memory{k} (.clk(clk), .rst({rst}), .stalls(stalls), "
+            f".seed(seed{k}), .read_valid(rv{k}), .read_ready(rr{k}), "
+            f".read_address(ra{k}), .data_valid(dv{k}), .data_ready(dr{k}), .data(dd{k}), "
+            f".write_valid(wv{k}), .write_ready(wr{k}), .write_address(wa{k}), .write_data(wd{k}));"
+        ),
+        f'  initial $readmemh("memory_{k}.hex", memory{k}.words);',
+    ]
+
+
+def memory_pins(k: int, prefix: str = "") -> str:
+    """Return the pins of an endpoint that its memory is at; those of a top have a prefix."""
+    wires = {
+        "m_axis_read": {"tvalid": "rv", "tready": "rr", "tdata": "ra"},
+        "s_axis_data": {"tvalid": "dv", "tready": "dr", "tdata": "dd"},
+        "m_axis_write": {"tvalid": "wv", "tready": "wr", "tdata": "wd", "tuser": "wa"},
+    }
+    return ", ".join(
+        f".{prefix}{stream}_{pin}({wire}{k})"
+        for stream, pins in wires.items()
+        for pin, wire in pins.items()
+    )
+
+
 def _node(spec: SwitchSpec, size: Sizes, k: int, top: str) -> list[str]:
     """Return an endpoint with its memory, its driver, and its link to the switch."""
     bits, width = spec.data_width, spec.data_width + 88
-    shift = (bits // 8 - 1).bit_length()
     lines = [
         *_numbers(k),
         f"  wire [31:0] due{k} = asked + again{k};",
         f"  wire rst{k} = now < start{k} || (now >= due{k} && now < due{k} + 3);",
         f"  wire [31:0] at{k} = now >= due{k} ? label{k} : 0;",
         f"  wire [7:0] inc{k} = now >= due{k} ? 8'd2 : 8'd1;",
-        *_driver(f"n{k}", k, f"rst{k}", f"at{k}", endpoint_map(spec).address_bits),
+        *driver(f"n{k}", k, f"rst{k}", f"at{k}", endpoint_map(spec).address_bits),
     ]
     for place, side in enumerate(("up", "down")):
         lines += [
@@ -268,16 +324,7 @@ def _node(spec: SwitchSpec, size: Sizes, k: int, top: str) -> list[str]:
             ),
         ]
     lines += [
-        f"  wire rv{k}, rr{k}, dv{k}, dr{k}, wv{k}, wr{k}; wire [39:0] ra{k}, wa{k};",
-        f"  wire [{bits - 1}:0] dd{k}, wd{k};",
-        (
-            f"  memory #(.BITS({bits}), .SHIFT({shift}), .DEPTH({size.flits}), "
-            f".CYCLES({size.memory_cycles})) memory{k} (.clk(clk), .rst(rst{k}), .stalls(stalls), "
-            f".seed(seed{k}), .read_valid(rv{k}), .read_ready(rr{k}), "
-            f".read_address(ra{k}), .data_valid(dv{k}), .data_ready(dr{k}), .data(dd{k}), "
-            f".write_valid(wv{k}), .write_ready(wr{k}), .write_address(wa{k}), .write_data(wd{k}));"
-        ),
-        f'  initial $readmemh("memory_{k}.hex", memory{k}.words);',
+        *memory(k, bits, size, f"rst{k}"),
         (
             f"  {top} n{k} (.clk(clk), .rst(rst{k}), .incarnation(inc{k}), .irq(), "
             f".s_axis_tvalid(down{k}_w), .s_axis_tready(), .s_axis_tlast(1'b0), "
@@ -285,10 +332,7 @@ def _node(spec: SwitchSpec, size: Sizes, k: int, top: str) -> list[str]:
             f".s_axis_tdata(down{k}_g[{bits - 1}:0]), "
             f".m_axis_tvalid(up{k}_v), .m_axis_tready(1'b1), .m_axis_tlast(), "
             f".m_axis_tuser(up{k}_f[{width - 1}:{bits}]), .m_axis_tdata(up{k}_f[{bits - 1}:0]), "
-            f".m_axis_read_tvalid(rv{k}), .m_axis_read_tready(rr{k}), .m_axis_read_tdata(ra{k}), "
-            f".s_axis_data_tvalid(dv{k}), .s_axis_data_tready(dr{k}), .s_axis_data_tdata(dd{k}), "
-            f".m_axis_write_tvalid(wv{k}), .m_axis_write_tready(wr{k}), "
-            f".m_axis_write_tdata(wd{k}), .m_axis_write_tuser(wa{k}), {_axil_pins(f'n{k}')});"
+            f"{memory_pins(k)}, {axil_pins(f'n{k}')});"
         ),
     ]
     return lines
@@ -299,14 +343,14 @@ def _bench(spec: SwitchSpec, size: Sizes, tops: tuple[str, str]) -> str:
     nodes, bits, width = spec.ports, spec.data_width, spec.data_width + 88
     lines = [
         "module fabric (input clk);",
-        f"  reg [31:0] now = 0, asked = {_NEVER}; wire [{nodes}:0] ended, asks;",
+        f"  reg [31:0] now = 0, asked = {NEVER}; wire [{nodes}:0] ended, asks;",
         "  reg [31:0] faults = 0, stalls = 0, limit = 0;",
         *(
             f'  initial if ($value$plusargs("{name}=%d", {name})) ;'
             for name in ("faults", "stalls", "limit")
         ),
         "  wire rst_switch = now < 8;",
-        *_driver("sw", nodes, "rst_switch", "0", switch_map(spec).address_bits),
+        *driver("sw", nodes, "rst_switch", "0", switch_map(spec).address_bits),
     ]
     for k in range(nodes):
         lines += _node(spec, size, k, tops[1])
@@ -322,11 +366,11 @@ def _bench(spec: SwitchSpec, size: Sizes, tops: tuple[str, str]) -> str:
     lines += [
         (
             f"  {tops[0]} sw (.clk(clk), .rst(rst_switch), .incarnation(8'd9), .irq(), "
-            f"{', '.join(pins)}, {_axil_pins('sw')});"
+            f"{', '.join(pins)}, {axil_pins('sw')});"
         ),
         "  always @(posedge clk) begin",
         "    now <= now + 1;",
-        f"    if (|asks && asked == {_NEVER}) asked <= now;",
+        f"    if (|asks && asked == {NEVER}) asked <= now;",
         "    if (&ended) begin",
         *(f'      $writememh("result_{k}.hex", memory{k}.words);' for k in range(nodes)),
         '      $display("ENDED %0d", now); $finish;',
@@ -341,8 +385,8 @@ def _bench(spec: SwitchSpec, size: Sizes, tops: tuple[str, str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def build_fabric(spec: SwitchSpec, size: Sizes) -> Path:
-    """Return a compiled switch with an endpoint at each port, from the cache if it is there.
+def compiled(name: str, text: str) -> Path:
+    """Return a program of Icarus whose top module is ``main``, from the cache if it is there.
 
     Raises
     ------
@@ -350,13 +394,6 @@ def build_fabric(spec: SwitchSpec, size: Sizes) -> Path:
         Icarus is not installed, or could not build.
     """
     _, folder = find_simulator("icarus")
-    emitter = VerilogEmitter()
-    switch, endpoint = Switch(spec=spec), NpuEndpoint(spec=spec)
-    emitter.add(switch)
-    emitter.add(endpoint)
-    models = Path(__file__).with_name("fabric.v").read_text()
-    bench = _bench(spec, size, (switch.unit_name, endpoint.unit_name))
-    text = emitter.verilog() + models + bench
 
     def build(place: Path) -> None:
         (place / "fabric.v").write_text(text)
@@ -365,19 +402,40 @@ def build_fabric(spec: SwitchSpec, size: Sizes) -> Path:
         if done.returncode:
             raise SimulatorError(f"icarus: {(done.stderr + done.stdout)[-2000:]}")
 
-    return built("fabric", [text, str(folder)], build) / "fabric.vvp"
+    return built(name, [text, str(folder)], build) / "fabric.vvp"
 
 
-def _write(fabric: Fabric, work: Path) -> None:
-    """Write memories and programs."""
-    programs = [one.steps for one in fabric.programs] + [_switch_program(fabric)]
+def build_fabric(spec: SwitchSpec, size: Sizes) -> Path:
+    """Return a compiled switch with an endpoint at each port, from the cache if it is there.
+
+    Raises
+    ------
+    SimulatorError
+        Icarus is not installed, or could not build.
+    """
+    emitter = VerilogEmitter()
+    switch, endpoint = Switch(spec=spec), NpuEndpoint(spec=spec)
+    emitter.add(switch)
+    emitter.add(endpoint)
+    bench = _bench(spec, size, (switch.unit_name, endpoint.unit_name))
+    return compiled("fabric", emitter.verilog() + MODELS.read_text() + bench)
+
+
+def write_steps(
+    work: Path, programs: Sequence[Sequence[tuple[int, int, int, int]]], length: int = _STEPS
+) -> None:
+    """Write programs of drivers."""
     for k, steps in enumerate(programs):
-        if len(steps) >= _STEPS:
-            raise ValueError(f"steps of a program must be less than {_STEPS}, not {len(steps)}")
-        whole = [*steps, *[(4, 0, 0, 0)] * (_STEPS - len(steps))]
+        if len(steps) >= length:
+            raise ValueError(f"steps of a program must be less than {length}, not {len(steps)}")
+        whole = [*steps, *[(4, 0, 0, 0)] * (length - len(steps))]
         text = "".join(f"{a:04x}{b:08x}{c:08x}{d:08x}\n" for a, b, c, d in whole)
         (work / f"program_{k}.hex").write_text(text)
-    for k, words in enumerate(fabric.memories):
+
+
+def write_memories(work: Path, memories: Sequence[Flits]) -> None:
+    """Write contents of memories."""
+    for k, words in enumerate(memories):
         text = "".join(bytes(word[::-1]).hex() + "\n" for word in words)
         (work / f"memory_{k}.hex").write_text(text)
 
@@ -391,34 +449,49 @@ def run_fabric(model: Path, fabric: Fabric, work: Path) -> Finished:
         The run did not end well.
     """
     work.mkdir(parents=True, exist_ok=True)
-    _write(fabric, work)
+    write_steps(work, [one.steps for one in fabric.programs] + [_switch_program(fabric)])
+    write_memories(work, fabric.memories)
     rng = random.Random(fabric.seed)
     says = {"faults": fabric.faults, "stalls": fabric.memory_stalls, "limit": fabric.limit}
     for k, program in enumerate(fabric.programs):
         says[f"start{k}"] = 8 + rng.randrange(fabric.spread)
         says[f"seed{k}"] = rng.randrange(1, 1 << 30)
-        says[f"again{k}"] = fabric.resets.get(k, _NEVER)
+        says[f"again{k}"] = fabric.resets.get(k, NEVER)
         says[f"label{k}"] = program.restart
+    return finished(model, fabric.spec, len(fabric.memories), says, work)
+
+
+def finished(
+    model: Path, spec: SwitchSpec, nodes: int, says: Mapping[str, int], work: Path
+) -> Finished:
+    """Run a model of endpoints with its plusargs, and return what it leaves.
+
+    Raises
+    ------
+    SimulatorError
+        The run did not end well.
+    """
     _, folder = find_simulator("icarus")
     command = [f"{folder}/vvp", "-n", str(model), *(f"+{a}={b}" for a, b in says.items())]
+    return collected(spec, nodes, command, work)
+
+
+def collected(spec: SwitchSpec, nodes: int, command: Sequence[str], work: Path) -> Finished:
+    """Run a command that simulates, and return what it leaves; see ``finished``."""
     done = subprocess.run(command, cwd=work, capture_output=True, text=True, check=False)
-    return _read(fabric, done.stdout + done.stderr, work)
-
-
-def _read(fabric: Fabric, said: str, work: Path) -> Finished:
-    """Return what a run has left."""
+    said = done.stdout + done.stderr
     ended = re.search(r"^ENDED (\d+)$", said, re.MULTILINE)
     wrong = re.findall(r"^(?:FAILED|ANSWER|LATE).*$", said, re.MULTILINE)
     if not ended or wrong:
         raise SimulatorError(f"fabric: {'; '.join(wrong) or said[-2000:]}")
-    names = {word.address: word.register.name for word in endpoint_map(fabric.spec).words()}
-    reads: list[dict[str, list[int]]] = [{} for _ in fabric.memories]
-    times: list[list[int]] = [[] for _ in fabric.memories]
+    names = {word.address: word.register.name for word in endpoint_map(spec).words()}
+    reads: list[dict[str, list[int]]] = [{} for _ in range(nodes)]
+    times: list[list[int]] = [[] for _ in range(nodes)]
     for node, address, value, now in re.findall(r"^READ (\d+) (\d+) (\d+) (\d+)$", said, re.M):
         reads[int(node)].setdefault(names[int(address)], []).append(int(value))
         times[int(node)].append(int(now))
     memories = []
-    for k in range(len(fabric.memories)):
+    for k in range(nodes):
         lines = (work / f"result_{k}.hex").read_text().splitlines()
         words = [bytes.fromhex(one)[::-1] for one in lines if one and not one.startswith("//")]
         memories.append(np.array([list(word) for word in words], dtype=np.uint8))

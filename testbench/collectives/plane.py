@@ -1,0 +1,208 @@
+"""A plane of a wafer with memories, links between its units, and programs, in Icarus."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fred_hw.ace.endpoint_map import endpoint_map
+from fred_hw.ace.operations import Descriptor
+from fred_hw.control.switch_map import switch_map
+from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.wafer.plane import Plane
+from fred_hw.wafer.program import Step, WaferProgram
+from fred_hw.wafer.spec import WaferSpec
+from gen.wafer_top import wafer_top
+from gen.wafers import generate_wafer, modules_of
+
+from .fabric import (
+    MODELS,
+    NEVER,
+    Finished,
+    Flits,
+    Sizes,
+    axil_pins,
+    compiled,
+    driver,
+    finished,
+    memory,
+    memory_pins,
+    write_memories,
+    write_steps,
+)
+
+__all__ = ["PlaneRun", "build_plane", "npu_steps", "run_plane", "write_programs"]
+
+_STEPS = 1024
+_WAIT, _WRITE, _UNTIL, _SHOW = range(4)
+
+Code = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlaneRun:
+    """What a plane does in a run.
+
+    Parameters
+    ----------
+    program : WaferProgram
+        What is written to switches.
+    steps : Sequence of Sequence
+        What the driver of each endpoint does, see ``npu_steps``.
+    memories : Sequence of array of bytes
+        Contents of each NPU's memory at the beginning, shape (flits, bytes of a flit).
+    faults : int
+        Faults in a million flits of a link.
+    memory_stalls : int
+        Cycles of 100 in which memory takes nothing.
+    limit : int
+        Cycles after which a run has failed.
+    seed : int
+        Of faults and stalls.
+    """
+
+    program: WaferProgram
+    steps: Sequence[Sequence[Code]]
+    memories: Sequence[Flits]
+    faults: int = 0
+    memory_stalls: int = 0
+    limit: int = 100_000
+    seed: int = 1
+
+
+def _codes(steps: Sequence[Step]) -> list[Code]:
+    return [(_UNTIL if one.mask else _WRITE, one.address, one.value, one.mask) for one in steps]
+
+
+def npu_steps(
+    program: WaferProgram, npu: int, jobs: Sequence[tuple[int, Descriptor]], ready: int
+) -> list[Code]:
+    """Return what the driver of an endpoint does.
+
+    Parameters
+    ----------
+    program : WaferProgram
+        The plane's.
+    npu : int
+        Number of the endpoint.
+    jobs : sequence of (int, Descriptor)
+        Cycles to wait, and what is queued then.
+    ready : int
+        Cycles until routes and phases are written.
+    """
+    steps = [*_codes(program.begin_steps(npu)), (_WAIT, 0, ready, 0)]
+    count: dict[str, int] = dict.fromkeys(DATA_CIRCUITS, 0)
+    for wait, descriptor in jobs:
+        steps += [(_WAIT, 0, wait, 0)] if wait else []
+        steps += _codes(program.descriptor_steps(descriptor))
+        count[descriptor.circuit] += 1
+    for name, jobs_of in count.items():
+        steps.append((_UNTIL, program.completed(name), jobs_of, 0xFFFFFFFF))
+    error = endpoint_map(program.plane.wafer.link).register("ERROR").address
+    return [*steps, (_SHOW, error, 0, 0)]
+
+
+_LINE = """
+module wafer_link #(parameter BITS = 8, NUMBER = 0) (
+  input clk,
+  input [BITS-1:0] s_axis_tdata, input s_axis_tvalid, output s_axis_tready, input s_axis_tlast,
+  input [87:0] s_axis_tuser,
+  output [BITS-1:0] m_axis_tdata, output m_axis_tvalid, input m_axis_tready, output m_axis_tlast,
+  output [87:0] m_axis_tuser
+);
+  reg [31:0] faults = 0, seed = 1;
+  initial if ($value$plusargs("faults=%d", faults)) ;
+  initial if ($value$plusargs("seed=%d", seed)) ;
+  line #(.WIDTH(BITS + 88), .CYCLES(@CYCLES@)) line (.clk(clk), .faults(faults),
+    .seed(seed + NUMBER * 7919), .valid(s_axis_tvalid), .flit({s_axis_tuser, s_axis_tdata}),
+    .out_valid(m_axis_tvalid), .out_flit({m_axis_tuser, m_axis_tdata}));
+  assign s_axis_tready = 1'b1;
+  assign m_axis_tlast = 1'b0;
+endmodule
+"""
+
+
+def _bench(wafer: WaferSpec, size: Sizes) -> str:
+    """Return the module around a plane."""
+    plane, bits = Plane(wafer), wafer.link.data_width
+    units = wafer.npus + len(plane.chiplets)
+    lines = [
+        "module fabric (input clk);",
+        f"  reg [31:0] now = 0, asked = {NEVER}; wire [{units - 1}:0] ended, asks;",
+        "  reg [31:0] stalls = 0, limit = 0;",
+        *(f'  initial if ($value$plusargs("{name}=%d", {name})) ;' for name in ("stalls", "limit")),
+        "  wire rst = now < 8;",
+    ]
+    pins = [".clk(clk)", ".rst(rst)", ".incarnation(8'd9)"]
+    for k in range(wafer.npus):
+        lines += [f"  reg [31:0] seed{k} = {k + 1};"]
+        lines += driver(f"d{k}", k, "rst", "0", endpoint_map(wafer.link).address_bits, _STEPS)
+        lines += memory(k, bits, size, "rst")
+        name = f"npu{k}_"
+        pins += [memory_pins(k, name), axil_pins(f"d{k}", name), f".{name}irq()"]
+    for number, one in enumerate(plane.chiplets, wafer.npus):
+        address_bits = switch_map(one.spec).address_bits
+        lines += driver(f"d{number}", number, "rst", "0", address_bits, _STEPS)
+        pins += [axil_pins(f"d{number}", f"{one.name}_"), f".{one.name}_irq()"]
+    for address in range(wafer.npus, plane.addresses):
+        taken = ", ".join(f".io{address}_s_axis_{w}(0)" for w in ("tdata", "tvalid", "tlast"))
+        pins += [taken, f".io{address}_s_axis_tuser(88'd0)", f".io{address}_m_axis_tready(1'b1)"]
+    lines += [
+        f"  {wafer.name} plane (",
+        ",\n".join(pins),
+        "  );",
+        "  always @(posedge clk) begin",
+        "    now <= now + 1;",
+        "    if (&ended) begin",
+        *(f'      $writememh("result_{k}.hex", memory{k}.words);' for k in range(wafer.npus)),
+        '      $display("ENDED %0d", now); $finish;',
+        "    end",
+        '    if (now > limit) begin $display("LATE %b, at steps", ended);',
+        *(f'      $display("LATE %0d", d{k}_driver.at);' for k in range(units)),
+        "      $finish; end",
+        "  end",
+        "endmodule",
+        "module main; reg clk = 0; always #5 clk = ~clk; fabric fabric (clk); endmodule",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def build_plane(wafer: WaferSpec, size: Sizes) -> Path:
+    """Return a compiled plane: the generated top, with lines of some cycles in its links.
+
+    Raises
+    ------
+    SimulatorError
+        Icarus is not installed, or could not build.
+    """
+    design = generate_wafer(wafer)
+    modules = modules_of(wafer)
+    plane = Plane(wafer)
+    units = design.verilog.removesuffix(wafer_top(plane, modules))
+    top = wafer_top(plane, modules, "wafer_link")
+    line = _LINE.replace("@CYCLES@", str(size.link_cycles))
+    return compiled("plane", units + top + MODELS.read_text() + line + _bench(wafer, size))
+
+
+def write_programs(work: Path, run: PlaneRun) -> None:
+    """Write the programs of all drivers: endpoints, then switches."""
+    chiplets = range(len(run.program.plane.chiplets))
+    switches = [_codes(run.program.switch_steps(number)) for number in chiplets]
+    write_steps(work, [*run.steps, *switches], _STEPS)
+
+
+def run_plane(model: Path, run: PlaneRun, work: Path) -> Finished:
+    """Simulate until all programs have ended.
+
+    Raises
+    ------
+    SimulatorError
+        The run did not end well.
+    """
+    work.mkdir(parents=True, exist_ok=True)
+    plane = run.program.plane
+    write_programs(work, run)
+    write_memories(work, run.memories)
+    says = {"faults": run.faults, "stalls": run.memory_stalls, "limit": run.limit}
+    says["seed"] = random.Random(run.seed).randrange(1, 1 << 30)
+    return finished(model, plane.wafer.link, plane.wafer.npus, says, work)

@@ -1,0 +1,120 @@
+"""A plane of two levels: phases from the compiler's program, bit for bit, in Icarus."""
+
+import random
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from fred_hw.ace.operations import Buffer, Descriptor, Flow, exchange
+from fred_hw.compiler.placement import Strategy
+from fred_hw.wafer.load import load_wafer
+from fred_hw.wafer.program import Phase, WaferProgram, compile_strategy
+from testbench.collectives.fabric import Finished, Sizes
+from testbench.collectives.plane import PlaneRun, build_plane, npu_steps, run_plane
+from testbench.models.golden import reduction_of
+from testbench.models.golden_plane import walk_phase
+
+EXAMPLE = Path(__file__).parents[3] / "examples/wafer-4.yaml"
+FLIT, SIZE, READY = 2, 24, 300  # bytes of a flit, flits of a buffer, cycles until all is written
+UNICASTS = 200  # where they are in memory [flits]
+pytestmark = [pytest.mark.sim, pytest.mark.slow, pytest.mark.xdist_group("wafer")]
+
+Bytes = NDArray[np.uint8]
+
+
+@cache
+def model() -> Path:
+    return build_plane(load_wafer(str(EXAMPLE)), Sizes())
+
+
+def program(strategy: str = "MP2-DP2-PP1") -> WaferProgram:
+    return compile_strategy(load_wafer(str(EXAMPLE)), Strategy.parse(strategy), FLIT * SIZE)
+
+
+def memories(seed: int) -> list[Bytes]:
+    """Return random bytes: FP16 numbers of all kinds, infinities and NaNs among them."""
+    rng = np.random.default_rng(seed)
+    return [rng.integers(0, 256, (256, FLIT), dtype=np.uint8) for _ in range(4)]
+
+
+def numbers(memory: Bytes, buffer: Buffer) -> NDArray[np.uint16]:
+    first, size = buffer.address // FLIT, buffer.size // FLIT
+    return memory[first : first + size].reshape(-1).view("<u2")
+
+
+def wanted(made: WaferProgram, phase: Phase, before: Sequence[Bytes]) -> dict[int, NDArray]:
+    """Return what each NPU gets in a phase, in the order of reduction of the switches."""
+    source, _ = made.buffers(phase)
+    inputs = {npu: numbers(before[npu], source) for flow in phase.flows for npu in flow.inputs}
+    plane = made.plane
+    return walk_phase(plane, phase.ways, inputs, reduction_of(plane.wafer.link))
+
+
+def unicast(npu: int) -> Descriptor:
+    """Return the exchange of each NPU with the one across the L2."""
+    other = Flow(3 - npu, unicast=True)
+    sent, received = (Buffer(FLIT * (UNICASTS + k), FLIT * 20) for k in (0, 20))
+    return exchange("pp", (sent, other), (received, other))
+
+
+def run(tmp_path: Path, made: WaferProgram, jobs: Sequence, seed: int, **more: int) -> Finished:
+    before = memories(seed)
+    steps = [npu_steps(made, npu, jobs[npu], READY) for npu in range(4)]
+    finished = run_plane(
+        model(), PlaneRun(program=made, steps=steps, memories=before, seed=seed, **more), tmp_path
+    )
+    assert [one["ERROR"] for one in finished.reads] == [[0]] * 4
+    return finished
+
+
+def check(made: WaferProgram, before: Sequence[Bytes], after: Sequence[Bytes]) -> None:
+    for phase in made.phases:
+        _, destination = made.buffers(phase)
+        found = wanted(made, phase, before)
+        assert found
+        for npu, want in found.items():
+            assert (numbers(after[npu], destination) == want).all(), (phase.name, npu)
+
+
+def test_phases_and_unicasts_cross_two_levels_at_once(tmp_path: Path) -> None:
+    """All circuits at a time, begun at random times: MP preempts DP, with unicasts beside."""
+    made, rng = program(), random.Random(1)
+    mp, dp = made.phases
+    jobs = []
+    for npu in range(4):
+        parts = [made.descriptor(npu, one) for one in (dp, mp)]
+        assert parts[0] and parts[1]
+        again = [(rng.randrange(60), parts[1]) for _ in range(2)]
+        jobs.append([(rng.randrange(60), parts[0]), (10, unicast(npu)), *again])
+    before, found = memories(1), run(tmp_path, made, jobs, 1, limit=6000)
+    check(made, before, found.memories)
+    for npu in range(4):
+        got = found.memories[npu][UNICASTS + 20 : UNICASTS + 40]
+        assert (got == before[3 - npu][UNICASTS : UNICASTS + 20]).all()
+
+
+def test_phases_come_through_faults_on_all_links(tmp_path: Path) -> None:
+    made = program()
+    jobs = [
+        [(0, one) for phase in made.phases if (one := made.descriptor(npu, phase))]
+        for npu in range(4)
+    ]
+    more = {"faults": 5000, "memory_stalls": 30, "limit": 40_000}
+    before, found = memories(2), run(tmp_path, made, jobs, 2, **more)
+    check(made, before, found.memories)
+
+
+def test_stages_on_two_switches_multicast_to_each_other(tmp_path: Path) -> None:
+    """MP groups are beside each other here, so that a stage sends through the L2 to the next."""
+    made = program("MP2-DP1-PP2")
+    assert any(len(phase.ways.flows) == 3 for phase in made.phases)
+    jobs = [
+        [(0, one) for phase in made.phases if (one := made.descriptor(npu, phase))]
+        for npu in range(4)
+    ]
+    before, found = memories(3), run(tmp_path, made, jobs, 3, limit=6000)
+    check(made, before, found.memories)
