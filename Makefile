@@ -46,6 +46,7 @@ bench: $(STAMP) ## measure: routing, generator, wafer, traces, link, switch, mes
 	$(BIN)/python tests/bench/bench_switch.py
 	$(BIN)/python tests/bench/bench_mesh.py
 	$(BIN)/python tests/bench/bench_endpoint.py
+	$(BIN)/python tests/bench/bench_plane.py
 
 fuzz: $(STAMP) ## feed readers and command line nonsense; SEED=, INPUTS=, MINUTES= (1,000,000 or 30 minutes)
 	$(BIN)/python -m tests.fuzz.fuzz --seed $(or $(SEED),1) --inputs $(or $(INPUTS),1000000) --minutes $(or $(MINUTES),30)

@@ -15,7 +15,7 @@ from .cache import built
 from .compiler import STANDARD, find_compiler, run_tool, said
 from .tools import SimulatorError, verilator_bin, verilator_version
 
-__all__ = ["verilate"]
+__all__ = ["link_models", "verilate", "verilate_model"]
 
 _STANDARD = (STANDARD, "-faligned-new", "-fcf-protection=none", "-w")
 _RUNTIME = ("verilated", "verilated_threads")
@@ -83,6 +83,62 @@ def verilate(
 
     content = [verilog, control, *command, *tools.flags, *libraries, *tools.version]
     return built(f"{top[:60]}-verilator", [*content, *sources, *sources.values()], build) / top
+
+
+def verilate_model(verilog: str, top: str, prefix: str) -> Path:
+    """Return a folder with the header and the objects of a Verilated module, from the cache.
+
+    For programs of several models, see ``link_models``.
+
+    Parameters
+    ----------
+    verilog, top : str
+        Text of the design, name of its top module.
+    prefix : str
+        Name of the model's class and header.
+
+    Raises
+    ------
+    SimulatorError
+        Verilator or a compiler is not installed or could not build.
+    """
+    tools = _tools(False)
+    command = [tools.verilator, "--cc", "-O3", "-Wno-fatal", "-Wno-lint"]
+    command += ["--prefix", prefix, "--top-module", top]
+
+    def build(work: Path) -> None:
+        (work / f"{top}.v").write_text(verilog)
+        run_tool([*command, "-Mdir", ".", f"{top}.v"], work)
+        _compile(tools, _model(work, prefix), work)
+        for file in work.iterdir():
+            if file.suffix not in (".h", ".o"):
+                file.unlink()
+
+    content = [verilog, *command, *tools.flags, *tools.version]
+    return built(f"{top[:60]}-model", content, build)
+
+
+def link_models(name: str, sources: Mapping[str, str], models: Sequence[Path]) -> Path:
+    """Return a program of C++ sources and models of ``verilate_model``, from the cache.
+
+    Raises
+    ------
+    SimulatorError
+        A compiler is not installed or could not build.
+    """
+    tools = _tools(False)
+    objects = [str(_runtime(tools, unit)) for unit in _RUNTIME]
+    objects += [str(one) for model in models for one in sorted(model.glob("*.o"))]
+    flags = [*tools.flags, *(f"-I{model}" for model in models)]
+
+    def build(work: Path) -> None:
+        for file, text in sources.items():
+            (work / file).write_text(text)
+        units = [file for file in sources if file.endswith(".cpp")]
+        run_tool([tools.compiler, *flags, "-O2", "-o", name, *units, *objects, "-pthread"], work)
+
+    content = [*flags, *tools.version, *sources, *sources.values()]
+    return built(f"{name}-linked", content, build) / name
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,179 @@
+"""Co-simulate a plane of twenty NPUs on two levels: phases of strategies alone and all at once."""
+
+import argparse
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fred_hw.ace.operations import Buffer, Descriptor, Flow, exchange
+from fred_hw.compiler.placement import Strategy
+from fred_hw.wafer.load import load_wafer
+from fred_hw.wafer.program import Phase, WaferProgram, compile_strategy
+from fred_hw.wafer.spec import WaferSpec
+from testbench.collectives.fabric import Finished, Sizes
+from testbench.collectives.plane import PlaneRun, npu_steps
+from testbench.models.golden import reduction_of
+from testbench.models.golden_plane import walk_phase
+from testbench.volume.plane import build_compiled_plane, run_compiled_plane
+
+Bytes = NDArray[np.uint8]
+
+WAFER = Path(__file__).parents[2] / "examples/wafer-20.yaml"
+STRATEGIES = ("MP2-DP5-PP2", "MP20-DP1-PP1")
+PUBLISHED = (*STRATEGIES, "MP3-DP3-PP2")  # the last has no ways through chiplets of 5 ports
+READY = 1200  # cycles until all routes and phases are written
+SIZES = Sizes(link_cycles=24, memory_cycles=40)
+
+
+def small(wafer: WaferSpec) -> WaferSpec:
+    """Return the wafer with L1s without controllers below an L2 of four chiplets."""
+    names = [f"l1_{k}" for k in range(wafer.npus // 4)]
+    l1s = [
+        {
+            "name": name,
+            "above": "l2",
+            "chiplets": 1,
+            "ports": 8,
+            "uplinks": 4,
+            "npus": list(range(4 * k, 4 * k + 4)),
+        }
+        for k, name in enumerate(names)
+    ]
+    return wafer.with_changes(
+        planes=1, switches=[{"name": "l2", "chiplets": 4, "ports": len(names)}, *l1s]
+    )
+
+
+def memories(made: WaferProgram, seed: int) -> list[Bytes]:
+    """Return random bytes: FP16 numbers of all kinds, infinities and NaNs among them."""
+    flit = made.plane.wafer.link.data_width // 8
+    flits = (2 * len(made.phases) + 2) * made.size // flit
+    rng = np.random.default_rng(seed)
+    npus = range(made.plane.wafer.npus)
+    return [rng.integers(0, 256, (flits, flit), dtype=np.uint8) for _ in npus]
+
+
+def numbers(memory: Bytes, buffer: Buffer) -> NDArray[np.uint16]:
+    return memory.reshape(-1)[buffer.address : buffer.address + buffer.size].view("<u2")
+
+
+def check(made: WaferProgram, did: Sequence[Phase], before: list[Bytes], found: Finished) -> None:
+    """End the bench if a result is not the golden model's, bit for bit."""
+    for phase in did:
+        source, destination = made.buffers(phase)
+        sent = {npu: numbers(before[npu], source) for f in phase.flows for npu in f.inputs}
+        plane = made.plane
+        wanted = walk_phase(plane, phase.ways, sent, reduction_of(plane.wafer.link))
+        for npu, want in wanted.items():
+            if (numbers(found.memories[npu], destination) != want).any():
+                sys.exit(f"error: {phase.name}: what NPU {npu} has is wrong")
+    if any(one["ERROR"] != [0] for one in found.reads):
+        sys.exit("error: an endpoint has refused a descriptor")
+
+
+def unicast(made: WaferProgram, npu: int) -> Descriptor:
+    """Return an exchange with the NPU half the wafer away; behind the buffers of all phases."""
+    count = made.plane.wafer.npus
+    first = 2 * len(made.phases) * made.size
+    to, of = ((npu + turn * count // 2) % count for turn in (1, -1))
+    return exchange(
+        "pp",
+        (Buffer(first, made.size), Flow(to, unicast=True)),
+        (Buffer(first + made.size, made.size), Flow(of, unicast=True)),
+    )
+
+
+def alone(model: Path, made: WaferProgram, phase: Phase, seed: int) -> int:
+    """Return the cycles of a phase alone, from the first descriptor to the last result."""
+    before = memories(made, seed)
+    steps = []
+    for npu in range(made.plane.wafer.npus):
+        descriptor = made.descriptor(npu, phase)
+        steps.append(npu_steps(made, npu, [(0, descriptor)] if descriptor else [], READY))
+    found = run(model, PlaneRun(program=made, steps=steps, memories=before, seed=seed))
+    check(made, [phase], before, found)
+    return found.cycles
+
+
+def at_once(model: Path, made: WaferProgram, seed: int, faults: int) -> int:
+    """Return the cycles of all phases at once, begun at random times, with unicasts beside."""
+    before, rng, steps = memories(made, seed), random.Random(seed), []
+    for npu in range(made.plane.wafer.npus):
+        jobs = []
+        # DP first, so that the more urgent ones preempt it.
+        for phase in sorted(made.phases, key=lambda one: one.circuit != "dp"):
+            if descriptor := made.descriptor(npu, phase):
+                jobs.append((rng.randrange(100), descriptor))
+                jobs += [(0, descriptor)] * 2 * (phase.circuit == "mp")
+        jobs.append((0, unicast(made, npu)))
+        steps.append(npu_steps(made, npu, jobs, READY))
+    one = PlaneRun(program=made, steps=steps, memories=before, seed=seed, limit=400_000)
+    found = run(model, replace(one, faults=faults, memory_stalls=5 if faults else 0))
+    check(made, made.phases, before, found)
+    count, size = made.plane.wafer.npus, made.size
+    first = 2 * len(made.phases) * size
+    for npu in range(count):
+        got = numbers(found.memories[npu], Buffer(first + size, size))
+        if (got != numbers(before[(npu - count // 2) % count], Buffer(first, size))).any():
+            sys.exit(f"error: unicasts: what NPU {npu} has is wrong")
+    return found.cycles
+
+
+def say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+TOTAL = {"cycles": 0, "seconds": 0.0}
+
+
+def run(model: Path, one: PlaneRun) -> Finished:
+    begun = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        found = run_compiled_plane(model, one, Path(folder))
+    TOTAL["seconds"] += time.perf_counter() - begun
+    TOTAL["cycles"] += found.cycles
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--flits", type=int, default=128, help="of each phase; 128 are 64 KiB")
+    parser.add_argument("--faults", type=int, default=200, help="in a million flits of a link")
+    text = "the published chiplets, of 12, 11 and 10 ports, not of 8 and 5"
+    parser.add_argument("--published", action="store_true", help=text)
+    arguments = parser.parse_args()
+    sizes = {"lanes": 1, "protocol": {"phases": 8}, "endpoint": {"fsms": 1, "slots": 2}}
+    wafer = load_wafer(str(WAFER), sizes)
+    wafer = wafer if arguments.published else small(wafer)
+    begun = time.perf_counter()
+    model = build_compiled_plane(wafer, SIZES)
+    ports = sorted({one.ports for one in wafer.switches})
+    say(f"switches of {ports} ports: ready in {time.perf_counter() - begun:.0f} s")
+    for name in PUBLISHED if arguments.published else STRATEGIES:
+        made = compile_strategy(wafer, Strategy.parse(name), 2 * arguments.flits)
+        for phase in made.phases:
+            cycles = alone(model, made, phase, 1) - idle(model, made)
+            say(f"{name} {phase.name}: {cycles} cycles for {arguments.flits} flits")
+        for faults in (0, arguments.faults):
+            cycles = at_once(model, made, 2, faults)
+            say(f"{name} all at once, {faults} faults in a million: {cycles} cycles in all")
+    rate = TOTAL["cycles"] / TOTAL["seconds"]
+    say(f"{TOTAL['cycles']:,} cycles in {TOTAL['seconds']:.1f} s, {rate:,.0f} per second")
+
+
+def idle(model: Path, made: WaferProgram) -> int:
+    """Return the cycles until descriptors are queued: of a run without any."""
+    steps = [npu_steps(made, npu, [], READY) for npu in range(made.plane.wafer.npus)]
+    return run(model, PlaneRun(program=made, steps=steps, memories=memories(made, 1))).cycles
+
+
+if __name__ == "__main__":
+    main()
