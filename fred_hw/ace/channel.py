@@ -56,11 +56,11 @@ class AceChannel(Unit):
     send, receive : Out(send_word_signature(spec)), Out(receive_word_signature(spec))
         The next flit to go, and what the next one to come is.
     idle : In(1)
-        All that was sent is acknowledged.
+        All that was sent is acknowledged, and nothing is on its way to the link.
     send_flow, receive_flow : Out(flow_layout(spec))
         Flows of the circuit; no flow before the first descriptor that sets it.
     busy, done : Out(1)
-        A descriptor is carried out; high for a cycle at the end of each.
+        A descriptor is carried out or waits; high for a cycle at the end of each.
 
     Timing
     ------
@@ -140,7 +140,10 @@ class AceChannel(Unit):
         m.d.sync += changes.eq(
             work.sets_send & (Value.cast(work.send) != Value.cast(self.send_flow))
         )
-        m.d.comb += [begin.eq(fsm.ongoing("start")), self.busy.eq(~fsm.ongoing("wait"))]
+        m.d.comb += [
+            begin.eq(fsm.ongoing("start")),
+            self.busy.eq(~fsm.ongoing("wait") | queue.o.valid),
+        ]
         with fsm.state("wait"), m.If(queue.o.valid):
             m.d.comb += queue.o.ready.eq(1)
             m.d.sync += Value.cast(work).eq(Value.cast(given))

@@ -120,7 +120,8 @@ class AceEngine(Unit):
             self.address.eq(control.address),
             self.send_clear.eq(control.send_clear),
             self.receive_clear.eq(control.receive_clear),
-            control.idle.eq(self.idle),
+            # The link does not know of flits for which it has no place yet.
+            control.idle.eq(self.idle & ~Cat(one.valid for one in outlet.send)),
             control.up.eq(self.up),
             control.partner.eq(self.partner),
             control.link.eq(self.link),
@@ -137,7 +138,7 @@ class AceEngine(Unit):
                 channel.i.payload.eq(control.work),
                 control.ready[k].eq(channel.i.ready),
                 channel.loaded.eq(reader.loaded[k]),
-                channel.idle.eq(self.idle[k]),
+                channel.idle.eq(control.idle[k]),
                 self.send_flow[k].eq(channel.send_flow),
                 self.receive_flow[k].eq(channel.receive_flow),
                 control.busy[k].eq(channel.busy),

@@ -1,6 +1,6 @@
 """Descriptors judged and prepared before they are queued."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
@@ -43,6 +43,11 @@ def descriptor_layout() -> data.StructLayout:
             "receive": flow,
         }
     )
+
+
+def _any_below(bits: int, *words: Value) -> Value:
+    """Return whether one of some words has any of its lowest bits."""
+    return Cat(one[:bits] for one in words).any() if bits else Const(0)
 
 
 class AcePrepare(Unit):
@@ -158,11 +163,18 @@ class AcePrepare(Unit):
         """Compare each field with what it may be, and convert it."""
         size = flit_bytes(self.spec)
         shift, count = (size - 1).bit_length(), count_bits(self.spec)
-        buffers = (asked.source, asked.destination, asked.bytes, asked.receive_bytes)
+        words = word_bits(self.spec)
         of_rings = (asked.block_bytes, asked.message_bytes)
-        odd, odd_ring, large, no_flow, ring = (
-            Signal(name=name) for name in ("odd", "odd_ring", "large", "no_flow", "ring_wrong")
+        odd, odd_ring, odd_receive, large, large_receive, no_flow, ring = (
+            Signal(name=name)
+            for name in (
+                *("odd", "odd_ring", "odd_receive", "large", "large_receive"),
+                *("no_flow", "ring_wrong"),
+            )
         )
+        # Fields that an operation has no use for hold what was written for another one.
+        moves, is_exchange = Signal(), Signal()
+        source_end, destination_end = Signal(words + 1), Signal(words + 1)
         rings = (asked.members < 2) | (asked.members > MOST_MEMBERS) | (asked.rank >= asked.members)
         rings |= (asked.fsms == 0) | (asked.fsms > self.spec.endpoint.fsms)
         total, block = asked.bytes[shift:], asked.block_bytes[shift:]
@@ -172,25 +184,34 @@ class AcePrepare(Unit):
         wrong_flows = [
             ~one.keep & ~one.kind & (one.number >= phases) for one in (asked.send, asked.receive)
         ]
-        low = shift if shift else 0
+        comes = Mux(operation == OPERATIONS.index("exchange"), asked.receive_bytes[shift:], total)
         m.d.sync += [
-            odd.eq(Cat(one[:low] for one in buffers).any() if low else 0),
-            odd_ring.eq(Cat(one[:low] for one in of_rings).any() if low else 0),
+            moves.eq(operation != OPERATIONS.index("set_flows")),
+            is_exchange.eq(operation == OPERATIONS.index("exchange")),
+            odd.eq(_any_below(shift, asked.source, asked.destination, asked.bytes)),
+            odd_ring.eq(_any_below(shift, *of_rings)),
+            odd_receive.eq(_any_below(shift, asked.receive_bytes)),
             large.eq(
-                Value.cast(asked.source)[ADDRESS_BITS:].any()
-                | Value.cast(asked.destination)[ADDRESS_BITS:].any()
-                | Cat(one[shift + count :] for one in (asked.bytes, asked.receive_bytes)).any()
+                Cat(one[ADDRESS_BITS:] for one in (asked.source, asked.destination)).any()
+                | asked.bytes[shift + count :].any()
             ),
+            large_receive.eq(asked.receive_bytes[shift + count :].any()),
+            source_end.eq(asked.source[shift:ADDRESS_BITS] + total),
+            destination_end.eq(asked.destination[shift:ADDRESS_BITS] + comes),
             no_flow.eq(wrong_flows[0] | wrong_flows[1]),
             ring.eq(rings | Cat(one[shift + count :] for one in of_rings).any()),
         ]
+        # A buffer may end where memory does.
+        large_any = large | (is_exchange & large_receive)
+        for end in (source_end, destination_end):
+            large_any |= end[words] & end[:words].any()
         with fsm.state("judge"):
             m.d.sync += bad.eq(
                 Cat(
                     (operation >= len(OPERATIONS)) | (circuit >= CIRCUITS),
-                    odd | (is_ring & odd_ring),
+                    moves & (odd | (is_ring & odd_ring) | (is_exchange & odd_receive)),
                     no_flow,
-                    large | (is_ring & ring),
+                    moves & (large_any | (is_ring & ring)),
                 )
             )
             self._convert(m, asked, operation, is_ring, total, (block, message))

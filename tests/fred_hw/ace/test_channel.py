@@ -60,6 +60,15 @@ def test_flow_changes_only_while_all_is_acknowledged() -> None:
     assert set(seen) == {(none, 0)}
 
 
+def test_busy_from_a_descriptor_queued_to_the_end_of_the_last() -> None:
+    """Software that sees preparing and then busy low may take all for done."""
+    work = packed(work_layout(SPEC), sets_receive=1, receive=FLOW)
+    queued = {"i.valid": 1, "i.payload": work}
+    seen = trace(AceChannel(spec=SPEC), [queued, queued, *[{}] * 20], ("busy", "done"))
+    last = [k for k, one in enumerate(seen) if one[1]][-1]
+    assert [one[0] for one in seen] == [0, *[1] * last, *[0] * (21 - last)]
+
+
 def test_reset_forgets_descriptors() -> None:
     seen = run(DIRECT, [{}] * 8 + [{"rst": 1}] + [{}] * 4, ("receive.valid", "busy"))
     assert seen[8] == (1, 1)

@@ -22,6 +22,7 @@ class Bench:
         self.reads: list[int] = []
         self.times: dict[str, list[int]] = {"read": [], "send": [], "write": []}
         self.now = 0
+        self.room: int | None = None  # whether the link takes a flit, if it does not loop it
 
     async def cycle(self, ctx: Any) -> None:
         """Serve memory, loop what circuit PP sends back to it, and tick."""
@@ -33,7 +34,7 @@ class Bench:
         ctx.set(memory.data.payload, self.reads[0] if self.reads else 0)
         ctx.set(receive.valid, ctx.get(send.valid))
         ctx.set(receive.data, ctx.get(send.data))
-        ctx.set(send.ready, ctx.get(receive.ready))
+        ctx.set(send.ready, self.room if self.room is not None else ctx.get(receive.ready))
         if ctx.get(memory.data.valid) and ctx.get(memory.data.ready):
             self.reads.pop(0)
         if ctx.get(memory.read.valid):
@@ -88,6 +89,28 @@ def test_latency_and_throughput_of_a_buffer_that_is_sent_and_received() -> None:
     assert len(bench.times["read"]) == len(bench.times["write"]) == SIZE
     # A chunk is sent without a gap.
     assert bench.times["send"][7] - bench.times["send"][0] == 7
+
+
+def test_flow_stays_while_flits_wait_for_the_link() -> None:
+    """A full window hides them from the link: acks of all before come, and it is idle."""
+    bench, seen = Bench(), []
+
+    async def play(ctx: Any) -> None:
+        unit = bench.unit
+        for flow in (1, 2):
+            words = exchange("pp", (Buffer(0, 6), Flow(flow))).writes(2)
+            for word in words:
+                await write_register(ctx, unit, bench.cycle, word)
+        await bench.run(ctx, 60)
+        status = await read_register(ctx, unit, bench.cycle, "STATUS")
+        seen.append((ctx.get(unit.send_flow[PP].phase), status >> 8 & 7))
+        bench.room = 1
+        await bench.run(ctx, 60)
+        seen.append((ctx.get(unit.send_flow[PP].phase), len(bench.times["send"])))
+
+    bench.room = 0
+    simulate(bench.unit, play)
+    assert seen == [(1, 7 & ~(1 << PP)), (2, 6)]
 
 
 def test_reset_forgets_descriptors() -> None:

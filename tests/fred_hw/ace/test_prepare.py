@@ -84,10 +84,31 @@ def test_rings_of_all_kinds(operation: str) -> None:
         ("size", 3, {"bytes": 1 << 31}),
         (None, 3, {"send": {"number": 127, "kind": 1}}),
         (None, 3, {"block_bytes": 22}),
+        # Buffers may end where memory does, not behind it.
+        (None, 3, {"source": (1 << 40) - 22, "destination": (1 << 40) - 22}),
+        ("size", 3, {"source": (1 << 40) - 20}),
+        ("size", 5, {"destination": (1 << 40) - 20}),
+        (None, 2, {"destination": (1 << 40) - 6, "receive_bytes": 6}),
+        ("size", 2, {"destination": (1 << 40) - 4, "receive_bytes": 6}),
     ],
 )
 def test_what_is_refused(reason: str | None, operation: int, fields: dict[str, Any]) -> None:
     assert refusal(operation, **(RING | fields)) == reason
+
+
+@pytest.mark.parametrize(
+    ("operation", "fields"),
+    [
+        (3, {"receive_bytes": 5}),
+        (3, {"receive_bytes": 1 << 31}),
+        (2, {"block_bytes": 5, "message_bytes": 1 << 31, "members": 0}),
+        (1, {"bytes": 5, "receive_bytes": 1 << 31, "source": 1 << 63, "block_bytes": 0}),
+    ],
+)
+def test_fields_that_an_operation_has_no_use_for_do_not_matter(
+    operation: int, fields: dict[str, Any]
+) -> None:
+    assert refusal(operation, **(RING | fields)) is None
 
 
 def test_full_queue_and_no_such_circuit() -> None:
