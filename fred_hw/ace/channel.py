@@ -3,7 +3,7 @@
 from functools import reduce
 from operator import add
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -59,6 +59,8 @@ class AceChannel(Unit):
         All that was sent is acknowledged, and nothing is on its way to the link.
     send_flow, receive_flow : Out(flow_layout(spec))
         Flows of the circuit; no flow before the first descriptor that sets it.
+    came, enough : In(1), Out(1)
+        A flit has been kept by the link; all that descriptors want of the flow that is set has.
     busy, done : Out(1)
         A descriptor is carried out or waits; high for a cycle at the end of each.
 
@@ -79,6 +81,8 @@ class AceChannel(Unit):
     idle: Signal
     send_flow: data.View
     receive_flow: data.View
+    came: Signal
+    enough: Signal
     busy: Signal
     done: Signal
 
@@ -97,6 +101,8 @@ class AceChannel(Unit):
                 "idle": In(1),
                 "send_flow": Out(flow, init=none),
                 "receive_flow": Out(flow, init=none),
+                "came": In(1),
+                "enough": Out(1, init=1),
                 "busy": Out(1),
                 "done": Out(1),
             }
@@ -150,6 +156,7 @@ class AceChannel(Unit):
             fsm.go("flow")
         with fsm.state("flow"):
             fsm.go("begin")
+        self._want(m, work, queue.o, fsm, changes)
         with fsm.state("begin"), m.If(~changes | self.idle):
             with m.If(work.sets_send):
                 m.d.sync += self.send_flow.eq(work.send)
@@ -163,6 +170,38 @@ class AceChannel(Unit):
         with fsm.state("run"), m.If(still):
             m.d.comb += self.done.eq(1)
             fsm.go("wait")
+
+    def _want(
+        self, m: Module, work: data.View, following: stream.Interface, fsm: Fsm, changes: Value
+    ) -> None:
+        """Count what may come: of the descriptor, and of the next one if its flow is the same.
+
+        A source may be ahead by some descriptors, in which this end has other flows in between.
+        What it sends for a later one must not be kept before what those have to receive.
+        """
+        given = following.payload
+        # A packet may have more flits than are wanted; then the next descriptor wants the others.
+        wanted = Signal(signed(len(work.expected) + 2))
+        counted, same, adds = Signal(), Signal(), Signal()
+        more = Signal(len(work.expected))
+        m.d.sync += [
+            same.eq(
+                following.valid
+                & (
+                    ~given.sets_receive
+                    | (Value.cast(given.receive) == Value.cast(self.receive_flow))
+                )
+            ),
+            wanted.eq(wanted + Mux(adds, more, 0) - self.came),
+            self.enough.eq((wanted <= 0) | ((wanted == 1) & self.came)),
+        ]
+        m.d.comb += more.eq(work.expected)
+        with fsm.state("begin"), m.If(~changes | self.idle):
+            m.d.comb += adds.eq(~counted)
+            m.d.sync += counted.eq(0)
+        with fsm.state("run"), m.If(same & ~counted):
+            m.d.comb += [more.eq(given.expected), adds.eq(1)]
+            m.d.sync += counted.eq(1)
 
     def _dispatch(
         self, m: Module, work: data.View, begin: Value, machines: list[AceFsm], loader: AceLoader

@@ -45,6 +45,8 @@ class AceEngine(Unit):
         Their flows.
     send_clear, receive_clear : Out(3)
         As of ``Endpoint``.
+    receive_enough, receive_came : Out(3), In(3)
+        As of ``Endpoint``.
     idle, up : In(3), In(1)
         As of ``Endpoint``.
     address : Out(address)
@@ -69,6 +71,8 @@ class AceEngine(Unit):
     receive_flow: data.View
     send_clear: Signal
     receive_clear: Signal
+    receive_enough: Signal
+    receive_came: Signal
     idle: Signal
     up: Signal
     address: Signal
@@ -91,6 +95,8 @@ class AceEngine(Unit):
             "receive_flow": Out(flows),
             "send_clear": Out(CIRCUITS),
             "receive_clear": Out(CIRCUITS),
+            "receive_enough": Out(CIRCUITS),
+            "receive_came": In(CIRCUITS),
             "idle": In(CIRCUITS),
             "up": In(1),
             "address": Out(spec.protocol.fields["source"]),
@@ -141,6 +147,8 @@ class AceEngine(Unit):
                 channel.idle.eq(control.idle[k]),
                 self.send_flow[k].eq(channel.send_flow),
                 self.receive_flow[k].eq(channel.receive_flow),
+                channel.came.eq(self.receive_came[k]),
+                self.receive_enough[k].eq(channel.enough),
                 control.busy[k].eq(channel.busy),
                 control.done[k].eq(channel.done),
             ]

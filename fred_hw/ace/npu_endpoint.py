@@ -131,6 +131,8 @@ class NpuEndpoint(Unit):
             link.address.eq(engine.address),
             link.send_clear.eq(engine.send_clear),
             link.receive_clear.eq(engine.receive_clear),
+            link.receive_enough.eq(engine.receive_enough),
+            engine.receive_came.eq(link.receive_came),
             engine.idle.eq(link.idle),
             engine.up.eq(link.up),
             engine.partner.eq(link.refused),

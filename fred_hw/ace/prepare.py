@@ -75,8 +75,8 @@ class AcePrepare(Unit):
 
     Timing
     ------
-    Latency : 4 cycles from ``operation`` to ``valid`` or ``refused``, of a ring as many more as it
-        has members.
+    Latency : 4 cycles from ``operation`` to ``valid`` or ``refused``, of a ring 2 more than it has
+        members more.
     Throughput : one at a time.
     Paths : ``ready`` to ``valid`` and ``refused``.
     Reset : forgets it.
@@ -114,12 +114,13 @@ class AcePrepare(Unit):
         asked = data.View(layout, Signal(layout.size, name="asked", reset_less=True))
         operation, circuit = Signal(3, name="kind"), Signal(2, name="for_circuit")
         bad = Signal(len(REASONS) - 1)
-        fsm = Fsm(m, "idle", "look", "judge", "blocks", "sum", "give")
+        fsm = Fsm(m, "idle", "look", "judge", "blocks", "sum", "clip", "count", "give")
         m.d.comb += self.busy.eq(~fsm.ongoing("idle"))
         is_ring = Signal()
         m.d.sync += is_ring.eq(operation >= OPERATIONS.index("all_reduce"))
         self._look(m, fsm, asked, operation, circuit, is_ring, bad)
-        wrong = self._blocks(m, fsm, asked, operation)
+        wrong, own = self._blocks(m, fsm, asked, operation)
+        self._count(m, fsm, operation, own)
         full = Signal()
         m.d.comb += full.eq(~(self.ready & self._bit(circuit)).any())
         with fsm.state("idle"), m.If(self.operation != 0):
@@ -136,9 +137,11 @@ class AcePrepare(Unit):
             with m.If(is_ring):
                 fsm.go("blocks")
         with fsm.state("sum"):
-            with m.If(is_ring & wrong):
-                m.d.sync += bad[REASONS.index("size")].eq(1)
             fsm.go("give")
+            with m.If(is_ring):
+                fsm.go("clip")
+                with m.If(wrong):
+                    m.d.sync += bad[REASONS.index("size")].eq(1)
         with fsm.state("give"):
             first = bad & -bad
             m.d.comb += self.refused.eq(Cat(first[: len(bad)], full & ~bad.any()))
@@ -193,9 +196,9 @@ class AcePrepare(Unit):
             odd_receive.eq(_any_below(shift, asked.receive_bytes)),
             large.eq(
                 Cat(one[ADDRESS_BITS:] for one in (asked.source, asked.destination)).any()
-                | asked.bytes[shift + count :].any()
+                | Value.cast(asked.bytes)[shift + count :].any()
             ),
-            large_receive.eq(asked.receive_bytes[shift + count :].any()),
+            large_receive.eq(Value.cast(asked.receive_bytes)[shift + count :].any()),
             source_end.eq(asked.source[shift:ADDRESS_BITS] + total),
             destination_end.eq(asked.destination[shift:ADDRESS_BITS] + comes),
             no_flow.eq(wrong_flows[0] | wrong_flows[1]),
@@ -242,6 +245,7 @@ class AcePrepare(Unit):
             o.sets_send.eq(~asked.send.keep),
             o.sets_receive.eq(~asked.receive.keep),
             o.direct.eq(0),
+            o.expected.eq(0),
             o.parts.eq(sends),
             o.steps.eq(sends),
             o.receives.eq(0),
@@ -256,7 +260,10 @@ class AcePrepare(Unit):
                 flow.generation.eq(Mux(said.kind, 0, said.generation)),
             ]
         with m.If(operation == OPERATIONS.index("exchange")):
-            m.d.sync += o.direct.eq(asked.receive_bytes[shift:])
+            m.d.sync += [
+                o.direct.eq(asked.receive_bytes[shift:]),
+                o.expected.eq(asked.receive_bytes[shift:]),
+            ]
         with m.If(is_ring):
             steps = Signal(STEP_BITS)
             m.d.comb += steps.eq(Mux(is_all_reduce, turns << 1, turns))
@@ -267,13 +274,37 @@ class AcePrepare(Unit):
                 o.last_fsm.eq(Cat(asked.fsms == k + 1 for k in range(fsms))),
             ]
 
-    def _blocks(self, m: Module, fsm: Fsm, asked: data.View, operation: Value) -> Signal:
-        """Add up messages and blocks of the members before; return whether they do not fit."""
+    def _count(self, m: Module, fsm: Fsm, operation: Value, own: Value) -> None:
+        """Count what a ring brings: all blocks but the one sent first, twice less its own."""
+        o, is_all_reduce = self.o, operation == OPERATIONS.index("all_reduce")
+        sizes: list[Value] = []
+        for name, offset in (("first", o.first_offset), ("own", own)):
+            rest, size = (Signal(len(o.total), name=f"{name}_{one}") for one in ("rest", "size"))
+            m.d.sync += [
+                rest.eq(Mux(offset < o.total, o.total - offset, 0)),
+                size.eq(Mux(rest < o.block, rest, o.block)),
+            ]
+            sizes.append(size)
+        with fsm.state("clip"):
+            fsm.go("count")
+        with fsm.state("count"):
+            whole = Mux(is_all_reduce, o.total << 1, o.total)
+            m.d.sync += o.expected.eq(whole - sizes[0] - Mux(is_all_reduce, sizes[1], 0))
+            fsm.go("give")
+
+    def _blocks(
+        self, m: Module, fsm: Fsm, asked: data.View, operation: Value
+    ) -> tuple[Signal, Signal]:
+        """Add up messages and blocks of the members before.
+
+        Return whether they do not fit, and where the block of this member begins.
+        """
         o, count = self.o, count_bits(self.spec)
         chunk = self.spec.endpoint.chunk_flits
         index, first = Signal(8), Signal(8)
         places, offsets = Signal(count + 1), Signal(count + 2)
         over, wrong = Signal(), Signal()
+        own = Signal.like(o.first_offset, name="own_offset")
         gathers = operation == OPERATIONS.index("all_gather")
         before = Mux(asked.rank == 0, asked.members, asked.rank) - 1
         with fsm.state("judge"):
@@ -297,9 +328,11 @@ class AcePrepare(Unit):
             ]
             with m.If(index == first):
                 m.d.sync += [o.first_place.eq(places), o.first_offset.eq(offsets)]
+            with m.If(index == asked.rank):
+                m.d.sync += own.eq(offsets)
             m.d.sync += [o.last_place.eq(places), o.last_offset.eq(offsets)]
             # A ring of more members than there may be is refused anyway.
             with m.If((index + 1 >= asked.members) | (index == MOST_MEMBERS)):
                 fsm.go("sum")
         m.d.comb += wrong.eq(over | (places > chunk) | offsets[count + 1] | (offsets < o.total))
-        return wrong
+        return wrong, own

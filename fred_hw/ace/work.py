@@ -134,6 +134,7 @@ def work_layout(spec: SwitchSpec) -> data.StructLayout:
     steps, receives : messages of each chunk that go out, and that come
     reduces, stores : messages that are reduced, and before the first that goes to memory
     direct : flits received that are of no chunk
+    expected : all flits received
     last_fsm : one bit, that of the last state machine to use
     """
     count, place, word = count_bits(spec), place_bits(spec), word_bits(spec)
@@ -155,6 +156,7 @@ def work_layout(spec: SwitchSpec) -> data.StructLayout:
             "last_offset": count + 1,
             **dict.fromkeys(("parts", "steps", "receives", "reduces", "stores"), STEP_BITS),
             "direct": count,
+            "expected": count + 1,
             "last_fsm": spec.endpoint.fsms,
         }
     )

@@ -70,6 +70,11 @@ class Endpoint(Unit):
     receive_clear : In(3)
         Start the flow's numbers at 0; only between packets, and not in the cycle in which the flow
         changes.
+    receive_enough : In(3)
+        All that is wanted of the flow has come: packets that begin are dropped, and asked for when
+        more is wanted.
+    receive_came : Out(3)
+        High for a cycle per flit that is kept for ``receive``.
     rewinds : Out(3)
         High for a cycle when packets of a circuit will be sent again.
     dropped : Out(1)
@@ -85,7 +90,8 @@ class Endpoint(Unit):
     Throughput : one flit per cycle in each direction, without a gap between packets; a control
         message takes the place of a flit.
     Paths : ``send_phase``, ``send_peer`` and ``send_generation`` to ``send.ready``,
-        ``receive_phase`` and ``receive_peer`` to ``unknown``.
+        ``receive_phase`` and ``receive_peer`` to ``unknown``, and ``receive_enough`` too to
+        ``receive_came``.
     Reset : forgets all packets, tickets and numbers, and begins the link anew.
     """
 
@@ -114,6 +120,8 @@ class Endpoint(Unit):
     receive_peer: data.View
     receive_generation: data.View
     receive_clear: Signal
+    receive_enough: Signal
+    receive_came: Signal
     rewinds: Signal
     dropped: Signal
     unknown: Signal
@@ -151,6 +159,7 @@ class Endpoint(Unit):
                 **{f"{name}_{one}": member for one, member in about.items()},
                 f"{name}_clear": In(COUNT),
             }
+        members |= {"receive_enough": In(COUNT), "receive_came": Out(COUNT)}
         members |= {"idle": Out(COUNT), "rewinds": Out(COUNT)}
         strobes = ("dropped", "unknown", "kind_error", "length_error", "overflow")
         super().__init__(members | {name: Out(1) for name in strobes})
@@ -244,6 +253,8 @@ class Endpoint(Unit):
                 receiver.peer.eq(self.receive_peer[k]),
                 receiver.generation.eq(self.receive_generation[k]),
                 receiver.clear.eq(self.receive_clear[k]),
+                receiver.enough.eq(self.receive_enough[k]),
+                self.receive_came[k].eq(receiver.came),
                 receiver.busy.eq(pause != self.spec.protocol.quiet_cycles),
                 receiver.broken.eq(dropped & incoming[k] & ~deframer.o[k].incoming),
             ]

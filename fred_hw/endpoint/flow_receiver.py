@@ -40,6 +40,11 @@ class FlowReceiver(Unit):
     clear : In(1)
         Start the flow's numbers at 0; only between packets, and not in the cycle in which the flow
         changes.
+    enough : In(1)
+        All that is wanted of the flow has come: packets that begin are dropped, without a nack,
+        until more is wanted.
+    came : Out(1)
+        High for a cycle per flit of the flow that is taken.
     i : In(arrival_signature(spec))
         Flits of the flow's circuit.
     busy : In(1)
@@ -59,7 +64,8 @@ class FlowReceiver(Unit):
     ------
     Latency : 1 cycle from a flit to the same flit on ``o``, and to the ack or nack that it causes.
     Throughput : one flit per cycle in, and out while ``o.ready`` is high.
-    Paths : ``i``, ``ask``, ``phase``, ``peer`` and ``generation`` to ``unknown`` and ``message``.
+    Paths : ``i``, ``ask``, ``phase``, ``peer`` and ``generation`` to ``unknown`` and ``message``;
+        ``i``, ``phase``, ``peer``, ``generation`` and ``enough`` to ``came``.
     Reset : forgets all packets and expects number 0.
     """
 
@@ -68,6 +74,8 @@ class FlowReceiver(Unit):
     peer: Signal
     generation: Signal
     clear: Signal
+    enough: Signal
+    came: Signal
     i: Arrival
     busy: Signal
     broken: Signal
@@ -88,6 +96,8 @@ class FlowReceiver(Unit):
                 "peer": In(fields["source"]),
                 "generation": In(fields["generation"]),
                 "clear": In(1),
+                "enough": In(1),
+                "came": Out(1),
                 "i": In(arrival_signature(spec)),
                 "busy": In(1),
                 "broken": In(1),
@@ -104,7 +114,9 @@ class FlowReceiver(Unit):
         spec, word = self.spec, self.i.word
         descriptor = word.descriptor
         expected = Signal.like(descriptor.sequence)
-        mine, came, ended, lost = (Signal(name=name) for name in ("mine", "came", "ended", "lost"))
+        mine, came, ended, lost, away = (
+            Signal(name=name) for name in ("mine", "came", "ended", "lost", "turned_away")
+        )
         here = same_flow(spec, descriptor.phase, descriptor.source, self.phase, self.peer)
         valid = self.i.valid & (
             (descriptor.phase != spec.protocol.online) | (descriptor.destination == self.address)
@@ -128,14 +140,16 @@ class FlowReceiver(Unit):
             self.i.ready.eq(queue.i.ready),
             self.i.used.eq(queue.used),
             queue.i.valid.eq(came),
+            self.came.eq(came),
             queue.i.payload.eq(Cat(word.data, word.last)),
             Cat(self.o.data, self.o.last).eq(queue.o.payload),
             self.o.valid.eq(queue.o.valid),
             queue.o.ready.eq(self.o.ready),
         ]
         restart = self.clear | ledger.changed
-        self._compare(m, expected, mine, came, ended, lost, restart)
-        self._answer(m, ledger, expected, mine, came, ended, lost, valid & ~here)
+        self._compare(m, expected, mine, came, ended, lost, away, restart)
+        resumes = self._is_resumed(m, away, restart)
+        self._answer(m, ledger, expected, mine, came, ended, lost, resumes, valid & ~here)
         with m.If(restart):
             m.d.sync += expected.eq(Mux(self.clear, 0, ledger.stored))
         return m
@@ -148,6 +162,7 @@ class FlowReceiver(Unit):
         came: Signal,
         ended: Signal,
         lost: Signal,
+        away: Signal,
         restart: Value,
     ) -> None:
         """Say what a flit is: expected, the end of a packet, or behind one that is lost."""
@@ -155,19 +170,21 @@ class FlowReceiver(Unit):
         index = Signal(self.spec.protocol.fields["index"])
         following, here = Signal.like(index), Signal.like(index)  # place of the flit that came
         due, before, old = Signal(), Signal(), Signal()  # of the expected packet, or one before
+        turned_away = self.enough & (index == 0)
         behind, more = Signal.like(expected), Signal()  # more is to come of the expected packet
         m.d.comb += [
             here.eq(Mux(word.first, 0, following)),
             behind.eq(expected - word.descriptor.sequence),
             before.eq((behind != 0) & (behind <= protocol.window_packets)),
             due.eq(self._is_due(behind)),
-            came.eq(mine & self._is_next(due, here, index)),
+            came.eq(mine & self._is_next(due, here, index) & ~turned_away),
             old.eq(before | (due & (here < index))),
             ended.eq(mine & word.last & (came | before)),
-            lost.eq((mine & ~came & ~old) | (self.broken & more)),
+            lost.eq((mine & ~came & ~old & ~turned_away) | (self.broken & more)),
+            away.eq(mine & ~old & turned_away),
         ]
         with m.If(self.i.valid):
-            m.d.sync += [following.eq(here + 1), more.eq(mine & due & ~word.last)]
+            m.d.sync += [following.eq(here + 1), more.eq(mine & due & ~word.last & ~turned_away)]
         with m.If(came):
             m.d.sync += index.eq(index + 1)
             with m.If(word.last):
@@ -196,6 +213,7 @@ class FlowReceiver(Unit):
         came: Value,
         ended: Value,
         lost: Value,
+        resumes: Value,
         stray: Value,
     ) -> None:
         """Send nacks, and an ack for each interval of packets, when idle, and before it is late."""
@@ -233,10 +251,20 @@ class FlowReceiver(Unit):
         with m.If(asked & here):
             m.d.sync += due_ack.eq(1)
         # While packets come, a nack would only have them sent twice.
-        with m.If((asked & here & quiet) | self._is_news(m, lost, came, restart)):
+        news = self._is_news(m, lost, came, restart) | resumes
+        with m.If((asked & here & quiet) | news):
             m.d.sync += due_nack.eq(1)
         with m.If(restart):
             m.d.sync += [due_ack.eq(0), due_nack.eq(0), unsaid.eq(0)]
+
+    def _is_resumed(self, m: Module, away: Value, restart: Value) -> Value:
+        """Return whether packets are wanted again, of which some were turned away."""
+        before = Signal(name="turned_away_before")
+        with m.If(restart | ~self.enough):
+            m.d.sync += before.eq(0)
+        with m.Elif(away):
+            m.d.sync += before.eq(1)
+        return before & ~self.enough
 
     def _is_news(self, m: Module, lost: Value, came: Value, restart: Value) -> Value:
         """Return whether to nack what is lost: once in a while, and again when some has come."""

@@ -60,6 +60,34 @@ def test_flow_changes_only_while_all_is_acknowledged() -> None:
     assert set(seen) == {(none, 0)}
 
 
+def test_enough_has_come_when_all_that_is_wanted_has() -> None:
+    """The next descriptor's flits may come before it begins, if it has the same flow."""
+    other = FLOW | {"phase": 2}
+    layout, rest = work_layout(SPEC), {"sets_receive": 1, "direct": 2, "expected": 2}
+    same, next_flow = (packed(layout, receive=flow, **rest) for flow in (FLOW, other))
+    kept = packed(layout, direct=3, expected=3)
+    cases = ((None, 2), (next_flow, 2), (same, 4), (kept, 5))
+    for behind, wanted in cases:
+        queued = [{"i.valid": 1, "i.payload": one} for one in (same, behind) if one is not None]
+        came = [one for _ in range(wanted) for one in ({"came": 1}, {})]
+        cycles = [*queued, *[{}] * (12 - len(queued)), *came, {}]
+        seen = trace(AceChannel(spec=SPEC), cycles, ["enough", "receive_flow"])
+        assert [one[0] for one in seen[:4]] == [1] * 4
+        assert [one[0] for one in seen[12:]] == [0] * (2 * wanted - 1) + [1, 1]
+        assert seen[-1][1] == packed(flow_layout(SPEC), **FLOW)
+
+
+def test_a_packet_may_bring_more_than_is_wanted() -> None:
+    """What is behind the end of one descriptor is what the next one wants."""
+    layout, first = work_layout(SPEC), {"direct": 2, "expected": 2, "sets_receive": 1}
+    works = packed(layout, receive=FLOW, **first), packed(layout, direct=3, expected=3)
+    cycles = [{"i.valid": 1, "i.payload": works[0]}, *[{}] * 9, *[{"came": 1}] * 4]
+    cycles += [{}, {}, {"i.valid": 1, "i.payload": works[1]}, *[{}] * 6, {"came": 1}, {}, {}]
+    seen = trace(AceChannel(spec=SPEC), cycles, ["enough"])
+    assert seen[10:17] == [0, 0, 1, 1, 1, 1, 1]
+    assert seen[-4:] == [0, 0, 1, 1]
+
+
 def test_busy_from_a_descriptor_queued_to_the_end_of_the_last() -> None:
     """Software that sees preparing and then busy low may take all for done."""
     work = packed(work_layout(SPEC), sets_receive=1, receive=FLOW)

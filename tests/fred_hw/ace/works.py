@@ -32,6 +32,7 @@ def ring_work(operation: str, rank: int, total: int, message: int, members: int 
     gathers = operation == "all_gather"
     first = rank if gathers else (rank - 1) % members
     steps = 2 * (members - 1) if operation == "all_reduce" else members - 1
+    sizes = [min(block, max(0, total - k * block)) for k in range(members)]
     return packed(
         work_layout(SPEC),
         total=total,
@@ -46,6 +47,7 @@ def ring_work(operation: str, rank: int, total: int, message: int, members: int 
         receives=steps,
         reduces=0 if gathers else members - 1,
         stores=0 if gathers else members - 2,
+        expected=sum(sizes[(first - step) % members] for step in range(1, steps + 1)),
         last_fsm=2,
     )
 

@@ -142,6 +142,27 @@ def test_what_came_of_a_packet_before_is_passed_over() -> None:
     assert nacks(inputs[1:] + [{}] * 3) == [3]
 
 
+def test_packets_are_turned_away_while_enough_has_come_and_asked_for_then() -> None:
+    enough = {"enough": 1}
+    before = [packet(0)[0], packet(1, 2)[0], packet(1, 2, 5)[1] | enough]
+    again = [one | enough for one in [*packet(2, 2), *packet(3), *packet(0), *[{}] * IDLE]]
+    inputs = [{}, *before, *again, {}, {}, *packet(2, 2, 7), {}]
+    seen = run(inputs, ["came", "o.valid", "o.data"])
+    # A packet that has begun goes on.
+    taken = [k for k, word in enumerate(seen) if word[0]]
+    assert taken == [1, 2, 3, len(inputs) - 3, len(inputs) - 2]
+    assert [data for _, valid, data in seen if valid] == [0, 0, 6, 7, 8]
+    found = messages(inputs[1:])
+    # What comes again is acknowledged, but nothing is asked for until more is wanted.
+    assert {word[1:] for word in found[:-1]} == {(Kind.ACK, 1, 2)}
+    assert found[-1] == (len(before) + len(again) + 1, Kind.NACK, 1, 2)
+
+
+def test_what_was_turned_away_of_a_flow_is_not_asked_for_in_another() -> None:
+    away = [one | {"enough": 1} for one in packet(0)]
+    assert nacks([*away, *[{"phase": 2, "enough": 1}] * 3, *[{"phase": 2}] * 3]) == []
+
+
 def test_a_flow_that_is_not_known_is_told_in_the_same_cycle() -> None:
     assert run([{}, *packet(0, phase=2), {}], ["unknown", "o.valid"]) == [(0, 0), (1, 0), (0, 0)]
 

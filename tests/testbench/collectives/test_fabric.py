@@ -248,6 +248,36 @@ def test_reset_of_an_endpoint_in_the_middle(tmp_path: Path) -> None:
         assert found.reads[k]["ERROR"] == [0]
 
 
+def test_a_source_that_is_ahead_waits_for_its_turn(tmp_path: Path) -> None:
+    """One has sent for its second descriptor before the destination has begun the one between."""
+    made, size = programs(), 6
+    flows = [Route(address, unicast=True) for address in ADDRESSES]
+
+    def send(source: int, first: int) -> None:
+        made[source].queue(exchange("pp", (Buffer(BYTES * first, BYTES * size), flows[0])))
+
+    def receive(source: int, to: int) -> None:
+        buffer = Buffer(BYTES * to, BYTES * size)
+        made[0].queue(exchange("pp", None, (buffer, flows[source])))
+
+    send(1, 0)
+    send(1, 10)
+    send(2, 0)
+    receive(1, 100)
+    made[0].finish("pp")
+    made[0].wait(600)
+    receive(2, 120)
+    receive(1, 140)
+    for program in made[:3]:
+        program.finish("pp")
+        program.show("ERROR")
+    before, found = memories(), run(tmp_path, made)
+    memory = found.memories[0]
+    for source, first, to in ((1, 0, 100), (2, 0, 120), (1, 10, 140)):
+        assert (numbers(memory, to, size) == numbers(before[source], first, size)).all()
+    assert [one["ERROR"] for one in found.reads[:3]] == [[0]] * 3
+
+
 def test_wrong_descriptors_are_refused_and_hold_up_nothing(tmp_path: Path) -> None:
     made = programs()
     word, out = entry(Flow([0, 1, 2, 3], [0, 1, 2, 3]), circuit=0)
