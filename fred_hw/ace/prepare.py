@@ -166,7 +166,6 @@ class AcePrepare(Unit):
         """Compare each field with what it may be, and convert it."""
         size = flit_bytes(self.spec)
         shift, count = (size - 1).bit_length(), count_bits(self.spec)
-        words = word_bits(self.spec)
         of_rings = (asked.block_bytes, asked.message_bytes)
         odd, odd_ring, odd_receive, large, large_receive, no_flow, ring = (
             Signal(name=name)
@@ -177,7 +176,6 @@ class AcePrepare(Unit):
         )
         # Fields that an operation has no use for hold what was written for another one.
         moves, is_exchange = Signal(), Signal()
-        source_end, destination_end = Signal(words + 1), Signal(words + 1)
         rings = (asked.members < 2) | (asked.members > MOST_MEMBERS) | (asked.rank >= asked.members)
         rings |= (asked.fsms == 0) | (asked.fsms > self.spec.endpoint.fsms)
         total, block = asked.bytes[shift:], asked.block_bytes[shift:]
@@ -187,7 +185,6 @@ class AcePrepare(Unit):
         wrong_flows = [
             ~one.keep & ~one.kind & (one.number >= phases) for one in (asked.send, asked.receive)
         ]
-        comes = Mux(operation == OPERATIONS.index("exchange"), asked.receive_bytes[shift:], total)
         m.d.sync += [
             moves.eq(operation != OPERATIONS.index("set_flows")),
             is_exchange.eq(operation == OPERATIONS.index("exchange")),
@@ -199,15 +196,10 @@ class AcePrepare(Unit):
                 | Value.cast(asked.bytes)[shift + count :].any()
             ),
             large_receive.eq(Value.cast(asked.receive_bytes)[shift + count :].any()),
-            source_end.eq(asked.source[shift:ADDRESS_BITS] + total),
-            destination_end.eq(asked.destination[shift:ADDRESS_BITS] + comes),
             no_flow.eq(wrong_flows[0] | wrong_flows[1]),
             ring.eq(rings | Cat(one[shift + count :] for one in of_rings).any()),
         ]
-        # A buffer may end where memory does.
-        large_any = large | (is_exchange & large_receive)
-        for end in (source_end, destination_end):
-            large_any |= end[words] & end[:words].any()
+        large_any = large | (is_exchange & large_receive) | self._behind(m, asked, operation)
         with fsm.state("judge"):
             m.d.sync += bad.eq(
                 Cat(
@@ -218,6 +210,18 @@ class AcePrepare(Unit):
                 )
             )
             self._convert(m, asked, operation, is_ring, total, (block, message))
+
+    def _behind(self, m: Module, asked: data.View, operation: Value) -> Value:
+        """Return, a cycle later, whether a buffer ends behind memory; it may end with it."""
+        shift, words = (flit_bytes(self.spec) - 1).bit_length(), word_bits(self.spec)
+        ends = Signal(words + 1, name="source_end"), Signal(words + 1, name="destination_end")
+        total = asked.bytes[shift:]
+        comes = Mux(operation == OPERATIONS.index("exchange"), asked.receive_bytes[shift:], total)
+        m.d.sync += [
+            ends[0].eq(asked.source[shift:ADDRESS_BITS] + total),
+            ends[1].eq(asked.destination[shift:ADDRESS_BITS] + comes),
+        ]
+        return (ends[0][words] & ends[0][:words].any()) | (ends[1][words] & ends[1][:words].any())
 
     def _convert(
         self,
