@@ -22,7 +22,7 @@ check: $(STAMP) ## format, lint, types
 	$(BIN)/ruff check .
 	$(BIN)/pyright
 
-test: $(STAMP) ## all tests
+test: $(STAMP) ## all tests but those of large volume, which make bench has
 	$(BIN)/pytest -n 2 --dist loadgroup
 
 test-fast: $(STAMP) ## the tests of the edit loop
@@ -37,7 +37,7 @@ search: $(STAMP) ## properties with ten times the examples, others in each run
 demo: $(STAMP) ## from a specification to a wafer, into build/demo
 	@bash scripts/demo.sh
 
-bench: $(STAMP) ## measure: routing, generator, wafer, traces, link, switch, mesh
+bench: $(STAMP) ## measure: routing, generator, wafer, traces, link, switch, mesh; tests of large volume
 	$(BIN)/python tests/bench/bench_routing.py
 	$(BIN)/python tests/bench/bench_generator.py
 	$(BIN)/python tests/bench/bench_wafer.py
@@ -47,6 +47,7 @@ bench: $(STAMP) ## measure: routing, generator, wafer, traces, link, switch, mes
 	$(BIN)/python tests/bench/bench_mesh.py
 	$(BIN)/python tests/bench/bench_endpoint.py
 	$(BIN)/python tests/bench/bench_plane.py
+	$(BIN)/pytest -n 2 --dist loadgroup -m long
 
 fuzz: $(STAMP) ## feed readers and command line nonsense; SEED=, INPUTS=, MINUTES= (1,000,000 or 30 minutes)
 	$(BIN)/python -m tests.fuzz.fuzz --seed $(or $(SEED),1) --inputs $(or $(INPUTS),1000000) --minutes $(or $(MINUTES),30)

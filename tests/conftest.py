@@ -39,8 +39,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)  # xdist reads the groups in its own hook
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep tests of one model on one worker, begin with long ones, skip what lacks Icarus."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep tests of one model on one worker, begin with long ones, skip what lacks Icarus.
+
+    A long one that came last would keep one worker busy while the other has nothing left.
+    """
+    if "long" not in str(config.getoption("markexpr")):
+        left = [item for item in items if item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
     seen: set[str] = set()
     for item in items:
         test = item.nodeid.partition("[")[0]
@@ -55,7 +62,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group(_model(item)))
         if icarus_bin() is None and item.path.name not in WITHOUT_ICARUS:
             item.add_marker(skip)
-    items.sort(key=lambda item: not item.get_closest_marker("slow"))
+    items.sort(key=_seconds, reverse=True)
 
 
 def pytest_collection_finish() -> None:
@@ -63,11 +70,17 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def _seconds(item: pytest.Item) -> float:
+    """Return about how long a test takes [s], as the argument of its marker says, if it is slow."""
+    slow = item.get_closest_marker("slow")
+    return (*slow.args, 1)[0] if slow else 0
+
+
 def _model(item: pytest.Item) -> str:
     """Return a name for what a test simulates: its file and its specification."""
     parameters: dict[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
     spec = [str(parameters[name]) for name in ("spec", "fields", "ports") if name in parameters]
-    return re.sub(r"\W+", "_", "-".join([item.path.stem, *spec]))
+    return re.sub(r"\W+", "_", "-".join([item.path.parent.name, item.path.stem, *spec]))
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,12 @@ import pytest
 @pytest.mark.skipif("PYTEST_XDIST_WORKER" not in os.environ, reason="runs in this process alone")
 def test_tests_of_one_model_stay_on_one_worker(request: pytest.FixtureRequest) -> None:
     if request.config.getoption("dist", "no") == "loadgroup":
-        assert request.node.nodeid.endswith("@test_conftest")
+        assert request.node.nodeid.endswith("@tests_test_conftest")
+
+
+@pytest.mark.long
+def test_large_volumes_are_run_where_they_are_asked_for(request: pytest.FixtureRequest) -> None:
+    assert "long" in request.config.getoption("markexpr")
 
 
 @pytest.mark.slow_after_first

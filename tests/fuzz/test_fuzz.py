@@ -41,7 +41,7 @@ def test_every_command_is_fuzzed_with_its_options() -> None:
     assert {*drawn} | NOT_AT_ALL == {name for name, _ in commands()}
 
 
-@pytest.mark.slow
+@pytest.mark.slow(65)
 def test_no_input_ends_in_anything_but_a_line() -> None:
     ran = fuzz(20_000, 600, 1000)
     assert {*ran} == {*TARGETS} and ran.total() >= 20_000

@@ -27,7 +27,15 @@ LARGE = tuple(name for name in PRESETS if name not in SMALL)
 MOST_LANES = 16  # the chiplets' 256 lanes are 256 equal instances
 ALL = [*SMALL, *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE)]
 QUICK = ("tiny-2", "odd-5")
-LINTED = [*QUICK, *(pytest.param(p, marks=pytest.mark.slow) for p in PRESETS if p not in QUICK)]
+LINTED = [
+    *QUICK,
+    *(
+        # Of large ones, the chiplets are enough between changes.
+        pytest.param(preset, marks=pytest.mark.long if preset == "big-64" else pytest.mark.slow)
+        for preset in PRESETS
+        if preset not in QUICK
+    ),
+]
 KINDS = {
     "R": "r_microswitch_",
     "D": "d_microswitch_",

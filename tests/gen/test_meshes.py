@@ -13,11 +13,15 @@ from testbench.sim.tools import icarus_bin
 from tests.gen.tools import icarus, lint
 
 SPECS = {
-    "four kinds of corners": MeshSpec(width=2, height=2, lanes=1, controllers=False),
-    "row with controllers": MeshSpec(width=3, height=1, lanes=1, routing="odd_even"),
     "column": MeshSpec(width=1, height=2, lanes=1, format="int8", controllers=False),
+    "row with controllers": MeshSpec(width=3, height=1, lanes=1, routing="odd_even"),
+    "four kinds of corners": MeshSpec(width=2, height=2, lanes=1, controllers=False),
 }
-each = pytest.mark.parametrize("name", SPECS)
+pytestmark = pytest.mark.xdist_group("meshes")  # each is generated once
+each = pytest.mark.parametrize(
+    "name",
+    ["column", *(pytest.param(name, marks=pytest.mark.slow) for name in list(SPECS)[1:])],
+)
 
 
 @cache
@@ -50,6 +54,7 @@ def test_icarus_reads_it(name: str, tmp_path: Path) -> None:
     assert icarus(tmp_path, f"{design.name}.v") == (0, "")
 
 
+@pytest.mark.slow
 def test_text_is_the_same_each_time() -> None:
     name = "column"
     assert generate_mesh(SPECS[name]) == design_of(name)
@@ -79,6 +84,7 @@ def test_files_are_those_that_are_foretold(level: str) -> None:
     assert list(design.files()) == mesh_file_names(SPECS["column"], level)
 
 
+@pytest.mark.slow
 def test_manifest_tells_ports_and_addresses() -> None:
     design = design_of("row with controllers")
     (text,) = (text for file, text in design.files().items() if file.endswith(".json"))

@@ -15,7 +15,7 @@ from synth.timing import find_opensta
 from tests.synth.libraries import asap7
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.slow(80),
     pytest.mark.xdist_group("synthesized switch"),
     pytest.mark.skipif(find_opensta() is None, reason="Debian's package opensta is not installed"),
 ]

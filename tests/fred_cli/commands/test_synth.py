@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from types import SimpleNamespace
@@ -222,11 +223,12 @@ def test_the_clock_of_a_record_may_be_synthesized(
     found: dict[str, Synthesis] = {}
 
     def once(source: Source, libraries: Libraries, **options: Any) -> Synthesis:
-        """Synthesize, but what was asked for before is not done again."""
+        """Synthesize once, and in place of the switch, which takes minutes, what is in it."""
         del options["progress"]
         asked = repr((source, [file.sha256 for file in libraries.files], sorted(options.items())))
         if asked not in found:
-            found[asked] = synthesize(source, libraries, **options)
+            inside = synthesis.from_spec(load_spec("tiny-2"), "interconnect", source.label)
+            found[asked] = replace(synthesize(inside, libraries, **options), name=source.name)
         return found[asked]
 
     monkeypatch.setattr(synthesis, "synthesize", once)

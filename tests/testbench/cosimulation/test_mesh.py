@@ -25,9 +25,17 @@ PROTOCOL = ProtocolSpec(
     stuck_cycles=512,
 )
 SMALL = MeshSpec(width=2, height=2, controllers=False, lanes=1, format="int16", protocol=PROTOCOL)
+ODD_EVEN = SMALL.with_changes(width=3, height=3, routing="odd_even")
+COLUMN = SMALL.with_changes(width=1, height=3, controllers=True)
 QUICK = ["every_end_sends_to_every_end", "random_traffic_comes_through_faults"]
+TRAFFIC = [
+    *QUICK,
+    "pattern_goes_through_on_all_circuits",
+    "all_send_to_one_and_each_has_its_share",
+]
 
 
+@pytest.mark.slow
 def test_small_mesh_carries_everything_through_faults(tmp_path: Path) -> None:
     found = cosimulate_mesh(SMALL, tmp_path, packets=2, tests=QUICK)
     assert [(test.name, test.message) for test in found.failures] == []
@@ -38,16 +46,23 @@ def test_small_mesh_carries_everything_through_faults(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "mesh",
     [
-        SMALL,
-        SMALL.with_changes(width=3, height=3, routing="odd_even"),
-        SMALL.with_changes(width=1, height=3, controllers=True),
+        pytest.param(SMALL, id="two by two"),
+        pytest.param(ODD_EVEN, id="odd-even of three by three", marks=pytest.mark.long),
+        pytest.param(COLUMN, id="a column with controllers"),
     ],
-    ids=["two by two", "odd-even of three by three", "a column with controllers"],
 )
 def test_all_benches_pass(mesh: MeshSpec, tmp_path: Path) -> None:
     found = cosimulate_mesh(mesh, tmp_path, seed=2)
     assert [(test.name, test.message) for test in found.failures] == []
     assert len(found.tests) > 8
+
+
+@pytest.mark.slow
+def test_traffic_passes_where_packets_may_turn_either_way(tmp_path: Path) -> None:
+    # What ends do wrong is the same to every routing, and tested above.
+    found = cosimulate_mesh(ODD_EVEN, tmp_path, packets=1, seed=2, tests=TRAFFIC)
+    assert [(test.name, test.message) for test in found.failures] == []
+    assert {test.name.partition("/")[0] for test in found.tests} == set(TRAFFIC)
 
 
 FAULTS = noticed_by("mesh")

@@ -23,6 +23,8 @@ pytestmark = pytest.mark.sim
 
 SPEC = small()
 
+TWELVE = SwitchSpec(ports=12, lanes=1, format="fp16")
+LITTLE = small(phases=4, packet_flits=5, round_trip_cycles=8, buffer_packets=2)
 SINGLE = small(2, phases=5, packet_flits=1, buffer_packets=24, ack_interval=16, window_packets=64)
 
 
@@ -86,12 +88,11 @@ def test_regression_passes_and_both_simulators_measure_the_same(tmp_path: Path) 
     "spec",
     [
         # Its measures are taken for the timing records of the wafer's chiplets.
-        SwitchSpec(ports=12, lanes=1, format="fp16"),
-        small(8, 2, "bf16", phases=16, packet_flits=5),
+        pytest.param(TWELVE, id="twelve ports", marks=pytest.mark.long),
+        pytest.param(small(8, 2, "bf16", phases=16, packet_flits=5), id="eight ports"),
         # Too little to be measured at full rate.
-        small(phases=4, packet_flits=5, round_trip_cycles=8, buffer_packets=2),
+        pytest.param(LITTLE, id="little room"),
     ],
-    ids=["twelve ports", "eight ports", "little room"],
 )
 def test_sizes_without_measures_pass(spec: SwitchSpec, tmp_path: Path) -> None:
     # All of their variants are run at four ports, and at five.
