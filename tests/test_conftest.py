@@ -14,7 +14,7 @@ def test_tests_of_one_model_stay_on_one_worker(request: pytest.FixtureRequest) -
 
 @pytest.mark.long
 def test_large_volumes_are_run_where_they_are_asked_for(request: pytest.FixtureRequest) -> None:
-    assert "long" in request.config.getoption("markexpr")
+    assert "long" in str(request.config.getoption("markexpr"))
 
 
 @pytest.mark.slow_after_first

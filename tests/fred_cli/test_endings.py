@@ -83,6 +83,7 @@ def test_reader_that_goes_away_ends_quietly(tmp_path: Path) -> None:
     assert (status, err) == (1, "")
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(
     "environment",
     [

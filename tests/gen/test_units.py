@@ -68,6 +68,7 @@ def test_verilator_finds_nothing(name: str, tmp_path: Path) -> None:
     assert lint(tmp_path, top, "waivers.vlt", f"{top}.v") == (0, "")
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.sim
 @pytest.mark.skipif(icarus_bin() is None, reason="Icarus is not installed")
 @each

@@ -15,6 +15,7 @@ from perfmodel.workloads.workload import WORKLOADS
 Run = Callable[..., tuple[int, str, str]]
 
 
+@pytest.mark.slow
 def test_compare_has_a_row_for_each_pair(
     fred: Run, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

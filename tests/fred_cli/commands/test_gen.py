@@ -32,6 +32,7 @@ def test_gen_writes_the_files_that_it_lists(fred: Run, place: Path) -> None:
     assert said["modules"] and len(set(said["modules"])) == len(said["modules"])
 
 
+@pytest.mark.slow
 def test_gen_writes_an_endpoint_and_its_companions(fred: Run, place: Path) -> None:
     level = ("--level", "endpoint", "--set", "endpoint.fsms=1")
     status, out, err = fred("gen", "small.yaml", *level, "-o", "out", "--json")

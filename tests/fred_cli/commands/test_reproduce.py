@@ -17,6 +17,7 @@ ROW = {
 HEADINGS = ROW - {"evidence"} | {"class"}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("half_share")
 def test_reproduce_says_how_far_the_protocol_moved_its_rows(fred: Run, place: Path) -> None:
     arguments = ("reproduce", "--section", "bandwidth")

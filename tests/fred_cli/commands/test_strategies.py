@@ -30,6 +30,7 @@ def test_strategies_are_listed_written_and_drawn(fred: Run, place: Path) -> None
     ]
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_is_marked_and_comes_last(fred: Run, place: Path) -> None:
     arguments = ("strategies", "--workload", "transformer-17b", "--topology", "fred-d")
     arguments += ("--least-npus", "20", "--csv", "all.csv")

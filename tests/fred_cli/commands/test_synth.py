@@ -36,6 +36,7 @@ def tiny(place: Path) -> tuple[str, ...]:
     return ("--liberty", "tiny.lib")
 
 
+@pytest.mark.slow
 def test_synth_says_area_and_clock_in_json(fred: Run, tiny: tuple[str, ...]) -> None:
     status, out, err = fred("synth", "tiny-2", *tiny, "--clock", "10MHz", "--json")
     assert (status, err) == (0, "")
@@ -50,6 +51,7 @@ def test_synth_says_area_and_clock_in_json(fred: Run, tiny: tuple[str, ...]) -> 
     assert library["file"] == "tiny.lib" and re.fullmatch("[0-9a-f]{64}", library["sha256"])
 
 
+@pytest.mark.slow
 def test_synth_says_the_same_to_a_reader(fred: Run, tiny: tuple[str, ...]) -> None:
     report = json.loads(fred("synth", "tiny-2", *tiny, "--effort", "area", "--json")[1])
     status, out, err = fred("synth", "tiny-2", *tiny, "--effort", "area")

@@ -21,6 +21,7 @@ EVERYTHING = [
 ]
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize(
     ("strategy", "phases"),
     [

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from fred_hw.ace.npu_endpoint import BEGIN_CYCLES, NpuEndpoint
 from fred_hw.ace.operations import Buffer, Flow, exchange
 from fred_hw.ace.work import ADDRESS_BITS
@@ -109,6 +111,7 @@ def test_link_of_a_neighbour_comes_up_after_reset() -> None:
     assert kinds[0] == Kind.HELLO
 
 
+@pytest.mark.slow
 def test_latency_and_throughput_of_a_buffer_sent_to_itself() -> None:
     bench, taken = Loop(), []
 

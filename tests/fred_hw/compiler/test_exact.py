@@ -122,6 +122,7 @@ def test_the_smaller_of_two_irreducible_conflicts_is_found(five: int, seven: int
     assert all(routable(part, 4, 2) for part in combinations(flows, 4))
 
 
+@pytest.mark.slow
 def test_conflicts_across_levels_are_smallest_too() -> None:
     deep = 0
     for seed in range(600):

@@ -272,6 +272,7 @@ def test_missing_credits_are_asked_for_with_the_next_ticket() -> None:
     assert 300 < cycle < 330
 
 
+@pytest.mark.slow
 def test_busy_circuits_make_way_for_the_question_of_a_blocked_one() -> None:
     limit = {"next": 12}
 

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
+
 from fred_hw.mesh.router import ERRORS, HOP_CYCLES, MeshRouter
 from fred_hw.mesh.spec import DIRECTIONS
 from fred_hw.protocol import CONTROL, Kind
@@ -54,6 +56,7 @@ def test_all_ports_go_together() -> None:
         assert found[0][0] == HOP_CYCLES
 
 
+@pytest.mark.slow
 def test_two_ports_to_one_take_turns_by_packets() -> None:
     both = [
         on_axis(WEST, [f for k in range(2) for f in packet(2, 1, 0, 2 * k, sequence=k)]),

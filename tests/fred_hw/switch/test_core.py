@@ -147,6 +147,7 @@ def test_reset_forgets_all_packets_and_phases() -> None:
     assert run([*packet(0), {"rst": 1}, *packet(0)]) == ([], [])
 
 
+@pytest.mark.slow
 def test_two_sources_of_unicasts_behind_one_port_need_no_numbers_in_the_switch() -> None:
     # As behind another switch: numbers are those of each source, and only it knows them.
     fields = {"phase": 0, "unicast": 1, "destination": address_of(1)}

@@ -47,6 +47,7 @@ def test_one_that_is_blocked_is_the_first_of_the_next() -> None:
     assert found[4] == 1 << 6
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("ports", [2, 3, 5, 8, 12])
 def test_random_wants_have_paths_and_all_are_granted_in_the_end(ports: int) -> None:
     rng, unit = random.Random(ports), known(PathClaims(ports=ports))

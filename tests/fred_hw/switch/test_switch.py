@@ -66,6 +66,7 @@ def test_latency_and_throughput_from_port_to_port() -> None:
     assert run([*packet(0), *packet(1)]) == want
 
 
+@pytest.mark.slow
 def test_reset_forgets_all_packets_and_phases() -> None:
     assert run([*packet(0), {"rst": 1}, *greeting(), *packet(0)]) == []
 

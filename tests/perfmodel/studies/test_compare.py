@@ -10,6 +10,7 @@ from perfmodel.training.compute import PEAK_FLOPS, Npu
 from perfmodel.workloads.workload import WORKLOADS
 
 
+@pytest.mark.slow
 def test_every_fabric_meets_every_workload() -> None:
     rows = [row.estimate for row in compare()]
     assert [(row.workload, row.topology) for row in rows] == [

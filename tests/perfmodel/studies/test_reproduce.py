@@ -240,6 +240,7 @@ def test_ideal_protocol_gives_the_figures_of_interconnects_alone() -> None:
             assert row.model == pytest.approx(expected[row.id], rel=1e-9), row.id
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("section", ["bandwidth", "wafer"])
 def test_protocol_moves_what_takes_time_and_nothing_else(
     give_whole_switches: Callable[..., None], section: str

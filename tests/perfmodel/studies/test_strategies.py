@@ -47,6 +47,7 @@ def test_microbatches_of_other_workloads_fill_the_pipeline() -> None:
     assert [rule[stages] for stages in (1, 2, 3, 5, 20)] == [1, 4, 6, 12, 24]
 
 
+@pytest.mark.slow
 def test_rows_are_sorted_and_what_does_not_fit_comes_last() -> None:
     fabrics = [parse_topology(name) for name in ("mesh:5x4", "fred-d")]
     small = transformer(20, 4256, 28, 1024, 50257)

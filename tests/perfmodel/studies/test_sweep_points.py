@@ -167,6 +167,7 @@ def test_what_is_wrong_in_another_file_names_that(tmp_path: Path) -> None:
             read(tmp_path, **keys)
 
 
+@pytest.mark.slow
 def test_points_have_a_limit_that_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert MAX_POINTS == 10_000
     npus = [{"peak_flops": n} for n in range(1, 5002)]

@@ -30,6 +30,7 @@ def test_a_missing_simulator_is_named(
         cosimulate(SPEC, tmp_path, simulator=name)
 
 
+@pytest.mark.slow
 @pytest.mark.sim
 def test_a_run_of_no_test_is_no_success(tmp_path: Path) -> None:
     with pytest.raises(SimulatorError, match=r"^icarus (ran no test|ended without results)"):

@@ -86,18 +86,22 @@ def test_all_comes_through_storms(fabric: Fabric, seed: int) -> None:
     assert found["resent"] > 1000
 
 
-def test_a_million_flits_of_two_levels_come_through_ten_thousand_faults() -> None:
-    found = run_right(LEVELS["two levels"], 1_060_000, 1, faults_per_million=1000, stall_percent=5)
+@pytest.mark.parametrize("flits", [100_000, pytest.param(1_000_000, marks=pytest.mark.long)])
+def test_a_million_flits_of_two_levels_come_through_ten_thousand_faults(flits: int) -> None:
+    asked = flits * 106 // 100
+    found = run_right(LEVELS["two levels"], asked, 1, faults_per_million=1000, stall_percent=5)
     faults = [sum(one.values()) for one in (found["faults_to_switch"], found["faults_from_switch"])]
     sys.stdout.write(
         f"{found['flits']:,} flits, {sum(faults):,} faults, {found['rewrites']} phases written, "
         f"{found['resent']:,} packets sent again, {found['stomped']:,} broken and marked, "
         f"{found['cycles']:,} cycles: {found['wrong']} wrong, {found['violations']} rules broken\n"
     )
-    assert found["flits"] >= 1_000_000
-    assert sum(faults) >= 10_000
-    assert min(found["link_faults"]) > 100
-    assert found["rewrites"] > 10 * 8  # all generations of most phases
+    assert found["flits"] >= flits
+    assert sum(faults) >= flits // 100
+    assert min(found["link_faults"]) > flits // 10_000
+    assert (
+        found["rewrites"] > flits * 10 * 8 // 1_000_000
+    )  # of many, all generations of most phases
 
 
 # Two ports are enough for a broken unit to show.

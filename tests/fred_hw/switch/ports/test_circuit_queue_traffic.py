@@ -211,6 +211,7 @@ class Reference:
             )
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("seed", range(2))
 def test_places_numbers_and_verdicts_go_with_the_flits_of_any_traffic(seed: int) -> None:
     unit, rng = known(CircuitQueue(spec=LINK)), random.Random(seed)

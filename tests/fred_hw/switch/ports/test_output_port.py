@@ -209,6 +209,7 @@ def test_throughput_is_full_for_short_packets_without_a_gap(size: int, lengths: 
     ]
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("size", [1, 4, 8, 16])
 def test_never_more_is_promised_than_fits(size: int) -> None:
     unit, rng, cycles = sized(size), random.Random(size), 700

@@ -73,6 +73,7 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.slow_after_first
 @pytest.mark.parametrize("model", ["fluid", "unaware"])
 @pytest.mark.parametrize("kind", ["switch", "ring", "fully_connected"])
 def test_times_are_those_of_all(kind: str, model: str, tmp_path: Path) -> None:
