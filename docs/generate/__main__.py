@@ -7,6 +7,7 @@ from pathlib import Path
 from .blocks import draw_blocks, read_blocks
 from .catalogue import catalogue
 from .figures import draw_wave
+from .files import files
 from .names import names
 from .readme import README, readme
 from .reference import reference
@@ -29,6 +30,7 @@ def documents() -> dict[Path, str]:
     pages = {
         DOCS / "units.md": catalogue(DIAGRAMS),
         DOCS / "names.md": names(),
+        DOCS / "files.md": files(),
         DOCS / "reference.md": reference(),
         README: readme(),
     }

@@ -1,10 +1,13 @@
 """The page of everything that has a name which users type, from the registries."""
 
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
+from pathlib import Path
 from typing import Any
 
 from fred_cli.schemas.file_kind import FILES
 from fred_hw.formats.number_format import FORMATS, FloatFormat
+from fred_hw.load import PRESETS, preset_path
 from fred_hw.operations.operation import OPERATIONS, Operation
 from fred_hw.registry import Registry
 from gen.companions.companion import COMPANIONS
@@ -15,9 +18,15 @@ from perfmodel.training.compute_model import COMPUTE_MODELS
 from perfmodel.training.placement.policy import POLICIES
 from perfmodel.workloads.file import KINDS as WORKLOADS
 from perfmodel.workloads.pipeline_schedule import SCHEDULES
+from perfmodel.workloads.workload import WORKLOADS as MODELS
+from perfmodel.workloads.workload import workload_path
 from testbench.sim.simulator import SIMULATORS
 
+from .files import says
+
 __all__ = ["names"]
+
+ROOT = Path(__file__).parents[2]
 
 HEAD = """# Names
 
@@ -38,6 +47,17 @@ def home(registry: Registry[Any], name: str) -> str:
     """Return a link to the file of an entry."""
     parts = registry.module(name).split(".")
     return f"[{parts[-1]}.py](../{'/'.join(parts)}.py)"
+
+
+def shipped(heading: str, paths: Iterable[Path]) -> list[str]:
+    """Return a section of YAML files of the package: names, and the comment at their head."""
+    rows = []
+    for path in paths:
+        comment = takewhile(lambda line: line.startswith("#"), path.read_text("utf-8").splitlines())
+        words = " ".join(line.lstrip("# ").strip() for line in comment).removesuffix(".")
+        place = path.resolve().relative_to(ROOT)
+        rows.append((f"`{path.stem}`", words, f"[{path.name}](../{place.as_posix()})"))
+    return table(heading, ("name", "is", "in"), rows)
 
 
 def formats_of(operation: Operation) -> str:
@@ -95,11 +115,15 @@ def names() -> str:
         "Kinds of files": FILES,
     }
     for heading, registry in plain.items():
-        rich[heading] = registry, ("name",), [(f"`{name}`",) for name in registry]
+        does = [says(ROOT / f"{registry.module(name).replace('.', '/')}.py") for name in registry]
+        rows = [(f"`{name}`", what) for name, what in zip(registry, does, strict=True)]
+        rich[heading] = registry, ("name", "its file is about"), rows
     lines = [HEAD]
     for heading, (registry, titles, rows) in rich.items():
         homes = [home(registry, name) for name in registry]
         placed = [(*row, at) for row, at in zip(rows, homes, strict=True)]
         folder = registry.package.replace(".", "/")
         lines += table(f"{heading}: `{folder}/`", (*titles, "in"), placed)
+    lines += shipped("Workloads: `perfmodel/workloads/`", map(workload_path, MODELS))
+    lines += shipped("Presets of switches: `fred_hw/presets/`", map(preset_path, PRESETS))
     return "\n".join(lines)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fred_hw.mesh.spec import MeshSpec
+from fred_hw.mesh.spec import ROUTINGS, MeshSpec
 from fred_hw.protocol import CRC_BITS, HEADER_BITS
 from testbench.volume.mesh import LOADS, MeshLoad, build_mesh, run_mesh
 
@@ -76,7 +76,7 @@ def main() -> int:
     four = build_mesh(mesh_of(4))
     runs += report_lone(four)
     runs += report_curve(four, MeshLoad(load=0.1))
-    for routing in ("xy", "odd_even"):
+    for routing in ROUTINGS:
         program = build_mesh(mesh_of(4, routing))
         for pattern in LOADS:
             load = MeshLoad(load=1.0, pattern=pattern)

@@ -7,13 +7,17 @@ from itertools import product
 
 import pytest
 
-from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
+from fred_hw.mesh.spec import DIRECTIONS, ROUTINGS, MeshSpec
 from fred_hw.mesh.way import Way
 from fred_hw.protocol import ADDRESSES
 from tests.fred_hw.simulation import trace
 from tests.fred_hw.specs import MESH
 
-ODD_EVEN = MeshSpec(width=4, height=3, lanes=1, controllers=False, routing="odd_even")
+WAYS = {
+    routing: MeshSpec(width=4, height=3, lanes=1, controllers=False, routing=routing)
+    for routing in ROUTINGS
+}
+ODD_EVEN = WAYS["odd_even"]
 AROUND = MeshSpec(width=2, height=2, lanes=1, routing="odd_even")
 Turn = tuple[str, str, int]
 """Direction of travel before and behind, and the column."""
@@ -50,7 +54,7 @@ def walk(mesh: MeshSpec, source: int, destination: int) -> tuple[int, list[Turn]
     raise AssertionError(f"from {source} to {destination} there is no end")
 
 
-@pytest.mark.parametrize("mesh", [MESH, ODD_EVEN, AROUND], ids=["xy", "odd_even", "controllers"])
+@pytest.mark.parametrize("mesh", [*WAYS.values(), MESH, AROUND], ids=lambda mesh: mesh.shape_name)
 def test_every_packet_comes_to_its_end_by_a_shortest_way(mesh: MeshSpec) -> None:
     ends = range(len(mesh.places))
     for source, destination in product(ends, ends):
@@ -80,7 +84,7 @@ def test_odd_even_spreads_pairs_over_several_ways() -> None:
     assert {one[0][0] for one in turns if one} == {"east", "north"}
 
 
-@pytest.mark.parametrize("mesh", [MESH, ODD_EVEN], ids=["xy", "odd_even"])
+@pytest.mark.parametrize("mesh", [*WAYS.values(), MESH], ids=lambda mesh: mesh.shape_name)
 def test_what_has_no_end_here_is_astray(mesh: MeshSpec) -> None:
     asked = [(0, address, 1, 1) for address in range(len(mesh.places), ADDRESSES)]
     assert all(astray for _, astray in leaves(mesh, asked))
