@@ -19,7 +19,9 @@ __all__ = ["PATHS", "TimedPath", "Timing", "estimate", "find_opensta", "time_des
 PATHS = 5
 """Paths that are reported."""
 
+# OpenSTA goes on after an error unless it is told, and cells without a library may take all memory.
 _SCRIPT = """\
+set sta_continue_on_error 0
 {libraries}
 read_verilog timed.v
 link_design {top}

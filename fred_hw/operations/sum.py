@@ -42,15 +42,13 @@ class Sum(Operation):
         2             0.592 0.623 0.846
         ============= ===== ===== ===== ===== ===== =====
 
-        With eight ports and three middle subswitches, where crossings have more to choose from,
-        int32 takes 0.895 without a register and 0.806 with one, so it has one; narrower integers
-        are far from the goal. fp32 misses it there with 0.863, and with 0.874 for three registers:
-        the longest way is from the last one through the rounding and the crossing. A floating-point
-        format of 8 bits, which nobody has measured, is given 2 as others are.
+        Those are of single modules. Sized as a whole, where 0.67 ns stand for 0.853 ns in a 45 nm
+        library, interconnects of int32 take 0.458 with eight ports and 0.494 with twelve without a
+        register, so integers have none; fp16 takes 0.470 and fp32 0.567 with eight ports
+        (docs/decisions/0033). A floating-point format of 8 bits, which nobody has measured, is
+        given 2 as others are.
         """
-        if isinstance(number_format, IntFormat):
-            return int(number_format.width > 16)
-        return 2
+        return 0 if isinstance(number_format, IntFormat) else 2
 
     def unit(self, number_format: NumberFormat, overflow: str, registers: int) -> "LaneUnit":
         from fred_hw.arith.float_add import FloatAdd

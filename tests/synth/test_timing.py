@@ -121,6 +121,8 @@ def test_what_opensta_refuses_is_said(tmp_path: Path) -> None:
     libraries = tiny_libraries(tmp_path)  # which is not where its cells are looked for
     with pytest.raises(InputError, match=r"^OpenSTA: must take the mapped design, not end with: "):
         time_design(two_lanes(), libraries, 0.1, tmp_path)
+    log = (tmp_path / "timing.log").read_text()
+    assert "Error" in log and "fred end" not in log, "it went on after the error"
 
 
 def test_without_opensta_the_estimate_names_itself() -> None:
