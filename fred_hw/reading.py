@@ -256,6 +256,7 @@ def _put(value: Any, parent: Any, waiting: list[Hashable], line: int) -> None:
 def _scalar(event: yaml.ScalarEvent, line: int) -> Any:
     """Return the value of a scalar by the core schema."""
     text, tag = event.value, event.tag
+    _refuse_halves(text, line)
     plain = event.implicit[0] and tag is None
     if tag is not None and not (tag == "!" or tag.startswith(_TAG)):
         _refuse_tag(tag, line)
@@ -327,7 +328,20 @@ def _from_json(text: str, max_values: int) -> Any:
     except RecursionError:
         raise _BadTextError(f"values may be nested at most {MAX_DEPTH} deep") from None
     _count(data, max_values)
+    if _HALF.search(text):
+        _refuse_halves(json.dumps(data, ensure_ascii=False))
     return data
+
+
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+"""Half of a character beyond 16 bits, as an escape names it; two of them are one."""
+
+
+def _refuse_halves(text: str, line: int | None = None) -> None:
+    """Refuse text in which a half of a character stands alone, which no file nor screen takes."""
+    if found := re.search("[\ud800-\udfff]", text):
+        half = f"\\u{ord(found[0]):04x}"
+        raise _BadTextError(f"{half} must stand with the other half of its character", line)
 
 
 def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

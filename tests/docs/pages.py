@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [
     str(path.relative_to(ROOT))
     for path in (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")))
+    if path.name != "files.md"  # sentences of docstrings
 ]
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

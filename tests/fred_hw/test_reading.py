@@ -63,6 +63,7 @@ def test_yaml_is_read_by_the_core_schema(text: str, value: object) -> None:
         ("a: &a 1\nb: &a [*a]", " at line 2: an alias must name .* ended before it"),
         ("*a", " at line 1: an alias must name what is anchored and ended before it"),
         (40 * "[", " at line 1: values may be nested at most 32 deep"),
+        (r'a: "\ud800"', r" at line 1: \\ud800 must stand with the other half of its character"),
         (40 * "- ", " at line 1: values may be nested at most 32 deep"),
         ("[" * 200_000, " at line 1: values may be nested at most 32 deep"),
         ("a: 1\nb: 2\na: 3", " at line 3: the key 'a' may be there once"),
@@ -110,6 +111,8 @@ def test_aliases_take_neither_memory_nor_time() -> None:
     [
         ('{"a": 1, "b": 2, "a": 3}', ": the key 'a' may be there once"),
         ("[NaN]", ": JSON has no NaN"),
+        (r'{"\ud800": 1}', r": \\ud800 must stand with the other half of its character"),
+        (r'["\ud83d\ude00\udc00"]', r": \\udc00 must stand with the other half of its character"),
         ("[-Infinity]", ": JSON has no -Infinity"),
         ("[1e999]", ": numbers must be below 1.8e308, not 1e999"),
         ("[" + 5000 * "9" + "]", ": a number may have at most 1,000 digits"),
