@@ -24,7 +24,7 @@ VERSION = (1, 0)
 CAUSES = {
     "operation": "descriptor of no operation, or for no circuit",
     "alignment": "address or size of a descriptor that is no multiple of a flit",
-    "flow": "descriptor with a phase that there is not",
+    "flow": "descriptor with a phase that there is not, or in a flow that was never set",
     "size": "members, rank, state machines, blocks or messages of a descriptor do not fit",
     "full": "descriptor for a circuit whose queue is full",
     "locked": "COMMAND written while a descriptor was prepared",

@@ -79,7 +79,7 @@ class AcePrepare(Unit):
         members more.
     Throughput : one at a time.
     Paths : ``ready`` to ``valid`` and ``refused``.
-    Reset : forgets it.
+    Reset : forgets it, and which flows have been set.
     """
 
     operation: Signal
@@ -118,7 +118,8 @@ class AcePrepare(Unit):
         m.d.comb += self.busy.eq(~fsm.ongoing("idle"))
         is_ring = Signal()
         m.d.sync += is_ring.eq(operation >= OPERATIONS.index("all_reduce"))
-        self._look(m, fsm, asked, operation, circuit, is_ring, bad)
+        unset = self._unset(m, asked, operation, circuit)
+        self._look(m, fsm, asked, operation, circuit, is_ring, bad, unset)
         wrong, own = self._blocks(m, fsm, asked, operation)
         self._count(m, fsm, operation, own)
         full = Signal()
@@ -153,6 +154,25 @@ class AcePrepare(Unit):
     def _bit(self, circuit: Value) -> Value:
         return Cat(circuit == k for k in range(CIRCUITS))
 
+    def _unset(
+        self, m: Module, asked: data.View, operation: Value, circuit: Value
+    ) -> tuple[Signal, Signal]:
+        """Return, a cycle later, whether a flow out, and one in, stays that was never set.
+
+        Only where it is used: what is sent in no flow would be sent again for good.
+        """
+        is_exchange = operation == OPERATIONS.index("exchange")
+        sends, comes = (Value.cast(one).any() for one in (asked.bytes, asked.receive_bytes))
+        unset = Signal(name="send_unset"), Signal(name="receive_unset")
+        for flow, used, never in zip(
+            (asked.send, asked.receive), (sends, comes | ~is_exchange), unset, strict=True
+        ):
+            were_set = Signal(CIRCUITS, name=never.name.replace("unset", "set"))
+            m.d.sync += never.eq(flow.keep & used & ~(were_set & self._bit(circuit)).any())
+            with m.If(~flow.keep):
+                m.d.sync += were_set.eq(were_set | self.valid)
+        return unset
+
     def _look(
         self,
         m: Module,
@@ -162,6 +182,7 @@ class AcePrepare(Unit):
         circuit: Value,
         is_ring: Value,
         bad: Signal,
+        unset: tuple[Signal, Signal],
     ) -> None:
         """Compare each field with what it may be, and convert it."""
         size = flit_bytes(self.spec)
@@ -205,7 +226,7 @@ class AcePrepare(Unit):
                 Cat(
                     (operation >= len(OPERATIONS)) | (circuit >= CIRCUITS),
                     moves & (odd | (is_ring & odd_ring) | (is_exchange & odd_receive)),
-                    no_flow,
+                    no_flow | (moves & (unset[0] | unset[1])),
                     moves & (large_any | (is_ring & ring)),
                 )
             )

@@ -47,7 +47,7 @@ def test_throughput_of_counters_is_an_event_a_cycle() -> None:
 
 def test_descriptor_goes_to_its_circuit() -> None:
     inputs = [
-        *write("SEND_FLOW", 1 << 16),
+        *write("SEND_FLOW", 1),
         *write("RECEIVE_FLOW", 1 << 16),
         *write("BYTES", 4),
         *write("COMMAND", 2 | 1 << 8),

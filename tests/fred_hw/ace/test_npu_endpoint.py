@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from fred_hw.ace.endpoint_map import CAUSES
 from fred_hw.ace.npu_endpoint import BEGIN_CYCLES, NpuEndpoint
-from fred_hw.ace.operations import Buffer, Flow, exchange
+from fred_hw.ace.operations import Buffer, Descriptor, Flow, exchange
 from fred_hw.ace.work import ADDRESS_BITS
 from fred_hw.endpoint_spec import EndpointSpec
 from fred_hw.protocol import Kind
@@ -162,3 +163,20 @@ def test_addresses_are_in_bytes_and_whole_bytes_wide() -> None:
     unit = NpuEndpoint(spec=SPEC)
     assert len(unit.m_axis_read_tdata) == len(unit.m_axis_write_tuser) == ADDRESS_BITS == 40
     assert len(unit.s_axis_data_tdata) == len(unit.m_axis_write_tdata) == SPEC.data_width
+
+
+def test_buffer_without_a_flow_is_refused_and_not_sent_for_good() -> None:
+    bench, errors = Loop(), []
+
+    async def play(ctx: Any) -> None:
+        await bench.begin(ctx)
+        lost = Descriptor(operation="exchange", circuit="pp", source=Buffer(0, 4))
+        for word in lost.writes(2):
+            await write_register(ctx, bench.unit, bench.cycle, word)
+        for _ in range(40):
+            await bench.cycle(ctx)
+        errors.append(await read_register(ctx, bench.unit, bench.cycle, "ERROR"))
+
+    simulate(bench.unit, play)
+    assert errors == [1 << list(CAUSES).index("flow")]
+    assert DATA not in bench.kinds

@@ -23,25 +23,33 @@ RING: dict[str, Any] = {
     "send": KEEP,
     "receive": KEEP,
 }
+FLOWS: dict[str, Any] = {"send": {"number": 1}, "receive": {"number": 1}}
 EXCHANGE: dict[str, Any] = {"bytes": 8, "receive_bytes": 6, "send": KEEP, "receive": KEEP}
 
 
-def prepared(operation: int, circuit: int = 0, room: int = 7, **fields: Any) -> list[Any]:
-    """Return ``valid``, ``refused`` and ``o``, cycle by cycle."""
+def prepared(
+    operation: int, circuit: int = 0, room: int = 7, before: int | None = None, **fields: Any
+) -> list[Any]:
+    """Return ``valid``, ``refused`` and ``o``, cycle by cycle, from the descriptor on.
+
+    The flows of the circuit, or of another one ``before``, are set first.
+    """
+    earlier = circuit % 3 if before is None else before
     given = packed(descriptor_layout(), **fields)
-    first = {"operation": operation, "circuit": circuit, "descriptor": given}
-    watch = ("valid", "refused", "o")
-    return trace(
+    first = [{"operation": 1, "circuit": earlier}, *[{}] * 5]
+    then = {"operation": operation, "circuit": circuit, "descriptor": given}
+    seen = trace(
         AcePrepare(spec=SPEC),
-        [first, *[{}] * (80 if fields.get("members") == 65 else 14)],
-        watch,
+        [*first, then, *[{}] * (80 if fields.get("members") == 65 else 14)],
+        ("valid", "refused", "o"),
         ready=room,
     )
+    return seen[len(first) :]
 
 
-def refusal(*arguments: int, **fields: Any) -> str | None:
+def refusal(*arguments: int, before: int | None = None, **fields: Any) -> str | None:
     """Return why a descriptor is refused."""
-    seen = [one[1] for one in prepared(*arguments, **fields) if one[1]]
+    seen = [one[1] for one in prepared(*arguments, before=before, **fields) if one[1]]
     return REASONS[seen[0].bit_length() - 1] if seen else None
 
 
@@ -112,13 +120,51 @@ def test_fields_that_an_operation_has_no_use_for_do_not_matter(
     assert refusal(operation, **(RING | fields)) is None
 
 
+@pytest.mark.parametrize(
+    ("reason", "operation", "fields"),
+    [
+        ("flow", 2, {"receive_bytes": 0}),
+        ("flow", 2, {"bytes": 0}),
+        ("flow", 2, {"send": {"number": 1}}),
+        ("flow", 2, {"receive": {"number": 1}}),
+        ("flow", 3, {"send": {"number": 1}}),
+        ("flow", 3, {"receive": {"number": 1}}),
+        (None, 2, {"send": {"number": 1}, "receive_bytes": 0}),
+        (None, 2, {"receive": {"number": 1}, "bytes": 0}),
+        (None, 3, {"send": {"number": 1}, "receive": {"number": 1}}),
+        (None, 1, {}),
+    ],
+)
+def test_flow_that_was_never_set_cannot_stay_where_it_is_used(
+    reason: str | None, operation: int, fields: dict[str, Any]
+) -> None:
+    of_ring = {**RING, "receive_bytes": 6} | fields
+    assert refusal(operation, 2, before=0, **of_ring) == reason
+
+
+def test_flow_of_a_refused_descriptor_is_not_set_and_reset_forgets_flows() -> None:
+    keeps = packed(descriptor_layout(), **EXCHANGE)
+    sets = packed(descriptor_layout(), bytes=8, receive_bytes=6)
+    wrong = packed(descriptor_layout(), bytes=8, receive_bytes=6, source=1)
+    for first, reset, reason in ((sets, 0, 0), (wrong, 0, 4), (sets, 1, 4)):
+        given = [
+            {"operation": 2, "descriptor": first},
+            *[{}] * 5,
+            {"rst": reset},
+            {"operation": 2, "descriptor": keeps},
+            *[{}] * 8,
+        ]
+        seen = trace(AcePrepare(spec=SPEC), given, ["refused"], ready=7)
+        assert sum(seen[6:]) == reason
+
+
 def test_full_queue_and_no_such_circuit() -> None:
-    assert refusal(2, 1, 0b101, **EXCHANGE) == "full"
+    assert refusal(2, 1, 0b101, **(EXCHANGE | FLOWS)) == "full"
     assert refusal(2, 3, **EXCHANGE) == "operation"
 
 
 def test_throughput_is_one_at_a_time_and_reset_forgets_it() -> None:
-    given = {"operation": 2, "descriptor": packed(descriptor_layout(), **EXCHANGE)}
+    given = {"operation": 2, "descriptor": packed(descriptor_layout(), **(EXCHANGE | FLOWS))}
     other = {"operation": 1, "circuit": 1}
     unit = AcePrepare(spec=SPEC)
     seen = trace(unit, [given, other, *[{}] * 8], ("valid", "busy"), ready=7)
