@@ -9,7 +9,7 @@ from perfmodel.astra.network import Shape
 
 __all__ = ["GROUP_ENDPOINT_NS", "Axis", "Kind", "Phase", "Plan", "chunk_bytes", "plan_of"]
 
-Kind = Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all"]
+Kind = Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast"]
 
 GROUP_ENDPOINT_NS = 10
 """Endpoint delay of a ring over some NPUs, whatever the file says (``MemBus``, "fast")."""
@@ -28,11 +28,14 @@ class Axis:
     stride : int
         Between their numbers, unless they are listed.
     algorithm : str
-        ``ring``, ``direct``, ``halving_doubling`` or ``double_binary_tree``.
+        ``ring``, ``direct``, ``halving_doubling``, ``double_binary_tree``, or of a broadcast
+        ``chain``.
     window : int
         Messages that a direct algorithm has on their way at a time; 0 for all.
     listed : tuple of int or None
         The NPUs in the order of their ring, if they are listed.
+    root : int
+        Place that a broadcast begins at.
     """
 
     queue: int
@@ -41,6 +44,7 @@ class Axis:
     algorithm: str
     window: int = 0
     listed: tuple[int, ...] | None = None
+    root: int = 0
 
     def place(self, npu: int) -> int:
         """Return the place of an NPU among those that take part."""
@@ -125,7 +129,8 @@ class Plan:
         return list(self._phases(data_bytes))
 
     def _phases(self, left: int) -> Iterator[Phase]:
-        axes = self.axes[::-1] if self.kind == "all_gather" else self.axes
+        outermost_first = self.kind in ("all_gather", "broadcast")
+        axes = self.axes[::-1] if outermost_first else self.axes
         order: list[tuple[Axis, Kind]] = [(axis, self.kind) for axis in axes]
         if self.kind == "all_reduce" and not self.baseline and axes:
             scatter: Kind = "reduce_scatter"
@@ -166,6 +171,7 @@ def plan_of(
     source: str,
     group: tuple[int, ...] | None = None,
     involved: Sequence[bool] | None = None,
+    root: int | None = None,
 ) -> Plan:
     """Return how a system does a collective.
 
@@ -182,6 +188,8 @@ def plan_of(
     involved : sequence of bool or None
         Dimensions in which all take part, the rest are left out; all by default. With a group it
         does not count.
+    root : int or None
+        NPU that a broadcast begins at; by default the first that takes part.
 
     Raises
     ------
@@ -193,7 +201,7 @@ def plan_of(
     if group is not None and len(group) < network.npus:
         endpoint_ns = GROUP_ENDPOINT_NS
         if len(group) > 1:
-            axes = [Axis(0, len(group), 0, "ring", listed=group)]
+            axes = [_listed(kind, group, root)]
     else:
         names = system.implementation(kind, network.sizes, source)
         whole = names[0].startswith("one")
@@ -202,8 +210,8 @@ def plan_of(
             if group is None and involved is not None and not [*involved, *[True] * 9][number]:
                 continue
             algorithm, window = _algorithm(name)
-            axes.append(Axis(number, count, network.strides[number], algorithm, window))
-    memory = system.local_mem_bw
+            place = network.place(root or 0, number)
+            axes.append(Axis(number, count, network.strides[number], algorithm, window, root=place))
     return Plan(
         kind=kind,
         axes=tuple(axes),
@@ -211,9 +219,16 @@ def plan_of(
         splits=system.splits,
         active=system.active_chunks,
         endpoint_ns=endpoint_ns,
-        memory_bytes_per_ns=memory,
+        memory_bytes_per_ns=system.local_mem_bw,
         npus=network.npus,
     )
+
+
+def _listed(kind: Kind, group: tuple[int, ...], root: int | None) -> Axis:
+    """Return some NPUs as one ring, or for a broadcast as one chain."""
+    name = "chain" if kind == "broadcast" else "ring"
+    first = 0 if root is None else group.index(root)
+    return Axis(0, len(group), 0, name, listed=group, root=first)
 
 
 def _algorithm(name: str) -> tuple[str, int]:

@@ -104,9 +104,11 @@ def _names(trace: Trace, setup: Setup, model: str) -> list[str] | None:
     """Return the groups that a trace names, empty for all; None if it has what couples NPUs."""
     found: dict[str, None] = {}
     for one in trace.operations.values():
-        if one.collective is not None:
+        if one.collective is not None and (one.duration_ns is None or model == "fluid"):
             if one.involved is not None and not all(one.involved):
                 return None
+            if one.collective == "broadcast" and one.group:
+                return None  # whose root is not like the others
             found[one.group] = None
         elif _couples(one, setup):
             return None

@@ -93,6 +93,8 @@ def _sent_bytes(phase: Phase, plan: Plan) -> float:
     if phase.axis.algorithm == "double_binary_tree":
         # Up once and down twice, but in a tree of two.
         return phase.data_bytes * (3 if phase.axis.count > 2 else 1)
+    if phase.kind == "broadcast":  # by the root, once
+        return phase.data_bytes
     program = program_of(phase, plan)
     if phase.axis.algorithm == "halving_doubling":
         return sum(map(program.size, range(program.sends)))

@@ -39,6 +39,9 @@ class Carrying(ABC):
     by_message = False
     """Whether each NPU sends the messages of a collective by itself, from when it begins."""
 
+    replays_broadcasts = True
+    """Whether a broadcast takes the duration of the trace, as in ASTRA-sim."""
+
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
         self.priorities: dict[int, int] = {}
@@ -50,9 +53,13 @@ class Carrying(ABC):
         return None
 
     def plan(
-        self, kind: Kind, group: tuple[int, ...] | None, involved: Sequence[bool] | None
+        self,
+        kind: Kind,
+        group: tuple[int, ...] | None,
+        involved: Sequence[bool] | None,
+        root: int | None = None,
     ) -> Plan:
-        """Return how a collective of a group, or of all NPUs, is done.
+        """Return how a collective of a group, or of all NPUs, is done; arguments as ``plan_of``.
 
         Raises
         ------
@@ -60,7 +67,8 @@ class Carrying(ABC):
             The system has no algorithm that fits.
         """
         setup = self._setup
-        return plan_of(kind, setup.network, setup.system, setup.system_source, group, involved)
+        more = group, involved, root
+        return plan_of(kind, setup.network, setup.system, setup.system_source, *more)
 
     @abstractmethod
     def carry(self, source: int, target: int, count: int, arrived: Callable[[], object]) -> None:
@@ -164,6 +172,8 @@ class _Alone(Carrying):
 class _Fluid(Carrying):
     """Our own simulation: flows that share every link."""
 
+    replays_broadcasts = False
+
     def __init__(
         self, setup: Setup, network: FluidNetwork, clock: Clock, several: bool, symmetry: bool
     ) -> None:
@@ -173,13 +183,19 @@ class _Fluid(Carrying):
         self._sharing = Sharing(clock)
 
     def plan(
-        self, kind: Kind, group: tuple[int, ...] | None, involved: Sequence[bool] | None
+        self,
+        kind: Kind,
+        group: tuple[int, ...] | None,
+        involved: Sequence[bool] | None,
+        root: int | None = None,
     ) -> Plan:
         """Return how a collective is done; on a fabric of ours the fabric says."""
         if not self._network.fabric:
-            return super().plan(kind, group, involved)
+            return super().plan(kind, group, involved, root)
         members = group or tuple(range(self._network.npus))
-        axes = (Axis(0, len(members), 0, "fabric", listed=members),) if len(members) > 1 else ()
+        first = 0 if root is None else members.index(root)
+        axis = Axis(0, len(members), 0, "fabric", listed=members, root=first)
+        axes = (axis,) if len(members) > 1 else ()
         return Plan(kind, axes, False, 1, 1, 0, None, self._network.npus)
 
     def carry(self, source: int, target: int, count: int, arrived: Callable[[], object]) -> None:

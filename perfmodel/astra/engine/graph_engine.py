@@ -163,7 +163,7 @@ class GraphEngine:
     def _begin(self, rank: Rank, operation: Operation) -> None:
         """Begin an operation of an NPU (``Workload::issue``)."""
         ended = partial(self._end, rank, operation.number)
-        if operation.duration_ns is not None:
+        if operation.duration_ns is not None and not self._broadcasts(operation):
             self._clock.at(self._clock.now + operation.duration_ns, ended)
         elif operation.collective is not None:
             self._collective(rank, operation)
@@ -176,6 +176,10 @@ class GraphEngine:
             self._joint_memory(rank, operation)
         else:
             self._memory.access([rank.npu], operation.bytes, ended)
+
+    def _broadcasts(self, operation: Operation) -> bool:
+        """Return whether an operation is a broadcast that is simulated, not replayed."""
+        return operation.collective is not None and not self._carrying.replays_broadcasts
 
     def _joint_memory(self, rank: Rank, operation: Operation) -> None:
         """Load or store with the other NPUs of a group, once all of them are there."""
@@ -246,6 +250,9 @@ class GraphEngine:
                 f"rank {meeting.rank}, not {operation.collective} of {operation.bytes}"
             )
             raise self._bad(rank, operation, "comm_type", message)
+        if other.source != operation.source:
+            message = f"must be as in node {other.number} of rank {meeting.rank}, {_end(other)}"
+            raise self._bad(rank, operation, "comm_src", f"{message}, not {_end(operation)}")
         meeting.starts[rank.npu] = self._clock.now, operation
         trees = rank.trees
         if any(axis.algorithm == "double_binary_tree" for axis in plan.axes):
@@ -292,13 +299,25 @@ class GraphEngine:
         group = tuple(job.npus) if len(job.npus) < self._setup.network.npus else None
         if name:
             group = tuple(job.npus[one] for one in self._members(rank, operation, name))
-        key = rank.job, kind, name, operation.involved
+        key = rank.job, kind, name, operation.involved, operation.source
         if key not in self._plans:
             if self._setup.fabric and not all(operation.involved or ()):
                 message = f"must be true for the one dimension of {self._setup.fabric.name}"
                 raise self._bad(rank, operation, "involved_dim", message)
-            self._plans[key] = self._carrying.plan(kind, group, operation.involved)
+            root = self._root(rank, operation, group)
+            self._plans[key] = self._carrying.plan(kind, group, operation.involved, root)
         return self._plans[key]
+
+    def _root(self, rank: Rank, operation: Operation, group: tuple[int, ...] | None) -> int | None:
+        """Return the NPU that a broadcast begins at, if its node says so."""
+        if operation.source is None:
+            return None
+        npus = self._jobs[rank.job].npus
+        root = npus[operation.source] if operation.source < len(npus) else None
+        if root is None or (group is not None and root not in group):
+            message = f"must be a rank that takes part in the broadcast, not {operation.source}"
+            raise self._bad(rank, operation, "comm_src", message)
+        return root
 
     def _members(self, rank: Rank, operation: Operation, name: str) -> Sequence[int]:
         """Return the ranks of a group, which must have the one that names it."""
@@ -337,6 +356,10 @@ class GraphEngine:
 
 def _said(rank: Rank, operation: Operation) -> str:
     return f"node {operation.number} of rank {rank.number} ({_what(operation)})"
+
+
+def _end(operation: Operation) -> str:
+    return "none" if operation.source is None else str(operation.source)
 
 
 def _what(operation: Operation) -> str:

@@ -28,6 +28,7 @@ _COLLECTIVES: Mapping[int, Kind] = {
     CollectiveType.ALL_GATHER: "all_gather",
     CollectiveType.ALL_TO_ALL: "all_to_all",
     CollectiveType.REDUCE_SCATTER: "reduce_scatter",
+    CollectiveType.BROADCAST: "broadcast",
 }
 _MEMORY = (NodeType.MEM_LOAD_NODE, NodeType.MEM_STORE_NODE)
 _MESSAGES = (NodeType.COMM_SEND_NODE, NodeType.COMM_RECV_NODE)
@@ -49,7 +50,8 @@ class Operation:
     unit : Unit
         What it keeps busy.
     duration_ns : int or None
-        How long it takes, if that is known before [ns]; 0 ends at once.
+        How long it takes, if that is known before [ns]; 0 ends at once. A broadcast has it and is
+        a collective too: models of ASTRA-sim replay it.
     bytes : int
         Of what is communicated or moved [B].
     collective : str or None
@@ -61,7 +63,7 @@ class Operation:
     involved : tuple of bool or None
         Dimensions of a collective of all; None for every one.
     source, target : int or None
-        Ends of a message; None for the NPU itself.
+        Ends of a message; None for the NPU itself. A broadcast may have the source.
     tag : int
         Of a message.
     """
@@ -160,8 +162,11 @@ def _memory(node: Node, plain: Operation, system: SystemFile) -> Operation:
 
 def _collective(node: Node, plain: Operation, measured_ns: int) -> Operation:
     kind = _needed(node, "comm_type")
-    if kind == CollectiveType.BROADCAST:  # of which ASTRA-sim replays the duration
-        return replace(plain, duration_ns=measured_ns)
+    broadcast = kind == CollectiveType.BROADCAST  # of which ASTRA-sim replays the duration
+    if broadcast:
+        plain = replace(plain, duration_ns=measured_ns, source=_end(node, "comm_src"))
+        if node.attr("comm_size") is None:
+            return plain
     if kind not in _COLLECTIVES:
         known = ", ".join(
             f"{one.value} {one.name}" for one in CollectiveType if one in (0, 2, 5, 6)

@@ -132,7 +132,7 @@ class SystemFile(FileModel):
         Parameters
         ----------
         collective : str
-            One of ``COLLECTIVES``.
+            One of ``COLLECTIVES``, or a broadcast, which is a chain.
         sizes : sequence of int
             NPUs in a line of each dimension.
         source : str
@@ -143,6 +143,8 @@ class SystemFile(FileModel):
         InputError
             There is none, there are more or fewer than dimensions, or one does not fit.
         """
+        if collective == "broadcast":
+            return ["chain"] * len(sizes)
         field = f"{collective.replace('_', '-')}-implementation"
         given: list[str] | None = getattr(self, collective)
         if given is None:

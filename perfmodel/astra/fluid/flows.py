@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 
 from perfmodel.astra.clock import Clock
-from perfmodel.astra.collectives.plan import Axis, Phase, Plan
+from perfmodel.astra.collectives.plan import Phase, Plan
 from perfmodel.astra.collectives.streams import Queues
 from perfmodel.fluid.sharing import SharedFlow, Sharing
 
@@ -66,7 +66,8 @@ class Flows:
         if axis.listed and (within := _fabric(network, axis.listed)):
             number, first, line = within
             size = data_bytes * (len(members) if plan.kind == "all_gather" else 1)
-            places = [network.place(one, number) for one in axis.listed]
+            order = axis.listed[axis.root :] + axis.listed[: axis.root]
+            places = [network.place(one, number) for one in order]
             cost = line.collective(plan.kind, size, places)
             lines = [(line, cost, [(number, first)])]
             return self._shared(cost.time_ns, lines, members)
@@ -76,7 +77,10 @@ class Flows:
             return self._shared(time_ns, [(whole, costs[axis.queue], [])], members)
         parts = {one.queue: network.lines[one.queue] for one in plan.axes}
         time_ns, costs = self._simulated(plan, data_bytes, parts)
-        lines = [(parts[one.queue], costs[one.queue], _firsts(one, members)) for one in plan.axes]
+        lines = [
+            (parts[one.queue], costs[one.queue], _firsts(plan, number, members))
+            for number, one in enumerate(plan.axes)
+        ]
         return self._shared(time_ns, lines, members)
 
     def _simulated(
@@ -141,9 +145,13 @@ def _fabric(network: FluidNetwork, members: Sequence[int]) -> tuple[int, int, Li
     return None
 
 
-def _firsts(axis: Axis, members: Sequence[int]) -> list[tuple[int, int]]:
-    """Return dimension and first NPU of each line along an axis."""
-    return [(axis.queue, one) for one in members if not axis.place(one)]
+def _firsts(plan: Plan, number: int, members: Sequence[int]) -> list[tuple[int, int]]:
+    """Return dimension and first NPU of each line along an axis that a collective uses."""
+    axis, inner = plan.axes[number], plan.axes[:number]
+    found = [one for one in members if not axis.place(one)]
+    if plan.kind == "broadcast":  # which comes to the axes further in last
+        found = [one for one in found if all(each.place(one) == each.root for each in inner)]
+    return [(axis.queue, one) for one in found]
 
 
 def _on(line: Line, cost: Cost, queue: int) -> SharedFlow:

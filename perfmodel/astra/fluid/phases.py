@@ -6,6 +6,7 @@ of a round at a time, so no NPU sends or receives faster than its links allow.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from perfmodel.astra.collectives.plan import Phase, Plan
@@ -40,7 +41,9 @@ def phase_cost(phase: Phase, plan: Plan, line: Line, number: int, *, symmetry: b
     """
     if line.fabric:
         whole = phase.data_bytes * (phase.axis.count if phase.kind == "all_gather" else 1)
-        return line.collective(phase.kind, whole, range(phase.axis.count))
+        return line.collective(phase.kind, whole, _from_root(phase))
+    if phase.kind == "broadcast":
+        return _chain_cost(phase, plan, line)
     algorithm = phase.axis.algorithm
     if algorithm == "double_binary_tree":
         rounds = _tree_rounds(phase, plan, second=number % 2 == 1)
@@ -76,6 +79,26 @@ def _ring_cost(
     time_ns = program.sends * busy_ns + program.sends / (count - 1) * once_ns
     all_bytes = {link: program.sends * one for link, one in carried.items()}
     return Cost(time_ns + ring_costs_ns(phase, plan, program), all_bytes, turned is not None)
+
+
+def _from_root(phase: Phase) -> list[int]:
+    """Return the places of those who take part, round from the root of a broadcast."""
+    count, root = phase.axis.count, phase.axis.root
+    return [(root + place) % count for place in range(count)]
+
+
+def _chain_cost(phase: Phase, plan: Plan, line: Line) -> Cost:
+    """Return what a broadcast takes from NPU to NPU, each of which sends on piece by piece."""
+    # What simulates collectives takes a while to be imported.
+    from perfmodel.collectives.select import chunk_bytes
+
+    ways = [line.way(*pair) for pair in pairwise(_from_root(phase))]
+    carried = _carried(((way, phase.data_bytes) for way in ways), None)
+    busy_ns = max(count / line.bytes_per_ns(link) for link, count in carried.items())
+    # Data is all at the last a piece for each NPU between after the slowest link has had it.
+    piece = chunk_bytes(phase.data_bytes) / phase.data_bytes
+    time_ns = busy_ns * (1 + piece * (len(ways) - 1)) + sum(way.latency_ns for way in ways)
+    return Cost(time_ns + (len(ways) + 1) * plan.endpoint_ns, carried)
 
 
 def _rounds(program: Program, places: Sequence[int]) -> Iterator[_Round]:

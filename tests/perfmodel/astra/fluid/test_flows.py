@@ -1,7 +1,7 @@
 """Tests of perfmodel.astra.fluid: collectives and messages as flows."""
 
 from collections.abc import Sequence
-from typing import get_args
+from typing import cast
 
 import pytest
 from hypothesis import assume, given
@@ -11,7 +11,7 @@ from fred_hw.errors import InputError
 from perfmodel.astra.collectives.ends import collective_ends
 from perfmodel.astra.collectives.plan import Kind, plan_of
 from perfmodel.astra.engine.bound import injection_bound_ns
-from perfmodel.astra.files.system import SystemFile
+from perfmodel.astra.files.system import COLLECTIVES, SystemFile
 from perfmodel.astra.fluid.fabric import FabricLine
 from perfmodel.astra.fluid.flows import Flows
 from perfmodel.astra.fluid.lines import BlockLine
@@ -23,7 +23,7 @@ from perfmodel.topology.parse import shared_topology
 from tests.examples import examples
 
 ALGORITHMS = ("ring", "direct", "direct2", "halvingDoubling", "doubleBinaryTree")
-KINDS: tuple[Kind, ...] = get_args(Kind)
+KINDS = cast("tuple[Kind, ...]", COLLECTIVES)
 
 
 def system(names: Sequence[str], splits: int = 1, active: int = 1, memory: int = 900) -> SystemFile:
