@@ -30,8 +30,6 @@ from fred_hw.errors import InputError
 
 __all__ = ["command"]
 
-MAX_SHARES = 4096
-
 
 @click.command("strategies")
 @workload_option
@@ -77,7 +75,7 @@ def command(
     as_json: bool,
 ) -> None:
     """Estimate all (MP, DP, PP) of a workload, the fastest per sample that fit first."""
-    from perfmodel.studies.strategies import feasible, sweep
+    from perfmodel.studies.strategies import MAX_SHARES, feasible, sweep
     from perfmodel.topology.parse import shared_topology
     from perfmodel.workloads.file import MAX_SAMPLES
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from math import ceil
 
 from fred_hw.compiler.placement import Strategy, strategies
@@ -16,10 +17,21 @@ from perfmodel.training.estimate import Estimate, simulate, summarize, with_batc
 from perfmodel.training.iteration import check_strategy
 from perfmodel.workloads.workload import Workload
 
-__all__ = ["MAX_ROWS", "StrategyRow", "batch_of", "feasible", "microbatch_rule", "sweep"]
+__all__ = [
+    "MAX_ROWS",
+    "MAX_SHARES",
+    "StrategyRow",
+    "batch_of",
+    "feasible",
+    "microbatch_rule",
+    "sweep",
+]
 
 MAX_ROWS = 10_000
 """Estimates of all strategies on all fabrics at most: hours on wafers of hundreds of NPUs."""
+
+MAX_SHARES = 4096
+"""Largest CP or EP to ask for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +63,7 @@ def feasible(
     cp: Sequence[int] = (1,),
     ep: Sequence[int] = (1,),
     sp: Sequence[bool] = (False,),
+    most: int | None = None,
 ) -> list[Strategy]:
     """Return the strategies that use at least so many NPUs and go with the layers.
 
@@ -68,6 +81,8 @@ def feasible(
         Workers that share out a sequence, and replicas that share out experts, 1 or more.
     sp : sequence of bool
         Whether with sequence parallelism.
+    most : int or None
+        Stop after so many.
 
     Raises
     ------
@@ -77,15 +92,16 @@ def feasible(
     least = ceil(0.9 * npus) if least_npus is None else least_npus
     if not 1 <= least <= npus:
         raise InputError("", "least-npus", f"must be 1 to {npus}, not {least}")
-    given = [
+    given = (
         Strategy(one.mp, one.dp, one.pp, context, experts, sequence)
         for context in dict.fromkeys(cp)
         for one in strategies(max(1, npus // context))
         for experts in dict.fromkeys(ep)
         for sequence in dict.fromkeys(sp)
         if one.dp % experts == 0 and (one.mp > 1 or not sequence) and one.workers * context <= npus
-    ]
-    return [one for one in given if one.workers >= least and _goes_with(workload, one)]
+    )
+    found = (one for one in given if one.workers >= least and _goes_with(workload, one))
+    return list(islice(found, most))
 
 
 def _goes_with(workload: Workload, strategy: Strategy) -> bool:

@@ -12,10 +12,14 @@ from perfmodel.topology.files import NpuEntry, Protocol
 from perfmodel.training.placement.policy import POLICIES
 from perfmodel.workloads.file import MAX_SAMPLES, STRATEGY
 
+from .strategies import MAX_SHARES
+
 __all__ = ["ALL", "SweepFile"]
 
 ALL = "all"
 """All strategies that fit."""
+
+_Shares = Annotated[list[Annotated[int, int_range(1, MAX_SHARES)]], EachOnce()]
 
 
 def _strategies(value: object) -> object:
@@ -57,6 +61,12 @@ class SweepFile(FileModel):
         takes; without it those of the workload, or 40 with `all` strategies.
     least_npus : int
         NPUs in use at least, with `all` strategies; 90 % of the smallest topology by default.
+    cp : list of int
+        Context parallelism to try, with `all` strategies; 1 without it.
+    ep : list of int
+        Expert groups to try, likewise.
+    sp : bool
+        Whether `all` strategies are tried with sequence parallelism too, where MP is 2 or more.
     compute_models : list of str
         As `--compute` takes them.
     algorithms : list of str
@@ -79,6 +89,9 @@ class SweepFile(FileModel):
         None
     )
     least_npus: Annotated[Annotated[int, int_range(1, 4096)] | None, Field(examples=[16])] = None
+    cp: Annotated[_Shares | None, Field(examples=[[1, 2]])] = None
+    ep: Annotated[_Shares | None, Field(examples=[[1, 4]])] = None
+    sp: bool = False
     compute_models: Annotated[list[str], EachOnce()] = Field(default=["first-principles"])
     algorithms: Annotated[
         list[Annotated[str, name_in(ALGORITHMS, "auto", PUBLISHED)]], EachOnce()

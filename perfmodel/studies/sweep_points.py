@@ -104,8 +104,9 @@ def load_sweep(path: Path) -> Sweep:
     if baseline not in file.topologies:
         allowed = ", ".join(file.topologies)
         raise InputError(source, "baseline", f"must be one of {allowed}, not {baseline!r}")
-    if file.strategies != ALL and file.least_npus is not None:
-        raise InputError(source, "least_npus", "must be given with strategies: all alone")
+    for key in ("least_npus", "cp", "ep", "sp"):
+        if file.strategies != ALL and getattr(file, key) not in (None, False):
+            raise InputError(source, key, "must be given with strategies: all alone")
     _check_points(file, len(file.workloads), source)
     rates = {_text(entry.rates): entry.rates for entry in file.npus or [NpuEntry()]}
     if file.npus and len(rates) < len(file.npus):
@@ -234,9 +235,15 @@ def _strategies_of(
     if file.strategies == ALL:
         found: dict[str, list[Strategy]] = {}
         npus = min(one.npus for one in fabrics.values())
+        shares = {"cp": file.cp or [1], "ep": file.ep or [1]}
+        how: dict[str, Any] = {"sp": (False, True) if file.sp else (False,), "most": MAX_POINTS + 1}
         for name, job in workloads.items():
             with _naming(source, "least_npus"):
-                found[name] = feasible(job, npus, file.least_npus)
+                found[name] = feasible(job, npus, file.least_npus, **shares, **how)
+            if not found[name]:
+                given = ", ".join(f"{key} {value}" for key, value in shares.items())
+                message = f"must leave one that goes with {name}, not none with {given}"
+                raise InputError(source, "strategies", message)
             _check_points(file, sum(map(len, found.values())), source)
         return found
     listed: list[Strategy] = []

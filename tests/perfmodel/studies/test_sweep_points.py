@@ -9,6 +9,7 @@ import yaml
 
 from fred_hw.errors import InputError
 from perfmodel.studies import sweep_points
+from perfmodel.studies.strategies import feasible
 from perfmodel.studies.sweep_points import MAX_POINTS, Sweep, load_sweep
 
 BASE = {"topologies": ["mesh:2x2", "fred-d"], "workloads": ["resnet-152"]}
@@ -101,6 +102,24 @@ REFUSED = {
         {"least_npus": 4},
         r"least_npus: must be given with strategies: all alone",
     ),
+    "cp": ({"cp": [2]}, r"cp: must be given with strategies: all alone"),
+    "ep": (
+        {"ep": [2], "strategies": ["MP1-DP2-PP1"]},
+        r"ep: must be given with strategies: all alone",
+    ),
+    "sp": ({"sp": True}, r"sp: must be given with strategies: all alone"),
+    "cp of 0": (
+        {"strategies": "all", "cp": [1, 0]},
+        r"cp\.1: must be an integer from 1 to 4096, not 0",
+    ),
+    "ep twice": (
+        {"strategies": "all", "ep": [2, 2]},
+        r"ep: must have each entry once, not 2 twice",
+    ),
+    "no experts": (
+        {"strategies": "all", "ep": [2]},
+        r"strategies: must leave one that goes with resnet-152, not none with cp \[1\], ep \[2\]",
+    ),
     "too many": (
         {"strategies": "all", "least_npus": 5},
         r"least_npus: must be 1 to 4, not 5",
@@ -165,6 +184,28 @@ def test_what_is_wrong_in_another_file_names_that(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=f"^{re.escape(str(tmp_path))}/{message}$"):
             read(tmp_path, **keys)
+
+
+def test_all_strategies_are_those_of_the_cp_ep_and_sp_that_are_asked_for(tmp_path: Path) -> None:
+    keys: dict[str, Any] = {"topologies": ["mesh:4x2", "mesh:3x3"], "strategies": "all"}
+    keys |= {"workloads": ["mixtral-8x7b", "resnet-152"], "least_npus": 8}
+    sweep = read(tmp_path, **keys, cp=[1, 2], ep=[1, 4], sp=True)
+    for name, job in sweep.workloads.items():
+        more: dict[str, Any] = {"cp": [1, 2], "ep": [1, 4], "sp": [False, True]}
+        want = [str(one) for one in feasible(job, 8, 8, **more)]
+        assert [g[0].strategy for g in sweep.groups if g[0].workload == name] == want
+    found = {g[0].strategy for g in sweep.groups if g[0].workload == "mixtral-8x7b"}
+    assert {"MP1-DP8-PP1-EP4", "MP2-DP2-PP1-CP2-SP", "MP1-DP4-PP1-CP2-EP4"} <= found
+    assert not [g for g in sweep.groups if g[0].workload == "resnet-152" and "C" in g[0].strategy]
+    plain = {group[0].strategy for group in read(tmp_path, **keys).groups}
+    assert not [one for one in plain if "C" in one or "E" in one or "S" in one]
+
+
+def test_strategies_beyond_the_limit_are_not_all_looked_for(tmp_path: Path) -> None:
+    keys = {"topologies": ["mesh:32x32"], "workloads": ["mixtral-8x7b"], "strategies": "all"}
+    message = r"sweep\.yaml: must have at most 10,000 points, not 10,001 or more$"
+    with pytest.raises(InputError, match=message):
+        read(tmp_path, **keys, least_npus=1, cp=[1, 2, 4, 8], ep=[1, 2, 4, 8], sp=True)
 
 
 @pytest.mark.slow
