@@ -26,6 +26,7 @@ __all__ = [
     "level_option",
     "liberty_option",
     "measured_level_option",
+    "memory_option",
     "mode_option",
     "npu_option",
     "optional_topology_option",
@@ -370,6 +371,12 @@ npu_option = click.option(
     type=npu_key,
     help="Rate or memory of the NPUs: peak_flops, hbm_bytes_per_s, hbm_bytes, efficiency.matmul "
     "and other kinds of operators; may be given several times.",
+)
+memory_option = click.option(
+    "--memory",
+    type=InputPath(),
+    metavar="FILE",
+    help="Remote memory: where weights and input come from, in place of I/O controllers.",
 )
 size_option = click.option(
     "--size", default="1GiB", show_default=True, help="Vector, like 64MB or 1GiB."

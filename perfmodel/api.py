@@ -123,6 +123,7 @@ class Wafer:
         samples: int = 40,
         least_npus: int | None = None,
         compute: str = "first-principles",
+        memory: str | Path | None = None,
     ) -> "Study":
         """Estimate every strategy of a workload whose weights fit, fastest per sample first.
 
@@ -136,8 +137,8 @@ class Wafer:
             In an iteration, for each replica.
         least_npus : int or None
             NPUs in use; 90 % of the wafer if None.
-        compute : str
-            As the option of `fred strategies`.
+        compute, memory : str
+            As the options of `fred strategies`; memory is a file.
 
         Raises
         ------
@@ -147,7 +148,9 @@ class Wafer:
         if samples < 1:
             raise InputError("samples", "", f"must be 1 or more, not {samples}")
         job = _workload(workload)
-        rows = sweep([self.topology], job, feasible(job, self.npus, least_npus), samples, compute)
+        tier = load_tier(Path(memory), self.npus) if memory else None
+        choices = feasible(job, self.npus, least_npus)
+        rows = sweep([self.topology], job, choices, samples, compute, memory=tier)
         return Study(tuple(row.estimate for row in rows if row.feasible))
 
     def collective(
@@ -223,8 +226,11 @@ def compare(
     wafers: Sequence[Wafer],
     workloads: Sequence[str | Path | Workload],
     compute: str = "first-principles",
+    memory: str | Path | None = None,
 ) -> Study:
     """Estimate every workload on every wafer, each with the strategy of the workload.
+
+    ``compute`` and ``memory`` are as for :meth:`Wafer.estimate`.
 
     Raises
     ------
@@ -232,7 +238,8 @@ def compare(
         As for :meth:`Wafer.estimate`.
     """
     jobs = [_workload(one) for one in workloads]
-    return Study(tuple(wafer.estimate(job, compute=compute) for job in jobs for wafer in wafers))
+    how: dict[str, Any] = {"compute": compute, "memory": memory}
+    return Study(tuple(wafer.estimate(job, **how) for job in jobs for wafer in wafers))
 
 
 def to_dataframe(results: Iterable[Any]) -> Any:

@@ -10,7 +10,10 @@ from .parts import part_columns
 
 __all__ = ["COLUMNS", "shown", "title"]
 
-_POINT = ("workload", "strategy", "compute", "algorithm", "placement", "protocol", "npu")
+_POINT = (
+    *("workload", "strategy", "compute", "algorithm", "placement", "protocol", "npu"),
+    "remote_memory",
+)
 
 
 def _estimated(column: Column) -> Column:

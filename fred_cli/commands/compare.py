@@ -13,6 +13,7 @@ from fred_cli.options import (
     as_json_option,
     compute_option,
     csv_option,
+    memory_option,
     npu_option,
     protocol_option,
     read_npu,
@@ -44,6 +45,7 @@ __all__ = ["command"]
 @algorithm_option
 @protocol_option
 @npu_option
+@memory_option
 @csv_option
 @as_json_option
 def command(
@@ -53,6 +55,7 @@ def command(
     algorithm: str,
     protocol: Any,
     npu_changes: tuple[str, ...],
+    memory: Path | None,
     csv_file: Path | None,
     as_json: bool,
 ) -> None:
@@ -68,6 +71,7 @@ def command(
             protocol=protocol,
             algorithm=algorithm,
             npu_rates=read_npu(npu_changes),
+            memory=memory,
         )
     COLUMNS.write(rows, csv_file)
     if as_json:

@@ -15,6 +15,7 @@ from fred_cli.options import (
     as_json_option,
     compute_option,
     csv_option,
+    memory_option,
     mode_option,
     npu_option,
     placement_option,
@@ -45,6 +46,7 @@ __all__ = ["command"]
 @algorithm_option
 @protocol_option
 @npu_option
+@memory_option
 @mode_option
 @click.option("--samples", default=40, show_default=True, help="Per replica and iteration.")
 @click.option("--least-npus", type=int, help="NPUs in use; 90 % of the wafer by default.")
@@ -64,6 +66,7 @@ def command(
     algorithm: str,
     protocol: Any,
     npu_changes: tuple[str, ...],
+    memory: Path | None,
     mode: str | None,
     samples: int,
     least_npus: int | None,
@@ -75,6 +78,7 @@ def command(
     as_json: bool,
 ) -> None:
     """Estimate all (MP, DP, PP) of a workload, the fastest per sample that fit first."""
+    from perfmodel.memory.file import load_tier
     from perfmodel.studies.strategies import MAX_SHARES, feasible, sweep
     from perfmodel.topology.parse import shared_topology
     from perfmodel.workloads.file import MAX_SAMPLES
@@ -91,6 +95,7 @@ def command(
         npu = read_npu(npu_changes)
         fabrics = [shared_topology(name, protocol).with_npu(npu) for name in names]
         job = changed_workload(workload, mode=mode)
+        tier = load_tier(memory, max(fabric.npus for fabric in fabrics)) if memory else None
         least = min(fabric.npus for fabric in fabrics)
         more = {"cp": cp or (1,), "ep": ep or (1,), "sp": (False, True) if sp else (False,)}
         choices = feasible(job, least, least_npus, **more)
@@ -98,7 +103,7 @@ def command(
             given = [f"--cp {one}" for one in cp] + [f"--ep {one}" for one in ep]
             message = f"must leave a strategy that goes with {job.name}"
             raise InputError(" ".join(given) or "--least-npus", "", message)
-        rows = sweep(fabrics, job, choices, samples, compute, placement, algorithm)
+        rows = sweep(fabrics, job, choices, samples, compute, placement, algorithm, tier)
     _write(job.name, rows, csv_file, chart)
     if as_json:
         say_json({"rows": [COLUMNS.json(row.estimate, row) for row in rows]})

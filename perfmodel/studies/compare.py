@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from fred_hw.progress import track
 from perfmodel.collectives.select import PUBLISHED
+from perfmodel.memory.file import load_tier
 from perfmodel.switch_timing.record import ProtocolModel
 from perfmodel.topology.parse import FABRICS, shared_topology
 from perfmodel.training.compute import Npu
@@ -41,6 +43,7 @@ def compare(
     protocol: ProtocolModel | None = None,
     algorithm: str = PUBLISHED,
     npu_rates: Mapping[str, Any] = MappingProxyType({}),
+    memory: Path | None = None,
 ) -> tuple[Row, ...]:
     """Estimate every workload on every fabric, each with the strategy of the workload.
 
@@ -60,6 +63,8 @@ def compare(
         Of collectives, as for ``training.operations.Operations``.
     npu_rates : mapping
         Rates of the NPUs of all fabrics, as ``Topology.with_npu`` takes them.
+    memory : Path or None
+        File of the remote memory that all fabrics have in place of their I/O controllers.
 
     Raises
     ------
@@ -70,11 +75,12 @@ def compare(
     fabrics = [shared_topology(name, protocol).with_npu(npu_rates) for name in topologies]
     model = compute_model(compute)
     model.check(fabrics)
+    tier = load_tier(memory, max(one.npus for one in fabrics)) if memory else None
     rows: list[Row] = []
     names = tuple(workloads or model.workloads(WORKLOADS))
     for workload in map(load_workload, track(names, "workloads")):
         results = [
-            estimate(fabric, workload, npu=npu, compute=compute, algorithm=algorithm)
+            estimate(fabric, workload, npu=npu, compute=compute, algorithm=algorithm, memory=tier)
             for fabric in fabrics
         ]
         first = results[0].iteration_time_s

@@ -10,6 +10,7 @@ from fred_hw.compiler.placement import Strategy, strategies
 from fred_hw.errors import InputError
 from fred_hw.progress import track
 from perfmodel.collectives.select import PUBLISHED
+from perfmodel.memory.file import MemoryFile
 from perfmodel.published import SWEEPS
 from perfmodel.topology.graph import Topology
 from perfmodel.training.compute_model import compute_model
@@ -154,6 +155,7 @@ def sweep(
     compute: str = "first-principles",
     placement: str = "auto",
     algorithm: str = PUBLISHED,
+    memory: MemoryFile | None = None,
 ) -> tuple[StrategyRow, ...]:
     """Estimate each strategy on each fabric, fastest per sample first.
 
@@ -172,8 +174,8 @@ def sweep(
         Samples in an iteration for each replica.
     compute, placement : str
         As for ``estimate.estimate``.
-    algorithm : str
-        Of collectives, as for ``training.operations.Operations``.
+    algorithm, memory : str, MemoryFile or None
+        As for ``training.operations.Operations``.
 
     Raises
     ------
@@ -189,7 +191,7 @@ def sweep(
     for strategy in track(choices, "strategies"):
         batch = batch_of(workload, strategy, samples)
         for topology in topologies:
-            how = (strategy, None, compute, placement, algorithm)
+            how = (strategy, None, compute, placement, algorithm, memory)
             found = simulate(topology, batch, *how, fitting=False)
             need = found[0].memory
             enough = need.state_bytes <= need.available_bytes

@@ -95,5 +95,6 @@ def _estimate(sweep: Sweep, point: Point) -> Estimate:
         job = batch_of(job, strategy, sweep.samples)
     # The same topology whatever its NPUs, so that what is known of its collectives is found again.
     npu = npu_of(topology.with_npu(sweep.rates[point.npu]).npu_rates)
-    how = (strategy, npu, point.compute, point.placement, point.algorithm)
+    tier = sweep.memories[point.remote_memory]
+    how = (strategy, npu, point.compute, point.placement, point.algorithm, tier)
     return summarize(topology, job, *simulate(topology, job, *how, fitting=False))

@@ -14,10 +14,13 @@ from perfmodel.workloads.file import MAX_SAMPLES, STRATEGY
 
 from .strategies import MAX_SHARES
 
-__all__ = ["ALL", "SweepFile"]
+__all__ = ["ALL", "NO_TIER", "SweepFile"]
 
 ALL = "all"
 """All strategies that fit."""
+
+NO_TIER = "none"
+"""No remote memory: weights and input come from the I/O controllers."""
 
 _Shares = Annotated[list[Annotated[int, int_range(1, MAX_SHARES)]], EachOnce()]
 
@@ -78,6 +81,9 @@ class SweepFile(FileModel):
         Without it what a file says, and `measured` for names.
     npus : list of NpuEntry
         Changes to the NPUs of all topologies; ``{}`` leaves them as they are, as does no list.
+    memories : list of str
+        Files of remote memory, as `--memory` takes them, in place of the I/O controllers of the
+        topologies; `none` keeps those, as does no list.
     baseline : str
         The topology that others are compared with; the first by default.
     """
@@ -103,4 +109,7 @@ class SweepFile(FileModel):
         Annotated[list[Protocol], EachOnce()] | None, Field(examples=[["measured", "ideal"]])
     ] = None
     npus: Annotated[list[NpuEntry], EachOnce()] | None = None
+    memories: Annotated[
+        Annotated[list[str], EachOnce()] | None, Field(examples=[["none", "pool-memory.yaml"]])
+    ] = None
     baseline: Annotated[str | None, Field(examples=["mesh:4x4"])] = None

@@ -12,6 +12,7 @@ from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
 from fred_hw.files import validate
 from fred_hw.reading import SUFFIXES, read_data
+from perfmodel.memory.file import MemoryFile, load_tier
 from perfmodel.switch_timing.record import ProtocolModel
 from perfmodel.topology.files import NpuEntry
 from perfmodel.topology.graph import Topology
@@ -20,7 +21,7 @@ from perfmodel.training.compute_model import compute_model
 from perfmodel.workloads.workload import Workload, load_workload, parse_strategy
 
 from .strategies import feasible
-from .sweep_file import ALL, SweepFile
+from .sweep_file import ALL, NO_TIER, SweepFile
 
 __all__ = ["MAX_POINTS", "Point", "Sweep", "load_sweep"]
 
@@ -41,6 +42,8 @@ class Point:
         What is estimated.
     npu : str
         Changes to the NPUs, like ``peak_flops=2e+15``; empty without any.
+    remote_memory : str
+        Its file; empty without any.
     """
 
     topology: str
@@ -51,6 +54,7 @@ class Point:
     placement: str
     protocol: str
     npu: str
+    remote_memory: str
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,8 @@ class Sweep:
         Workloads by name.
     rates : mapping
         Rates of NPUs, as ``Topology.with_npu`` takes them, by their text in a point.
+    memories : mapping
+        Remote memories by name; None for "".
     samples : int or None
         For each replica; None for those of the workload.
     """
@@ -81,6 +87,7 @@ class Sweep:
     fabrics: Mapping[tuple[str, str], Topology]
     workloads: Mapping[str, Workload]
     rates: Mapping[str, Mapping[str, Any]]
+    memories: Mapping[str, MemoryFile | None]
     samples: int | None
 
 
@@ -113,15 +120,16 @@ def load_sweep(path: Path) -> Sweep:
         raise InputError(source, "npus", "must have each entry once, not two that are alike")
     fabrics = _fabrics(file, path)
     _check_compute(file, fabrics, source)
-    workloads = _workloads(file, path)
+    workloads, memories = _workloads(file, path), _memories(file, path)
     strategies = _strategies_of(file, workloads, fabrics, source)
     return Sweep(
         source=source,
         baseline=baseline,
-        groups=tuple(_groups(file, strategies, fabrics, tuple(rates))),
+        groups=tuple(_groups(file, strategies, fabrics, tuple(product(rates, memories)))),
         fabrics={(name, one.protocol): one for (name, _), one in fabrics.items()},
         workloads=workloads,
         rates=rates,
+        memories=memories,
         samples=_SAMPLES if file.samples is None and file.strategies == ALL else file.samples,
     )
 
@@ -130,17 +138,20 @@ def _groups(
     file: SweepFile,
     strategies: Mapping[str, Sequence[Strategy]],
     fabrics: Mapping[tuple[str, ProtocolModel | None], Topology],
-    npus: Sequence[str],
+    means: Sequence[tuple[str, str]],
 ) -> Iterator[tuple[Point, ...]]:
-    """Yield the points that are compared with each other, workload by workload."""
+    """Yield the points that are compared with each other, workload by workload.
+
+    ``means`` are rates of NPUs and remote memories.
+    """
     models, algorithms, placements = file.compute_models, file.algorithms, file.placements
     for job, some in strategies.items():
-        for strategy, compute, algorithm, placement, asked, npu in product(
-            map(str, some), models, algorithms, placements, file.protocols or [None], npus
+        for strategy, compute, algorithm, placement, asked, (npu, memory) in product(
+            map(str, some), models, algorithms, placements, file.protocols or [None], means
         ):
             how = (strategy, compute, algorithm, placement)
             yield tuple(
-                Point(name, job, *how, fabrics[name, asked].protocol, npu)
+                Point(name, job, *how, fabrics[name, asked].protocol, npu, memory)
                 for name in file.topologies
             )
 
@@ -148,7 +159,7 @@ def _groups(
 def _check_points(file: SweepFile, strategies: int, source: str) -> None:
     """Refuse too many points, given how many strategies all workloads have together."""
     lists = (file.topologies, file.compute_models, file.algorithms, file.placements)
-    optional = (file.protocols or [None], file.npus or [None])
+    optional = (one or [None] for one in (file.protocols, file.npus, file.memories))
     points = strategies * prod(map(len, (*lists, *optional)))
     if points > MAX_POINTS:
         message = f"must have at most {MAX_POINTS:,} points, not {points:,} or more"
@@ -207,6 +218,21 @@ def _workloads(file: SweepFile, path: Path) -> dict[str, Workload]:
     for n, (name, text) in enumerate(_files(file.workloads, "workloads", path)):
         with _naming(str(path), f"workloads.{n}"):
             found[name] = replace(load_workload(text), name=name)
+    return found
+
+
+def _memories(file: SweepFile, path: Path) -> dict[str, MemoryFile | None]:
+    """Return the remote memories by name; which NPUs they have room for, points say."""
+    found: dict[str, MemoryFile | None] = {}
+    names = file.memories or [NO_TIER]
+    for n, (name, text) in enumerate(_files(names, "memories", path)):
+        if name == NO_TIER:
+            found[""] = None
+        elif name.endswith(SUFFIXES):
+            found[name] = load_tier(Path(text), 1)
+        else:
+            message = f"must be {NO_TIER}, or a path ending in .yaml, not {name!r}"
+            raise InputError(str(path), f"memories.{n}", message)
     return found
 
 

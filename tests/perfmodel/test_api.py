@@ -46,6 +46,18 @@ def test_study_has_the_strategies_that_fit_fastest_first() -> None:
     assert list(times) == sorted(times)
 
 
+def test_studies_take_remote_memory(tmp_path: Path) -> None:
+    pool = tmp_path / "pool.yaml"
+    pool.write_text("memory-type: MEMORY_POOL\nremote-mem-bw: 1\n")
+    wafer = Wafer.named("fred-d")
+    [one] = compare([wafer], ["resnet-152"], memory=pool)
+    assert one == wafer.estimate("resnet-152", memory=pool) != wafer.estimate("resnet-152")
+    some = wafer.strategies("resnet-152", samples=16, least_npus=20, memory=pool)
+    same = wafer.strategies("resnet-152", samples=16, least_npus=20)
+    loads = {row.strategy: row.communication_s["input_load"] for row in same}
+    assert all(row.communication_s["input_load"] > loads[row.strategy] for row in some)
+
+
 def test_table_has_a_column_for_each_figure_and_survives_parquet(tmp_path: Path) -> None:
     wafers = [Wafer.named("mesh:5x4"), Wafer.named("fred-d")]
     study = compare(wafers, ["resnet-152"])

@@ -63,3 +63,33 @@ def test_rates_of_npus_are_those_of_all_fabrics(fred: Run, command: str) -> None
     )
     assert usual.keys() == fast.keys() and len({name for name, _ in usual}) == 2
     assert all(fast[key] < usual[key] / 100 for key in usual)
+
+
+POOL = "memory-type: MEMORY_POOL\nremote-mem-bw: 1\n"
+NODES = "memory-type: PER_NODE_MEMORY_EXPANSION\nremote-mem-bw: 1\nnum-nodes: 5\n"
+
+
+@pytest.mark.parametrize("command", ["compare", "strategies --samples 20 --least-npus 20"])
+def test_remote_memory_is_that_of_all_fabrics(command: str, fred: Run, place: Path) -> None:
+    (place / "pool.yaml").write_text(POOL)
+    fabrics = ("--topology", "fred-d", "--topology", "mesh:5x4")
+    line = (*command.split(), *fabrics, "--workload", "resnet-152", "--json")
+    usual, pool = (
+        {(row["topology"], row["strategy"]): row for row in json.loads(said)["rows"]}
+        for said in (fred(*line)[1], fred(*line, "--memory", "pool.yaml")[1])
+    )
+    assert usual.keys() == pool.keys() and len({name for name, _ in usual}) == 2
+    for key, row in pool.items():
+        # A pool of 1 GB/s for all takes longer than any I/O controllers.
+        assert row["communication_s"]["input_load"] > usual[key]["communication_s"]["input_load"]
+
+
+@pytest.mark.parametrize("command", ["compare", "strategies"])
+def test_remote_memory_must_be_there_for_the_largest_fabric(
+    command: str, place: Path, refused: Callable[..., str]
+) -> None:
+    (place / "nodes.yaml").write_text(f"{NODES}num-npus-per-node: 1\n")
+    fabrics = ("--topology", "mesh:2x2", "--topology", "fred-d")
+    line = (command, *fabrics, "--workload", "resnet-152", "--memory")
+    assert "nodes.yaml: num-nodes: must be enough for the 20 NPUs" in refused(*line, "nodes.yaml")
+    assert "none.yaml: must be an existing file" in refused(*line, "none.yaml")

@@ -8,6 +8,7 @@ import yaml
 
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
+from perfmodel.memory.file import load_tier
 from perfmodel.studies.strategies import feasible, sweep
 from perfmodel.studies.sweep import SweepRow, run_sweep
 from perfmodel.studies.sweep_points import load_sweep
@@ -70,6 +71,34 @@ def test_speedups_are_over_the_baseline_in_all_else_alike(tmp_path: Path) -> Non
             assert base and row.estimate
             assert row.speedup == base.iteration_time_s / row.estimate.iteration_time_s
         assert len({row.speedup for row in rows}) == 5
+
+
+POOL = {
+    "memory-type": "MEMORY_POOL",
+    "remote-mem-bw": 2.0,
+}
+NODES = {"memory-type": "PER_NODE_MEMORY_EXPANSION", "remote-mem-bw": 900.0, "num-nodes": 5}
+
+
+def test_remote_memories_meet_all_else_and_what_has_no_room_says_so(tmp_path: Path) -> None:
+    (tmp_path / "pool.yaml").write_text(yaml.safe_dump(POOL))
+    (tmp_path / "nodes.yaml").write_text(yaml.safe_dump(NODES | {"num-npus-per-node": 1}))
+    memories = ["pool.yaml", "none", "nodes.yaml"]
+    given: dict[str, Any] = {"topologies": ["mesh:2x2", "mesh:3x2"], "workloads": ["resnet-152"]}
+    rows = swept(tmp_path, **given, strategies=["MP1-DP4-PP1"], memories=memories)
+    assert [(row.point.topology, row.point.remote_memory) for row in rows] == [
+        (name, memory)
+        for memory in ("pool.yaml", "", "nodes.yaml")
+        for name in ("mesh:2x2", "mesh:3x2")
+    ]
+    assert [bool(row.problem) for row in rows] == 5 * [False] + [True]
+    assert "num-nodes: must be enough for the 6 NPUs" in rows[-1].problem
+    job, tier = load_workload("resnet-152"), load_tier(tmp_path / "pool.yaml", 4)
+    mesh = parse_topology("mesh:2x2")
+    assert rows[0].estimate == estimate(mesh, job, "MP1-DP4-PP1", memory=tier)
+    assert rows[2].estimate == estimate(mesh, job, "MP1-DP4-PP1")
+    loads = [row.estimate and row.estimate.communication_s["input_load"] for row in rows[:5:2]]
+    assert loads[0] and loads[1] and loads[2] and loads[0] > loads[1] > loads[2]
 
 
 def test_what_cannot_run_has_the_reason_and_the_others_run(tmp_path: Path) -> None:

@@ -161,6 +161,11 @@ REFUSED = {
         {"baseline": "fred-a"},
         r"baseline: must be one of mesh:2x2, fred-d, not 'fred-a'",
     ),
+    "memory": (
+        {"memories": ["none", "pool"]},
+        r"memories\.1: must be none, or a path ending in \.yaml, not 'pool'",
+    ),
+    "same memory": ({"memories": ["none", "none"]}, r"memories: must have each entry once, .*"),
     "key": ({"topology": ["fred-d"]}, r"topology: unknown key; allowed are topologies, .*"),
     "samples": ({"samples": 0}, r"samples: must be an integer from 1 to 1048576, not 0"),
 }
@@ -180,6 +185,7 @@ def test_what_is_wrong_in_another_file_names_that(tmp_path: Path) -> None:
     for keys, message in (
         ({"topologies": ["bad.yaml"]}, r"bad\.yaml: rows: is required and was not given"),
         ({"workloads": ["bad.yaml"]}, r"bad\.yaml: kind: must be one of .*, not 'mesh'"),
+        ({"memories": ["bad.yaml"]}, r"bad\.yaml: memory-type: is required and was not given"),
         ({"topologies": ["none.yaml"]}, r"none\.yaml: must be an existing file, .*"),
     ):
         with pytest.raises(InputError, match=f"^{re.escape(str(tmp_path))}/{message}$"):
