@@ -1,6 +1,6 @@
 """`fred cluster`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +8,7 @@ import click
 
 from fred_cli.columns.cluster import COLUMNS, variant_columns
 from fred_cli.columns.reproduce import columns_of
-from fred_cli.options import InputPath, OutputPath, as_json_option, csv_option, workload_name
+from fred_cli.options import InputPath, NameOrFile, OutputPath, as_json_option, csv_option
 from fred_cli.output import checked, need_plotly, plain, say_json
 from fred_cli.progress import progress
 from fred_hw.errors import InputError
@@ -16,10 +16,18 @@ from fred_hw.errors import InputError
 __all__ = ["command"]
 
 
+def _transformers() -> Iterable[str]:
+    from perfmodel.cluster.model import transformer_names
+
+    return transformer_names()
+
+
 @click.command("cluster")
 @click.argument("file", required=False, type=InputPath())
 @click.option(
-    "--workload", type=workload_name, help="A transformer: one that is shipped, or a file."
+    "--workload",
+    type=NameOrFile(_transformers),
+    help="A transformer: one that is shipped, or a file.",
 )
 @click.option("--batch", type=int, help="Samples in an iteration; those of the file by default.")
 @click.option(

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from fred_hw.errors import InputError
 from perfmodel.constants import NUMBER_BYTES
 from perfmodel.workloads.transformer import TransformerFile
-from perfmodel.workloads.workload import load_file
+from perfmodel.workloads.workload import WORKLOADS, load_file
 
-__all__ = ["Product", "Transformer", "load_transformer"]
+__all__ = ["Product", "Transformer", "load_transformer", "transformer_names"]
 
 WHOLE_BYTES = 10
 """Bytes per token and hidden number that a layer stores and tensor parallelism does not divide,
@@ -123,6 +123,12 @@ class Transformer:
         Each reads and writes all scores, the dropout a mask of a byte, too.
         """
         return (4 * NUMBER_BYTES + 1) * samples * self.heads * self.sequence**2 / mp
+
+
+def transformer_names() -> list[str]:
+    """Return the names of the shipped workloads that :func:`load_transformer` takes."""
+    files = ((name, load_file(name)[0]) for name in WORKLOADS)
+    return [name for name, file in files if isinstance(file, TransformerFile) and not file.experts]
 
 
 def load_transformer(name_or_path: str) -> Transformer:

@@ -13,6 +13,7 @@ import pytest
 
 from fred_cli.names import Named
 from fred_hw.load import PRESETS
+from perfmodel.cluster.model import load_transformer
 from perfmodel.workloads.workload import WORKLOADS
 from testbench.cosimulation import benches
 from tests.fred_cli.walk import commands
@@ -126,6 +127,14 @@ def test_keys_and_tests_are_those_of_what_is_asked_for() -> None:
     assert begun("gen", "--set", "wi", level="mesh") == {"width="}
     assert begun("sim", "--test") == set(benches.tests_of("interconnect"))
     assert begun("sim", "--test", level="switch") == set(benches.tests_of("switch"))
+
+
+def test_workloads_of_a_cluster_are_those_that_it_takes() -> None:
+    names = begun("cluster", "--workload")
+    assert {"gpt-3", "llama-3-8b", "transformer-17b"} <= names <= set(WORKLOADS)
+    assert not names & {"resnet-50", "resnet-152", "dlrm"}
+    for name in names:
+        assert load_transformer(name).layers > 1
 
 
 def test_whoever_takes_a_file_completes_it() -> None:
