@@ -1,5 +1,7 @@
 """Contract of fred_hw.mesh.packet_queue, cycle by cycle."""
 
+from itertools import pairwise
+
 import pytest
 
 from fred_hw.mesh.packet_queue import PacketQueue
@@ -73,6 +75,23 @@ def test_latency_to_stuck_is_a_cycle_behind_the_second_tick() -> None:
         (0, 1, 0, 2),
     ]
     assert seen([*cycles, {}], ["waiting", "descriptor.sequence"])[-1] == (1, 1)
+
+
+@pytest.mark.parametrize("ahead", [0, 3, 8])
+def test_a_full_queue_that_nothing_leaves_is_empty_after_two_ticks_for_each_flit(
+    ahead: int,
+) -> None:
+    """The bound of docs/mesh.md: packets of one flit, the first just behind a tick."""
+    period = 9
+    cycles = [flit(0, 0) if k < DEPTH else {} for k in range((2 * DEPTH + 1) * period)]
+    for k in range(ahead, len(cycles), period):
+        cycles[k] = cycles[k] | {"tick": 1}
+    found = seen(cycles, ["stuck", "leaves"])
+    gone = [k for k, (stuck, _) in enumerate(found) if stuck]
+    assert gone == [k for k, (_, leaves) in enumerate(found) if leaves]
+    assert len(gone) == DEPTH
+    assert [two - one for one, two in pairwise(gone)] == (DEPTH - 1) * [2 * period]
+    assert gone[-1] <= 2 * period * DEPTH + 2
 
 
 @pytest.mark.parametrize("between", [START | END, {}], ids=["goes", "waits"])
