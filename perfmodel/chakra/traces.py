@@ -36,7 +36,7 @@ def find_traces(prefix: str | Path) -> list[Path]:
     folder, name = Path(prefix).parent, Path(prefix).name
     try:
         there = [path.name for path in folder.iterdir()]
-    except OSError:
+    except (OSError, ValueError):  # the latter of a null character
         there = []
     for ending in _ENDINGS:
         pattern = re.compile(rf"{re.escape(name)}\.(0|[1-9][0-9]{{0,6}}){re.escape(ending)}")

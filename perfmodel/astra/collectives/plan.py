@@ -95,6 +95,9 @@ class Plan:
         Rate of reductions' three accesses to memory; None if they are free.
     npus : int
         In the network, the least bytes of a chunk.
+    traces : str
+        Prefix of the traces that say what those of the one axis do, by their places; empty if the
+        algorithm does.
     """
 
     kind: Kind
@@ -105,6 +108,7 @@ class Plan:
     endpoint_ns: int
     memory_bytes_per_ns: float | None
     npus: int
+    traces: str = ""
 
     def reduction_ns(self, count: int) -> int:
         """Return how long a reduction of some bytes takes [ns]."""

@@ -109,6 +109,8 @@ def _names(trace: Trace, setup: Setup, model: str) -> list[str] | None:
                 return None
             if one.collective == "broadcast" and one.group:
                 return None  # whose root is not like the others
+            if setup.system.custom(one.collective):
+                return None  # each place has a trace of its own
             found[one.group] = None
         elif _couples(one, setup):
             return None

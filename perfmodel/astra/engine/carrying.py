@@ -67,8 +67,17 @@ class Carrying(ABC):
             The system has no algorithm that fits.
         """
         setup = self._setup
+        if prefix := setup.system.custom(kind):
+            return self._custom(prefix, kind, group or tuple(range(setup.network.npus)))
         more = group, involved, root
         return plan_of(kind, setup.network, setup.system, setup.system_source, *more)
+
+    def _custom(self, prefix: str, kind: Kind, members: tuple[int, ...]) -> Plan:
+        """Return a collective that traces of its own say."""
+        if len(members) == 1:
+            return Plan(kind, (), False, 1, 1, 0, None, self._setup.network.npus)
+        axes = (Axis(0, len(members), 0, "traces", listed=members),)
+        return Plan(kind, axes, False, 1, 1, 0, None, self._setup.network.npus, prefix)
 
     @abstractmethod
     def carry(self, source: int, target: int, count: int, arrived: Callable[[], object]) -> None:

@@ -17,9 +17,10 @@ from perfmodel.chakra.kinds import NodeType
 from .alike import alike
 from .bound import FasterThanLinks
 from .carrying import carrying
+from .custom import CustomRun, load_custom
 from .job import Job
 from .memory import RemoteMemory
-from .operation import Operation
+from .operation import Operation, kind_of, message_ends
 from .rank import Rank
 from .setup import Setup
 from .stats import RankTimes
@@ -100,6 +101,7 @@ class GraphEngine:
         self._exchange = Exchange(self._carrying, self._clock)
         self._memory = RemoteMemory(setup.memory, self._clock)
         self._plans: dict[object, Plan] = {}
+        self._customs: dict[tuple[str, int], list[Trace]] = {}
         self._meetings: dict[object, _Meeting] = {}
         self._unreceived: dict[Key, deque[tuple[Rank, Operation]]] = defaultdict(deque)
         self._ended = 0
@@ -194,8 +196,8 @@ class GraphEngine:
         other = meeting.operation
         if (other.type, other.bytes) != (operation.type, operation.bytes):
             message = (
-                f"must be {_what(other)} of {other.bytes} bytes, as node {other.number} of rank "
-                f"{meeting.rank}, not {_what(operation)} of {operation.bytes}"
+                f"must be {kind_of(other)} of {other.bytes} bytes, as node {other.number} of rank "
+                f"{meeting.rank}, not {kind_of(operation)} of {operation.bytes}"
             )
             raise self._bad(rank, operation, "tensor_size", message)
         meeting.starts[rank.npu] = self._clock.now, operation
@@ -206,23 +208,14 @@ class GraphEngine:
             self._memory.access(npus, operation.bytes, call)
 
     def _message(self, rank: Rank, operation: Operation) -> None:
-        sends = operation.type == NodeType.COMM_SEND_NODE
-        ours, theirs = ("comm_src", "comm_dst") if sends else ("comm_dst", "comm_src")
-        ends = operation.source, operation.target
-        own, other = ends if sends else ends[::-1]
-        if own not in (None, rank.number):
-            message = f"must be {rank.number}, whose trace it is, not {own}"
-            raise self._bad(rank, operation, ours, message)
-        if other is None:
-            raise self._bad(rank, operation, theirs, "is required and was not given")
         npus = self._jobs[rank.job].npus
-        if other == rank.number or not other < len(npus):
-            message = f"must be another NPU from 0 to {len(npus) - 1}, not {other}"
-            raise self._bad(rank, operation, theirs, message)
-        pair = (rank.npu, npus[other]) if sends else (npus[other], rank.npu)
-        key: Key = (("message", operation.tag), *pair, operation.bytes)
+        try:
+            source, target = message_ends(operation, rank.number, len(npus))
+        except InputError as error:
+            raise self._bad(rank, operation, error.field, error.message) from None
+        key: Key = (("message", operation.tag), npus[source], npus[target], operation.bytes)
         ended = partial(self._end, rank, operation.number)
-        if sends:
+        if operation.type == NodeType.COMM_SEND_NODE:
             self._unreceived[key].append((rank, operation))
             self._exchange.send(key, ended)
         else:
@@ -257,14 +250,25 @@ class GraphEngine:
         trees = rank.trees
         if any(axis.algorithm == "double_binary_tree" for axis in plan.axes):
             rank.trees += plan.splits
-        if self._carrying.by_message:
-            ended = partial(self._end, rank, operation.number)
+        ended = partial(self._end, rank, operation.number)
+        if plan.traces:
+            place = plan.axes[0].place(rank.npu)
+            trace = self._custom(plan.traces, len(meeting.members))[place]
+            at = place, meeting.members, ("custom", who, turn), self._exchange, self._clock
+            CustomRun(trace, *at, ended).go_on()
+        elif self._carrying.by_message:
             chunks, at = plan.chunks(operation.bytes), (self._exchange, self._clock)
             Streams(plan, chunks, rank.npu, (who, turn), trees, *at, ended).start()
         elif meeting.together:
             self._begin_together(meeting, plan, name, trees)
         if meeting.together:
             del self._meetings[who, turn]
+
+    def _custom(self, prefix: str, npus: int) -> list[Trace]:
+        """Return the traces of a collective that is given as such."""
+        if (prefix, npus) not in self._customs:
+            self._customs[prefix, npus] = load_custom(prefix, npus)
+        return self._customs[prefix, npus]
 
     def _begin_together(self, meeting: _Meeting, plan: Plan, name: str, trees: int) -> None:
         """Begin a collective whose members are all there."""
@@ -303,6 +307,10 @@ class GraphEngine:
         if key not in self._plans:
             if self._setup.fabric and not all(operation.involved or ()):
                 message = f"must be true for the one dimension of {self._setup.fabric.name}"
+                raise self._bad(rank, operation, "involved_dim", message)
+            custom = self._setup.system.custom(kind) and not self._setup.fabric
+            if custom and not all(operation.involved or ()):
+                message = "must be true for all dimensions, as traces say how it is done"
                 raise self._bad(rank, operation, "involved_dim", message)
             root = self._root(rank, operation, group)
             self._plans[key] = self._carrying.plan(kind, group, operation.involved, root)
@@ -355,15 +363,11 @@ class GraphEngine:
 
 
 def _said(rank: Rank, operation: Operation) -> str:
-    return f"node {operation.number} of rank {rank.number} ({_what(operation)})"
+    return f"node {operation.number} of rank {rank.number} ({kind_of(operation)})"
 
 
 def _end(operation: Operation) -> str:
     return "none" if operation.source is None else str(operation.source)
-
-
-def _what(operation: Operation) -> str:
-    return NodeType(operation.type).name.removesuffix("_NODE").lower()
 
 
 def _few(said: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from perfmodel.astra.files.system import SystemFile
 from perfmodel.chakra.kinds import CollectiveType, NodeType
 from perfmodel.chakra.node import DURATION_NS, Node
 
-__all__ = ["Operation", "Unit", "operation_of"]
+__all__ = ["Operation", "Unit", "kind_of", "message_ends", "operation_of"]
 
 
 class Unit(IntEnum):
@@ -85,6 +85,32 @@ class Operation:
     def at_once(self) -> bool:
         """Whether it ends where it begins and needs no unit."""
         return self.unit == Unit.NONE and self.type != NodeType.COMM_RECV_NODE
+
+
+def kind_of(operation: Operation) -> str:
+    """Return what an operation is, for people."""
+    return NodeType(operation.type).name.removesuffix("_NODE").lower()
+
+
+def message_ends(operation: Operation, rank: int, ranks: int) -> tuple[int, int]:
+    """Return the ranks that a message of a rank goes from and to.
+
+    Raises
+    ------
+    InputError
+        Its node does not say, or what is not so; names the attribute alone.
+    """
+    sends = operation.type == NodeType.COMM_SEND_NODE
+    ours, theirs = ("comm_src", "comm_dst") if sends else ("comm_dst", "comm_src")
+    ends = operation.source, operation.target
+    own, other = ends if sends else ends[::-1]
+    if own not in (None, rank):
+        raise InputError("", ours, f"must be {rank}, whose trace it is, not {own}")
+    if other is None:
+        raise InputError("", theirs, "is required and was not given")
+    if other == rank or not other < ranks:
+        raise InputError("", theirs, f"must be another NPU from 0 to {ranks - 1}, not {other}")
+    return (rank, other) if sends else (other, rank)
 
 
 def operation_of(node: Node, system: SystemFile, file: str) -> Operation:

@@ -40,6 +40,9 @@ _Implementation = Annotated[
     Check(_implementation, schema=lambda: {"type": "string", "pattern": f"^({_IMPLEMENTATION})$"}),
 ]
 _Implementations = Annotated[list[_Implementation], Field(min_length=1)] | None
+_Prefix = (
+    Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=1, max_length=1)] | None
+)
 _Switch = Annotated[int, int_range(0, 1)]
 
 
@@ -61,6 +64,15 @@ class SystemFile(FileModel):
     reduce-scatter-implementation : list of str
         Likewise.
     all-to-all-implementation : list of str
+        Likewise.
+    all-reduce-implementation-custom : list of str
+        Prefix of traces that say what each NPU of an all-reduce sends, receives and adds up,
+        `PREFIX.PLACE.et` from the working folder; goes before algorithms.
+    all-gather-implementation-custom : list of str
+        Likewise.
+    reduce-scatter-implementation-custom : list of str
+        Likewise.
+    all-to-all-implementation-custom : list of str
         Likewise.
     preferred-dataset-splits : int
         Chunks of a collective, each of which goes through the dimensions by itself.
@@ -104,6 +116,18 @@ class SystemFile(FileModel):
     all_gather: Annotated[_Implementations, Field(alias="all-gather-implementation")] = None
     reduce_scatter: Annotated[_Implementations, Field(alias="reduce-scatter-implementation")] = None
     all_to_all: Annotated[_Implementations, Field(alias="all-to-all-implementation")] = None
+    all_reduce_custom: Annotated[
+        _Prefix, Field(alias="all-reduce-implementation-custom", examples=[["build/ring"]])
+    ] = None
+    all_gather_custom: Annotated[
+        _Prefix, Field(alias="all-gather-implementation-custom", examples=[["build/gather"]])
+    ] = None
+    reduce_scatter_custom: Annotated[
+        _Prefix, Field(alias="reduce-scatter-implementation-custom", examples=[["build/scatter"]])
+    ] = None
+    all_to_all_custom: Annotated[
+        _Prefix, Field(alias="all-to-all-implementation-custom", examples=[["build/exchange"]])
+    ] = None
     splits: Annotated[int, int_range(1, 1024), Field(alias="preferred-dataset-splits")] = 1
     active_chunks: Annotated[
         int, int_range(1, 1024), Field(alias="active-chunks-per-dimension")
@@ -125,6 +149,11 @@ class SystemFile(FileModel):
     ] = 1
     boost_mode: Annotated[_Switch, Field(alias="boost-mode")] = 0
     trace_enabled: Annotated[_Switch, Field(alias="trace-enabled")] = 0
+
+    def custom(self, collective: str) -> str | None:
+        """Return the prefix of traces that say how a collective is done, if there are any."""
+        given: list[str] | None = getattr(self, f"{collective}_custom", None)
+        return given[0] if given else None
 
     def implementation(self, collective: str, sizes: Sequence[int], source: str) -> list[str]:
         """Return the algorithm of a collective in each dimension, or the one for all NPUs.

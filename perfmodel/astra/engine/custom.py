@@ -1,0 +1,131 @@
+"""Collectives given as traces of their own: what each NPU sends, receives and adds up.
+
+As in ASTRA-sim (``CustomAlgorithm.cc``): the trace of a rank is that of its place in the group, all
+that can begin does, as no unit of the NPU is asked for, and bytes are those of these traces.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from fred_hw.errors import InputError
+from perfmodel.astra.clock import Clock
+from perfmodel.astra.files.system import SystemFile
+from perfmodel.astra.transport import Exchange
+from perfmodel.chakra.feeder import Feeder
+from perfmodel.chakra.kinds import NodeType
+
+from .operation import Operation, kind_of, message_ends
+from .trace import Trace, load_traces
+
+__all__ = ["CustomRun", "load_custom"]
+
+_MESSAGES = (NodeType.COMM_SEND_NODE, NodeType.COMM_RECV_NODE)
+_WITHIN = (*_MESSAGES, NodeType.COMP_NODE, NodeType.METADATA_NODE, NodeType.INVALID_NODE)
+
+_Message = tuple[int, int, int, int]
+"""Source, target, bytes and tag."""
+
+
+def load_custom(prefix: str, npus: int) -> list[Trace]:
+    """Return the traces of a collective of some NPUs, files ``PREFIX.PLACE.et``.
+
+    Compute is a reduction, as long as its node says, or 1 ns: no roofline.
+
+    Raises
+    ------
+    InputError
+        A file is bad, there is not one for each NPU, a node is no message or compute, or a message
+        is not sent or not received.
+    """
+    traces = load_traces(prefix, None, SystemFile())
+    if len(traces) != npus:
+        message = f"must be traces of the {npus} NPUs of the collective, not of {len(traces)}"
+        raise InputError(prefix, "", message)
+    sent, received = Counter[_Message](), Counter[_Message]()
+    for place, trace in enumerate(traces):
+        for one in trace.operations.values():
+            try:
+                _count(one, place, npus, sent, received)
+            except InputError as error:
+                field = f"node {one.number}: {error.field}"
+                raise InputError(trace.source, field, error.message) from None
+    for found, others, what in ((sent, received, "received"), (received, sent, "sent")):
+        for lost in found - others:
+            source, target, count, tag = lost
+            said = f"{count} bytes from {source} to {target} with tag {tag}"
+            raise InputError(prefix, "", f"must have messages {what} too, unlike {said}")
+    return traces
+
+
+def _count(
+    one: Operation, place: int, npus: int, sent: Counter[_Message], received: Counter[_Message]
+) -> None:
+    """Count a message; fail if an operation is not for collectives, with the attribute's name."""
+    if one.type not in _WITHIN:
+        message = f"must be compute, a send or a receive in a collective, not {kind_of(one)}"
+        raise InputError("", "type", message)
+    if one.type in _MESSAGES:
+        message = *message_ends(one, place, npus), one.bytes, one.tag
+        (sent if one.type == NodeType.COMM_SEND_NODE else received)[message] += 1
+
+
+class CustomRun:
+    """A collective at one NPU, as a trace says.
+
+    Parameters
+    ----------
+    trace : Trace
+        What it does.
+    place : int
+        Of the NPU.
+    npus : sequence of int
+        Those that take part, by their places.
+    tag : object
+        What its messages have in common with those of the others in this collective.
+    exchange, clock : Exchange, Clock
+        Where messages and events are put.
+    ended : callable
+        Called when it is through.
+    """
+
+    def __init__(
+        self,
+        trace: Trace,
+        place: int,
+        npus: Sequence[int],
+        tag: object,
+        exchange: Exchange,
+        clock: Clock,
+        ended: Callable[[], object],
+    ) -> None:
+        self._operations, self._place = trace.operations, place
+        self._npus, self._tag = npus, tag
+        self._exchange, self._clock, self._ended = exchange, clock, ended
+        self._feeder = Feeder(trace.nodes, trace.source)
+
+    def go_on(self) -> None:
+        """Begin now all that can."""
+        while (node := self._feeder.ready()) is not None:
+            one = self._operations[node.id]
+            if one.at_once:
+                self._feeder.finish(node.id)
+            else:
+                self._begin(one, partial(self._end, node.id))
+        if self._feeder.done:
+            self._ended()
+
+    def _begin(self, one: Operation, ended: Callable[[], object]) -> None:
+        if one.duration_ns is not None:
+            self._clock.at(self._clock.now + one.duration_ns, ended)
+            return
+        source, target = message_ends(one, self._place, len(self._npus))
+        key = (self._tag, one.tag), self._npus[source], self._npus[target], one.bytes
+        if one.type == NodeType.COMM_SEND_NODE:
+            self._exchange.send(key, ended)
+        else:
+            self._exchange.receive(key, ended)
+
+    def _end(self, number: int) -> None:
+        self._feeder.finish(number)
+        self.go_on()

@@ -1,0 +1,192 @@
+"""Tests of perfmodel.astra.engine.custom: collectives that are traces of their own."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from fred_hw.errors import InputError
+from perfmodel.astra.engine.carrying import MODELS
+from perfmodel.astra.engine.graph_engine import GraphEngine
+from perfmodel.astra.engine.setup import Setup
+from perfmodel.astra.engine.trace import trace_of
+from perfmodel.astra.files.system import load_system
+from perfmodel.astra.fluid.fabric import FabricLine
+from perfmodel.astra.fluid.network import FluidNetwork
+from perfmodel.astra.network import Dimension, Network
+from perfmodel.chakra.files import write
+from perfmodel.chakra.kinds import CollectiveType, NodeType
+from perfmodel.chakra.node import Node
+from perfmodel.chakra.traces import find_traces
+from perfmodel.topology.parse import shared_topology
+
+from .nodes import collective, compute, memory, message, node, run, setup
+
+SENDS, RECEIVES = NodeType.COMM_SEND_NODE, NodeType.COMM_RECV_NODE
+
+
+def ring(npus: int, size: int) -> list[list[Node]]:
+    """Return an all-reduce as ASTRA-sim's examples have it: send, receive, reduce, send, ..."""
+    found: list[list[Node]] = []
+    for place in range(npus):
+        trace: list[Node] = []
+        for step in range(2 * (npus - 1)):
+            for kind in (SENDS, RECEIVES, NodeType.COMP_NODE)[: 3 if step < npus - 1 else 2]:
+                ends = {"comm_dst": (place + 1) % npus, "comm_src": (place - 1) % npus}
+                ends.pop("comm_src" if kind == SENDS else "comm_dst")
+                attrs = {} if kind == NodeType.COMP_NODE else {"comm_size": size, **ends}
+                number = len(trace)
+                trace.append(node(number, kind, [number - 1] if number else [], **attrs))
+        found.append(trace)
+    return found
+
+
+def custom(folder: Path, traces: Sequence[Sequence[Node]], given: Setup) -> Setup:
+    """Return a setup with an all-reduce of some traces."""
+    for place, one in enumerate(traces):
+        write(folder / f"own.{place}.et", one)
+    own = {"all_reduce_custom": [str(folder / "own")]}
+    system = given.system.model_copy(update=own)
+    return Setup(given.network, system, given.memory, given.groups)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_ring_of_traces_takes_its_steps(model: str, tmp_path: Path) -> None:
+    network = Network([Dimension("ring", 8, 50, 500)])
+    traces = ring(8, (1 << 20) // 8)
+    assert {len(one) for one in traces} == {14 + 14 + 7}
+    given = custom(tmp_path, traces, setup(network=network))
+    # The bytes of the workload do not matter, as in ASTRA-sim.
+    times, _ = run(given, *[[collective(0, 5)]] * 8, model=model)
+    each_ns = 500 + (1 << 17) / network.dimensions[0].bytes_per_ns
+    want = 14 * (int(each_ns) + (model == "fluid")) + 7
+    assert {one.total_ns for one in times} == {want}
+    assert {one.communication_ns for one in times} == {want}
+
+
+def test_places_are_those_of_the_group_and_each_begins_by_itself(tmp_path: Path) -> None:
+    one, other = message(0, 0, 1, 3_000)
+    given = custom(tmp_path, [[one], [other]], setup(3, groups={"1": (2, 0), "2": (0, 2)}))
+    trace = [collective(1, 8, pg_name="1")]
+    late = [compute(0, 9), collective(1, 8, [0], pg_name="1")]
+    _, spans = run(given, late, [], trace)
+    assert spans[2, 1] == (0, 4_000) and spans[0, 1] == (9_000, 9_000)
+    _, spans = run(given, [collective(1, 8, pg_name="2")], [], [collective(1, 8, pg_name="2")])
+    assert spans[0, 1] == spans[2, 1] == (0, 4_000)
+
+
+def test_messages_at_a_time_share_links_in_our_simulation(tmp_path: Path) -> None:
+    pairs = [message(0, 0, 1, 3_000), message(1, 0, 2, 3_000)]
+    traces = [[one for one, _ in pairs], *[[other] for _, other in pairs]]
+    network = Network([Dimension("switch", 3, 1_000_000_000 / (1 << 30), 0)])
+    given = custom(tmp_path, traces, setup(network=network))
+    ends = [run(given, *[[collective(0, 1)]] * 3, model=model)[0] for model in ("unaware", "fluid")]
+    assert [one[0].total_ns for one in ends] == [3_000, 6_000]
+
+
+def test_nothing_of_the_workload_takes_part(tmp_path: Path) -> None:
+    own = message(0, 0, 1, 500)
+    given = custom(tmp_path, [[own[0]], [own[1]]], setup())
+    theirs = message(7, 0, 1, 500)  # of the same bytes and tag
+    _, spans = run(given, [collective(1, 8), theirs[0]], [theirs[1], collective(9, 8)])
+    assert spans[1, 9] == (0, 1_500) and spans[1, 7] == (0, 3_000)
+
+
+@pytest.mark.parametrize("model", ["unaware", "fluid"])
+def test_symmetry_is_left_out(model: str, tmp_path: Path) -> None:
+    one, other = message(0, 0, 1, 3_000)
+    given = custom(tmp_path, [[one], [other, compute(1, 8, [0])]], setup())
+    traces = [trace_of(iter([collective(1, 8), compute(2, 1, [1])]), given.system, "w")] * 2
+    times = GraphEngine(traces, given, model).run()
+    assert [one.total_ns for one in times] == [5_000, 13_000]
+
+
+def test_a_fabric_has_its_own_collectives(tmp_path: Path) -> None:
+    network = FluidNetwork([FabricLine(shared_topology("fred-d"))])
+    plain = Setup(network, setup().system)
+    given = custom(tmp_path, ring(20, 99), plain)
+    traces = [[collective(0, 1 << 20)]] * 20
+    assert run(given, *traces, model="fluid")[0] == run(plain, *traces, model="fluid")[0]
+
+
+def waiting(other: int) -> list[Node]:
+    """Return who answers another, and does not begin."""
+    back = node(2, SENDS, [1], comm_dst=other, comm_size=1)
+    return [node(1, RECEIVES, comm_src=other, comm_size=1), back]
+
+
+PAIR = message(3, 0, 1, 8)
+BAD = {
+    "few": ([[]], r"own: must be traces of the 2 NPUs of the collective, not of 1"),
+    "many": ([[], [], []], r"own: must be traces of the 2 NPUs of the collective, not of 3"),
+    "kind": (
+        [[collective(4, 8)], []],
+        r"own\.0\.et: node 4: type: must be compute, a send or a receive in a .*, not comm_coll",
+    ),
+    "memory": ([[], [memory(4, 8)]], r"own\.1\.et: node 4: type: must be .*, not mem_load"),
+    "outside": (
+        [[message(3, 0, 2, 8)[0]], []],
+        r"own\.0\.et: node 3: comm_dst: must be another NPU from 0 to 1, not 2",
+    ),
+    "lost": (
+        [[PAIR[0]], []],
+        r"own: must have messages received too, unlike 8 bytes from 0 to 1 with tag 5",
+    ),
+    "silent": (
+        [[], [PAIR[1]]],
+        r"own: must have messages sent too, unlike 8 bytes from 0 to 1 with tag 5",
+    ),
+    "cycle": (
+        [[compute(1, 1, [2]), compute(2, 1, [1])], []],
+        r"own\.0\.et: node: must not depend on itself: 1 -> .*",
+    ),
+    "waits": (
+        [waiting(1), waiting(0)],
+        r"workload: must end, but waits for ever: node 0 of rank 0 \(comm_coll\), node 0 of .*",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_bad_traces_are_a_line(what: str, tmp_path: Path) -> None:
+    traces, line = BAD[what]
+    given = custom(tmp_path, traces, setup())
+    with pytest.raises(InputError, match=rf"{line}$"):
+        run(given, *[[collective(0, 8)]] * 2, model="fluid")
+
+
+def test_dimensions_are_not_left_out(tmp_path: Path) -> None:
+    given = custom(tmp_path, [[], []], setup())
+    line = "involved_dim: must be true for all dimensions, as traces say how it is done"
+    with pytest.raises(InputError, match=rf"node 0: {line}$"):
+        run(given, *[[collective(0, 8, involved_dim=(False,))]] * 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("all-reduce-implementation-custom: []", "all-reduce-.*: must have 1 or more entries, .*"),
+        ("all-to-all-implementation-custom: [a, b]", ".*: must have at most 1 entries, not .*"),
+        ("all-gather-implementation-custom: [3]", r".*\.0: must be a valid string, not 3"),
+        ("per-node-custom-implementation: a", "per-node-custom-implementation: unknown key; .*"),
+    ],
+)
+def test_bad_keys_are_refused(text: str, line: str, tmp_path: Path) -> None:
+    path = tmp_path / "sys.yaml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=f"{line}$"):
+        load_system(path)
+
+
+def test_prefixes_are_read_and_must_be_there(tmp_path: Path) -> None:
+    path = tmp_path / "sys.yaml"
+    path.write_text("reduce-scatter-implementation-custom: [nowhere/own]")
+    system = load_system(path)
+    assert system.custom("reduce_scatter") == "nowhere/own" and system.custom("broadcast") is None
+    given = Setup(setup().network, system)
+    with pytest.raises(
+        InputError, match=r": must be the prefix of traces such as b.0.et, of which"
+    ):
+        find_traces("a\0/b")
+    with pytest.raises(InputError, match=r"^nowhere/own: must be the prefix of traces such as "):
+        run(given, *[[collective(0, 8, kind=CollectiveType.REDUCE_SCATTER)]] * 2)
