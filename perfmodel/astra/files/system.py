@@ -52,7 +52,8 @@ class SystemFile(FileModel):
     Parameters
     ----------
     scheduling-policy : str
-        Order of the collectives of an NPU; of no effect, as an NPU has one at a time.
+        Order of chunks that wait for a dimension, by the priority of their collective; of no
+        effect, as an NPU has one at a time.
     collective-optimization : str
         An all-reduce over several dimensions at full size in each (`baseline`), or as
         reduce-scatters inwards and all-gathers back (`localBWAware`).

@@ -57,6 +57,29 @@ def test_units_have_one_operation_at_a_time_the_lowest_id_first() -> None:
     assert times[0] == RankTimes(0, 5_000, 4_000, 4_004, 4_000, 1_000)
 
 
+@pytest.mark.parametrize("model", MODELS)
+def test_no_scheduling_policy_changes_the_order_of_collectives(model: str) -> None:
+    network = Network([Dimension("ring", 2, 9, 20), Dimension("switch", 2, 3, 50)])
+    # Those of a lower id go first, whatever their priority; chunks of one have the same.
+    trace = [collective(one, 10**5, comm_priority=one) for one in range(3)]
+    found = [
+        run(
+            setup(
+                network=network,
+                scheduling_policy=policy,
+                all_reduce_implementation=["ring", "direct"],
+                preferred_dataset_splits=3,
+            ),
+            *[trace] * 4,
+            model=model,
+        )
+        for policy in ("LIFO", "FIFO", "EXPLICIT")
+    ]
+    assert found[0] == found[1] == found[2]
+    ends = [found[2][1][0, one] for one in range(3)]
+    assert all(before[1] == after[0] for before, after in pairwise(ends))
+
+
 def test_receives_wait_beside_everything_and_sends_hold_their_unit() -> None:
     early, late = message(1, 0, 1, 500), message(2, 0, 1, 500, comm_tag=6)
     first = [early[0], late[0]]
