@@ -16,6 +16,7 @@ PARTS = {
     "pp": "#009e73",
     "dp": "#d55e00",
     "bubble": "#e69f00",
+    "ep": "#8c5a2b",
 }
 """Parts of an iteration, fields of `Times` without their unit, and their colours."""
 

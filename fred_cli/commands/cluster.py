@@ -91,9 +91,16 @@ def _swept(
             raise InputError("--batch", "", f"must be 1 to {1 << 30}, not {batch}")
         training = file.training.model_copy(update={"batch": batch})
         file = file.model_copy(update={"training": training})
+    if bad := [one for one in file.training.groups if model.experts % one]:
+        message = (
+            f"must divide the experts of {workload}, which are {model.experts}, not be {bad[0]}"
+        )
+        raise InputError(str(path), "training.ep", message)
     source, field = ("--batch", "") if batch is not None else (str(path), "training.batch")
     with progress("sweeping a cluster"), checked(source, field):
-        points = sweep(model, file.cluster, file.training.plan, file.training.stages)
+        points = sweep(
+            model, file.cluster, file.training.plan, file.training.stages, file.training.groups
+        )
         fastest = best(points)
         variants = design_space(model, file, fastest)
     _write(workload, points, file.cluster, csv_file, chart)
@@ -102,7 +109,8 @@ def _swept(
         found = {"rows": rows, "best": plain(fastest), "variants": plain(variants)}
         say_json({"workload": workload, "npus": file.cluster.npus, **found})
         return
-    COLUMNS.print(f"{workload} on {file.cluster.npus} NPUs [s]", points)
+    shown = COLUMNS if model.experts > 1 else COLUMNS.without("ep [s]")
+    shown.print(f"{workload} on {file.cluster.npus} NPUs [s]", points)
     if not all(one.fits for one in points):
         print("* does not fit the memory")
     _say_best(fastest)

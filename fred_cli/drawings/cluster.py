@@ -20,14 +20,14 @@ _KEPT = (
 def cluster_chart(points: Sequence[Point], cluster: Cluster) -> str:
     """Show where the time of each strategy goes, and its memory beside what there is.
 
-    What does not fit is marked, and its time is what it were with a local memory that is large
-    enough. Both axes of values are logarithmic where bars are not stacked on them.
+    What does not fit is marked, and its time is what it were if the local memory were larger.
     """
     names = [one.strategy + ("" if one.fits else " *") for one in points]
     shown = [one.times or one.unconstrained for one in points]
+    colours = {name: PARTS[name] for name in PARTS if name != "ep" or any(t.ep_s for t in shown)}
     parts = [
         _bars(name, colour, names, [getattr(one, f"{name}_s") for one in shown])
-        for name, colour in PARTS.items()
+        for name, colour in colours.items()
     ]
     # A stack beyond some times the fastest would hide all others.
     longest = 6 * min(one.total_s for one in shown)
@@ -74,7 +74,7 @@ def cluster_chart(points: Sequence[Point], cluster: Cluster) -> str:
         ),
         90 + 24 * len(points),
     )
-    legend = [*PARTS.items(), *((name, colour) for name, _, colour in _KEPT)]
+    legend = [*colours.items(), *((name, colour) for name, _, colour in _KEPT)]
     legend += [("memory that there is", INK), ("* does not fit", "transparent")]
     return chart("chart-cluster", [time, memory], legend)
 

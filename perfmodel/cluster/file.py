@@ -109,6 +109,9 @@ class ClusterTraining(FileModel):
         Numbers that gradients are kept in.
     pipeline : list of int
         Numbers of pipeline stages to try, 1 without it.
+    ep : list of int
+        Expert groups to try, for a model with experts, of which they take equal shares; 1 without
+        it.
     interleave : int
         Pieces of the network on each NPU of a pipeline.
     overlap : bool
@@ -125,6 +128,10 @@ class ClusterTraining(FileModel):
         Annotated[list[Annotated[int, int_range(1, 10_000)]], EachOnce()] | None,
         Field(examples=[[1, 2, 4]]),
     ] = None
+    ep: Annotated[
+        Annotated[list[Annotated[int, int_range(1, 1 << 16)]], EachOnce()] | None,
+        Field(examples=[[1, 8]]),
+    ] = None
     interleave: Annotated[int, int_range(1, 1000)] = 1
     overlap: bool = True
 
@@ -132,6 +139,11 @@ class ClusterTraining(FileModel):
     def stages(self) -> list[int]:
         """Numbers of pipeline stages to try."""
         return self.pipeline or [1]
+
+    @property
+    def groups(self) -> list[int]:
+        """Expert groups to try."""
+        return self.ep or [1]
 
     @property
     def plan(self) -> Training:

@@ -14,8 +14,10 @@ __all__ = [
     "ZERO_STAGES",
     "Footprint",
     "Recompute",
+    "Share",
     "Training",
     "footprint",
+    "shares",
     "state_bytes",
 ]
 
@@ -117,6 +119,33 @@ def state_bytes(parameters: float, dp: int, zero: int, gradient_bytes: int = NUM
     return parameters * sum(size / share for size, share in zip(sizes, shares, strict=True))
 
 
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Parameters on an NPU that have equally many replicas.
+
+    Parameters
+    ----------
+    parameters : float
+        On each NPU.
+    replicas, stride : int
+        NPUs that have the same ones, of which member i is NPU i times the stride.
+    """
+
+    parameters: float
+    replicas: int
+    stride: int
+
+
+def shares(model: Transformer, strategy: Strategy) -> list[Share]:
+    """Return what an NPU has of the parameters but experts, and of experts if there are some."""
+    mp, dp, ep = strategy.mp, strategy.dp, strategy.ep
+    all_experts = model.expert_parameters
+    found = [Share((model.parameters - all_experts) / mp / strategy.pp, dp, mp)]
+    if all_experts:
+        found.append(Share(all_experts / mp / strategy.pp / ep, dp // ep, mp * ep))
+    return found
+
+
 def footprint(model: Transformer, strategy: Strategy, training: Training) -> Footprint:
     """Return what the NPU that needs most keeps in memory.
 
@@ -125,7 +154,8 @@ def footprint(model: Transformer, strategy: Strategy, training: Training) -> Foo
     sequence parallelism; where whole layers are, 2 s b h and once a layer's working set
     (Korthikanti et al., arXiv 2205.05198, table 2). The first stage of a pipeline keeps those of
     PP microbatches, or of all where there are fewer; with v pieces of the network on each NPU
-    (PP - 1)/(PP v) more (ibid., appendix).
+    (PP - 1)/(PP v) more (ibid., appendix). Of experts an NPU has those of its group alone, with
+    DP/EP replicas (DeepSpeed-MoE, arXiv 2201.05596).
     """
     samples = training.samples(strategy.dp)
     held = min(strategy.pp, training.microbatches(strategy.dp))
@@ -141,6 +171,8 @@ def footprint(model: Transformer, strategy: Strategy, training: Training) -> Foo
         activations = in_flight * model.input_bytes(samples) / share + working
     else:
         activations = in_flight * stored
-    each = model.parameters / strategy.mp / strategy.pp
-    states = state_bytes(each, strategy.dp, training.zero, training.gradient_bytes)
+    states = sum(
+        state_bytes(one.parameters, one.replicas, training.zero, training.gradient_bytes)
+        for one in shares(model, strategy)
+    )
     return Footprint(states, activations)

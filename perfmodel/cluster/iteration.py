@@ -7,10 +7,10 @@ from math import ceil
 from fred_hw.compiler.placement import Strategy
 from perfmodel.constants import NUMBER_BYTES
 
-from .footprint import Training
+from .footprint import Training, shares
 from .hardware import Npu
 from .model import Product, Transformer
-from .network import Level, all_reduce_s, send_s
+from .network import Level, all_reduce_s, all_to_all_s, send_s
 from .traffic import gemm_bytes, tile
 
 __all__ = ["OPTIMIZER_MOVED_BYTES", "Times", "times"]
@@ -36,6 +36,8 @@ class Times:
         Reduction of gradients that no backward pass hides [s].
     bubble_s : float
         Waiting for the pipeline to fill and drain [s].
+    ep_s : float
+        All-to-alls between experts, all of them exposed [s].
     """
 
     forward_s: float
@@ -46,6 +48,7 @@ class Times:
     pp_s: float
     dp_s: float
     bubble_s: float
+    ep_s: float = 0.0
 
     @property
     def total_s(self) -> float:
@@ -111,7 +114,10 @@ def times(
     are reduced along DP, half as much again with ZeRO stage 3 (arXiv 1910.02054, section 7). A
     pipeline takes its microbatches through the stage with most layers and the logits, and waits
     (PP - 1)/v microbatches for it to fill and drain, for v pieces on each NPU (arXiv 2104.04473,
-    section 2.2). MP neighbours are side by side, then DP, then PP.
+    section 2.2). MP neighbours are side by side, then DP, then PP. With experts a layer has two
+    all-to-alls of each token's numbers for each of its experts along EP in each pass (GShard, arXiv
+    2006.16668, section 3.2), among neighbours along DP; gradients of experts are reduced by the
+    replicas that have them.
 
     Parameters
     ----------
@@ -131,27 +137,50 @@ def times(
     mp, dp, pp = strategy.mp, strategy.dp, strategy.pp
     samples, count = training.samples(dp), training.microbatches(dp)
     roofline = _roofline(npu, bytes_per_s)
-    layer = _layer(model, samples, mp, training, roofline)
+    layer = _layer(model, samples, strategy, training, roofline)
     layers = ceil(model.layers / pp)
-    reductions = 6 if training.recompute == "full" else 4
-    reduce_s = reductions * all_reduce_s(levels, mp, 1, model.input_bytes(samples))
+    reduce_s, exchange_s = _waits(model, strategy, training, levels)
     send = send_s(levels, pp, mp * dp, model.input_bytes(samples) / mp)
     logits = [model.logits(samples, mp)]
-    each = model.parameters / mp / pp
-    moved = each * (OPTIMIZER_MOVED_BYTES + training.gradient_bytes)
-    rounds = 1.5 if training.zero == 3 else 1.0
-    gradients_s = rounds * all_reduce_s(levels, dp, mp, NUMBER_BYTES * each)
+    moved, gradients_s = _updates(model, strategy, training, levels)
     hidden_s = layers * layer.backward_s if training.overlap else 0.0
     return Times(
         forward_s=count * (layers * layer.forward_s + roofline.forward_s(logits)),
         recompute_s=count * layers * layer.again_s,
         backward_s=count * (layers * layer.backward_s + roofline.backward_s(logits)),
-        optimizer_s=roofline.moved_s(moved / (dp if training.zero else 1)),
+        optimizer_s=roofline.moved_s(moved),
         mp_s=count * layers * reduce_s,
         pp_s=2 * count * training.interleave * send,
         dp_s=max(0.0, gradients_s - hidden_s),
-        bubble_s=(pp - 1) / training.interleave * layers * (layer.total_s + reduce_s),
+        bubble_s=(pp - 1) / training.interleave * layers * (layer.total_s + reduce_s + exchange_s),
+        ep_s=count * layers * exchange_s,
     )
+
+
+def _waits(
+    model: Transformer, strategy: Strategy, training: Training, levels: tuple[Level, ...]
+) -> tuple[float, float]:
+    """Return the times of all-reduces along MP and of all-to-alls in a layer, all passes [s]."""
+    mp, samples = strategy.mp, training.samples(strategy.dp)
+    times_done = 6 if training.recompute == "full" else 4
+    reduce_s = all_reduce_s(levels, mp, 1, model.input_bytes(samples))
+    exchange_s = all_to_all_s(levels, strategy.ep, mp, model.exchanged_bytes(samples, mp))
+    return times_done * reduce_s, times_done * exchange_s
+
+
+def _updates(
+    model: Transformer, strategy: Strategy, training: Training, levels: tuple[Level, ...]
+) -> tuple[float, float]:
+    """Return what the optimizer moves on an NPU [B], and the time to reduce gradients [s]."""
+    parts = shares(model, strategy)
+    updated = sum(one.parameters / (one.replicas if training.zero else 1) for one in parts)
+    moved = updated * (OPTIMIZER_MOVED_BYTES + training.gradient_bytes)
+    rounds = 1.5 if training.zero == 3 else 1.0
+    reduced = (
+        all_reduce_s(levels, one.replicas, one.stride, NUMBER_BYTES * one.parameters)
+        for one in parts
+    )
+    return moved, rounds * sum(reduced)
 
 
 def _roofline(npu: Npu, bytes_per_s: float) -> _Roofline:
@@ -163,10 +192,16 @@ def _roofline(npu: Npu, bytes_per_s: float) -> _Roofline:
 
 
 def _layer(
-    model: Transformer, samples: float, mp: int, training: Training, roofline: _Roofline
+    model: Transformer,
+    samples: float,
+    strategy: Strategy,
+    training: Training,
+    roofline: _Roofline,
 ) -> _Layer:
     """Return the compute of a layer for a microbatch."""
-    products, attention = list(model.products(samples, mp)), list(model.attention(samples, mp))
+    mp = strategy.mp
+    products = list(model.products(samples, mp, strategy.ep))
+    attention = list(model.attention(samples, mp))
     softmax_s = roofline.moved_s(model.score_bytes(samples, mp))
     sequence = training.sequence_parallel
     between_s = roofline.moved_s(model.moved_bytes(samples, mp, sequence=sequence)) + softmax_s

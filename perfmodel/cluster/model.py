@@ -45,6 +45,12 @@ class Transformer:
         Whether a second product gates the activation.
     parameters : int
         Trained numbers.
+    experts : int
+        Feed-forwards of a layer beside each other, 1 without experts.
+    experts_per_token : int
+        Those that each token goes to.
+    expert_parameters : int
+        Trained numbers of all experts, which EP shares out.
     """
 
     layers: int
@@ -56,19 +62,31 @@ class Transformer:
     keys: int
     gated: bool
     parameters: int
+    experts: int = 1
+    experts_per_token: int = 1
+    expert_parameters: int = 0
 
     @property
     def inner(self) -> int:
         """Columns of the first product of the feed-forward."""
         return 2 * self.feed_forward if self.gated else self.feed_forward
 
-    def products(self, samples: float, mp: int) -> Iterator[Product]:
-        """Yield the products with weights of a layer's forward pass (Megatron-LM, 1909.08053)."""
+    def products(self, samples: float, mp: int, ep: int = 1) -> Iterator[Product]:
+        """Yield the products with weights of a layer's forward pass (Megatron-LM, 1909.08053).
+
+        With experts tokens are spread evenly: of the ``ep`` NPUs that share E experts out each
+        computes E/EP of them, for as many tokens each as come from all of these NPUs.
+        """
         tokens, h = samples * self.sequence, self.hidden
         yield Product(tokens, h, (h + 2 * self.keys) / mp)
         yield Product(tokens, h / mp, h)
-        yield Product(tokens, h, self.inner / mp)
-        yield Product(tokens, self.feed_forward / mp, h)
+        own = 1.0
+        if self.experts > 1:
+            yield Product(tokens, h, self.experts / mp)  # router
+            own = self.experts / ep
+            tokens *= self.experts_per_token / own
+        yield Product(tokens, h, self.inner / mp, own)
+        yield Product(tokens, self.feed_forward / mp, h, own)
 
     def attention(self, samples: float, mp: int) -> Iterator[Product]:
         """Yield the products of attention, a head each: scores, and values weighted by them."""
@@ -97,14 +115,20 @@ class Transformer:
         h, k, f = self.hidden, self.keys, self.feed_forward
         # Of the 24 bytes, 8 are of queries, keys, values and the output of attention, and 16 of
         # the feed-forward; see `perfmodel.workloads.transformer`.
-        divided = 4 + 4 * k / h + (6 if self.gated else 4) * f / h
-        whole = WHOLE_BYTES / (mp if sequence else 1)
+        chosen = self.experts_per_token
+        divided = 4 + 4 * k / h + chosen * (6 if self.gated else 4) * f / h
+        # Each further expert of a token keeps its input.
+        whole = (WHOLE_BYTES + NUMBER_BYTES * (chosen - 1)) / (mp if sequence else 1)
         shown = SCORE_BYTES * self.heads * self.sequence / h / mp if scores else 0.0
         return samples * self.sequence * h * (whole + divided / mp + shown)
 
     def input_bytes(self, samples: float) -> float:
         """Return the input of a layer for so many samples [B]."""
         return NUMBER_BYTES * samples * self.sequence * self.hidden
+
+    def exchanged_bytes(self, samples: float, mp: int) -> float:
+        """Return what an NPU gives to an all-to-all between experts [B]; MP splits the tokens."""
+        return self.experts_per_token * self.input_bytes(samples) / mp
 
     def moved_bytes(self, samples: float, mp: int, *, sequence: bool) -> float:
         """Return what passes between products of a layer move forward, but for scores [B].
@@ -114,7 +138,7 @@ class Transformer:
         """
         tokens, h = samples * self.sequence, self.hidden
         between = 2 * (2 * NUMBER_BYTES) + 2 * (3 * NUMBER_BYTES + 1)
-        activation = NUMBER_BYTES * (self.inner + self.feed_forward) / mp
+        activation = NUMBER_BYTES * (self.inner + self.feed_forward) / mp * self.experts_per_token
         return tokens * (between * h / (mp if sequence else 1) + activation)
 
     def score_bytes(self, samples: float, mp: int) -> float:
@@ -127,8 +151,7 @@ class Transformer:
 
 def transformer_names() -> list[str]:
     """Return the names of the shipped workloads that :func:`load_transformer` takes."""
-    files = ((name, load_file(name)[0]) for name in WORKLOADS)
-    return [name for name, file in files if isinstance(file, TransformerFile) and not file.experts]
+    return [name for name in WORKLOADS if isinstance(load_file(name)[0], TransformerFile)]
 
 
 def load_transformer(name_or_path: str) -> Transformer:
@@ -142,8 +165,6 @@ def load_transformer(name_or_path: str) -> Transformer:
     file, source = load_file(name_or_path)
     if not isinstance(file, TransformerFile):
         raise InputError(source, "kind", f"must be transformer for a cluster, not {file.kind!r}")
-    if file.experts:
-        raise InputError(source, "experts", f"must not be given for a cluster, not {file.experts}")
     network = file.network(source)
     return Transformer(
         layers=file.layers,
@@ -155,4 +176,9 @@ def load_transformer(name_or_path: str) -> Transformer:
         keys=file.hidden * (file.key_value_heads or file.heads) // file.heads,
         gated=file.gated,
         parameters=network.parameters,
+        experts=file.experts or 1,
+        experts_per_token=file.experts_per_token,
+        expert_parameters=sum(
+            one.parameters for layer in network.layers for one in layer.operators if one.shared
+        ),
     )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd
 
-__all__ = ["Level", "all_reduce_s", "members", "send_s"]
+__all__ = ["Level", "all_reduce_s", "all_to_all_s", "members", "send_s"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,29 @@ def all_reduce_s(levels: Sequence[Level], size: int, stride: int, data_bytes: fl
         steps = 2 * (count - 1)
         total += steps * (data_bytes / count / level.bytes_per_s + level.latency_s)
         data_bytes /= count
+    return total
+
+
+def all_to_all_s(levels: Sequence[Level], size: int, stride: int, data_bytes: float) -> float:
+    """Return the time of an all-to-all, a message for each pair of members in turns [s].
+
+    Of n members each sends 1/n of its bytes to each of the others, those that it meets at a level
+    over that level, one after the other (pairwise exchange of Thakur et al., IJHPCA 2005).
+
+    Parameters
+    ----------
+    levels : sequence of Level
+        As for :func:`all_reduce_s`.
+    size, stride : int
+        As for :func:`members`.
+    data_bytes : float
+        Of each member, its own part among them [B].
+    """
+    total, inside = 0.0, 1
+    for level, count in zip(levels, members(levels, size, stride), strict=True):
+        others = inside * (count - 1)
+        total += others * (data_bytes / size / level.bytes_per_s + level.latency_s)
+        inside *= count
     return total
 
 

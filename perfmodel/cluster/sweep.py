@@ -91,7 +91,11 @@ class Variant:
 
 
 def strategies(
-    npus: int, training: Training, model: Transformer, pipeline: Iterable[int]
+    npus: int,
+    training: Training,
+    model: Transformer,
+    pipeline: Iterable[int],
+    groups: Sequence[int] = (1,),
 ) -> Iterator[Strategy]:
     """Yield every strategy that takes all NPUs, with at least a sample for each replica.
 
@@ -105,7 +109,10 @@ def strategies(
         Gives the layers, at least one for each stage and piece of a pipeline.
     pipeline : iterable of int
         Numbers of stages to try.
+    groups : sequence of int
+        Expert groups to try, of those that divide the replicas and the experts.
     """
+    shared = [one for one in groups if model.experts % one == 0]
     for pp in pipeline:
         pieces = pp * (training.interleave if pp > 1 else 1)
         if npus % pp or pieces > model.layers:
@@ -114,13 +121,18 @@ def strategies(
         low = [one for one in range(1, isqrt(left) + 1) if left % one == 0]
         for mp in sorted({*low, *(left // one for one in low)}):
             if left // mp <= training.batch:
-                yield Strategy(mp, left // mp, pp)
+                dp = left // mp
+                yield from (Strategy(mp, dp, pp, ep=one) for one in shared if dp % one == 0)
 
 
 def sweep(
-    model: Transformer, cluster: Cluster, training: Training, pipeline: Iterable[int] = (1,)
+    model: Transformer,
+    cluster: Cluster,
+    training: Training,
+    pipeline: Iterable[int] = (1,),
+    groups: Sequence[int] = (1,),
 ) -> tuple[Point, ...]:
-    """Return every strategy of a cluster, in order of PP, then MP.
+    """Return every strategy of a cluster, in order of PP, then MP, then EP.
 
     Parameters
     ----------
@@ -132,6 +144,8 @@ def sweep(
         How.
     pipeline : iterable of int
         Numbers of stages to try.
+    groups : sequence of int
+        Expert groups to try.
 
     Raises
     ------
@@ -141,13 +155,14 @@ def sweep(
     found = [
         _point(model, strategy, cluster, training)
         for strategy in track(
-            list(strategies(cluster.npus, training, model, pipeline)), "strategies"
+            list(strategies(cluster.npus, training, model, pipeline, groups)), "strategies"
         )
     ]
     if not found:
         raise ValueError(
             f"must leave a strategy on all {cluster.npus} NPUs, with a sample for each of its "
-            f"replicas and a layer for each of its stages, not be {training.batch}"
+            f"replicas, a layer for each of its stages and equal shares of experts, "
+            f"not be {training.batch}"
         )
     return tuple(found)
 
@@ -193,9 +208,9 @@ def design_space(model: Transformer, file: ClusterFile, base: Best) -> tuple[Var
         Of the cluster as it stands.
     """
     found: list[Variant] = []
-    training, pipeline = file.training.plan, file.training.stages
+    training, pipeline, groups = file.training.plan, file.training.stages, file.training.groups
     for values, cluster in track(list(resources(file)), "variants"):
-        fastest = best(sweep(model, cluster, training, pipeline))
+        fastest = best(sweep(model, cluster, training, pipeline, groups))
         speedup = None
         if base.feasible and fastest.feasible:
             before, after = base.feasible.time_s, fastest.feasible.time_s

@@ -80,6 +80,27 @@ def test_page_has_the_factors_of_the_example(fred: Run) -> None:
     assert f"| {max(times) / min(times):.1f} | {COMET_SPREAD.printed} |" in page
 
 
+def test_experts_have_groups_and_a_column(fred: Run, place: Path) -> None:
+    text = Path(FILE).read_text().partition("vary:")[0].replace("fan_in: 128", "fan_in: 4")
+    (place / "e.yaml").write_text(text.replace("{batch:", "{ep: [1, 8], batch:") + VARY)
+    line = ("cluster", "e.yaml", "--workload", "mixtral-8x7b")
+    status, out, err = fred(*line, "--chart", "c.html")
+    assert (status, err) == (0, "") and re.search(r" ep +if it fitted", out)
+    found = json.loads(fred(*line, "--json")[1])
+    rows = {one["strategy"]: one for one in found["rows"]}
+    assert {"MP1-DP32-PP1", "MP1-DP32-PP1-EP8", "MP4-DP8-PP1-EP8"} <= {*rows}
+    assert "MP8-DP4-PP1-EP8" not in rows
+    few, many = (rows[f"MP1-DP32-PP1{ep}"] for ep in ("-EP8", ""))
+    assert few["fits"] and not many["fits"]
+    assert few["unconstrained"]["ep_s"] > 0 == many["unconstrained"]["ep_s"]
+    assert few["unconstrained"]["dp_s"] <= many["unconstrained"]["dp_s"]
+    assert all("EP8" in one["best"]["feasible"]["strategy"] for one in found["variants"])
+    assert '"ep"' in (place / "c.html").read_text()
+    assert " ep " not in fred("cluster", FILE, "--workload", "transformer-1t")[1]
+
+
+VARY = "vary: {network: [1, 100]}\n"
+
 BAD = {
     "cluster": r"fred cluster: FILE: must be given, or else --published alone",
     "cluster {file}": r"fred cluster: --workload: must be given, or else --published alone",
@@ -91,6 +112,9 @@ BAD = {
     "cluster small.yaml --workload gpt-3": r"small\.yaml: npu: is required and was not given",
     "cluster odd.yaml --workload gpt-3": r"odd\.yaml: training\.batch: must leave .*, not be 1",
     "cluster odd.yaml --workload gpt-3 --batch 2": r"--batch: must leave a strategy .*, not be 2",
+    "cluster groups.yaml --workload gpt-3": (
+        r"groups\.yaml: training\.ep: must divide the experts of gpt-3, which are 1, not be 8"
+    ),
     "cluster {file} --workload gpt-3 --csv x --chart x": r"--chart: must be another file than .*",
 }
 
@@ -100,5 +124,6 @@ def test_bad_input_is_one_line(refused: Callable[..., str], place: Path, line: s
     text = Path(FILE).read_text().partition("vary:")[0]
     odd = text.replace("{batch: 1024,", "{batch: 1, pipeline: [3],")
     (place / "odd.yaml").write_text(odd)
+    (place / "groups.yaml").write_text(text.replace("{batch:", "{ep: [1, 8], batch:"))
     said = refused(*line.format(file=FILE).split())
     assert re.fullmatch(f"error: {BAD[line]}", said), said

@@ -79,3 +79,29 @@ def test_pieces_of_a_pipeline_keep_more() -> None:
     pieces = footprint(ONE_T, Strategy(8, 1, 8), replace(training, interleave=2))
     assert pieces.activations_bytes == pytest.approx(whole * (1 + 7 / 16))
     assert pieces.total_bytes == pieces.activations_bytes + pieces.states_bytes
+
+
+MIXTRAL = load_transformer("mixtral-8x7b")
+
+
+@pytest.mark.parametrize(
+    ("zero", "dense", "experts"),
+    [(0, 16, 16), (1, 4 + 12 / 16, 4 + 12 / 4), (2, 2 + 14 / 16, 2 + 14 / 4), (3, 1, 4)],
+)
+def test_experts_are_shared_out_by_their_group_and_zero_by_their_replicas(
+    zero: int, dense: float, experts: float
+) -> None:
+    own = MIXTRAL.expert_parameters
+    states = footprint(MIXTRAL, Strategy(2, 16, 1, ep=4), Training(batch=16, zero=zero))
+    want = (MIXTRAL.parameters - own) / 2 * dense + own / 2 / 4 * experts
+    assert states.states_bytes == pytest.approx(want)
+
+
+def test_larger_groups_keep_less_until_zero_shares_all_out() -> None:
+    def states(ep: int, zero: int) -> float:
+        plan = Training(batch=8, zero=zero)
+        return footprint(MIXTRAL, Strategy(1, 8, 1, ep=ep), plan).states_bytes
+
+    kept = [states(ep, 2) for ep in (1, 2, 4, 8)]
+    assert kept == sorted(kept, reverse=True) and kept[0] > 1.8 * kept[-1]
+    assert states(8, 3) == pytest.approx(states(1, 3)) == 16 * MIXTRAL.parameters / 8

@@ -20,10 +20,17 @@ LEVELS = (Level(2, 1e9, 0.0), Level(8, 1e8, 0.0))
 TRAINING = Training(batch=16, zero=0, overlap=False)
 
 
-def run(strategy: str, *, flops: float = 1e12, memory: float = FAST, **changes: object) -> Times:
+def run(
+    strategy: str,
+    model: Transformer = SMALL,
+    *,
+    flops: float = 1e12,
+    memory: float = FAST,
+    **changes: object,
+) -> Times:
     npu = Npu(flops, 0.5, 1.0, 1e9)
     plan = replace(TRAINING, **changes)  # pyright: ignore[reportArgumentType]
-    return times(SMALL, Strategy.parse(strategy), plan, npu, LEVELS, memory)
+    return times(model, Strategy.parse(strategy), plan, npu, LEVELS, memory)
 
 
 def test_compute_is_the_operations_where_memory_is_free() -> None:
@@ -70,6 +77,44 @@ def test_gradients_are_reduced_along_dp() -> None:
     assert run("MP2-DP8-PP1", flops=1e3, overlap=True).dp_s == 0
     part = run("MP2-DP8-PP1", flops=1e11, overlap=True)
     assert 0 < part.dp_s < once
+
+
+MIXTURE = replace(
+    SMALL, parameters=1_000_000, experts=8, experts_per_token=2, expert_parameters=800_000
+)
+
+
+@pytest.mark.parametrize(("recompute", "exchanges"), [("none", 4), ("full", 6)])
+def test_tokens_go_to_experts_and_back(recompute: str, exchanges: int) -> None:
+    # 2 x 2 samples of 2 x 32 x 64 bytes; a quarter to the one beside, two to two others outside.
+    found = run("MP1-DP16-PP1-EP4", MIXTURE, batch=32, recompute=recompute)
+    quarter = 2 * 2 * 4096 / 4
+    once = quarter / 1e9 + 2 * quarter / 1e8
+    assert found.ep_s == pytest.approx(4 * exchanges * once)
+    assert run("MP1-DP16-PP1", MIXTURE, batch=32).ep_s == 0
+    assert found.mp_s == 0 and found.total_s > found.ep_s
+
+
+def test_gradients_of_experts_are_reduced_by_their_replicas() -> None:
+    # 200,000 others by all 16: 2 x 1/2 inside, 2 x 7/8 of half outside; a quarter of the experts
+    # by 4, each in another block.
+    dense = 2 * 200_000 * (1 / 1e9 + 7 / 8 / 1e8)
+    experts = 2 * 3 / 4 * 2 * 200_000 / 1e8
+    assert run("MP1-DP16-PP1-EP4", MIXTURE).dp_s == pytest.approx(dense + experts)
+
+
+def test_experts_take_the_operations_of_those_that_a_token_goes_to() -> None:
+    layer = 8 * 32 * 64**2 + 2 * 16 * 32 * 64**2 + 4 * 32**2 * 64 + 2 * 32 * 64 * 8
+    logits = 2 * 32 * 64 * 128
+    for strategy in ("MP1-DP16-PP1", "MP1-DP16-PP1-EP8"):
+        assert run(strategy, MIXTURE).forward_s == pytest.approx((4 * layer + logits) / 0.5e12)
+
+
+def test_a_pipeline_waits_for_all_to_alls_too() -> None:
+    found = run("MP1-DP4-PP4-EP4", MIXTURE, microbatch=1)
+    layer_s = (found.forward_s + found.backward_s) / 4  # of 4 microbatches, without the logits
+    assert found.bubble_s > 3 * found.ep_s / 4
+    assert found.bubble_s < 3 * (layer_s + found.ep_s / 4)
 
 
 def test_pipeline_waits_to_fill_and_drain() -> None:

@@ -30,15 +30,19 @@ def test_grouped_queries_and_a_gate_change_the_products() -> None:
     ]
 
 
-@given(st.sampled_from(["gpt-3", LLAMA]), st.sampled_from([1, 2, 8]))
-def test_products_are_those_of_the_layer(name: str, mp: int) -> None:
+@given(
+    st.sampled_from(["gpt-3", LLAMA, "mixtral-8x7b"]),
+    st.sampled_from([1, 2, 8]),
+    st.sampled_from([1, 2, 8]),
+)
+def test_products_are_those_of_the_layer(name: str, mp: int, ep: int) -> None:
     one, layer = load_transformer(name), load_workload(name).network.layers[1]
-    products = [*one.products(3, mp), *one.attention(3, mp)]
+    products = [*one.products(3, mp, ep), *one.attention(3, mp)]
     flops = sum(2 * p.m * p.k * p.n * p.count for p in products)
     assert flops == pytest.approx(3 * layer.forward_flops / mp)
 
 
-@given(st.sampled_from(["gpt-3", LLAMA]))
+@given(st.sampled_from(["gpt-3", LLAMA, "mixtral-8x7b"]))
 def test_what_one_npu_stores_is_what_the_layer_does(name: str) -> None:
     one, layer = load_transformer(name), load_workload(name).network.layers[1]
     stored = one.stored_bytes(2, 1, scores=True, sequence=False)
@@ -58,6 +62,12 @@ def test_another_kind_of_network_is_refused() -> None:
         load_transformer("resnet-152")
 
 
-def test_experts_are_refused() -> None:
-    with pytest.raises(InputError, match=r"experts: must not be given for a cluster, not 8$"):
-        load_transformer("mixtral-8x7b")
+def test_experts_are_products_of_fewer_tokens_each() -> None:
+    one = load_transformer("mixtral-8x7b")
+    assert (one.experts, one.experts_per_token) == (8, 2)
+    assert one.expert_parameters == 32 * 8 * 3 * 4096 * 14336
+    router, *experts = [(p.m, p.k, p.n, p.count) for p in one.products(1, 2, 4)][2:]
+    assert router == (4096, 4096, 4, 1)
+    # Each of 2 experts here has a quarter of what 4 NPUs send to 2 of 8 experts.
+    assert experts == [(4096, 4096, 14336, 2), (4096, 7168, 4096, 2)]
+    assert one.exchanged_bytes(3, 2) == 2 * 2 * 3 * 4096 * 4096 / 2

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfmodel.cluster.network import Level, all_reduce_s, members, send_s
+from perfmodel.cluster.network import Level, all_reduce_s, all_to_all_s, members, send_s
 
 LEVELS = (Level(8, 100e9, 1e-6), Level(128, 10e9, 2e-6))
 
@@ -42,6 +42,14 @@ def test_all_reduce_worked_by_hand() -> None:
     # 2 x 7/8 of 8 GB at 100 GB/s, then 2 x 1/2 of 1 GB at 10 GB/s; 14 and 2 messages.
     assert all_reduce_s(LEVELS, 16, 1, 8e9) == pytest.approx(0.14 + 0.1 + 14e-6 + 4e-6)
     assert all_reduce_s(LEVELS, 1, 1, 8e9) == 0
+
+
+def test_all_to_all_worked_by_hand() -> None:
+    # 16 members, 8 in a block: 7 x 1 GB at 100 GB/s, then 8 x 1 GB at 10 GB/s.
+    assert all_to_all_s(LEVELS, 16, 1, 16e9) == pytest.approx(0.07 + 0.8 + 7e-6 + 16e-6)
+    # All 4 in different blocks.
+    assert all_to_all_s(LEVELS, 4, 8, 4e9) == pytest.approx(0.3 + 6e-6)
+    assert all_to_all_s(LEVELS, 1, 1, 8e9) == 0
 
 
 def test_message_goes_over_the_slowest_level_of_its_group() -> None:

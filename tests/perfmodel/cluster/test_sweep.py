@@ -31,6 +31,17 @@ def test_a_million_npus_have_their_strategies_at_once() -> None:
     assert [one.mp for one in found[:21]] == [2**n for n in range(21)]
 
 
+def test_groups_divide_replicas_and_experts() -> None:
+    model = load_transformer("mixtral-8x7b")
+    found = [str(one) for one in strategies(8, Training(batch=8), model, [1], [1, 3, 4, 16])]
+    assert found == [
+        *("MP1-DP8-PP1", "MP1-DP8-PP1-EP4", "MP2-DP4-PP1", "MP2-DP4-PP1-EP4"),
+        *("MP4-DP2-PP1", "MP8-DP1-PP1"),
+    ]
+    one_t = [one.ep for one in strategies(8, Training(batch=8), ONE_T, [1], [1, 2])]
+    assert set(one_t) == {1}
+
+
 def test_pieces_need_a_layer_each() -> None:
     training = Training(batch=1024, interleave=3)
     assert {one.pp for one in strategies(1024, training, ONE_T, [1, 32, 64])} == {1, 32}
