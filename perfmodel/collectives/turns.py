@@ -14,7 +14,7 @@ from perfmodel.topology.graph import Topology
 
 from .transfer import RingPass, Transfer
 
-__all__ = ["Turn", "turns"]
+__all__ = ["Turn", "joins", "turns"]
 
 EFFORT = 2_000
 """Solver conflicts to spend on a set of flows; where they do not do, flows take turns."""
@@ -34,6 +34,11 @@ class Turn:
 
     switch: int
     messages: tuple[int, ...]
+
+
+def joins(item: Transfer) -> bool:
+    """Return whether a message joins or forks, as unicasts do not."""
+    return len(item.sources) + len(item.targets) > 2
 
 
 def turns(
@@ -56,11 +61,7 @@ def turns(
     if not topology.interconnects or len(groups) < 2:
         return found
     flows = [
-        [
-            (position, item)
-            for position, item in group
-            if isinstance(item, Transfer) and len(item.sources) + len(item.targets) > 2
-        ]
+        [(position, item) for position, item in group if isinstance(item, Transfer) and joins(item)]
         for group in groups
     ]
     for step in range(max(map(len, flows))):

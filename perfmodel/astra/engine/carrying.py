@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import cast
 
 from perfmodel.astra.clock import Clock
 from perfmodel.astra.collectives.ends import Ends
@@ -14,7 +15,9 @@ from perfmodel.astra.network import Network
 from perfmodel.astra.transport import Aware, Transport, Unaware
 from perfmodel.fluid.sharing import Sharing
 
+from .beside import groups_by_kind
 from .bound import Faster, FasterThanLinks, injection_bound_ns
+from .job import Job
 from .operation import Operation
 from .setup import Setup
 
@@ -46,6 +49,8 @@ class Carrying(ABC):
         self._setup = setup
         self.priorities: dict[int, int] = {}
         """Of what each NPU sends; a lower number goes first."""
+        self.jobs: Sequence[Job] = ()
+        """Whose groups may do the same at a time."""
 
     @property
     def faster(self) -> FasterThanLinks | None:
@@ -188,8 +193,9 @@ class _Fluid(Carrying):
     ) -> None:
         super().__init__(setup)
         self._network = network
-        self._flows = Flows(network, alone=not several, symmetry=symmetry)
+        self._flows = Flows(network, alone=not several, symmetry=symmetry, beside=self._beside)
         self._sharing = Sharing(clock)
+        self._groups: dict[Kind, list[tuple[int, ...]]] | None = None
 
     def plan(
         self,
@@ -206,6 +212,12 @@ class _Fluid(Carrying):
         axis = Axis(0, len(members), 0, "fabric", listed=members, root=first)
         axes = (axis,) if len(members) > 1 else ()
         return Plan(kind, axes, False, 1, 1, 0, None, self._network.npus)
+
+    def _beside(self, kind: str) -> Sequence[tuple[int, ...]]:
+        """Return all groups that do a collective."""
+        if self._groups is None:
+            self._groups = groups_by_kind(self.jobs)
+        return self._groups.get(cast("Kind", kind), ())
 
     def carry(self, source: int, target: int, count: int, arrived: Callable[[], object]) -> None:
         """Send some bytes now, and have a function called when they have arrived."""

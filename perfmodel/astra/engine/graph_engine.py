@@ -97,6 +97,7 @@ class GraphEngine:
         self._jobs, self._setup, self._and_told = jobs, setup, told
         self._clock = Clock()
         self._carrying = carrying(model, setup, self._clock, len(jobs) > 1, symmetry=symmetry)
+        self._carrying.jobs = jobs
         self._carrying.priorities.update((npu, job.priority) for job in jobs for npu in job.npus)
         self._exchange = Exchange(self._carrying, self._clock)
         self._memory = RemoteMemory(setup.memory, self._clock)

@@ -5,6 +5,7 @@ from typing import cast
 
 from fred_hw.errors import InputError
 from perfmodel.collectives.algorithm import ALGORITHMS
+from perfmodel.collectives.rivals import Rivals, rivals
 from perfmodel.collectives.run import profile
 from perfmodel.collectives.select import PUBLISHED
 from perfmodel.topology.graph import Topology
@@ -12,6 +13,10 @@ from perfmodel.topology.graph import Topology
 from .lines import Cost, Line, Link, Way
 
 __all__ = ["FabricLine"]
+
+
+_Turns = tuple[str, int, object]
+"""Link that stands for the turns of some groups in a switch: its node, and who they are."""
 
 
 class FabricLine(Line):
@@ -37,6 +42,7 @@ class FabricLine(Line):
         if algorithm not in known:
             message = f"must be one of {', '.join(known)}, not {algorithm!r:.60}"
             raise InputError("algorithm", "", message)
+        self._known: dict[tuple[str, tuple[tuple[int, ...], ...]], list[Rivals]] = {}
         self.fabric, self.topology, self.algorithm = topology, topology, algorithm
 
     def algorithm_of(self, pattern: str) -> str:
@@ -48,11 +54,32 @@ class FabricLine(Line):
         hops = self.topology.hops((source,), (target,))
         return Way(tuple(link for link, _ in hops), 1e9 * self.topology.latency_s(hops))
 
+    def _rivals(
+        self, kind: str, members: tuple[int, ...], every: tuple[tuple[int, ...], ...]
+    ) -> Rivals:
+        """Return whom members wait for inside switches, in the algorithm that was published."""
+        if not self.topology.interconnects or members not in every:
+            return {}
+        if (kind, every) not in self._known:
+            algorithm = self.algorithm_of(kind)
+            name = PUBLISHED if algorithm == "auto" else algorithm
+            self._known[kind, every] = rivals(self.topology, kind, every, name)
+        return self._known[kind, every][every.index(members)]
+
     def bytes_per_ns(self, link: Link) -> float:
-        """Return what a link leaves for payload [bytes per ns]."""
+        """Return what a link, or the turns of a switch, leave for payload [bytes per ns]."""
+        if isinstance(link, tuple):
+            (_, switch, _) = cast("_Turns", link)
+            link = self.topology.turns_index(switch)
         return self.topology.capacities[cast("int", link)] / 1e9
 
-    def collective(self, kind: str, size: int, members: Sequence[int]) -> Cost:
+    def collective(
+        self,
+        kind: str,
+        size: int,
+        members: Sequence[int],
+        every: Sequence[tuple[int, ...]] = (),
+    ) -> Cost:
         """Return what a collective takes, of so many bytes of the whole vector."""
         if not size:
             return Cost(0.0, {})
@@ -60,4 +87,6 @@ class FabricLine(Line):
         carried: dict[Link, float] = {}
         for link, count in found.loads:
             carried[link] = carried.get(link, 0.0) + count
+        for (switch, among), share in self._rivals(kind, tuple(members), tuple(every)).items():
+            carried["turns", switch, (kind, among)] = share * size
         return Cost(1e9 * found.time_s, carried)

@@ -1,6 +1,6 @@
 """Collectives and messages as flows that share every link."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 
 from perfmodel.astra.clock import Clock
@@ -28,10 +28,22 @@ class Flows:
         Whether nothing else is on the network while a collective of all its NPUs is.
     symmetry : bool
         Whether what NPUs do alike is worked out once.
+    beside : callable
+        Returns the groups that may do a collective of a kind at any time; a broadcast's have the
+        root first.
     """
 
-    def __init__(self, network: FluidNetwork, *, alone: bool = True, symmetry: bool = True) -> None:
+    def __init__(
+        self,
+        network: FluidNetwork,
+        *,
+        alone: bool = True,
+        symmetry: bool = True,
+        beside: Callable[[str], Sequence[tuple[int, ...]]] = lambda _: (),
+    ) -> None:
         self._network, self._alone, self._symmetry = network, alone, symmetry
+        self._beside = beside
+        self._groups: dict[str, dict[tuple[int, int], list[tuple[int, ...]]]] = {}
         self._known: dict[tuple[int, int, int], tuple[Plan, SharedFlow]] = {}
         self.message = lru_cache(_MESSAGES)(self._message)
 
@@ -68,7 +80,7 @@ class Flows:
             size = data_bytes * (len(members) if plan.kind == "all_gather" else 1)
             order = axis.listed[axis.root :] + axis.listed[: axis.root]
             places = [network.place(one, number) for one in order]
-            cost = line.collective(plan.kind, size, places)
+            cost = line.collective(plan.kind, size, places, self._every(plan.kind, number, first))
             lines = [(line, cost, [(number, first)])]
             return self._shared(cost.time_ns, lines, members)
         if axis.listed or (not others and axis.count > network.sizes[0]):
@@ -82,6 +94,16 @@ class Flows:
             for number, one in enumerate(plan.axes)
         ]
         return self._shared(time_ns, lines, members)
+
+    def _every(self, kind: str, number: int, first: int) -> Sequence[tuple[int, ...]]:
+        """Return the places of all groups in a fabric that may do a collective at any time."""
+        if kind not in self._groups:
+            found = self._groups[kind] = dict[tuple[int, int], list[tuple[int, ...]]]()
+            for group in self._beside(kind):
+                if within := _fabric(self._network, group):
+                    places = tuple(self._network.place(one, within[0]) for one in group)
+                    found.setdefault(within[:2], []).append(places)
+        return self._groups[kind].get((number, first), ())
 
     def _simulated(
         self, plan: Plan, data_bytes: int, lines: Mapping[int, Line]

@@ -75,7 +75,13 @@ class Line(ABC):
     def _way(self, source: int, target: int) -> Way:
         """Return the way between two places."""
 
-    def collective(self, kind: str, size: int, members: Sequence[int]) -> Cost:
+    def collective(
+        self,
+        kind: str,
+        size: int,
+        members: Sequence[int],
+        every: Sequence[tuple[int, ...]] = (),
+    ) -> Cost:
         """Return what a collective takes on a fabric of ours.
 
         Parameters
@@ -86,6 +92,9 @@ class Line(ABC):
             The whole vector [B].
         members : sequence of int
             Places of those who take part.
+        every : sequence of tuple of int
+            Groups that may do the same at any time, these members among them: switches need paths
+            for all at once, or those without take turns.
         """
         raise NotImplementedError
 

@@ -1,0 +1,41 @@
+"""Groups of traces that may do the same collective at a time."""
+
+from collections.abc import Iterator, Sequence
+
+from perfmodel.astra.collectives.plan import Kind
+
+from .job import Job
+from .trace import Trace
+
+__all__ = ["groups_by_kind"]
+
+_Use = tuple[Kind, str, int | None]
+"""What a collective does, the name of its group there, and the rank that a broadcast begins at."""
+
+
+def groups_by_kind(jobs: Sequence[Job]) -> dict[Kind, list[tuple[int, ...]]]:
+    """Return the NPUs of each group that does a collective, by what it does, jobs in their order.
+
+    A broadcast has its root first. What the engine refuses is left out.
+    """
+    found: dict[Kind, dict[tuple[int, ...], None]] = {}
+    for job in jobs:
+        known: dict[int, list[_Use]] = {}
+        for trace in job.traces:
+            if id(trace.operations) not in known:
+                known[id(trace.operations)] = list(dict.fromkeys(_uses(trace)))
+            for kind, name, root in known[id(trace.operations)]:
+                name = trace.names.get(name, name)
+                ranks = job.groups.get(name, ()) if name else tuple(range(len(job.npus)))
+                first = ranks.index(root) if root in ranks else 0
+                order = ranks[first:] + ranks[:first]
+                if len(order) > 1:
+                    group = tuple(job.npus[one] for one in order)
+                    found.setdefault(kind, {})[group] = None
+    return {kind: [*groups] for kind, groups in found.items()}
+
+
+def _uses(trace: Trace) -> Iterator[_Use]:
+    for one in trace.operations.values():
+        if one.collective is not None:
+            yield one.collective, one.group, one.source
