@@ -14,7 +14,7 @@ __all__ = ["Part", "parts"]
 EXTRAS = {
     "sim": "co-simulation: fred sim, fred characterize",
     "synth": "area and clock: fred synth, fred characterize --liberty",
-    "report": "fred report, fred strategies --chart, fred cluster --chart",
+    "report": "fred report, fred strategies --chart, fred cluster --chart, fred estimate --chart",
     "tables": "results as tables: fred sweep --parquet, perfmodel.api.to_dataframe",
     "dev": "the tests and checks of the project",
 }

@@ -24,7 +24,7 @@ from fred_cli.options import (
     topology_name,
     workload_option,
 )
-from fred_cli.output import option_names, say_above_peak, say_json
+from fred_cli.output import need_plotly, option_names, say_above_peak, say_json
 from fred_cli.progress import progress
 from fred_cli.values import changed_workload
 from fred_hw.errors import InputError
@@ -89,7 +89,7 @@ def command(
         if bad := [one for one in values if not 1 <= one <= MAX_SHARES]:
             raise InputError(name, "", f"must be 1 to {MAX_SHARES}, not {bad[0]}")
     if chart:
-        _need_plotly()
+        need_plotly()
     with option_names(*TRAINING_OPTIONS), progress("estimating strategies"):
         names = topologies or ("mesh:5x4", "fred-d")
         npu = read_npu(npu_changes)
@@ -131,11 +131,3 @@ def _write(name: str, rows: Sequence[Any], csv_file: Path | None, chart: Path | 
 
         files[chart] = page(f"Strategies of {name}", strategy_chart(rows))
     write_outputs(files)
-
-
-def _need_plotly() -> None:
-    try:
-        import plotly  # noqa: F401  # pyright: ignore[reportUnusedImport]
-    except ImportError as error:
-        message = f"must be installed for charts: pip install 'fred-hw[report]' ({error})"
-        raise InputError("plotly", "", message) from None

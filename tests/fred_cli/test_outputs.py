@@ -27,7 +27,8 @@ def test_all_commands_that_write_are_among_them() -> None:
         *(("chakra convert", "--output"), ("cluster", "--csv"), ("cluster", "--chart")),
         *(("gen", "--output"), ("schema", "--output"), ("sweep", "--parquet")),
     } <= set(OPTIONS)
-    assert {words for words, _ in PAIRS} == {"cluster", "strategies", "sweep"}
+    writing = {"cluster", "estimate", "route", "strategies", "sweep"}
+    assert {words for words, _ in PAIRS} == writing
 
 
 @pytest.mark.parametrize(("words", "option"), OPTIONS)

@@ -22,8 +22,10 @@ _STEP = f"{ROOT}/examples/astra-step/step"
 
 _SPEC = ("spec.yaml", "small-4", "tiny-2")
 _READ: Mapping[str, tuple[tuple[str, ...], ...]] = {
-    "route": (_SPEC, ("flows.yaml",)),
-    "gen": (("spec.yaml", "mesh.yaml"),),  # refused for want of -o, so nothing is generated
+    "route": ((*_SPEC, "plane.yaml"), ("flows.yaml",)),
+    "gen": (  # refused for want of -o, so nothing is generated
+        ("spec.yaml", "mesh.yaml", "plane.yaml"),
+    ),
     "sim": (_SPEC,),
     "synth": (_SPEC,),
     "sweep": (("sweep.yaml",),),
@@ -83,13 +85,14 @@ _GIVEN: Mapping[str, tuple[str, ...]] = {
     "--network-model": ("fluid", "unaware", "aware"),
     "--job": tuple(f"{_STEP}:{rest}" for rest in ("0-3", "0,1,2,3:1", "3-0", "0-9", "0-3:1:2")),
     "--npu": ("hbm_bytes=1e9", "efficiency.matmul=0.5", "peak_flops=1e15", "efficiency={}"),
-    "--level": ("interconnect", "switch", "endpoint", "mesh", "router"),
+    "--level": ("interconnect", "switch", "endpoint", "mesh", "router", "wafer"),
     "--least-npus": ("1", "4"),
     "--cp": ("1", "2"),
     "--ep": ("1", "2"),
     "--sp": (),
     "--published": (),
     "--no-symmetry": (),
+    "--no-repeats": (),
     "--csv": ("t.csv", "folder", "/dev/full"),
     "--parquet": ("t.parquet", "t.csv"),
     "--results": ("results.json",),
@@ -114,6 +117,7 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (
             *("--strategy", "--microbatches", "--samples", "--compute", "--placement"),
             *("--mode", "--timeline", "--algorithm", "--overlap", "--protocol"),
+            "--no-repeats",
         ),
     ),
     f"estimate --workload {_STEP}": (
@@ -121,7 +125,10 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("--memory", "--groups", "--topology", "--samples"),
     ),
     "wafers": (("--topology",), ("--wafers", "--join", "--size", "--protocol")),
-    "route": ((), ("--set", "--strategy", "--effort", "--generation", "--draw")),
+    "route": (
+        (),
+        ("--set", "--strategy", "--effort", "--generation", "--draw", "--size", "--output"),
+    ),
     "presets": ((), ()),
     "gen": ((), ("--set", "--level")),
     "chakra show": ((), ("--limit",)),
@@ -135,13 +142,13 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "cluster": (("--workload",), ("--batch", "--published", "--csv")),
     "compare": (
         ("--topology", "--workload"),
-        ("--compute", "--algorithm", "--protocol", "--npu", "--csv"),
+        ("--compute", "--algorithm", "--protocol", "--npu", "--csv", "--memory"),
     ),
     "strategies": (
         ("--topology", "--workload"),
         (
             *("--compute", "--placement", "--algorithm", "--protocol", "--npu", "--mode"),
-            *("--samples", "--least-npus", "--cp", "--ep", "--sp", "--csv"),
+            *("--samples", "--least-npus", "--cp", "--ep", "--sp", "--csv", "--memory"),
         ),
     ),
     "sweep": ((), ("--csv", "--parquet")),

@@ -19,6 +19,7 @@ from fred_hw.errors import InputError
 from fred_hw.load import load_spec, parse_change
 from fred_hw.mesh.load import load_mesh
 from fred_hw.reading import read_data
+from fred_hw.wafer.load import load_wafer
 from gen.design import check_level
 from perfmodel.astra.engine.graph_engine import GraphEngine
 from perfmodel.astra.engine.setup import load_setup
@@ -212,6 +213,7 @@ _FILES = {
     "layers.txt": broken(_LAYERS),
     "ring.goal": broken(_GOAL),
     "racks.yaml": documents([*bases("cluster").values()]),
+    "plane.yaml": documents([*bases("wafer").values()]),
     "mesh.yaml": documents([*bases("mesh").values(), {"width": 2, "height": 1, "lanes": 1}]),
     "sweep.yaml": documents(_SWEEPS[1:]),
     "results.json": documents(_RESULTS),
@@ -273,6 +275,7 @@ TARGETS: Mapping[str, Target] = {
     "group": Target(_WORDS, _words(parse_group), 5),
     "name": Target(_WORDS, _words(parse_topology), 5),
     "strategy": Target(_WORDS, _words(_strategy), 5),
+    "plane": Target(_FILES["plane.yaml"], refusing(lambda p: load_wafer(str(p)), "f.yaml"), 10),
     "mesh": Target(_FILES["mesh.yaml"], refusing(lambda p: load_mesh(str(p)), "f.yaml"), 10),
     "endpoint": Target(
         documents(_ENDPOINTS),

@@ -231,5 +231,5 @@ def test_bad_argument_is_refused(arguments: Any, kind: type[Exception], message:
 
 
 def test_negative_effort_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^effort must be 0 or more, not -1$"):
+    with pytest.raises(ValueError, match=r"^effort must be 0 to 1000000000, not -1$"):
         route([], 8, 2, effort=-1)
