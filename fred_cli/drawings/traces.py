@@ -33,12 +33,18 @@ def trace_chart(found: Sequence[TraceEstimate]) -> str:
         }
         for name, colour in _PARTS.items()
     ]
+    bars[-1] |= {
+        "text": [f"{one:.2g} ms" for one in times["without compute"]],
+        "textposition": "outside",
+        "cliponaxis": False,
+    }
+    longest = max(one.total_ns for one in last) / 1e6
     panel = Panel(
         f"{found[0].workload}, network model {found[0].network_model}, rank that ends last",
         bars,
         {
             "barmode": "stack",
-            "xaxis": {"title": {"text": "ms"}},
+            "xaxis": {"title": {"text": "ms"}, "range": [0, 1.25 * longest]},  # room for the words
             "yaxis": {"type": "category", "autorange": "reversed", "dtick": 1},
         },
         "; ".join(f"{name}: {one.total_ns:,} ns" for name, one in zip(names, last, strict=True)),
