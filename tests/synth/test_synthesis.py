@@ -99,31 +99,44 @@ def test_verilog_of_a_file_may_begin_with_a_mark(tmp_path: Path) -> None:
     assert from_verilog(tmp_path / "queue.v", "queue").verilog == MEMORY
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("libraries", "effort", "larger"),
-    [
-        (asap7, "area", 0.02),
-        (asap7, "speed", 0.08),
-        (sky130, "area", 0.05),
-        (sky130, "speed", 0.14),
-    ],
-    ids=["asap7 area", "asap7 speed", "sky130 area", "sky130 speed"],
-)
-@pytest.mark.skipif(find_opensta() is None, reason="Debian's package opensta is not installed")
-def test_modules_alone_are_near_to_all_of_them_at_once(
-    libraries: Callable[[], list[Path]], effort: str, larger: float
-) -> None:
+def near(
+    libraries: Callable[[], list[Path]], lanes: int, effort: str, *, sizing: bool
+) -> tuple[float, float]:
+    """Clock and area of modules mapped alone over those of the design mapped as one."""
+    small = from_spec(load_spec("small-4", {"lanes": lanes}), "interconnect", "small-4")
     cells = read_libraries(libraries())
-    small = from_spec(load_spec("small-4", {"lanes": 2}), "interconnect", "small-4")
     parts, flat = (
-        synthesize(small, cells, clock_ns=0.853, effort=effort, flat=flat, sizing=False)
+        synthesize(small, cells, clock_ns=0.5, effort=effort, flat=flat, sizing=sizing)
         for flat in (False, True)
     )
-    # Nothing is merged, or buffered together, across the border between an adder and the
-    # multiplexers before its registers, more with effort speed: 0.6, 6.2, 3.3 and 12.5 %. Names of
-    # nets alone move the design that is mapped whole by 1.2 %.
-    assert 0.98 < parts.area.area_um2 / flat.area.area_um2 < 1 + larger
-    # What ABC makes of two inputs differs by a few per cent; borders make no path longer.
-    assert parts.timing.clock_ns < 1.05 * flat.timing.clock_ns
     assert parts.area.flip_flops == flat.area.flip_flops
+    return (
+        parts.timing.clock_ns / flat.timing.clock_ns,
+        parts.area.area_um2 / flat.area.area_um2,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("effort", ["area", "speed"])
+@pytest.mark.parametrize("libraries", [asap7, sky130])
+@pytest.mark.skipif(find_opensta() is None, reason="Debian's package opensta is not installed")
+def test_modules_alone_are_near_to_all_of_them_at_once(
+    libraries: Callable[[], list[Path]], effort: str
+) -> None:
+    clock, area = near(libraries, 2, effort, sizing=False)
+    # Nothing is merged, or buffered together, across the border between an adder and the
+    # crossing before it: -0.3, 2.2, 0.4 and 1.5 %. Names of nets alone move the design that is
+    # mapped whole by 1.2 %.
+    assert 0.98 < area < 1.04
+    # The longest path crosses that border, and ABC takes both sides of it to be as urgent:
+    # -11, 5.5, -8 and 7.1 %, until sizing sees the whole path.
+    assert clock < 1.09
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("libraries", [asap7, pytest.param(sky130, marks=pytest.mark.long)])
+@pytest.mark.skipif(find_opensta() is None, reason="Debian's package opensta is not installed")
+def test_sizing_makes_up_for_the_borders_of_modules(libraries: Callable[[], list[Path]]) -> None:
+    clock, area = near(libraries, 1, "speed", sizing=True)
+    assert clock < 1.03  # 0.983 and 1.017
+    assert area < 1.05  # 1.032 and 1.010
