@@ -22,6 +22,7 @@ def route_wafer(
     strategy: str | None,
     size: str,
     generation: int,
+    collectives: str,
     output: Path | None,
     as_json: bool,
 ) -> None:
@@ -37,9 +38,8 @@ def route_wafer(
         message = f"must be whole flits of {flit} B, at most 4 GiB, not {size!r}"
         raise InputError("--size", "", message)
     with checked("--strategy"), progress(f"compiling {strategy}"):
-        program = compile_strategy(
-            wafer, Strategy.parse(strategy), int(count), generation=generation
-        )
+        more = {"generation": generation, "collectives": collectives}
+        program = compile_strategy(wafer, Strategy.parse(strategy), int(count), **more)
     if output is not None:
         write_json(program.to_dict(), output)
     if as_json:
@@ -51,6 +51,22 @@ def route_wafer(
 def _say(program: "WaferProgram") -> None:
     """Print what each phase takes of the plane."""
     chiplets = program.plane.chiplets
+    title = f"{program.strategy} on a plane of {program.plane.wafer.name}"
+    if program.collectives == "ring":
+        npus = range(program.plane.wafer.npus)
+        parts = [
+            (
+                one.name,
+                one.number,
+                one.circuit,
+                len(one.flows),
+                max(len(program.descriptors(npu, one)) for npu in npus),
+            )
+            for one in program.phases
+        ]
+        columns = ("phase", "number", "circuit", "flows", "descriptors of an endpoint")
+        table(f"{title}, by endpoints", columns, parts)
+        return
     rows = [
         (
             one.name,
@@ -68,4 +84,4 @@ def _say(program: "WaferProgram") -> None:
         for one in program.phases
     ]
     columns = ("phase", "number", "circuit", "flows", "chiplets", "links between chiplets")
-    table(f"{program.strategy} on a plane of {program.plane.wafer.name}", columns, rows)
+    table(title, columns, rows)

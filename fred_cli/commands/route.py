@@ -39,6 +39,11 @@ __all__ = ["command"]
     "--size", help="Of a wafer: what an NPU sends in a phase and plane; 64KiB by default."
 )
 @click.option(
+    "--collectives",
+    type=click.Choice(["in-network", "ring"]),
+    help="Of a wafer: by switches (the default), or by rings of endpoints.",
+)
+@click.option(
     "-o",
     "--output",
     type=OutputPath(),
@@ -55,6 +60,7 @@ def command(
     generation: int | None,
     picture: Path | None,
     size: str | None,
+    collectives: str | None,
     output: Path | None,
     as_json: bool,
 ) -> int:
@@ -65,22 +71,21 @@ def command(
     conflict, 4 if the effort ended before that was known. Of a wafer, whose YAML file has switches,
     all that is written to the registers of switches and endpoints of a plane.
     """
-    from fred_hw.checks import check_int
     from fred_hw.compiler.routing import EFFORT
     from fred_hw.compiler.routing import route as route_flows
     from fred_hw.progress import track
-    from fred_hw.protocol import GENERATIONS
     from fred_hw.wafer.load import is_wafer
 
-    with option_names("generation"), checked(""):
-        number = check_int("generation", generation or 0, minimum=0, maximum=GENERATIONS - 1)
+    number = _generation(generation)
     if is_wafer(spec_source):
         _refuse(
             {"FLOWS": flows_file, "--effort": effort, "--draw": picture}, "a switch, not a wafer"
         )
-        route_wafer(spec_source, changes, strategy, size or "64KiB", number, output, as_json)
+        how = collectives or "in-network"
+        route_wafer(spec_source, changes, strategy, size or "64KiB", number, how, output, as_json)
         return 0
-    _refuse({"--size": size, "--output": output}, "a wafer, not a switch")
+    given = {"--size": size, "--collectives": collectives, "--output": output}
+    _refuse(given, "a wafer, not a switch")
     spec = read_spec(spec_source, changes)
     sets = _sets(spec, strategy, flows_file)
     if picture is not None and strategy is not None:
@@ -106,6 +111,15 @@ def command(
     else:
         _say(reports)
     return 3 if "conflict" in statuses else 4 if "unknown" in statuses else 0
+
+
+def _generation(given: int | None) -> int:
+    """Return the generation of entries, the first by default, or refuse what is none."""
+    from fred_hw.checks import check_int
+    from fred_hw.protocol import GENERATIONS
+
+    with option_names("generation"), checked(""):
+        return check_int("generation", given or 0, minimum=0, maximum=GENERATIONS - 1)
 
 
 def _say(reports: dict[str, dict[str, Any]]) -> None:

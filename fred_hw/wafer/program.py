@@ -7,7 +7,7 @@ from typing import Any
 from fred_hw.ace.endpoint_map import endpoint_map
 from fred_hw.ace.operations import Buffer, Descriptor, exchange
 from fred_hw.ace.operations import Flow as Route
-from fred_hw.checks import check_int
+from fred_hw.checks import check_choice, check_int
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.placement import Strategy, phases
 from fred_hw.control.access import Access
@@ -17,11 +17,15 @@ from fred_hw.protocol import DATA_CIRCUITS, GENERATIONS
 
 from .flows import NoWayError, PhaseWays, find_ways
 from .plane import Plane
+from .rings import check_rings, joined, ring_descriptors
 from .spec import WaferSpec
 
-__all__ = ["PROGRAM_SCHEMA", "Phase", "Step", "WaferProgram", "compile_strategy"]
+__all__ = ["COLLECTIVES", "PROGRAM_SCHEMA", "Phase", "Step", "WaferProgram", "compile_strategy"]
 
 PROGRAM_SCHEMA = "fred-wafer-program/1"
+
+COLLECTIVES = ("in-network", "ring")
+"""Who does the phases: switches (FRED-B, D), or endpoints over unicasts (FRED-A, C)."""
 
 _CIRCUITS = {"mp": "mp", "sp": "mp", "pp": "pp", "dp": "dp", "cp": "dp", "ep": "dp"}
 """Circuit of a phase, by how its name begins."""
@@ -67,7 +71,7 @@ class Phase:
     flows : tuple of Flow
         Flows between NPUs.
     ways : PhaseWays
-        What each chiplet does.
+        What each chiplet does; nothing where endpoints do the phase.
     """
 
     name: str
@@ -96,6 +100,8 @@ class WaferProgram:
         Bytes that an NPU sends in a phase, in this plane.
     generation : int
         Of all entries.
+    collectives : str
+        One of ``COLLECTIVES``.
     """
 
     plane: Plane
@@ -103,6 +109,7 @@ class WaferProgram:
     phases: tuple[Phase, ...]
     size: int
     generation: int = 0
+    collectives: str = COLLECTIVES[0]
 
     def phase(self, name: str) -> Phase:
         """Return a phase by its name."""
@@ -141,19 +148,25 @@ class WaferProgram:
         status = registers.register("STATUS").address
         return [Step(registers.register("ADDRESS").address, npu), Step(status, _UP, _UP)]
 
-    def descriptor(self, npu: int, phase: Phase) -> Descriptor | None:
-        """Return an endpoint's part of a phase, or None if it has none."""
+    def descriptors(self, npu: int, phase: Phase) -> list[Descriptor]:
+        """Return an endpoint's part of a phase, one behind the other; none if it has none."""
         flow = Route(phase.number, generation=self.generation)
         sends = any(npu in one.inputs for one in phase.flows)
         receives = any(npu in one.outputs for one in phase.flows)
         if not sends and not receives:
-            return None
-        source, destination = self.buffers(phase)
-        return exchange(
+            return []
+        source, destination = buffers = self.buffers(phase)
+        if self.collectives == "ring":
+            own = [one for one in phase.flows if npu in (*one.inputs, *one.outputs)]
+            return joined(
+                [ring_descriptors(self.plane, phase.circuit, one, npu, buffers) for one in own]
+            )
+        part = exchange(
             phase.circuit,
             (source, flow) if sends else None,
             (destination, flow) if receives else None,
         )
+        return [part]
 
     def buffers(self, phase: Phase) -> tuple[Buffer, Buffer]:
         """Return where an NPU has what it sends in a phase, and what it receives."""
@@ -184,6 +197,7 @@ class WaferProgram:
             "strategy": str(self.strategy),
             "planes": self.plane.wafer.planes,
             "size_bytes": self.size,
+            "collectives": self.collectives,
             "phases": [
                 {
                     "name": one.name,
@@ -225,24 +239,31 @@ class WaferProgram:
     def _parts(self, npu: int) -> Iterator[tuple[str, Any]]:
         """Yield the name of each phase that an NPU has a part in, and what that is."""
         for phase in self.phases:
-            if (descriptor := self.descriptor(npu, phase)) is None:
+            if not (parts := self.descriptors(npu, phase)):
                 continue
-            source, destination = descriptor.source, descriptor.destination
+            buffers = zip(("sends", "receives"), self.buffers(phase), strict=True)
+            has = {
+                "sends": any(npu in one.inputs for one in phase.flows),
+                "receives": any(npu in one.outputs for one in phase.flows),
+            }
             yield (
                 phase.name,
                 {
-                    "sends": None if descriptor.send is None else [source.address, source.size],
-                    "receives": None
-                    if descriptor.receive is None
-                    else [destination.address, destination.size],
-                    "steps": [one.to_dict() for one in self.descriptor_steps(descriptor)],
+                    **{side: [at.address, at.size] if has[side] else None for side, at in buffers},
+                    "steps": [one.to_dict() for d in parts for one in self.descriptor_steps(d)],
+                    "descriptors": len(parts),
                     "completed": self.completed(phase.circuit),
                 },
             )
 
 
 def compile_strategy(
-    wafer: WaferSpec, strategy: Strategy, size: int, *, generation: int = 0
+    wafer: WaferSpec,
+    strategy: Strategy,
+    size: int,
+    *,
+    generation: int = 0,
+    collectives: str = COLLECTIVES[0],
 ) -> WaferProgram:
     """Return the program of a plane for the phases of a strategy.
 
@@ -256,14 +277,18 @@ def compile_strategy(
         Bytes that an NPU sends in a phase in this plane, whole flits.
     generation : int
         Of all entries.
+    collectives : str
+        One of ``COLLECTIVES``.
 
     Raises
     ------
     ValueError
         The strategy has more workers than there are NPUs, or more phases than a switch has entries
-        for; not all flows of a phase can be active at once; or the size is not of whole flits.
+        for; not all flows of a phase can be active at once; rings cannot do one; or the size is not
+        of whole flits.
     """
     check_int("generation", generation, minimum=0, maximum=GENERATIONS - 1)
+    check_choice("collectives", collectives, COLLECTIVES)
     flit = wafer.link.data_width // 8
     if check_int("size", size, minimum=1) % flit:
         raise ValueError(f"size must be a multiple of {flit} bytes, a flit, not {size}")
@@ -273,17 +298,22 @@ def compile_strategy(
             f"({wafer.npus}), not {strategy.workers}"
         )
     plane, wanted = Plane(wafer), phases(strategy)
-    _check_room(plane, wanted)
+    in_network = collectives == "in-network"
+    if in_network:
+        _check_room(plane, wanted)
     busy: dict[str, dict[tuple[int, int], int]] = {name: {} for name in DATA_CIRCUITS}
     found = []
     for number, (name, flows) in enumerate(wanted.items()):
-        circuit = _CIRCUITS[name.split("_")[0]]
-        try:
-            ways = find_ways(plane, flows, busy[circuit])
-        except NoWayError as error:
-            raise ValueError(f"phase {name} of {strategy} {error}") from None
+        circuit, ways = _CIRCUITS[name.split("_")[0]], PhaseWays({}, {}, {})
+        if in_network:
+            try:
+                ways = find_ways(plane, flows, busy[circuit])
+            except NoWayError as error:
+                raise ValueError(f"phase {name} of {strategy} {error}") from None
+        else:
+            check_rings(plane, f"{name} of {strategy}", flows)
         found.append(Phase(name, circuit, number, flows, ways))
-    return WaferProgram(plane, strategy, tuple(found), size, generation)
+    return WaferProgram(plane, strategy, tuple(found), size, generation, collectives)
 
 
 def _check_room(

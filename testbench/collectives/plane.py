@@ -31,12 +31,26 @@ from .fabric import (
     write_steps,
 )
 
-__all__ = ["PlaneRun", "build_plane", "npu_steps", "run_plane", "write_programs"]
+__all__ = [
+    "SHOW",
+    "UNTIL",
+    "WAIT",
+    "WRITE",
+    "Code",
+    "PlaneRun",
+    "build_plane",
+    "codes",
+    "npu_steps",
+    "run_plane",
+    "write_programs",
+]
 
 _STEPS = 1024
-_WAIT, _WRITE, _UNTIL, _SHOW = range(4)
+WAIT, WRITE, UNTIL, SHOW = range(4)
+"""What a driver does: see ``fabric.v``."""
 
 Code = tuple[int, int, int, int]
+"""A step of a driver: what, address, value and mask."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,8 +84,9 @@ class PlaneRun:
     seed: int = 1
 
 
-def _codes(steps: Sequence[Step]) -> list[Code]:
-    return [(_UNTIL if one.mask else _WRITE, one.address, one.value, one.mask) for one in steps]
+def codes(steps: Sequence[Step]) -> list[Code]:
+    """Return steps of a program as a driver does them."""
+    return [(UNTIL if one.mask else WRITE, one.address, one.value, one.mask) for one in steps]
 
 
 def npu_steps(
@@ -90,16 +105,16 @@ def npu_steps(
     ready : int
         Cycles until routes and phases are written.
     """
-    steps = [*_codes(program.begin_steps(npu)), (_WAIT, 0, ready, 0)]
+    steps = [*codes(program.begin_steps(npu)), (WAIT, 0, ready, 0)]
     count: dict[str, int] = dict.fromkeys(DATA_CIRCUITS, 0)
     for wait, descriptor in jobs:
-        steps += [(_WAIT, 0, wait, 0)] if wait else []
-        steps += _codes(program.descriptor_steps(descriptor))
+        steps += [(WAIT, 0, wait, 0)] if wait else []
+        steps += codes(program.descriptor_steps(descriptor))
         count[descriptor.circuit] += 1
     for name, jobs_of in count.items():
-        steps.append((_UNTIL, program.completed(name), jobs_of, 0xFFFFFFFF))
+        steps.append((UNTIL, program.completed(name), jobs_of, 0xFFFFFFFF))
     error = endpoint_map(program.plane.wafer.link).register("ERROR").address
-    return [*steps, (_SHOW, error, 0, 0)]
+    return [*steps, (SHOW, error, 0, 0)]
 
 
 _LINE = """
@@ -187,7 +202,7 @@ def build_plane(wafer: WaferSpec, size: Sizes) -> Path:
 def write_programs(work: Path, run: PlaneRun) -> None:
     """Write the programs of all drivers: endpoints, then switches."""
     chiplets = range(len(run.program.plane.chiplets))
-    switches = [_codes(run.program.switch_steps(number)) for number in chiplets]
+    switches = [codes(run.program.switch_steps(number)) for number in chiplets]
     write_steps(work, [*run.steps, *switches], _STEPS)
 
 

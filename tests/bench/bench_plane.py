@@ -18,6 +18,7 @@ from fred_hw.wafer.load import load_wafer
 from fred_hw.wafer.program import Phase, WaferProgram, compile_strategy
 from fred_hw.wafer.spec import WaferSpec
 from testbench.collectives.fabric import Finished, Sizes
+from testbench.collectives.phase_cycles import phase_cycles
 from testbench.collectives.plane import PlaneRun, npu_steps
 from testbench.models.golden import reduction_of
 from testbench.models.golden_plane import walk_phase
@@ -89,16 +90,9 @@ def unicast(made: WaferProgram, npu: int) -> Descriptor:
     )
 
 
-def alone(model: Path, made: WaferProgram, phase: Phase, seed: int) -> int:
-    """Return the cycles of a phase alone, from the first descriptor to the last result."""
-    before = memories(made, seed)
-    steps = []
-    for npu in range(made.plane.wafer.npus):
-        descriptor = made.descriptor(npu, phase)
-        steps.append(npu_steps(made, npu, [(0, descriptor)] if descriptor else [], READY))
-    found = run(model, PlaneRun(program=made, steps=steps, memories=before, seed=seed))
-    check(made, [phase], before, found)
-    return found.cycles
+def alone(model: Path, made: WaferProgram, phase: Phase) -> int:
+    """Return the cycles of a phase alone, from the first COMMAND to the last result."""
+    return phase_cycles(made, phase, lambda one: run(model, one)).cycles
 
 
 def at_once(model: Path, made: WaferProgram, seed: int, faults: int) -> int:
@@ -108,7 +102,7 @@ def at_once(model: Path, made: WaferProgram, seed: int, faults: int) -> int:
         jobs = []
         # DP first, so that the more urgent ones preempt it.
         for phase in sorted(made.phases, key=lambda one: one.circuit != "dp"):
-            if descriptor := made.descriptor(npu, phase):
+            for descriptor in made.descriptors(npu, phase):
                 jobs.append((rng.randrange(100), descriptor))
                 jobs += [(0, descriptor)] * 2 * (phase.circuit == "mp")
         jobs.append((0, unicast(made, npu)))
@@ -159,19 +153,13 @@ def main() -> None:
     for name in STRATEGIES:
         made = compile_strategy(wafer, Strategy.parse(name), 2 * arguments.flits)
         for phase in made.phases:
-            cycles = alone(model, made, phase, 1) - idle(model, made)
+            cycles = alone(model, made, phase)
             say(f"{name} {phase.name}: {cycles} cycles for {arguments.flits} flits")
         for faults in (0, arguments.faults):
             cycles = at_once(model, made, 2, faults)
             say(f"{name} all at once, {faults} faults in a million: {cycles} cycles in all")
     rate = TOTAL["cycles"] / TOTAL["seconds"]
     say(f"{TOTAL['cycles']:,} cycles in {TOTAL['seconds']:.1f} s, {rate:,.0f} per second")
-
-
-def idle(model: Path, made: WaferProgram) -> int:
-    """Return the cycles until descriptors are queued: of a run without any."""
-    steps = [npu_steps(made, npu, [], READY) for npu in range(made.plane.wafer.npus)]
-    return run(model, PlaneRun(program=made, steps=steps, memories=memories(made, 1))).cycles
 
 
 if __name__ == "__main__":

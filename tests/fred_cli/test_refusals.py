@@ -56,6 +56,10 @@ REFUSED = {
     r"workers as the wafer has NPUs \(4\), not 8",
     "route wafer.yaml --strategy MP2-DP2-PP1 --set protocol.phases=1": r"--strategy: strategy "
     "must have at most 1 phases, as many as l2 has room for, not 2",
+    "route wafer.yaml --strategy MP2-DP1-PP1-SP --collectives ring": r"--strategy: phase "
+    r"sp_reduce_scatter_0 of .* must copy, .* not reduce \[0, 1\] to \[0\]",
+    "route demo-8 --strategy MP2-DP2-PP1 --collectives ring": r"route: --collectives: must be "
+    "given with a wafer, not a switch",
     "route wafer.yaml --strategy MP2-DP2-PP1 --size 3B": r"--size: must be whole flits of 2 B, .*",
     "route small.yaml --strategy MP2-DP2-PP1 --size 1KiB": r"route: --size: must be given with a "
     "wafer, not a switch",

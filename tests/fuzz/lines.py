@@ -86,6 +86,7 @@ _GIVEN: Mapping[str, tuple[str, ...]] = {
     "--job": tuple(f"{_STEP}:{rest}" for rest in ("0-3", "0,1,2,3:1", "3-0", "0-9", "0-3:1:2")),
     "--npu": ("hbm_bytes=1e9", "efficiency.matmul=0.5", "peak_flops=1e15", "efficiency={}"),
     "--level": ("interconnect", "switch", "endpoint", "mesh", "router", "wafer"),
+    "--collectives": ("in-network", "ring"),
     "--least-npus": ("1", "4"),
     "--cp": ("1", "2"),
     "--ep": ("1", "2"),
@@ -127,7 +128,10 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "wafers": (("--topology",), ("--wafers", "--join", "--size", "--protocol")),
     "route": (
         (),
-        ("--set", "--strategy", "--effort", "--generation", "--draw", "--size", "--output"),
+        (
+            *("--set", "--strategy", "--effort", "--generation", "--draw", "--size", "--output"),
+            "--collectives",
+        ),
     ),
     "presets": ((), ()),
     "gen": ((), ("--set", "--level")),

@@ -1,6 +1,7 @@
 """Tests of `fred route`."""
 
 import json
+import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
@@ -130,3 +131,13 @@ def test_route_draws_what_it_routed_and_no_conflict(fred: Run) -> None:
     arguments = ("--set", "middle=2", "--draw", "conflict.svg")
     assert fred("route", "demo-8", "circular.yaml", *arguments)[0] == 3
     assert not Path("conflict.svg").exists()
+
+
+def test_a_strategy_is_for_switches_or_for_endpoints(fred: Run) -> None:
+    wafer = ("route", "wafer.yaml", "--strategy", "MP2-DP2-PP1")
+    status, out, err = fred(*wafer, "--collectives", "ring", "--json")
+    assert (status, err) == (0, "")
+    assert json.loads(out)["collectives"] == "ring"
+    assert json.loads(fred(*wafer, "--json")[1])["collectives"] == "in-network"
+    out = fred("route", "wafer.yaml", "--strategy", "MP4-DP1-PP1", "--collectives", "ring")[1]
+    assert "by endpoints" in out and re.search(r"mp_all_reduce\W+0\W+mp\W+1\W+3\b", out)

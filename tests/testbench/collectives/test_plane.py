@@ -86,8 +86,7 @@ def test_phases_and_unicasts_cross_two_levels_at_once(tmp_path: Path) -> None:
     mp, dp = made.phases
     jobs = []
     for npu in range(4):
-        parts = [made.descriptor(npu, one) for one in (dp, mp)]
-        assert parts[0] and parts[1]
+        parts = [one for phase in (dp, mp) for one in made.descriptors(npu, phase)]
         again = [(rng.randrange(60), parts[1]) for _ in range(2)]
         jobs.append([(rng.randrange(60), parts[0]), (10, unicast(npu)), *again])
     before, found = memories(1), run(tmp_path, made, jobs, 1, limit=6000)
@@ -100,7 +99,7 @@ def test_phases_and_unicasts_cross_two_levels_at_once(tmp_path: Path) -> None:
 def test_phases_come_through_faults_on_all_links(tmp_path: Path) -> None:
     made = program()
     jobs = [
-        [(0, one) for phase in made.phases if (one := made.descriptor(npu, phase))]
+        [(0, one) for phase in made.phases for one in made.descriptors(npu, phase)]
         for npu in range(4)
     ]
     more = {"faults": 5000, "memory_stalls": 30, "limit": 40_000}
@@ -113,7 +112,7 @@ def test_stages_on_two_switches_multicast_to_each_other(tmp_path: Path) -> None:
     made = program("MP2-DP1-PP2")
     assert any(len(phase.ways.flows) == 3 for phase in made.phases)
     jobs = [
-        [(0, one) for phase in made.phases if (one := made.descriptor(npu, phase))]
+        [(0, one) for phase in made.phases for one in made.descriptors(npu, phase)]
         for npu in range(4)
     ]
     before, found = memories(3), run(tmp_path, made, jobs, 3, limit=6000)

@@ -1,0 +1,144 @@
+"""Phases that endpoints do alone, over unicasts: rings, and copies one after the other.
+
+What FRED-A and FRED-C do, whose switches only route (FRED, arXiv 2406.19580, section 8).
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from fred_hw.ace.operations import Buffer, Descriptor, Ring, exchange
+from fred_hw.ace.operations import Flow as Route
+from fred_hw.compiler.flows import Flow
+from fred_hw.endpoint_spec import MOST_MEMBERS
+
+from .plane import Plane
+
+__all__ = ["check_rings", "joined", "levels_of", "ring_descriptors"]
+
+
+def levels_of(plane: Plane, members: Sequence[int]) -> list[list[int]]:
+    """Return the members of an all-reduce by the switch that they hang on, or all as one.
+
+    Equally many members, two or more, on each of several switches go around in two levels of rings;
+    others in one, in which those of a switch stand together.
+    """
+    clusters: dict[int, list[int]] = {}
+    for npu in members:
+        clusters.setdefault(plane.chiplets[plane.homes[npu][0]].switch, []).append(npu)
+    sizes = {len(found) for found in clusters.values()}
+    if len(clusters) > 1 and len(sizes) == 1 and sizes != {1}:
+        return list(clusters.values())
+    return [[npu for found in clusters.values() for npu in found]]
+
+
+def check_rings(plane: Plane, name: str, flows: Sequence[Flow]) -> None:
+    """Refuse a phase that endpoints cannot do alone.
+
+    Raises
+    ------
+    ValueError
+        A flow reduces and not all of its sources get the sum, or a ring has too many members.
+    """
+    most = min(MOST_MEMBERS, plane.wafer.endpoint.chunk_flits)
+    for flow in flows:
+        sources, targets = sorted(flow.inputs), sorted(flow.outputs)
+        if len(sources) == 1:
+            continue
+        if sources != targets:
+            raise ValueError(
+                f"phase {name} must copy, or reduce to all that it reduces, with rings, not "
+                f"reduce {sources} to {targets}"
+            )
+        members = max(len(one) for one in levels_of(plane, sources))
+        if members > most:
+            raise ValueError(
+                f"phase {name} must have at most {most} NPUs in a ring, which have a flit each in "
+                f"a slot, not {members}"
+            )
+
+
+def ring_descriptors(
+    plane: Plane, circuit: str, flow: Flow, npu: int, buffers: tuple[Buffer, Buffer]
+) -> list[Descriptor]:
+    """Return what an endpoint does for a flow between NPUs, one descriptor behind the other.
+
+    An all-reduce on several switches is a reduce-scatter in each, an all-reduce of each block among
+    the members of the same place, and an all-gather. A copy is sent to one after the other.
+
+    Parameters
+    ----------
+    plane : Plane
+        The plane.
+    circuit : str
+        Virtual circuit of its packets.
+    flow : Flow
+        Flow between NPUs, of those that ``check_rings`` lets through.
+    npu : int
+        Number of the endpoint.
+    buffers : tuple of Buffer
+        What it sends, and where results go.
+    """
+    source, destination = buffers
+    if len(flow.inputs) == 1:
+        (root,) = flow.inputs
+        if npu == root:
+            others = [one for one in sorted(flow.outputs) if one != root]
+            return [exchange(circuit, (source, Route(to, unicast=True))) for to in others]
+        return [exchange(circuit, None, (destination, Route(root, unicast=True)))]
+    levels = levels_of(plane, sorted(flow.inputs))
+    if len(levels) == 1:
+        return [_ring(plane, "all_reduce", circuit, levels[0], npu, source, destination)]
+    own = next(level for level in levels if npu in level)
+    place = own.index(npu)
+    across = [level[place] for level in levels]
+    flit = plane.wafer.link.data_width // 8
+    size = -(-(source.size // flit) // len(own)) * flit
+    first = min(place * size, source.size)
+    block = Buffer(destination.address + first, min(size, source.size - first))
+    found = [_ring(plane, "reduce_scatter", circuit, own, npu, source, destination)]
+    if block.size:
+        found.append(_ring(plane, "all_reduce", circuit, across, npu, block, block))
+    found.append(_ring(plane, "all_gather", circuit, own, npu, destination, destination))
+    return found
+
+
+def joined(parts: Sequence[Sequence[Descriptor]]) -> list[Descriptor]:
+    """Return what an endpoint does for several flows of a phase, sending and receiving at once.
+
+    It sends a copy in one of them and receives one in another at most, so the first of what it
+    sends goes together with what it receives.
+    """
+    sent = [one for part in parts for one in part if one.operation != "exchange" or one.send]
+    received = [one for part in parts for one in part if one not in sent]
+    if sent and received and sent[0].operation == "exchange":
+        (other,) = received
+        return [
+            replace(sent[0], destination=other.destination, receive=other.receive),
+            *sent[1:],
+        ]
+    return [*sent, *received]
+
+
+def _ring(
+    plane: Plane,
+    operation: str,
+    circuit: str,
+    members: Sequence[int],
+    npu: int,
+    source: Buffer,
+    destination: Buffer,
+) -> Descriptor:
+    """Return an NPU's part of a ring; its messages are so long that all state machines have one."""
+    engine, flit = plane.wafer.endpoint, plane.wafer.link.data_width // 8
+    count, rank = len(members), members.index(npu)
+    block = -(-(source.size // flit) // count)
+    message = min(engine.chunk_flits // count, -(-block // engine.fsms))
+    return Descriptor(
+        operation=operation,
+        circuit=circuit,
+        source=source,
+        destination=destination,
+        send=Route(members[(rank + 1) % count], unicast=True),
+        receive=Route(members[(rank - 1) % count], unicast=True),
+        ring=Ring(members=count, rank=rank, message_bytes=message * flit, fsms=engine.fsms),
+    )

@@ -1,0 +1,55 @@
+"""Golden model of rings of endpoints: who adds to what, in which order.
+
+Written from docs/endpoint.md: the sum of block r begins with member r + 1 and goes around. It knows
+no messages, no chunks and no cycles.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["all_reduce", "reduce_blocks"]
+
+Words = NDArray[np.unsignedinteger]
+Reduce = Callable[[Words, Words], Words]
+
+
+def reduce_blocks(values: Sequence[Words], reduce: Reduce) -> list[Words]:
+    """Return the sum of each block, that of member 0 first.
+
+    Parameters
+    ----------
+    values : sequence of array
+        What each member of the ring sends, shape (flits, lanes).
+    reduce : Callable
+        Reduction of two, what came first.
+    """
+    count, flits = len(values), len(values[0])
+    size = -(-flits // count)
+    found = []
+    for owner in range(count):
+        part = slice(owner * size, (owner + 1) * size)
+        total = values[(owner + 1) % count][part]
+        for turn in range(2, count + 1):
+            total = reduce(total, values[(owner + turn) % count][part])
+        found.append(total)
+    return found
+
+
+def all_reduce(levels: Sequence[Sequence[Words]], reduce: Reduce) -> Words:
+    """Return the sum that all members get, shape (flits, lanes).
+
+    Parameters
+    ----------
+    levels : sequence of sequence of array
+        What members send, shape (flits, lanes), by the ring that they are in; with several rings,
+        members of the same place in each then go around with the block of that place.
+    reduce : Callable
+        Reduction of two, what came first.
+    """
+    parts = [reduce_blocks(level, reduce) for level in levels]
+    if len(parts) == 1:
+        return np.concatenate(parts[0])
+    across = [reduce_blocks(blocks, reduce) for blocks in zip(*parts, strict=True)]
+    return np.concatenate([block for blocks in across for block in blocks])

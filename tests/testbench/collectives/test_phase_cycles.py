@@ -1,0 +1,80 @@
+"""Phases that endpoints do alone, on a plane in Icarus: bit for bit, and how long they take."""
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fred_hw.compiler.placement import Strategy
+from fred_hw.wafer.load import load_wafer
+from fred_hw.wafer.program import WaferProgram, compile_strategy
+from testbench.collectives.fabric import Finished, Sizes
+from testbench.collectives.phase_cycles import phase_cycles
+from testbench.collectives.plane import PlaneRun, build_plane, run_plane
+from testbench.models.golden_ring import all_reduce
+from testbench.sim.tools import SimulatorError
+
+EXAMPLE = Path(__file__).parents[3] / "examples/wafer-4.yaml"
+FLIT = 2
+
+
+@cache
+def model() -> Path:
+    return build_plane(load_wafer(str(EXAMPLE)), Sizes())
+
+
+def program(strategy: str, flits: int) -> WaferProgram:
+    wafer, parsed = load_wafer(str(EXAMPLE)), Strategy.parse(strategy)
+    return compile_strategy(wafer, parsed, FLIT * flits, collectives="ring")
+
+
+@pytest.mark.sim
+@pytest.mark.slow
+@pytest.mark.xdist_group("wafer")
+@pytest.mark.parametrize(
+    ("strategy", "phase", "flits"),
+    [
+        ("MP2-DP2-PP1", "dp_all_reduce", 25),  # through the L2; blocks are not alike
+        ("MP4-DP1-PP1", "mp_all_reduce", 24),  # two levels of rings
+        ("MP1-DP1-PP4", "pp_backward", 24),  # who sends in one flow receives in another
+    ],
+)
+def test_endpoints_do_phases_alone(tmp_path: Path, strategy: str, phase: str, flits: int) -> None:
+    """And what is wrong is told: a result, and a descriptor that was refused."""
+    made, kept = program(strategy, flits), []
+
+    def run(one: PlaneRun) -> Finished:
+        kept.append(run_plane(model(), one, tmp_path))
+        return kept[0]
+
+    found = phase_cycles(made, made.phase(phase), run)
+    assert found.flits == flits * (3 if phase == "pp_backward" else 4)
+    assert 100 < found.cycles < 1000
+    memories = [memory.copy() for memory in kept[0].memories]
+    memories[2][made.size // FLIT + 3, 0] ^= 1
+    with pytest.raises(SimulatorError, match=rf"^{phase}: what NPU 2 has is wrong$"):
+        phase_cycles(made, made.phase(phase), lambda _: replace(kept[0], memories=memories))
+    reads = [{**reads, "ERROR": [0, 8]} for reads in kept[0].reads]
+    with pytest.raises(SimulatorError, match=rf"^{phase}: an endpoint has refused a descriptor$"):
+        phase_cycles(made, made.phase(phase), lambda _: replace(kept[0], reads=reads))
+
+
+def test_golden_ring_adds_from_the_next_member_on() -> None:
+    """Numbers that show who came when: sums of words are the words one behind the other."""
+
+    def join(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return a * 10 + b
+
+    def one(number: int) -> np.ndarray:
+        return np.full((4, 1), number)
+
+    assert all_reduce([[one(k) for k in (1, 2, 3)]], join)[:, 0].tolist() == [231, 231, 312, 312]
+    # Reduced in pairs to 21 and 12, 43 and 34; block 0 begins with the second pair.
+    assert all_reduce([[one(1), one(2)], [one(3), one(4)]], join)[:, 0].tolist() == [
+        43 * 10 + 21,
+        21 * 10 + 43,
+        34 * 10 + 12,
+        12 * 10 + 34,
+    ]
