@@ -14,7 +14,7 @@ from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import ADDED_CYCLES, Switch
 from fred_hw.unit import Unit
 
-from .companions.companion import COMPANIONS, Companion
+from .any_design import AnyDesign, companion_names
 from .companions.manifest import manifest
 from .emitter import VerilogEmitter
 from .ports import module_ports
@@ -26,39 +26,22 @@ LEVELS = ("interconnect", "switch", "endpoint")
 link."""
 
 
-@dataclass(frozen=True)
-class Design:
-    """Generated Verilog of one interconnect, switch or endpoint and what lies beside it.
+@dataclass(frozen=True, kw_only=True)
+class Design(AnyDesign):
+    """Generated Verilog of one interconnect, switch or endpoint, at one of ``LEVELS``.
+
+    ``latency_cycles`` are those of a lone flit from port to port; of an endpoint from a
+    descriptor's COMMAND to the first read of memory.
 
     Parameters
     ----------
     spec : SwitchSpec
         What it was generated from.
-    level : str
-        One of ``LEVELS``.
-    name : str
-        Name of the top module and of the files.
-    verilog : str
-        All modules, the top one last.
-    ports : tuple of (name, direction, width)
-        Ports of the top module, "input" or "output", width in bits.
-    modules : Mapping of str to int
-        How often each distinct module stands in the hierarchy.
-    units : dict of str to str
-        From which class each module was generated, ``fred_hw.<room>.<module>.<class>``.
-    latency_cycles : int
-        Cycles of a lone flit from port to port; of an endpoint from a descriptor's COMMAND to the
-        first read of memory.
+    others
+        As of any design.
     """
 
     spec: SwitchSpec
-    level: str
-    name: str
-    verilog: str
-    ports: tuple[tuple[str, str, int], ...]
-    modules: dict[str, int]
-    units: dict[str, str]
-    latency_cycles: int
 
     @cached_property
     def microswitches(self) -> dict[str, int]:
@@ -71,13 +54,6 @@ class Design:
     def manifest(self) -> dict[str, Any]:
         """What a person or tool needs to use the Verilog, JSON-friendly."""
         return manifest(self)
-
-    def files(self) -> dict[str, str]:
-        """Return the text of each file by name."""
-        return {
-            self.name + companion.ending: companion.write(self)
-            for companion in _companions(self.level)
-        }
 
 
 def generate(
@@ -121,12 +97,7 @@ def design_name(spec: SwitchSpec, level: str = "interconnect") -> str:
 
 def file_names(spec: SwitchSpec, level: str = "interconnect") -> list[str]:
     """Return the names of the files of a design, which are known before it is generated."""
-    name = design_name(spec, level)
-    return [name + companion.ending for companion in _companions(level)]
-
-
-def _companions(level: str) -> list[Companion]:
-    return [one for one in COMPANIONS.values() if one.serves(level)]
+    return companion_names(design_name(spec, level), level)
 
 
 def check_level(spec: SwitchSpec, level: str, source: str) -> None:

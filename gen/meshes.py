@@ -8,7 +8,7 @@ from fred_hw.checks import check_choice
 from fred_hw.mesh.router import ERRORS, HOP_CYCLES, MeshRouter, router_name
 from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
 
-from .companions.companion import COMPANIONS, Companion
+from .any_design import AnyDesign, companion_names
 from .companions.manifest import any_manifest, streams
 from .emitter import VerilogEmitter
 from .mesh_top import mesh_ports, mesh_top, router_kinds
@@ -26,40 +26,21 @@ MESH_LEVELS = ("mesh", "router")
 """What can be generated: the whole mesh, or the router with all ports alone."""
 
 
-@dataclass(frozen=True)
-class MeshDesign:
-    """Generated Verilog of a mesh or a router and what lies beside it.
+@dataclass(frozen=True, kw_only=True)
+class MeshDesign(AnyDesign):
+    """Generated Verilog of a mesh or a router and what lies beside it, at one of ``MESH_LEVELS``.
+
+    ``latency_cycles`` are those of a lone flit through a router.
 
     Parameters
     ----------
     spec : MeshSpec
         What it was generated from.
-    level : str
-        One of ``MESH_LEVELS``.
-    name : str
-        Name of the top module and of the files.
-    verilog : str
-        All modules, the top one last.
-    ports : tuple of (name, direction, width)
-        Ports of the top module, "input" or "output", width in bits.
-    modules : Mapping of str to int
-        How often each distinct module stands in the hierarchy.
-    units : dict of str to str
-        From which class each module was generated, ``fred_hw.<room>.<module>.<class>``.
+    others
+        As of any design.
     """
 
     spec: MeshSpec
-    level: str
-    name: str
-    verilog: str
-    ports: tuple[tuple[str, str, int], ...]
-    modules: dict[str, int]
-    units: dict[str, str]
-
-    @property
-    def latency_cycles(self) -> int:
-        """Cycles of a lone flit through a router."""
-        return HOP_CYCLES
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
@@ -72,10 +53,6 @@ class MeshDesign:
             "link_digest": self.spec.link.digest,
         }
         return any_manifest(self, self.spec.model_dump(), own)
-
-    def files(self) -> dict[str, str]:
-        """Return the text of each file by name."""
-        return {self.name + one.ending: one.write(self) for one in _companions()}
 
 
 def generate_mesh(
@@ -119,6 +96,7 @@ def generate_mesh(
         ports=tuple(ports),
         modules=modules,
         units=emitter.units,
+        latency_cycles=HOP_CYCLES,
     )
 
 
@@ -136,11 +114,7 @@ def _count(
 
 def mesh_file_names(mesh: MeshSpec, level: str = "mesh") -> list[str]:
     """Return the names of the files of a design, which are known before it is generated."""
-    return [mesh_design_name(mesh, level) + one.ending for one in _companions()]
-
-
-def _companions() -> list[Companion]:
-    return [one for one in COMPANIONS.values() if not one.switch_only]
+    return companion_names(mesh_design_name(mesh, level), level)
 
 
 def mesh_design_name(mesh: MeshSpec, level: str) -> str:

@@ -10,7 +10,7 @@ from fred_hw.unit import Unit
 from fred_hw.wafer.plane import Plane
 from fred_hw.wafer.spec import WaferSpec
 
-from .companions.companion import COMPANIONS, Companion
+from .any_design import AnyDesign, companion_names
 from .companions.manifest import any_manifest, streams
 from .emitter import VerilogEmitter
 from .ports import module_ports
@@ -18,39 +18,25 @@ from .wafer_top import Module, wafer_ports, wafer_top
 
 __all__ = ["WaferDesign", "generate_wafer", "modules_of", "wafer_file_names"]
 
+_LEVEL = "wafer"
 
-@dataclass(frozen=True)
-class WaferDesign:
-    """Generated Verilog of a plane of a wafer and what lies beside it.
+
+@dataclass(frozen=True, kw_only=True)
+class WaferDesign(AnyDesign):
+    """Generated Verilog of a plane of a wafer and what lies beside it, at the level "wafer".
+
+    ``latency_cycles`` are those from a descriptor's COMMAND to the first read of memory, as of an
+    endpoint.
 
     Parameters
     ----------
     spec : WaferSpec
         What it was generated from.
-    name : str
-        Name of the top module and of the files.
-    verilog : str
-        All modules, the top one last.
-    ports : tuple of (name, direction, width)
-        Ports of the top module, "input" or "output", width in bits.
-    modules : Mapping of str to int
-        How often each distinct module stands in the hierarchy.
-    units : dict of str to str
-        From which class each module was generated, ``fred_hw.<room>.<module>.<class>``.
+    others
+        As of any design.
     """
 
     spec: WaferSpec
-    name: str
-    verilog: str
-    ports: tuple[tuple[str, str, int], ...]
-    modules: dict[str, int]
-    units: dict[str, str]
-    level: str = "wafer"
-
-    @property
-    def latency_cycles(self) -> int:
-        """Cycles from a descriptor's COMMAND to the first read of memory, as of an endpoint."""
-        return BEGIN_CYCLES
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
@@ -76,10 +62,6 @@ class WaferDesign:
         }
         return any_manifest(self, self.spec.model_dump(), own)
 
-    def files(self) -> dict[str, str]:
-        """Return the text of each file by name."""
-        return {self.name + one.ending: one.write(self) for one in _companions()}
-
 
 def generate_wafer(wafer: WaferSpec, emitter: VerilogEmitter | None = None) -> WaferDesign:
     """Generate a plane of a wafer.
@@ -102,11 +84,13 @@ def generate_wafer(wafer: WaferSpec, emitter: VerilogEmitter | None = None) -> W
             totals[part] += times * count
     return WaferDesign(
         spec=wafer,
+        level=_LEVEL,
         name=wafer.name,
         verilog=f"{emitter.verilog()}\n{wafer_top(plane, modules)}",
         ports=tuple(wafer_ports(plane, modules)),
         modules={**totals, wafer.name: 1},
         units=emitter.units,
+        latency_cycles=BEGIN_CYCLES,
     )
 
 
@@ -122,8 +106,4 @@ def _units(wafer: WaferSpec) -> dict[str, Unit]:
 
 def wafer_file_names(wafer: WaferSpec) -> list[str]:
     """Return the names of the files of a design, which are known before it is generated."""
-    return [wafer.name + one.ending for one in _companions()]
-
-
-def _companions() -> list[Companion]:
-    return [one for one in COMPANIONS.values() if not one.switch_only]
+    return companion_names(wafer.name, _LEVEL)

@@ -18,7 +18,7 @@ class Companion:
     ending : str
         What stands behind the name of the top module in the name of the file.
     write : Callable
-        From the ``Design``, ``MeshDesign`` or ``WaferDesign`` to the text of the file.
+        From the design, one of the kinds of ``AnyDesign``, to the text of the file.
     switch_only : bool
         Whether only what has registers has it, whole switches and endpoints; others are also of
         meshes and wafers.

@@ -21,9 +21,8 @@ from .companion import COMPANIONS, Companion
 from .registers import registers_of
 
 if TYPE_CHECKING:
+    from gen.any_design import AnyDesign
     from gen.design import Design
-    from gen.meshes import MeshDesign
-    from gen.wafers import WaferDesign
 
 __all__ = ["MANIFEST_SCHEMA", "any_manifest", "manifest", "streams"]
 
@@ -44,9 +43,7 @@ def manifest(design: "Design") -> dict[str, Any]:
     )
 
 
-def any_manifest(
-    design: "Design | MeshDesign | WaferDesign", spec: dict[str, Any], own: dict[str, Any]
-) -> dict[str, Any]:
+def any_manifest(design: "AnyDesign", spec: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
     """Return what every manifest has, around what is of one kind of design alone."""
     return {
         "schema": MANIFEST_SCHEMA,
