@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from testbench.sim.cache import BUILDS, built, cache_folder, prune
+from testbench.sim.cache import BUILDS, built, cache_folder, cpu_s, prune
 
 
 @pytest.fixture(autouse=True)
@@ -49,6 +49,20 @@ def test_a_build_that_fails_leaves_nothing(cache: Path) -> None:
         built("unit", ["text"], fail)
     assert [path for path in cache.iterdir() if path.is_dir()] == []
     assert (built("unit", ["text"], write) / "model").exists()
+
+
+def test_what_a_build_builds_for_itself_is_told_apart() -> None:
+    def spend(_: Path) -> None:
+        begun = cpu_s()
+        while cpu_s() - begun < 0.1:
+            pass
+
+    BUILDS.clear()
+    built("outer", ["1"], lambda _: spend(built("inner", ["2"], spend)))
+    (inner, seconds), (outer, others) = ((one.name, one.cpu_s) for one in BUILDS)
+    BUILDS.clear()
+    assert (inner, outer) == ("inner", "outer")
+    assert all(0.1 <= one < 0.19 for one in (seconds, others))
 
 
 def test_one_process_builds_and_others_wait(tmp_path: Path) -> None:
