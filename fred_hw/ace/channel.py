@@ -18,12 +18,12 @@ from .intake import WRITES
 from .loader import AceLoader, request_layout
 from .turns import AceTurns
 from .work import (
-    Message,
     ReceiveWord,
     SendWord,
     count_bits,
     flow_layout,
-    message_layout,
+    place_bits,
+    receive_layout,
     receive_word_signature,
     send_word_signature,
     sizes_name,
@@ -68,7 +68,7 @@ class AceChannel(Unit):
     ------
     Latency : 5 cycles from a descriptor to ``receive.valid`` if it receives alone, 2 from the last
         of its flits stored to ``done``.
-    Throughput : a flit out and in per cycle.
+    Throughput : a flit out and in per cycle, in messages of 4 flits or more.
     Paths : none.
     Reset : forgets all descriptors, also that under way.
     """
@@ -210,7 +210,6 @@ class AceChannel(Unit):
         slots, fsms = self.spec.endpoint.slots, len(machines)
         loaded, used = (Signal(range(slots + 1), name=name) for name in ("waiting", "used"))
         slot = Signal(slot_bits(self.spec), name="next_slot")
-        base = Signal(count_bits(self.spec), name="next_base")
         turn, busy, before = Signal(fsms, init=1), Signal(fsms), Signal(fsms)
         gives = Signal()
         m.d.comb += [
@@ -219,12 +218,7 @@ class AceChannel(Unit):
             loader.room.eq(used != slots),
         ]
         for k, one in enumerate(machines):
-            m.d.comb += [
-                one.work.eq(work),
-                one.begin.eq(gives & turn[k]),
-                one.base.eq(base),
-                one.slot.eq(slot),
-            ]
+            m.d.comb += [one.work.eq(work), one.begin.eq(gives & turn[k]), one.i.eq(slot)]
         freed = before & ~busy
         m.d.sync += [
             before.eq(busy),
@@ -232,88 +226,101 @@ class AceChannel(Unit):
             used.eq(used + loader.taken - reduce(add, freed)),
         ]
         with m.If(begin):
-            m.d.sync += [base.eq(0), turn.eq(1)]
+            m.d.sync += turn.eq(1)
         with m.Elif(gives):
-            m.d.sync += [
-                base.eq(base + work.message),
-                turn.eq(Mux(turn == work.last_fsm, 1, turn << 1)),
-                slot.eq(slot + 1),
-            ]
+            m.d.sync += [turn.eq(Mux(turn == work.last_fsm, 1, turn << 1)), slot.eq(slot + 1)]
             with m.If(slot == slots - 1):
                 m.d.sync += slot.eq(0)
         return used != 0
 
-    def _next(
-        self,
-        m: Module,
-        name: str,
-        turns: AceTurns,
-        offers: list[Message],
-        free: Value,
-        ends: Value,
-    ) -> tuple[Signal, data.View]:
-        """Return whose message begins, if any, and the message."""
-        layout = message_layout(self.spec)
-        message = data.View(layout, Signal(layout.size, name=f"{name}_message"))
-        ready = Signal(len(offers), name=f"{name}_ready")
-        begins = Signal(len(offers), name=f"{name}_begins")
-        may = Signal(name=f"{name}_may")
-        m.d.comb += [
-            Value.cast(message).eq(
-                one_hot_mux(turns.turn, [Value.cast(one.payload) for one in offers])
-            ),
-            ready.eq(turns.turn & Cat(one.ready for one in offers)),
-            may.eq(free | (ends & (message.size != 0))),
-            begins.eq(ready & may.replicate(len(ready))),
-            turns.advance.eq(begins.any()),
-        ]
-        return begins, message
+    def _turns(
+        self, m: Module, name: str, work: data.View, begin: Value, ready: Value, known: Value
+    ) -> tuple[AceTurns, Signal]:
+        """Return turns, and whose message is taken, if any, as none is known yet that follows.
 
-    def _send(
-        self, m: Module, work: data.View, begin: Value, machines: list[AceFsm], busy: Signal
-    ) -> AceTurns:
-        """Send messages flit by flit, in packets."""
-        turns = place(m, "send_turns", AceTurns(spec=self.spec))
-        left, fsm = Signal(count_bits(self.spec), name="send_left"), Signal(len(machines))
-        slot, where = Signal.like(self.send.slot), Signal.like(self.send.place)
-        packet = self.spec.protocol.packet_flits
-        index, final = Signal(range(packet)), Signal(name="send_final")
-        ends = self.send.take & final
-        begins, message = self._next(m, "send", turns, [one.send for one in machines], ~busy, ends)
+        So what takes a message hangs on registers alone, and not on whether a flit goes or comes.
+        """
+        turns = place(m, f"{name}_turns", AceTurns(spec=self.spec))
+        takes = Signal(len(turns.turn), name=f"{name}_takes")
         m.d.comb += [
             turns.work.eq(work),
-            turns.begin.eq(begin & (work.steps != 0)),
+            turns.last_fsm.eq(work.last_fsm),
+            turns.begin.eq(begin & (turns.steps != 0)),
+            takes.eq(turns.turn & ready & (~known).replicate(len(takes))),
+            turns.advance.eq(takes.any()),
+        ]
+        return turns, takes
+
+    def _send(
+        self, m: Module, work: data.View, begin: Value, machines: list[AceFsm], under_way: Signal
+    ) -> AceTurns:
+        """Send messages flit by flit, in packets."""
+        layout = data.StructLayout(
+            {
+                "slot": slot_bits(self.spec),
+                "place": place_bits(self.spec),
+                "left": count_bits(self.spec),
+                "fsm": len(machines),
+            }
+        )
+        message, following, now = (
+            data.View(layout, Signal(layout.size, name=f"send_{name}", reset_less=True))
+            for name in ("message", "following", "now")
+        )
+        busy, known, final = (Signal(name=f"send_{name}") for name in ("busy", "known", "final"))
+        turns, takes = self._turns(m, "send", work, begin, Cat(one.send for one in machines), known)
+        packet = self.spec.protocol.packet_flits
+        index, ends = Signal(range(packet)), Signal(name="send_ends")
+        m.d.comb += [
+            turns.steps.eq(work.steps),
+            message.slot.eq(one_hot_mux(turns.turn, [one.slot for one in machines])),
+            message.place.eq(turns.place),
+            message.left.eq(turns.size),
+            message.fsm.eq(takes),
+            ends.eq(self.send.take & final),
             self.send.valid.eq(busy),
-            self.send.slot.eq(slot),
-            self.send.place.eq(where),
+            self.send.slot.eq(now.slot),
+            self.send.place.eq(now.place),
             self.send.last.eq(final | (index == packet - 1)),
+            under_way.eq(busy | known),
         ]
         for k, one in enumerate(machines):
-            empty = begins[k] & (message.size == 0)
-            m.d.comb += [
-                one.send_taken.eq(begins[k]),
-                one.send_done.eq((ends & fsm[k]) | empty),
-            ]
+            empty = takes[k] & (turns.size == 0)
+            m.d.comb += [one.send_taken.eq(takes[k]), one.send_done.eq((ends & now.fsm[k]) | empty)]
         with m.If(self.send.take):
             m.d.sync += [
-                left.eq(left - 1),
-                final.eq(left == 2),
-                where.eq(where + 1),
+                now.left.eq(now.left - 1),
+                final.eq(now.left == 2),
+                now.place.eq(now.place + 1),
                 index.eq(Mux(self.send.last, 0, index + 1)),
             ]
-            with m.If(final):
-                m.d.sync += busy.eq(0)
-        with m.If(begins.any()):
-            m.d.sync += [
-                busy.eq(message.size != 0),
-                final.eq(message.size == 1),
-                left.eq(message.size),
-                slot.eq(message.slot),
-                where.eq(message.place),
-                fsm.eq(begins),
-                index.eq(0),
-            ]
+        with m.If(ends | ~busy):
+            m.d.sync += index.eq(0)
+        self._follow(m, (message, following, now), takes, (busy, known, final, ends))
         return turns
+
+    def _follow(
+        self,
+        m: Module,
+        messages: tuple[data.View, data.View, data.View],
+        takes: Value,
+        state: tuple[Signal, Signal, Signal, Value],
+    ) -> None:
+        """Keep a message that is taken, ``now`` or behind that one; one without flits is over."""
+        message, following, now = messages
+        busy, known, final, ends = state
+        with m.If(takes.any()):
+            m.d.sync += [following.eq(message), known.eq(busy & (message.left != 0))]
+        with m.If(ends | ~busy):
+            m.d.sync += [now.eq(following), final.eq(following.left == 1), busy.eq(known)]
+            with m.If(known):
+                m.d.sync += known.eq(0)
+        with m.If(~busy & ~known):
+            m.d.sync += [
+                now.eq(message),
+                final.eq(message.left == 1),
+                busy.eq(takes.any() & (message.left != 0)),
+            ]
 
     def _receive(
         self,
@@ -321,70 +328,85 @@ class AceChannel(Unit):
         work: data.View,
         begin: Value,
         machines: list[AceFsm],
-        busy: Signal,
+        under_way: Signal,
         stored: Signal,
     ) -> AceTurns:
         """Say of each flit what it is; ``stored`` is high while none is on its way to memory."""
-        turns = place(m, "receive_turns", AceTurns(spec=self.spec))
-        left, final = Signal(count_bits(self.spec), name="receive_left"), Signal()
         word = self.receive.payload
-        layout = word.shape()
-        now = data.View(layout, Signal(layout.size, name="expected"))
-        ends = self.receive.take & final
-        begins, message = self._next(
-            m, "receive", turns, [one.receive for one in machines], ~busy, ends
+        layout = data.StructLayout(
+            {"word": receive_layout(self.spec), "left": count_bits(self.spec)}
         )
+        message, following, now = (
+            data.View(layout, Signal(layout.size, name=f"receive_{name}", reset_less=True))
+            for name in ("message", "following", "now")
+        )
+        busy, known, final = (Signal(name=f"receive_{name}") for name in ("busy", "known", "final"))
+        turns, takes = self._turns(
+            m, "receive", work, begin, Cat(one.receive for one in machines), known
+        )
+        ends = Signal(name="receive_ends")
         m.d.comb += [
-            turns.work.eq(work),
-            turns.begin.eq(begin & (work.receives != 0)),
+            turns.steps.eq(work.receives),
+            turns.ahead.eq(1),
+            message.left.eq(turns.size),
+            ends.eq(self.receive.take & final),
             self.receive.valid.eq(busy),
-            word.eq(now),
+            word.eq(now.word),
             word.last.eq(final),
+            under_way.eq(busy | known),
         ]
+        self._expect(m, work, message.word, turns, machines, takes)
         for k, one in enumerate(machines):
-            empty = begins[k] & (message.size == 0)
+            empty = takes[k] & (turns.size == 0)
             m.d.comb += [
-                one.receive_taken.eq(begins[k]),
+                one.receive_taken.eq(takes[k]),
                 one.receive_done.eq(self.receive.done[k] | empty),
             ]
         with m.If(self.receive.take):
-            m.d.sync += [left.eq(left - 1), final.eq(left == 2)]
-            with m.If(final):
-                m.d.sync += busy.eq(0)
-        direct = begin & (work.direct != 0)
-        with m.If(direct | begins.any()):
-            size = Mux(direct, work.direct, message.size)
-            m.d.sync += [busy.eq(size != 0), final.eq(size == 1), left.eq(size)]
-        self._expect(m, work, now, message, begins, direct)
-        # Flits to memory, from the one that is taken to the one that memory has.
-        under_way = Signal(range(WRITES + 1))
-        m.d.sync += under_way.eq(under_way + (self.receive.take & word.store) - self.receive.stored)
-        m.d.comb += stored.eq(under_way == 0)
+            m.d.sync += [
+                now.left.eq(now.left - 1),
+                final.eq(now.left == 2),
+                now.word.place.eq(now.word.place + 1),
+                now.word.address.eq(now.word.address + 1),
+            ]
+        self._follow(m, (message, following, now), takes, (busy, known, final, ends))
+        # Of a buffer that no chunk has part in.
+        with m.If(begin & (work.direct != 0)):
+            m.d.sync += [
+                Value.cast(now.word).eq(0),
+                now.word.store.eq(1),
+                now.word.address.eq(work.destination),
+                now.left.eq(work.direct),
+                final.eq(work.direct == 1),
+                busy.eq(1),
+            ]
+        self._count_stored(m, word, stored)
         return turns
+
+    def _count_stored(self, m: Module, word: data.View, stored: Signal) -> None:
+        """Count flits to memory, from the one that is taken to the one that memory has."""
+        on_way = Signal(range(WRITES + 1))
+        m.d.sync += on_way.eq(on_way + (self.receive.take & word.store) - self.receive.stored)
+        m.d.comb += stored.eq(on_way == 0)
 
     def _expect(
         self,
         m: Module,
         work: data.View,
-        now: data.View,
-        message: data.View,
-        begins: Value,
-        direct: Value,
+        word: data.View,
+        turns: AceTurns,
+        machines: list[AceFsm],
+        takes: Value,
     ) -> None:
-        """Keep what the next flit is: of a message, or of a buffer that no chunk has part in."""
-        with m.If(self.receive.take):
-            m.d.sync += [now.place.eq(now.place + 1), now.address.eq(now.address + 1)]
-        with m.If(direct):
-            m.d.sync += [
-                Value.cast(now).eq(0),
-                now.store.eq(1),
-                now.address.eq(work.destination),
-            ]
-        with m.Elif(begins.any()):
-            m.d.sync += [
-                now.slot.eq(message.slot),
-                now.place.eq(message.place),
-                now.address.eq(work.destination + message.offset),
-                *(now[name].eq(message[name]) for name in ("reduce", "keep", "store")),
-                now.fsm.eq(begins),
-            ]
+        """Say what the first flit of a message is; all machines are at the same step."""
+        reduces, stores = Signal(), Signal()
+        m.d.sync += [reduces.eq(turns.step < work.reduces), stores.eq(turns.step >= work.stores)]
+        m.d.comb += [
+            word.slot.eq(one_hot_mux(turns.turn, [one.slot for one in machines])),
+            word.place.eq(turns.place),
+            word.address.eq(work.destination + turns.offset),
+            word.reduce.eq(reduces),
+            word.store.eq(stores),
+            word.keep.eq(~turns.last),
+            word.fsm.eq(takes),
+        ]

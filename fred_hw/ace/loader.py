@@ -4,20 +4,23 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.gates.fsm import Fsm
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, place
 
-from .walker import AceWalker
-from .work import STEP_BITS, count_bits, place_bits, sizes_name, slot_bits, word_bits, work_layout
+from .turns import AceTurns
+from .work import count_bits, place_bits, sizes_name, slot_bits, word_bits, work_layout
 
 __all__ = ["AceLoader", "request_layout"]
 
 
 def request_layout(spec: SwitchSpec) -> data.StructLayout:
-    """Return a read: address in flits and where it goes, or the ``mark`` behind a chunk's last."""
+    """Return a read: address in flits and where it goes.
+
+    The chunk ends with what has a ``mark``: its last read, or nothing, if ``reads`` is not set.
+    """
     return data.StructLayout(
         {
+            "reads": 1,
             "mark": 1,
             "address": word_bits(spec),
             "slot": slot_bits(spec),
@@ -37,9 +40,9 @@ class AceLoader(Unit):
     Members
     -------
     work : In(work_layout(spec))
-        Constant while ``active``.
+        Constant from ``begin`` on while ``active``.
     begin : In(1)
-        Begin; ``work`` is set in the next cycle.
+        Begin.
     room : In(1)
         A slot is free.
     taken : Out(1)
@@ -52,7 +55,7 @@ class AceLoader(Unit):
     Timing
     ------
     Latency : 6 cycles from ``begin``, with room, to ``o.valid``.
-    Throughput : a read per cycle, and 4 cycles from one part to the next.
+    Throughput : a read per cycle, if parts have 5 flits or more; a part per 5 cycles.
     Paths : none.
     Reset : forgets all, and slot 0 is the next.
     """
@@ -80,59 +83,70 @@ class AceLoader(Unit):
 
     def build(self, platform: object) -> Module:
         m = Module()
-        work, asked = self.work, self.o.payload
-        address, where = Signal(len(asked.address)), Signal(len(asked.place))
-        walker = place(m, "walker", AceWalker(spec=self.spec))
-        fsm = Fsm(m, "idle", "chunk", "part", "reads", "mark")
-        base, left = Signal(count_bits(self.spec)), Signal(count_bits(self.spec))
-        behind, ended = Signal(len(base) + 1), Signal()
-        parts, slot = Signal(STEP_BITS), Signal(slot_bits(self.spec))
-        m.d.sync += [behind.eq(base + work.message), ended.eq(behind >= work.block)]
+        work, asked, spec = self.work, self.o.payload, self.spec
+        turns = place(m, "turns", AceTurns(spec=spec, machines=1))
+        layout = self._part_layout()
+        # The part that is read, and the one behind it, which is found meanwhile.
+        now, following = (
+            data.View(layout, Signal(layout.size, name=name, reset_less=True))
+            for name in ("now", "following")
+        )
+        known, takes, slot = Signal(), Signal(), Signal(slot_bits(spec), name="next_slot")
+        reads, final, ends = Signal(), Signal(), Signal()
         m.d.comb += [
-            walker.work.eq(work),
-            walker.base.eq(base),
-            self.active.eq(~fsm.ongoing("idle")),
-            self.o.valid.eq(fsm.ongoing("reads") | fsm.ongoing("mark")),
-            asked.mark.eq(fsm.ongoing("mark")),
-            asked.slot.eq(slot),
-            asked.address.eq(address),
-            asked.place.eq(where),
+            turns.work.eq(work),
+            turns.steps.eq(work.parts),
+            turns.last_fsm.eq(1),
+            turns.begin.eq(self.begin),
+            takes.eq(turns.turn & ~known & (~turns.first | self.room)),
+            turns.advance.eq(takes),
+            self.taken.eq(takes & turns.first),
+            self.active.eq(turns.active | known | self.o.valid),
+            ends.eq(self.o.ready & final),
+            asked.reads.eq(reads),
+            asked.mark.eq(now.last & final),
+            *(asked[name].eq(now[name]) for name in ("slot", "address", "place")),
         ]
-        with fsm.state("idle"), m.If(self.begin):
-            m.d.sync += base.eq(0)
-            fsm.go("chunk")
-        with fsm.state("chunk"), m.If(self.room):
-            m.d.comb += [walker.begin.eq(1), self.taken.eq(1)]
-            m.d.sync += parts.eq(work.parts)
-            fsm.go("part")
-        with fsm.state("part"), m.If(walker.ready):
-            m.d.comb += walker.step.eq(1)
+        with m.If(takes):
             m.d.sync += [
-                parts.eq(parts - 1),
-                left.eq(walker.size),
-                address.eq(work.source + walker.offset),
-                where.eq(walker.place),
+                following.flits.eq(turns.size),
+                following.address.eq(work.source + turns.offset),
+                following.place.eq(turns.place),
+                following.last.eq(turns.last),
+                following.slot.eq(slot),
+                known.eq(1),
             ]
-            with m.If(walker.size != 0):
-                fsm.go("reads")
-            with m.Elif(parts == 1):
-                fsm.go("mark")
-        with fsm.state("reads"), m.If(self.o.ready):
+            with m.If(turns.last):
+                m.d.sync += slot.eq(slot + 1)
+                with m.If(slot == spec.endpoint.slots - 1):
+                    m.d.sync += slot.eq(0)
+        with m.If(self.o.ready):
             m.d.sync += [
-                left.eq(left - 1),
-                address.eq(address + 1),
-                where.eq(where + 1),
+                now.flits.eq(now.flits - 1),
+                now.address.eq(now.address + 1),
+                now.place.eq(now.place + 1),
+                final.eq(now.flits == 2),
             ]
-            with m.If(left == 1):
-                fsm.go("part")
-                with m.If(parts == 0):
-                    fsm.go("mark")
-        with fsm.state("mark"), m.If(self.o.ready):
-            m.d.sync += slot.eq(slot + 1)
-            with m.If(slot == self.spec.endpoint.slots - 1):
-                m.d.sync += slot.eq(0)
-            m.d.sync += base.eq(behind)
-            fsm.go("chunk")
-            with m.If(ended):
-                fsm.go("idle")
+        with m.If(~self.o.valid | ends):
+            m.d.sync += [
+                now.eq(following),
+                # A part without flits asks for nothing, and is told only if the chunk ends with it.
+                self.o.valid.eq(known & ((following.flits != 0) | following.last)),
+                reads.eq(following.flits != 0),
+                final.eq(following.flits <= 1),
+                known.eq(takes),
+            ]
         return m
+
+    def _part_layout(self) -> data.StructLayout:
+        """Return what is known of a part."""
+        spec = self.spec
+        return data.StructLayout(
+            {
+                "flits": count_bits(spec),
+                "address": word_bits(spec),
+                "place": place_bits(spec),
+                "last": 1,
+                "slot": slot_bits(spec),
+            }
+        )

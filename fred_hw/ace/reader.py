@@ -1,6 +1,6 @@
 """Reads of all circuits on the one port to memory."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.data import StructLayout, View
 from amaranth.lib.wiring import In, Out
@@ -39,19 +39,19 @@ class AceReader(Unit):
     Members
     -------
     i : In(stream.Signature(request_layout(spec))).array(3)
-        Reads of each circuit, a mark behind the last of each chunk.
+        Reads of each circuit, a mark at the last of each chunk or behind it.
     read, data : Out(stream of addresses), In(stream of words)
         To memory, see ``memory_signature``.
     valid, o : Out(1), Out(load_layout(spec))
         A word that came; it is taken at once.
     loaded : Out(3)
-        High for a cycle when all before a mark of the circuit has come, and was given on ``o`` in
-        a cycle before.
+        High for a cycle when all up to a mark of the circuit has come, and is given on ``o`` in
+        this cycle, if it was not before.
 
     Timing
     ------
     Latency : 1 cycle from a request to ``read.valid``, and from a word to ``o``.
-    Throughput : a word per cycle, and a cycle per mark.
+    Throughput : a word per cycle, and a cycle per mark alone.
     Paths : none.
     Reset : forgets reads under way; memory must forget them too.
     """
@@ -82,6 +82,7 @@ class AceReader(Unit):
         spec = self.spec
         tag = StructLayout(
             {
+                "reads": 1,
                 "mark": 1,
                 "circuit": CIRCUITS,
                 "slot": slot_bits(spec),
@@ -100,6 +101,7 @@ class AceReader(Unit):
             take.eq(chosen.any() & tags.i.ready & (~self.read.valid | self.read.ready)),
             *(one.ready.eq(take & chosen[k]) for k, one in enumerate(self.i)),
             tags.i.valid.eq(take),
+            tags.i.payload.reads.eq(asked.reads),
             tags.i.payload.mark.eq(asked.mark),
             tags.i.payload.circuit.eq(chosen),
             tags.i.payload.slot.eq(asked.slot),
@@ -109,14 +111,14 @@ class AceReader(Unit):
             m.d.sync += recent.eq(chosen)
         with m.If(~self.read.valid | self.read.ready):
             m.d.sync += [
-                self.read.valid.eq(take & ~asked.mark),
+                self.read.valid.eq(take & asked.reads),
                 self.read.payload.eq(asked.address),
             ]
         head, there = tags.o.payload, tags.o.valid
         came = self.data.valid & self.data.ready
         m.d.comb += [
-            self.data.ready.eq(there & ~head.mark),
-            tags.o.ready.eq(Mux(head.mark, 1, self.data.valid)),
+            self.data.ready.eq(there & head.reads),
+            tags.o.ready.eq(self.data.valid | ~head.reads),
         ]
         m.d.sync += [
             self.valid.eq(came),
@@ -124,6 +126,6 @@ class AceReader(Unit):
             self.o.slot.eq(head.slot),
             self.o.place.eq(head.place),
             self.o.data.eq(self.data.payload),
-            self.loaded.eq(head.circuit & (there & head.mark).replicate(CIRCUITS)),
+            self.loaded.eq(head.circuit & (there & head.mark & tags.o.ready).replicate(CIRCUITS)),
         ]
         return m

@@ -1,40 +1,49 @@
-"""Turns of the state machines, in the order that all ends of a ring have."""
+"""Turns of the state machines, in the order that all ends of a ring have, and their messages."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
+from fred_hw.checks import check_int
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec
 
-from .work import STEP_BITS, count_bits, sizes_name, work_layout
+from .work import STEP_BITS, count_bits, place_bits, sizes_name, work_layout
 
 __all__ = ["AceTurns"]
 
 
 class AceTurns(Unit):
-    """Tell which state machine has its turn: a step of each, then the next step of each.
+    """Tell which state machine has its turn and with which part: a step of each, then the next one.
 
     As many chunks as there are state machines go through their steps together, then the next ones.
-    So messages need not say what they are: who receives knows the order in which they come.
+    So messages need not say what they are: who receives knows the order in which they come. All
+    machines are at the same step, so what they need to know of their parts is found here for all of
+    them. Parts go downwards from the first one, and behind the lowest comes the last.
 
     Parameters
     ----------
     spec : SwitchSpec
         Sizes.
+    machines : int, optional
+        State machines, 1 or more; without it those of ``spec``.
 
     Members
     -------
     work : In(work_layout(spec))
-        Constant while there are turns.
+        Constant from ``begin`` on while there are turns.
+    steps, last_fsm : In(7), In(machines)
+        Steps of each chunk, 1 or more, and the last machine in use, a bit; constant like ``work``.
+    ahead : In(1)
+        The first step has the second part, and so on; constant.
     begin : In(1)
-        Begin; ``work`` is set in the next cycle.
-    turn : Out(fsms)
+        Begin.
+    turn : Out(machines)
         One bit, or none while it is not known and before and behind all.
-    base : Out(count)
-        First flit, in each block, of the chunk whose turn it is if this is its first step.
-    first : Out(1)
-        Whether it is.
+    place, offset, size : Out(place), Out(count + 1), Out(count)
+        The part whose turn it is: place in the slot, in the buffer, and flits, which may be 0.
+    step, first, last : Out(7), Out(1), Out(1)
+        Number of the step, and whether it is the first and the last of the chunk.
     advance : In(1)
         Go on; only while ``turn`` has a bit.
     active : Out(1)
@@ -42,30 +51,56 @@ class AceTurns(Unit):
 
     Timing
     ------
-    Latency : 4 cycles from ``begin`` to ``turn``, 4 from ``advance`` to the next turn.
+    Latency : 4 cycles from ``begin`` to ``turn``, 4 from ``advance`` to the next turn; of the first
+        part of a chunk 5 if ``ahead`` is high.
     Throughput : a turn per 4 cycles.
     Paths : none.
     Reset : no turn is left.
+
+    Raises
+    ------
+    ValueError
+        A parameter is none of these.
     """
 
     work: data.View
+    steps: Signal
+    last_fsm: Signal
+    ahead: Signal
     begin: Signal
     turn: Signal
-    base: Signal
+    place: Signal
+    offset: Signal
+    size: Signal
+    step: Signal
     first: Signal
+    last: Signal
     advance: Signal
     active: Signal
 
-    def __init__(self, *, spec: SwitchSpec) -> None:
+    def __init__(self, *, spec: SwitchSpec, machines: int | None = None) -> None:
         self.spec = check_spec("AceTurns", spec)
-        self.unit_name = sizes_name("ace_turns", spec)
+        every = spec.endpoint.fsms
+        self.machines = check_int(
+            "AceTurns machines", every if machines is None else machines, minimum=1
+        )
+        name = "ace_turns" if self.machines == every else f"ace_turns_{self.machines}"
+        self.unit_name = sizes_name(name, spec)
+        count = count_bits(spec)
         super().__init__(
             {
                 "work": In(work_layout(spec)),
+                "steps": In(STEP_BITS),
+                "last_fsm": In(self.machines),
+                "ahead": In(1),
                 "begin": In(1),
-                "turn": Out(spec.endpoint.fsms),
-                "base": Out(count_bits(spec)),
+                "turn": Out(self.machines),
+                "place": Out(place_bits(spec)),
+                "offset": Out(count + 1),
+                "size": Out(count),
+                "step": Out(STEP_BITS),
                 "first": Out(1),
+                "last": Out(1),
                 "advance": In(1),
                 "active": Out(1),
             }
@@ -73,37 +108,55 @@ class AceTurns(Unit):
 
     def build(self, platform: object) -> Module:
         m = Module()
-        work, fsms = self.work, self.spec.endpoint.fsms
-        now, end = Signal(fsms, init=1, name="now"), Signal(fsms)
-        step = Signal(STEP_BITS)
-        behind = Signal(len(self.base) + 1)
-        last_chunk, last_step, ends = Signal(), Signal(), Signal()
-        wait = Signal(2)
+        work, machines, count = self.work, self.machines, len(self.size)
+        now, wait = Signal(machines, init=1, name="now"), Signal(3)
+        # First flits in each block: of the first chunk in turn, of the one whose turn it is, of the
+        # next one; and where the part begins of a chunk that begins with its block.
+        batch, base, behind, part = (
+            Signal(count + (name == "part"), name=name)
+            for name in ("batch", "base", "behind", "part")
+        )
+        left, run, rest = (Signal(count, name=name) for name in ("left", "run", "rest"))
+        short, last_chunk, ends, skip = Signal(), Signal(), Signal(), Signal()
+        m.d.comb += [self.first.eq(self.step == 0), short.eq(left <= work.message)]
         m.d.sync += [
-            behind.eq(self.base + work.message),
-            last_chunk.eq(behind >= work.block),
-            last_step.eq(step + 1 == work.steps),
-            self.turn.eq(now & (self.active & (wait == 1)).replicate(fsms)),
+            behind.eq(base + work.message),
+            left.eq(work.block - base),
+            self.offset.eq(part + base),
+            self.last.eq(self.step + 1 == self.steps),
+            run.eq(Mux(short, left, work.message)),
+            rest.eq(Mux(self.offset < work.total, work.total - self.offset, 0)),
+            last_chunk.eq(short),
+            ends.eq(short | (now == self.last_fsm)),
+            self.size.eq(Mux(rest < run, rest, run)),
+            self.turn.eq(now & (self.active & (wait == 1)).replicate(machines)),
+            skip.eq(0),
         ]
-        m.d.comb += [
-            self.first.eq(step == 0),
-            ends.eq(
-                Mux(self.first, last_chunk | (now == work.last_fsm), now == end),
-            ),
-        ]
+        lower, anew = Signal(), Signal()
         with m.If(wait > 1):
             m.d.sync += wait.eq(wait - 1)
         with m.If(self.begin):
-            m.d.sync += [self.active.eq(1), self.base.eq(0), step.eq(0), now.eq(1), wait.eq(3)]
+            m.d.sync += [self.active.eq(1), base.eq(0), batch.eq(0), self.step.eq(0), now.eq(1)]
+            m.d.comb += anew.eq(1)
         with m.Elif(self.advance):
-            m.d.sync += [wait.eq(3), self.turn.eq(0)]
-            with m.If(self.first):
-                m.d.sync += end.eq(now)
+            m.d.sync += [wait.eq(3), self.turn.eq(0), base.eq(behind), now.eq(now << 1)]
             with m.If(ends):
-                m.d.sync += [now.eq(1), step.eq(Mux(last_step, 0, step + 1))]
-                m.d.sync += self.active.eq(~(last_step & last_chunk))
-            with m.Else():
-                m.d.sync += now.eq(now << 1)
-            with m.If(Mux(ends, last_step, self.first)):
-                m.d.sync += self.base.eq(behind)
+                m.d.sync += [base.eq(batch), now.eq(1), self.step.eq(self.step + 1)]
+                m.d.comb += lower.eq(1)
+                with m.If(self.last):
+                    m.d.sync += [base.eq(behind), batch.eq(behind), self.step.eq(0)]
+                    m.d.sync += self.active.eq(~last_chunk)
+                    m.d.comb += anew.eq(1)
+        with m.If(lower | skip):
+            m.d.sync += [
+                self.place.eq(Mux(self.place == 0, work.last_place, self.place - work.message)),
+                part.eq(Mux(self.place == 0, work.last_offset, part - work.block)),
+            ]
+        with m.If(anew):
+            m.d.sync += [
+                self.place.eq(work.first_place),
+                part.eq(work.first_offset),
+                skip.eq(self.ahead),
+                wait.eq(Mux(self.ahead, 4, 3)),
+            ]
         return m

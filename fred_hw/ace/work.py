@@ -11,14 +11,11 @@ __all__ = [
     "ADDRESS_BITS",
     "CIRCUITS",
     "STEP_BITS",
-    "Message",
     "ReceiveWord",
     "SendWord",
     "count_bits",
     "flit_bytes",
     "flow_layout",
-    "message_layout",
-    "message_signature",
     "place_bits",
     "receive_layout",
     "receive_word_signature",
@@ -38,13 +35,6 @@ STEP_BITS = 7
 """Bits of a number of steps: an all-reduce of 64 endpoints has 126."""
 
 _MOST_COUNT_BITS = 24
-
-
-class Message(wiring.PureInterface):
-    """A message of a chunk, or none."""
-
-    ready: Signal
-    payload: data.View
 
 
 class SendWord(wiring.PureInterface):
@@ -160,26 +150,6 @@ def work_layout(spec: SwitchSpec) -> data.StructLayout:
             "last_fsm": spec.endpoint.fsms,
         }
     )
-
-
-def message_layout(spec: SwitchSpec) -> data.StructLayout:
-    """Return where a message is: slot, place in it, place in the buffer, flits; what to do."""
-    return data.StructLayout(
-        {
-            "slot": slot_bits(spec),
-            "place": place_bits(spec),
-            "offset": count_bits(spec) + 1,
-            "size": count_bits(spec),
-            "reduce": 1,
-            "keep": 1,
-            "store": 1,
-        }
-    )
-
-
-def message_signature(spec: SwitchSpec) -> wiring.Signature:
-    """Return the signature of a state machine's next message; ``ready`` if it may go or come."""
-    return wiring.Signature({"ready": Out(1), "payload": Out(message_layout(spec))})
 
 
 def send_word_signature(spec: SwitchSpec) -> wiring.Signature:

@@ -123,12 +123,14 @@ def test_latency_and_throughput_of_a_buffer_sent_to_itself() -> None:
     simulate(bench.unit, play)
     assert bench.copied(200) == ORIGINAL
     assert bench.times["read"][0] - taken[0] == BEGIN_CYCLES == 14
-    # A flit per cycle out and in; until the next chunk is loaded 6 cycles more.
-    chunk = AHEAD.endpoint.chunk_flits
-    cycles = [(chunk + 6) * (flit // chunk) + flit % chunk for flit in range(SIZE)]
+    # A flit per cycle, chunk after chunk, and no cycle of the link without a flit or a message.
+    assert [now - bench.times["read"][0] for now in bench.times["read"]] == list(range(SIZE))
     sent = [now for now, kind in enumerate(bench.kinds) if kind == DATA]
-    for times in (bench.times["read"], sent, bench.times["write"]):
-        assert [now - times[0] for now in times] == cycles
+    assert len(sent) == SIZE
+    assert None not in bench.kinds[sent[0] : sent[-1]]
+    assert [now - sent[0] for now in sent] == [
+        now - bench.times["write"][0] for now in bench.times["write"]
+    ]
 
 
 def test_reset_forgets_all_and_begins_the_link_anew() -> None:

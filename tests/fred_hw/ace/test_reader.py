@@ -12,7 +12,7 @@ READY = {"read.ready": 1}
 
 
 def read(address: int, slot: int = 0, place: int = 0) -> int:
-    return packed(REQUEST, address=address, slot=slot, place=place)
+    return packed(REQUEST, reads=1, address=address, slot=slot, place=place)
 
 
 def test_latency_of_a_read_and_of_its_word() -> None:
