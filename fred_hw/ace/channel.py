@@ -26,6 +26,7 @@ from .work import (
     receive_layout,
     receive_word_signature,
     send_word_signature,
+    size_bits,
     sizes_name,
     slot_bits,
     work_layout,
@@ -184,6 +185,11 @@ class AceChannel(Unit):
         wanted = Signal(signed(len(work.expected) + 2))
         counted, same, adds = Signal(), Signal(), Signal()
         more = Signal(len(work.expected))
+        # What is added and what comes are counted a cycle later, as they are known late; until then
+        # what came is looked at.
+        added, before = Signal.like(more), Signal(name="came_before")
+        most = [Signal(name=f"at_most_{number}") for number in range(3)]
+        m.d.comb += [one.eq(wanted <= number) for number, one in enumerate(most)]
         m.d.sync += [
             same.eq(
                 following.valid
@@ -192,8 +198,12 @@ class AceChannel(Unit):
                     | (Value.cast(given.receive) == Value.cast(self.receive_flow))
                 )
             ),
-            wanted.eq(wanted + Mux(adds, more, 0) - self.came),
-            self.enough.eq((wanted <= 0) | ((wanted == 1) & self.came)),
+            before.eq(self.came),
+            added.eq(Mux(adds, more, 0)),
+            wanted.eq(wanted + added - before),
+            self.enough.eq(
+                Mux(self.came, Mux(before, most[2], most[1]), Mux(before, most[1], most[0]))
+            ),
         ]
         m.d.comb += more.eq(work.expected)
         with fsm.state("begin"), m.If(~changes | self.idle):
@@ -259,7 +269,7 @@ class AceChannel(Unit):
             {
                 "slot": slot_bits(self.spec),
                 "place": place_bits(self.spec),
-                "left": count_bits(self.spec),
+                "left": size_bits(self.spec),
                 "fsm": len(machines),
             }
         )

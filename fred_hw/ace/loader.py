@@ -8,7 +8,7 @@ from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, place
 
 from .turns import AceTurns
-from .work import count_bits, place_bits, sizes_name, slot_bits, word_bits, work_layout
+from .work import place_bits, size_bits, sizes_name, slot_bits, word_bits, work_layout
 
 __all__ = ["AceLoader", "request_layout"]
 
@@ -143,7 +143,7 @@ class AceLoader(Unit):
         spec = self.spec
         return data.StructLayout(
             {
-                "flits": count_bits(spec),
+                "flits": size_bits(spec),
                 "address": word_bits(spec),
                 "place": place_bits(spec),
                 "last": 1,

@@ -75,7 +75,7 @@ class AcePrepare(Unit):
 
     Timing
     ------
-    Latency : 4 cycles from ``operation`` to ``valid`` or ``refused``, of a ring 2 more than it has
+    Latency : 4 cycles from ``operation`` to ``valid`` or ``refused``, of a ring 3 more than it has
         members more.
     Throughput : one at a time.
     Paths : ``ready`` to ``valid`` and ``refused``.
@@ -114,7 +114,7 @@ class AcePrepare(Unit):
         asked = data.View(layout, Signal(layout.size, name="asked", reset_less=True))
         operation, circuit = Signal(3, name="kind"), Signal(2, name="for_circuit")
         bad = Signal(len(REASONS) - 1)
-        fsm = Fsm(m, "idle", "look", "judge", "blocks", "sum", "clip", "count", "give")
+        fsm = Fsm(m, "idle", "look", "judge", "blocks", "sum", "clip", "count", "less", "give")
         m.d.comb += self.busy.eq(~fsm.ongoing("idle"))
         is_ring = Signal()
         m.d.sync += is_ring.eq(operation >= OPERATIONS.index("all_reduce"))
@@ -202,6 +202,7 @@ class AcePrepare(Unit):
         total, block = asked.bytes[shift:], asked.block_bytes[shift:]
         message = asked.message_bytes[shift:]
         rings |= (block == 0) | (message == 0) | (block > total)
+        rings |= message > self.spec.endpoint.chunk_flits
         phases = self.spec.protocol.phases
         wrong_flows = [
             ~one.keep & ~one.kind & (one.number >= phases) for one in (asked.send, asked.receive)
@@ -313,8 +314,13 @@ class AcePrepare(Unit):
         with fsm.state("clip"):
             fsm.go("count")
         with fsm.state("count"):
-            whole = Mux(is_all_reduce, o.total << 1, o.total)
-            m.d.sync += o.expected.eq(whole - sizes[0] - Mux(is_all_reduce, sizes[1], 0))
+            fsm.go("less")
+        # First less the block that is sent first, then less its own.
+        less = Mux(fsm.ongoing("count"), sizes[0], Mux(is_all_reduce, sizes[1], 0))
+        whole = Mux(fsm.ongoing("count"), Mux(is_all_reduce, o.total << 1, o.total), o.expected)
+        with m.If(fsm.ongoing("count") | fsm.ongoing("less")):
+            m.d.sync += o.expected.eq(whole - less)
+        with fsm.state("less"):
             fsm.go("give")
 
     def _blocks(
@@ -327,7 +333,7 @@ class AcePrepare(Unit):
         o, count = self.o, count_bits(self.spec)
         chunk = self.spec.endpoint.chunk_flits
         index, first = Signal(8), Signal(8)
-        places, offsets = Signal(count + 1), Signal(count + 2)
+        places, offsets = Signal(len(o.message) + 1), Signal(count + 2)
         over, wrong = Signal(), Signal()
         own = Signal.like(o.first_offset, name="own_offset")
         gathers = operation == OPERATIONS.index("all_gather")

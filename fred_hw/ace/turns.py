@@ -8,7 +8,7 @@ from fred_hw.checks import check_int
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec
 
-from .work import STEP_BITS, count_bits, place_bits, sizes_name, work_layout
+from .work import STEP_BITS, count_bits, place_bits, size_bits, sizes_name, work_layout
 
 __all__ = ["AceTurns"]
 
@@ -40,7 +40,7 @@ class AceTurns(Unit):
         Begin.
     turn : Out(machines)
         One bit, or none while it is not known and before and behind all.
-    place, offset, size : Out(place), Out(count + 1), Out(count)
+    place, offset, size : Out(place), Out(count + 1), Out(size)
         The part whose turn it is: place in the slot, in the buffer, and flits, which may be 0.
     step, first, last : Out(7), Out(1), Out(1)
         Number of the step, and whether it is the first and the last of the chunk.
@@ -97,7 +97,7 @@ class AceTurns(Unit):
                 "turn": Out(self.machines),
                 "place": Out(place_bits(spec)),
                 "offset": Out(count + 1),
-                "size": Out(count),
+                "size": Out(size_bits(spec)),
                 "step": Out(STEP_BITS),
                 "first": Out(1),
                 "last": Out(1),
@@ -108,7 +108,7 @@ class AceTurns(Unit):
 
     def build(self, platform: object) -> Module:
         m = Module()
-        work, machines, count = self.work, self.machines, len(self.size)
+        work, machines, count = self.work, self.machines, len(self.offset) - 1
         now, wait = Signal(machines, init=1, name="now"), Signal(3)
         # First flits in each block: of the first chunk in turn, of the one whose turn it is, of the
         # next one; and where the part begins of a chunk that begins with its block.
@@ -116,7 +116,8 @@ class AceTurns(Unit):
             Signal(count + (name == "part"), name=name)
             for name in ("batch", "base", "behind", "part")
         )
-        left, run, rest = (Signal(count, name=name) for name in ("left", "run", "rest"))
+        left, rest = Signal(count), Signal(count)
+        run = Signal.like(self.size)
         short, last_chunk, ends, skip = Signal(), Signal(), Signal(), Signal()
         m.d.comb += [self.first.eq(self.step == 0), short.eq(left <= work.message)]
         m.d.sync += [

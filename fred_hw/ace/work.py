@@ -20,6 +20,7 @@ __all__ = [
     "receive_layout",
     "receive_word_signature",
     "send_word_signature",
+    "size_bits",
     "sizes_name",
     "slot_bits",
     "word_bits",
@@ -81,6 +82,11 @@ def count_bits(spec: SwitchSpec) -> int:
     return min(_MOST_COUNT_BITS, 32 - (flit_bytes(spec) - 1).bit_length())
 
 
+def size_bits(spec: SwitchSpec) -> int:
+    """Return the bits of a number of flits in a slot."""
+    return spec.endpoint.chunk_flits.bit_length()
+
+
 def place_bits(spec: SwitchSpec) -> int:
     """Return the bits of a place in a slot."""
     return (spec.endpoint.chunk_flits - 1).bit_length()
@@ -139,7 +145,7 @@ def work_layout(spec: SwitchSpec) -> data.StructLayout:
             "sets_receive": 1,
             "total": count,
             "block": count,
-            "message": count,
+            "message": size_bits(spec),
             "first_place": place,
             "first_offset": count + 1,
             "last_place": place,

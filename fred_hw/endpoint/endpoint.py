@@ -90,8 +90,7 @@ class Endpoint(Unit):
     Throughput : one flit per cycle in each direction, without a gap between packets; a control
         message takes the place of a flit.
     Paths : ``send_phase``, ``send_peer`` and ``send_generation`` to ``send.ready``,
-        ``receive_phase`` and ``receive_peer`` to ``unknown``, and ``receive_enough`` too to
-        ``receive_came``.
+        ``receive_phase``, ``receive_peer`` and ``receive_enough`` to ``receive_came``.
     Reset : forgets all packets, tickets and numbers, and begins the link anew.
     """
 

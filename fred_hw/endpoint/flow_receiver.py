@@ -62,9 +62,10 @@ class FlowReceiver(Unit):
 
     Timing
     ------
-    Latency : 1 cycle from a flit to the same flit on ``o``, and to the ack or nack that it causes.
+    Latency : 1 cycle from a flit to the same flit on ``o``, and to the ack or nack that it causes;
+        2 to that of a flow which was set before, 1 to ``unknown``.
     Throughput : one flit per cycle in, and out while ``o.ready`` is high.
-    Paths : ``i``, ``ask``, ``phase``, ``peer`` and ``generation`` to ``unknown`` and ``message``;
+    Paths : ``phase``, ``peer`` and ``generation`` to ``message``;
         ``i``, ``phase``, ``peer``, ``generation`` and ``enough`` to ``came``.
     Reset : forgets all packets and expects number 0.
     """
@@ -286,25 +287,32 @@ class FlowReceiver(Unit):
         Such a flow is kept until it is answered: one at a time, others are lost, which the
         protocol makes up for.
         """
-        word, ask = self.i.word, self.ask.payload
+        descriptor, ask = self.i.word.descriptor, self.ask.payload
         phase, peer = Signal.like(self.phase), Signal.like(self.peer)
         generation = Signal.like(self.generation)
         last_phase, last_peer = Signal.like(self.phase), Signal.like(self.peer)
         last_generation = Signal.like(self.generation)
         due = Signal(2, name="other_due")
-        m.d.comb += [
-            self.unknown.eq(stray & ~due.any() & ~ledger.other_seen),
-            ledger.other_phase.eq(phase),
-            ledger.other_peer.eq(peer),
-            ledger.other_generation.eq(generation),
+        # Whose they are is looked up a cycle later, as it is known late that nobody expects them.
+        strayed, ended, wanted = (Signal(name=name) for name in ("strayed", "ended", "wanted"))
+        new_phase, new_peer, new_generation = (
+            Signal.like(one, name=f"new_{name}")
+            for name, one in (("phase", phase), ("peer", peer), ("generation", generation))
+        )
+        m.d.sync += [
+            strayed.eq(stray),
+            ended.eq(self.i.word.last),
+            wanted.eq(asked),
+            new_phase.eq(Mux(self.i.valid, descriptor.phase, ask.phase)),
+            new_peer.eq(Mux(self.i.valid, descriptor.source, ask.source)),
+            new_generation.eq(Mux(self.i.valid, descriptor.generation, ask.generation)),
         ]
-        with m.If(~due.any()):
-            descriptor = word.descriptor
-            m.d.comb += [
-                ledger.other_phase.eq(Mux(stray, descriptor.phase, ask.phase)),
-                ledger.other_peer.eq(Mux(stray, descriptor.source, ask.source)),
-                ledger.other_generation.eq(Mux(stray, descriptor.generation, ask.generation)),
-            ]
+        m.d.comb += [
+            self.unknown.eq(strayed & ~due.any() & ~ledger.other_seen),
+            ledger.other_phase.eq(Mux(due.any(), phase, new_phase)),
+            ledger.other_peer.eq(Mux(due.any(), peer, new_peer)),
+            ledger.other_generation.eq(Mux(due.any(), generation, new_generation)),
+        ]
         m.d.sync += [
             last_phase.eq(self.phase),
             last_peer.eq(self.peer),
@@ -319,12 +327,12 @@ class FlowReceiver(Unit):
             ]
         with m.Elif(due.any() & self.message_ready):
             m.d.sync += due.eq(Mux(due.all(), 0b10, 0))
-        with m.Elif(~due.any() & (asked | (stray & word.last))):
+        with m.Elif(~due.any() & (wanted | (strayed & ended))):
             m.d.sync += [
                 phase.eq(ledger.other_phase),
                 peer.eq(ledger.other_peer),
                 generation.eq(ledger.other_generation),
-                due.eq(Cat(ledger.other_known, ledger.other_known & ~stray)),
+                due.eq(Cat(ledger.other_known, ledger.other_known & ~strayed)),
             ]
         return due
 

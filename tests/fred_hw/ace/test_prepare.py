@@ -55,9 +55,9 @@ def refusal(*arguments: int, before: int | None = None, **fields: Any) -> str | 
 
 def test_latency_of_a_ring_and_of_an_exchange() -> None:
     seen = prepared(3, 2, **RING)
-    assert [(k, one[0]) for k, one in enumerate(seen) if one[0]] == [(10, 4)]
+    assert [(k, one[0]) for k, one in enumerate(seen) if one[0]] == [(11, 4)]
     want = ring_work("all_reduce", rank=2, total=11, message=2)
-    assert seen[10][2] == want
+    assert seen[11][2] == want
     seen = prepared(2, 1, **EXCHANGE)
     assert [(k, one[0]) for k, one in enumerate(seen) if one[0]] == [(4, 2)]
     work = work_layout(SPEC).from_bits(seen[4][2])
@@ -70,7 +70,7 @@ def test_rings_of_all_kinds(operation: str) -> None:
     number = ["all_reduce", "reduce_scatter", "all_gather"].index(operation) + 3
     for rank in range(4):
         seen = prepared(number, **(RING | {"rank": rank}))
-        assert seen[10][2] == ring_work(operation, rank=rank, total=11, message=2)
+        assert seen[11][2] == ring_work(operation, rank=rank, total=11, message=2)
 
 
 @pytest.mark.parametrize(

@@ -441,10 +441,10 @@ def test_clear_starts_the_numbers_at_0() -> None:
 def test_flow_that_no_receiver_has_is_reported() -> None:
     fields = {"kind": DATA, "circuit": MP, "phase": 3}
     one = run(cycles=20, flits={2: CODEC.pack(7, **fields)})
-    assert one.watch["unknown"] == [3]
+    assert one.watch["unknown"] == [4]
     assert not one.received and not one.of(ACK, NACK)
     online = {"kind": DATA, "circuit": DP, **COMES[DP], "source": 1}
-    assert run(cycles=20, flits={2: CODEC.pack(7, **online)}).watch["unknown"] == [3]
+    assert run(cycles=20, flits={2: CODEC.pack(7, **online)}).watch["unknown"] == [4]
 
 
 def test_offered_flits_stay_until_they_are_taken() -> None:

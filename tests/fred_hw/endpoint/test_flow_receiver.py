@@ -84,7 +84,7 @@ def test_an_ack_comes_before_its_source_gives_up_waiting() -> None:
     assert acks == [(PROTOCOL.ack_cycles + 1, Kind.ACK, 1, 1)]
 
 
-def test_an_ask_is_answered_a_cycle_later_and_with_a_nack_if_it_is_quiet() -> None:
+def test_an_ask_is_answered_two_cycles_later_and_with_a_nack_if_it_is_quiet() -> None:
     inputs = [*packet(0), ask(), *[{}] * (IDLE + 2), ask(), {}, {}, {}]
     quiet = IDLE + 4
     assert messages(inputs) == [
@@ -163,19 +163,19 @@ def test_what_was_turned_away_of_a_flow_is_not_asked_for_in_another() -> None:
     assert nacks([*away, *[{"phase": 2, "enough": 1}] * 3, *[{"phase": 2}] * 3]) == []
 
 
-def test_a_flow_that_is_not_known_is_told_in_the_same_cycle() -> None:
-    assert run([{}, *packet(0, phase=2), {}], ["unknown", "o.valid"]) == [(0, 0), (1, 0), (0, 0)]
+def test_a_flow_that_is_not_known_is_told_a_cycle_later() -> None:
+    assert run([{}, *packet(0, phase=2), {}], ["unknown", "o.valid"]) == [(0, 0), (0, 0), (1, 0)]
 
 
-def test_a_flow_that_had_its_turn_is_answered_a_cycle_later() -> None:
+def test_a_flow_that_had_its_turn_is_answered_two_cycles_later() -> None:
     turn = [*packet(0), {"phase": 2}, *[{"phase": 2}] * 3]
     late = [one | {"phase": 2} for one in [*packet(0), {}, ask(), {}, {}, {}]]
     # The ack that waited goes when the flow changes.
     assert messages([*turn, *late]) == [
         (2, Kind.ACK, 1, 1),
-        (6, Kind.ACK, 1, 1),
-        (8, Kind.ACK, 1, 1),
-        (9, Kind.NACK, 1, 1),
+        (7, Kind.ACK, 1, 1),
+        (9, Kind.ACK, 1, 1),
+        (10, Kind.NACK, 1, 1),
     ]
     assert set(run([{}, *turn, *late], ["unknown"])) == {0}
 
