@@ -15,10 +15,14 @@ from .engine import AceEngine
 from .memory_port import MemoryPort
 from .work import ADDRESS_BITS, CIRCUITS, word_bits
 
-__all__ = ["BEGIN_CYCLES", "NpuEndpoint"]
+__all__ = ["BEGIN_CYCLES", "END_CYCLES", "NpuEndpoint"]
 
 BEGIN_CYCLES = 14
-"""From a descriptor's COMMAND taken to the first read of memory."""
+"""From a descriptor's COMMAND taken to the first read of memory; of a ring as many more as it has
+members, and 3."""
+
+END_CYCLES = 4
+"""From the last flit that memory takes to ``irq``; COMPLETED and DONE show it a cycle before."""
 
 _LINK = ("tdata", "tvalid", "tready", "tlast", "tuser")
 
@@ -55,7 +59,8 @@ class NpuEndpoint(Unit):
 
     Timing
     ------
-    Latency : 14 cycles from a descriptor's COMMAND taken to the first read of memory.
+    Latency : 14 cycles from a descriptor's COMMAND taken to the first read of memory, 4 from the
+        last flit that memory takes to ``irq``.
     Throughput : a flit out and one in per cycle, and one read, chunk after chunk, where parts have
         5 flits or more.
     Paths : none.

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from fred_hw.ace.endpoint_map import CAUSES
-from fred_hw.ace.npu_endpoint import BEGIN_CYCLES, NpuEndpoint
+from fred_hw.ace.npu_endpoint import BEGIN_CYCLES, END_CYCLES, NpuEndpoint
 from fred_hw.ace.operations import Buffer, Descriptor, Flow, exchange
 from fred_hw.ace.work import ADDRESS_BITS
 from fred_hw.endpoint_spec import EndpointSpec
@@ -31,6 +31,7 @@ class Loop:
         self.memory = {2 * place: 1000 + place for place in range(SIZE)}
         self.reads: list[int] = []
         self.kinds: list[int | None] = []
+        self.interrupts: list[int] = []
         self.times: dict[str, list[int]] = {"read": [], "write": []}
 
     async def cycle(self, ctx: Any) -> None:
@@ -44,6 +45,8 @@ class Loop:
         ctx.set(unit.s_axis_data_tdata, self.reads[0] if self.reads else 0)
         now = len(self.kinds)
         self.kinds.append(ctx.get(unit.m_axis_tuser) & 7 if ctx.get(unit.m_axis_tvalid) else None)
+        if ctx.get(unit.irq):
+            self.interrupts.append(now)
         if self.reads and ctx.get(unit.s_axis_data_tready):
             self.reads.pop(0)
         if ctx.get(unit.m_axis_read_tvalid):
@@ -118,11 +121,13 @@ def test_latency_and_throughput_of_a_buffer_sent_to_itself() -> None:
 
     async def play(ctx: Any) -> None:
         await bench.begin(ctx)
+        await write_register(ctx, bench.unit, bench.cycle, ("DONE_ENABLE", 0, 7))
         taken.append(await bench.copy(ctx, 200, 150))
 
     simulate(bench.unit, play)
     assert bench.copied(200) == ORIGINAL
     assert bench.times["read"][0] - taken[0] == BEGIN_CYCLES == 14
+    assert bench.interrupts[0] - bench.times["write"][-1] == END_CYCLES == 4
     # A flit per cycle, chunk after chunk, and no cycle of the link without a flit or a message.
     assert [now - bench.times["read"][0] for now in bench.times["read"]] == list(range(SIZE))
     sent = [now for now, kind in enumerate(bench.kinds) if kind == DATA]
