@@ -35,7 +35,7 @@ TRACE_OPTIONS = (
 )
 """Names of the options that only traces take."""
 
-_SHARED = ("workload", "as_json", "protocol", "algorithm", "memory")
+_SHARED = ("workload", "as_json", "protocol", "algorithm", "memory", "repeats")
 
 _SHOWN = 6
 """Spans of ranks that a row of the table names."""

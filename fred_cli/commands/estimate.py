@@ -47,8 +47,8 @@ __all__ = ["command"]
 @click.option(
     "--repeats/--no-repeats",
     default=True,
-    help="Leave out microbatches that are sure to take as long as those before; not with "
-    "--timeline, which has all.  [default: repeats]",
+    help="Leave out microbatches, and iterations in traces, that are sure to take as long as those "
+    "before; not with --timeline, which has all.  [default: repeats]",
 )
 @click.option(
     "--timeline",
@@ -66,7 +66,7 @@ def command(context: click.Context, workload: Any, as_json: bool, **given: Any) 
     network as ASTRA-sim describes it or on a topology of ours.
     """
     traces = check_options(context)
-    both = ("protocol", "algorithm", "memory")
+    both = ("protocol", "algorithm", "memory", "repeats")
     chosen = {
         name: value
         for name, value in given.items()

@@ -20,8 +20,20 @@ class Clock:
         self._count += 1
         heappush(self._events, (time, self._count, call, arguments))
 
-    def run(self) -> None:
-        """Call all functions, and those that they ask for, until none is left."""
+    def run(self, then: Callable[[], object] | None = None) -> None:
+        """Call all functions, and those that they ask for, until none is left.
+
+        Parameters
+        ----------
+        then : callable or None
+            Called after each of them.
+        """
         while self._events:
             self.now, _, call, arguments = heappop(self._events)
             call(*arguments)
+            if then:
+                then()
+
+    def pending(self) -> list[tuple[int, Callable[..., object], tuple[object, ...]]]:
+        """Return what will be called: when, what and with what, in this order."""
+        return [(time, call, arguments) for time, _, call, arguments in sorted(self._events)]

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,8 +9,8 @@ from fred_hw.errors import InputError
 from perfmodel.switch_timing.provenance import Provenance
 
 from .engine.bound import FasterThanLinks
-from .engine.graph_engine import GraphEngine
 from .engine.job import Job
+from .engine.repeated import Ran, run_jobs
 from .engine.setup import Setup, load_setup
 from .engine.stats import RankTimes
 from .engine.trace import Trace, check_count, load_traces
@@ -43,6 +42,8 @@ class Inputs:
         Of fabrics of ours.
     symmetry : bool
         Whether what NPUs do alike is worked out once.
+    repeats : bool
+        Whether periods of traces are left out that are sure to take as long as those before.
     """
 
     system: Path
@@ -52,6 +53,7 @@ class Inputs:
     protocol: "ProtocolModel | None" = None
     algorithm: str = "published"
     symmetry: bool = True
+    repeats: bool = True
 
 
 @dataclass(frozen=True)
@@ -152,10 +154,11 @@ def estimate_traces(workload: str, networks: Sequence[str], inputs: Inputs) -> l
         check_count(workload, len(traces), npus, fewer=fewer)
         check_members(setup.groups, len(traces), setup.groups_source)
         setup.memory.check_npus(len(traces), str(inputs.memory))
-        engine = GraphEngine(traces, setup, inputs.model, symmetry=inputs.symmetry)
-        times = engine.run()
-        total_ns = max(one.total_ns for one in times)
-        said = (name, inputs.model, total_ns, times, engine.faster, _provenance(setup))
+        groups_of = setup.groups, setup.groups_source
+        job = Job(traces, tuple(range(len(traces))), *groups_of)
+        ran = _run([job], setup, inputs)
+        total_ns = max(one.total_ns for one in ran.times)
+        said = (name, inputs.model, total_ns, ran.times, ran.faster, _provenance(setup))
         found.append(TraceEstimate(workload, *said))
     return found
 
@@ -182,21 +185,25 @@ def estimate_jobs(
         setup = _setup(name, inputs, None)
         _check_places(requests, setup.network.npus)
         setup.memory.check_npus(1 + max(max(one.npus) for one in requests), str(inputs.memory))
-        engine_of = partial(GraphEngine, (), setup, inputs.model, symmetry=inputs.symmetry)
-        engine = engine_of(jobs=jobs)
-        together = list(engine.run())
+        ran = _run(jobs, setup, inputs)
+        together = list(ran.times)
         said: list[JobTimes] = []
         for request, job in zip(requests, jobs, strict=True):
             own = tuple(together[: len(job.traces)])
             del together[: len(job.traces)]
-            alone = engine_of(jobs=[job]).run()
+            alone = _run([job], setup, inputs).times
             ends = [max(one.total_ns for one in times) for times in (own, alone)]
             said.append(JobTimes(job.name, job.npus, request.priority, ends[0], ends[1], own))
         end_ns = max(one.total_ns for one in said)
         names = " and ".join(one.job for one in said)
-        more = (name, inputs.model, end_ns, (), engine.faster, _provenance(setup), tuple(said))
+        more = (name, inputs.model, end_ns, (), ran.faster, _provenance(setup), tuple(said))
         found.append(TraceEstimate(names, *more))
     return found
+
+
+def _run(jobs: Sequence[Job], setup: Setup, inputs: Inputs) -> Ran:
+    how = {"symmetry": inputs.symmetry, "repeats": inputs.repeats}
+    return run_jobs(jobs, setup, inputs.model, **how)
 
 
 def _setup(name: str, inputs: Inputs, groups: Path | None) -> Setup:

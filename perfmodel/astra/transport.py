@@ -1,7 +1,7 @@
 """Messages between NPUs: how the two network models of ASTRA-sim carry them, and who waits."""
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Protocol
 
@@ -62,17 +62,22 @@ class Aware:
 
     def carry(self, source: int, target: int, count: int, arrived: Callable[[], object]) -> None:
         """Send some bytes now, and have a function called when they have arrived."""
-        self._forward(self._network.route(source, target), count, arrived)
+        self.forward(tuple(self._network.route(source, target)), count, arrived)
 
-    def _forward(self, way: Iterator[Hop], count: int, arrived: Callable[[], object]) -> None:
-        hop = next(way, None)
-        if hop is None:
+    def forward(self, way: Sequence[Hop], count: int, arrived: Callable[[], object]) -> None:
+        """Send some bytes on over the links that are left of their way."""
+        if not way:
             arrived()
             return
-        dimension, now = self._network.dimensions[hop[0]], self._clock.now
+        hop, dimension, now = way[0], self._network.dimensions[way[0][0]], self._clock.now
         begin = max(now, self._free.get(hop, 0))
         self._free[hop] = begin + dimension.busy_ns(count)
-        self._clock.at(begin + dimension.arrival_ns(count), self._forward, way, count, arrived)
+        self._clock.at(begin + dimension.arrival_ns(count), self.forward, way[1:], count, arrived)
+
+    def busy(self) -> dict[Hop, int]:
+        """Return how much longer links are busy that are [ns]."""
+        now = self._clock.now
+        return {hop: free - now for hop, free in self._free.items() if free > now}
 
 
 MODELS: Mapping[str, type[Transport]] = {"unaware": Unaware, "aware": Aware}
@@ -98,7 +103,7 @@ class Exchange:
     def send(self, key: Key, sent: Callable[[], object] | None = None) -> None:
         """Send a message now; ``sent`` is called when it has arrived."""
         _, source, target, count = key
-        self._transport.carry(source, target, count, partial(self._arrive, key, sent))
+        self._transport.carry(source, target, count, partial(self.arrive, key, sent))
 
     def receive(self, key: Key, received: Callable[[], object]) -> None:
         """Have a function called when a message has arrived that nobody else waits for."""
@@ -108,10 +113,16 @@ class Exchange:
         else:
             self._waiting[key].append(received)
 
-    def _arrive(self, key: Key, sent: Callable[[], object] | None) -> None:
+    def arrive(self, key: Key, sent: Callable[[], object] | None) -> None:
+        """Give a message to who waits for it, or keep it."""
         if sent:
             sent()
         if self._waiting[key]:
             self._waiting[key].popleft()()
         else:
             self._arrived[key] += 1
+
+    def left(self) -> tuple[dict[Key, int], dict[Key, list[Callable[[], object]]]]:
+        """Return how many messages nobody has asked for yet, and who waits for messages."""
+        arrived = {key: count for key, count in self._arrived.items() if count}
+        return arrived, {key: list(one) for key, one in self._waiting.items() if one}

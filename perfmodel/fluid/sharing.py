@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from math import ceil, inf
 from typing import Protocol
 
-__all__ = ["SharedFlow", "Sharing", "Timer"]
+__all__ = ["ActiveFlow", "SharedFlow", "Sharing", "Timer"]
 
 _FULL = 1 + 1e-9
 """Shares of a link that are no more than all of it; the rest is rounding."""
@@ -50,7 +50,7 @@ class SharedFlow:
 
 
 @dataclass(slots=True)
-class _Active:
+class ActiveFlow:
     """A flow that runs."""
 
     flow: SharedFlow
@@ -72,7 +72,7 @@ class _Link:
     """A link, the share of it that its flows would take if each were alone, and the flows."""
 
     wanted: float = 0.0
-    flows: dict[int, _Active] = field(default_factory=dict[int, _Active])
+    flows: dict[int, ActiveFlow] = field(default_factory=dict[int, ActiveFlow])
 
 
 class Sharing:
@@ -96,7 +96,7 @@ class Sharing:
         """
         self._count += 1
         now = self._clock.now
-        one = _Active(flow, ended, self._count, priority, now, flow.time_ns)
+        one = ActiveFlow(flow, ended, self._count, priority, now, flow.time_ns)
         crowded = False
         for name, share in flow.loads:
             link = self._links.get(name)
@@ -110,10 +110,11 @@ class Sharing:
         else:
             self._set_rate(one, 1.0)
 
-    def _end(self, one: _Active, planned: int) -> None:
+    def end(self, one: ActiveFlow, planned: int) -> None:
+        """End a flow now, if it is still planned so."""
         if planned != one.planned:
             return
-        touched: dict[int, _Active] = {}
+        touched: dict[int, ActiveFlow] = {}
         for name, share in one.flow.loads:
             link = self._links[name]
             del link.flows[one.number]
@@ -127,7 +128,7 @@ class Sharing:
             self._share(touched.values())
         one.ended()
 
-    def _set_rate(self, one: _Active, rate: float) -> None:
+    def _set_rate(self, one: ActiveFlow, rate: float) -> None:
         if rate == one.rate:
             return
         now = self._clock.now
@@ -136,9 +137,9 @@ class Sharing:
         one.planned += 1
         if rate > 0:
             end = now + max(0, ceil(one.left_ns / rate - _ROUNDING_NS))
-            self._clock.at(end, self._end, one, one.planned)
+            self._clock.at(end, self.end, one, one.planned)
 
-    def _share(self, first: Iterable[_Active]) -> None:
+    def _share(self, first: Iterable[ActiveFlow]) -> None:
         """Give new rates to some flows, and to all that share full links with them."""
         found = {one.number: one for one in first}
         full: dict[Hashable, _Link] = {}
@@ -156,8 +157,12 @@ class Sharing:
         for one, rate in rates:
             self._set_rate(one, rate)
 
+    def links(self) -> dict[Hashable, tuple[float, list[ActiveFlow]]]:
+        """Return of each link in use what its flows ask for, and these."""
+        return {name: (link.wanted, [*link.flows.values()]) for name, link in self._links.items()}
 
-def _rates(flows: list[_Active], full: dict[Hashable, _Link]) -> list[tuple[_Active, float]]:
+
+def _rates(flows: list[ActiveFlow], full: dict[Hashable, _Link]) -> list[tuple[ActiveFlow, float]]:
     """Return the rate of each of some flows, in their order, on links that are wanted too much."""
     left = dict.fromkeys(full, 1.0)
     rates: dict[int, float] = {}
@@ -166,7 +171,7 @@ def _rates(flows: list[_Active], full: dict[Hashable, _Link]) -> list[tuple[_Act
     return [(one, rates[one.number]) for one in flows]
 
 
-def _fill(flows: list[_Active], left: dict[Hashable, float], rates: dict[int, float]) -> None:
+def _fill(flows: list[ActiveFlow], left: dict[Hashable, float], rates: dict[int, float]) -> None:
     """Raise the bytes per time of flows together, until each is at its speed or a link is full."""
     loads = {
         one.number: [

@@ -44,11 +44,11 @@ def reduction(number: int, after: Sequence[int], size: int, group: str = "") -> 
     return Node(number, "r", kind, data_deps=tuple(after), attrs=tuple(attrs))
 
 
-def step(first: str, second: str, layers: int = 170) -> list[Node]:
-    """Return a step of a transformer, eight nodes a layer, in groups of two kinds."""
+def step(first: str, second: str, layers: int = 170, steps: int = 1) -> list[Node]:
+    """Return steps of a transformer, eight nodes a layer, in groups of two kinds."""
     nodes: list[Node] = []
     last: list[int] = []
-    for forward in (True, False):
+    for forward in (True, False) * steps:
         for _ in range(layers):
             at = len(nodes)
             nodes.append(compute(at, last, 37 if forward else 74))
@@ -158,6 +158,26 @@ def steps(bench: Bench, side: int, least: str) -> None:
     bench.run(f"{what}, unaware", least, *given, ["--network-model", "unaware"])
 
 
+def iterations(bench: Bench, side: int, count: int) -> None:
+    """Print many steps on a square of NPUs, all of them and without those that repeat."""
+    groups = {str(1 + i): [side * i + k for k in range(side)] for i in range(side)}
+    groups |= {str(1 + side + k): [side * i + k for i in range(side)] for k in range(side)}
+    ranks = [
+        step(str(1 + rank // side), str(1 + side + rank % side), steps=count)
+        for rank in range(side * side)
+    ]
+    given = [
+        bench.network(("Switch", side, 400), ("Switch", side, 50)),
+        bench.system("ring", "ring"),
+        bench.groups(groups),
+        bench.traces(ranks),
+        ["--no-symmetry"],
+    ]
+    what = f"{count} steps of 1,360 nodes, {side * side} ranks, no symmetry"
+    bench.run(what, "", *given)
+    bench.run(f"{what}, all", "", *given, ["--no-repeats"])
+
+
 def microbatches(bench: Bench) -> None:
     """Print iterations of ours with few microbatches and with many."""
     given = ["--topology", "fred-d", "--workload", "transformer-17b"]
@@ -174,6 +194,8 @@ def main() -> None:
         steps(Bench(Path(folder)), 4, "0.3")
     with tempfile.TemporaryDirectory() as folder:
         steps(Bench(Path(folder)), 8, "0.5")
+    with tempfile.TemporaryDirectory() as folder:
+        iterations(Bench(Path(folder)), 4, 40)
     with tempfile.TemporaryDirectory() as folder:
         collectives(Bench(Path(folder)))
     with tempfile.TemporaryDirectory() as folder:

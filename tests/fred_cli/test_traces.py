@@ -11,6 +11,7 @@ import pytest
 
 from docs.generate.reference import EXAMPLES
 from fred_cli.traces import _spans
+from perfmodel.astra.engine.repeated import Ran, run_jobs
 from perfmodel.chakra.files import read, write
 from perfmodel.chakra.kinds import NodeType
 from perfmodel.chakra.node import Attr, Node
@@ -270,3 +271,25 @@ def test_bad_input_is_one_line(
     given = ["--network=net.yaml", "--system=sys.yaml", "--groups=groups", "--workload=w"]
     said = refused("estimate", *given, f"--network-model={model}")
     assert re.fullmatch(f"error: {line}", said), said
+
+
+def test_iterations_that_repeat_are_run_in_full_if_asked(
+    fred: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text, prefix = EXAMPLES / "three-layers.txt", tmp_path / "layers"
+    assert (
+        fred("chakra", "convert", str(text), "--npus=4", "--passes=60", "-o", str(prefix))[0] == 0
+    )
+    left_out: list[int] = []
+
+    def watched(*given: Any, **named: Any) -> Ran:
+        ran = run_jobs(*given, **named)
+        left_out.append(ran.left_out)
+        return ran
+
+    monkeypatch.setattr("perfmodel.astra.estimate.run_jobs", watched)
+    line = ["estimate", "--network=mesh:2x2", f"--system={EXAMPLES / 'ring-system.yaml'}"]
+    line += [f"--workload={prefix}", "--json"]
+    said = [fred(*line, *more) for more in ([], ["--no-repeats"])]
+    assert said[0] == said[1] and said[0][0] == 0
+    assert left_out[0] > 30 and left_out[1] == 0

@@ -1,7 +1,7 @@
 """How the network models carry collectives and messages."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import cast
 
@@ -11,8 +11,8 @@ from perfmodel.astra.collectives.plan import Axis, Kind, Plan, plan_of
 from perfmodel.astra.fluid.flows import Flows
 from perfmodel.astra.fluid.lines import BlockLine
 from perfmodel.astra.fluid.network import FluidNetwork
-from perfmodel.astra.network import Network
-from perfmodel.astra.transport import Aware, Transport, Unaware
+from perfmodel.astra.network import Hop, Network
+from perfmodel.astra.transport import Aware, Unaware
 from perfmodel.fluid.sharing import Sharing
 
 from .beside import groups_by_kind
@@ -51,11 +51,27 @@ class Carrying(ABC):
         """Of what each NPU sends; a lower number goes first."""
         self.jobs: Sequence[Job] = ()
         """Whose groups may do the same at a time."""
+        self.sharing: Sharing | None = None
+        """Of links, where they are shared."""
 
     @property
-    def faster(self) -> FasterThanLinks | None:
-        """How often and by how much it has been faster than links allow."""
+    def counts(self) -> tuple[int, int]:
+        """Collectives that have been faster than links allow, and all."""
+        return 0, 0
+
+    def faster(self, more: tuple[int, int]) -> FasterThanLinks | None:
+        """Return how often and by how much it has been faster than links allow.
+
+        Parameters
+        ----------
+        more : tuple of int
+            Collectives like those before that are to be counted too, as in ``counts``.
+        """
         return None
+
+    def busy(self) -> Mapping[Hop, int]:
+        """Return how much longer links are busy, where they serve one after the other [ns]."""
+        return {}
 
     def plan(
         self,
@@ -125,9 +141,13 @@ class _ByMessage(Carrying):
 
     by_message = True
 
-    def __init__(self, setup: Setup, transport: Transport) -> None:
+    def __init__(self, setup: Setup, transport: Aware) -> None:
         super().__init__(setup)
         self._transport = transport
+
+    def busy(self) -> Mapping[Hop, int]:
+        """Return how much longer links are busy [ns]."""
+        return self._transport.busy()
 
     def carry(self, source: int, target: int, count: int, arrived: Callable[[], object]) -> None:
         """Send some bytes now, and have a function called when they have arrived."""
@@ -150,9 +170,15 @@ class _Alone(Carrying):
         self._unaware.carry(source, target, count, arrived)
 
     @property
-    def faster(self) -> FasterThanLinks | None:
-        """How often and by how much it has been faster than links allow."""
-        return self._worst and FasterThanLinks(self._too_fast, self._count, self._worst)
+    def counts(self) -> tuple[int, int]:
+        """Collectives that have been faster than links allow, and all."""
+        return self._too_fast, self._count
+
+    def faster(self, more: tuple[int, int]) -> FasterThanLinks | None:
+        """Return how often and by how much it has been faster than links allow."""
+        if self._worst is None:
+            return None
+        return FasterThanLinks(self._too_fast + more[0], self._count + more[1], self._worst)
 
     def collective(
         self,
@@ -194,7 +220,7 @@ class _Fluid(Carrying):
         super().__init__(setup)
         self._network = network
         self._flows = Flows(network, alone=not several, symmetry=symmetry, beside=self._beside)
-        self._sharing = Sharing(clock)
+        self.sharing = self._sharing = Sharing(clock)
         self._groups: dict[Kind, list[tuple[int, ...]]] | None = None
 
     def plan(

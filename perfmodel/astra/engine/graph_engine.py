@@ -19,12 +19,15 @@ from .bound import FasterThanLinks
 from .carrying import carrying
 from .custom import CustomRun, load_custom
 from .job import Job
+from .meeting import Meeting
 from .memory import RemoteMemory
 from .operation import Operation, kind_of, message_ends
 from .rank import Rank
 from .setup import Setup
+from .state import Parts
 from .stats import RankTimes
 from .trace import Trace
+from .watch import Watch
 
 __all__ = ["GraphEngine"]
 
@@ -35,22 +38,6 @@ _COUNTED = 1024
 
 _NAMED = 4
 """Nodes that an error line names."""
-
-
-class _Meeting:
-    """NPUs of a collective, who stands for each, and when those began it."""
-
-    def __init__(
-        self, operation: Operation, rank: int, members: tuple[int, ...], first: Sequence[int]
-    ) -> None:
-        self.operation, self.rank, self.members, self.first = operation, rank, members, first
-        self.starts: dict[int, tuple[int, Operation]] = {}
-        self.left = {*first}
-
-    @property
-    def together(self) -> bool:
-        """Whether all are there."""
-        return len(self.starts) == len(self.left)
 
 
 class GraphEngine:
@@ -71,6 +58,8 @@ class GraphEngine:
     symmetry : bool
         Whether what NPUs do alike is run once for all of them, in the models in which they do not
         delay each other.
+    watch : Watch or None
+        Looks on, and leaves out what comes again; not together with ``told``.
 
     Raises
     ------
@@ -87,6 +76,7 @@ class GraphEngine:
         *,
         jobs: Sequence[Job] | None = None,
         symmetry: bool = True,
+        watch: Watch | None = None,
     ) -> None:
         npus = setup.network.npus
         if jobs is None:
@@ -95,6 +85,7 @@ class GraphEngine:
             given = setup.groups, setup.groups_source
             jobs = [Job(traces, tuple(range(len(traces))), *given)]
         self._jobs, self._setup, self._and_told = jobs, setup, told
+        self._watch = watch
         self._clock = Clock()
         self._carrying = carrying(model, setup, self._clock, len(jobs) > 1, symmetry=symmetry)
         self._carrying.jobs = jobs
@@ -103,7 +94,7 @@ class GraphEngine:
         self._memory = RemoteMemory(setup.memory, self._clock)
         self._plans: dict[object, Plan] = {}
         self._customs: dict[tuple[str, int], list[Trace]] = {}
-        self._meetings: dict[object, _Meeting] = {}
+        self._meetings: dict[object, Meeting] = {}
         self._unreceived: dict[Key, deque[tuple[Rank, Operation]]] = defaultdict(deque)
         self._ended = 0
         # Who is told of each node wants each rank.
@@ -134,7 +125,8 @@ class GraphEngine:
     @property
     def faster(self) -> FasterThanLinks | None:
         """How often and by how much the model is faster than links allow, once it has run."""
-        return self._carrying.faster
+        again = self._watch and self._watch.again
+        return self._carrying.faster(again.more if again else (0, 0))
 
     def run(self) -> tuple[RankTimes, ...]:
         """Run all traces to their ends, and return where the time of each rank went, job by job.
@@ -146,26 +138,34 @@ class GraphEngine:
         """
         for rank in self._ranks:
             self._clock.at(0, rank.go_on, 0)
-        self._clock.run()
+        if self._watch:
+            of_all = self._exchange, self._carrying, self._memory, self._meetings
+            self._watch.begin(Parts(self._clock, self._ranks, *of_all))
+        self._clock.run(self._watch and self._watch.look)
         self._check_ended()
+        again = self._watch and self._watch.again
+        found = [rank.times(again) for rank in self._ranks]
         if self._alike:
-            times = {rank.number: rank.times() for rank in self._ranks}
+            times = {one.rank: one for one in found}
             return tuple(replace(times[one], rank=i) for i, one in enumerate(self._alike.first))
-        return tuple(rank.times() for rank in self._ranks)
+        return tuple(found)
 
     def _tell(self, rank: int, operation: Operation, begin: int, end: int) -> None:
         self._ended += 1
         if not self._ended % _COUNTED:
             count("nodes", self._ended, self._nodes)
+        if self._watch:
+            self._watch.ended(rank, operation.number)
         if self._and_told:
             self._and_told(rank, operation, begin, end)
 
-    def _end(self, rank: Rank, number: int) -> None:
+    def end_node(self, rank: Rank, number: int) -> None:
+        """End a node of a rank now."""
         rank.ended(number, self._clock.now)
 
     def _begin(self, rank: Rank, operation: Operation) -> None:
         """Begin an operation of an NPU (``Workload::issue``)."""
-        ended = partial(self._end, rank, operation.number)
+        ended = partial(self.end_node, rank, operation.number)
         if operation.duration_ns is not None and not self._broadcasts(operation):
             self._clock.at(self._clock.now + operation.duration_ns, ended)
         elif operation.collective is not None:
@@ -192,7 +192,7 @@ class GraphEngine:
         turn = rank.collectives[who] = rank.collectives.get(who, -1) + 1
         npus = tuple(job.npus[one] for one in ranks)
         meeting = self._meetings.setdefault(
-            (who, turn), _Meeting(operation, rank.number, npus, npus)
+            (who, turn), Meeting(operation, rank.number, npus, npus)
         )
         other = meeting.operation
         if (other.type, other.bytes) != (operation.type, operation.bytes):
@@ -205,7 +205,7 @@ class GraphEngine:
         if meeting.together:
             del self._meetings[who, turn]
             places = {npu: npu for npu in npus}
-            call = partial(self._end_together, meeting, places, npus)
+            call = partial(self.end_together, meeting, places, npus)
             self._memory.access(npus, operation.bytes, call)
 
     def _message(self, rank: Rank, operation: Operation) -> None:
@@ -215,14 +215,15 @@ class GraphEngine:
         except InputError as error:
             raise self._bad(rank, operation, error.field, error.message) from None
         key: Key = (("message", operation.tag), npus[source], npus[target], operation.bytes)
-        ended = partial(self._end, rank, operation.number)
+        ended = partial(self.end_node, rank, operation.number)
         if operation.type == NodeType.COMM_SEND_NODE:
             self._unreceived[key].append((rank, operation))
             self._exchange.send(key, ended)
         else:
-            self._exchange.receive(key, partial(self._received, key, ended))
+            self._exchange.receive(key, partial(self.end_received, key, ended))
 
-    def _received(self, key: Key, ended: "partial[None]") -> None:
+    def end_received(self, key: Key, ended: "partial[None]") -> None:
+        """End a receive whose message is there."""
         self._unreceived[key].popleft()
         ended()
 
@@ -235,7 +236,7 @@ class GraphEngine:
         if meeting is None:
             members = plan.members(rank.npu)
             first = [self._alike.first[one] for one in members] if self._alike else members
-            meeting = _Meeting(operation, rank.number, members, first)
+            meeting = Meeting(operation, rank.number, members, first)
             self._meetings[who, turn] = meeting
         other = meeting.operation
         if (other.collective, other.bytes) != (operation.collective, operation.bytes):
@@ -251,7 +252,7 @@ class GraphEngine:
         trees = rank.trees
         if any(axis.algorithm == "double_binary_tree" for axis in plan.axes):
             rank.trees += plan.splits
-        ended = partial(self._end, rank, operation.number)
+        ended = partial(self.end_node, rank, operation.number)
         if plan.traces:
             place = plan.axes[0].place(rank.npu)
             trace = self._custom(plan.traces, len(meeting.members))[place]
@@ -271,26 +272,26 @@ class GraphEngine:
             self._customs[prefix, npus] = load_custom(prefix, npus)
         return self._customs[prefix, npus]
 
-    def _begin_together(self, meeting: _Meeting, plan: Plan, name: str, trees: int) -> None:
+    def _begin_together(self, meeting: Meeting, plan: Plan, name: str, trees: int) -> None:
         """Begin a collective whose members are all there."""
         pairs = zip(meeting.members, meeting.first, strict=True)
         starts = [(npu, meeting.starts[first][0]) for npu, first in pairs]
-        places, call = dict(zip(meeting.members, meeting.first, strict=True)), self._end_together
+        places, call = dict(zip(meeting.members, meeting.first, strict=True)), self.end_together
         one = self._by_npu[meeting.first[0]]
         stands_for = self._alike.count.get(name, 1) if self._alike else 1
         more = (starts, trees, partial(call, meeting, places), stands_for)
         operation = meeting.starts[one.npu][1]
         self._carrying.collective(plan, one.number, operation, *more)
 
-    def _end_together(
-        self, meeting: _Meeting, places: Mapping[int, int], npus: Sequence[int]
+    def end_together(
+        self, meeting: Meeting, places: Mapping[int, int], npus: Sequence[int]
     ) -> None:
         """End a collective at some NPUs now."""
         for npu in npus:
             first = places[npu]
             if first in meeting.left:
                 meeting.left.remove(first)
-                self._end(self._by_npu[first], meeting.starts[first][1].number)
+                self.end_node(self._by_npu[first], meeting.starts[first][1].number)
 
     def _group(self, rank: Rank, operation: Operation) -> str:
         """Return the group of a collective, or the one that stands for it; empty for all."""

@@ -24,7 +24,8 @@ class RemoteMemory:
     def __init__(self, file: MemoryFile, clock: Clock) -> None:
         self._file, self._clock = file, clock
         self._tier = Tier(file) if file.hierarchical else None
-        self._sharing = Sharing(clock)
+        self.sharing = Sharing(clock)
+        """Of a pool."""
         self._free: dict[int, int] = {}
         """From when on a port that serves one access after the other is free."""
 
@@ -53,16 +54,21 @@ class RemoteMemory:
         self._free[port] = end
         self._clock.at(end, ended)
 
+    def busy(self) -> dict[int, int]:
+        """Return how much longer ports are busy that are [ns]."""
+        now = self._clock.now
+        return {port: free - now for port, free in self._free.items() if free > now}
+
     def _pooled(
         self, tier: Tier, npus: Sequence[int], count: int, ended: Callable[[], object]
     ) -> None:
         found = tier.access([npus], count)
         loads = {link: one for link, one in found.loads.items() if one}
         if not loads or not found.time_ns:
-            self._sharing.begin(SharedFlow(found.time_ns), ended)
+            self.sharing.begin(SharedFlow(found.time_ns), ended)
             return
         shares = tuple(
             (link, min(1.0, one / tier.bytes_per_ns(link) / found.time_ns))
             for link, one in loads.items()
         )
-        self._sharing.begin(SharedFlow(found.time_ns, shares, count / found.time_ns), ended)
+        self.sharing.begin(SharedFlow(found.time_ns, shares, count / found.time_ns), ended)

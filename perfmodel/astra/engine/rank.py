@@ -7,7 +7,7 @@ from perfmodel.chakra.feeder import Feeder
 from perfmodel.chakra.kinds import NodeType
 
 from .operation import Operation, Unit
-from .stats import RankTimes, Span, times_of
+from .stats import Again, RankTimes, Span, times_of
 
 __all__ = ["Rank"]
 
@@ -108,6 +108,8 @@ class Rank:
         """Whether all nodes have ended."""
         return self._feeder.done
 
-    def times(self) -> RankTimes:
-        """Return where its time went."""
-        return times_of(self.number, self._end, self._compute, self._communication)
+    def times(self, again: Again | None = None) -> RankTimes:
+        """Return where its time went, and went again where it was not at its end yet."""
+        if again and self.number in again.done:
+            again = None
+        return times_of(self.number, self._end, self._compute, self._communication, again)

@@ -1,9 +1,9 @@
 """Where the time of an NPU goes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-__all__ = ["RankTimes", "covered", "shared"]
+__all__ = ["Again", "RankTimes", "covered", "shared"]
 
 Span = tuple[int, int]
 """Begin and end [ns]."""
@@ -37,18 +37,60 @@ class RankTimes:
     exposed_communication_ns: int
 
 
-def times_of(rank: int, total_ns: int, compute: Iterable[Span], other: Iterable[Span]) -> RankTimes:
+@dataclass(frozen=True)
+class Again:
+    """Time that comes again as it was.
+
+    Parameters
+    ----------
+    span : tuple of int
+        From when to when it was [ns].
+    times : int
+        How often it comes again.
+    more : tuple of int
+        Collectives in all of these, as ``Carrying.counts`` has them.
+    done : frozenset of int
+        Ranks that were through before.
+    """
+
+    span: Span
+    times: int
+    more: tuple[int, int]
+    done: frozenset[int]
+
+
+def times_of(
+    rank: int,
+    total_ns: int,
+    compute: Iterable[Span],
+    other: Iterable[Span],
+    again: Again | None = None,
+) -> RankTimes:
     """Return the times of an NPU from when it computed and when it communicated."""
     computing, communicating = merged(compute), merged(other)
-    compute_ns = covered(computing)
+    compute_ns, communication_ns = covered(computing), covered(communicating)
+    overlap_ns = shared(computing, communicating)
+    if again:
+        first, last = ([*_within(one, again.span)] for one in (computing, communicating))
+        total_ns += again.times * (again.span[1] - again.span[0])
+        compute_ns += again.times * covered(first)
+        communication_ns += again.times * covered(last)
+        overlap_ns += again.times * shared(first, last)
     return RankTimes(
         rank=rank,
         total_ns=total_ns,
         compute_ns=compute_ns,
-        communication_ns=covered(communicating),
-        overlap_ns=shared(computing, communicating),
+        communication_ns=communication_ns,
+        overlap_ns=overlap_ns,
         exposed_communication_ns=total_ns - compute_ns,
     )
+
+
+def _within(spans: Iterable[Span], limits: Span) -> Iterator[Span]:
+    """Yield the parts of spans within limits."""
+    for begin, end in spans:
+        if begin < limits[1] and end > limits[0]:
+            yield max(begin, limits[0]), min(end, limits[1])
 
 
 def merged(spans: Iterable[Span]) -> list[Span]:

@@ -18,6 +18,8 @@ from .operation import Operation, operation_of
 __all__ = ["Trace", "check_count", "load_traces", "trace_of"]
 
 _CHUNK = 1 << 20
+_WHOLE = 1 << 26
+"""Bytes of a file in which names of groups are looked for, at most."""
 
 _GROUP = re.compile(
     rb"\x0a\x07pg_name\xea\x01(?:\x01[1-9]|\x02[1-9]\d|\x03[1-9]\d\d|\x04[1-9]\d\d\d)"
@@ -117,8 +119,8 @@ def _digest(path: Path) -> tuple[bytes, list[str]]:
     """Return what tells a file from others but for names of groups, and these in their order."""
     found, groups = sha256(), list[str]()
     with open_bytes(path) as file:
-        data = file.read(_CHUNK)
-        if path.suffix == ".et" and len(data) < _CHUNK:
+        data = file.read(_WHOLE if path.suffix == ".et" else _CHUNK)
+        if path.suffix == ".et" and len(data) < _WHOLE:
             named = _GROUP.findall(data)
             groups = [one[_FRONT:].decode() for one in named]
             found.update(bytes(map(len, named)))

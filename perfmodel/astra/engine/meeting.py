@@ -1,0 +1,33 @@
+"""NPUs that come together for a collective."""
+
+from collections.abc import Sequence
+
+from .operation import Operation
+
+__all__ = ["Meeting"]
+
+
+class Meeting:
+    """NPUs of a collective, who stands for each, and when those began it.
+
+    Parameters
+    ----------
+    operation, rank : Operation, int
+        Of the first that is there.
+    members : tuple of int
+        NPUs that take part.
+    first : sequence of int
+        The one that stands for each.
+    """
+
+    def __init__(
+        self, operation: Operation, rank: int, members: tuple[int, ...], first: Sequence[int]
+    ) -> None:
+        self.operation, self.rank, self.members, self.first = operation, rank, members, first
+        self.starts: dict[int, tuple[int, Operation]] = {}
+        self.left = {*first}
+
+    @property
+    def together(self) -> bool:
+        """Whether all are there."""
+        return len(self.starts) == len(self.left)

@@ -1,0 +1,285 @@
+"""Stretches of traces that come again and again, such as iterations, and traces without most.
+
+A stretch of nodes repeats if each is the one a period before with a number that is higher by the
+same, waits for what that one waited for a period later, and asks for the same.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import islice, pairwise
+from operator import attrgetter, eq
+
+from perfmodel.chakra.feeder import WINDOW
+from perfmodel.chakra.kinds import NodeType
+from perfmodel.chakra.node import Node
+
+from .operation import Operation
+from .trace import Trace
+
+__all__ = ["Periods", "find_periods", "without"]
+
+_LEAST = 8
+"""Periods that are worth a look."""
+
+_RAREST = 4
+"""Nodes that are looked at for how long a period is."""
+
+_MESSAGES = (NodeType.COMM_SEND_NODE, NodeType.COMM_RECV_NODE)
+_what = attrgetter(*(one.name for one in fields(Operation) if one.name not in ("number", "tag")))
+
+
+@dataclass(frozen=True)
+class Periods:
+    """A stretch of a trace that repeats.
+
+    Parameters
+    ----------
+    start, size, count : int
+        Place of its first node in the file, nodes of a period, and periods.
+    step : int
+        By how much the numbers of nodes grow from one period to the next.
+    tag_step : int or None
+        And the tags of messages; None without messages.
+    depth : int
+        Periods that a node looks back at most.
+    free : frozenset of int
+        Places in a period of the receives that wait for no node.
+    """
+
+    start: int
+    size: int
+    count: int
+    step: int
+    tag_step: int | None
+    depth: int
+    free: frozenset[int]
+
+    @property
+    def stop(self) -> int:
+        """Place behind its last node."""
+        return self.start + self.size * self.count
+
+    def times(self, many: int) -> "Periods":
+        """Return so many periods as one."""
+        tag_step = None if self.tag_step is None else self.tag_step * many
+        free = frozenset(one + turn * self.size for one in self.free for turn in range(many))
+        count, step, depth = self.count // many, self.step * many, -(-self.depth // many) + 1
+        return Periods(self.start, self.size * many, count, step, tag_step, depth, free)
+
+
+def find_periods(trace: Trace) -> Periods | None:
+    """Return the stretch of a trace that repeats and of which most can be left out, if any."""
+    nodes = trace.nodes
+    if len(trace.operations) < len(nodes):
+        return None  # two of one number, which the engine refuses
+    known: dict[object, int] = {}
+    keys: list[int] = []
+    for node in nodes:
+        one = trace.operations[node.id]
+        after = node.data_deps
+        nearest = node.id - max(after) if after else 0
+        key = _what(one), len(after), nearest
+        keys.append(known.setdefault(key, len(known)))
+    found = [_stretch(trace, keys, size) for size in _sizes(keys)]
+    return max(filter(None, found), key=lambda one: one.size * one.count, default=None)
+
+
+def _sizes(keys: Sequence[int]) -> list[int]:
+    """Return numbers of nodes that a period may have: the distances of nodes that are rare."""
+    places: dict[int, list[int]] = {}
+    for place, key in enumerate(keys):
+        places.setdefault(key, []).append(place)
+    often = sorted((one for one in places.values() if len(one) >= _LEAST), key=len)
+    found: dict[int, None] = {}
+    for one in often[:_RAREST]:
+        distances = Counter(after - here for here, after in pairwise(one))
+        found[distances.most_common(1)[0][0]] = None
+    return list(found)
+
+
+def _stretch(trace: Trace, keys: Sequence[int], size: int) -> Periods | None:
+    """Return the longest stretch that repeats after so many nodes."""
+    first, stop = _longest(list(map(eq, keys, islice(keys, size, None))), 0)
+    if stop - first < size * (_LEAST - 1):
+        return None
+    middle = first + (stop - first) // 2
+    nodes, operations = trace.nodes, trace.operations
+    step = nodes[middle + size].id - nodes[middle].id
+    tags = {
+        operations[nodes[i + size].id].tag - operations[nodes[i].id].tag
+        for i in range(middle - size // 2, middle - size // 2 + size)
+        if operations[nodes[i].id].type in _MESSAGES
+    }
+    if step <= 0 or len(tags) > 1:
+        return None
+    pairs = _Pairs(trace, size, step, tags.pop() if tags else None)
+    first, stop = _longest([pairs.repeats(i) for i in range(first, stop)], first)
+    return pairs.periods(first, stop)
+
+
+def _longest(found: Sequence[bool], first: int) -> tuple[int, int]:
+    """Return begin and end of the longest run of what is so, of which the first has a number."""
+    runs = bytes(found).split(b"\0")
+    at, best = first, (first, first)
+    for run in runs:
+        if len(run) > best[1] - best[0]:
+            best = at, at + len(run)
+        at += len(run) + 1
+    return best
+
+
+class _Pairs:
+    """Nodes of a trace and those a period later.
+
+    Parameters
+    ----------
+    trace : Trace
+        The trace.
+    size, step, tag_step : int
+        As for ``Periods``.
+    """
+
+    def __init__(self, trace: Trace, size: int, step: int, tag_step: int | None) -> None:
+        self._nodes, self._operations = trace.nodes, trace.operations
+        self._size, self._step, self._tag_step = size, step, tag_step
+        self._place = {node.id: place for place, node in enumerate(trace.nodes)}
+
+    def repeats(self, place: int) -> bool:
+        """Return whether a node comes again a period later."""
+        one, other = self._nodes[place], self._nodes[place + self._size]
+        if other.id - one.id != self._step:
+            return False
+        operation, again = self._operations[one.id], self._operations[other.id]
+        tag_step = self._tag_step if operation.type in _MESSAGES else 0
+        if again.tag - operation.tag != tag_step:
+            return False
+        later = tuple([number + self._step for number in one.data_deps])
+        if later != other.data_deps:
+            # What both wait for was before all of them; ``periods`` makes sure.
+            left, right = {*later}, {*other.data_deps}
+            if {number + self._step for number in right - left} != left - right:
+                return False
+        return True
+
+    def periods(self, first: int, stop: int) -> Periods | None:
+        """Return the periods of places whose nodes come again; None if they do not hold."""
+        nodes, size, place = self._nodes, self._size, self._place
+        end, back, fixed = stop + size, 0, -1
+        for here in range(first, end):
+            before = nodes[here - size].data_deps if here >= first + size else ()
+            for number in nodes[here].data_deps:
+                at = place.get(number, here)
+                if at >= here:
+                    return None
+                if number in before and number - self._step not in before:
+                    fixed = max(fixed, at)
+                elif here - at > back and here >= first + size:
+                    back = here - at
+        first = max(first, fixed + 1)
+        count, depth = (end - first) // size, back // size + 1
+        if count < max(_LEAST, depth + 2):
+            return None
+        last, free = first + (count - 1) * size, set[int]()
+        for offset, node in enumerate(nodes[last : last + size]):
+            if all(place[number] < first for number in node.data_deps):
+                free.add(offset)
+        found = Periods(first, size, count, self._step, self._tag_step, depth, frozenset(free))
+        return self._received(found)
+
+    def _received(self, found: Periods) -> Periods | None:
+        """Return the periods with the receives alone as free; None if others wait behind them."""
+        kept = self._nodes[found.start : found.start + found.size]
+        free = {
+            offset
+            for offset in found.free
+            if self._operations[kept[offset].id].type == NodeType.COMM_RECV_NODE
+        }
+        lowest = min(node.id for node in kept)
+        early = {_ends(self._operations[kept[offset].id]) for offset in free}
+        for place, node in enumerate(self._nodes):
+            inside = found.start <= place < found.stop
+            if inside and (place - found.start) % found.size in free:
+                continue
+            one = self._operations[node.id]
+            behind = node.data_deps or (place < found.start and node.id > lowest)
+            if one.type == NodeType.COMM_RECV_NODE and behind and _ends(one) in early:
+                return None
+        return replace(found, free=frozenset(free))
+
+
+def _ends(one: Operation) -> object:
+    return one.source, one.target, one.bytes
+
+
+def without(trace: Trace, found: Periods, more: int) -> Trace | None:
+    """Return a trace without some of its periods; None if what comes behind them does not allow it.
+
+    Parameters
+    ----------
+    trace : Trace
+        The trace.
+    found : Periods
+        What repeats in it.
+    more : int
+        Periods that are left out, fewer than there are.
+    """
+    nodes, operations = trace.nodes, trace.operations
+    stop = found.start + found.size * (found.count - more)
+    if stop + len(nodes) - found.stop > WINDOW:
+        return None
+    place = {node.id: i for i, node in enumerate(nodes)}
+    highest = max(node.id for node in nodes[found.start : found.stop])
+    first_late = found.stop - found.size * found.depth
+    behind: list[Node] = []
+    said: dict[int, Operation] = {node.id: operations[node.id] for node in nodes[:stop]}
+    late: set[int] = set()
+    for node in nodes[found.stop :]:
+        one = operations[node.id]
+        if any(number not in place for number in node.data_deps):
+            return None
+        waits = any(place[number] >= first_late or number in late for number in node.data_deps)
+        if waits:
+            late.add(node.id)
+        early = not node.data_deps and one.type == NodeType.COMM_RECV_NODE
+        if node.id <= highest or not (waits or (early and len(nodes) <= WINDOW)):
+            return None
+        behind.append(replace(node, data_deps=tuple(_after(node.data_deps, place, found, more))))
+        tags = found.tag_step or 0
+        changed = one.type in _MESSAGES and tags
+        said[node.id] = replace(one, tag=one.tag - more * tags) if changed else one
+    if found.tag_step and not _apart(nodes, operations, said, stop, found.stop):
+        return None
+    return Trace(trace.source, (*nodes[:stop], *behind), said, trace.names)
+
+
+def _after(
+    numbers: Sequence[int], place: dict[int, int], found: Periods, more: int
+) -> Sequence[int]:
+    """Return what a node behind the periods waits for once some are left out."""
+    kept: dict[int, None] = {}
+    for number in numbers:
+        at = place[number]
+        if not found.start <= at < found.stop:
+            kept[number] = None
+        elif (at - found.start) // found.size >= more:
+            kept[number - more * found.step] = None
+    return list(kept)
+
+
+def _apart(
+    nodes: Sequence[Node],
+    before: Mapping[int, Operation],
+    after: Mapping[int, Operation],
+    stop: int,
+    behind: int,
+) -> bool:
+    """Return whether messages with different tags still have different ones."""
+    known: dict[object, int] = {}
+    for node in (*nodes[:stop], *nodes[behind:]):
+        one, other = before[node.id], after[node.id]
+        if one.type in _MESSAGES:
+            key = other.type, other.source, other.target, other.bytes, other.tag
+            if known.setdefault(key, one.tag) != one.tag:
+                return False
+    return True

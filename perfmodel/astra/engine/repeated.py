@@ -1,0 +1,137 @@
+"""Traces run as often as it takes until periods repeat, the rest of which is left out."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from fred_hw.errors import InputError
+from perfmodel.chakra.feeder import WINDOW
+
+from .bound import FasterThanLinks
+from .graph_engine import GraphEngine
+from .job import Job
+from .periods import Periods, find_periods, without
+from .setup import Setup
+from .stats import RankTimes
+from .trace import Trace
+from .watch import NeverAgainError, Watch
+
+__all__ = ["Ran", "run_jobs"]
+
+_FEW = (6, 24, 96, 384)
+"""Periods that are run, and twice those that a node looks back more, before all of them are."""
+
+_UNITS = (24, 12, 6, 4, 2, 1)
+"""What is left out is a multiple of one of these periods, as many may come again at a time."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """Traces that have run.
+
+    Parameters
+    ----------
+    times : tuple of RankTimes
+        Where the time of each rank went, job by job.
+    faster : FasterThanLinks or None
+        How often and by how much the model was faster than links allow.
+    left_out : int
+        Periods that were left out, since they take as long as those before them.
+    """
+
+    times: tuple[RankTimes, ...]
+    faster: FasterThanLinks | None
+    left_out: int = 0
+
+
+def run_jobs(
+    jobs: Sequence[Job],
+    setup: Setup,
+    model: str = "fluid",
+    *,
+    symmetry: bool = True,
+    repeats: bool = True,
+) -> Ran:
+    """Run the traces of some jobs to their ends.
+
+    Parameters
+    ----------
+    jobs, setup, model : sequence of Job, Setup, str
+        As for ``GraphEngine``.
+    symmetry : bool
+        Whether what NPUs do alike is run once.
+    repeats : bool
+        Whether periods of a job that is alone are left out if they are sure to take as long as
+        those before them.
+
+    Raises
+    ------
+    InputError
+        As for ``GraphEngine.run``.
+    """
+    for job, watch, more in _shortened(jobs[0]) if repeats and len(jobs) == 1 else ():
+        engine = GraphEngine((), setup, model, jobs=[job], symmetry=symmetry, watch=watch)
+        try:
+            times = engine.run()
+        except NeverAgainError:
+            continue
+        except InputError:
+            break  # of which all of it says what it is
+        if watch.again:
+            return Ran(times, engine.faster, more)
+    engine = GraphEngine((), setup, model, jobs=jobs, symmetry=symmetry)
+    return Ran(engine.run(), engine.faster)
+
+
+def _shortened(job: Job) -> Iterator[tuple[Job, Watch, int]]:
+    """Yield a job with few periods, then with more, and how many were left out."""
+    found = _aligned(job.traces)
+    if not found:
+        return
+    least = min(one.count for one in found if one)
+    depth = max(one.depth for one in found if one)
+    for few in _FEW:
+        few += 2 * depth
+        if 2 * few > least:
+            return
+        unit = next(one for one in _UNITS if 2 * one <= least - few)
+        more = (least - few) // unit * unit
+        traces = _without(job.traces, found, more)
+        if traces is None:
+            return
+        kept = [one and replace(one, count=one.count - more) for one in found]
+        yield replace(job, traces=traces), Watch(traces, kept, more), more
+
+
+def _aligned(traces: Sequence[Trace]) -> list[Periods | None]:
+    """Return the periods of each trace, about as many in each; nothing if none has any."""
+    known: dict[int, Periods | None] = {}
+    for trace in traces:
+        if id(trace.operations) not in known:
+            known[id(trace.operations)] = find_periods(trace)
+    counts = [one.count for one in known.values() if one]
+    if not counts:
+        return []
+    least = min(counts)
+    found = {key: one and one.times(round(one.count / least)) for key, one in known.items()}
+    steps = {one.tag_step for one in found.values() if one and one.tag_step is not None}
+    return [] if len(steps) > 1 else [found[id(trace.operations)] for trace in traces]
+
+
+def _without(
+    traces: Sequence[Trace], found: Sequence[Periods | None], more: int
+) -> list[Trace] | None:
+    """Return all traces without so many periods, or None if one does not allow it."""
+    known: dict[int, Trace | None] = {}
+    kept: list[Trace] = []
+    for trace, one in zip(traces, found, strict=True):
+        key = id(trace.operations)
+        if key not in known:
+            if one:
+                known[key] = without(trace, one, more)
+            else:
+                known[key] = trace if len(trace.nodes) <= WINDOW else None
+        same = known[key]
+        if same is None:
+            return None
+        kept.append(replace(same, source=trace.source, names=trace.names))
+    return kept

@@ -1,0 +1,132 @@
+"""Looks on while traces run, and finds out when all is as it was some periods before."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from .periods import Periods
+from .state import Parts, Progress, state_of
+from .stats import Again
+from .trace import Trace
+
+__all__ = ["NeverAgainError", "Watch"]
+
+_LOOKS = 4
+"""Nodes of a period after which it looks, and where collectives are messages, which often hide."""
+_LOOKS_BY_MESSAGE = 24
+
+
+class NeverAgainError(Exception):
+    """The last periods have come, and none was like one before."""
+
+
+@dataclass(frozen=True)
+class _Look:
+    """What was seen when a node of a period had ended."""
+
+    period: int
+    now: int
+    counts: tuple[int, int]
+    state: tuple[object, ...]
+
+
+class Watch:
+    """Looks on while shortened traces run.
+
+    Once two states are equal but for their time and their period, what came between them would
+    come again until the periods end. Nothing of what is behind the periods may have begun by then,
+    nor of as many periods before it as nodes look back.
+
+    Parameters
+    ----------
+    traces : sequence of Trace
+        Of each rank, shortened.
+    periods : sequence of Periods or None
+        What repeats in each, those that were left out not counted.
+    more : int
+        Periods that were left out.
+    """
+
+    def __init__(
+        self, traces: Sequence[Trace], periods: Sequence[Periods | None], more: int
+    ) -> None:
+        self._traces, self._periods, self._more = traces, periods, more
+        self.again: Again | None = None
+        """What came again, once that is known."""
+        self._progress: dict[int, Progress] = {}
+        self._seen: dict[int, list[_Look]] = {}
+        self._due: list[tuple[int, int]] = []
+
+    def begin(self, parts: Parts) -> None:
+        """Begin to look at a run."""
+        self._parts = parts
+        places: dict[int, Mapping[int, int]] = {}
+        for number in (rank.number for rank in parts.ranks):
+            trace = self._traces[number]
+            key = id(trace.operations)
+            if key not in places:
+                places[key] = {node.id: place for place, node in enumerate(trace.nodes)}
+            self._progress[number] = Progress(self._periods[number], places[key])
+        self._rank = next(number for number, one in self._progress.items() if one.periods)
+        periods = self._periods[self._rank]
+        assert periods
+        looks = _LOOKS_BY_MESSAGE if parts.carrying.by_message else _LOOKS
+        every = max(1, periods.size // looks)
+        self._seen = {offset: [] for offset in range(periods.size - 1, -1, -every)}
+
+    def ended(self, rank: int, number: int) -> None:
+        """Take notice of a node that has ended."""
+        if self.again:
+            return
+        one = self._progress[rank]
+        one.end(number)
+        if rank == self._rank:
+            period, offset = one.where(number)
+            if period is not None and offset in self._seen:
+                self._due.append((period, offset))
+
+    def look(self) -> None:
+        """Look at what there is after an event, if a node has ended that is waited for.
+
+        Raises
+        ------
+        NeverAgainError
+            It is too late for any period to be left out.
+        """
+        if not self._due or self.again:
+            return
+        due, self._due = self._due, []
+        periods = [one.periods for one in self._progress.values()]
+        for one, found in zip(self._progress.values(), periods, strict=True):
+            if found and one.front + found.depth >= found.count:
+                raise NeverAgainError
+            if found and one.others != found.start:
+                return  # nodes before the periods have not ended yet
+        for rank in self._parts.ranks:
+            one = self._progress[rank.number]
+            found = one.periods
+            if found and any(
+                (one.where(number)[0] or 0) + found.depth >= found.count
+                for number in rank.running
+                if not one.far(rank, number)
+            ):
+                return  # which runs ahead of what is to come
+        for period, offset in due:
+            state = state_of(self._parts, self._progress, period)
+            if state is not None and self._compare(period, offset, state):
+                return
+
+    def _compare(self, period: int, offset: int, state: tuple[object, ...]) -> bool:
+        """Return whether a state was there before, so many periods ago that it can come again."""
+        now, counts = self._parts.clock.now, self._parts.carrying.counts
+        for before in reversed(self._seen[offset]):
+            between = period - before.period
+            if between > 0 and self._more % between == 0 and before.state == state:
+                times = self._more // between
+                first, last = (
+                    times * (after - one) for one, after in zip(before.counts, counts, strict=True)
+                )
+                done = frozenset(rank.number for rank in self._parts.ranks if rank.done)
+                self.again = Again((before.now, now), times, (first, last), done)
+                return True
+        self._seen[offset].append(_Look(period, now, counts, state))
+        return False
