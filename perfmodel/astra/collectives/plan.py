@@ -7,9 +7,21 @@ from typing import Literal
 from perfmodel.astra.files.system import SystemFile
 from perfmodel.astra.network import Shape
 
-__all__ = ["GROUP_ENDPOINT_NS", "Axis", "Kind", "Phase", "Plan", "chunk_bytes", "plan_of"]
+__all__ = [
+    "GROUP_ENDPOINT_NS",
+    "ROOTED",
+    "Axis",
+    "Kind",
+    "Phase",
+    "Plan",
+    "chunk_bytes",
+    "plan_of",
+]
 
-Kind = Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast"]
+Kind = Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "reduce"]
+
+ROOTED = ("broadcast", "reduce")
+"""Collectives that begin or end at one NPU."""
 
 GROUP_ENDPOINT_NS = 10
 """Endpoint delay of a ring over some NPUs, whatever the file says (``MemBus``, "fast")."""
@@ -29,13 +41,13 @@ class Axis:
         Between their numbers, unless they are listed.
     algorithm : str
         ``ring``, ``direct``, ``halving_doubling``, ``double_binary_tree``, or of a broadcast
-        ``chain``.
+        or a reduce ``chain``.
     window : int
         Messages that a direct algorithm has on their way at a time; 0 for all.
     listed : tuple of int or None
         The NPUs in the order of their ring, if they are listed.
     root : int
-        Place that a broadcast begins at.
+        Place that a broadcast begins at, or a reduce ends at.
     """
 
     queue: int
@@ -193,7 +205,7 @@ def plan_of(
         Dimensions in which all take part, the rest are left out; all by default. With a group it
         does not count.
     root : int or None
-        NPU that a broadcast begins at; by default the first that takes part.
+        NPU that a broadcast begins at, or a reduce ends at; by default the first that takes part.
 
     Raises
     ------
@@ -230,7 +242,7 @@ def plan_of(
 
 def _listed(kind: Kind, group: tuple[int, ...], root: int | None) -> Axis:
     """Return some NPUs as one ring, or for a broadcast as one chain."""
-    name = "chain" if kind == "broadcast" else "ring"
+    name = "chain" if kind in ROOTED else "ring"
     first = 0 if root is None else group.index(root)
     return Axis(0, len(group), 0, name, listed=group, root=first)
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import chain
 
+from perfmodel.astra.collectives.plan import ROOTED
 from perfmodel.astra.fluid.lines import BlockLine
 from perfmodel.astra.fluid.network import FluidNetwork
 from perfmodel.astra.network import Dimension, Network
@@ -107,9 +108,9 @@ def _names(trace: Trace, setup: Setup, model: str) -> list[str] | None:
         if one.collective is not None and (one.duration_ns is None or model == "fluid"):
             if one.involved is not None and not all(one.involved):
                 return None
-            if one.collective == "broadcast" and one.group:
+            if one.collective in ROOTED and one.group:
                 return None  # whose root is not like the others
-            if setup.system.custom(one.collective):
+            if setup.system.custom(one.collective, one.number):
                 return None  # each place has a trace of its own
             found[one.group] = None
         elif _couples(one, setup):

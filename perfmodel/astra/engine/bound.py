@@ -3,7 +3,7 @@
 from collections import defaultdict
 from dataclasses import dataclass
 
-from perfmodel.astra.collectives.plan import Axis, Phase, Plan
+from perfmodel.astra.collectives.plan import ROOTED, Axis, Phase, Plan
 from perfmodel.astra.collectives.program import program_of
 from perfmodel.astra.network import Dimension, Network
 
@@ -93,7 +93,7 @@ def _sent_bytes(phase: Phase, plan: Plan) -> float:
     if phase.axis.algorithm == "double_binary_tree":
         # Up once and down twice, but in a tree of two.
         return phase.data_bytes * (3 if phase.axis.count > 2 else 1)
-    if phase.kind == "broadcast":  # by the root, once
+    if phase.kind in ROOTED:  # by the root, or by each of the others, once
         return phase.data_bytes
     program = program_of(phase, plan)
     if phase.axis.algorithm == "halving_doubling":

@@ -79,8 +79,11 @@ class Carrying(ABC):
         group: tuple[int, ...] | None,
         involved: Sequence[bool] | None,
         root: int | None = None,
+        traces: str | None = None,
     ) -> Plan:
         """Return how a collective of a group, or of all NPUs, is done; arguments as ``plan_of``.
+
+        With the prefix of ``traces`` these say it.
 
         Raises
         ------
@@ -88,8 +91,8 @@ class Carrying(ABC):
             The system has no algorithm that fits.
         """
         setup = self._setup
-        if prefix := setup.system.custom(kind):
-            return self._custom(prefix, kind, group or tuple(range(setup.network.npus)))
+        if traces:
+            return self._custom(traces, kind, group or tuple(range(setup.network.npus)))
         more = group, involved, root
         return plan_of(kind, setup.network, setup.system, setup.system_source, *more)
 
@@ -229,10 +232,11 @@ class _Fluid(Carrying):
         group: tuple[int, ...] | None,
         involved: Sequence[bool] | None,
         root: int | None = None,
+        traces: str | None = None,
     ) -> Plan:
-        """Return how a collective is done; on a fabric of ours the fabric says."""
-        if not self._network.fabric:
-            return super().plan(kind, group, involved, root)
+        """Return how a collective is done: as traces say, or a fabric of ours if it is one."""
+        if traces or not self._network.fabric:
+            return super().plan(kind, group, involved, root, traces)
         members = group or tuple(range(self._network.npus))
         first = 0 if root is None else members.index(root)
         axis = Axis(0, len(members), 0, "fabric", listed=members, root=first)

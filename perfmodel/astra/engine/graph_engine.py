@@ -21,7 +21,7 @@ from .custom import CustomRun, load_custom
 from .job import Job
 from .meeting import Meeting
 from .memory import RemoteMemory
-from .operation import Operation, kind_of, message_ends
+from .operation import Operation, kind_of, message_ends, root_name
 from .rank import Rank
 from .setup import Setup
 from .state import Parts
@@ -181,7 +181,7 @@ class GraphEngine:
             self._memory.access([rank.npu], operation.bytes, ended)
 
     def _broadcasts(self, operation: Operation) -> bool:
-        """Return whether an operation is a broadcast that is simulated, not replayed."""
+        """Return whether a broadcast or a reduce is simulated, not replayed."""
         return operation.collective is not None and not self._carrying.replays_broadcasts
 
     def _joint_memory(self, rank: Rank, operation: Operation) -> None:
@@ -236,7 +236,7 @@ class GraphEngine:
         if meeting is None:
             members = plan.members(rank.npu)
             first = [self._alike.first[one] for one in members] if self._alike else members
-            meeting = Meeting(operation, rank.number, members, first)
+            meeting = Meeting(operation, rank.number, members, first, plan.traces)
             self._meetings[who, turn] = meeting
         other = meeting.operation
         if (other.collective, other.bytes) != (operation.collective, operation.bytes):
@@ -247,7 +247,14 @@ class GraphEngine:
             raise self._bad(rank, operation, "comm_type", message)
         if other.source != operation.source:
             message = f"must be as in node {other.number} of rank {meeting.rank}, {_end(other)}"
-            raise self._bad(rank, operation, "comm_src", f"{message}, not {_end(operation)}")
+            message += f", not {_end(operation)}"
+            raise self._bad(rank, operation, root_name(operation), message)
+        if meeting.traces != plan.traces:
+            message = (
+                f"must be done by traces {meeting.traces or 'of none'}, as node {other.number} of "
+                f"rank {meeting.rank}, not {plan.traces or 'by an algorithm'}"
+            )
+            raise self._bad(rank, operation, "per-node-custom-implementation", message)
         meeting.starts[rank.npu] = self._clock.now, operation
         trees = rank.trees
         if any(axis.algorithm == "double_binary_tree" for axis in plan.axes):
@@ -305,28 +312,29 @@ class GraphEngine:
         group = tuple(job.npus) if len(job.npus) < self._setup.network.npus else None
         if name:
             group = tuple(job.npus[one] for one in self._members(rank, operation, name))
-        key = rank.job, kind, name, operation.involved, operation.source
+        custom = self._setup.system.custom(kind, operation.number)
+        key = rank.job, kind, name, operation.involved, operation.source, custom
         if key not in self._plans:
             if self._setup.fabric and not all(operation.involved or ()):
                 message = f"must be true for the one dimension of {self._setup.fabric.name}"
                 raise self._bad(rank, operation, "involved_dim", message)
-            custom = self._setup.system.custom(kind) and not self._setup.fabric
             if custom and not all(operation.involved or ()):
                 message = "must be true for all dimensions, as traces say how it is done"
                 raise self._bad(rank, operation, "involved_dim", message)
             root = self._root(rank, operation, group)
-            self._plans[key] = self._carrying.plan(kind, group, operation.involved, root)
+            self._plans[key] = self._carrying.plan(kind, group, operation.involved, root, custom)
         return self._plans[key]
 
     def _root(self, rank: Rank, operation: Operation, group: tuple[int, ...] | None) -> int | None:
-        """Return the NPU that a broadcast begins at, if its node says so."""
+        """Return the NPU that a broadcast begins at or a reduce ends at, if its node says so."""
         if operation.source is None:
             return None
         npus = self._jobs[rank.job].npus
         root = npus[operation.source] if operation.source < len(npus) else None
         if root is None or (group is not None and root not in group):
-            message = f"must be a rank that takes part in the broadcast, not {operation.source}"
-            raise self._bad(rank, operation, "comm_src", message)
+            kind = operation.collective
+            message = f"must be a rank that takes part in the {kind}, not {operation.source}"
+            raise self._bad(rank, operation, root_name(operation), message)
         return root
 
     def _members(self, rank: Rank, operation: Operation, name: str) -> Sequence[int]:

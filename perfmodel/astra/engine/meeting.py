@@ -18,11 +18,19 @@ class Meeting:
         NPUs that take part.
     first : sequence of int
         The one that stands for each.
+    traces : str
+        Prefix of traces that say how it is done there, if any do.
     """
 
     def __init__(
-        self, operation: Operation, rank: int, members: tuple[int, ...], first: Sequence[int]
+        self,
+        operation: Operation,
+        rank: int,
+        members: tuple[int, ...],
+        first: Sequence[int],
+        traces: str = "",
     ) -> None:
+        self.traces = traces
         self.operation, self.rank, self.members, self.first = operation, rank, members, first
         self.starts: dict[int, tuple[int, Operation]] = {}
         self.left = {*first}

@@ -11,7 +11,7 @@ from perfmodel.astra.files.system import SystemFile
 from perfmodel.chakra.kinds import CollectiveType, NodeType
 from perfmodel.chakra.node import DURATION_NS, Node
 
-__all__ = ["Operation", "Unit", "kind_of", "message_ends", "operation_of"]
+__all__ = ["Operation", "Unit", "kind_of", "message_ends", "operation_of", "root_name"]
 
 
 class Unit(IntEnum):
@@ -28,7 +28,10 @@ _COLLECTIVES: Mapping[int, Kind] = {
     CollectiveType.ALL_GATHER: "all_gather",
     CollectiveType.ALL_TO_ALL: "all_to_all",
     CollectiveType.REDUCE_SCATTER: "reduce_scatter",
+    CollectiveType.REDUCE: "reduce",
     CollectiveType.BROADCAST: "broadcast",
+    CollectiveType.REDUCE_SCATTER_BLOCK: "reduce_scatter",
+    CollectiveType.BARRIER: "all_reduce",
 }
 _MEMORY = (NodeType.MEM_LOAD_NODE, NodeType.MEM_STORE_NODE)
 _MESSAGES = (NodeType.COMM_SEND_NODE, NodeType.COMM_RECV_NODE)
@@ -50,8 +53,8 @@ class Operation:
     unit : Unit
         What it keeps busy.
     duration_ns : int or None
-        How long it takes, if that is known before [ns]; 0 ends at once. A broadcast has it and is
-        a collective too: models of ASTRA-sim replay it.
+        How long it takes, if that is known before [ns]; 0 ends at once. Broadcasts and reduces
+        have it and are collectives too: models of ASTRA-sim replay it.
     bytes : int
         Of what is communicated or moved [B].
     collective : str or None
@@ -63,7 +66,8 @@ class Operation:
     involved : tuple of bool or None
         Dimensions of a collective of all; None for every one.
     source, target : int or None
-        Ends of a message; None for the NPU itself. A broadcast may have the source.
+        Ends of a message; None for the NPU itself. A broadcast may have the source, a
+        reduce its target as such.
     tag : int
         Of a message.
     """
@@ -90,6 +94,11 @@ class Operation:
 def kind_of(operation: Operation) -> str:
     """Return what an operation is, for people."""
     return NodeType(operation.type).name.removesuffix("_NODE").lower()
+
+
+def root_name(operation: Operation) -> str:
+    """Return the attribute that says the one end of a broadcast or a reduce."""
+    return "comm_dst" if operation.collective == "reduce" else "comm_src"
 
 
 def message_ends(operation: Operation, rank: int, ranks: int) -> tuple[int, int]:
@@ -188,20 +197,19 @@ def _memory(node: Node, plain: Operation, system: SystemFile) -> Operation:
 
 def _collective(node: Node, plain: Operation, measured_ns: int) -> Operation:
     kind = _needed(node, "comm_type")
-    broadcast = kind == CollectiveType.BROADCAST  # of which ASTRA-sim replays the duration
-    if broadcast:
-        plain = replace(plain, duration_ns=measured_ns, source=_end(node, "comm_src"))
+    if kind in (CollectiveType.BROADCAST, CollectiveType.REDUCE):
+        # ASTRA-sim replays the duration of the former, and has no model of the latter.
+        name = "comm_src" if kind == CollectiveType.BROADCAST else "comm_dst"
+        plain = replace(plain, duration_ns=measured_ns, source=_end(node, name))
         if node.attr("comm_size") is None:
             return plain
     if kind not in _COLLECTIVES:
-        known = ", ".join(
-            f"{one.value} {one.name}" for one in CollectiveType if one in (0, 2, 5, 6)
-        )
-        message = f"must be one of {known}, 7 REDUCE_SCATTER, not {kind}"
+        known = ", ".join(f"{one} {CollectiveType(one).name}" for one in sorted(_COLLECTIVES))
+        message = f"must be one of {known}, not {kind}"
         raise InputError("", f"node {node.id}: comm_type", message)
     return replace(
         plain,
-        bytes=_needed(node, "comm_size"),
+        bytes=1 if kind == CollectiveType.BARRIER else _needed(node, "comm_size"),
         collective=_COLLECTIVES[kind],
         group=_group(node),
         involved=_involved(node),

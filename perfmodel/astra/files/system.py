@@ -1,16 +1,18 @@
 """System files of ASTRA-sim: how collectives are done, and what an NPU can do."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 from pydantic_core import PydanticCustomError
 
 from fred_hw.errors import InputError
 from fred_hw.files import Check, FileModel, int_range, load_model, number_range, one_of
+from fred_hw.reading import read_data
+from perfmodel.chakra.traces import find_traces
 
 __all__ = ["COLLECTIVES", "SystemFile", "load_system"]
 
@@ -75,6 +77,8 @@ class SystemFile(FileModel):
         Likewise.
     all-to-all-implementation-custom : list of str
         Likewise.
+    per-node-custom-implementation : str
+        File of such prefixes by the numbers of nodes, which goes before all of these.
     preferred-dataset-splits : int
         Chunks of a collective, each of which goes through the dimensions by itself.
     active-chunks-per-dimension : int
@@ -129,6 +133,10 @@ class SystemFile(FileModel):
     all_to_all_custom: Annotated[
         _Prefix, Field(alias="all-to-all-implementation-custom", examples=[["build/exchange"]])
     ] = None
+    per_node: Annotated[
+        str | None,
+        Field(alias="per-node-custom-implementation", min_length=1, examples=["build/nodes.yaml"]),
+    ] = None
     splits: Annotated[int, int_range(1, 1024), Field(alias="preferred-dataset-splits")] = 1
     active_chunks: Annotated[
         int, int_range(1, 1024), Field(alias="active-chunks-per-dimension")
@@ -151,8 +159,24 @@ class SystemFile(FileModel):
     boost_mode: Annotated[_Switch, Field(alias="boost-mode")] = 0
     trace_enabled: Annotated[_Switch, Field(alias="trace-enabled")] = 0
 
-    def custom(self, collective: str) -> str | None:
-        """Return the prefix of traces that say how a collective is done, if there are any."""
+    _prefixes: dict[int, str] = PrivateAttr(default_factory=dict[int, str])
+
+    def name_nodes(self, prefixes: Mapping[int, str]) -> None:
+        """Say which nodes have traces of their own: prefixes by their numbers."""
+        self._prefixes = dict(prefixes)
+
+    def custom(self, collective: str, node: int | None = None) -> str | None:
+        """Return the prefix of traces that say how a collective is done, if there are any.
+
+        Parameters
+        ----------
+        collective : str
+            What it does.
+        node : int or None
+            Number of its node; None for any without traces of its own.
+        """
+        if node in self._prefixes and f"{collective}_custom" in type(self).model_fields:
+            return self._prefixes[node]
         given: list[str] | None = getattr(self, f"{collective}_custom", None)
         return given[0] if given else None
 
@@ -162,7 +186,7 @@ class SystemFile(FileModel):
         Parameters
         ----------
         collective : str
-            One of ``COLLECTIVES``, or a broadcast, which is a chain.
+            One of ``COLLECTIVES``, or a broadcast or a reduce, which are chains.
         sizes : sequence of int
             NPUs in a line of each dimension.
         source : str
@@ -173,7 +197,7 @@ class SystemFile(FileModel):
         InputError
             There is none, there are more or fewer than dimensions, or one does not fit.
         """
-        if collective == "broadcast":
+        if collective in ("broadcast", "reduce"):
             return ["chain"] * len(sizes)
         field = f"{collective.replace('_', '-')}-implementation"
         given: list[str] | None = getattr(self, collective)
@@ -223,4 +247,40 @@ def load_system(path: Path) -> SystemFile:
             if value is None:
                 message = "is required with roofline-enabled 1 and was not given"
                 raise InputError(str(path), key, message)
+    for name in COLLECTIVES:
+        prefix = found.custom(name)
+        if prefix:
+            _check_prefix(prefix, str(path), f"{name.replace('_', '-')}-implementation-custom.0")
+    if found.per_node:
+        found.name_nodes(_node_prefixes(found.per_node, str(path)))
+    return found
+
+
+def _check_prefix(prefix: str, source: str, field: str) -> None:
+    """Fail unless there are traces of a prefix; errors name the file that has it."""
+    try:
+        find_traces(prefix)
+    except InputError as error:
+        where = "" if error.source == prefix else f"{error.source}: "
+        raise InputError(source, field, f"{where}{error.message}") from None
+
+
+def _node_prefixes(name: str, source: str) -> dict[int, str]:
+    """Return the prefixes of traces by the numbers of nodes."""
+    path = Path(name)
+    if not path.is_file():
+        message = f"must be an existing file, not {name!r:.60}"
+        raise InputError(source, "per-node-custom-implementation", message)
+    data: object = read_data(path)
+    if not isinstance(data, Mapping):
+        raise InputError(name, "", f"must be a mapping of nodes to prefixes, not {data!r:.60}")
+    found: dict[int, str] = {}
+    for key, prefix in cast("Mapping[object, object]", data).items():
+        text = str(key)
+        if isinstance(key, bool) or not re.fullmatch(r"0|[1-9][0-9]{0,18}", text):
+            raise InputError(name, "", f"nodes must be numbers from 0 up, not {key!r:.60}")
+        if not isinstance(prefix, str) or not prefix:
+            raise InputError(name, text, f"must be a prefix of traces, not {prefix!r:.60}")
+        _check_prefix(prefix, name, text)
+        found[int(text)] = prefix
     return found

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 
 from perfmodel.astra.clock import Clock
-from perfmodel.astra.collectives.plan import Phase, Plan
+from perfmodel.astra.collectives.plan import ROOTED, Phase, Plan
 from perfmodel.astra.collectives.streams import Queues
 from perfmodel.fluid.sharing import SharedFlow, Sharing
 
@@ -171,7 +171,7 @@ def _firsts(plan: Plan, number: int, members: Sequence[int]) -> list[tuple[int, 
     """Return dimension and first NPU of each line along an axis that a collective uses."""
     axis, inner = plan.axes[number], plan.axes[:number]
     found = [one for one in members if not axis.place(one)]
-    if plan.kind == "broadcast":  # which comes to the axes further in last
+    if plan.kind in ROOTED:  # on the axes further out, on the line of the root alone
         found = [one for one in found if all(each.place(one) == each.root for each in inner)]
     return [(axis.queue, one) for one in found]
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from perfmodel.astra.collectives.plan import Phase, Plan
+from perfmodel.astra.collectives.plan import ROOTED, Phase, Plan
 from perfmodel.astra.collectives.program import Program, program_of, ring_costs_ns
 from perfmodel.astra.collectives.tree import tree
 
@@ -42,7 +42,7 @@ def phase_cost(phase: Phase, plan: Plan, line: Line, number: int, *, symmetry: b
     if line.fabric:
         whole = phase.data_bytes * (phase.axis.count if phase.kind == "all_gather" else 1)
         return line.collective(phase.kind, whole, _from_root(phase))
-    if phase.kind == "broadcast":
+    if phase.kind in ROOTED:
         return _chain_cost(phase, plan, line)
     algorithm = phase.axis.algorithm
     if algorithm == "double_binary_tree":
@@ -88,13 +88,18 @@ def _from_root(phase: Phase) -> list[int]:
 
 
 def _chain_cost(phase: Phase, plan: Plan, line: Line) -> Cost:
-    """Return what a broadcast takes from NPU to NPU, each of which sends on piece by piece."""
+    """Return what a broadcast takes from NPU to NPU, each of which sends on piece by piece.
+
+    A reduce goes the other way, and adds up what comes before it is sent on.
+    """
     # What simulates collectives takes a while to be imported.
     from perfmodel.collectives.select import chunk_bytes
 
-    ways = [line.way(*pair) for pair in pairwise(_from_root(phase))]
+    order, reduces = _from_root(phase), phase.kind == "reduce"
+    ways = [line.way(*pair) for pair in pairwise(order[::-1] if reduces else order)]
     carried = _carried(((way, phase.data_bytes) for way in ways), None)
     busy_ns = max(count / line.bytes_per_ns(link) for link, count in carried.items())
+    busy_ns += plan.reduction_ns(phase.data_bytes) if reduces else 0
     # Data is all at the last a piece for each NPU between after the slowest link has had it.
     piece = chunk_bytes(phase.data_bytes) / phase.data_bytes
     time_ns = busy_ns * (1 + piece * (len(ways) - 1)) + sum(way.latency_ns for way in ways)

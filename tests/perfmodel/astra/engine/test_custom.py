@@ -8,6 +8,8 @@ import pytest
 from fred_hw.errors import InputError
 from perfmodel.astra.engine.carrying import MODELS
 from perfmodel.astra.engine.graph_engine import GraphEngine
+from perfmodel.astra.engine.job import Job
+from perfmodel.astra.engine.repeated import run_jobs
 from perfmodel.astra.engine.setup import Setup
 from perfmodel.astra.engine.trace import trace_of
 from perfmodel.astra.files.system import load_system
@@ -101,12 +103,16 @@ def test_symmetry_is_left_out(model: str, tmp_path: Path) -> None:
     assert [one.total_ns for one in times] == [5_000, 13_000]
 
 
-def test_a_fabric_has_its_own_collectives(tmp_path: Path) -> None:
-    network = FluidNetwork([FabricLine(shared_topology("fred-d"))])
+@pytest.mark.parametrize("name", ["fred-d", "mesh:5x4"])
+def test_messages_of_traces_go_over_a_fabric(name: str, tmp_path: Path) -> None:
+    network = FluidNetwork([FabricLine(shared_topology(name))])
     plain = Setup(network, setup().system)
-    given = custom(tmp_path, ring(20, 99), plain)
-    traces = [[collective(0, 1 << 20)]] * 20
-    assert run(given, *traces, model="fluid")[0] == run(plain, *traces, model="fluid")[0]
+    pairs = [message(place, place, (place + 7) % 20, 3_000_000) for place in range(20)]
+    traces = [[pairs[place][0], pairs[(place - 7) % 20][1]] for place in range(20)]
+    given = custom(tmp_path, traces, plain)
+    found = run(given, *[[collective(0, 1 << 20)]] * 20, model="fluid")[0]
+    assert found == run(plain, *traces, model="fluid")[0]
+    assert found != run(plain, *[[collective(0, 1 << 20)]] * 20, model="fluid")[0]
 
 
 def waiting(other: int) -> list[Node]:
@@ -168,7 +174,18 @@ def test_dimensions_are_not_left_out(tmp_path: Path) -> None:
         ("all-reduce-implementation-custom: []", "all-reduce-.*: must have 1 or more entries, .*"),
         ("all-to-all-implementation-custom: [a, b]", ".*: must have at most 1 entries, not .*"),
         ("all-gather-implementation-custom: [3]", r".*\.0: must be a valid string, not 3"),
-        ("per-node-custom-implementation: a", "per-node-custom-implementation: unknown key; .*"),
+        (
+            "per-node-custom-implementation: nofile.yaml",
+            "per-node-custom-implementation: must be an existing file, not 'nofile.yaml'",
+        ),
+        ("per-node-custom-implementation: [a]", "per-node-.*: must be a valid string, not .*"),
+        *[
+            (
+                f"{kind}-implementation-custom: [nofile]",
+                rf"sys\.yaml: {kind}-.*-custom\.0: must be the prefix .* nofile\.0\.et, .* none",
+            )
+            for kind in ("all-reduce", "all-gather", "reduce-scatter", "all-to-all")
+        ],
     ],
 )
 def test_bad_keys_are_refused(text: str, line: str, tmp_path: Path) -> None:
@@ -179,14 +196,77 @@ def test_bad_keys_are_refused(text: str, line: str, tmp_path: Path) -> None:
 
 
 def test_prefixes_are_read_and_must_be_there(tmp_path: Path) -> None:
+    for place in range(2):
+        write(tmp_path / f"own.{place}.et", [])
     path = tmp_path / "sys.yaml"
-    path.write_text("reduce-scatter-implementation-custom: [nowhere/own]")
+    path.write_text(f"reduce-scatter-implementation-custom: [{tmp_path}/own]")
     system = load_system(path)
-    assert system.custom("reduce_scatter") == "nowhere/own" and system.custom("broadcast") is None
-    given = Setup(setup().network, system)
+    assert system.custom("reduce_scatter") == f"{tmp_path}/own"
+    assert system.custom("broadcast") is None and system.custom("all_reduce") is None
     with pytest.raises(
         InputError, match=r": must be the prefix of traces such as b.0.et, of which"
     ):
         find_traces("a\0/b")
-    with pytest.raises(InputError, match=r"^nowhere/own: must be the prefix of traces such as "):
-        run(given, *[[collective(0, 8, kind=CollectiveType.REDUCE_SCATTER)]] * 2)
+    given = Setup(setup().network, system)
+    trace = [collective(0, 8, kind=CollectiveType.REDUCE_SCATTER)]
+    assert run(given, trace, trace)[0][0].total_ns == 0
+    write(tmp_path / "own.2.et", [])
+    (tmp_path / "own.1.et").unlink()
+    with pytest.raises(InputError, match=r"sys\.yaml: reduce-.*\.0: .*own\.1\.et: must be there"):
+        load_system(path)
+
+
+def of_nodes(folder: Path, text: str) -> Setup:
+    """Return two NPUs whose nodes have traces of their own."""
+    one, other = message(0, 0, 1, 3_000)
+    for place, node_ in enumerate((one, other)):
+        write(folder / f"own.{place}.et", [node_])
+    (folder / "nodes.yaml").write_text(text.replace("own", str(folder / "own")))
+    path = folder / "sys.yaml"
+    path.write_text(
+        f"{{per-node-custom-implementation: {folder}/nodes.yaml, endpoint-delay: 0, "
+        "all-reduce-implementation: [ring]}"
+    )
+    return Setup(setup().network, load_system(path), groups={"1": (0, 1)})
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_nodes_have_traces_of_their_own(model: str, tmp_path: Path) -> None:
+    given = of_nodes(tmp_path, "7: own")
+    trace = [collective(1, 3_000), collective(7, 3_000, [1]), collective(8, 3_000, [7])]
+    _, spans = run(given, trace, trace, model=model)
+    first = spans[1, 1][1]
+    # One message of 3,000 bytes is four of them with a ring: here it is one, then again the ring.
+    assert spans[1, 7] == (first, first + 4_000)
+    assert spans[1, 8] == (first + 4_000, 2 * first + 4_000)
+
+
+def test_a_node_of_one_rank_alone_is_no_collective(tmp_path: Path) -> None:
+    given = of_nodes(tmp_path, "7: own")
+    line = "per-node-custom-implementation: must be done by traces .*own, as node 7 of rank 0, not"
+    with pytest.raises(InputError, match=f"node 8: {line} by an algorithm$"):
+        run(given, [collective(7, 8, pg_name="1")], [collective(8, 8, pg_name="1")])
+    with pytest.raises(InputError, match="must end, but waits for ever: node 8 of rank 1 "):
+        run(given, [collective(7, 8)], [collective(8, 8)])
+
+
+def test_nodes_of_their_own_are_no_periods(tmp_path: Path) -> None:
+    given = of_nodes(tmp_path, "50: own")
+    nodes = [collective(i, 3_000, [i - 1] if i else []) for i in range(80)]
+    job = Job([trace_of(iter(nodes), given.system, "w")] * 2, (0, 1))
+    assert run_jobs([job], given, "fluid").left_out == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("[own]", "nodes.yaml: must be a mapping of nodes to prefixes, not .*"),
+        ("a: own", "nodes.yaml: nodes must be numbers from 0 up, not 'a'"),
+        ("-1: own", "nodes.yaml: nodes must be numbers from 0 up, not -1"),
+        ("3: 4", "nodes.yaml: 3: must be a prefix of traces, not 4"),
+        ("3: nofile", "nodes.yaml: 3: must be the prefix of traces such as nofile.0.et, .* none"),
+    ],
+)
+def test_bad_files_of_nodes_are_a_line(text: str, line: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=f"{line}$"):
+        of_nodes(tmp_path, text)

@@ -154,3 +154,73 @@ def test_a_bad_root_is_refused(nodes: tuple[dict[str, Any], ...], line: str) -> 
     traces = [[collective(0, 9, kind=CAST, pg_name="1", **one)] for one in nodes]
     with pytest.raises(InputError, match=f"node 0: {line}$"):
         run(given, *traces, [], [], model="fluid")
+
+
+SUM = CollectiveType.REDUCE
+
+
+@examples(40)
+@given(NETWORKS, st.integers(1, 10**7), st.data())
+def test_a_reduce_is_a_broadcast_the_other_way(
+    network: Network, size: int, data: st.DataObject
+) -> None:
+    root = data.draw(st.integers(0, network.npus - 1))
+    flows = Flows(fluid(network), alone=False)
+    one = plan(network, root)
+    free = system(["ring"]).model_copy(update={"local_mem_bw": None})
+    back = plan_of("reduce", network, free, "s", None, None, root)
+    there, found = (flows.collective(each, size, each.members(root)) for each in (one, back))
+    assert found.time_ns == pytest.approx(there.time_ns, abs=1)
+    assert injection_bound_ns(back, size, network) <= found.time_ns
+    turned = {(*link[:2], link[2][::-1]) for link, _ in there.loads}  # type: ignore[index]
+    assert {link for link, _ in found.loads} == turned
+
+
+def test_sums_take_what_memory_does() -> None:
+    given = setup(4, local_mem_bw=2)
+    trace = [collective(0, 1000, kind=SUM, comm_dst=2)]
+    # Three messages in pieces of a quarter of 128 KiB, here one, each behind a sum of 3,000 bytes
+    # at 2 bytes per ns.
+    (first, *_), _ = run(given, *[trace] * 4, model="fluid")
+    free, _ = run(setup(4), *[trace] * 4, model="fluid")
+    assert first.total_ns - free[0].total_ns == pytest.approx(1_500 * (1 + 2), rel=0.01)
+
+
+@pytest.mark.parametrize("name", ["fred-d", "mesh:5x4"])
+def test_a_fabric_has_its_own_reduce(name: str) -> None:
+    topology, group = shared_topology(name), (3, 5, 9, 14, 15)
+    given = Setup(FluidNetwork([FabricLine(topology)]), setup().system, groups={"1": group})
+    trace = [collective(0, 1 << 20, kind=SUM, pg_name="1", comm_dst=9)]
+    times, _ = run(given, *[trace if one in group else [] for one in range(20)], model="fluid")
+    order = (9, 14, 15, 3, 5)
+    want = run_collective(topology, "reduce", 1 << 20, order, algorithm="published").time_s
+    assert {times[one].total_ns for one in group} == {-int(-want * 1e9 // 1)}
+
+
+def test_reduces_are_replayed_in_the_models_of_astra_sim() -> None:
+    trace = [collective(0, 1000, kind=SUM, us=7)]
+    for model in ("unaware", "aware"):
+        assert run(setup(), trace, trace, model=model)[0][0].total_ns == 7_000
+
+
+@pytest.mark.parametrize("model", ["fluid", "unaware", "aware"])
+def test_a_barrier_is_the_least_all_reduce(model: str) -> None:
+    barrier = node(0, NodeType.COMM_COLL_NODE, comm_type=int(CollectiveType.BARRIER))
+    late = [compute(1, 5), node(0, NodeType.COMM_COLL_NODE, [1], comm_type=9)]
+    times, _ = run(setup(), [barrier], late, model=model)
+    alone, _ = run(setup(), *[[collective(0, 1)]] * 2, model=model)
+    assert min(one.total_ns for one in times) > 5_000
+    assert max(one.total_ns for one in times) == 5_000 + alone[0].total_ns
+
+
+def test_a_reduce_scatter_of_blocks_is_one() -> None:
+    kinds = CollectiveType.REDUCE_SCATTER, CollectiveType.REDUCE_SCATTER_BLOCK
+    found = [run(setup(), *[[collective(0, 5000, kind=one)]] * 2)[0] for one in kinds]
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("kind", [CollectiveType.GATHER, CollectiveType.SCATTER])
+def test_gathers_and_scatters_are_refused(kind: CollectiveType) -> None:
+    line = "must be one of 0 ALL_REDUCE, 1 REDUCE, 2 ALL_GATHER, 5 BROADCAST, 6 .*, not"
+    with pytest.raises(InputError, match=f"node 0: comm_type: {line} {int(kind)}$"):
+        run(setup(), *[[collective(0, 8, kind=kind)]] * 2)
