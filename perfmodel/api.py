@@ -12,7 +12,7 @@ from fred_hw.reading import SUFFIXES
 from perfmodel.collectives.run import CollectiveResult, run_collective
 from perfmodel.collectives.select import PUBLISHED
 from perfmodel.memory.file import load_tier
-from perfmodel.studies.strategies import feasible, sweep
+from perfmodel.studies.strategies import MAX_SHARES, feasible, sweep
 from perfmodel.studies.sweep import SweepRow, run_sweep
 from perfmodel.studies.sweep_points import load_sweep
 from perfmodel.switch_timing.record import ProtocolModel
@@ -124,6 +124,10 @@ class Wafer:
         least_npus: int | None = None,
         compute: str = "first-principles",
         memory: str | Path | None = None,
+        *,
+        cp: Sequence[int] = (1,),
+        ep: Sequence[int] = (1,),
+        sp: bool = False,
     ) -> "Study":
         """Estimate every strategy of a workload whose weights fit, fastest per sample first.
 
@@ -139,17 +143,30 @@ class Wafer:
             NPUs in use; 90 % of the wafer if None.
         compute, memory : str
             As the options of `fred strategies`; memory is a file.
+        cp, ep : sequence of int
+            Context parallelism and expert groups to try, 1 to 4,096 each.
+        sp : bool
+            Whether to try sequence parallelism too.
 
         Raises
         ------
         InputError
-            As for :meth:`estimate`.
+            As for :meth:`estimate`, or no strategy goes with the workload.
         """
         if samples < 1:
             raise InputError("samples", "", f"must be 1 or more, not {samples}")
+        for name, values in (("cp", cp), ("ep", ep)):
+            bad = next((one for one in values if not 1 <= one <= MAX_SHARES), None)
+            if bad is not None or not values:
+                given = "none" if bad is None else bad
+                raise InputError(name, "", f"must be 1 to {MAX_SHARES}, not {given}")
         job = _workload(workload)
         tier = load_tier(Path(memory), self.npus) if memory else None
-        choices = feasible(job, self.npus, least_npus)
+        with_sp = (False, True) if sp else (False,)
+        choices = feasible(job, self.npus, least_npus, cp=cp, ep=ep, sp=with_sp)
+        if not choices:
+            message = f"must leave a strategy that goes with {job.name}"
+            raise InputError("cp, ep, least_npus", "", message)
         rows = sweep([self.topology], job, choices, samples, compute, memory=tier)
         return Study(tuple(row.estimate for row in rows if row.feasible))
 

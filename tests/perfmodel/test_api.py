@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -46,6 +47,17 @@ def test_study_has_the_strategies_that_fit_fastest_first() -> None:
     assert list(times) == sorted(times)
 
 
+def test_strategies_take_context_expert_and_sequence_parallelism() -> None:
+    wafer, job = Wafer.named("mesh:2x2"), load_workload("mixtral-8x7b")
+    some = replace(job, network=replace(job.network, layers=job.network.layers[:3]))
+    found = wafer.strategies(some, samples=4, least_npus=4, cp=(1, 2), ep=(1, 2), sp=True)
+    choices = feasible(some, 4, 4, cp=(1, 2), ep=(1, 2), sp=(False, True))
+    rows = sweep([wafer.topology], some, choices, 4)
+    assert list(found) == [row.estimate for row in rows if row.feasible]
+    names = [str(one.strategy) for one in found]
+    assert all(any(part in name for name in names) for part in ("-CP2", "-EP2", "-SP"))
+
+
 def test_studies_take_remote_memory(tmp_path: Path) -> None:
     pool = tmp_path / "pool.yaml"
     pool.write_text("memory-type: MEMORY_POOL\nremote-mem-bw: 1\n")
@@ -88,8 +100,17 @@ def test_table_has_a_column_for_each_figure_and_survives_parquet(tmp_path: Path)
             lambda: Wafer.named("fred-d").strategies("gpt-3", samples=0),
             r"samples: must be 1 or more, not 0",
         ),
+        (
+            lambda: Wafer.named("fred-d").strategies("gpt-3", cp=(1, 0)),
+            r"cp: must be 1 to 4096, not 0",
+        ),
+        (lambda: Wafer.named("fred-d").strategies("gpt-3", ep=()), r"ep: must be 1 .*, not none"),
+        (
+            lambda: Wafer.named("fred-d").strategies("resnet-152", ep=(3,)),
+            r"cp, ep, least_npus: must leave a strategy that goes with resnet-152",
+        ),
     ],
-    ids=["file", "name", "npu", "workload", "samples"],
+    ids=["file", "name", "npu", "workload", "samples", "cp", "ep", "none"],
 )
 def test_bad_input_is_refused(call: object, message: str) -> None:
     assert callable(call)
