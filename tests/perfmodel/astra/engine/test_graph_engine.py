@@ -307,7 +307,7 @@ def test_what_cannot_end_is_a_line(what: str, model: str) -> None:
 
 BAD_NODES = {
     "type": (Node(3, type=99), "node 3: must be of a type from 0 to 7, not 99"),
-    "kind": (collective(3, 1, kind=CollectiveType.BARRIER), "node 3: comm_type: .*, not 9"),
+    "kind": (collective(3, 1, kind=CollectiveType.GATHER), "node 3: comm_type: .*, not 3"),
     "size": (collective(3, -1), "node 3: comm_size: must be an integer from 0 .*, not -1"),
     "text": (
         Node(3, type=NodeType.COMM_COLL_NODE, attrs=(Attr("comm_type", "string", "0"),)),
