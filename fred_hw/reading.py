@@ -10,8 +10,9 @@ import json
 import os
 import re
 import stat
-from collections.abc import Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Hashable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
@@ -42,6 +43,9 @@ MAX_YAML_BYTES, MAX_JSON_BYTES = 1 << 18, 1 << 22
 
 MAX_VALUES, MAX_DEPTH, MAX_DIGITS = 50_000, 32, 1000
 """Values with those that aliases repeat, lists and mappings in each other, digits of a number."""
+
+_KEPT_CHARACTERS = 1 << 13
+"""Texts up to this size that were read just before are not parsed again: 2 MB of events each."""
 
 _TAG = "tag:yaml.org,2002:"
 _NULL = re.compile(r"null|Null|NULL|~|")
@@ -170,6 +174,19 @@ def parse_yaml(text: str) -> Any:
     raise InputError("", "", f"must be YAML, not text with an error{bad}") from None
 
 
+def _events(text: str) -> Iterable[yaml.Event]:
+    """Return the events of a YAML text; those of a small one are kept, as PyYAML takes its time."""
+    if len(text) <= _KEPT_CHARACTERS:
+        with suppress(yaml.YAMLError, ValueError, OverflowError):
+            return _kept(text)
+    return yaml.parse(text, yaml.SafeLoader)  # what is wrong before an error comes first
+
+
+@lru_cache(maxsize=32)
+def _kept(text: str) -> tuple[yaml.Event, ...]:
+    return tuple(yaml.parse(text, yaml.SafeLoader))
+
+
 class _Builder:
     """Makes values of the events of a YAML text."""
 
@@ -185,7 +202,7 @@ class _Builder:
         open_: list[tuple[Any, list[Hashable], str | None, int]] = []
         root: Any = None
         documents = 0
-        for event in yaml.parse(text, yaml.SafeLoader):
+        for event in _events(text):
             line = event.start_mark.line + 1
             if isinstance(event, yaml.DocumentStartEvent):
                 documents += 1

@@ -94,6 +94,19 @@ def test_what_is_no_plain_value_is_refused(text: str, problem: str) -> None:
         parse_yaml(text)
 
 
+def test_a_text_that_is_read_again_gives_a_value_of_its_own() -> None:
+    text = "a: &a [1, {b: 2}]\nc: *a\n"
+    first = parse_yaml(text)
+    first["a"][1]["b"] = 3
+    assert parse_yaml(text) == {"a": [1, {"b": 2}], "c": [1, {"b": 2}]}
+
+
+def test_what_is_wrong_first_is_told_again_and_again() -> None:
+    for _ in range(2):
+        with pytest.raises(InputError, match="at line 2: the key 'a' may be there once"):
+            parse_yaml("a: 1\na: 2\nb: [\n")
+
+
 def test_aliases_take_neither_memory_nor_time() -> None:
     assert len(BOMB) < 446
     begun = time.monotonic()
