@@ -1,11 +1,12 @@
 """Co-simulation of a mesh: generate it, run its benches, report."""
 
+from functools import lru_cache
 from pathlib import Path
 from typing import Unpack
 
 from fred_hw.mesh.spec import MeshSpec
 from gen.meshes import generate_mesh
-from testbench.faults.fault import FaultyEmitter
+from testbench.faults.fault import Fault, FaultyEmitter
 from testbench.models.endpoint import endpoint_library
 from testbench.sim.runner import SimulationResult
 
@@ -36,9 +37,15 @@ def cosimulate_mesh(
     """
 
     def make(emitter: FaultyEmitter) -> tuple[str, str]:
-        design = generate_mesh(mesh, emitter)
-        return design.verilog, design.name
+        return _written(mesh.model_dump_json(), emitter.faults)
 
     endpoint_library()  # refused here rather than inside the simulation
     environment = {"FRED_MESH": mesh.model_dump_json(), "FRED_PACKETS": packets}
     return launch(benches("mesh"), make, mesh.link, work, environment, options)
+
+
+@lru_cache(maxsize=1)  # the faults of a router are chosen one after another
+def _written(mesh_json: str, faults: tuple[Fault, ...]) -> tuple[str, str]:
+    """Return the text and the name of a mesh that may have faults."""
+    design = generate_mesh(MeshSpec.model_validate_json(mesh_json), FaultyEmitter(faults))
+    return design.verilog, design.name
