@@ -218,7 +218,7 @@ def test_an_interrupt_that_the_shell_has_ignored_stays_so(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("gen", "demo-8", "-o", "o"),
+        pytest.param(("gen", "demo-8", "-o", "o"), marks=pytest.mark.slow),
         pytest.param(
             ("gen", "demo-8", "--level", "switch", "-o", "o"),
             marks=pytest.mark.slow,

@@ -109,6 +109,7 @@ def greeted(unit: Any, cycles: int) -> tuple[Endpoint, list[int]]:
     return neighbour, kinds
 
 
+@pytest.mark.slow
 def test_link_of_a_neighbour_comes_up_after_reset() -> None:
     neighbour, kinds = greeted(NpuEndpoint(spec=SPEC), 25)
     assert neighbour.up
@@ -138,6 +139,7 @@ def test_latency_and_throughput_of_a_buffer_sent_to_itself() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_reset_forgets_all_and_begins_the_link_anew() -> None:
     bench = Loop()
 

@@ -29,6 +29,7 @@ def seen(cycles: Sequence[dict[str, int]], watch: Sequence[str]) -> list[Any]:
     return trace(unit, inputs, watch)[len(SETUP) :]
 
 
+@pytest.mark.slow
 def test_latency_is_eight_cycles_and_throughput_a_flit_per_cycle() -> None:
     four = [*packet(4, 2), *packet(4, 2, ticket=4, sequence=1)]
     found = shown_data(seen(on_axis(WEST, four), out(EAST)))

@@ -111,6 +111,7 @@ def run(cycles: list[dict[str, int]]) -> tuple[list[int], list[int]]:
     return [cycle for cycle, _ in found], [data for _, data in found]
 
 
+@pytest.mark.slow
 def test_latency_and_throughput_from_port_to_port() -> None:
     cycles, data = run([*packet(0), *packet(1)])
     start = latency_cycles(PAIR) + ADDED
