@@ -100,7 +100,15 @@ def _ports(name: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SPECS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "two ports",
+        pytest.param("four ports", marks=pytest.mark.long),
+        "five ports, odd sizes",
+        pytest.param("five ports, single flits", marks=pytest.mark.long),
+    ],
+)
 def test_text_depends_on_the_specification_alone(name: str) -> None:
     assert generate(SPECS[name], level="switch").files() == design_of(name).files()
 

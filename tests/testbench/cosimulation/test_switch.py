@@ -60,7 +60,7 @@ def check(spec: SwitchSpec, run: SimulationResult) -> None:
         # Five times as long in Icarus.
         (small(5, 2, "fp16", packet_flits=6, window_packets=64), 3, "verilator"),
         (SINGLE, 2, "verilator"),
-        (SINGLE, 3, "verilator"),
+        pytest.param(SINGLE, 3, "verilator", marks=pytest.mark.long),
     ],
     ids=["two ports", "five ports", "single flits", "single flits, again"],
 )
