@@ -88,6 +88,7 @@ POOL = {
 """Too narrow for 20 NPUs that load the same weights each by itself."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("joined", [0, 1])
 def test_streamed_from_a_pool_iterations_end_as_their_traces_do(joined: int) -> None:
     fabric, work = shared_topology("fred-d"), load_workload("transformer-1t")

@@ -120,6 +120,7 @@ def test_number_of_nodes_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         made("resnet-152", "MP1-DP20-PP1")
 
 
+@pytest.mark.slow
 def test_collectives_of_sequence_parallelism_have_the_sizes_of_traces() -> None:
     """Of an all-gather a trace says what an NPU contributes, of others the whole vector."""
     plain, split = (made("transformer-17b", f"MP4-DP5-PP1{more}")[0] for more in ("", "-SP"))
