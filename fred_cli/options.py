@@ -301,11 +301,12 @@ design_level_option = click.option(
 
 measured_level_option = click.option(
     "--level",
-    type=click.Choice(["switch", "router"]),
+    type=click.Choice(["switch", "endpoint", "router", "wafer"]),
     default="switch",
     show_default=True,
-    help="A switch, its interconnect alone and whole, or the routers of the mesh that SPEC "
-    "describes.",
+    help="A switch, its interconnect alone and whole, or the NPU's end of a link; the routers of "
+    "the mesh that SPEC describes, or phases on a plane of a wafer, which the model is held "
+    "against.",
 )
 
 effort_option = click.option(

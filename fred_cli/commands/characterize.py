@@ -18,12 +18,13 @@ from fred_cli.options import (
     read_cells,
     read_mesh,
     read_spec,
+    read_wafer,
     set_option,
     simulator_option,
     sizing_option,
     spec_argument,
 )
-from fred_cli.output import checked, say_json, write_json
+from fred_cli.output import checked, say_json, table, write_json
 from fred_cli.progress import progress, steps
 from fred_hw.errors import InputError
 
@@ -37,6 +38,17 @@ __all__ = ["command"]
 @simulator_option("icarus")
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of all stimulus.")
 @click.option("--lanes", type=int, help="Lanes to co-simulate; cycle counts do not depend on it.")
+@click.option(
+    "--strategy", "strategies", multiple=True, help="Of a wafer: its phases; repeat for more."
+)
+@click.option(
+    "--flits", "flits", multiple=True, type=int, help="Of a wafer: what an NPU sends; repeat."
+)
+@click.option(
+    "--collectives",
+    type=click.Choice(["in-network", "ring"]),
+    help="Of a wafer: by switches, or by rings of endpoints; both by default.",
+)
 @liberty_option()
 @effort_option
 @sizing_option
@@ -49,6 +61,9 @@ def command(
     simulator: str,
     seed: int,
     lanes: int | None,
+    strategies: tuple[str, ...],
+    flits: tuple[int, ...],
+    collectives: str | None,
     liberty: tuple[Path, ...],
     effort: str,
     sizing: bool,
@@ -62,10 +77,12 @@ def command(
     """
     from gen.write import check_folder
 
-    for option in ("effort", "sizing"):
-        given = click.get_current_context().get_parameter_source(option)
-        if not liberty and given is not ParameterSource.DEFAULT:
-            raise InputError("characterize", f"--{option}", "must be given only with --liberty")
+    _check_options(level, liberty)
+    if level == "wafer":
+        how = (collectives,) if collectives else ("in-network", "ring")
+        wafer = read_wafer(spec_source, changes)
+        _characterize_wafer(wafer, strategies, flits, how, simulator, seed, path, as_json)
+        return
     of_mesh = level == "router"
     spec = (read_mesh if of_mesh else read_spec)(spec_source, changes)
     if lanes is not None:
@@ -73,14 +90,14 @@ def command(
     _, names = load_testbench(simulator)
     libraries = read_cells(liberty) if liberty else None
     work = Path("build") / "characterize" / spec.name
-    parts = (work,) if of_mesh else (work, work / "switch")
+    parts = (work, work / "switch") if level == "switch" else (work,)
     folders = [one / name for one in parts for name in names]
     for one in folders:
         check_folder(one)
     logs = [one / "simulation.log" for one in folders]
     look = partial(tests_begun_last, logs, time.time())
     with simulating(), checked("--seed"), progress(f"characterizing {spec.name}", look):
-        record = _measurer(of_mesh)(spec, work, simulators=names, seed=seed, lanes=lanes)
+        record = _measurer(level)(spec, work, simulators=names, seed=seed, lanes=lanes)
     if libraries:
         record["clock"] = _synthesized(spec, spec_source, libraries, effort, sizing)
     if path is not None:
@@ -100,9 +117,72 @@ def _check_lanes(spec: Any, lanes: int) -> None:
     validate(type(spec), {**spec.model_dump(), "lanes": lanes}, "--lanes")
 
 
-def _measurer(of_mesh: bool) -> Any:
+def _check_options(level: str, liberty: tuple[Path, ...]) -> None:
+    """Refuse options that mean nothing of what is measured."""
+    context = click.get_current_context()
+
+    def given(*options: str) -> list[str]:
+        sources = {name: context.get_parameter_source(name) for name in options}
+        return [name for name, source in sources.items() if source is not ParameterSource.DEFAULT]
+
+    if not liberty:
+        for option in given("effort", "sizing"):
+            raise InputError("characterize", f"--{option}", "must be given only with --liberty")
+    if level in ("endpoint", "wafer") and liberty:
+        message = f"must not be given with --level {level}"
+        raise InputError("characterize", "--liberty", message)
+    if level == "wafer":
+        for _ in given("lanes"):
+            raise InputError("characterize", "--lanes", "must not be given with --level wafer")
+        return
+    for option in given("strategies", "flits", "collectives"):
+        name = {"strategies": "strategy"}.get(option, option)
+        raise InputError("characterize", f"--{name}", "must be given only with --level wafer")
+
+
+def _characterize_wafer(
+    wafer: Any,
+    strategies: tuple[str, ...],
+    flits: tuple[int, ...],
+    collectives: tuple[str, ...],
+    simulator: str,
+    seed: int,
+    path: Path | None,
+    as_json: bool,
+) -> None:
+    """Measure phases on a plane of a wafer, and print or write how long they take."""
+    for name, values in (("strategy", strategies), ("flits", flits)):
+        if not values:
+            raise InputError("characterize", f"--{name}", "must be given with --level wafer")
+    for count in flits:
+        if not 1 <= count <= 1 << 16:
+            raise InputError("--flits", "", f"must be 1 to 65536, not {count}")
+    load_testbench(simulator)
+    from testbench.characterize_wafer import characterize_wafer
+
+    more = {"collectives": collectives, "simulator": simulator, "seed": seed}
+    with simulating(), checked("--strategy"), progress(f"measuring {wafer.name}"):
+        record = characterize_wafer(wafer, strategies, flits, **more)
+    if path is not None:
+        write_json(record, path)
+    if as_json:
+        say_json(record)
+        return
+    columns = ("strategy", "phase", "collectives", "flits", "cycles")
+    rows = [tuple(row[name] for name in columns) for row in record["rows"]]
+    table(f"Phases alone on a plane of {record['name']}", columns, rows)
+    print(f"{record['flits_checked']} flits checked, seed {record['seed']}")
+    if path is not None:
+        print(f"  {path}")
+
+
+def _measurer(level: str) -> Any:
     """Return what measures a record."""
-    if of_mesh:
+    if level == "endpoint":
+        from testbench.characterize_endpoint import characterize_endpoint
+
+        return characterize_endpoint
+    if level == "router":
         from testbench.characterize_mesh import characterize_mesh
 
         return characterize_mesh
@@ -116,6 +196,8 @@ def _print(record: dict[str, Any]) -> None:
     clock = record["clock"]
     if "router" in record:
         _print_router(record)
+    elif "endpoint" in record:
+        _print_endpoint(record)
     else:
         _print_switch(record)
     print(f"clock {clock['hz'] / 1e9:.6f} GHz, {clock['source']}")
@@ -129,6 +211,21 @@ def _print_router(record: dict[str, Any]) -> None:
         f"{record['name']}: a router takes {router['latency_cycles']} cycles, "
         f"{router['payload_share']:.4f} of the link rate is payload, "
         f"{router['ack_share']:.4f} of the flits are acks"
+    )
+
+
+def _print_endpoint(record: dict[str, Any]) -> None:
+    """Print what was measured of an endpoint."""
+    found = record["endpoint"]
+    print(
+        f"{record['name']}: an endpoint sends {found['start_cycles']} cycles after COMMAND, of a "
+        f"ring {found['ring_start_cycles']}, and is done {found['finish_cycles']} after the last "
+        f"flit; a step of a ring takes {found['step_cycles']} beside its message"
+    )
+    print(
+        f"{found['flits_per_cycle']:.4f} flits per cycle, in a ring "
+        f"{found['ring_flits_per_cycle']:.4f}; an ack after {found['ack_cycles']} cycles, and "
+        f"{found['next_cycles']} from there to another flow, memory and links not counted"
     )
 
 

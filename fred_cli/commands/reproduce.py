@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from fred_cli.columns.identify import COLUMNS as IDENTIFIED
 from fred_cli.columns.reproduce import columns_of
@@ -40,6 +41,11 @@ def _sections() -> str:
     cls=ListingOption,
     listing=_sections,
 )
+@click.option(
+    "--rtl",
+    is_flag=True,
+    help="Instead: phases in RTL of switches and endpoints, and the model beside them.",
+)
 @compute_option("calibrated")
 @algorithm_option
 @protocol_option
@@ -47,6 +53,7 @@ def _sections() -> str:
 @as_json_option
 def command(
     sections: tuple[str, ...],
+    rtl: bool,
     compute: str,
     algorithm: str,
     protocol: Any,
@@ -59,6 +66,9 @@ def command(
     from perfmodel.studies.section import SECTIONS, Setting
     from perfmodel.training.compute_model import compute_model
 
+    if rtl:
+        _beside_rtl(csv_file, as_json)
+        return
     for name in sections:
         if name not in SECTIONS:
             allowed = ", ".join(SECTIONS)
@@ -91,3 +101,30 @@ def command(
     print(f"{good.ok} of {good.rows} predicted figures within tolerance")
     if rest:
         print(f"beside them, and no evidence: {rest}")
+
+
+def _beside_rtl(csv_file: Path | None, as_json: bool) -> None:
+    """Print what the shipped record of a wafer says beside the model."""
+    from fred_cli.columns.rtl import COLUMNS, SUMMARY
+    from perfmodel.studies.rtl import beside_rtl, load_cycles, summaries
+
+    context = click.get_current_context()
+    for option in ("sections", "compute", "algorithm", "protocol"):
+        if context.get_parameter_source(option) is not ParameterSource.DEFAULT:
+            name = option.removesuffix("s")
+            raise InputError("reproduce", f"--{name}", "must not be given with --rtl")
+    record = load_cycles()
+    rows = beside_rtl(record)
+    told = summaries(rows)
+    COLUMNS.write(rows, csv_file)
+    if as_json:
+        parts = {"rows": (COLUMNS, rows), "summaries": (SUMMARY, told)}
+        say_json({name: [how.json(one, one) for one in own] for name, (how, own) in parts.items()})
+        return
+    wires = f"links of {record.link_cycles} cycles, memory of {record.memory_cycles}"
+    COLUMNS.print(f"Phases on a plane of {record.name}, {wires}", rows)
+    SUMMARY.print("Errors of the model", told)
+    good = sum(one.ok for one in rows)
+    print(
+        f"{good} of {len(rows)} phases within 3 %, or up to 10,000 cycles within 10 % or 60 cycles"
+    )

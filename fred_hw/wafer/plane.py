@@ -133,9 +133,10 @@ class Plane:
         if own not in chain:
             return self._chosen(self._uplinks(chiplet), address)
         child = chain[chain.index(own) - 1]
-        part = address % self.wafer.parts(child)
-        links = self.ports_to(chiplet, self.number(child, part))
-        return self._chosen(links, address // self.wafer.parts(child))
+        # All addresses that come here from below have the same rest: it chose among the parts.
+        key, parts = address // self.wafer.parts(own), self.wafer.parts(child)
+        links = self.ports_to(chiplet, self.number(child, key % parts))
+        return self._chosen(links, key // parts)
 
     def _uplinks(self, chiplet: int) -> list[int]:
         one = self.chiplets[chiplet]

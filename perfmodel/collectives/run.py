@@ -14,6 +14,7 @@ from perfmodel.switch_timing.provenance import Provenance
 from perfmodel.topology.graph import Topology
 
 from .algorithm import ALGORITHMS
+from .endpoints import endpoint_s
 from .schedule import Schedule, as_flows
 from .select import PUBLISHED, build_schedule, candidates, chunk_bytes
 from .streaming import STREAMS, build_stream
@@ -99,9 +100,10 @@ class _Prepared:
     waits_s: float
     ack_s: float
 
-    def time_s(self, size_bytes: float, piece_bytes: float) -> float:
-        """Return the time of so many bytes in pieces of so many [s]."""
-        return self.pipeline.time_s(size_bytes, piece_bytes) + self.waits_s
+    def time_s(self, topology: Topology, size_bytes: float, piece_bytes: float) -> float:
+        """Return the time of so many bytes in pieces of so many, where it was prepared for [s]."""
+        more_s = endpoint_s(topology, self.schedule.messages, size_bytes)
+        return self.pipeline.time_s(size_bytes, piece_bytes) + self.waits_s + more_s
 
 
 _Groups = tuple[tuple[int, ...], ...]
@@ -161,7 +163,7 @@ def run_collectives(
     """
     if not (isfinite(size_bytes) and size_bytes > 0):
         raise InputError("size", "", f"must be above 0 bytes, not {size_bytes!r}")
-    piece = chunk_bytes(size_bytes)
+    piece = _piece_bytes(topology, size_bytes)
     if chunks is None:
         chunks = ceil(size_bytes / piece)
     else:
@@ -170,7 +172,7 @@ def run_collectives(
     name = _chosen(topology, pattern, groups, algorithm, size_bytes, piece)
     prepared = _prepare(topology, pattern, groups, name)
     schedule = prepared.schedule
-    time_s = prepared.time_s(size_bytes, piece)
+    time_s = prepared.time_s(topology, size_bytes, piece)
     sent: dict[int, float] = {}
     for flow in prepared.pipeline.flows:
         for source in flow.sources:
@@ -232,14 +234,19 @@ def profile(
     changes : int
         How often a source changes to it from other destinations.
     """
-    piece = chunk_bytes(size_bytes)
+    piece = _piece_bytes(topology, size_bytes)
     more = (beside, urgent, changes)
     if pattern not in STREAMS:
         algorithm = _chosen(topology, pattern, groups, algorithm, size_bytes, piece, *more)
     prepared = _prepare(topology, pattern, groups, algorithm, *more)
-    time_s = prepared.time_s(size_bytes, piece)
+    time_s = prepared.time_s(topology, size_bytes, piece)
     loads = tuple((link, share * size_bytes) for link, share in prepared.carried)
     return Profile(time_s, loads, prepared.ack_s), prepared.schedule.assumptions
+
+
+def _piece_bytes(topology: Topology, size_bytes: float) -> float:
+    """Return the size of chunks [B]: endpoints do one thing after the other with all of it."""
+    return chunk_bytes(size_bytes) if topology.endpoint is None else size_bytes
 
 
 def _chosen(
@@ -267,7 +274,7 @@ def _chosen(
     for name in track(sorted(fit, key=least_s.__getitem__), "algorithms"):
         if least_s[name] <= min(times_s.values(), default=inf):
             prepared = _prepare(topology, pattern, groups, name, beside, urgent, changes)
-            times_s[name] = prepared.time_s(size_bytes, piece_bytes)
+            times_s[name] = prepared.time_s(topology, size_bytes, piece_bytes)
     return min(times_s, key=times_s.__getitem__)
 
 
@@ -302,10 +309,18 @@ def _prepare(
             schedule,
             Pipeline(flows, topology.capacities),
             tuple(sorted(carried.items())),
-            waits_s(topology, schedule.messages, changes),
+            _waits_s(topology, schedule, changes),
             ack_s(topology, schedule.messages),
         )
     return known[key]
+
+
+def _waits_s(topology: Topology, schedule: Schedule, changes: int) -> float:
+    """Return how long sources wait for acks [s], but for what endpoints count themselves."""
+    all_s = waits_s(topology, schedule.messages, changes)
+    if topology.endpoint is None:
+        return all_s
+    return all_s - waits_s(topology, schedule.messages)
 
 
 def _schedule(topology: Topology, pattern: str, groups: _Groups, algorithm: str) -> Schedule:

@@ -1,9 +1,10 @@
 """The FRED fabric: NPUs and I/O controllers on L1 switches, and levels of switches above them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from perfmodel.switch_timing.endpoint import EndpointTiming
 from perfmodel.switch_timing.provenance import Provenance, RecordUse
 from perfmodel.switch_timing.record import IDEAL_PROTOCOL, SwitchTiming
 
@@ -68,6 +69,9 @@ class FredTopology(Topology):
         Of every link, each direction [s].
     in_network : bool
         Whether the switches reduce and multicast (FRED-B, D) or only route (FRED-A, C).
+    endpoint : EndpointTiming or None
+        Of each port of an NPU, of which there are as many as carry its bandwidth; None if endpoints
+        are free of cost.
     """
 
     def __init__(
@@ -80,8 +84,10 @@ class FredTopology(Topology):
         io_bytes_per_s: float,
         link_latency_s: float,
         in_network: bool,
+        endpoint: EndpointTiming | None = None,
     ) -> None:
         self._in_network = in_network
+        self.endpoint = endpoint = _at_npu(endpoint, npu_l1_bytes_per_s)
         self.multicast = "in-network multicast" if in_network else ""
         self.switch_of = switch_of = dict[int, int]()
         count = sum(switch.npus for switch in l1)
@@ -102,7 +108,8 @@ class FredTopology(Topology):
         links: list[Link] = []
 
         def connect(a: int, b: int, bytes_per_s: float) -> None:
-            share = min(timings[end].efficiency for end in (a, b) if end in timings)
+            ends = [timings[end] for end in (a, b) if end in timings]
+            share = _share(ends, endpoint, link_latency_s)
             links.append(Link(a, b, bytes_per_s, link_latency_s, share))
             links.append(Link(b, a, bytes_per_s, link_latency_s, share))
 
@@ -120,15 +127,18 @@ class FredTopology(Topology):
             for node in row:
                 connect(node, above[node], level.bytes_per_s)
         self._tree = SwitchTree(above)
-        named = [(nodes[node].name, timing) for node, timing in timings.items()]
-        provenance = Provenance(_uses(named), _assumptions([*timings.values()], in_network))
+        named = {nodes[node].name: timing for node, timing in timings.items()}
+        provenance = _provenance(named, endpoint, in_network)
         super().__init__(name, nodes, links, provenance, levels[-1].switches[0].protocol)
         self.waits_for_acks = any(timing.switch is not None for timing in timings.values())
         if in_network:
-            self.interconnects = {
-                node: self._inside(node, timing, npu_l1_bytes_per_s)
-                for node, timing in timings.items()
-            }
+            self.interconnects = self._insides(timings, npu_l1_bytes_per_s)
+
+    def _insides(
+        self, timings: Mapping[int, SwitchTiming], npu_bytes_per_s: float
+    ) -> dict[int, Interconnect]:
+        """Return what is inside each switch."""
+        return {node: self._inside(node, one, npu_bytes_per_s) for node, one in timings.items()}
 
     def _inside(self, node: int, timing: SwitchTiming, npu_bytes_per_s: float) -> Interconnect:
         """Return what is inside a switch.
@@ -244,10 +254,36 @@ class FredTopology(Topology):
         return cuts.min_cut(self.graph(), npus, [top], "bytes_per_s") / 2
 
 
+def _share(ends: Sequence[SwitchTiming], endpoint: EndpointTiming | None, link_s: float) -> float:
+    """Return the share of a link between switches, or to one, that is left for payload."""
+    share = min(one.efficiency for one in ends)
+    if endpoint is None:
+        return share
+    slowest = max(one.record.latency_cycles for one in ends)
+    return min(share, endpoint.link_share(link_s, slowest))
+
+
+def _at_npu(timing: EndpointTiming | None, npu_bytes_per_s: float) -> EndpointTiming | None:
+    """Return the timing of as many endpoints as carry the bandwidth of an NPU."""
+    if timing is None:
+        return None
+    return timing.with_ports(max(1, round(npu_bytes_per_s / timing.load_bytes_per_s)))
+
+
 def _names(level: int, count: int) -> Sequence[str]:
     """Return the names of the switches of a level; one alone above the L1s has no number."""
     alone = count == 1 and level > 1
     return [f"l{level}"] if alone else [f"l{level}_{place}" for place in range(count)]
+
+
+def _provenance(
+    named: Mapping[str, SwitchTiming], endpoint: EndpointTiming | None, in_network: bool
+) -> Provenance:
+    """Return the records of switches and endpoints, and what is assumed of the rest."""
+    uses = _uses([*named.items()])
+    if endpoint is not None:
+        uses = (*uses, endpoint.use("endpoints"))
+    return Provenance(uses, _assumptions([*named.values()], in_network))
 
 
 def _uses(switches: Sequence[tuple[str, SwitchTiming]]) -> tuple[RecordUse, ...]:

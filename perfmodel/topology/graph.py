@@ -9,6 +9,7 @@ from math import inf
 from types import MappingProxyType
 from typing import Any, Literal, Self
 
+from perfmodel.switch_timing.endpoint import EndpointTiming
 from perfmodel.switch_timing.provenance import Provenance
 from perfmodel.switch_timing.record import ProtocolModel
 
@@ -197,6 +198,9 @@ class Topology(ABC):
 
     interconnects: Mapping[int, Interconnect] = MappingProxyType({})
     """What is inside the switches that join and fork flows, by their nodes."""
+
+    endpoint: EndpointTiming | None = None
+    """What endpoints of NPUs take, where it is known."""
 
     waits_for_acks: bool = False
     """Whether a source waits for acks before it sends to others, as the link layer asks."""

@@ -50,6 +50,17 @@ REFUSED = {
     "gen two-roots.yaml --level wafer -o out": r"two-roots\.yaml: switches\.1\.above: must be "
     "given, as a is at the top, not left out",
     "route two-roots.yaml --strategy MP2-DP1-PP1": r"two-roots\.yaml: switches\.1\.above: .*",
+    "characterize wafer.yaml --level wafer": r"characterize: --strategy: must be given with "
+    "--level wafer",
+    "characterize wafer.yaml --level wafer --strategy MP2-DP2-PP1": r"characterize: --flits: must "
+    "be given with --level wafer",
+    "characterize wafer.yaml --level wafer --strategy MP2-DP2-PP1 --flits 0": r"--flits: must be 1 "
+    "to 65536, not 0",
+    "characterize wafer.yaml --level wafer --lanes 1": r"characterize: --lanes: must not be given "
+    "with --level wafer",
+    "characterize demo-8 --flits 8": r"characterize: --flits: must be given only with --level "
+    "wafer",
+    "reproduce --rtl --protocol ideal": r"reproduce: --protocol: must not be given with --rtl",
     "route wafer.yaml": r"route: --strategy: must be given with a wafer, not FLOWS",
     "route wafer.yaml circular.yaml": r"route: FLOWS: must be given with a switch, not a wafer",
     "route wafer.yaml --strategy MP2-DP2-PP2": r"--strategy: .* must have at most as many "

@@ -59,3 +59,39 @@ def test_record_of_routers_is_printed_and_written(
     assert out.startswith("mesh_5x4_fp16x256_link: a router takes 8 cycles, 0.9714 of the link ")
     assert "clock 1.464844 GHz, derived from the published mesh link rate" in out
     assert json.loads(Path("new.json").read_text()) == record
+
+
+def test_record_of_an_endpoint_is_printed_and_written(
+    fred: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = json.loads((RECORDS / "endpoint.json").read_text())
+    found = "testbench.characterize_endpoint.characterize_endpoint"
+    monkeypatch.setattr(found, lambda *_, **__: record)
+    status, out, err = fred("characterize", "l1-12", "--level", "endpoint", "-o", "new.json")
+    assert status == 0, err
+    cycles = record["endpoint"]["start_cycles"]
+    assert out.startswith(f"fred_m3_p12_fp16x256: an endpoint sends {cycles} cycles after COMMAND")
+    assert json.loads(Path("new.json").read_text()) == record
+
+
+def test_phases_of_a_wafer_are_printed_and_written(
+    fred: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: dict[str, object] = {}
+
+    def characterize(wafer: object, *given: object, **more: object) -> dict[str, object]:
+        asked.update(more, given=given)
+        row = {"strategy": "MP2-DP2-PP1", "phase": "mp_all_reduce", "collectives": "ring"}
+        return {
+            "name": "w",
+            "seed": 1,
+            "flits_checked": 9,
+            "rows": [row | {"flits": 8, "cycles": 7}],
+        }
+
+    monkeypatch.setattr("testbench.characterize_wafer.characterize_wafer", characterize)
+    words = ("--level", "wafer", "--strategy", "MP2-DP2-PP1", "--flits", "8")
+    status, out, err = fred("characterize", "wafer.yaml", *words, "--collectives", "ring")
+    assert status == 0, err
+    assert "mp_all_reduce" in out and "9 flits checked, seed 1" in out
+    assert asked["given"] == (("MP2-DP2-PP1",), (8,)) and asked["collectives"] == ("ring",)

@@ -81,3 +81,14 @@ def test_unicasts_share_out_links() -> None:
 def test_chiplets_of_a_switch_in_a_plane_are_numbered() -> None:
     names = [one.name for one in plane("wafer-20").chiplets]
     assert names == ["l2_p0", "l2_p1", *(f"l1_{k}" for k in range(5))]
+
+
+def test_unicasts_down_take_all_links() -> None:
+    """An L2 chiplet has two links to each L1, and two NPUs there that unicasts go to by it."""
+    one = plane("wafer-20")
+    top = [number for number, chiplet in enumerate(one.chiplets) if not chiplet.switch]
+    for part, number in enumerate(top):
+        for first in range(0, 20, 4):
+            # Others go up to the other chiplet: an uplink is an address modulo four.
+            come = [npu for npu in range(first, first + 4) if npu % 4 % len(top) == part]
+            assert len({one.way(number, npu) for npu in come}) == len(come) == 2

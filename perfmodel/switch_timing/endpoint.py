@@ -1,0 +1,284 @@
+"""Timing records of endpoints: what co-simulation measured of an NPU's end of a link."""
+
+from math import ceil
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from fred_hw.files import FileModel, load_model
+from fred_hw.protocol import CRC_BITS, HEADER_BITS
+from fred_hw.spec import SwitchSpec
+
+from .provenance import RecordUse
+from .record import ROUNDING, Clock, Simulator, Source, as_tuple, measured_by, record_path
+from .whole_switch import Cycles, Share
+
+__all__ = [
+    "SHIPPED_ENDPOINTS",
+    "EndpointCycles",
+    "EndpointRecord",
+    "EndpointTiming",
+    "load_endpoint_record",
+]
+
+SHIPPED_ENDPOINTS = ("endpoint",)
+"""Records of endpoints that come with the package: those of the published wafer."""
+
+
+class EndpointCycles(FileModel):
+    """What co-simulation measured of an endpoint.
+
+    Cycles of the link and of memory, and those in which a chunk is loaded, are not in them.
+
+    Parameters
+    ----------
+    start_cycles, ring_start_cycles : int
+        From software about to write COMMAND to the first flit on the link, of an exchange and of a
+        ring of two [cycles].
+    finish_cycles : int
+        From the last flit on the link to software that has read that all is done [cycles].
+    ack_cycles : int
+        From the last flit of a flow on the link to its ack [cycles].
+    next_cycles : int
+        From the ack of the last flit to the first of the next descriptor, in another flow [cycles].
+    step_cycles : int
+        From the last flit of a message on the link to the first of what a state machine sends
+        then, in a ring [cycles].
+    credit_cycles : int
+        From a flit to the credit for it between an endpoint and a switch, links and the
+        interconnect left out [cycles]: a packet starts there when the next receiver has room.
+    flits_per_cycle : float
+        Rate at which it sends from memory and receives to it, above 0 and at most 1.
+    ring_flits_per_cycle : float
+        Rate of an all-reduce as a ring with all state machines at work, above 0 and at most 1.
+    """
+
+    start_cycles: Cycles
+    ring_start_cycles: Cycles
+    finish_cycles: Cycles
+    ack_cycles: Cycles
+    next_cycles: Cycles
+    step_cycles: Cycles
+    credit_cycles: Annotated[int, Field(ge=1, lt=1 << 31)]
+    flits_per_cycle: Share
+    ring_flits_per_cycle: Share
+
+
+class EndpointRecord(FileModel):
+    """What co-simulation measured of two endpoints on a link.
+
+    Parameters
+    ----------
+    schema : str
+        ``fred-endpoint-timing/1``; the field is called ``schema_name`` in Python.
+    name : str
+        Name of the full-size switch at the other end, ``spec.name``.
+    spec, measured_spec : SwitchSpec
+        What the record stands for, and what was simulated, with fewer lanes.
+    simulators, seed, source : tuple of Simulator, int, Source
+        Who measured, with which random seed, and what: the Verilog of the endpoint.
+    endpoint : EndpointCycles
+        What was measured.
+    flits_checked : int
+        Flits of results compared with the golden model while measuring.
+    clock : Clock
+        Clock frequency [Hz] and its source.
+    """
+
+    schema_name: Annotated[Literal["fred-endpoint-timing/1"], Field(alias="schema")]
+    name: str
+    spec: SwitchSpec
+    measured_spec: SwitchSpec
+    simulators: Annotated[tuple[Simulator, ...], BeforeValidator(as_tuple), Field(min_length=1)]
+    seed: int
+    source: Source
+    endpoint: EndpointCycles
+    flits_checked: Annotated[int, Field(ge=1)]
+    clock: Clock
+
+    @model_validator(mode="after")
+    def _check(self) -> "EndpointRecord":
+        if self.name != self.spec.name:
+            raise ValueError(f"name must be {self.spec.name} as spec says, not {self.name}")
+        if self.measured_spec.with_changes(lanes=self.spec.lanes) != self.spec:
+            raise ValueError("measured_spec must differ from spec in lanes only")
+        return self
+
+
+class EndpointTiming:
+    """Timing of an endpoint in SI units, derived from its record and from nothing else.
+
+    Parameters
+    ----------
+    record : EndpointRecord
+        What was measured.
+    loaded_as : str
+        Name that the record was loaded by.
+    memory_s : float
+        From a read of memory to its data [s], 0 or more.
+    ports : int
+        Ports of an NPU, each with an endpoint that has its share of all data, 1 or more.
+    """
+
+    def __init__(
+        self, record: EndpointRecord, loaded_as: str, memory_s: float = 0.0, ports: int = 1
+    ) -> None:
+        self.record = record
+        self.loaded_as = loaded_as
+        self.memory_s = memory_s
+        measured, cycle_s = record.endpoint, 1 / record.clock.hz
+        self.start_s = measured.start_cycles * cycle_s + memory_s
+        """Of an exchange, until what is sent first is being loaded [s]."""
+        self.ring_start_s = measured.ring_start_cycles * cycle_s + memory_s
+        """The same of a ring [s]."""
+        self.next_s = measured.next_cycles * cycle_s + memory_s
+        """The same of what is queued behind something else, from the ack of that on [s]."""
+        self.finish_s = measured.finish_cycles * cycle_s
+        """From the last flit to the end [s]."""
+        self.ack_s = measured.ack_cycles * cycle_s
+        """From the last flit to its ack [s]."""
+        self.step_s = measured.step_cycles * cycle_s
+        """From a message to the next one, in a ring [s]."""
+        width = record.spec.data_width
+        share = width / (width + HEADER_BITS + CRC_BITS)
+        self.efficiency = measured.flits_per_cycle * share
+        """Share of the rate of its link that is left for payload, above 0 and at most 1."""
+        self.ring_efficiency = measured.ring_flits_per_cycle * share
+        """The same in a ring."""
+        engine = record.spec.endpoint
+        self.fsms = engine.fsms
+        """State machines of a circuit."""
+        self.chunk_flits = engine.chunk_flits
+        """Flits of a slot."""
+        self.flit_bytes = width / 8 * ports
+        """A flit in all ports together [B]."""
+        self.chunk_bytes = self.chunk_flits * self.flit_bytes
+        """Of a slot, in all ports together [B]."""
+        self.load_bytes_per_s = width / 8 * record.clock.hz * ports
+        """Loaded from memory, in all ports together: a flit per cycle [B/s]."""
+
+    def link_share(self, link_s: float, interconnect_cycles: int) -> float:
+        """Return the share of the rate of a link that is left for payload, above 0 and at most 1.
+
+        Who sends does so while the other end has room: a buffer in each round trip of credits.
+
+        Parameters
+        ----------
+        link_s : float
+            Latency of the link in one direction [s].
+        interconnect_cycles : int
+            Latency of the interconnect of the switch at an end of it [cycles].
+        """
+        record = self.record
+        trip = 2 * link_s * record.clock.hz + record.endpoint.credit_cycles + interconnect_cycles
+        room = record.spec.protocol.buffer_flits / trip
+        return self.efficiency * min(1.0, room / record.endpoint.flits_per_cycle)
+
+    def with_ports(self, ports: int) -> "EndpointTiming":
+        """Return the timing of so many endpoints at an NPU."""
+        return EndpointTiming(self.record, self.loaded_as, self.memory_s, ports)
+
+    def load_s(self, sent_bytes: float) -> float:
+        """Return how long the first chunk of what is sent is loaded [s]."""
+        return min(sent_bytes, self.chunk_bytes) / self.load_bytes_per_s
+
+    def ring_load_s(self, members: int, block_bytes: float) -> float:
+        """Return how long the first chunk of a ring is loaded: a message of each block [s]."""
+        return members * self._message_bytes(members, block_bytes) / self.load_bytes_per_s
+
+    def ring_s(
+        self,
+        members: int,
+        block_bytes: float,
+        way_s: float,
+        link_bytes_per_s: float,
+        *,
+        first: bool = True,
+    ) -> float:
+        """Return how long a block goes once around a ring, in steps of one member less [s].
+
+        State machines have a chunk each, of which a message goes on in each step, and take the next
+        chunks when they are through; what they send shares the link.
+
+        Parameters
+        ----------
+        members : int
+            Of the ring, 2 or more.
+        block_bytes : float
+            What a member sends in a step in all messages [B].
+        way_s : float
+            From a member to the next, of the head of a message, mean of all [s].
+        link_bytes_per_s : float
+            Raw rate of the link of an NPU [B/s].
+        first : bool
+            Whether this is the first of two turns of one descriptor; the second follows without a
+            pause where the link is busy.
+        """
+        message = self._message_bytes(members, block_bytes)
+        chunks = ceil(block_bytes / message - ROUNDING)
+        rounds = ceil(chunks / self.fsms)
+        # A last round of the last chunk alone is as short as that.
+        alone = chunks == (rounds - 1) * self.fsms + 1
+        last = block_bytes - (chunks - 1) * message if alone else message
+        bytes_each = (rounds - 1) * message + last
+        rounds_s = bytes_each / self.load_bytes_per_s + rounds * (way_s + self.step_s)
+        link_s = block_bytes / (link_bytes_per_s * self.ring_efficiency)
+        steps = members - 1
+        behind_s = way_s + self.step_s if first else 0.0
+        return max(steps * rounds_s, steps * link_s + behind_s)
+
+    def _message_bytes(self, members: int, block_bytes: float) -> float:
+        """Return the size of messages: a slot has one of each block, and no machine is idle [B].
+
+        They are whole flits, as ``fred_hw.wafer.rings`` makes them.
+        """
+        block = ceil(block_bytes / self.flit_bytes - ROUNDING)
+        flits = min(self.chunk_flits // members, ceil(block / self.fsms))
+        return max(1, flits) * self.flit_bytes
+
+    def use(self, endpoints: str) -> RecordUse:
+        """Return the provenance of the endpoints called ``endpoints``."""
+        record = self.record
+        return RecordUse(
+            switches=endpoints,
+            record=self.loaded_as,
+            name=record.name,
+            measured="endpoint",
+            interpolated_ports=None,
+            latency_cycles=record.endpoint.start_cycles + record.endpoint.finish_cycles,
+            latency_s=(record.endpoint.start_cycles + record.endpoint.finish_cycles)
+            / record.clock.hz,
+            efficiency=self.efficiency,
+            clock=f"{record.clock.hz / 1e9:.6f} GHz, {record.clock.source}",
+            measured_by=measured_by(record.simulators, record.seed, record.source),
+            not_measured=(),
+        )
+
+
+def load_endpoint_record(
+    name_or_path: str,
+    base: Path | None = None,
+    memory_s: float = 0.0,
+    *,
+    source: str = "timing record",
+    field: str = "",
+) -> EndpointTiming:
+    """Return the timing of endpoints from a shipped record or from a file.
+
+    Parameters
+    ----------
+    name_or_path : str
+        Name of a shipped record, ``endpoint``, or path of a JSON file.
+    memory_s : float
+        From a read of memory to its data [s], 0 or more.
+    base, source, field
+        As in ``load_record``.
+
+    Raises
+    ------
+    InputError
+        There is no such record, or it is no valid one; names the field.
+    """
+    path = record_path(name_or_path, base, SHIPPED_ENDPOINTS, source, field)
+    return EndpointTiming(load_model(EndpointRecord, path), name_or_path, memory_s)

@@ -1,0 +1,298 @@
+"""Timing record of an NPU's end of a link, measured by co-simulation of two of them."""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fred_hw.ace.npu_endpoint import NpuEndpoint
+from fred_hw.ace.operations import Buffer, Descriptor, Flow, Ring, exchange
+from fred_hw.checks import check_int
+from fred_hw.datapath.interconnect import latency_cycles
+from fred_hw.spec import SwitchSpec
+from gen.clock import CLOCK_HZ, CLOCK_SOURCE
+from gen.emitter import VerilogEmitter
+from testbench.characterize import MEASURED_LANES, git_commit
+from testbench.collectives.fabric import (
+    ADDRESSES,
+    Fabric,
+    Flits,
+    Program,
+    Sizes,
+    build_fabric,
+    run_fabric,
+)
+from testbench.collectives.pair import PairRun, build_pair, run_pair
+from testbench.models.golden import reduction_of
+from testbench.models.golden_ring import all_reduce
+from testbench.sim.runner import find_simulator
+from testbench.sim.tools import SimulatorError
+
+__all__ = ["ENDPOINT_SCHEMA", "characterize_endpoint", "endpoint_hash"]
+
+ENDPOINT_SCHEMA = "fred-endpoint-timing/1"
+
+_LINK, _MEMORY = 24, 40
+"""Cycles of the link and of memories, which the figures leave out."""
+
+_LONG_LINK = 48
+"""Of links on which a buffer does not cover the round trip [cycles]."""
+
+_CHUNKS = 12
+"""Of long runs; rates are taken behind the first quarter."""
+
+
+class _Pair:
+    """Two endpoints, and what they are measured with.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        Sizes.
+    work : Path
+        Folder for files of runs.
+    seed : int
+        Of the numbers.
+    """
+
+    def __init__(self, spec: SwitchSpec, work: Path, seed: int) -> None:
+        self.spec, self.work = spec, work
+        self.flit = spec.data_width // 8
+        self.chunk = spec.endpoint.chunk_flits
+        self.half = _CHUNKS * self.chunk  # flits of a buffer at most
+        size = Sizes(flits=2 * self.half, link_cycles=_LINK, memory_cycles=_MEMORY)
+        self.model = build_pair(spec, size)
+        self.rng = np.random.default_rng(seed)
+        self.checked = 0
+
+    def exchange(
+        self, node: int, flits: int, *, send: bool = True, receive: bool = True, phase: bool = False
+    ) -> Descriptor:
+        """Return an exchange with the other one; in a phase it is another flow."""
+        flow = Flow(0) if phase else Flow(1 - node, unicast=True)
+        sent, received = self.buffers(flits)
+        return exchange("dp", (sent, flow) if send else None, (received, flow) if receive else None)
+
+    def ring(self, node: int, flits: int, fsms: int) -> Descriptor:
+        """Return an all-reduce around both, in messages of half a slot."""
+        flow = Flow(1 - node, unicast=True)
+        source, destination = self.buffers(flits)
+        message = self.chunk // 2 * self.flit
+        return Descriptor(
+            operation="all_reduce",
+            circuit="dp",
+            source=source,
+            destination=destination,
+            send=flow,
+            receive=flow,
+            ring=Ring(members=2, rank=node, message_bytes=message, fsms=fsms),
+        )
+
+    def buffers(self, flits: int) -> tuple[Buffer, Buffer]:
+        """Return where it is sent from, and where results go."""
+        size = flits * self.flit
+        return Buffer(0, size), Buffer(self.half * self.flit, size)
+
+    def run(
+        self, name: str, parts: Callable[[int], Sequence[Descriptor]]
+    ) -> tuple[PairRun, list[Flits]]:
+        """Return what came of what both do, and what was in their memories before."""
+        shape = (2 * self.half, self.flit)
+        before = [self.rng.integers(0, 256, shape, dtype=np.uint8) for _ in range(2)]
+        programs = [self._program(node, parts(node)) for node in range(2)]
+        done = run_pair(self.model, self.spec, programs, before, self.work / name)
+        if any(any(one["ERROR"]) for one in done.finished.reads):
+            raise SimulatorError(f"{name}: an endpoint has refused a descriptor")
+        return done, before
+
+    def _program(self, node: int, parts: Sequence[Descriptor]) -> Program:
+        """Return what software does; ERROR is read before the first COMMAND, and at the end."""
+        program = Program(self.spec)
+        program.begin(node)
+        program.wait(60)
+        for number, descriptor in enumerate(parts):
+            program.queue(descriptor)
+            if number == 0:
+                command = max(at for at, step in enumerate(program.steps) if step[0] == 1)
+                error = program.registers.register("ERROR").address
+                program.steps.insert(command, (3, error, 0, 0))
+        program.finish("dp")
+        program.show("ERROR")
+        return program
+
+    def words(self, memory: Flits, buffer: Buffer) -> Any:
+        """Return what is in a buffer as raw numbers, shape (flits, lanes)."""
+        first, size = buffer.address // self.flit, buffer.size // self.flit
+        kind = f"<u{self.spec.number_format.width // 8}"
+        return np.ascontiguousarray(memory[first : first + size]).view(kind)
+
+    def check(self, name: str, done: PairRun, node: int, flits: int, want: Any) -> None:
+        """Refuse a result that is wrong."""
+        if (self.words(done.finished.memories[node], self.buffers(flits)[1]) != want).any():
+            raise SimulatorError(f"{name}: what endpoint {node} has is wrong")
+        self.checked += flits
+
+
+def _one_way(pair: _Pair) -> dict[str, Any]:
+    """Measure half a chunk from one to the other, and another one in another flow behind it.
+
+    It is less than asks for an ack at once, so this is the longest that one waits for it.
+    """
+    chunk = pair.chunk // 2
+
+    def parts(node: int) -> list[Descriptor]:
+        ways = {"send": node == 0, "receive": node == 1}
+        return [pair.exchange(node, chunk, phase=phase, **ways) for phase in (False, True)]
+
+    done, before = pair.run("one_way", parts)
+    pair.check("one_way", done, 1, chunk, pair.words(before[0], pair.buffers(chunk)[0]))
+    data, acks = done.crossed[0]["data"], done.crossed[1]["ack"]
+    begun, ended = done.finished.times[0][0], done.finished.times[1][-1]
+    came = data[chunk - 1] + _LINK  # the last of the first flow
+    acked = next(cycle for cycle in acks if cycle > came)
+    loaded = _MEMORY + chunk
+    return {
+        "start_cycles": data[0] - begun - loaded,
+        "finish_cycles": ended - data[-1] - _LINK,
+        "ack_cycles": acked - came,
+        "next_cycles": data[chunk] - acked - _LINK - loaded,
+    }
+
+
+def _both_ways(pair: _Pair) -> dict[str, Any]:
+    """Measure the rate at which an endpoint sends from memory and receives to it."""
+    flits = _CHUNKS * pair.chunk
+    done, before = pair.run("both_ways", lambda node: [pair.exchange(node, flits)])
+    for node in range(2):
+        sent = pair.words(before[1 - node], pair.buffers(flits)[0])
+        pair.check("both_ways", done, node, flits, sent)
+    return {"flits_per_cycle": _rate(done.crossed[0]["data"])}
+
+
+def _rings(pair: _Pair) -> dict[str, Any]:
+    """Measure a step of a ring alone, and the rate of all state machines."""
+    found: dict[str, Any] = {}
+    for name, flits, fsms in (
+        ("step", pair.chunk, 1),
+        ("ring", _CHUNKS * pair.chunk, pair.spec.endpoint.fsms),
+    ):
+        done, before = pair.run(name, lambda node, f=flits, m=fsms: [pair.ring(node, f, m)])
+        sent = [pair.words(memory, pair.buffers(flits)[0]) for memory in before]
+        want = all_reduce([sent], reduction_of(pair.spec))
+        for node in range(2):
+            pair.check(name, done, node, flits, want)
+        data, other = (one["data"] for one in done.crossed)
+        if name == "ring":
+            found["ring_flits_per_cycle"] = _rate(data)
+            continue
+        message = pair.chunk // 2
+        found["ring_start_cycles"] = data[0] - done.finished.times[0][0] - _MEMORY - pair.chunk
+        found["step_cycles"] = data[message] - other[message - 1] - _LINK
+    return found
+
+
+def _credit_cycles(spec: SwitchSpec, work: Path, rng: np.random.Generator) -> int:
+    """Measure how long a credit takes from an endpoint to a switch and back.
+
+    Links and the interconnect, which is that of a switch of two ports, are left out. Links are so
+    long that a buffer does not cover the round trip, so each round trip carries as much as that.
+    """
+    small = spec.with_changes(ports=2)
+    flit, lengths = small.data_width // 8, (256, 1024)
+    model = build_fabric(small, Sizes(flits=2 * lengths[-1], link_cycles=_LONG_LINK))
+    cycles = []
+    for flits in lengths:
+        shape = (2 * lengths[-1], flit)
+        memories = [rng.integers(0, 256, shape, dtype=np.uint8) for _ in range(2)]
+        programs = [Program(small) for _ in range(2)]
+        source, result = Buffer(0, flits * flit), Buffer(lengths[-1] * flit, flits * flit)
+        ends = [Flow(address, unicast=True) for address in ADDRESSES[:2]]
+        parts = [exchange("dp", (source, ends[1])), exchange("dp", None, (result, ends[0]))]
+        for node, program in enumerate(programs):
+            program.begin(ADDRESSES[node])
+            program.wait(300)
+            program.queue(parts[node])
+            program.finish("dp")
+            program.show("ERROR")
+        fabric = Fabric(spec=small, memories=memories, programs=programs, spread=1)
+        done = run_fabric(model, fabric, work / f"credits_{flits}")
+        came = done.memories[1][lengths[-1] : lengths[-1] + flits]
+        if any(any(one["ERROR"]) for one in done.reads) or (came != memories[0][:flits]).any():
+            raise SimulatorError("credits: what came through the switch is wrong")
+        cycles.append(done.times[1][-1])
+    per_flit = (cycles[1] - cycles[0]) / (lengths[1] - lengths[0])
+    trip = round(small.protocol.buffer_flits * per_flit)
+    return trip - 2 * _LONG_LINK - latency_cycles(small)
+
+
+def _rate(cycles: Sequence[int]) -> float:
+    """Return flits per cycle behind the first quarter."""
+    first = len(cycles) // 4
+    return (len(cycles) - 1 - first) / (cycles[-1] - cycles[first])
+
+
+def endpoint_hash(spec: SwitchSpec) -> str:
+    """Return what says in a record which Verilog was measured."""
+    emitter = VerilogEmitter()
+    emitter.add(NpuEndpoint(spec=spec))
+    return hashlib.sha256(emitter.verilog().encode()).hexdigest()
+
+
+def characterize_endpoint(
+    spec: SwitchSpec,
+    work: Path,
+    *,
+    simulators: Sequence[str] = ("icarus",),
+    seed: int = 1,
+    lanes: int | None = None,
+) -> dict[str, Any]:
+    """Co-simulate two endpoints on one link, in Icarus, and return their timing record.
+
+    Its clock is that of the published port rate. Cycles of links and of memory, and those in which
+    a chunk is loaded, are left out, as they depend on what stands there.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        What the record is for; ``endpoint`` has its sizes.
+    work : Path
+        Folder for files of runs.
+    simulators : Sequence of str
+        Must be ``icarus`` alone.
+    seed : int
+        Seed of all numbers.
+    lanes : int, optional
+        Lanes to co-simulate, ``MEASURED_LANES`` or fewer by default.
+
+    Raises
+    ------
+    SimulatorError
+        Another simulator is asked for, Icarus is not installed, or a result is wrong.
+    """
+    check_int("seed", seed, minimum=1)
+    if tuple(simulators) != ("icarus",):
+        raise SimulatorError(f"simulator must be icarus for an endpoint, not {list(simulators)}")
+    version, _ = find_simulator("icarus")
+    lanes = min(spec.lanes, MEASURED_LANES) if lanes is None else lanes
+    measured_spec = spec.with_changes(lanes=lanes)
+    pair = _Pair(measured_spec, work, seed)
+    figures: Mapping[str, Any] = {
+        **_one_way(pair),
+        **_both_ways(pair),
+        **_rings(pair),
+        "credit_cycles": _credit_cycles(measured_spec, work, pair.rng),
+    }
+    return {
+        "schema": ENDPOINT_SCHEMA,
+        "name": spec.name,
+        "spec": spec.model_dump(),
+        "measured_spec": measured_spec.model_dump(),
+        "simulators": [{"name": "icarus", "version": version}],
+        "seed": seed,
+        "source": {"git_commit": git_commit(), "verilog_sha256": endpoint_hash(measured_spec)},
+        "endpoint": dict(figures),
+        "flits_checked": pair.checked,
+        "clock": {"hz": CLOCK_HZ, "source": CLOCK_SOURCE},
+    }

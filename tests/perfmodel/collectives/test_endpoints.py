@@ -1,0 +1,87 @@
+"""Tests of perfmodel.collectives.endpoints: by hand, and against collectives without endpoints."""
+
+from pathlib import Path
+
+import pytest
+
+from perfmodel.collectives.run import run_collectives
+from perfmodel.switch_timing.endpoint import EndpointTiming
+from perfmodel.switch_timing.record import load_record
+from perfmodel.topology.fred import L1, FredTopology, Level
+from tests.perfmodel.switch_timing.test_endpoint import timing
+
+HZ = load_record("l1-12").record.clock.hz
+FLIT = 512
+RATE = HZ * FLIT * 4184 / 4096  # a flit per cycle
+WAY = (24 + 25 + 24) / HZ  # through an L1
+
+
+def topology(endpoint: EndpointTiming | None, *, in_network: bool) -> FredTopology:
+    """Return two L1s of four NPUs, with links of 24 cycles."""
+    return FredTopology(
+        name="plane",
+        l1=[L1(4, 4, load_record("l1-12"))] * 2,
+        levels=[Level((load_record("l2-10"),), 2, 4 * RATE)],
+        npu_l1_bytes_per_s=RATE,
+        io_bytes_per_s=RATE,
+        link_latency_s=24 / HZ,
+        in_network=in_network,
+        endpoint=endpoint,
+    )
+
+
+def time_s(one: FredTopology, pattern: str, flits: int, group: list[int], algorithm: str) -> float:
+    return run_collectives(one, pattern, flits * FLIT, [group], algorithm=algorithm).time_s
+
+
+def test_flows_of_switches_have_a_start_and_an_end(tmp_path: Path) -> None:
+    own = timing(tmp_path, 40 / HZ)
+    one = topology(own, in_network=True)
+    found = time_s(one, "all_reduce", 1000, [0, 1, 2], "published")
+    # A chunk is loaded, 0.9 flits leave per cycle, and it is done 20 cycles of 1 ns later.
+    wanted = own.start_s + 128e-9 + 1000 / 0.9 / HZ + WAY + own.finish_s
+    assert found == pytest.approx(wanted, rel=1e-6)
+    assert any(use.measured == "endpoint" for use in one.provenance.records)
+
+
+def test_copies_one_after_the_other_wait_for_acks(tmp_path: Path) -> None:
+    own = timing(tmp_path)
+    one = topology(own, in_network=False)
+    found = time_s(one, "broadcast", 64, [0, 1, 2], "direct")
+    wanted = own.start_s + 2 * 64e-9 + 2 * 64 / 0.9 / HZ + WAY + own.finish_s
+    wanted += 2 * WAY + own.ack_s + own.next_s
+    assert found == pytest.approx(wanted, rel=1e-6)
+
+
+def test_rings_wait_for_their_state_machines(tmp_path: Path) -> None:
+    own = timing(tmp_path)
+    one = topology(own, in_network=False)
+    found = time_s(one, "all_reduce", 4, [0, 1], "published")  # a flit in each of two steps
+    steps = sum(own.ring_s(2, 2 * FLIT, WAY, RATE, first=first) for first in (True, False))
+    wanted = own.ring_start_s + 1e-9 + steps + own.finish_s
+    assert found == pytest.approx(wanted, abs=1e-9)
+
+
+def test_two_levels_of_rings_are_three_descriptors(tmp_path: Path) -> None:
+    own = timing(tmp_path)
+    more = timing(tmp_path, next_cycles=130)
+    both = [
+        time_s(topology(each, in_network=False), "all_reduce", 800, list(range(8)), "published")
+        for each in (own, more)
+    ]
+    assert both[1] - both[0] == pytest.approx(2 * 100e-9)
+
+
+@pytest.mark.parametrize("pattern", ["all_reduce", "broadcast", "reduce_scatter", "all_to_all"])
+@pytest.mark.parametrize("in_network", [False, True])
+def test_endpoints_only_take_time_and_more_for_more(
+    tmp_path: Path, pattern: str, in_network: bool
+) -> None:
+    own = timing(tmp_path)
+    group = list(range(8))
+    free, taken = (topology(each, in_network=in_network) for each in (None, own))
+    times = [time_s(taken, pattern, flits, group, "published") for flits in (1, 7, 100, 5000)]
+    assert times == sorted(times)
+    free.waits_for_acks = False  # endpoints count their own ways
+    for flits, found in zip((1, 7, 100, 5000), times, strict=True):
+        assert found > time_s(free, pattern, flits, group, "published")

@@ -1,0 +1,124 @@
+"""Tests of perfmodel.switch_timing.endpoint."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fred_hw.errors import InputError
+from perfmodel.switch_timing.endpoint import (
+    SHIPPED_ENDPOINTS,
+    EndpointTiming,
+    load_endpoint_record,
+)
+from perfmodel.switch_timing.record import RECORDS
+
+CYCLE_S = 1e-9
+FIGURES = {
+    "start_cycles": 40,
+    "ring_start_cycles": 50,
+    "finish_cycles": 20,
+    "ack_cycles": 10,
+    "next_cycles": 30,
+    "step_cycles": 25,
+    "credit_cycles": 5,
+    "flits_per_cycle": 0.9,
+    "ring_flits_per_cycle": 0.5,
+}
+
+
+def content(**changes: Any) -> dict[str, Any]:
+    """Return a record with round figures: flits of 512 B, four machines, slots of 128 flits."""
+    data = json.loads((RECORDS / "endpoint.json").read_text(encoding="utf-8"))
+    data["endpoint"] = FIGURES | changes
+    data["clock"]["hz"] = 1e9
+    return data
+
+
+def timing(folder: Path, memory_s: float = 0.0, **changes: Any) -> EndpointTiming:
+    path = folder / "record.json"
+    path.write_text(json.dumps(content(**changes)), encoding="utf-8")
+    return load_endpoint_record(str(path), memory_s=memory_s)
+
+
+def test_shipped_record_is_of_the_published_endpoint() -> None:
+    [name] = SHIPPED_ENDPOINTS
+    record = load_endpoint_record(name).record
+    assert (record.spec.lanes, record.spec.endpoint.fsms) == (256, 4)
+    assert record.clock.hz * 512 == 600e9
+
+
+def test_times_are_cycles_at_the_clock_and_memory(tmp_path: Path) -> None:
+    one = timing(tmp_path, memory_s=100 * CYCLE_S)
+    assert one.start_s == pytest.approx(140 * CYCLE_S)
+    assert one.ring_start_s == pytest.approx(150 * CYCLE_S)
+    assert one.next_s == pytest.approx(130 * CYCLE_S)
+    assert (one.finish_s, one.ack_s, one.step_s) == pytest.approx(
+        (20 * CYCLE_S, 10 * CYCLE_S, 25 * CYCLE_S)
+    )
+    # Of 4,096 + 56 + 32 bits of a flit, payload is 4,096.
+    assert one.efficiency == pytest.approx(0.9 * 4096 / 4184)
+    use = one.use("endpoints")
+    assert (use.measured, use.latency_cycles, use.efficiency) == ("endpoint", 60, one.efficiency)
+
+
+def test_a_chunk_is_loaded_before_it_goes(tmp_path: Path) -> None:
+    one = timing(tmp_path)
+    assert one.load_s(10 * 512) == pytest.approx(10 * CYCLE_S)
+    assert one.load_s(1000 * 512) == pytest.approx(128 * CYCLE_S)
+    assert one.with_ports(5).load_s(1000 * 512) == pytest.approx(128 * CYCLE_S)
+    assert one.with_ports(5).load_s(100 * 512) == pytest.approx(20 * CYCLE_S)
+    # Of a ring of four, four messages of 32; of little data, such that each machine has one.
+    assert one.ring_load_s(4, 1000 * 512) == pytest.approx(128 * CYCLE_S)
+    assert one.ring_load_s(4, 8 * 512) == pytest.approx(8 * CYCLE_S)
+
+
+def test_a_link_carries_a_buffer_in_each_round_trip_of_credits(tmp_path: Path) -> None:
+    one = timing(tmp_path)
+    assert one.link_share(0.0, 0) == one.link_share(20e-9, 10) == one.efficiency  # 72 in 55 cycles
+    assert one.link_share(40e-9, 10) == pytest.approx(72 / 95 * 4096 / 4184)
+
+
+def test_state_machines_wait_for_the_way_or_for_the_link(tmp_path: Path) -> None:
+    one, raw = timing(tmp_path), 512 * 1e9 * 4184 / 4096
+    # Four messages of 32 at half of the link take 256 cycles; alone one takes 32 + 100 + 25. Behind
+    # the last one there are a way and a step.
+    assert one.ring_s(4, 128 * 512, 100 * CYCLE_S, raw) == pytest.approx(893 * CYCLE_S)
+    assert one.ring_s(4, 1280 * 512, 100 * CYCLE_S, raw) == pytest.approx(7805 * CYCLE_S)
+    assert one.ring_s(4, 100 * 512, 300 * CYCLE_S, raw) == pytest.approx(3 * 350 * CYCLE_S)
+    # A fifth chunk, of a flit, waits for the first state machine to be through; so does a sixth.
+    assert one.ring_s(4, 129 * 512, 300 * CYCLE_S, raw) == pytest.approx(3 * 683 * CYCLE_S)
+    assert one.ring_s(4, 161 * 512, 300 * CYCLE_S, raw) == pytest.approx(6 * 357 * CYCLE_S)
+    assert one.ring_s(4, 4 * 512, 100 * CYCLE_S, raw) == pytest.approx(3 * 126 * CYCLE_S)
+    second = one.ring_s(4, 1280 * 512, 100 * CYCLE_S, raw, first=False)
+    assert second == pytest.approx(7680 * CYCLE_S)
+
+
+def test_time_of_a_ring_never_falls_as_it_has_more_to_do(tmp_path: Path) -> None:
+    one = timing(tmp_path)
+    for members in (2, 5, 20):
+        times = [one.ring_s(members, size * 512, 1e-7, 6e11) for size in range(1, 2000)]
+        assert times == sorted(times)
+    ways = [one.ring_s(5, 4096, way * 1e-8, 6e11) for way in range(50)]
+    assert ways == sorted(ways)
+
+
+def test_what_is_no_record_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError, match=r"must be endpoint or a path ending in .json, not 'l1-12'$"
+    ):
+        load_endpoint_record("l1-12")
+    path = tmp_path / "record.json"
+    for change, message in (
+        ({"name": "other"}, "name must be fred_m3_p12_fp16x256 as spec says, not other"),
+        ({"schema": "fred-timing/2"}, "schema: must be 'fred-endpoint-timing/1'"),
+        (
+            {"measured_spec": content()["spec"] | {"ports": 4}},
+            "measured_spec must differ from spec in lanes only",
+        ),
+    ):
+        path.write_text(json.dumps(content() | change), encoding="utf-8")
+        with pytest.raises(InputError, match=re.escape(message)):
+            load_endpoint_record(str(path))

@@ -1,0 +1,30 @@
+"""Tests of testbench.characterize_wafer."""
+
+import json
+
+import pytest
+
+from fred_hw.wafer.load import load_wafer
+from perfmodel.studies.rtl import SHIPPED_CYCLES
+from testbench.characterize_wafer import characterize_wafer, measured_wafer, wafer_hash
+from tests.testbench.collectives.test_phase_cycles import EXAMPLE
+
+
+@pytest.mark.sim
+@pytest.mark.slow
+@pytest.mark.xdist_group("wafer")
+def test_phases_of_a_small_wafer_are_measured_again_to_the_cycle() -> None:
+    """By switches 9 flits cross an L1 and links of 24 cycles; by a ring, blocks do so twice."""
+    record = characterize_wafer(load_wafer(str(EXAMPLE)), ["MP2-DP1-PP1"], [9], simulator="icarus")
+    assert record["flits_checked"] == 2 * 2 * 9
+    cycles = {row["collectives"]: row["cycles"] for row in record["rows"]}
+    assert cycles == {"in-network": 176, "ring": 272}
+
+
+@pytest.mark.sim
+@pytest.mark.slow
+def test_shipped_cycles_are_of_the_verilog_of_today() -> None:
+    """`make records` mends it: the same Verilog takes as many cycles."""
+    source = json.loads(SHIPPED_CYCLES.read_text())["source"]
+    wafer = load_wafer(str(EXAMPLE.with_name("wafer-20.yaml")))
+    assert source["verilog_sha256"] == wafer_hash(measured_wafer(wafer))
