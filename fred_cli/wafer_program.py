@@ -13,7 +13,7 @@ from .values import parse_size
 if TYPE_CHECKING:
     from fred_hw.wafer.program import WaferProgram
 
-__all__ = ["route_wafer"]
+__all__ = ["route_wafer", "whole_flits"]
 
 
 def route_wafer(
@@ -33,19 +33,31 @@ def route_wafer(
     wafer = read_wafer(source, changes)
     if strategy is None:
         raise InputError("route", "--strategy", "must be given with a wafer, not FLOWS")
-    count, flit = parse_size(size), wafer.link.data_width // 8
-    if count < flit or count % flit or count >= 1 << 32:
-        message = f"must be whole flits of {flit} B, at most 4 GiB, not {size!r}"
-        raise InputError("--size", "", message)
+    count = whole_flits(size, wafer.link.data_width // 8)
     with checked("--strategy"), progress(f"compiling {strategy}"):
         more = {"generation": generation, "collectives": collectives}
-        program = compile_strategy(wafer, Strategy.parse(strategy), int(count), **more)
+        program = compile_strategy(wafer, Strategy.parse(strategy), count, **more)
     if output is not None:
         write_json(program.to_dict(), output)
     if as_json:
         say_json(program.to_dict())
     else:
         _say(program)
+
+
+def whole_flits(size: str, flit_bytes: int) -> int:
+    """Return the bytes of a buffer that ``--size`` gives.
+
+    Raises
+    ------
+    InputError
+        They are no whole flits, or too many.
+    """
+    count = parse_size(size)
+    if count < flit_bytes or count % flit_bytes or count >= 1 << 32:
+        message = f"must be whole flits of {flit_bytes} B, at most 4 GiB, not {size!r}"
+        raise InputError("--size", "", message)
+    return int(count)
 
 
 def _say(program: "WaferProgram") -> None:

@@ -19,7 +19,8 @@ from testbench.collectives.phase_cycles import phase_cycles
 from testbench.collectives.plane import PlaneRun, build_plane, run_plane
 from testbench.sim.runner import find_simulator
 from testbench.sim.tools import SimulatorError
-from testbench.volume.plane import build_compiled_plane, run_compiled_plane
+from testbench.volume.joined import run_joined
+from testbench.volume.plane import build_compiled_plane
 
 __all__ = [
     "LINK_CYCLES",
@@ -141,4 +142,4 @@ def _runner(wafer: WaferSpec, simulator: str, flits: int) -> Callable[[Path, Pla
     if simulator != "verilator":
         raise SimulatorError(f"simulator must be icarus or verilator for a plane, not {simulator}")
     compiled = build_compiled_plane(wafer, size)
-    return lambda folder, run: run_compiled_plane(compiled, run, folder)
+    return lambda folder, run: run_joined(compiled, run, folder)

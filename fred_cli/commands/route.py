@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fred_cli.mesh_program import route_mesh
 from fred_cli.options import (
     InputPath,
+    NameChoice,
     OutputPath,
     as_json_option,
     read_spec,
@@ -25,6 +27,12 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
+def _algorithms() -> tuple[str, ...]:
+    from fred_hw.mesh.collectives import ALGORITHMS
+
+    return ALGORITHMS
+
+
 @click.command("route")
 @spec_argument
 @click.argument("flows_file", metavar="[FLOWS]", required=False, type=InputPath())
@@ -36,7 +44,13 @@ __all__ = ["command"]
     "--draw", "picture", type=OutputPath(), metavar="FILE", help="Draw routed FLOWS as SVG."
 )
 @click.option(
-    "--size", help="Of a wafer: what an NPU sends in a phase and plane; 64KiB by default."
+    "--algorithm",
+    type=NameChoice(_algorithms),
+    help="Of a mesh: how rings go; by default auto, the last of these that a group fits.",
+)
+@click.option(
+    "--size",
+    help="Of a wafer or a mesh: what an NPU sends in a phase, and plane; 64KiB by default.",
 )
 @click.option(
     "--collectives",
@@ -48,7 +62,7 @@ __all__ = ["command"]
     "--output",
     type=OutputPath(),
     metavar="FILE",
-    help="Of a wafer: write its program as JSON.",
+    help="Of a wafer or a mesh: write its program as JSON.",
 )
 @as_json_option
 def command(
@@ -59,42 +73,66 @@ def command(
     effort: int | None,
     generation: int | None,
     picture: Path | None,
+    algorithm: str | None,
     size: str | None,
     collectives: str | None,
     output: Path | None,
     as_json: bool,
 ) -> int:
-    """Route FLOWS, a YAML or JSON list of {inputs, outputs}, on SPEC, or a strategy on a wafer.
+    """Route FLOWS, a YAML or JSON list of {inputs, outputs}, on SPEC, or a strategy on a fabric.
 
     With --json also the entries of the whole switch's configuration memory, one per circuit, for
     which --generation is one more than that of the entry before, modulo 8. Exit status 3 if they
     conflict, 4 if the effort ended before that was known. Of a wafer, whose YAML file has switches,
-    all that is written to the registers of switches and endpoints of a plane.
+    all that is written to the registers of switches and endpoints of a plane; of a mesh, which has
+    a width, to those of endpoints.
     """
     from fred_hw.compiler.routing import EFFORT
-    from fred_hw.compiler.routing import route as route_flows
-    from fred_hw.progress import track
+    from fred_hw.mesh.load import is_mesh
     from fred_hw.wafer.load import is_wafer
 
     number = _generation(generation)
+    of_switches = {"FLOWS": flows_file, "--effort": effort, "--draw": picture}
+    if is_mesh(spec_source):
+        _refuse(of_switches, "a switch, not a mesh")
+        _refuse({"--generation": generation}, "a switch or a wafer, not a mesh")
+        _refuse({"--collectives": collectives}, "a wafer, not a mesh")
+        how = algorithm or "auto"
+        route_mesh(spec_source, changes, strategy, how, size or "64KiB", output, as_json)
+        return 0
+    _refuse({"--algorithm": algorithm}, "a mesh, not a switch or a wafer")
     if is_wafer(spec_source):
-        _refuse(
-            {"FLOWS": flows_file, "--effort": effort, "--draw": picture}, "a switch, not a wafer"
-        )
+        _refuse(of_switches, "a switch, not a wafer")
         how = collectives or "in-network"
         route_wafer(spec_source, changes, strategy, size or "64KiB", number, how, output, as_json)
         return 0
-    given = {"--size": size, "--collectives": collectives, "--output": output}
-    _refuse(given, "a wafer, not a switch")
+    _refuse({"--collectives": collectives}, "a wafer, not a switch")
+    _refuse({"--size": size, "--output": output}, "a wafer or a mesh, not a switch")
+    if generation is not None and not as_json:
+        raise InputError("route", "--generation", "must be given with --json, which has entries")
     spec = read_spec(spec_source, changes)
+    effort = EFFORT if effort is None else effort
+    return _route(spec, strategy, flows_file, effort, number, picture, as_json)
+
+
+def _route(
+    spec: "SwitchSpec",
+    strategy: str | None,
+    flows_file: Path | None,
+    effort: int,
+    number: int,
+    picture: Path | None,
+    as_json: bool,
+) -> int:
+    """Route flows or a strategy on a switch, and return the exit status."""
+    from fred_hw.compiler.routing import route as route_flows
+    from fred_hw.progress import track
+
     sets = _sets(spec, strategy, flows_file)
     if picture is not None and strategy is not None:
         raise InputError("route", "--draw", "must be given with FLOWS, not with --strategy")
-    if generation is not None and not as_json:
-        raise InputError("route", "--generation", "must be given with --json, which has entries")
     # A strategy of one worker has no phases, so nothing that could clash.
     nothing = _routing_report(spec, route_flows((), spec.ports, spec.middle), number)
-    effort = EFFORT if effort is None else effort
     with checked("--effort"), progress("routing"):
         results = {
             name: route_flows(flows, spec.ports, spec.middle, effort=effort)

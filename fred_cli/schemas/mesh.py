@@ -10,7 +10,8 @@ __all__: list[str] = []
 FILES.add(
     "mesh",
     FileKind(
-        summary="A mesh of routers: SPEC of `fred gen` with `--level mesh` or `--level router`.",
+        summary="A mesh of routers: SPEC of `fred route`, and of `fred gen` with `--level mesh` or "
+        "`--level router`.",
         schema=lambda: of_model("Specification of a mesh of routers", MeshSpec),
         read=lambda path: load_mesh(str(path)),
         shipped=list,

@@ -19,6 +19,7 @@ __all__ = [
     "Flow",
     "Ring",
     "all_to_all",
+    "block_of",
     "exchange",
     "gather_in_network",
     "multicast",
@@ -188,8 +189,8 @@ def exchange(
     return result
 
 
-def _block(buffer: Buffer, members: int, index: int, flit_bytes: int) -> Buffer:
-    """Return the block of a member, the last ones shorter if they do not share alike."""
+def block_of(buffer: Buffer, members: int, index: int, flit_bytes: int) -> Buffer:
+    """Return the block of a member, the last ones shorter or empty if they do not share alike."""
     flits = -(-buffer.size // flit_bytes)
     size = -(-flits // members) * flit_bytes
     first = min(index * size, buffer.size)
@@ -212,7 +213,7 @@ def reduce_in_network(
     """
     parts = []
     for index, flow in enumerate(flows):
-        block = _block(buffer, len(flows), index, flit_bytes)
+        block = block_of(buffer, len(flows), index, flit_bytes)
         own = (Buffer(result.address, block.size), flow) if index == rank else None
         parts.append(exchange(circuit, (block, flow), own))
     return parts
@@ -227,7 +228,7 @@ def gather_in_network(
     """
     parts = []
     for index, flow in enumerate(flows):
-        block = _block(buffer, len(flows), index, flit_bytes)
+        block = block_of(buffer, len(flows), index, flit_bytes)
         mine = index == rank
         parts.append(
             exchange(circuit, (block, flow) if mine else None, None if mine else (block, flow))
@@ -283,8 +284,8 @@ def all_to_all(
         parts.append(
             exchange(
                 circuit,
-                (_block(buffer, members, to, flit_bytes), Flow(addresses[to], unicast=True)),
-                (_block(result, members, of, flit_bytes), Flow(addresses[of], unicast=True)),
+                (block_of(buffer, members, to, flit_bytes), Flow(addresses[to], unicast=True)),
+                (block_of(result, members, of, flit_bytes), Flow(addresses[of], unicast=True)),
             )
         )
     return parts

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Annotated, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
-from pydantic import model_validator
+from pydantic import SerializerFunctionWrapHandler, model_serializer, model_validator
 from pydantic_core import PydanticCustomError
 
+from fred_hw.endpoint_spec import EndpointSpec
 from fred_hw.files import Check, FileModel, int_range, name_in, one_of
 from fred_hw.formats.number_format import FORMATS, OVERFLOWS
 from fred_hw.operations.operation import OPERATIONS
@@ -63,6 +64,8 @@ class MeshSpec(FileModel):
         Numbers in a flit, 1 to 256.
     protocol : ProtocolSpec
         Link layer and buffers.
+    endpoint : EndpointSpec
+        Collective engine of endpoints at NPUs; routers have none.
 
     Raises
     ------
@@ -80,6 +83,15 @@ class MeshSpec(FileModel):
     overflow: Annotated[str, name_in(OVERFLOWS)] = "saturate"
     lanes: Annotated[int, int_range(1, 256)] = 4
     protocol: ProtocolSpec = ProtocolSpec()
+    endpoint: EndpointSpec = EndpointSpec()
+
+    @model_serializer(mode="wrap")
+    def _without_default_endpoint(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out an endpoint of which nothing was said: most of what is made is routers."""
+        said = handler(self)
+        if self.endpoint == EndpointSpec():
+            said.pop("endpoint", None)
+        return said
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -99,6 +111,12 @@ class MeshSpec(FileModel):
                 },
             )
         check_operation(self.operation, self.format)
+        most, given = self.protocol.window_packets, self.endpoint.replay_packets
+        if given > most:
+            message = (
+                "endpoint.replay_packets: must be 0 or at most window_packets {most}, not {given}"
+            )
+            raise PydanticCustomError("value_error", message, {"most": most, "given": given})
         return self
 
     @property
@@ -136,7 +154,7 @@ class MeshSpec(FileModel):
             if one == "local" or self.controllers or self.neighbour(x, y, one)
         )
 
-    @property
+    @cached_property
     def link(self) -> SwitchSpec:
         """What the ends of its links are made of, as endpoints take it."""
         return self._switch(len(DIRECTIONS), self.protocol)
@@ -154,6 +172,7 @@ class MeshSpec(FileModel):
             overflow=self.overflow,
             lanes=self.lanes,
             protocol=protocol,
+            endpoint=self.endpoint,
         )
 
     @property

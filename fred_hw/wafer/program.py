@@ -1,12 +1,12 @@
 """What a strategy is to a plane: contents of all switches, and descriptors of all endpoints."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from fred_hw.ace.endpoint_map import endpoint_map
 from fred_hw.ace.operations import Buffer, Descriptor, exchange
 from fred_hw.ace.operations import Flow as Route
+from fred_hw.ace.steps import EndpointProgram, Step, circuit_of
 from fred_hw.checks import check_choice, check_int
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.placement import Strategy, phases
@@ -14,48 +14,19 @@ from fred_hw.control.access import Access
 from fred_hw.control.phase_entry import entry_word
 from fred_hw.control.switch_map import switch_map
 from fred_hw.protocol import DATA_CIRCUITS, GENERATIONS
+from fred_hw.spec import SwitchSpec
 
 from .flows import NoWayError, PhaseWays, find_ways
 from .plane import Plane
 from .rings import check_rings, joined, ring_descriptors
 from .spec import WaferSpec
 
-__all__ = ["COLLECTIVES", "PROGRAM_SCHEMA", "Phase", "Step", "WaferProgram", "compile_strategy"]
+__all__ = ["COLLECTIVES", "PROGRAM_SCHEMA", "Phase", "WaferProgram", "compile_strategy"]
 
 PROGRAM_SCHEMA = "fred-wafer-program/1"
 
 COLLECTIVES = ("in-network", "ring")
 """Who does the phases: switches (FRED-B, D), or endpoints over unicasts (FRED-A, C)."""
-
-_CIRCUITS = {"mp": "mp", "sp": "mp", "pp": "pp", "dp": "dp", "cp": "dp", "ep": "dp"}
-"""Circuit of a phase, by how its name begins."""
-
-_UP, _PREPARING, _FULL = 1, 2, 12  # of STATUS: bits, and where those of circuits begin
-
-
-@dataclass(frozen=True)
-class Step:
-    """A write to a register over AXI4-Lite, or reads of it until some bits are as they should be.
-
-    Parameters
-    ----------
-    address : int
-        Of a word [bytes].
-    value : int
-        What is written, or waited for.
-    mask : int
-        Bits that are waited for; 0 of a write.
-    """
-
-    address: int
-    value: int
-    mask: int = 0
-
-    def to_dict(self) -> dict[str, int]:
-        """Return it JSON-friendly."""
-        if self.mask:
-            return {"until": self.address, "mask": self.mask, "value": self.value}
-        return {"write": self.address, "value": self.value}
 
 
 @dataclass(frozen=True)
@@ -82,7 +53,7 @@ class Phase:
 
 
 @dataclass(frozen=True)
-class WaferProgram:
+class WaferProgram(EndpointProgram):
     """What software writes to the registers of a plane, so that it does the phases of a strategy.
 
     NPU n is worker n. In its memory each phase has two buffers: phase k sends what is at 2 k x size
@@ -110,6 +81,24 @@ class WaferProgram:
     size: int
     generation: int = 0
     collectives: str = COLLECTIVES[0]
+
+    @property
+    def link(self) -> SwitchSpec:
+        """What the endpoints are made of."""
+        return self.plane.wafer.link
+
+    @property
+    def npus(self) -> int:
+        """NPUs, each with an endpoint."""
+        return self.plane.wafer.npus
+
+    def unit_steps(self) -> list[list[Step]]:
+        """Return what is written to each chiplet."""
+        return [self.switch_steps(number) for number in range(len(self.plane.chiplets))]
+
+    def alone(self, name: str) -> "WaferProgram":
+        """Return a program of one phase, which is the first."""
+        return replace(self, phases=(replace(self.phase(name), number=0),))
 
     def phase(self, name: str) -> Phase:
         """Return a phase by its name."""
@@ -142,12 +131,6 @@ class WaferProgram:
                 steps.append(Step(status, 0, 3))  # neither busy nor refused
         return steps
 
-    def begin_steps(self, npu: int) -> list[Step]:
-        """Return what is written to an endpoint first."""
-        registers = endpoint_map(self.plane.wafer.link)
-        status = registers.register("STATUS").address
-        return [Step(registers.register("ADDRESS").address, npu), Step(status, _UP, _UP)]
-
     def descriptors(self, npu: int, phase: Phase) -> list[Descriptor]:
         """Return an endpoint's part of a phase, one behind the other; none if it has none."""
         flow = Route(phase.number, generation=self.generation)
@@ -172,22 +155,6 @@ class WaferProgram:
         """Return where an NPU has what it sends in a phase, and what it receives."""
         first = 2 * phase.number * self.size
         return Buffer(first, self.size), Buffer(first + self.size, self.size)
-
-    def descriptor_steps(self, descriptor: Descriptor) -> list[Step]:
-        """Return what is written to queue a descriptor, as soon as there is room for it."""
-        spec = self.plane.wafer.link
-        registers = endpoint_map(spec)
-        status = registers.register("STATUS").address
-        full = 1 << _FULL + DATA_CIRCUITS.index(descriptor.circuit)
-        steps = [Step(status, 0, full | _PREPARING)]
-        for register, word, value in descriptor.writes(spec.data_width // 8):
-            steps.append(Step(registers.register(register).address + 4 * word, value))
-        return [*steps, Step(status, 0, _PREPARING)]
-
-    def completed(self, circuit: str) -> int:
-        """Return the address of the number of descriptors that are completed on a circuit."""
-        registers = endpoint_map(self.plane.wafer.link)
-        return registers.register("COMPLETED").address + 4 * DATA_CIRCUITS.index(circuit)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it, JSON-friendly; docs/wafer.md has the keys."""
@@ -304,7 +271,7 @@ def compile_strategy(
     busy: dict[str, dict[tuple[int, int], int]] = {name: {} for name in DATA_CIRCUITS}
     found = []
     for number, (name, flows) in enumerate(wanted.items()):
-        circuit, ways = _CIRCUITS[name.split("_")[0]], PhaseWays({}, {}, {})
+        circuit, ways = circuit_of(name), PhaseWays({}, {}, {})
         if in_network:
             try:
                 ways = find_ways(plane, flows, busy[circuit])

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated
 
+from fred_hw.compiler.mesh_rings import mesh_ring
 from fred_hw.errors import InputError
 from fred_hw.files import int_range, one_of
 from perfmodel import constants
@@ -16,7 +17,6 @@ from . import cuts
 from .files import KINDS, Kind, Protocol, Rate, Time, TopologyFile
 from .flits import payload_share, protocol_of, provenance
 from .graph import Hops, Link, Node, Topology
-from .mesh_rings import mesh_ring
 
 __all__ = ["MeshFile", "MeshTopology"]
 

@@ -1,21 +1,21 @@
 """Cycles of a phase of a strategy, alone on a plane whose results are checked bit for bit."""
 
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fred_hw.ace.endpoint_map import endpoint_map
-from fred_hw.ace.operations import Buffer
-from fred_hw.wafer.program import Phase, WaferProgram
-from testbench.models.golden_phase import golden_phase
+from fred_hw.ace.steps import EndpointProgram
+from testbench.models.golden_phase import golden_results, numbers_of
 from testbench.sim.tools import SimulatorError
 
 from .fabric import Finished, Flits
 from .plane import SHOW, UNTIL, WAIT, Code, PlaneRun, codes
 
-__all__ = ["PhaseRun", "numbers", "phase_cycles", "random_memories"]
+__all__ = ["PhaseRun", "phase_cycles", "random_memories"]
 
 _STEP_CYCLES = 6
 """What a driver takes at most for a write of a register that nothing holds up [cycles]."""
@@ -38,35 +38,29 @@ class PhaseRun:
     flits: int
 
 
-def numbers(program: WaferProgram, memory: Flits, buffer: Buffer) -> NDArray[np.unsignedinteger]:
-    """Return what is in a buffer as raw numbers, shape (flits, lanes)."""
-    link = program.plane.wafer.link
-    flit = link.data_width // 8
-    first, size = buffer.address // flit, buffer.size // flit
-    kind = f"<u{link.number_format.width // 8}"
-    return np.ascontiguousarray(memory[first : first + size]).view(kind)
+def random_memories(program: EndpointProgram, seed: int, more: int = 0) -> list[Flits]:
+    """Return random bytes for all buffers of a program, and ``more`` flits behind them.
 
-
-def random_memories(program: WaferProgram, seed: int) -> list[Flits]:
-    """Return random bytes for all buffers of a program: infinities and NaNs among the numbers."""
-    flit = program.plane.wafer.link.data_width // 8
-    flits = 2 * (max(one.number for one in program.phases) + 1) * program.size // flit
+    Infinities and NaNs are among the numbers.
+    """
+    flit = program.link.data_width // 8
+    last = max((one.number for one in program.phases), default=0)
+    flits = 2 * (last + 1) * program.size // flit + more
     rng = np.random.default_rng(seed)
-    npus = range(program.plane.wafer.npus)
-    return [rng.integers(0, 256, (flits, flit), dtype=np.uint8) for _ in npus]
+    return [rng.integers(0, 256, (flits, flit), dtype=np.uint8) for _ in range(program.npus)]
 
 
 def phase_cycles(
-    program: WaferProgram, phase: Phase, run: Callable[[PlaneRun], Finished], seed: int = 1
+    program: EndpointProgram, phase: Any, run: Callable[[PlaneRun], Finished], seed: int = 1
 ) -> PhaseRun:
     """Do one phase of a program, with no other beside it, and return how long it takes.
 
     Parameters
     ----------
-    program, phase : WaferProgram, Phase
-        What is done; only that phase is written to switches, as their first.
+    program, phase : EndpointProgram, Phase or MeshPhase
+        What is done, on a wafer or a mesh; only that phase is written to switches.
     run : Callable
-        Simulates a plane: ``run_plane`` or ``run_compiled_plane`` with model and folder.
+        Simulates the fabric: ``run_plane`` or ``run_joined`` with model and folder.
     seed : int
         Of the numbers.
 
@@ -75,35 +69,32 @@ def phase_cycles(
     SimulatorError
         The run did not end well, an endpoint refused a descriptor, or a result is wrong.
     """
-    phase = replace(phase, number=0)
-    program = replace(program, phases=(phase,))
-    plane = program.plane
-    before = random_memories(program, seed)
-    most = max(len(program.switch_steps(k)) for k in range(len(plane.chiplets)))
-    steps = [_steps(program, npu, phase, _STEP_CYCLES * most) for npu in range(plane.wafer.npus)]
-    limit = 10_000 + _STEP_CYCLES * most + 200 * program.size // (plane.wafer.link.data_width // 8)
+    name, program = phase.name, program.alone(phase.name)
+    phase, before = program.phase(name), random_memories(program, seed)
+    ready = _STEP_CYCLES * max(map(len, program.unit_steps()), default=0)
+    steps = [_steps(program, npu, ready) for npu in range(program.npus)]
+    limit = 10_000 + ready + 200 * program.size // (program.link.data_width // 8)
     done = run(PlaneRun(program=program, steps=steps, memories=before, seed=seed, limit=limit))
     if any(any(one["ERROR"]) for one in done.reads):
-        raise SimulatorError(f"{phase.name}: an endpoint has refused a descriptor")
-    source, destination = program.buffers(phase)
-    sent = {npu: numbers(program, memory, source) for npu, memory in enumerate(before)}
-    wanted = golden_phase(program, phase, sent)
+        raise SimulatorError(f"{name}: an endpoint has refused a descriptor")
+    _, destination = program.buffers(phase)
+    wanted = golden_results(program, phase, before)
     for npu, want in wanted.items():
-        if (numbers(program, done.memories[npu], destination) != want).any():
-            raise SimulatorError(f"{phase.name}: what NPU {npu} has is wrong")
+        if (numbers_of(program, done.memories[npu], destination) != want).any():
+            raise SimulatorError(f"{name}: what NPU {npu} has is wrong")
     parts = [times for times in done.times if len(times) == 2]
     cycles = max(last for _, last in parts) - min(first for first, _ in parts)
     return PhaseRun(cycles, sum(len(want) for want in wanted.values()))
 
 
-def _steps(program: WaferProgram, npu: int, phase: Phase, ready: int) -> list[Code]:
+def _steps(program: EndpointProgram, npu: int, ready: int) -> list[Code]:
     """Return what the driver of an endpoint does; of a part it shows ERROR before and behind."""
-    error = endpoint_map(program.plane.wafer.link).register("ERROR").address
+    error = endpoint_map(program.link).register("ERROR").address
     steps = [*codes(program.begin_steps(npu)), (WAIT, 0, ready, 0)]
-    parts = program.descriptors(npu, phase)
+    parts = program.descriptors(npu, program.phases[0])
     for number, descriptor in enumerate(parts):
         *writes, command, prepared = codes(program.descriptor_steps(descriptor))
         steps += [*writes, *[(SHOW, error, 0, 0)] * (number == 0), command, prepared]
-    if parts:
-        steps.append((UNTIL, program.completed(phase.circuit), len(parts), 0xFFFFFFFF))
+    for circuit, count in Counter(one.circuit for one in parts).items():
+        steps.append((UNTIL, program.completed(circuit), count, 0xFFFFFFFF))
     return [*steps, (SHOW, error, 0, 0)]

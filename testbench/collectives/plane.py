@@ -7,10 +7,11 @@ from pathlib import Path
 
 from fred_hw.ace.endpoint_map import endpoint_map
 from fred_hw.ace.operations import Descriptor
+from fred_hw.ace.steps import EndpointProgram, Step
 from fred_hw.control.switch_map import switch_map
 from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.spec import SwitchSpec
 from fred_hw.wafer.plane import Plane
-from fred_hw.wafer.program import Step, WaferProgram
 from fred_hw.wafer.spec import WaferSpec
 from gen.wafer_top import wafer_top
 from gen.wafers import generate_wafer, modules_of
@@ -38,9 +39,12 @@ __all__ = [
     "WRITE",
     "Code",
     "PlaneRun",
+    "bench",
     "build_plane",
     "codes",
+    "line_text",
     "npu_steps",
+    "options_of",
     "run_plane",
     "write_programs",
 ]
@@ -55,11 +59,11 @@ Code = tuple[int, int, int, int]
 
 @dataclass(frozen=True, kw_only=True)
 class PlaneRun:
-    """What a plane does in a run.
+    """What a plane, or another fabric with endpoints, does in a run.
 
     Parameters
     ----------
-    program : WaferProgram
+    program : EndpointProgram
         What is written to switches.
     steps : Sequence of Sequence
         What the driver of each endpoint does, see ``npu_steps``.
@@ -75,7 +79,7 @@ class PlaneRun:
         Of faults and stalls.
     """
 
-    program: WaferProgram
+    program: EndpointProgram
     steps: Sequence[Sequence[Code]]
     memories: Sequence[Flits]
     faults: int = 0
@@ -90,14 +94,14 @@ def codes(steps: Sequence[Step]) -> list[Code]:
 
 
 def npu_steps(
-    program: WaferProgram, npu: int, jobs: Sequence[tuple[int, Descriptor]], ready: int
+    program: EndpointProgram, npu: int, jobs: Sequence[tuple[int, Descriptor]], ready: int
 ) -> list[Code]:
     """Return what the driver of an endpoint does.
 
     Parameters
     ----------
-    program : WaferProgram
-        The plane's.
+    program : EndpointProgram
+        The fabric's.
     npu : int
         Number of the endpoint.
     jobs : sequence of (int, Descriptor)
@@ -113,7 +117,7 @@ def npu_steps(
         count[descriptor.circuit] += 1
     for name, jobs_of in count.items():
         steps.append((UNTIL, program.completed(name), jobs_of, 0xFFFFFFFF))
-    error = endpoint_map(program.plane.wafer.link).register("ERROR").address
+    error = endpoint_map(program.link).register("ERROR").address
     return [*steps, (SHOW, error, 0, 0)]
 
 
@@ -137,10 +141,26 @@ endmodule
 """
 
 
-def _bench(wafer: WaferSpec, size: Sizes) -> str:
-    """Return the module around a plane."""
-    plane, bits = Plane(wafer), wafer.link.data_width
-    units = wafer.npus + len(plane.chiplets)
+def bench(
+    top: str, link: SwitchSpec, npus: int, slaves: Sequence[tuple[str, int]], size: Sizes
+) -> str:
+    """Return the module around a fabric with endpoints.
+
+    Parameters
+    ----------
+    top : str
+        Instance of the fabric up to its pins, without those of endpoints, other slaves, ``clk``,
+        ``rst`` and ``incarnation``, and with a comma behind those that it has.
+    link : SwitchSpec
+        What the endpoints are made of; their pins begin with ``npu<n>_``.
+    npus : int
+        Endpoints.
+    slaves : sequence of (str, int)
+        Prefix of each other unit with registers, and bits of its addresses.
+    size : Sizes
+        Memories.
+    """
+    units = npus + len(slaves)
     lines = [
         "module fabric (input clk);",
         f"  reg [31:0] now = 0, asked = {NEVER}; wire [{units - 1}:0] ended, asks;",
@@ -149,27 +169,23 @@ def _bench(wafer: WaferSpec, size: Sizes) -> str:
         "  wire rst = now < 8;",
     ]
     pins = [".clk(clk)", ".rst(rst)", ".incarnation(8'd9)"]
-    for k in range(wafer.npus):
+    for k in range(npus):
         lines += [f"  reg [31:0] seed{k} = {k + 1};"]
-        lines += driver(f"d{k}", k, "rst", "0", endpoint_map(wafer.link).address_bits, _STEPS)
-        lines += memory(k, bits, size, "rst")
+        lines += driver(f"d{k}", k, "rst", "0", endpoint_map(link).address_bits, _STEPS)
+        lines += memory(k, link.data_width, size, "rst")
         name = f"npu{k}_"
         pins += [memory_pins(k, name), axil_pins(f"d{k}", name), f".{name}irq()"]
-    for number, one in enumerate(plane.chiplets, wafer.npus):
-        address_bits = switch_map(one.spec).address_bits
+    for number, (prefix, address_bits) in enumerate(slaves, npus):
         lines += driver(f"d{number}", number, "rst", "0", address_bits, _STEPS)
-        pins += [axil_pins(f"d{number}", f"{one.name}_"), f".{one.name}_irq()"]
-    for address in range(wafer.npus, plane.addresses):
-        taken = ", ".join(f".io{address}_s_axis_{w}(0)" for w in ("tdata", "tvalid", "tlast"))
-        pins += [taken, f".io{address}_s_axis_tuser(88'd0)", f".io{address}_m_axis_tready(1'b1)"]
+        pins += [axil_pins(f"d{number}", f"{prefix}_"), f".{prefix}_irq()"]
     lines += [
-        f"  {wafer.name} plane (",
+        f"  {top}",
         ",\n".join(pins),
         "  );",
         "  always @(posedge clk) begin",
         "    now <= now + 1;",
         "    if (&ended) begin",
-        *(f'      $writememh("result_{k}.hex", memory{k}.words);' for k in range(wafer.npus)),
+        *(f'      $writememh("result_{k}.hex", memory{k}.words);' for k in range(npus)),
         '      $display("ENDED %0d", now); $finish;',
         "    end",
         '    if (now > limit) begin $display("LATE %b, at steps", ended);',
@@ -180,6 +196,23 @@ def _bench(wafer: WaferSpec, size: Sizes) -> str:
         "module main; reg clk = 0; always #5 clk = ~clk; fabric fabric (clk); endmodule",
     ]
     return "\n".join(lines) + "\n"
+
+
+def line_text(size: Sizes) -> str:
+    """Return the module ``wafer_link``, a direction of a link of some cycles, and what it needs."""
+    return MODELS.read_text() + _LINE.replace("@CYCLES@", str(size.link_cycles))
+
+
+def _plane_bench(wafer: WaferSpec, size: Sizes) -> str:
+    """Return the module around a plane."""
+    plane = Plane(wafer)
+    pins = []
+    for address in range(wafer.npus, plane.addresses):
+        pins += [f".io{address}_s_axis_{w}(0), " for w in ("tdata", "tvalid", "tlast")]
+        pins += [f".io{address}_s_axis_tuser(88'd0), .io{address}_m_axis_tready(1'b1),\n"]
+    slaves = [(one.name, switch_map(one.spec).address_bits) for one in plane.chiplets]
+    top = f"{wafer.name} plane ({''.join(pins)}"
+    return bench(top, wafer.link, wafer.npus, slaves, size)
 
 
 def build_plane(wafer: WaferSpec, size: Sizes) -> Path:
@@ -195,15 +228,19 @@ def build_plane(wafer: WaferSpec, size: Sizes) -> Path:
     plane = Plane(wafer)
     units = design.verilog.removesuffix(wafer_top(plane, modules))
     top = wafer_top(plane, modules, "wafer_link")
-    line = _LINE.replace("@CYCLES@", str(size.link_cycles))
-    return compiled("plane", units + top + MODELS.read_text() + line + _bench(wafer, size))
+    return compiled("plane", units + top + line_text(size) + _plane_bench(wafer, size))
 
 
 def write_programs(work: Path, run: PlaneRun) -> None:
-    """Write the programs of all drivers: endpoints, then switches."""
-    chiplets = range(len(run.program.plane.chiplets))
-    switches = [codes(run.program.switch_steps(number)) for number in chiplets]
-    write_steps(work, [*run.steps, *switches], _STEPS)
+    """Write the programs of all drivers: endpoints, then other units."""
+    units = [codes(one) for one in run.program.unit_steps()]
+    write_steps(work, [*run.steps, *units], _STEPS)
+
+
+def options_of(run: PlaneRun) -> dict[str, int]:
+    """Return what the command line of a run says."""
+    says = {"faults": run.faults, "stalls": run.memory_stalls, "limit": run.limit}
+    return {**says, "seed": random.Random(run.seed).randrange(1, 1 << 30)}
 
 
 def run_plane(model: Path, run: PlaneRun, work: Path) -> Finished:
@@ -215,9 +252,6 @@ def run_plane(model: Path, run: PlaneRun, work: Path) -> Finished:
         The run did not end well.
     """
     work.mkdir(parents=True, exist_ok=True)
-    plane = run.program.plane
     write_programs(work, run)
     write_memories(work, run.memories)
-    says = {"faults": run.faults, "stalls": run.memory_stalls, "limit": run.limit}
-    says["seed"] = random.Random(run.seed).randrange(1, 1 << 30)
-    return finished(model, plane.wafer.link, plane.wafer.npus, says, work)
+    return finished(model, run.program.link, run.program.npus, options_of(run), work)

@@ -1,21 +1,26 @@
-"""Golden model of a phase of a plane, by switches or by endpoints: what each NPU gets."""
+"""Golden model of a phase, of a plane by switches or by endpoints, or of a mesh: what NPUs get."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fred_hw.ace.operations import Buffer
+from fred_hw.ace.steps import EndpointProgram
+from fred_hw.mesh.program import MeshProgram
 from fred_hw.wafer.program import Phase, WaferProgram
 from fred_hw.wafer.rings import levels_of
 
 from .golden import reduction_of
+from .golden_mesh import carry_out
 from .golden_plane import walk_phase
 from .golden_ring import all_reduce
 
-__all__ = ["golden_phase"]
+__all__ = ["golden_phase", "golden_results", "numbers_of", "wrong_npus"]
 
 Words = NDArray[np.unsignedinteger]
+Bytes = NDArray[np.uint8]
 
 
 def golden_phase(program: WaferProgram, phase: Phase, sent: Mapping[int, Words]) -> dict[int, Any]:
@@ -41,3 +46,69 @@ def golden_phase(program: WaferProgram, phase: Phase, sent: Mapping[int, Words])
             result = all_reduce([[sent[npu] for npu in level] for level in levels], reduce)
         found |= {npu: result for npu in flow.outputs if (npu,) != flow.inputs}
     return found
+
+
+def numbers_of(program: EndpointProgram, memory: Bytes, buffer: Buffer) -> Words:
+    """Return what is in a buffer as raw numbers, shape (flits, lanes).
+
+    Parameters
+    ----------
+    program : EndpointProgram
+        Whose flits they are.
+    memory : array
+        Bytes of a memory, shape (flits, bytes of a flit).
+    buffer : Buffer
+        Whole flits.
+    """
+    flit = program.link.data_width // 8
+    first, size = buffer.address // flit, buffer.size // flit
+    kind = f"<u{program.link.number_format.width // 8}"
+    return np.ascontiguousarray(memory[first : first + size]).view(kind)
+
+
+def golden_results(
+    program: EndpointProgram, phase: Any, memories: Sequence[Bytes]
+) -> dict[int, Any]:
+    """Return the raw numbers that each NPU which receives has at the end, shape (flits, lanes).
+
+    Parameters
+    ----------
+    program, phase : EndpointProgram, Phase or MeshPhase
+        What is done.
+    memories : sequence of array
+        Bytes of each NPU's memory before, shape (flits, bytes of a flit).
+
+    Raises
+    ------
+    TypeError
+        There is no golden model of such a fabric.
+    """
+    source, destination = program.buffers(phase)
+    if isinstance(program, WaferProgram) and isinstance(phase, Phase):
+        sent = {npu: numbers_of(program, one, source) for npu, one in enumerate(memories)}
+        return golden_phase(program, phase, sent)
+    if not isinstance(program, MeshProgram):
+        raise TypeError(f"program must be of a wafer or a mesh, not {program!r}")
+    jobs = {npu: program.descriptors(npu, phase) for npu in range(program.npus)}
+    kind = f"<u{program.link.number_format.width // 8}"
+    words = [np.ascontiguousarray(memory).view(kind) for memory in memories]
+    flit = program.link.data_width // 8
+    after = carry_out(jobs, words, flit, reduction_of(program.link))
+    return {
+        npu: numbers_of(program, after[npu].view(np.uint8), destination)
+        for npu, own in jobs.items()
+        if any(one.receive for one in own)
+    }
+
+
+def wrong_npus(
+    program: EndpointProgram, name: str, before: Sequence[Bytes], after: Sequence[Bytes]
+) -> list[int]:
+    """Return the NPUs whose result of a phase is not the golden model's."""
+    phase = program.phase(name)
+    _, destination = program.buffers(phase)
+    return [
+        npu
+        for npu, want in golden_results(program, phase, before).items()
+        if (numbers_of(program, after[npu], destination) != want).any()
+    ]

@@ -22,7 +22,8 @@ from testbench.collectives.phase_cycles import phase_cycles
 from testbench.collectives.plane import PlaneRun, npu_steps
 from testbench.models.golden import reduction_of
 from testbench.models.golden_plane import walk_phase
-from testbench.volume.plane import build_compiled_plane, run_compiled_plane
+from testbench.volume.joined import run_joined
+from testbench.volume.plane import build_compiled_plane
 
 Bytes = NDArray[np.uint8]
 
@@ -130,7 +131,7 @@ TOTAL = {"cycles": 0, "seconds": 0.0}
 def run(model: Path, one: PlaneRun) -> Finished:
     begun = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        found = run_compiled_plane(model, one, Path(folder))
+        found = run_joined(model, one, Path(folder))
     TOTAL["seconds"] += time.perf_counter() - begun
     TOTAL["cycles"] += found.cycles
     return found

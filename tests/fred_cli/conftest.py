@@ -34,6 +34,7 @@ TEXTS = {
     "two-roots.yaml": "npus: 2\nswitches:\n- {name: a, chiplets: 1, ports: 2, npus: [0, 1]}\n"
     "- {name: b, chiplets: 1, ports: 2, controllers: 2}\n",
     "wafer.yaml": (Path(__file__).parents[2] / "examples/wafer-4.yaml").read_text(),
+    "mesh.yaml": "width: 3\nheight: 2\nlanes: 1\n",
     "one-flow.yaml": "- {inputs: [0, 1, 2, 3], outputs: [0, 1, 2, 3]}\n",
 }
 

@@ -73,7 +73,28 @@ REFUSED = {
     "given with a wafer, not a switch",
     "route wafer.yaml --strategy MP2-DP2-PP1 --size 3B": r"--size: must be whole flits of 2 B, .*",
     "route small.yaml --strategy MP2-DP2-PP1 --size 1KiB": r"route: --size: must be given with a "
-    "wafer, not a switch",
+    "wafer or a mesh, not a switch",
+    "route small.yaml --strategy MP2-DP2-PP1 --algorithm ring": r"route: --algorithm: must be "
+    "given with a mesh, not a switch or a wafer",
+    "route wafer.yaml --strategy MP2-DP2-PP1 --algorithm ring": r"route: --algorithm: must be "
+    "given with a mesh, not a switch or a wafer",
+    "route mesh.yaml --strategy MP2-DP3-PP1 --collectives ring": r"route: --collectives: must be "
+    "given with a wafer, not a mesh",
+    "route one-router.yaml --strategy MP1-DP1-PP1": r"one-router\.yaml: width: must be 2 or .*",
+    "route mesh.yaml": r"route: --strategy: must be given with a mesh, not FLOWS",
+    "route mesh.yaml circular.yaml": r"route: FLOWS: must be given with a switch, not a mesh",
+    "route mesh.yaml --strategy MP2-DP2-PP1 --generation 1": r"route: --generation: must be given "
+    "with a switch or a wafer, not a mesh",
+    "route mesh.yaml --strategy MP2-DP2-PP2": r"--strategy: .* must have at most as many workers "
+    r"as the mesh has NPUs \(6\), not 8",
+    "route mesh.yaml --strategy MP2-DP3-PP1 --algorithm bidirectional": r"--strategy: phase "
+    "mp_all_reduce of MP2-DP3-PP1: bidirectional groups must have 3 NPUs or more, not 0, 1",
+    "route mesh.yaml --strategy MP3-DP2-PP1 --algorithm hierarchical": r"--strategy: .* must be "
+    "all NPUs at which two or more rows and columns cross, not 0, 1, 2",
+    "route mesh.yaml --strategy MP2-DP3-PP1 --algorithm snake": r"fred route: Invalid value for .*",
+    "route mesh.yaml --strategy MP2-DP3-PP1 --size 3B": r"--size: must be whole flits of 2 B, .*",
+    "route mesh.yaml --strategy MP2-DP3-PP1 --set lanes=3 --size 6B": r"--strategy: lanes must "
+    "make flits of 1, 2, 4, ... bytes, not of 6",
     "gen demo-8 --set protocol=3 -o out": r"demo-8: protocol: must be a mapping .*, not 3",
     "gen no-link.yaml -o out": rf"no-link\.yaml: protocol\.link: unknown key; allowed are {SIZES}",
     "gen demo-8 --set protocol.phase=1 -o out": r"demo-8: protocol\.phase: unknown key; .*",

@@ -22,7 +22,7 @@ _STEP = f"{ROOT}/examples/astra-step/step"
 
 _SPEC = ("spec.yaml", "small-4", "tiny-2")
 _READ: Mapping[str, tuple[tuple[str, ...], ...]] = {
-    "route": ((*_SPEC, "plane.yaml"), ("flows.yaml",)),
+    "route": ((*_SPEC, "plane.yaml", "mesh.yaml"), ("flows.yaml",)),
     "gen": (  # refused for want of -o, so nothing is generated
         ("spec.yaml", "mesh.yaml", "plane.yaml"),
     ),
@@ -48,7 +48,7 @@ _GIVEN: Mapping[str, tuple[str, ...]] = {
     "--size": ("1MiB", "1GiB", "64MB"),
     "--group": ("0,1", "0-3"),
     "--chunks": ("1", "8"),
-    "--algorithm": ("auto", "published", "ring"),
+    "--algorithm": ("auto", "published", "ring", "bidirectional", "hierarchical"),
     "--pattern": ("all_reduce", "all_to_all", "multicast"),
     "--strategy": ("MP2-DP2-PP1", "MP1-DP4-PP1"),
     "--microbatches": ("1", "2"),
@@ -130,7 +130,7 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (),
         (
             *("--set", "--strategy", "--effort", "--generation", "--draw", "--size", "--output"),
-            "--collectives",
+            *("--collectives", "--algorithm"),
         ),
     ),
     "presets": ((), ()),

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from fred_hw.compiler.mesh_rings import product
 from perfmodel.collectives.algorithm import ALGORITHMS, SCATTERED, Algorithm
 from perfmodel.collectives.schedule import ScheduleBuilder
 from perfmodel.topology.graph import Topology
-from perfmodel.topology.mesh_rings import product
 
 from .ring import all_gather_ring, reduce_scatter_ring
 

@@ -141,3 +141,18 @@ def test_a_strategy_is_for_switches_or_for_endpoints(fred: Run) -> None:
     assert json.loads(fred(*wafer, "--json")[1])["collectives"] == "in-network"
     out = fred("route", "wafer.yaml", "--strategy", "MP4-DP1-PP1", "--collectives", "ring")[1]
     assert "by endpoints" in out and re.search(r"mp_all_reduce\W+0\W+mp\W+1\W+3\b", out)
+
+
+def test_strategy_on_a_mesh_says_what_endpoints_do(fred: Run) -> None:
+    arguments = ("route", "mesh.yaml", "--strategy", "MP3-DP2-PP1", "--size", "12B")
+    status, out, err = fred(*arguments, "--json")
+    assert (status, err) == (0, "")
+    said = json.loads(out)
+    assert said["algorithm"] == "auto" and list(said["endpoints"]) == [f"npu{k}" for k in range(6)]
+    algorithms = [one["groups"][0]["algorithm"] for one in said["phases"]]
+    assert algorithms == ["bidirectional", "ring"]
+    assert fred(*arguments, "--algorithm", "ring", "-o", "made.json")[0] == 0
+    made = json.loads(Path("made.json").read_text())
+    assert [one["groups"][0]["algorithm"] for one in made["phases"]] == ["ring", "ring"]
+    _, out, _ = fred(*arguments)
+    assert "dp_all_reduce" in out and "flits of the busiest link" in out

@@ -1,4 +1,4 @@
-"""Tests of perfmodel.topology.mesh_rings."""
+"""Tests of fred_hw.compiler.mesh_rings."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfmodel.topology.mesh_rings import mesh_ring, product
+from fred_hw.compiler.mesh_rings import mesh_ring, product
 from perfmodel.topology.parse import parse_topology
 from tests.examples import examples
 

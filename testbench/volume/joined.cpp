@@ -1,7 +1,7 @@
-// A plane of a wafer: each distinct unit Verilated once, links, memories and drivers between them.
+// A fabric: each distinct unit Verilated once, links, memories and drivers between them.
 //
-// See testbench/volume/plane.py, which writes plane_model.hpp, programs and memories. What comes
-// out is what testbench/collectives/fabric.v says too.
+// See testbench/volume/joined.py, which writes joined_model.hpp, and testbench/collectives for
+// programs and memories. What comes out is what testbench/collectives/fabric.v says too.
 
 #include <chrono>
 #include <cinttypes>
@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "plane_model.hpp"
+#include "joined_model.hpp"
 
 namespace {
 
@@ -201,7 +201,7 @@ int main(int count, char** arguments) {
     std::vector<Line> lines;
     uint64_t seed = options.seed;
     for (unsigned k = 0; k < units.size(); ++k) {
-        drivers.emplace_back(units[k].bus, k);
+        if (units[k].bus.awvalid) drivers.emplace_back(units[k].bus, k);
         if (k < NPUS) memories.emplace_back(units[k].memory, k, ++seed);
     }
     for (const auto& [unit, port, other, entry] : LINKS)

@@ -1,0 +1,110 @@
+"""What software writes to an endpoint's registers: to begin, and to queue a descriptor."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.spec import SwitchSpec
+
+from .endpoint_map import endpoint_map
+from .operations import Buffer, Descriptor
+
+__all__ = ["EndpointProgram", "Step", "circuit_of"]
+
+_CIRCUITS = {"mp": "mp", "sp": "mp", "pp": "pp", "dp": "dp", "cp": "dp", "ep": "dp"}
+"""Circuit of a phase, by how its name begins."""
+
+_UP, _PREPARING, _FULL = 1, 2, 12  # of STATUS: bits, and where those of circuits begin
+
+
+def circuit_of(phase: str) -> str:
+    """Return the virtual circuit of a phase of a strategy, by its name."""
+    return _CIRCUITS[phase.split("_")[0]]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A write to a register over AXI4-Lite, or reads of it until some bits are as they should be.
+
+    Parameters
+    ----------
+    address : int
+        Of a word [bytes].
+    value : int
+        What is written, or waited for.
+    mask : int
+        Bits that are waited for; 0 of a write.
+    """
+
+    address: int
+    value: int
+    mask: int = 0
+
+    def to_dict(self) -> dict[str, int]:
+        """Return it JSON-friendly."""
+        if self.mask:
+            return {"until": self.address, "mask": self.mask, "value": self.value}
+        return {"write": self.address, "value": self.value}
+
+
+class EndpointProgram(ABC):
+    """What software does with a fabric whose ends are endpoints; NPU n has address n.
+
+    ``size`` is that of each buffer [bytes]; each of ``phases`` has a name and a number.
+    """
+
+    size: int
+    phases: Any
+
+    @property
+    @abstractmethod
+    def link(self) -> SwitchSpec:
+        """What the endpoints are made of."""
+
+    @property
+    @abstractmethod
+    def npus(self) -> int:
+        """NPUs, each with an endpoint."""
+
+    @abstractmethod
+    def phase(self, name: str) -> Any:
+        """Return a phase by its name; it has that name and a number."""
+
+    @abstractmethod
+    def alone(self, name: str) -> "EndpointProgram":
+        """Return a program of one phase."""
+
+    @abstractmethod
+    def buffers(self, phase: Any) -> tuple[Buffer, Buffer]:
+        """Return where an NPU has what it sends in a phase, and what it receives."""
+
+    @abstractmethod
+    def descriptors(self, npu: int, phase: Any) -> Sequence[Descriptor]:
+        """Return an endpoint's part of a phase, as it is queued; none if it has none."""
+
+    @abstractmethod
+    def unit_steps(self) -> Sequence[Sequence[Step]]:
+        """Return what is written to each other unit that has registers."""
+
+    def begin_steps(self, npu: int) -> list[Step]:
+        """Return what is written to an endpoint first."""
+        registers = endpoint_map(self.link)
+        status = registers.register("STATUS").address
+        return [Step(registers.register("ADDRESS").address, npu), Step(status, _UP, _UP)]
+
+    def descriptor_steps(self, descriptor: Descriptor) -> list[Step]:
+        """Return what is written to queue a descriptor, as soon as there is room for it."""
+        registers = endpoint_map(self.link)
+        status = registers.register("STATUS").address
+        full = 1 << _FULL + DATA_CIRCUITS.index(descriptor.circuit)
+        steps = [Step(status, 0, full | _PREPARING)]
+        for register, word, value in descriptor.writes(self.link.data_width // 8):
+            steps.append(Step(registers.register(register).address + 4 * word, value))
+        return [*steps, Step(status, 0, _PREPARING)]
+
+    def completed(self, circuit: str) -> int:
+        """Return the address of the number of descriptors that are completed on a circuit."""
+        registers = endpoint_map(self.link)
+        return registers.register("COMPLETED").address + 4 * DATA_CIRCUITS.index(circuit)

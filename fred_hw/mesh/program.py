@@ -1,0 +1,313 @@
+"""What a strategy is to a mesh: descriptors of all endpoints."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fred_hw.ace.operations import Buffer, Descriptor
+from fred_hw.ace.steps import EndpointProgram, Step, circuit_of
+from fred_hw.checks import check_choice, check_int
+from fred_hw.compiler.flows import Flow
+from fred_hw.compiler.placement import (
+    Strategy,
+    cp_groups,
+    ep_groups,
+    mp_groups,
+    phases,
+)
+from fred_hw.spec import SwitchSpec
+
+from .collectives import ALGORITHMS, Lane, Place, algorithm_of, collective, multicast, queued
+from .spec import MeshSpec, check_mesh
+from .ways import Link, link_loads
+
+__all__ = ["MESH_PROGRAM_SCHEMA", "MeshPhase", "MeshProgram", "compile_for_mesh"]
+
+MESH_PROGRAM_SCHEMA = "fred-mesh-program/1"
+
+_SECOND = {"mp": "pp", "pp": "dp", "dp": "pp"}
+"""Which circuit carries the second half of a phase, by that of the first."""
+
+_MOST_FLITS = (1 << 24) - 1
+"""Of a descriptor."""
+
+
+@dataclass(frozen=True)
+class MeshPhase:
+    """A phase of a strategy on a mesh.
+
+    Parameters
+    ----------
+    name, circuit : str
+        As ``fred_hw.compiler.placement.phases`` has it, those of many steps as one; and the
+        virtual circuit of its packets, or of their first half.
+    number : int
+        Its place among the phases.
+    pattern : str
+        One of ``PATTERNS``, or "multicast".
+    groups : tuple of tuple of int
+        NPUs of each group; of a multicast the source first.
+    algorithms : tuple of str
+        Of each group: "ring", "bidirectional", "hierarchical", or "unicasts".
+    lanes : tuple of Lane
+        What the NPUs do, a circuit for each.
+    """
+
+    name: str
+    circuit: str
+    number: int
+    pattern: str
+    groups: tuple[tuple[int, ...], ...]
+    algorithms: tuple[str, ...]
+    lanes: tuple[Lane, ...]
+
+    @property
+    def circuits(self) -> tuple[str, ...]:
+        """Circuits of all its packets."""
+        jobs = (one for lane in self.lanes for stage in lane for one in stage.values())
+        return tuple(dict.fromkeys(one.circuit for one in jobs))
+
+
+@dataclass(frozen=True)
+class MeshProgram(EndpointProgram):
+    """What software writes to endpoints at a mesh, so that they do the phases of a strategy.
+
+    NPU n is worker n. In its memory each phase has two buffers: phase k sends what is at 2 k x size
+    and receives at (2 k + 1) x size. An all-gather is in place in the second.
+
+    Parameters
+    ----------
+    mesh : MeshSpec
+        The mesh.
+    strategy : Strategy
+        What its NPUs do.
+    algorithm : str
+        One of ``ALGORITHMS``.
+    phases : tuple of MeshPhase
+        Its phases.
+    size : int
+        Bytes of each buffer.
+    """
+
+    mesh: MeshSpec
+    strategy: Strategy
+    algorithm: str
+    phases: tuple[MeshPhase, ...]
+    size: int
+
+    @property
+    def link(self) -> SwitchSpec:
+        """What the endpoints are made of."""
+        return self.mesh.link
+
+    @property
+    def npus(self) -> int:
+        """NPUs, each with an endpoint."""
+        return self.mesh.routers
+
+    def phase(self, name: str) -> MeshPhase:
+        """Return a phase by its name."""
+        return next(one for one in self.phases if one.name == name)
+
+    def alone(self, name: str) -> "MeshProgram":
+        """Return a program of one phase, with its number and its place in memory."""
+        return replace(self, phases=(self.phase(name),))
+
+    def descriptors(self, npu: int, phase: MeshPhase) -> list[Descriptor]:
+        """Return an endpoint's part of a phase, as it is queued; none if it has none."""
+        return queued(phase.lanes, npu)
+
+    def unit_steps(self) -> Sequence[Sequence[Step]]:
+        """Return nothing: routers have no registers."""
+        return ()
+
+    def buffers(self, phase: MeshPhase) -> tuple[Buffer, Buffer]:
+        """Return where an NPU has what it sends in a phase, and what it receives."""
+        return _buffers(phase.number, self.size)
+
+    def link_flits(self, name: str) -> Counter[Link]:
+        """Return the data flits that each link carries in a phase."""
+        between: Counter[tuple[int, int]] = Counter()
+        for npu in range(self.npus):
+            for one in self.descriptors(npu, self.phase(name)):
+                if one.send is not None:
+                    between[npu, one.send.number] += sent_flits(one, self.link.data_width // 8)
+        return link_loads(self.mesh, between)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it, JSON-friendly; docs/mesh.md has the keys."""
+        return {
+            "schema": MESH_PROGRAM_SCHEMA,
+            "mesh": self.mesh.name,
+            "strategy": str(self.strategy),
+            "algorithm": self.algorithm,
+            "size_bytes": self.size,
+            "phases": [
+                {
+                    "name": one.name,
+                    "number": one.number,
+                    "circuits": list(one.circuits),
+                    "pattern": one.pattern,
+                    "groups": [
+                        {"npus": list(group), "algorithm": algorithm}
+                        for group, algorithm in zip(one.groups, one.algorithms, strict=True)
+                    ],
+                    "busiest_link_flits": max(self.link_flits(one.name).values(), default=0),
+                }
+                for one in self.phases
+            ],
+            "endpoints": {f"npu{npu}": self._endpoint(npu) for npu in range(self.npus)},
+        }
+
+    def _endpoint(self, npu: int) -> dict[str, Any]:
+        parts = {one.name: self._part(npu, one) for one in self.phases}
+        return {
+            "address": npu,
+            "steps": [one.to_dict() for one in self.begin_steps(npu)],
+            "phases": {name: part for name, part in parts.items() if part["steps"]},
+        }
+
+    def _part(self, npu: int, phase: MeshPhase) -> dict[str, Any]:
+        """Return what an NPU does in a phase."""
+        jobs = self.descriptors(npu, phase)
+        source, destination = ([one.address, one.size] for one in self.buffers(phase))
+        counts = Counter(one.circuit for one in jobs)
+        return {
+            "sends": source if any(one.send for one in jobs) else None,
+            "receives": destination if any(one.receive for one in jobs) else None,
+            "steps": [step.to_dict() for one in jobs for step in self.descriptor_steps(one)],
+            "completed": [
+                {"read": self.completed(name), "more": count} for name, count in counts.items()
+            ],
+        }
+
+
+def sent_flits(descriptor: Descriptor, flit_bytes: int) -> int:
+    """Return the data flits that an endpoint sends for a descriptor.
+
+    A ring sends all blocks but its own to reduce them, and all but that of the next to gather them.
+    """
+    flits = descriptor.source.size // flit_bytes
+    if descriptor.ring is None:
+        return flits
+    members, rank = descriptor.ring.members, descriptor.ring.rank
+    block = -(-flits // members)
+    sizes = [min(block, max(0, flits - block * k)) for k in range(members)]
+    reduces = descriptor.operation != "all_gather"
+    gathers = descriptor.operation != "reduce_scatter"
+    return reduces * (flits - sizes[rank]) + gathers * (flits - sizes[(rank + 1) % members])
+
+
+def _buffers(number: int, size: int) -> tuple[Buffer, Buffer]:
+    first = 2 * number * size
+    return Buffer(first, size), Buffer(first + size, size)
+
+
+_Wanted = tuple[str, tuple[tuple[int, ...], ...] | tuple[Flow, ...]]
+
+
+def _wanted(strategy: Strategy) -> dict[str, _Wanted]:
+    """Return pattern, and groups or flows, of each phase; what has many steps is one."""
+    groups = {"sp": mp_groups, "cp": cp_groups, "ep": ep_groups}
+    found: dict[str, _Wanted] = {}
+    for name, flows in phases(strategy).items():
+        kind, _, rest = name.partition("_")
+        if rest in ("forward", "backward"):
+            found[name] = ("multicast", flows)
+        elif rest == "all_reduce":
+            found[name] = (rest, tuple(tuple(flow.inputs) for flow in flows))
+        else:
+            pattern = rest.rpartition("_")[0]
+            found[f"{kind}_{pattern}"] = (pattern, groups[kind](strategy))
+    return found
+
+
+def compile_for_mesh(
+    mesh: MeshSpec, strategy: Strategy, size: int, *, algorithm: str = "auto"
+) -> MeshProgram:
+    """Return the program of a mesh for the phases of a strategy.
+
+    Parameters
+    ----------
+    mesh : MeshSpec
+        The mesh, whose flits have a power of two of bytes.
+    strategy : Strategy
+        At most as many workers as there are NPUs; worker n is NPU n.
+    size : int
+        Bytes of each buffer, whole flits.
+    algorithm : str
+        Of all-reduces, reduce-scatters and all-gathers, one of ``ALGORITHMS``.
+
+    Raises
+    ------
+    ValueError
+        Endpoints cannot be made of such flits, the strategy has more workers than there are NPUs, a
+        group does not fit the algorithm or a ring, or the size is not of whole flits, not of a
+        block for each member of an all-to-all, or too large for a descriptor.
+    """
+    check_mesh("compile_for_mesh", mesh)
+    check_choice("algorithm", algorithm, ALGORITHMS)
+    flit = mesh.link.data_width // 8
+    if flit & (flit - 1):
+        raise ValueError(f"lanes must make flits of 1, 2, 4, ... bytes, not of {flit}")
+    most = flit * _MOST_FLITS
+    if check_int("size", size, minimum=1) % flit or size > most:
+        message = f"size must be a multiple of {flit} bytes, a flit, at most {most}, not {size}"
+        raise ValueError(message)
+    if strategy.workers > mesh.routers:
+        raise ValueError(
+            f"strategy {strategy} must have at most as many workers as the mesh has NPUs "
+            f"({mesh.routers}), not {strategy.workers}"
+        )
+    found = []
+    for number, (name, (pattern, what)) in enumerate(_wanted(strategy).items()):
+        circuit = circuit_of(name)
+        source, destination = _buffers(number, size)
+        place = Place(
+            mesh=mesh,
+            source=source,
+            destination=destination,
+            circuits=(circuit, _SECOND[circuit]),
+        )
+        try:
+            found.append(_phase(place, name, number, pattern, what, algorithm))
+        except ValueError as error:
+            raise ValueError(f"phase {name} of {strategy}: {error}") from None
+    return MeshProgram(mesh, strategy, algorithm, tuple(found), size)
+
+
+def _phase(
+    place: Place,
+    name: str,
+    number: int,
+    pattern: str,
+    what: tuple[tuple[int, ...], ...] | tuple[Flow, ...],
+    algorithm: str,
+) -> MeshPhase:
+    """Return a phase, all of whose groups are under way at once."""
+    circuit = place.circuits[0]
+    flows = [one for one in what if isinstance(one, Flow)]
+    groups = [one for one in what if not isinstance(one, Flow)]
+    unicasts = pattern in ("multicast", "all_to_all")
+    if flows:
+        lanes = multicast(place, flows)
+        groups = [(*one.inputs, *one.outputs) for one in flows]
+    else:
+        lanes = _joined([collective(place, one, pattern, algorithm) for one in groups])
+    kinds = ["unicasts" if unicasts else algorithm_of(place.mesh, one, algorithm) for one in groups]
+    return MeshPhase(name, circuit, number, pattern, tuple(groups), tuple(kinds), tuple(lanes))
+
+
+def _joined(collectives: Sequence[Sequence[Lane]]) -> list[Lane]:
+    """Return the lanes of all groups together, which have no NPU in common."""
+    lanes: list[list[dict[int, Descriptor]]] = []
+    for own in collectives:
+        for k, lane in enumerate(own):
+            if k == len(lanes):
+                lanes.append([])
+            for turn, stage in enumerate(lane):
+                if turn == len(lanes[k]):
+                    lanes[k].append({})
+                lanes[k][turn] |= stage
+    return list(lanes)

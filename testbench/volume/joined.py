@@ -1,0 +1,187 @@
+"""A fabric in compiled code: each distinct unit Verilated once, and joined in C++."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from fred_hw.ace.npu_endpoint import NpuEndpoint
+from fred_hw.mesh.router import MeshRouter
+from fred_hw.switch.switch import Switch
+from fred_hw.unit import Unit
+from gen.emitter import VerilogEmitter
+from testbench.collectives.fabric import Finished, Sizes, collected, write_memories
+from testbench.collectives.plane import PlaneRun, options_of, write_programs
+from testbench.sim.verilate import link_models, verilate_model
+
+__all__ = ["Instance", "Joint", "Netlist", "build_joined", "run_joined"]
+
+_AXIL = ("awaddr", "awvalid", "awready", "wdata", "wvalid", "wready", "bresp", "bvalid")
+_AXIL_READ = ("araddr", "arvalid", "arready", "rdata", "rresp", "rvalid")
+_MEMORY = {
+    "read_valid": "m_axis_read_tvalid",
+    "read_ready": "m_axis_read_tready",
+    "read_address": "m_axis_read_tdata",
+    "data_valid": "s_axis_data_tvalid",
+    "data_ready": "s_axis_data_tready",
+    "data": "s_axis_data_tdata",
+    "write_valid": "m_axis_write_tvalid",
+    "write_ready": "m_axis_write_tready",
+    "write_address": "m_axis_write_tuser",
+    "write_data": "m_axis_write_tdata",
+}
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A unit of a fabric.
+
+    Parameters
+    ----------
+    unit : Unit
+        An endpoint, a switch or a router; alike if their ``unit_name`` is.
+    pins : mapping of str to int
+        Inputs that are constant, beside ``incarnation``.
+    """
+
+    unit: Unit
+    pins: Mapping[str, int] = field(default_factory=dict)
+
+
+class Joint(NamedTuple):
+    """A direction of a link: unit and port that send, unit and port that take, by place."""
+
+    unit: int
+    port: int
+    other: int
+    entry: int
+
+
+@dataclass(frozen=True)
+class Netlist:
+    """What is joined to what.
+
+    Parameters
+    ----------
+    name : str
+        Of the program.
+    instances : sequence of Instance
+        Endpoints, then the others; those with registers before those without.
+    joints : sequence of Joint
+        Links; a port that has none has no neighbour.
+    """
+
+    name: str
+    instances: Sequence[Instance]
+    joints: Sequence[Joint]
+
+    @property
+    def npus(self) -> int:
+        """Endpoints."""
+        return sum(isinstance(one.unit, NpuEndpoint) for one in self.instances)
+
+    @property
+    def kinds(self) -> dict[str, Unit]:
+        """Each distinct unit, the endpoint first, by its ``unit_name``."""
+        return {one.unit.unit_name: one.unit for one in self.instances}
+
+
+def _ports(unit: Unit) -> list[str]:
+    """Return what numbers of a unit's links are in its names; an endpoint's has none."""
+    if isinstance(unit, MeshRouter):
+        return [str(number) for number in unit.numbers]
+    return [str(number) for number in range(unit.spec.ports)] if isinstance(unit, Switch) else [""]
+
+
+def _maker(prefix: str, unit: Unit) -> list[str]:
+    """Return the function that makes a unit of a class."""
+    lines = [f"inline Unit make_{prefix}(VerilatedContext* context) {{", "    Unit unit;"]
+    lines += [f"    auto* top = new {prefix}(context);", "    unit.eval = [top] { top->eval(); };"]
+    lines += ["    unit.clk = &top->clk;", "    unit.rst = &top->rst;"]
+    lines += ["    top->incarnation = 9;"]
+    if isinstance(unit, MeshRouter):
+        lines += ["    unit.position = &top->position;"]
+    else:
+        lines += ["    top->s_axil_wstrb = 15;"]
+        lines += ["    top->s_axil_bready = top->s_axil_rready = 1;"]
+        lines += [f"    unit.bus.{name} = &top->s_axil_{name};" for name in (*_AXIL, *_AXIL_READ)]
+    for port in _ports(unit):
+        s, m = f"top->s{port}_axis_", f"top->m{port}_axis_"
+        lines += [f"    {m}tready = 1;", f"    {s}tvalid = {s}tlast = 0;"]
+        lines += [f"    unit.sends.push_back({{&{m}tvalid, &{m}tdata, &{m}tuser}});"]
+        lines += [f"    unit.takes.push_back({{&{s}tvalid, &{s}tdata, &{s}tuser}});"]
+    if isinstance(unit, NpuEndpoint):
+        lines += [f"    unit.memory.{name} = &top->{pin};" for name, pin in _MEMORY.items()]
+    return [*lines, "    return unit;", "}"]
+
+
+def _header(netlist: Netlist, size: Sizes) -> str:
+    """Return what the harness has to know of a fabric."""
+    prefixes = {name: f"Vu{number}" for number, name in enumerate(netlist.kinds)}
+    lines = ["#pragma once", "#include <ctime>", "#include <functional>", "#include <vector>"]
+    lines += [f'#include "{prefix}.h"' for prefix in prefixes.values()]
+    lines += [
+        '#include "verilated.h"',
+        "template <class T> using Plain = std::remove_reference_t<T>;",
+        "using Data = Plain<decltype(Vu0::m_axis_tdata)>;",
+        "struct Sends { CData* valid; Data* data; VlWide<3>* user; };",
+        "struct Takes { CData* valid; Data* data; VlWide<3>* user; };",
+        "struct Bus {",
+        "    SData *awaddr = nullptr, *araddr;",
+        "    CData *awvalid = nullptr, *awready, *wvalid, *wready, *bresp, *bvalid;",
+        "    CData *arvalid, *arready, *rresp, *rvalid; IData *wdata, *rdata;",
+        "};",
+        "struct MemoryPins {",
+        "    CData *read_valid, *read_ready, *data_valid, *data_ready, *write_valid, *write_ready;",
+        "    QData *read_address, *write_address; Data *data, *write_data;",
+        "};",
+        "struct Unit {",
+        "    std::function<void()> eval; CData *clk, *rst, *position = nullptr; Bus bus;",
+        "    MemoryPins memory; std::vector<Sends> sends; std::vector<Takes> takes;",
+        "};",
+        f"constexpr unsigned NPUS = {netlist.npus}, LINK_CYCLES = {size.link_cycles};",
+        f"constexpr unsigned MEMORY_CYCLES = {size.memory_cycles};",
+    ]
+    for name, unit in netlist.kinds.items():
+        lines += _maker(prefixes[name], unit)
+    lines += ["inline std::vector<Unit> make_units(VerilatedContext* context) {"]
+    lines += ["    std::vector<Unit> units;"]
+    for one in netlist.instances:
+        lines += [f"    units.push_back(make_{prefixes[one.unit.unit_name]}(context));"]
+        lines += [f"    *units.back().{name} = {value};" for name, value in one.pins.items()]
+    lines += ["    return units;", "}", "struct Joined { unsigned unit, port, other, entry; };"]
+    links = ", ".join(f"{{{', '.join(map(str, one))}}}" for one in netlist.joints)
+    return "\n".join([*lines, f"const std::vector<Joined> LINKS{{{links}}};"])
+
+
+def build_joined(netlist: Netlist, size: Sizes) -> Path:
+    """Return the program of a fabric.
+
+    Raises
+    ------
+    SimulatorError
+        Verilator is not installed or could not build.
+    """
+    models = []
+    for number, (name, unit) in enumerate(netlist.kinds.items()):
+        emitter = VerilogEmitter()
+        emitter.add(unit)
+        models.append(verilate_model(emitter.verilog(), name, f"Vu{number}"))
+    source = Path(__file__).with_name("joined.cpp").read_text()
+    sources = {"joined.cpp": source, "joined_model.hpp": _header(netlist, size)}
+    return link_models(netlist.name, sources, models)
+
+
+def run_joined(model: Path, run: PlaneRun, work: Path) -> Finished:
+    """Simulate until all programs have ended.
+
+    Raises
+    ------
+    SimulatorError
+        The run did not end well.
+    """
+    work.mkdir(parents=True, exist_ok=True)
+    write_programs(work, run)
+    write_memories(work, run.memories)
+    command = [str(model), *(f"+{a}={b}" for a, b in options_of(run).items())]
+    return collected(run.program.link, run.program.npus, command, work)

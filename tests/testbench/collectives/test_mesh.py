@@ -1,0 +1,88 @@
+"""Endpoints at a small mesh: collectives from the compiler's programs, bit for bit, in Icarus."""
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from fred_hw.compiler.placement import Strategy
+from fred_hw.endpoint_spec import EndpointSpec
+from fred_hw.mesh.program import MeshProgram, compile_for_mesh
+from fred_hw.mesh.spec import MeshSpec
+from fred_hw.protocol import ProtocolSpec
+from testbench.collectives.fabric import Finished, Sizes
+from testbench.collectives.mesh import build_mesh_with_ends
+from testbench.collectives.phase_cycles import random_memories
+from testbench.collectives.plane import PlaneRun, npu_steps, run_plane
+from testbench.models.golden_phase import wrong_npus
+
+FLIT, SIZE = 2, 13  # bytes of a flit, flits of a buffer
+FAULTS = {"faults": 5000, "memory_stalls": 30, "limit": 40_000}
+MESH = MeshSpec(
+    width=2,
+    height=2,
+    controllers=False,
+    lanes=1,
+    protocol=ProtocolSpec(
+        packet_flits=4,
+        buffer_packets=6,
+        round_trip_cycles=24,
+        ack_interval=4,
+        window_packets=32,
+        timeout_cycles=300,
+        idle_cycles=16,
+        patience_cycles=64,
+    ),
+    endpoint=EndpointSpec(fsms=2, slots=4, chunk_flits=16, memory_reads=16),
+)
+pytestmark = [pytest.mark.sim, pytest.mark.slow, pytest.mark.xdist_group("mesh_with_ends")]
+
+
+@cache
+def model() -> Path:
+    return build_mesh_with_ends(MESH, Sizes())
+
+
+def program(strategy: str, algorithm: str = "auto", size: int = SIZE) -> MeshProgram:
+    return compile_for_mesh(MESH, Strategy.parse(strategy), FLIT * size, algorithm=algorithm)
+
+
+def run(tmp_path: Path, made: MeshProgram, names: tuple[str, ...], **more: int) -> Finished:
+    """Do phases one after the other, and compare all results; None of them reads another's."""
+    before = random_memories(made, 1)
+    steps = [
+        npu_steps(
+            made,
+            npu,
+            [(7 * npu, one) for n in names for one in made.descriptors(npu, made.phase(n))],
+            0,
+        )
+        for npu in range(4)
+    ]
+    one = PlaneRun(program=made, steps=steps, memories=before, **{"limit": 6000, **more})
+    found = run_plane(model(), one, tmp_path)
+    assert [each["ERROR"] for each in found.reads] == [[0]] * 4
+    for name in names:
+        assert wrong_npus(made, name, before, found.memories) == [], name
+    return found
+
+
+def test_phases_of_a_strategy_on_two_circuits(tmp_path: Path) -> None:
+    """Groups of MP in rows and DP in columns, begun apart; a ring of DP beside one of MP."""
+    made = program("MP2-DP2-PP1")
+    run(tmp_path, made, tuple(one.name for one in made.phases))
+
+
+def test_two_directions_and_multicasts_through_faults(tmp_path: Path) -> None:
+    run(tmp_path, program("MP1-DP4-PP1", "bidirectional"), ("dp_all_reduce",), **FAULTS)
+    made = program("MP2-DP1-PP2")
+    run(tmp_path, made, ("pp_forward", "pp_backward"), **FAULTS)
+
+
+def test_rows_and_columns_reduce_scatter_and_all_gather(tmp_path: Path) -> None:
+    made = program("MP4-DP1-PP1-SP", "hierarchical")
+    run(tmp_path, made, tuple(one.name for one in made.phases))
+
+
+def test_all_to_all_in_turns(tmp_path: Path) -> None:
+    run(tmp_path, program("MP1-DP4-PP1-EP4", size=8), ("ep_all_to_all",))
