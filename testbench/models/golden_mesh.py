@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fred_hw.ace.operations import Buffer, Descriptor, block_of
 
-__all__ = ["carry_out"]
+__all__ = ["carry_out", "contributions"]
 
 Memory = NDArray[Any]
 _Queues = dict[tuple[int, str], deque[Descriptor]]

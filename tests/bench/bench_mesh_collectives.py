@@ -1,0 +1,102 @@
+"""Co-simulate a 5 x 4 mesh with an endpoint at each router: all-reduces against what links allow.
+
+The bound of a phase is the data flits of its busiest link, those of NPUs too, over the data flits
+that a link at full load carries per cycle, of the routers' timing record. All results are compared
+with the golden model, bit for bit.
+"""
+
+import argparse
+import random
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from fred_hw.compiler.placement import Strategy
+from fred_hw.mesh.load import load_mesh
+from fred_hw.mesh.program import MeshProgram, compile_for_mesh
+from perfmodel.switch_timing.router import RouterTiming, load_link_record
+from testbench.collectives.fabric import Finished, Sizes
+from testbench.collectives.phase_cycles import phase_cycles, random_memories
+from testbench.collectives.plane import PlaneRun, npu_steps
+from testbench.models.golden_phase import wrong_npus
+from testbench.volume.joined import run_joined
+from testbench.volume.plane import build_compiled_mesh
+
+MESH = Path(__file__).parents[2] / "examples/mesh-5x4.yaml"
+ENDPOINT = {"fsms": 4, "slots": 8, "chunk_flits": 640}
+SIZES = Sizes(link_cycles=24, memory_cycles=40)
+ALGORITHMS = ("ring", "bidirectional", "hierarchical")
+
+
+def full_rate() -> float:
+    """Return the data flits per cycle of a link at full load."""
+    timing = load_link_record("mesh-5x4")
+    assert isinstance(timing, RouterTiming)
+    return timing.record.router.data_flits_per_cycle
+
+
+def simulate(model: Path, one: PlaneRun) -> Finished:
+    with tempfile.TemporaryDirectory() as folder:
+        return run_joined(model, one, Path(folder))
+
+
+def say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def report(model: Path, made: MeshProgram, label: str) -> None:
+    """Print what each phase takes alone, and what its busiest link allows."""
+    for phase in made.phases:
+        cycles = phase_cycles(made, phase, lambda one: simulate(model, one)).cycles
+        least = max(made.link_flits(phase.name).values()) / full_rate()
+        share = f"{least / cycles:.3f} of what its busiest link allows"
+        say(f"{label} {phase.name}: {cycles} cycles, {least:.0f} at least, {share}")
+
+
+def at_once(model: Path, made: MeshProgram, faults: int) -> int:
+    """Return the cycles of all phases at once, begun at random times."""
+    before, rng, steps = random_memories(made, 2), random.Random(2), []
+    for npu in range(made.npus):
+        jobs = [
+            (rng.randrange(100) if number == 0 else 0, one)
+            for phase in made.phases
+            for number, one in enumerate(made.descriptors(npu, phase))
+        ]
+        steps.append(npu_steps(made, npu, jobs, 0))
+    one = PlaneRun(program=made, steps=steps, memories=before, seed=2, limit=400_000)
+    found = simulate(model, replace(one, faults=faults, memory_stalls=5 if faults else 0))
+    for phase in made.phases:
+        if wrong := wrong_npus(made, phase.name, before, found.memories):
+            sys.exit(f"error: {phase.name}: what NPUs {wrong} have is wrong")
+    if any(each["ERROR"] != [0] for each in found.reads):
+        sys.exit("error: an endpoint has refused a descriptor")
+    return found.cycles
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--flits", type=int, nargs="+", default=[128, 1024, 8192])
+    parser.add_argument("--faults", type=int, default=200, help="in a million flits of a link")
+    arguments = parser.parse_args()
+    mesh = load_mesh(str(MESH), {"lanes": 1, "endpoint": ENDPOINT})
+    begun = time.perf_counter()
+    model = build_compiled_mesh(mesh, SIZES)
+    say(f"5 x 4 routers and endpoints: ready in {time.perf_counter() - begun:.0f} s")
+    for flits in arguments.flits:
+        for algorithm in ALGORITHMS:
+            made = compile_for_mesh(mesh, Strategy(20, 1, 1), 2 * flits, algorithm=algorithm)
+            report(model, made, f"{flits} flits, {algorithm},")
+    made = compile_for_mesh(mesh, Strategy(2, 5, 2), 2 * 128)
+    report(model, made, f"{made.strategy},")
+    for faults in (0, arguments.faults):
+        begun, cycles = time.perf_counter(), at_once(model, made, faults)
+        rate = cycles / (time.perf_counter() - begun)
+        text = f"{cycles} cycles in all, {rate:,.0f} per second"
+        say(f"{made.strategy} all at once, {faults} faults in a million: {text}")
+
+
+if __name__ == "__main__":
+    main()
