@@ -8,8 +8,9 @@ from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.routing import route
 from fred_hw.control.phase_entry import entry_word
 from fred_hw.datapath.interconnect import latency_cycles
-from fred_hw.protocol import Kind
+from fred_hw.protocol import CONTROL, Kind
 from fred_hw.switch.core import SwitchCore
+from fred_hw.switch.message_queue import QUEUED
 from testbench.models.endpoint import Flit, FlitCodec
 from testbench.stimulus.addresses import address_of
 from tests.fred_hw.simulation import trace
@@ -29,6 +30,7 @@ def ends_of(source: int, destination: int) -> dict[str, int]:
 
 
 ROUTES = {f"routes[{address_of(port)}]": port + 1 for port in range(CROWD.ports)}
+ROUTES_OF_PAIR = {name: port for name, port in ROUTES.items() if port <= PAIR.ports}
 
 
 def entry() -> int:
@@ -99,8 +101,7 @@ def run(cycles: list[dict[str, int]]) -> tuple[list[int], list[int]]:
     write = {"table.write": 1, "table.number": 1, "table.entry": entry()}
     setup = [{}] * 10 + [write] * 10 + [{}] * 5
     watch = ["table.accepted", "o[1].valid", "o[1].payload.data", "o[1].payload.header"]
-    routes = {name: port for name, port in ROUTES.items() if port <= PAIR.ports}
-    inputs = [{"o[1].ready": 1} | routes | cycle for cycle in [*setup, *cycles, *[{}] * 20]]
+    inputs = [{"o[1].ready": 1} | ROUTES_OF_PAIR | cycle for cycle in [*setup, *cycles, *[{}] * 20]]
     seen = trace(SwitchCore(spec=PAIR), inputs, watch)
     assert [accepted for accepted, *_ in seen].count(1) == 1
     found = [
@@ -156,6 +157,20 @@ def test_two_sources_of_unicasts_behind_one_port_need_no_numbers_in_the_switch()
     cycles, data = run([one for own in sent for one in own])
     assert data == [1, 2, 3, 4] * 3
     assert cycles == list(range(cycles[0], cycles[0] + 12))
+
+
+@pytest.mark.slow
+def test_a_control_message_that_is_lost_is_counted_at_its_port() -> None:
+    # Asks of many unicasts come at port 0 and go by port 1, whose link takes nothing.
+    codec, asks = FlitCodec(PAIR), 2 * QUEUED
+    cycles: list[dict[str, int]] = [{}] * 10
+    for number in range(asks):
+        ends = {"destination": address_of(1), "source": 100 + number}
+        ask = codec.pack(0, kind=Kind.ASK, circuit=CONTROL, unicast=1, **ends)
+        cycles += [*on_port(0, [ask]), {}, {}]
+    inputs = [ROUTES_OF_PAIR | one for one in [*cycles, *[{}] * 20]]
+    dropped = trace(SwitchCore(spec=PAIR), inputs, ["counts.dropped"])
+    assert [ports for ports in dropped if ports] == [0b10] * (asks - QUEUED)
 
 
 def test_what_is_no_specification_is_refused() -> None:
