@@ -14,6 +14,7 @@ from fred_hw.formats.number_format import FORMATS, IntFormat, NumberFormat
 from fred_hw.load import PRESETS, load_spec, parse_change
 from fred_hw.operations.extremum import Extremum
 from fred_hw.operations.operation import OPERATIONS, fitting
+from fred_hw.protocol import PROTOCOL_VERSION
 from fred_hw.spec import SwitchSpec
 
 
@@ -155,3 +156,60 @@ def test_a_date_in_a_file_is_text(tmp_path: Path) -> None:
     path.write_text("ports: 2020-13-45\n")
     with pytest.raises(InputError, match=r"f.yaml: ports: must be .* 2 to 64, not '2020-13-45'$"):
         load_spec(str(path))
+
+
+NEIGHBOUR = SwitchSpec(ports=4, lanes=2, format="int8")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"lanes": 3},
+        {"lanes": 1, "format": "int16"},  # flits are as wide
+        {"operation": "max"},
+        {"overflow": "wrap"},
+        {"protocol": {"packet_flits": 7}},
+        {"protocol": {"window_packets": 32}},
+        {"protocol": {"buffer_packets": 10}},
+    ],
+    ids=str,
+)
+def test_what_both_ends_of_a_link_must_have_alike_is_in_the_digest(change: dict[str, Any]) -> None:
+    assert NEIGHBOUR.with_changes(**change).digest != NEIGHBOUR.digest
+
+
+def test_version_of_the_protocol_is_in_the_digest(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = NEIGHBOUR.digest
+    monkeypatch.setattr("fred_hw.spec.PROTOCOL_VERSION", PROTOCOL_VERSION + 1)
+    assert NEIGHBOUR.digest != before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"ports": 5},
+        {"middle": 2},
+        {"stage_registers": 2},
+        {"adder_registers": 3},
+        {"endpoint": {"replay_packets": 32}},
+        *(
+            {"protocol": {name: size}}
+            for name, size in {
+                "phases": 5,
+                "round_trip_cycles": 40,
+                "ack_interval": 4,
+                "timeout_cycles": 512,
+                "idle_cycles": 32,
+                "patience_cycles": 64,
+                "stuck_cycles": 4096,
+            }.items()
+        ),
+    ],
+    ids=str,
+)
+def test_what_ends_of_a_link_may_have_as_they_like_is_not_in_the_digest(
+    change: dict[str, Any],
+) -> None:
+    changed = NEIGHBOUR.with_changes(**change)
+    assert changed != NEIGHBOUR
+    assert changed.digest == NEIGHBOUR.digest
