@@ -1,14 +1,15 @@
 """Contract of fred_hw.switch.acknowledger, cycle by cycle."""
 
+from collections import deque
 from typing import Any
 
 import pytest
 
-from fred_hw.protocol import Kind
+from fred_hw.protocol import Kind, ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.acknowledger import Acknowledger
 from fred_hw.switch.message_queue import QUEUED
-from tests.fred_hw.simulation import trace
+from tests.fred_hw.simulation import known, simulate, trace
 from tests.fred_hw.specs import LINK
 
 ONLINE, FLOWS = LINK.protocol.online, LINK.protocol.phases
@@ -266,3 +267,104 @@ def test_messages_of_more_flows_than_are_kept_are_lost_and_told(stalled: bool) -
         ] + IDLE
     lost = run(cycles, ["lost"])
     assert set(lost) == {0, 1 if stalled else 8}
+
+
+CROSSING, THROUGH, CROWD = 24, 25, 24
+"""Cycles of a link, cycles from a start to its first flit at a port's link, ports."""
+
+
+class Neighbours:
+    """NPUs at all ports, in an all-reduce at full load: each packet is of all and goes to all.
+
+    All sources do the same in the same cycle, and so do all destinations, which is the most that
+    can come at once: port 0 stands for each of them.
+    """
+
+    def __init__(self, spec: SwitchSpec) -> None:
+        self.spec, self.unit = spec, known(Acknowledger(spec=spec))
+        self.sent = self.acked = self.lost = self.slowest = 0
+        self._says = False
+        self._begun: deque[tuple[int, int]] = deque()
+        self._acks: deque[tuple[int, int]] = deque()
+        self._told: deque[tuple[int, int]] = deque()
+        self._open: deque[tuple[int, int]] = deque()
+
+    def rate(self, cycles: int) -> float:
+        """Return the flits that each sends in a cycle, half of the cycles apart."""
+        halves: list[int] = []
+
+        async def bench(ctx: Any) -> None:
+            for k in range(self.spec.ports):
+                for side in (self.unit.flows.entry.inputs, self.unit.flows.entry.outputs):
+                    ctx.set(side[k], 1)
+                ctx.set(self.unit.reply[k].ready, 1)
+            await ctx.tick().repeat(self.spec.protocol.phases + 3)
+            for cycle in range(cycles):
+                self._send(cycle)
+                self._receive(ctx, cycle)
+                await ctx.tick()
+                self._listen(ctx, cycle)
+                if cycle in (cycles // 2 - 1, cycles - 1):
+                    halves.append(self.sent)
+
+        simulate(self.unit, bench)
+        return (halves[1] - halves[0]) * self.spec.protocol.packet_flits / (cycles - cycles // 2)
+
+    def _send(self, cycle: int) -> None:
+        """Begin a packet behind the one before, if the window lasts."""
+        protocol = self.spec.protocol
+        while self._told and self._told[0][0] <= cycle:
+            self.acked = self._told.popleft()[1]
+        free = self._begun[-1][0] + protocol.packet_flits - CROSSING if self._begun else 0
+        if cycle >= free and self.sent < self.acked + protocol.window_packets:
+            self.sent += 1
+            self._begun.append((cycle + CROSSING, self.sent))
+
+    def _receive(self, ctx: Any, cycle: int) -> None:
+        """Start packets that have come, and say acks of those that have left."""
+        protocol, online = self.spec.protocol, range(self.spec.ports)
+        for began, number in self._begun:
+            if began == cycle:
+                for k in online:
+                    ctx.set(self.unit.due[k].due, number % 256)
+                if number % protocol.ack_interval == 0:
+                    away = THROUGH + protocol.packet_flits + 2 * CROSSING
+                    self._acks.append((cycle + away, number))
+        while len(self._begun) > 1 and self._begun[0][0] <= cycle:
+            self._begun.popleft()
+        says = bool(self._acks) and self._acks[0][0] == cycle
+        for k in online if says or self._says else ():
+            message = self.unit.message[k]
+            ctx.set(message.valid, says)
+            if says:
+                ctx.set(message.payload.kind, int(Kind.ACK))
+                ctx.set(message.payload.sequence, self._acks[0][1] % 256)
+        if says:
+            self._open.append(self._acks.popleft())
+        self._says = says
+
+    def _listen(self, ctx: Any, cycle: int) -> None:
+        """Take what a source is told."""
+        self.lost += ctx.get(self.unit.lost) != 0
+        said = self.unit.reply[0]
+        if ctx.get(said.valid) and ctx.get(said.payload.kind) == Kind.ACK:
+            before = self._told[-1][1] if self._told else self.acked
+            number = before + (ctx.get(said.payload.sequence) - before) % 256
+            self._told.append((cycle + CROSSING, number))
+            while self._open and self._open[0][1] <= number:
+                self.slowest = max(self.slowest, cycle - self._open.popleft()[0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("interval", "slowest", "rate"), [(16, 2, 0.94), (19, 1, 0.99)])
+def test_acks_of_more_ports_than_it_keeps_up_with_come_late_but_come(
+    interval: int, slowest: int, rate: float
+) -> None:
+    # 6 x 24 cycles for the acks of all ports, which come every 8 x 16, or every 8 x 19.
+    protocol = ProtocolSpec(ack_interval=interval, phases=1)
+    spec = SwitchSpec(ports=CROWD, lanes=1, format="int8", protocol=protocol)
+    neighbours = Neighbours(spec)
+    assert neighbours.rate(3000) > rate
+    assert neighbours.lost == 0
+    # Each within as many times 6 x ports, and the cycles in the queues and of the answer.
+    assert (slowest - 1) * 6 * CROWD < neighbours.slowest <= slowest * 6 * CROWD + 10

@@ -317,6 +317,20 @@ def test_a_phase_has_its_turn_among_unicasts_that_never_pause() -> None:
     assert max(cycles[-1] for cycles in urgent.values()) < 2 * 300 * 8 * 1.1
 
 
+@pytest.mark.parametrize(("packets", "cycles"), [(1, 150.5), (4, 150.5), (16, 134.5), (64, 137.5)])
+def test_a_burst_behind_another_of_its_circuit_waits_for_its_acks_alone(
+    packets: int, cycles: float
+) -> None:
+    # docs/decisions/0018: 96 cycles of links, and the switch on both ways.
+    count = 2 * 20
+    bursts = [Burst(number % 2, packets) for number in range(count)]
+    result = run_flows(LINK, [(0, range(4), range(4))] * 2, bursts)
+    flits = count * packets * LINK.protocol.packet_flits
+    for port in result["out"]:
+        beyond = (port["last"] - port["first"] - flits) / (count - 1)
+        assert 96 < beyond < cycles
+
+
 def test_less_urgent_packets_wait_and_come_through() -> None:
     bursts = [Burst(0, 800), Burst(1, 800), Burst(2, 800), Unicast(3, 0, 1, 50)]
     result = run_flows(LINK, RING, bursts)
