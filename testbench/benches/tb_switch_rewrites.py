@@ -7,6 +7,8 @@ import cocotb
 from fred_hw.compiler.flows import Flow
 from fred_hw.control.phase_entry import entry_word
 from testbench.benches.agents.switch import SwitchBench
+from testbench.stimulus.addresses import address_of
+from testbench.stimulus.phases import Phase
 
 from .tb_switch import (
     PORTS,
@@ -21,31 +23,103 @@ from .tb_switch import (
 )
 
 PACKETS, MOST = 12, PROTOCOL.packet_flits
-DELAY, ROUNDS = 80, 12
+DELAY, ROUNDS, WRITES = 80, 12, 10
 test, rewrite_test = scenario(), scenario(PROTOCOL.phases >= 3)
 
 
+def word_of(phase: Phase, generation: int = 0) -> int:
+    return entry_word(SPEC, phase.configuration, phase.flows, phase.circuit, generation=generation)
+
+
+def others_of(used: Phase) -> list[Phase]:
+    """Return other entries in place of an all-reduce: of fewer ports, and less urgent ones."""
+    few, all_ports = (0, PORTS - 1), tuple(range(PORTS))
+    return [
+        phase_of(used.number, used.circuit, Flow(few, all_ports)),
+        phase_of(used.number, used.circuit + 1, Flow(few, few)),
+        everyone(used.number, used.circuit + 1),
+    ]
+
+
 @rewrite_test
-@cocotb.parametrize(wait=list(range(0, 24, 4)), command=["write", "erase"])
+@cocotb.parametrize(wait=list(range(0, 24, 4)), command=["write", "change", "erase"])
 async def phase_in_use_may_be_rewritten(dut: Any, wait: int, command: str) -> None:
-    """Write an entry again, or erase it, at any cycle of a burst: all other phases go on.
+    """Write an entry again, another one, or erase it, in a burst: all other phases go on.
 
     The numbers of its packets start at 0, which its sources are not told here.
     """
-    used, urgent, patient = everyone(0, 1), everyone(1, 0), phase_of(2, 2, Flow((0,), (PORTS - 1,)))
+    used, urgent = everyone(0, 1), phase_of(1, 0, Flow((0, 1), (1,)))
+    patient = phase_of(2, 2, Flow((0,), (PORTS - 1,)))
     bench, rng = await started(dut, 0.0, [used, urgent, patient])
     for _ in range(PACKETS):
         for phase in (used, patient, urgent):
             bench.play(turns_of(rng, phase, 1, MOST))
     await bench.cycles(wait + rng.randrange(4))
-    word = entry_word(SPEC, used.configuration, used.flows, used.circuit)
-    if command == "write":
-        await bench.access.write_phase(used.number, word)
-    else:
+    if command == "erase":
         await bench.access.erase_phase(used.number)
+    else:
+        changed = others_of(used)[wait % 3] if command == "change" else used
+        await bench.access.write_phase(used.number, word_of(changed))
     for phase in (urgent, patient):
         bench.play(turns_of(rng, phase, PACKETS))
     await bench.arrive([urgent, patient])
+
+
+async def ready(bench: SwitchBench) -> None:
+    """Wait until a command has been carried out: ENTRY and COMMAND are locked before."""
+    end = bench.cycle + bench.patience
+    while await bench.access.read_field("COMMAND_STATUS", "busy"):
+        assert bench.cycle < end, "a command does not end"
+
+
+async def write_anything(bench: SwitchBench, number: int) -> None:
+    """Write to any register that can be written, locked or not, but to no phase of others.
+
+    Routes of addresses that nobody has are written too.
+    """
+    rng, own = bench.rng, {address_of(port) for port in range(PORTS)}
+    registers = [one for one in bench.access.registers.registers if one.writable]
+    register = rng.choice(registers)
+    index = rng.choice(
+        [k for k in range(register.words) if register.name != "ROUTE" or k not in own]
+    )
+    word = rng.getrandbits(32)
+    if register.name == "PHASE":
+        word = rng.choice([number, number, PROTOCOL.phases, word | 1 << 31])
+    elif register.name == "COMMAND":
+        word = rng.randrange(4)
+    strobe = 15 if rng.random() < 0.9 else rng.randrange(15)
+    await bench.registers.write_raw(register.address + 4 * index, word, strobe)
+
+
+@rewrite_test
+async def any_register_may_be_written_at_any_time(dut: Any) -> None:
+    """Write other entries of a busy phase, and all registers at random: all others go on.
+
+    Sources are told of an entry when it is there, and send at once by it. Its packets have circuits
+    apart from all others, which they would hold up while they stand first in queues, and are more
+    urgent, so that another phase is ready to be served in any cycle in which they stop.
+    """
+    used, others = everyone(0, 0), [phase_of(1, 2, Flow((0, 1), (1,))), everyone(2, 2)]
+    bench, rng = await started(dut, 0.0, [used, *others])
+    ends, entries = range(PORTS), [used, *others_of(used)]
+    pairs = [(a, b) for a in ends for b in ends if (a + b) % 3 == 2]
+    for number in range(WRITES):
+        for phase in others:
+            bench.play(turns_of(rng, phase, 6))
+        bench.unicast(*rng.choice(pairs))
+        bench.play(turns_of(rng, entries[number % len(entries)], 32, MOST))
+        await bench.cycles(rng.randrange(4 * MOST))
+        if number % 4 == 3:
+            for _ in range(8):
+                await write_anything(bench, used.number)
+            await ready(bench)
+        await bench.write(entries[(number + 1) % len(entries)])
+    bench.play(turns_of(rng, entries[WRITES % len(entries)], 2))
+    await bench.drain()
+    causes = {"phase", "address", "strobe", "configuration", "stuck"}
+    assert set((await bench.access.errors()).raised) <= causes
+    finish(bench)
 
 
 @rewrite_test

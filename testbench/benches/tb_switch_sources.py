@@ -38,6 +38,7 @@ Said: Any = Enum(
     },
 )
 test, half_test = scenario(), scenario(MOST >= 2 and PROTOCOL.phases >= 2)
+three_phases_test = scenario(PROTOCOL.phases >= 3)
 
 
 def two_apart() -> tuple[Phase, Phase]:
@@ -154,4 +155,26 @@ async def packets_sent_before_the_commit_are_added_to_their_own(dut: Any) -> Non
     bench.expect(turns)
     await bench.drain()
     assert (await bench.access.errors()).raised == ("phase",)
+    finish(bench)
+
+
+@three_phases_test
+async def ports_may_use_circuits_in_opposite_orders(dut: Any) -> None:
+    """Let each of two ports fill its queue of a circuit before it turns to the next one."""
+    phases = [phase_of(k, k, Flow((0, 1), tuple(range(PORTS)))) for k in range(3)]
+    bench, rng = await started(dut, 0.0, phases)
+    count = 2 * PROTOCOL.buffer_packets
+    turns = [turns_of(rng, phase, count, MOST) for phase in phases]
+    for own in turns:
+        bench.expect(own)
+    for first, second in zip(turns, reversed(turns), strict=True):
+        bench.offer(first, [0])
+        bench.offer(second, [1])
+        await bench.cycles(2 * PROTOCOL.buffer_flits)
+        if first is turns[0]:
+            assert bench.missing() == 3 * PORTS * count, "something went without the other port"
+            sent = [len(bench.data(watch)) for watch in bench.inputs[:2]]
+            assert sent == [PROTOCOL.buffer_flits] * 2, "a queue is not full"
+    await bench.drain()
+    assert (await bench.access.errors()).raised == ()
     finish(bench)

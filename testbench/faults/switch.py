@@ -24,6 +24,7 @@ __all__ = [
     "any_entry",
     "any_generation",
     "any_number",
+    "cleared_under_a_packet",
     "eager_ack",
     "flit_early",
     "never_empty",
@@ -47,6 +48,15 @@ def never_preempts(m: Module, sound: Any, ports: Any) -> None:
 def never_stops(m: Module, sound: Any, ports: Any) -> None:
     """An entry changes while its phase is served, which then goes on by the old one."""
     m.d.comb += [sound.halt.asked.eq(0), ports.halt.stands.eq(1)]
+
+
+@broken(Scheduler, {"switch": "any_register_may_be_written_at_any_time"})
+def cleared_under_a_packet(m: Module, sound: Any, ports: Any) -> None:
+    """Packets of a phase that is to change seem to have ended, and another one is loaded."""
+    service = sound.service
+    with m.If(ports.halt.asked):
+        m.d.comb += [service.runs.eq(0), service.under.eq(0)]
+        m.d.comb += [service.stands.eq(1), service.rests.eq(1)]
 
 
 @broken(InputPort, {"switch": "flows_and_phases_run_at_once"})
