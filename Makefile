@@ -37,7 +37,7 @@ search: $(STAMP) ## properties with ten times the examples, others in each run
 demo: $(STAMP) ## from a specification to a wafer, into build/demo
 	@bash scripts/demo.sh
 
-bench: $(STAMP) ## measure: routing, generator, wafer, traces, link, switch, mesh; tests of large volume
+bench: $(STAMP) ## measure: routing, generator, wafer, traces, link, switch, mesh, clock and area; tests of large volume
 	$(BIN)/python tests/bench/bench_routing.py
 	$(BIN)/python tests/bench/bench_generator.py
 	$(BIN)/python tests/bench/bench_wafer.py
@@ -48,6 +48,7 @@ bench: $(STAMP) ## measure: routing, generator, wafer, traces, link, switch, mes
 	$(BIN)/python tests/bench/bench_endpoint.py
 	$(BIN)/python tests/bench/bench_plane.py
 	$(BIN)/python tests/bench/bench_mesh_collectives.py
+	$(BIN)/python tests/bench/bench_synth.py
 	$(BIN)/pytest -n 2 --dist loadgroup -m long
 
 fuzz: $(STAMP) ## feed readers and command line nonsense; SEED=, INPUTS=, MINUTES= (1,000,000 or 30 minutes)
