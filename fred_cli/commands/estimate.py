@@ -7,6 +7,7 @@ import click
 
 from fred_cli.options import (
     TRAINING_OPTIONS,
+    InputPath,
     OutputPath,
     algorithm_option,
     as_json_option,
@@ -22,6 +23,7 @@ from fred_cli.options import (
 )
 from fred_cli.output import option_names, plain, say_json, say_provenance, table, write_json
 from fred_cli.progress import progress
+from fred_cli.rtl import beside_rtl, say_rtl, with_rtl
 from fred_cli.traces import TRACE_OPTIONS, check_options, estimate_traces, trace_options
 from fred_cli.values import changed_workload
 
@@ -55,6 +57,13 @@ __all__ = ["command"]
     type=OutputPath(),
     metavar="FILE.json",
     help="Write a timeline for ui.perfetto.dev.",
+)
+@click.option(
+    "--rtl",
+    type=InputPath(),
+    metavar="WAFER.yaml",
+    help="Co-simulate the iteration on a plane of this wafer too, and put both beside each other "
+    "(docs/wafer.md).",
 )
 @trace_options
 @as_json_option
@@ -90,6 +99,7 @@ def _estimate(
     timeline: Path | None,
     memory: Path | None,
     repeats: bool,
+    rtl: Path | None,
     as_json: bool,
     **changes: Any,
 ) -> None:
@@ -104,15 +114,19 @@ def _estimate(
         job = changed_workload(workload, **changes)
         tier = load_tier(memory, fabric.npus) if memory else None
         how = (strategy, None, compute, placement, algorithm, tier)
-        found = simulate(fabric, job, *how, repeats=repeats and timeline is None)
+        found = simulate(fabric, job, *how, repeats=repeats and timeline is None and rtl is None)
         result = summarize(fabric, job, *found)
+    beside = beside_rtl(str(rtl), fabric, job, found) if rtl else None
     if timeline:
         title = f"{result.workload}, {result.strategy}, on {result.topology}"
-        write_json(chrome_trace(found[0], title), timeline)
+        trace = chrome_trace(found[0], title)
+        write_json(with_rtl(trace, beside) if beside else trace, timeline)
     if as_json:
-        say_json(result)
+        say_json({**plain(result), "rtl": beside.to_dict()} if beside else result)
         return
     _say(result)
+    if beside:
+        say_rtl(beside)
 
 
 def _say(result: Any) -> None:

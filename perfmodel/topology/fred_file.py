@@ -11,6 +11,7 @@ from pydantic_core import CoreSchema
 from fred_hw.errors import InputError
 from fred_hw.files import FileModel, int_range, one_of
 from perfmodel import constants
+from perfmodel.switch_timing.endpoint import EndpointTiming, load_endpoint_record
 from perfmodel.switch_timing.record import SwitchTiming, load_record
 
 from .files import KINDS, Kind, Protocol, Rate, Time, TopologyFile
@@ -88,6 +89,11 @@ class FredFile(TopologyFile):
         Of an I/O controller, one direction [B/s].
     link_latency_s : float
         Of every link, one direction [s].
+    endpoint_record : str
+        Timing record of the NPUs' ends of links, ``endpoint`` or a file of `fred characterize`;
+        without it they take no time, as in the paper.
+    memory_latency_s : float
+        From a read of an endpoint to its data, with `endpoint_record` [s].
     """
 
     kind: Annotated[str, one_of("fred")]
@@ -100,6 +106,8 @@ class FredFile(TopologyFile):
     npu_l1_bytes_per_s: Rate = constants.NPU_L1_BYTES_PER_S
     io_bytes_per_s: Rate = constants.IO_BYTES_PER_S
     link_latency_s: Time = constants.LINK_LATENCY_S
+    endpoint_record: str | None = None
+    memory_latency_s: Time = 0.0
     protocol: Protocol = "measured"
 
     @classmethod
@@ -153,7 +161,20 @@ class FredFile(TopologyFile):
             io_bytes_per_s=self.io_bytes_per_s,
             link_latency_s=self.link_latency_s,
             in_network=self.in_network,
+            endpoint=self._endpoint(name, base),
         )
+
+    def _endpoint(self, name: str, base: Path | None) -> EndpointTiming | None:
+        """Return the timing of endpoints; nothing without a record, or with an ideal protocol."""
+        if self.endpoint_record is None:
+            if self.memory_latency_s:
+                message = "must be given with endpoint_record, or left out"
+                raise InputError(name, "memory_latency_s", f"{message}, not alone")
+            return None
+        found = load_endpoint_record(
+            self.endpoint_record, base, self.memory_latency_s, source=name, field="endpoint_record"
+        )
+        return None if self.protocol == "ideal" else found
 
     def _levels(self, name: str) -> Sequence[tuple[str, LevelEntry]]:
         """Return the levels above the L1s, each with the field that its record stands in."""

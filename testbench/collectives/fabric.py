@@ -197,12 +197,15 @@ class Finished:
         When each of them was read [cycles].
     cycles : int
         Length of the run.
+    marks : list of list of int
+        For each endpoint, when its driver passed each mark [cycles].
     """
 
     memories: list[Flits]
     reads: list[dict[str, list[int]]]
     times: list[list[int]]
     cycles: int
+    marks: list[list[int]]
 
 
 _AXIL = ("awaddr", "awvalid", "awready", "wdata", "wvalid", "wready", "bresp", "bvalid")
@@ -238,11 +241,9 @@ def driver(
 ) -> list[str]:
     """Return the driver of a slave and its wires, with room for so many steps."""
     widths = {"awaddr": bits, "araddr": bits, "wdata": 32, "rdata": 32, "bresp": 2, "rresp": 2}
-    lines = []
-    for wire in (*_AXIL, *_AXIL_READ):
-        width = widths.get(wire, 1)
-        lines.append(f"  wire [{width - 1}:0] {name}_{wire};")
-    pins = ", ".join(f".{wire}({name}_{wire})" for wire in (*_AXIL, *_AXIL_READ))
+    wires = (*_AXIL, *_AXIL_READ)
+    lines = [f"  wire [{widths.get(wire, 1) - 1}:0] {name}_{wire};" for wire in wires]
+    pins = ", ".join(f".{wire}({name}_{wire})" for wire in wires)
     lines += [
         (
             f"  driver #(.LENGTH({length}), .NODE({node}), .BITS({bits})) "
@@ -263,13 +264,10 @@ def axil_pins(name: str, prefix: str = "") -> str:
 
 def _numbers(k: int) -> list[str]:
     """Return what the command line says of an endpoint."""
-    lines = []
-    for name, default in (("start", 8), ("again", NEVER), ("label", 0), ("seed", 1)):
-        lines += [
-            f"  reg [31:0] {name}{k} = {default};",
-            f'  initial if ($value$plusargs("{name}{k}=%d", {name}{k})) ;',
-        ]
-    return lines
+    said = (("start", 8), ("again", NEVER), ("label", 0), ("seed", 1))
+    return [f"  reg [31:0] {name}{k} = {default};" for name, default in said] + [
+        f'  initial if ($value$plusargs("{name}{k}=%d", {name}{k})) ;' for name, _ in said
+    ]
 
 
 def memory(k: int, bits: int, size: Sizes, rst: str) -> list[str]:
@@ -490,10 +488,12 @@ def collected(spec: SwitchSpec, nodes: int, command: Sequence[str], work: Path) 
     for node, address, value, now in re.findall(r"^READ (\d+) (\d+) (\d+) (\d+)$", said, re.M):
         reads[int(node)].setdefault(names[int(address)], []).append(int(value))
         times[int(node)].append(int(now))
+    passed = re.findall(r"^MARK (\d+) (\d+)$", said, re.M)
+    marks = [[int(now) for node, now in passed if int(node) == k] for k in range(nodes)]
     memories = []
     for k in range(nodes):
         lines = (work / f"result_{k}.hex").read_text().splitlines()
         lines = [one.replace("x", "0") for one in lines if one and not one.startswith("//")]
         words = [bytes.fromhex(one)[::-1] for one in lines]  # "x" is what nobody has written
         memories.append(np.array([list(word) for word in words], dtype=np.uint8))
-    return Finished(memories, reads, times, int(ended[1]))
+    return Finished(memories, reads, times, int(ended[1]), marks)

@@ -80,6 +80,7 @@ module driver #(parameter LENGTH = 1, NODE = 0, BITS = 12) (
     else if (code == 5) ;  // until it is reset
     else if (code == 6) at <= at + begun;  // until another wants resets
     else if (wait_left != 0) wait_left <= wait_left - 1;
+    else if (code == 7) begin $display("MARK %0d %0d", NODE, now); at <= at + 1; end
     else if (code == 0) begin wait_left <= value; at <= at + 1; end
     else if (code == 1) begin  // write
       if (!waits) begin
@@ -89,12 +90,12 @@ module driver #(parameter LENGTH = 1, NODE = 0, BITS = 12) (
         if (bresp != mask[1:0])
           $display("ANSWER %0d %0d %0d", NODE, address, bresp);
       end
-    end else begin  // read: 2 until (value & mask) is there, 3 to print
+    end else begin  // read: 2 until (value & mask) is there, 3 to print, 8 until it is value or more
       if (!waits) begin araddr <= address[BITS-1:0]; arvalid <= 1; waits <= 1; end
       else if (rvalid) begin
         waits <= 0;
         if (code == 3) $display("READ %0d %0d %0d %0d", NODE, address, rdata, now);
-        if (code == 3 || (rdata & mask) == value) at <= at + 1;
+        if (code == 3 || (rdata & mask) == value || (code == 8 && (rdata & mask) > value)) at <= at + 1;
       end
     end
   end

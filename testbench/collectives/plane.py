@@ -33,6 +33,8 @@ from .fabric import (
 )
 
 __all__ = [
+    "LEAST",
+    "MARK",
     "SHOW",
     "UNTIL",
     "WAIT",
@@ -51,6 +53,7 @@ __all__ = [
 
 _STEPS = 1024
 WAIT, WRITE, UNTIL, SHOW = range(4)
+MARK, LEAST = 7, 8
 """What a driver does: see ``fabric.v``."""
 
 Code = tuple[int, int, int, int]

@@ -107,6 +107,9 @@ public:
         } else if (step.code == 0) {
             left_ = step.value;
             ++at_;
+        } else if (step.code == 7) {
+            std::printf("MARK %u %" PRIu64 "\n", node_, now);
+            ++at_;
         } else if (!waits_) {
             waits_ = true;
             address_ = step.address;
@@ -123,7 +126,8 @@ public:
             const uint32_t got = *bus_->rdata;
             if (step.code == 3)
                 std::printf("READ %u %u %u %" PRIu64 "\n", node_, step.address, got, now);
-            if (step.code == 3 || (got & step.mask) == step.value) ++at_;
+            const uint32_t part = got & step.mask;
+            if (step.code == 3 || part == step.value || (step.code == 8 && part > step.value)) ++at_;
         }
     }
     void drive() {

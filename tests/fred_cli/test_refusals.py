@@ -18,6 +18,8 @@ KEYS, SIZES = (", ".join(model.model_fields) for model in (SwitchSpec, ProtocolS
 
 UNITS = "B, kB, MB, GB, TB, KiB, MiB, GiB, TiB"
 FRED_D = "collective --topology fred-d"
+EXAMPLES = Path(__file__).parents[2] / "examples"
+WAFER, ITERATION = EXAMPLES / "wafer-20.yaml", EXAMPLES / "iteration.yaml"
 
 FITTING = fitting(parse_topology("fred-d"))
 
@@ -49,6 +51,15 @@ REFUSED = {
     "gen demo-8 --level wafer -o out": r"demo-8: must be an existing file, not a missing one",
     "gen two-roots.yaml --level wafer -o out": r"two-roots\.yaml: switches\.1\.above: must be "
     "given, as a is at the top, not left out",
+    "estimate --topology fred-d --workload gpt-3 --rtl wafer.yaml": r"--rtl: must have 20 NPUs, as "
+    "fred-d, not 4",
+    "estimate --topology fred-d --workload gpt-3 --rtl two-roots.yaml": r"two-roots\.yaml: "
+    r"switches\.1\.above: .*",
+    f"estimate --topology fred-d --workload gpt-3 --rtl {WAFER}": r"--rtl: must be of an iteration "
+    r"that takes at most 10,000,000 cycles \(8\.5 ms\), not .*",
+    f"estimate --topology fred-a --workload {ITERATION} --rtl {WAFER} --strategy MP4-DP5-PP1-SP": (
+        r"--rtl: node \d+ of rank 0: must be compute, an all-reduce, a message or memory, .*"
+    ),
     "route two-roots.yaml --strategy MP2-DP1-PP1": r"two-roots\.yaml: switches\.1\.above: .*",
     "characterize wafer.yaml --level wafer": r"characterize: --strategy: must be given with "
     "--level wafer",

@@ -11,11 +11,11 @@ NOT_AT_ALL = {"characterize", "doctor"}
 """Commands that would have simulators run, or ask them."""
 
 LEFT_OUT = {
-    "estimate": {"--schedule", "--chart"},
+    "estimate": {"--schedule", "--chart", "--rtl"},
     "chakra convert": {"--workload", "--topology"},
     "cluster": {"--chart"},
     "strategies": {"--chart"},
-    "reproduce": {"--csv"},
+    "reproduce": {"--csv", "--rtl"},
     "collective": {"--protocol"},
     "sim": {"--sim"},
     "gen": {"--output"},

@@ -53,6 +53,26 @@ def test_fred_file_counts_switches(tmp_path: Path) -> None:
     assert wafer.in_network
 
 
+def test_endpoints_take_time_if_they_have_a_record(tmp_path: Path) -> None:
+    def wafer(more: str = "") -> FredTopology:
+        found = load_topology(write(tmp_path, FRED + more))
+        assert isinstance(found, FredTopology)
+        return found
+
+    assert wafer().endpoint is None
+    with_it = wafer("endpoint_record: endpoint\nmemory_latency_s: 34e-9\n")
+    assert with_it.endpoint is not None
+    assert any("endpoint" in str(one) for one in with_it.provenance.records)
+    # With an ideal protocol endpoints take no time either, as switches.
+    assert wafer("endpoint_record: endpoint\nprotocol: ideal\n").endpoint is None
+    for text, message in {
+        "memory_latency_s: 1e-9\n": r"memory_latency_s: must be given with endpoint_record",
+        "endpoint_record: nowhere\n": r"endpoint_record: must be .*endpoint.*, not 'nowhere'",
+    }.items():
+        with pytest.raises(InputError, match=message):
+            wafer(text)
+
+
 def test_record_beside_the_file_is_found(tmp_path: Path) -> None:
     record = json.loads((RECORDS / "l1-12.json").read_text(encoding="utf-8"))
     record |= {"throughput_flits_per_cycle": 0.5, "switch": None}

@@ -1,0 +1,81 @@
+"""What an NPU does in a plane, task by task: compute, and its part in flows of other NPUs too."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fred_hw.checks import check_int
+
+__all__ = ["Task", "check_tasks"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """Compute, or a communication of this NPU with others.
+
+    Parameters
+    ----------
+    name : str
+        For people.
+    after : tuple of int
+        Places of tasks of the same NPU that end before this one begins.
+    cycles : int
+        How long compute takes, 1 or more; 0 of a communication.
+    inputs, outputs : tuple of int
+        NPUs whose data is reduced, and those that get the result, in ascending order.
+    size : int
+        Bytes that an input sends in this plane, whole flits.
+    """
+
+    name: str
+    after: tuple[int, ...] = ()
+    cycles: int = 0
+    inputs: tuple[int, ...] = ()
+    outputs: tuple[int, ...] = ()
+    size: int = 0
+
+    def __post_init__(self) -> None:
+        check_int("cycles of a task", self.cycles, minimum=0)
+        check_int("size of a task", self.size, minimum=0)
+        if bool(self.cycles) == bool(self.size):
+            raise ValueError(
+                f"task {self.name} must compute for some cycles or send some bytes, not "
+                f"{self.cycles} cycles and {self.size} bytes"
+            )
+
+    @property
+    def flow(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Inputs and outputs."""
+        return self.inputs, self.outputs
+
+
+def check_tasks(npus: Sequence[Sequence[Task]]) -> None:
+    """Fail unless tasks go together.
+
+    Each is after tasks before it, and its NPU takes part in it; and all NPUs of a flow have the
+    tasks of it in one order, with the same sizes.
+
+    Raises
+    ------
+    ValueError
+        They do not.
+    """
+    sizes: dict[object, dict[int, list[int]]] = {}
+    for npu, tasks in enumerate(npus):
+        for place, task in enumerate(tasks):
+            if any(not 0 <= one < place for one in task.after):
+                raise ValueError(
+                    f"task {place} of NPU {npu} must be after tasks before it, not {task.after}"
+                )
+            if task.cycles:
+                continue
+            if npu not in (*task.inputs, *task.outputs):
+                raise ValueError(f"task {place} of NPU {npu} must be of a flow that it is in")
+            sizes.setdefault(task.flow, {}).setdefault(npu, []).append(task.size)
+    for flow, found in sizes.items():
+        assert isinstance(flow, tuple)
+        members = {*flow[0], *flow[1]}
+        if members != found.keys() or len({tuple(one) for one in found.values()}) > 1:
+            raise ValueError(
+                f"flow {list(flow[0])} -> {list(flow[1])} must have tasks of the same sizes in "
+                "one order at each of its NPUs, and it has not"
+            )
