@@ -107,7 +107,8 @@ class _Writer:
     def write(self, tasks: Sequence[Task]) -> TaskSteps:
         circuits: list[str] = []
         for place, task in enumerate(tasks):
-            for one in task.after:
+            # Collectives of its own NPU's turn are over before what is queued ahead of time.
+            for one in sorted(task.after, reverse=True):
                 if circuits[one]:
                     self._wait(circuits[one], one)
             self._mark(place, ended=False)

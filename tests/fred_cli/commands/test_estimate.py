@@ -2,13 +2,15 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
+from fred_hw.wafer.tasks import Task
 from perfmodel.training.compute import EFFICIENCY
 from perfmodel.training.iteration import PARTS
+from testbench.collectives.iteration import IterationRun
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -139,3 +141,36 @@ def test_estimate_refuses_memory_that_is_none(text: str, line: str, fred: Run, p
     given = ("--topology", "fred-d", "--workload", "gpt-3", "--memory", "pool.yaml")
     status, out, err = fred("estimate", *given)
     assert (status, out) == (2, "") and re.fullmatch(rf"error: pool\.yaml: {line}\n", err)
+
+
+def test_estimate_puts_hardware_beside_itself(
+    fred: Run, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(_: object, tasks: Sequence[Sequence[Task]], *__: object, **___: object) -> IterationRun:
+        assert len(tasks) == 20 and {len(one) for one in tasks} == {85, 89}
+        times = [[(10 * place, 10 * place + 7) for place in range(len(one))] for one in tasks]
+        circuits = [["" if task.cycles else "mp" for task in one] for one in tasks]
+        return IterationRun("verilator", times, circuits)
+
+    monkeypatch.setattr("testbench.collectives.iteration.run_tasks", run)
+    examples = Path(__file__).parents[3] / "examples"
+    arguments = ("estimate", "--topology", "fred-d", "--workload", f"{examples}/iteration.yaml")
+    arguments = (*arguments, "--rtl", f"{examples}/wafer-20.yaml")
+    status, out, err = fred(*arguments, "--json", "--timeline", "timeline.json")
+    assert (status, err) == (0, "")
+    said = json.loads(out)
+    assert said["rtl"]["cycles"] == 887
+    assert said["rtl"]["iteration_time_s"] == pytest.approx(887 / said["rtl"]["clock_hz"])
+    assert said["rtl"]["model_s"] == pytest.approx(said["iteration_time_s"], rel=1e-12)
+    assert said["rtl"]["ratio"] == pytest.approx(
+        said["iteration_time_s"] / said["rtl"]["iteration_time_s"]
+    )
+    events = json.loads((place / "timeline.json").read_text())["traceEvents"]
+    names = {one["pid"]: one["args"]["name"] for one in events if one["name"] == "process_name"}
+    assert names[3] == "NPU 3, stage 1, estimate" and names[23] == "NPU 3, hardware"
+    order = [one for one in events if one["name"] == "process_sort_index"]
+    places = {one["pid"]: one["args"]["sort_index"] for one in order}
+    assert [places[pid] for pid in (3, 23, 4)] == [6, 7, 8]
+    assert sum(one["ph"] == "X" and one["pid"] == 20 for one in events) == 89
+    out = fred(*arguments)[1]
+    assert "887" in out and "estimate / hardware" in out
