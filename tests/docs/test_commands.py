@@ -17,9 +17,9 @@ from .pages import PAGES, ROOT, Shown, commands, inline
 
 PLACEHOLDERS = {"SPEC": "small-4", "PRESET": "small-4", "KIND": "topology"}
 FLOWS = "- {inputs: [0, 1], outputs: [2, 3]}\n"
-ELSEWHERE = {"sim", "characterize", "section", "synth", "rtl"}
-"""Only read here, as other tests run them to the end; `section` is reproduce with a section, `rtl`
-an iteration of twenty NPUs in RTL, of which tests have the parts."""
+ELSEWHERE = {"sim", "characterize", "section", "synth", "hardware"}
+"""Only read here, as other tests run them to the end; `section` is reproduce with a section,
+`hardware` an iteration of twenty NPUs in RTL, of which tests have the parts."""
 _ONE_SWITCH = "[{name: one, chiplets: 5, ports: 2, npus: [0, 1]}]"
 SMALLER = {
     "compare": ["--topology", "fred-d", "--workload", "resnet-152"],
@@ -46,8 +46,9 @@ def kind(command: str) -> str:
         ("gen", "switch"): "switch",
         ("gen", "mesh"): "mesh",
         ("gen", "wafer"): "wafer",
+        ("reproduce", "--rtl"): "rtl",
         ("reproduce", "--section"): "section",
-        ("estimate", "--rtl"): "rtl",
+        ("estimate", "--rtl"): "hardware",
     }
     return next((name for pair, name in special.items() if {*pair} <= {*words}), words[1])
 
