@@ -93,7 +93,7 @@ class FredFile(TopologyFile):
         Timing record of the NPUs' ends of links, ``endpoint`` or a file of `fred characterize`;
         without it they take no time, as in the paper.
     memory_latency_s : float
-        From a read of an endpoint to its data, with `endpoint_record` [s].
+        From a read of an endpoint to its data, with `endpoint_record`; 0 by default [s].
     """
 
     kind: Annotated[str, one_of("fred")]
@@ -107,7 +107,7 @@ class FredFile(TopologyFile):
     io_bytes_per_s: Rate = constants.IO_BYTES_PER_S
     link_latency_s: Time = constants.LINK_LATENCY_S
     endpoint_record: str | None = None
-    memory_latency_s: Time = 0.0
+    memory_latency_s: Time | None = None
     protocol: Protocol = "measured"
 
     @classmethod
@@ -126,7 +126,11 @@ class FredFile(TopologyFile):
             {"properties": one, "required": [*short]},
             {"properties": more, "required": ["levels"]},
         ]
-        return {**found, "anyOf": ways}
+        given, needed = (
+            {"properties": {key: some}, "required": [key]}
+            for key in ("memory_latency_s", "endpoint_record")
+        )
+        return {**found, "anyOf": ways, "if": given, "then": needed}
 
     def build(self, name: str, base: Path | None = None) -> FredTopology:
         npus = sum(entry.count * entry.npus for entry in self.l1)
@@ -167,12 +171,16 @@ class FredFile(TopologyFile):
     def _endpoint(self, name: str, base: Path | None) -> EndpointTiming | None:
         """Return the timing of endpoints; nothing without a record, or with an ideal protocol."""
         if self.endpoint_record is None:
-            if self.memory_latency_s:
+            if self.memory_latency_s is not None:
                 message = "must be given with endpoint_record, or left out"
                 raise InputError(name, "memory_latency_s", f"{message}, not alone")
             return None
         found = load_endpoint_record(
-            self.endpoint_record, base, self.memory_latency_s, source=name, field="endpoint_record"
+            self.endpoint_record,
+            base,
+            self.memory_latency_s or 0.0,
+            source=name,
+            field="endpoint_record",
         )
         return None if self.protocol == "ideal" else found
 
