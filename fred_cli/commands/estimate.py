@@ -23,7 +23,6 @@ from fred_cli.options import (
 )
 from fred_cli.output import option_names, plain, say_json, say_provenance, table, write_json
 from fred_cli.progress import progress
-from fred_cli.rtl import beside_rtl, say_rtl, with_rtl
 from fred_cli.traces import TRACE_OPTIONS, check_options, estimate_traces, trace_options
 from fred_cli.values import changed_workload
 
@@ -104,6 +103,7 @@ def _estimate(
     **changes: Any,
 ) -> None:
     """Estimate an iteration on one of our topologies."""
+    from fred_cli.rtl import beside_rtl, say_rtl, with_rtl
     from perfmodel.memory.file import load_tier
     from perfmodel.topology.parse import shared_topology
     from perfmodel.training.estimate import simulate, summarize
