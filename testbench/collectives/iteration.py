@@ -12,8 +12,7 @@ from fred_hw.ace.operations import Buffer, Descriptor
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.wafer.program import Phase, WaferProgram
 from fred_hw.wafer.tasks import Task
-from testbench.models.golden import reduction_of
-from testbench.models.golden_plane import walk_phase
+from testbench.models.golden_phase import golden_results, numbers_of
 from testbench.sim.tools import SimulatorError
 
 from .fabric import Finished, Sizes
@@ -258,24 +257,13 @@ def _check(
     found: Finished,
 ) -> None:
     """Fail unless each NPU has what the largest task of each flow leaves there."""
-
-    def numbers(memory: NDArray[np.uint8], buffer: Buffer, size: int) -> NDArray[np.uint16]:
-        return memory.reshape(-1)[buffer.address : buffer.address + size].view("<u2")
-
-    link = program.plane.wafer.link
     for phase in program.phases:
-        source, destination = program.buffers(phase)
-        sent = {
-            npu: numbers(before[npu], source, program.size)
-            for flow in phase.flows
-            for npu in flow.inputs
-        }
-        wanted = walk_phase(program.plane, phase.ways, sent, reduction_of(link))
+        _, destination = program.buffers(phase)
         flows = {(tuple(sorted(f.inputs)), tuple(sorted(f.outputs))) for f in phase.flows}
-        for npu, want in wanted.items():
-            size = max((o.size for o in tasks[npu] if o.flow in flows), default=0)
-            got = numbers(found.memories[npu], destination, size)
-            if (got != want.view("<u2")[: size // 2]).any():
+        for npu, want in golden_results(program, phase, before).items():
+            size = max((one.size for one in tasks[npu] if one.flow in flows), default=0)
+            got = numbers_of(program, found.memories[npu], Buffer(destination.address, size))
+            if (got != want[: len(got)]).any():
                 raise SimulatorError(f"{phase.name}: what NPU {npu} has received is wrong")
     refused = [npu for npu, one in enumerate(found.reads) if one["ERROR"] != [0]]
     if refused:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from fred_hw.compiler.placement import Strategy
@@ -21,8 +22,9 @@ FLIT = 2
 pytestmark = [pytest.mark.sim, pytest.mark.slow, pytest.mark.xdist_group("wafer")]
 
 
-def program() -> WaferProgram:
-    return compile_strategy(load_wafer(str(EXAMPLE)), Strategy.parse("MP2-DP1-PP2"), 24 * FLIT)
+def program(number_format: str = "fp16") -> WaferProgram:
+    wafer = load_wafer(str(EXAMPLE), {"format": number_format})
+    return compile_strategy(wafer, Strategy.parse("MP2-DP1-PP2"), 24 * FLIT)
 
 
 def work(cycles: int, *after: int) -> Task:
@@ -77,7 +79,10 @@ def test_tasks_run_in_their_order_and_compute_takes_its_time(tmp_path: Path) -> 
     assert second[0] < first_back[1]
 
 
-def test_wrong_results_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("number_format", ["fp16", "int8"])
+def test_wrong_results_are_noticed(
+    number_format: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def lazy(_: Path, run: PlaneRun, __: Path) -> Finished:
         return Finished([*run.memories], [{"ERROR": [0]}] * 4, [], 0, [[1, 2]] * 4)
 
@@ -85,7 +90,24 @@ def test_wrong_results_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(iteration, "run_plane", lazy)
     tasks = [[flow((0, 1), (0, 1), 4)], [flow((0, 1), (0, 1), 4)], [work(1)], [work(1)]]
     with pytest.raises(SimulatorError, match="mp_all_reduce: what NPU 0 has received is wrong"):
-        run_tasks(program(), tasks, tmp_path, size=Sizes(), limit=4_000)
+        run_tasks(program(number_format), tasks, tmp_path, size=Sizes(), limit=4_000)
+
+
+def test_right_sums_of_bytes_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def right(_: Path, run: PlaneRun, __: Path) -> Finished:
+        found = [one.copy() for one in run.memories]
+        source, destination = run.program.buffers(run.program.phase("mp_all_reduce"))
+        first, second = (one.reshape(-1)[source.address :][:8] for one in run.memories[:2])
+        sums = np.clip(first.view(np.int8).astype(int) + second.view(np.int8), -128, 127)
+        for one in found[:2]:
+            one.reshape(-1)[destination.address :][:8] = sums.astype(np.int8).view(np.uint8)
+        return Finished(found, [{"ERROR": [0]}] * 4, [], 0, [[1, 2]] * 4)
+
+    monkeypatch.setattr(iteration, "build_plane", lambda *_: tmp_path)
+    monkeypatch.setattr(iteration, "run_plane", right)
+    tasks = [[flow((0, 1), (0, 1), 4)], [flow((0, 1), (0, 1), 4)], [work(1)], [work(1)]]
+    run = run_tasks(program("int8"), tasks, tmp_path, size=Sizes(), limit=4_000)
+    assert run.cycles == 1
 
 
 def test_a_flow_without_a_phase_is_refused() -> None:
