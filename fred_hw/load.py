@@ -9,8 +9,9 @@ from pydantic import BaseModel
 
 from .errors import InputError
 from .files import validate
-from .reading import parse_yaml, read_data
+from .reading import read_data
 from .spec import SwitchSpec
+from .yaml_text import parse_yaml
 
 __all__ = [
     "PRESETS",

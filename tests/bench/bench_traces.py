@@ -1,6 +1,7 @@
 """Measure traces and collectives in the manner of ASTRA-sim: seconds of whole processes, memory."""
 
 import json
+import re
 import resource
 import subprocess
 import sys
@@ -101,17 +102,16 @@ class Bench:
     def run(self, what: str, least: str, *parts: Sequence[str]) -> None:
         """Print seconds, processor time and memory of `fred estimate`, and its result [ns]."""
         arguments = [one for part in parts for one in part]
-        start = "import resource, sys; from fred_cli.main import main\n"
+        # ru_maxrss of a process begins with that of the one that started it.
+        start = "import sys; from fred_cli.main import main\n"
         start += "try: main()\n"
-        start += (
-            "finally: print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)"
-        )
+        start += "finally: print(open('/proc/self/status').read(), file=sys.stderr)"
         before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
         command = [sys.executable, "-c", start, "estimate", *arguments, "--json"]
         done = subprocess.run(command, check=True, capture_output=True, text=True)
         seconds, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
         cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        mib = int(done.stderr.split()[-1]) / 1024
+        mib = int(re.findall(r"VmHWM:\s+(\d+) kB", done.stderr)[0]) / 1024
         found = json.loads(done.stdout)
         total_ns = found.get("total_ns") or round(1e9 * found["iteration_time_s"])
         say(f"{what:58} {least:>12} {seconds:8.2f} {cpu_s:8.2f} {mib:8.0f} {total_ns:15,}")

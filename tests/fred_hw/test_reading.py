@@ -11,7 +11,8 @@ import pytest
 
 from fred_hw import reading
 from fred_hw.errors import InputError
-from fred_hw.reading import parse_yaml, read_data
+from fred_hw.reading import read_data
+from fred_hw.yaml_text import parse_yaml
 
 BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"{b}: &{b} [{', '.join(9 * [f'*{a}'])}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)

@@ -1,0 +1,56 @@
+"""What a text of plain values may hold, YAML or JSON, and how it is told what it may not."""
+
+import re
+
+__all__ = ["MAX_DEPTH", "MAX_DIGITS", "MAX_VALUES", "BadTextError", "finite", "refuse_halves"]
+
+MAX_VALUES, MAX_DEPTH, MAX_DIGITS = 50_000, 32, 1000
+"""Values with those that aliases repeat, lists and mappings in each other, digits of a number."""
+
+
+class BadTextError(Exception):
+    """What is wrong with a text, and in which line."""
+
+    def __init__(self, problem: str, line: int | None = None) -> None:
+        super().__init__(f" at line {line}: {problem}" if line else f": {problem}")
+
+
+def refuse_halves(text: str, line: int | None = None) -> None:
+    """Refuse a text in which half of a character stands alone, which no file nor screen takes.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+    line : int, optional
+        The line that it stands in.
+
+    Raises
+    ------
+    BadTextError
+        It has such a half.
+    """
+    if found := re.search("[\ud800-\udfff]", text):
+        half = f"\\u{ord(found[0]):04x}"
+        raise BadTextError(f"{half} must stand with the other half of its character", line)
+
+
+def finite(text: str, line: int | None = None) -> float:
+    """Return the number that a text is.
+
+    Parameters
+    ----------
+    text : str
+        A number.
+    line : int, optional
+        The line that it stands in.
+
+    Raises
+    ------
+    BadTextError
+        It is beyond the range of floats.
+    """
+    number = float(text)
+    if number in (float("inf"), float("-inf")):
+        raise BadTextError(f"numbers must be below 1.8e308, not {text:.60}", line)
+    return number
