@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from copy import deepcopy
 from functools import cache
 from pathlib import Path
 
@@ -11,8 +12,10 @@ from numpy.typing import NDArray
 
 from fred_hw.ace.operations import Buffer, Descriptor, Flow, exchange
 from fred_hw.compiler.placement import Strategy
+from fred_hw.reading import read_data
 from fred_hw.wafer.load import load_wafer
 from fred_hw.wafer.program import Phase, WaferProgram, compile_strategy
+from fred_hw.wafer.spec import WaferSpec
 from testbench.collectives.fabric import Finished, Sizes
 from testbench.collectives.plane import PlaneRun, build_plane, npu_steps, run_plane
 from testbench.models.golden import reduction_of
@@ -117,3 +120,45 @@ def test_stages_on_two_switches_multicast_to_each_other(tmp_path: Path) -> None:
     ]
     before, found = memories(3), run(tmp_path, made, jobs, 3, limit=6000)
     check(made, before, found.memories)
+
+
+def test_planes_of_a_wafer_do_their_parts_of_a_tensor_alone(tmp_path: Path) -> None:
+    """Parts of tensors come together to the whole, whatever late and hurt links a plane has."""
+    data = deepcopy(read_data(EXAMPLE))
+    data["planes"] = 2
+    for one in data["switches"]:
+        one["chiplets"] *= 2
+    wafer = WaferSpec.model_validate(data)
+    made = compile_strategy(wafer, Strategy.parse("MP2-DP2-PP1"), FLIT * SIZE)
+    chiplets = [one.name for one in made.plane.chiplets]
+    assert len(chiplets) * wafer.planes == sum(one.chiplets for one in wafer.switches)
+
+    whole = [np.concatenate(pair) for pair in zip(memories(4), memories(5), strict=True)]
+    parts = [[each[256 * plane :][:256] for each in whole] for plane in range(wafer.planes)]
+    assert wafer.name == load_wafer(str(EXAMPLE)).name  # a plane of it is that of `model`
+    cycles, after = [], []
+    for plane, faults in ((0, 0), (1, 3000)):
+        jobs = [
+            [(90 * plane, one) for phase in made.phases for one in made.descriptors(npu, phase)]
+            for npu in range(4)
+        ]
+        steps = [npu_steps(made, npu, jobs[npu], READY) for npu in range(4)]
+        one = PlaneRun(
+            program=made, steps=steps, memories=parts[plane], faults=faults, limit=40_000
+        )
+        found = run_plane(model(), one, tmp_path / str(plane))
+        cycles.append(found.cycles)
+        after.append(found.memories)
+    assert cycles[0] < cycles[1]
+
+    for phase in made.phases:
+        source, destination = made.buffers(phase)
+        inputs = {
+            npu: np.concatenate([numbers(part[npu], source) for part in parts])
+            for flow in phase.flows
+            for npu in flow.inputs
+        }
+        want = walk_phase(made.plane, phase.ways, inputs, reduction_of(wafer.link))
+        for npu, whole_result in want.items():
+            got = [numbers(memory[npu], destination) for memory in after]
+            assert (np.concatenate(got) == whole_result).all(), (phase.name, npu)
