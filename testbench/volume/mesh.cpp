@@ -168,17 +168,13 @@ class End {
     bool sends_ = false;
 
     unsigned destination() {
-        const unsigned x = address_ % WIDTH, y = address_ / WIDTH;
         switch (run_.pattern) {
             case 0: {
                 const unsigned other = rng_() % (NODES - 1);
                 return other + (other >= address_);
             }
-            case 1: return x * WIDTH + y;                                                // transpose
-            case 2: return y * WIDTH + (x + (WIDTH + 1) / 2 - 1) % WIDTH;               // tornado
-            case 3: return NODES - 1 - address_;                                         // complement
-            case 4: return rng_() % 8 == 0 ? NODES / 2 + WIDTH / 2 : (address_ + 1 + rng_() % (NODES - 1)) % NODES;  // hot spot
-            default: return y * WIDTH + (x + 1) % WIDTH;                                 // neighbour
+            case 1: return rng_() % 8 == 0 ? NODES / 2 + WIDTH / 2 : (address_ + 1 + rng_() % (NODES - 1)) % NODES;  // hot spot
+            default: return FIXED[run_.pattern - 2][address_];
         }
     }
 

@@ -10,13 +10,15 @@ from fred_hw.mesh.router import MeshRouter
 from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
 from testbench.models.protocol_header import protocol_header, protocol_sizes
 from testbench.sim.harness import build_harness
+from testbench.stimulus.meshes import PATTERNS
 
 __all__ = ["LOADS", "MeshLoad", "build_mesh", "run_mesh"]
 
-LOADS = ("uniform", "transpose", "tornado", "complement", "hot spot", "neighbor")
+LOADS = ("uniform", "hot spot", *PATTERNS)
 """Patterns of traffic, by the number that the harness has for them.
 
-Of "hot spot" an eighth goes to one NPU beside uniform traffic; see ``testbench.stimulus.meshes``.
+The first two are random: of "hot spot" an eighth goes to one NPU beside uniform traffic. Others are
+those of ``testbench.stimulus.meshes``, which go into the harness as a table.
 """
 
 _TIMEOUT_S = 900
@@ -68,6 +70,11 @@ def build_mesh(mesh: MeshSpec) -> Path:
         raise ValueError("mesh must have flits of 32 bits, and controllers, for the harness")
     router = MeshRouter(mesh=mesh, directions=DIRECTIONS)
     sizes = protocol_sizes(mesh.link)
+    ends = [[to(mesh, source) for source in range(mesh.routers)] for to in PATTERNS.values()]
+    rows = ", ".join(
+        f"{{{', '.join(str(source if end is None else end) for source, end in enumerate(row))}}}"
+        for row in ends
+    )
     lines = [
         "#pragma once",
         f'#include "V{router.unit_name}.h"',
@@ -79,6 +86,8 @@ def build_mesh(mesh: MeshSpec) -> Path:
         f"constexpr unsigned BUFFER_FLITS = {sizes['buffer_flits']};",
         f"constexpr unsigned POSITION_X_BITS = {max(1, (mesh.width - 1).bit_length())};",
         f"#define EACH_PORT(DO) {' '.join(f'DO({k})' for k in range(len(DIRECTIONS)))}",
+        "// Where each end sends to in a fixed pattern; to itself if it sends nothing.",
+        f"constexpr unsigned FIXED[][{mesh.routers}] = {{{rows}}};",
         "",
     ]
     source = Path(__file__).with_name("mesh.cpp").read_text()
