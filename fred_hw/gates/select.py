@@ -13,7 +13,16 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, ValueLike
 
 from .wire import wire
 
-__all__ = ["any_of", "first_of", "gated", "largest", "one_hot_mux", "round_robin", "selected"]
+__all__ = [
+    "any_of",
+    "first_of",
+    "gated",
+    "largest",
+    "may_pass",
+    "one_hot_mux",
+    "round_robin",
+    "selected",
+]
 
 
 def any_of(values: Sequence[ValueLike]) -> Value:
@@ -35,6 +44,11 @@ def selected(index: Value, values: Sequence[ValueLike]) -> Value:
 def one_hot_mux(choice: Value, values: Sequence[ValueLike]) -> Value:
     """Return the value whose bit of ``choice`` is set, 0 if none is."""
     return any_of([gated(value, choice[k]) for k, value in enumerate(values)])
+
+
+def may_pass(value: Value, limit: int) -> bool:
+    """Return whether a number can be above a limit: a comparison that cannot is a lint error."""
+    return limit < (1 << len(value)) - 1
 
 
 def first_of(m: Module, name: str, choices: Value) -> Value:

@@ -5,7 +5,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.control.entry_port import entry_layout
-from fred_hw.gates.select import one_hot_mux
+from fred_hw.gates.select import may_pass, one_hot_mux
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, place
@@ -79,12 +79,9 @@ class EntryCheck(Unit):
             self.done.eq(last),
         ]
         mine, used = Cat(one == flow for one in outputs), Cat(one != 0 for one in outputs)
-        fits = (
-            (gets == used)
-            & ~(gets & (reached ^ mine)).any()
-            & ((flow == 0) | mine.any())
-            & (flow <= ports)
-        )
+        fits = (gets == used) & ~(gets & (reached ^ mine)).any() & ((flow == 0) | mine.any())
+        if may_pass(flow, ports):
+            fits = fits & (flow <= ports)
         so_far = good & fits & (self.entry.circuit < len(DATA_CIRCUITS))
         m.d.sync += self.right.eq(~self.entry.used | so_far)
         with m.If(self.start):

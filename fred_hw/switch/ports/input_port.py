@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.control.entry_port import number_bits
 from fred_hw.control.routes import routes_layout
 from fred_hw.datapath.flit import Flit, flit_signature
-from fred_hw.gates.select import first_of, one_hot_mux, selected
+from fred_hw.gates.select import first_of, may_pass, one_hot_mux, selected
 from fred_hw.link.arrival import Arrival
 from fred_hw.link.credits import Credits, credit_signature
 from fred_hw.link.deframer import Deframer
@@ -241,8 +241,11 @@ class InputPort(Unit):
         """Look up where what comes leaves; return whether it has no way, when it is checked."""
         entry, astray = Signal(self.routes.shape().elem_shape), Signal()
         m.d.comb += entry.eq(selected(self.i.header.destination, list(self.routes)))
+        nowhere = entry == 0
+        if may_pass(entry, self.spec.ports):
+            nowhere = nowhere | (entry > self.spec.ports)
         m.d.sync += [
-            astray.eq(self.i.header.unicast & ((entry == 0) | (entry > self.spec.ports))),
+            astray.eq(self.i.header.unicast & nowhere),
             self.exit.eq(entry - 1),
         ]
         return astray

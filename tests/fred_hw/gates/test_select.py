@@ -4,7 +4,7 @@ from collections.abc import Callable
 from itertools import product
 
 import pytest
-from amaranth.hdl import Cat, Const, Module, Value
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import (
@@ -12,6 +12,7 @@ from fred_hw.gates.select import (
     first_of,
     gated,
     largest,
+    may_pass,
     one_hot_mux,
     round_robin,
     selected,
@@ -98,3 +99,8 @@ def test_largest_of_some_numbers(count: int) -> None:
 
     got = outputs(lambda m, a, b: largest(m, "top", [Cat(b, a)[k : k + 2] for k in range(count)]))
     assert got == {(a, b): max(pieces(a, b)) for a, b in got}
+
+
+@pytest.mark.parametrize("limit", range(10))
+def test_number_may_pass_a_limit_that_its_bits_can_say(limit: int) -> None:
+    assert may_pass(Signal(3), limit) is (limit in range(7))

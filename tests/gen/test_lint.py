@@ -1,0 +1,36 @@
+"""Whole switches of many port counts as Verilator reads them, that of the benches and Debian's."""
+
+from pathlib import Path
+
+import pytest
+
+from fred_hw.protocol import ProtocolSpec
+from fred_hw.spec import SwitchSpec
+from gen.design import generate
+from gen.write import write_files
+from tests.gen.tools import debian_verilator, lint
+
+SIZES = ProtocolSpec(phases=1)
+
+# All values of the bits of a port number stand for one with 3, 7, 15, ... ports: nothing is beyond.
+MARKS = {
+    3: [pytest.mark.slow],
+    6: [pytest.mark.slow],
+    7: [pytest.mark.slow],
+    12: [pytest.mark.slow],
+}
+"""Of how many ports, in which tests; the others are long, and 2, 4 and 5 are in test_switch.py."""
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize(
+    "ports",
+    [pytest.param(n, marks=MARKS.get(n, pytest.mark.long)) for n in (3, *range(6, 14))],
+)
+def test_verilator_finds_nothing_with_any_number_of_ports(ports: int, tmp_path: Path) -> None:
+    spec = SwitchSpec(ports=ports, lanes=1, format="int8", middle=2, protocol=SIZES)
+    design = generate(spec, level="switch")
+    write_files(design.files(), tmp_path)
+    files = f"{design.name}.vlt", f"{design.name}.v"
+    for program in (None, debian_verilator()) if ports == 3 else (None,):
+        assert lint(tmp_path, design.name, *files, program=program) == (0, "")
