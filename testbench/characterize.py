@@ -9,10 +9,11 @@ from typing import Any
 from fred_hw.checks import check_int
 from fred_hw.spec import SwitchSpec
 from gen.clock import CLOCK_HZ, CLOCK_SOURCE
-from gen.design import Design, generate
+from gen.design import generate
 from testbench.cosimulation.interconnect import cosimulate
 from testbench.cosimulation.launch import Options
 from testbench.cosimulation.switch import cosimulate_switch
+from testbench.sim.kept import Written, kept
 from testbench.sim.runner import SimulationResult, find_simulator
 from testbench.sim.tools import SimulatorError
 
@@ -77,8 +78,8 @@ def characterize(
         find_simulator(name)
     lanes = min(spec.lanes, MEASURED_LANES) if lanes is None else lanes
     measured_spec = spec.with_changes(lanes=lanes)
-    design = generate(measured_spec)
-    whole = generate(measured_spec, level="switch")
+    design = kept(generate, measured_spec)
+    whole = kept(generate, measured_spec, level="switch")
     results = [
         cosimulate(measured_spec, work / name, simulator=name, seed=seed, design=design)
         for name in simulators
@@ -111,12 +112,12 @@ def _switch_runs(
     ]
 
 
-def _source(design: Design, whole: Design) -> dict[str, str | None]:
+def _source(design: Written, whole: Written) -> dict[str, str | None]:
     """Return what the record was measured on."""
     return {"git_commit": git_commit(), **verilog_hashes(design, whole)}
 
 
-def verilog_hashes(design: Design, whole: Design) -> dict[str, str]:
+def verilog_hashes(design: Written, whole: Written) -> dict[str, str]:
     """Return what says in a record which Verilog was measured: of an interconnect, of a switch."""
     hashes = [hashlib.sha256(one.verilog.encode()).hexdigest() for one in (design, whole)]
     return {"verilog_sha256": hashes[0], "switch_verilog_sha256": hashes[1]}

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from fred_hw.ace.npu_endpoint import NpuEndpoint
 from fred_hw.ace.operations import Buffer, Descriptor, Flow, Ring, exchange
 from fred_hw.checks import check_int
 from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.spec import SwitchSpec
 from gen.clock import CLOCK_HZ, CLOCK_SOURCE
-from gen.emitter import VerilogEmitter
+from gen.design import generate
 from testbench.characterize import MEASURED_LANES, git_commit
 from testbench.collectives.fabric import (
     ADDRESSES,
@@ -27,6 +26,7 @@ from testbench.collectives.fabric import (
 from testbench.collectives.pair import PairRun, build_pair, run_pair
 from testbench.models.golden import reduction_of
 from testbench.models.golden_ring import all_reduce
+from testbench.sim.kept import kept
 from testbench.sim.runner import find_simulator
 from testbench.sim.tools import SimulatorError
 
@@ -235,9 +235,8 @@ def _rate(cycles: Sequence[int]) -> float:
 
 def endpoint_hash(spec: SwitchSpec) -> str:
     """Return what says in a record which Verilog was measured."""
-    emitter = VerilogEmitter()
-    emitter.add(NpuEndpoint(spec=spec))
-    return hashlib.sha256(emitter.verilog().encode()).hexdigest()
+    endpoint = kept(generate, spec, level="endpoint")
+    return hashlib.sha256(endpoint.verilog.encode()).hexdigest()
 
 
 def characterize_endpoint(

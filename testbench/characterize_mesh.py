@@ -12,6 +12,7 @@ from gen.meshes import generate_mesh
 from testbench.characterize import MEASURED_LANES, agreed, git_commit
 from testbench.cosimulation.launch import Options
 from testbench.cosimulation.mesh import cosimulate_mesh
+from testbench.sim.kept import kept
 from testbench.sim.runner import find_simulator
 
 __all__ = ["MESH_RECORD_SCHEMA", "MESH_TESTS", "characterize_mesh", "measured_mesh", "mesh_hash"]
@@ -85,7 +86,7 @@ def characterize_mesh(
 
 def mesh_hash(mesh: MeshSpec) -> str:
     """Return what says in a record which Verilog was measured."""
-    return hashlib.sha256(generate_mesh(mesh).verilog.encode()).hexdigest()
+    return hashlib.sha256(kept(generate_mesh, mesh).verilog.encode()).hexdigest()
 
 
 def _router(measured: Mapping[str, Any], mesh: MeshSpec) -> dict[str, Any]:

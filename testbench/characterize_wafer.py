@@ -17,6 +17,7 @@ from testbench.characterize import MEASURED_LANES, git_commit
 from testbench.collectives.fabric import Finished, Sizes
 from testbench.collectives.phase_cycles import phase_cycles
 from testbench.collectives.plane import PlaneRun, build_plane, run_plane
+from testbench.sim.kept import kept
 from testbench.sim.runner import find_simulator
 from testbench.sim.tools import SimulatorError
 from testbench.volume.joined import run_joined
@@ -44,7 +45,7 @@ def measured_wafer(wafer: WaferSpec) -> WaferSpec:
 
 def wafer_hash(wafer: WaferSpec) -> str:
     """Return what says in a record which Verilog was measured."""
-    return hashlib.sha256(generate_wafer(wafer).verilog.encode()).hexdigest()
+    return hashlib.sha256(kept(generate_wafer, wafer).verilog.encode()).hexdigest()
 
 
 def characterize_wafer(

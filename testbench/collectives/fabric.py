@@ -11,17 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fred_hw.ace.endpoint_map import endpoint_map
-from fred_hw.ace.npu_endpoint import NpuEndpoint
 from fred_hw.ace.operations import Descriptor
 from fred_hw.control.access import Access
 from fred_hw.control.switch_map import switch_map
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
-from fred_hw.switch.switch import Switch
-from gen.emitter import VerilogEmitter
 from testbench.sim.cache import built
 from testbench.sim.runner import find_simulator
 from testbench.sim.tools import SimulatorError
+
+from .units import switch_and_endpoint
 
 __all__ = [
     "ADDRESSES",
@@ -411,12 +410,8 @@ def build_fabric(spec: SwitchSpec, size: Sizes) -> Path:
     SimulatorError
         Icarus is not installed, or could not build.
     """
-    emitter = VerilogEmitter()
-    switch, endpoint = Switch(spec=spec), NpuEndpoint(spec=spec)
-    emitter.add(switch)
-    emitter.add(endpoint)
-    bench = _bench(spec, size, (switch.unit_name, endpoint.unit_name))
-    return compiled("fabric", emitter.verilog() + MODELS.read_text() + bench)
+    units, tops = switch_and_endpoint(spec)
+    return compiled("fabric", units + MODELS.read_text() + _bench(spec, size, tops))
 
 
 def write_steps(

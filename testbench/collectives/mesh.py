@@ -5,13 +5,12 @@ from pathlib import Path
 
 from fred_hw.ace.npu_endpoint import NpuEndpoint
 from fred_hw.mesh.spec import MeshSpec
-from gen.emitter import VerilogEmitter
 from gen.mesh_top import mesh_ports
-from gen.meshes import generate_mesh
 from gen.ports import module_ports
 
 from .fabric import Sizes, compiled
 from .plane import bench, line_text
+from .units import mesh_and_endpoint
 
 __all__ = ["build_mesh_with_ends"]
 
@@ -87,9 +86,9 @@ def build_mesh_with_ends(mesh: MeshSpec, size: Sizes) -> Path:
     SimulatorError
         Icarus is not installed, or could not build.
     """
-    emitter, endpoint = VerilogEmitter(), NpuEndpoint(spec=mesh.link)
-    emitter.add(endpoint)
-    text = generate_mesh(mesh, emitter).verilog + _top(mesh, endpoint) + "\n" + line_text(size)
+    text = (
+        mesh_and_endpoint(mesh) + _top(mesh, NpuEndpoint(spec=mesh.link)) + "\n" + line_text(size)
+    )
     return compiled(
         "mesh", text + bench("mesh_with_ends mesh (", mesh.link, mesh.routers, (), size)
     )

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fred_hw.ace.endpoint_map import endpoint_map
-from fred_hw.ace.npu_endpoint import NpuEndpoint
 from fred_hw.protocol import HEADER_FIELDS, KINDS
 from fred_hw.spec import SwitchSpec
-from gen.emitter import VerilogEmitter
+from gen.design import generate
+from testbench.sim.kept import kept
 
 from .fabric import (
     MODELS,
@@ -103,10 +103,9 @@ def build_pair(spec: SwitchSpec, size: Sizes) -> Path:
     SimulatorError
         Icarus is not installed, or could not build.
     """
-    emitter, endpoint = VerilogEmitter(), NpuEndpoint(spec=spec)
-    emitter.add(endpoint)
-    bench = _bench(spec, size, endpoint.unit_name)
-    return compiled("pair", emitter.verilog() + MODELS.read_text() + bench)
+    endpoint = kept(generate, spec, level="endpoint")
+    bench = _bench(spec, size, endpoint.name)
+    return compiled("pair", endpoint.verilog + MODELS.read_text() + bench)
 
 
 def run_pair(

@@ -15,6 +15,7 @@ from fred_hw.wafer.plane import Plane
 from fred_hw.wafer.spec import WaferSpec
 from gen.wafer_top import wafer_top
 from gen.wafers import generate_wafer, modules_of
+from testbench.sim.kept import kept
 
 from .fabric import (
     MODELS,
@@ -226,7 +227,7 @@ def build_plane(wafer: WaferSpec, size: Sizes) -> Path:
     SimulatorError
         Icarus is not installed, or could not build.
     """
-    design = generate_wafer(wafer)
+    design = kept(generate_wafer, wafer)
     modules = modules_of(wafer)
     plane = Plane(wafer)
     units = design.verilog.removesuffix(wafer_top(plane, modules))

@@ -1,12 +1,13 @@
 """Co-simulation of the control unit."""
 
-from functools import lru_cache
+from functools import partial
 from pathlib import Path
 from typing import Unpack
 
 from fred_hw.control.unit import ControlUnit
 from fred_hw.spec import SwitchSpec
-from testbench.faults.fault import Fault, FaultyEmitter
+from gen.emitter import VerilogEmitter
+from testbench.sim.kept import Kept, kept
 from testbench.sim.runner import SimulationResult
 
 from .benches import benches
@@ -30,17 +31,12 @@ def cosimulate_control(
     SimulatorError
         The simulator is not installed or failed.
     """
-
-    def make(emitter: FaultyEmitter) -> tuple[str, str]:
-        return _written(spec.model_dump_json(), emitter.faults)
-
+    make = partial(kept, _control_unit, spec)
     return launch(benches("control"), make, spec, work, {}, options)
 
 
-@lru_cache(maxsize=1)  # the faults of a unit are chosen one after another
-def _written(spec_json: str, faults: tuple[Fault, ...]) -> tuple[str, str]:
-    """Return the text and the name of a control unit that may have faults."""
-    spec = SwitchSpec.model_validate_json(spec_json)
-    top, emitter = ControlUnit(spec=spec), FaultyEmitter(faults)
+def _control_unit(spec: SwitchSpec, emitter: VerilogEmitter) -> Kept:
+    """Generate a control unit."""
+    top = ControlUnit(spec=spec)
     emitter.add(top)
-    return emitter.verilog(), top.unit_name
+    return Kept(top.unit_name, emitter.verilog())

@@ -1,13 +1,14 @@
 """Co-simulation of an interconnect: generate it, run its benches, report."""
 
 import random
+from functools import partial
 from pathlib import Path
 from typing import Unpack
 
 from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.spec import SwitchSpec
 from gen.design import generate
-from testbench.faults.fault import FaultyEmitter
+from testbench.sim.kept import kept
 from testbench.sim.runner import SimulationResult
 
 from .benches import benches
@@ -43,14 +44,9 @@ def cosimulate(
     SimulatorError
         The simulator is not installed or failed.
     """
-
-    def make(emitter: FaultyEmitter) -> tuple[str, str]:
-        design = generate(spec, emitter)
-        return design.verilog, design.name
-
     return launch(
         benches("interconnect"),
-        make,
+        partial(kept, generate, spec),
         spec,
         work,
         {

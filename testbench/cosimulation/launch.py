@@ -6,8 +6,8 @@ from typing import TypedDict
 
 from fred_hw.checks import check_int
 from fred_hw.spec import SwitchSpec
-from gen.design import Design
 from testbench.faults.fault import Fault, FaultyEmitter
+from testbench.sim.kept import Written
 from testbench.sim.runner import Bench, SimulationResult, find_simulator, run_bench
 
 __all__ = ["Options", "launch"]
@@ -28,7 +28,7 @@ class Options(TypedDict, total=False):
         Record waves.
     faults, fault : collection of type, type, optional
         Faults that the design holds, and the one that it has.
-    design : Design, optional
+    design : Written, optional
         The hardware with these faults, if it is generated already.
     """
 
@@ -38,12 +38,12 @@ class Options(TypedDict, total=False):
     waves: bool
     faults: Collection[Fault]
     fault: Fault | None
-    design: Design | None
+    design: Written | None
 
 
 def launch(
     benches: Sequence[str],
-    make: Callable[[FaultyEmitter], tuple[str, str]],
+    make: Callable[[Collection[Fault]], Written],
     spec: SwitchSpec,
     work: Path,
     environment: Mapping[str, object],
@@ -57,7 +57,7 @@ def launch(
     benches : sequence of str
         Importable names of the benches.
     make : callable
-        Writes the hardware; returns its text and the name of its top module.
+        Returns the hardware with some faults to choose from.
     spec : SwitchSpec
         What to simulate.
     work : Path
@@ -78,17 +78,17 @@ def launch(
     simulator = options.get("simulator", "icarus")
     check_int("seed", seed, minimum=1)
     find_simulator(simulator)
-    emitter = FaultyEmitter(options.get("faults", ()))
-    verilog, top = (design.verilog, design.name) if design else make(emitter)
+    faults = options.get("faults", ())
+    design = design or make(faults)
     environment = {name: str(value) for name, value in environment.items()}
     run = Bench(
         module=",".join(benches),
         simulator=simulator,
         seed=seed,
         tests=options.get("tests", ()),
-        plusargs=emitter.plusargs(options.get("fault")),
+        plusargs=FaultyEmitter(faults).plusargs(options.get("fault")),
         waves=options.get("waves", False),
         probes=probes,
         environment={"FRED_SPEC": spec.model_dump_json(), **environment},
     )
-    return run_bench(verilog, top, run, work)
+    return run_bench(design.verilog, design.name, run, work)

@@ -1,13 +1,13 @@
 """Co-simulation of a mesh: generate it, run its benches, report."""
 
-from functools import lru_cache
+from functools import partial
 from pathlib import Path
 from typing import Unpack
 
 from fred_hw.mesh.spec import MeshSpec
 from gen.meshes import generate_mesh
-from testbench.faults.fault import Fault, FaultyEmitter
 from testbench.models.endpoint import endpoint_library
+from testbench.sim.kept import kept
 from testbench.sim.runner import SimulationResult
 
 from .benches import benches
@@ -35,17 +35,7 @@ def cosimulate_mesh(
     SimulatorError
         The simulator, or g++ for the endpoints, is not installed or failed.
     """
-
-    def make(emitter: FaultyEmitter) -> tuple[str, str]:
-        return _written(mesh.model_dump_json(), emitter.faults)
-
     endpoint_library()  # refused here rather than inside the simulation
     environment = {"FRED_MESH": mesh.model_dump_json(), "FRED_PACKETS": packets}
+    make = partial(kept, generate_mesh, mesh)
     return launch(benches("mesh"), make, mesh.link, work, environment, options)
-
-
-@lru_cache(maxsize=1)  # the faults of a router are chosen one after another
-def _written(mesh_json: str, faults: tuple[Fault, ...]) -> tuple[str, str]:
-    """Return the text and the name of a mesh that may have faults."""
-    design = generate_mesh(MeshSpec.model_validate_json(mesh_json), FaultyEmitter(faults))
-    return design.verilog, design.name

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from fred_hw.formats.number_format import FloatFormat, NumberFormat
 from fred_hw.operations.operation import float_type
 from fred_hw.spec import SwitchSpec
 from gen.design import generate
-from testbench.faults.fault import FaultyEmitter
+from testbench.sim.kept import kept
 from testbench.sim.tools import SimulatorError
 
 from .benches import benches
@@ -64,11 +65,7 @@ def cosimulate_shown(spec: SwitchSpec, work: Path, simulator: str = "icarus") ->
     """
     form, latency = spec.number_format, latency_cycles(spec)
     lanes = [[_raw(1 + k + port % 2, form) for port in range(spec.ports)] for k in range(FLITS)]
-
-    def make(emitter: FaultyEmitter) -> tuple[str, str]:
-        design = generate(spec, emitter)
-        return design.verilog, design.name
-
+    make = partial(kept, generate, spec)
     environment = {"FRED_LANES": json.dumps(lanes), "FRED_LATENCY": latency}
     found = launch(benches("shown"), make, spec, work, environment, {"simulator": simulator})
     if found.failures:

