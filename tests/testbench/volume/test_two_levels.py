@@ -35,7 +35,7 @@ SPEC = SwitchSpec(
         timeout_cycles=600,
         idle_cycles=40,
         patience_cycles=64,
-        stuck_cycles=60_000,
+        stuck_cycles=20_000,
     ),
 )
 LEVELS = {"one level": one_level(3), "two levels": two_levels(3)}
