@@ -1,13 +1,14 @@
 """Generated Verilog on disk: who wants what another process has generated only reads it."""
 
 import hashlib
+import pickle
 import sys
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import psutil
 
@@ -42,7 +43,7 @@ class Written(Protocol):
 
 @dataclass(frozen=True)
 class Kept:
-    """A design that may come from the disk.
+    """A design of which nothing but this is asked.
 
     Parameters
     ----------
@@ -54,17 +55,20 @@ class Kept:
     verilog: str
 
 
-class _ChangedError(Exception):
+Some = TypeVar("Some", bound=Written)
+
+
+class _ChangedError(Exception, Generic[Some]):
     """Sources are others than before something was generated; it has that."""
 
-    def __init__(self, design: Written) -> None:
+    def __init__(self, design: Some) -> None:
         super().__init__()
         self.design = design
 
 
 def kept(
-    write: Callable[..., Written], model: FileModel, faults: Collection[Fault] = (), **more: object
-) -> Written:
+    write: Callable[..., Some], model: FileModel, faults: Collection[Fault] = (), **more: object
+) -> Some:
     """Return ``write(model, emitter, **more)``, from the cache if it is there.
 
     It is known by all sources of the packages that generate, the versions of the tools, and what is
@@ -84,7 +88,7 @@ def kept(
         Further arguments, each told apart by its representation.
     """
 
-    def made() -> Written:
+    def made() -> Some:
         return write(model, FaultyEmitter(faults), **more)
 
     sources = _sources()
@@ -96,7 +100,7 @@ def kept(
         design = made()
         if _sources() != sources:
             raise _ChangedError(design)
-        (folder / "design.v").write_text(f"{design.name}\n{design.verilog}", "utf-8")
+        (folder / "design").write_bytes(pickle.dumps(design))
 
     names = [f"{one.__module__}.{one.__qualname__}" for one in makers]
     content = [sources, *names, type(model).__qualname__, model.model_dump_json(), repr(more)]
@@ -104,8 +108,7 @@ def kept(
         place = built(f"{write.__name__.strip('_')}-verilog", content, build)
     except _ChangedError as changed:
         return changed.design
-    name, _, verilog = (place / "design.v").read_text("utf-8").partition("\n")
-    return Kept(name, verilog)
+    return pickle.loads((place / "design").read_bytes())
 
 
 def _ours(function: Any) -> bool:

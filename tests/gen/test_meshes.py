@@ -9,6 +9,7 @@ import pytest
 
 from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
 from gen.meshes import MESH_LEVELS, MeshDesign, generate_mesh, mesh_file_names
+from testbench.sim.kept import kept
 from testbench.sim.tools import icarus_bin
 from tests.gen.tools import icarus, lint
 
@@ -20,13 +21,18 @@ SPECS = {
 pytestmark = pytest.mark.xdist_group("meshes")  # each is generated once
 each = pytest.mark.parametrize(
     "name",
-    ["column", *(pytest.param(name, marks=pytest.mark.slow) for name in list(SPECS)[1:])],
+    [
+        "column",
+        pytest.param("row with controllers", marks=pytest.mark.slow),
+        # Simulated in tests/testbench/cosimulation.
+        pytest.param("four kinds of corners", marks=pytest.mark.long),
+    ],
 )
 
 
 @cache
 def design_of(name: str, level: str = "mesh") -> MeshDesign:
-    return generate_mesh(SPECS[name], level=level)
+    return kept(generate_mesh, SPECS[name], level=level)
 
 
 def written(design: MeshDesign, folder: Path) -> dict[str, str]:

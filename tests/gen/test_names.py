@@ -5,6 +5,7 @@ import pytest
 from fred_hw.load import load_spec
 from gen.design import generate
 from gen.names import with_names
+from testbench.sim.kept import kept
 
 TEXT = """\
 module top(a, o);
@@ -37,4 +38,4 @@ def test_what_goes_nowhere_has_a_name_too() -> None:
 
 @pytest.mark.slow
 def test_a_switch_has_no_net_without_a_name() -> None:
-    assert "\\$" not in generate(load_spec("tiny-2"), level="switch").verilog
+    assert "\\$" not in kept(generate, load_spec("tiny-2"), level="switch").verilog

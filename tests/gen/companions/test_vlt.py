@@ -14,6 +14,7 @@ from gen.companions.vlt import lint_waivers
 from gen.design import generate
 from gen.meshes import MESH_LEVELS, generate_mesh
 from gen.write import write_files
+from testbench.sim.kept import kept
 from testbench.sim.tools import verilator_bin
 from tests.gen.tools import debian_verilator, lint
 
@@ -54,9 +55,9 @@ def test_verilator_of_debian_finds_nothing(level: str, tmp_path: Path) -> None:
     if program is None:
         pytest.skip("no Verilator but the one that comes with the benches")
     if level in MESH_LEVELS:
-        design = generate_mesh(MESH, level=level)
+        design = kept(generate_mesh, MESH, level=level)
     else:
-        design = generate(load_spec("tiny-2"), level=level)
+        design = kept(generate, load_spec("tiny-2"), level=level)
     write_files(design.files(), tmp_path)
     files = f"{design.name}.vlt", f"{design.name}.v"
     assert lint(tmp_path, design.name, *files, program=program) == (0, "")
@@ -86,7 +87,7 @@ def test_command_of_the_readme_lints_without_a_word(which: str, tmp_path: Path) 
     place = verilator_bin() if which == "of the benches" else program and program.parent
     if not place:
         pytest.skip("no Verilator but the one that comes with the benches")
-    design = generate(load_spec("small-4"))
+    design = kept(generate, load_spec("small-4"))
     write_files(design.files(), tmp_path / "cores")
     [command] = README.findall((Path(__file__).parents[3] / "README.md").read_text())
     first, *words = command.replace("DIR", "cores").replace("NAME", design.name).split()

@@ -20,10 +20,17 @@ CASES = {
     "seven ports, two phases": SwitchSpec(ports=7, lanes=4, protocol=ProtocolSpec(phases=2)),
     "l1-12": load_spec("l1-12"),
 }
+LONG = {"seven ports, two phases"}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("spec", CASES.values(), ids=CASES)
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param(spec, id=name, marks=[pytest.mark.long] if name in LONG else [])
+        for name, spec in CASES.items()
+    ],
+)
 def test_control_unit_passes_its_regression(spec: SwitchSpec, tmp_path: Path) -> None:
     run = cosimulate_control(spec, tmp_path)
     assert run.failures == ()
@@ -31,7 +38,11 @@ def test_control_unit_passes_its_regression(spec: SwitchSpec, tmp_path: Path) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("simulator", "seed"), [("icarus", 2), ("verilator", 3)])
+@pytest.mark.parametrize(
+    ("simulator", "seed"),
+    # Icarus passes at the sizes above.
+    [pytest.param("icarus", 2, marks=pytest.mark.long), ("verilator", 3)],
+)
 def test_both_simulators_pass(simulator: str, seed: int, tmp_path: Path) -> None:
     run = cosimulate_control(SPEC, tmp_path, simulator=simulator, seed=seed)
     assert run.failures == ()
