@@ -227,6 +227,7 @@ def _buffer(design: SizableDesign, blur: float) -> bool:
     gradient = design.graph.gradient(blur * design.graph.worst)
     area = design.area_um2()
     plans = bufferings(design, gradient, Price(gradient.blur, _PRICE, area))
+    tried = bool(plans)
     while plans:
         for plan in plans:
             design.insert(plan.definition, plan.net, plan.sinks, plan.kind)
@@ -238,5 +239,6 @@ def _buffer(design: SizableDesign, blur: float) -> bool:
         for plan in reversed(plans):
             design.take_back(plan.definition)
         plans = plans[: len(plans) // 2]
+    if tried:
         design.build()
     return False

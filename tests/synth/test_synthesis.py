@@ -117,8 +117,15 @@ def near(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("effort", ["area", "speed"])
-@pytest.mark.parametrize("libraries", [asap7, sky130])
+@pytest.mark.parametrize(
+    ("libraries", "effort"),
+    [
+        (asap7, "speed"),
+        (sky130, "area"),
+        pytest.param(asap7, "area", marks=pytest.mark.long),
+        pytest.param(sky130, "speed", marks=pytest.mark.long),
+    ],
+)
 @pytest.mark.skipif(find_opensta() is None, reason="Debian's package opensta is not installed")
 def test_modules_alone_are_near_to_all_of_them_at_once(
     libraries: Callable[[], list[Path]], effort: str
