@@ -21,7 +21,7 @@ from fred_cli.output import (
 from fred_cli.progress import progress
 from fred_cli.values import parse_group
 
-__all__ = ["TRACE_OPTIONS", "check_options", "estimate_traces", "trace_options"]
+__all__ = ["TRACE_OPTIONS", "check_options", "estimate_traces", "spans", "trace_options"]
 
 TRACE_OPTIONS = (
     "network",
@@ -29,6 +29,7 @@ TRACE_OPTIONS = (
     "memory",
     "groups",
     "network_model",
+    "loggops",
     "job",
     "symmetry",
     "chart",
@@ -73,11 +74,19 @@ def trace_options(command: Any) -> Any:
         ),
         click.option(
             "--network-model",
-            type=click.Choice(["fluid", "unaware", "aware"]),
+            type=click.Choice(["fluid", "unaware", "aware", "loggops"]),
             default="fluid",
             show_default=True,
-            help="Our simulation; or of ASTRA-sim: without congestion, or links that carry one "
-            "message at a time.",
+            help="Our simulation; of ASTRA-sim: without congestion, or links that carry one "
+            "message at a time; or LogGOPS, which has no --network: sends, receives and compute of "
+            "a GOAL text FILE.goal or of traces.",
+        ),
+        click.option(
+            "--loggops",
+            metavar="KEY=VALUE",
+            multiple=True,
+            help="A parameter of LogGOPS: L, o and g [ns], G and O [ns per byte]; those but L are "
+            "0 where not given. May be given several times.",
         ),
         click.option(
             "--job",
@@ -85,7 +94,7 @@ def trace_options(command: Any) -> Any:
             type=NameOrFile(),
             multiple=True,
             help="Traces on NPUs like 0,1,4-7, in place of --workload; a lower priority number "
-            "goes first. May be given several times.",
+            "goes first in the network model fluid. May be given several times.",
         ),
         click.option(
             "--symmetry/--no-symmetry",
@@ -240,7 +249,7 @@ def _say_jobs(one: Any) -> None:
         [
             (
                 job.job,
-                _spans(sorted(job.npus)),
+                spans(sorted(job.npus)),
                 job.priority,
                 f"{job.total_ns:,}",
                 f"{job.alone_ns:,}",
@@ -260,7 +269,7 @@ def _say_ranks(one: Any) -> None:
     table(
         f"{one.workload} on {one.network}, network model {one.network_model}; ns",
         ("ranks", "total", "compute", "communication", "overlap", "exposed communication"),
-        [(_spans(ranks), *(f"{ns:,}" for ns in figures)) for figures, ranks in alike.items()],
+        [(spans(ranks), *(f"{ns:,}" for ns in figures)) for figures, ranks in alike.items()],
     )
 
 
@@ -277,7 +286,7 @@ def _say_faster(one: Any, front: str = "") -> None:
     )
 
 
-def _spans(ranks: list[int]) -> str:
+def spans(ranks: list[int]) -> str:
     """Return ranks in words: those that follow each other as one, and no more than a few."""
     found: list[list[int]] = []
     for rank in ranks:

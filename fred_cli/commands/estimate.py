@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from fred_cli.loggops import check_loggops, estimate_schedule
 from fred_cli.options import (
     TRAINING_OPTIONS,
     InputPath,
@@ -73,12 +74,15 @@ def command(context: click.Context, workload: Any, as_json: bool, **given: Any) 
     With --network it is Chakra traces PREFIX.RANK.et, a prefix of which is the workload, on a
     network as ASTRA-sim describes it or on a topology of ours.
     """
+    if check_loggops(context):
+        estimate_schedule(workload, given["loggops"], as_json)
+        return
     traces = check_options(context)
     both = ("protocol", "algorithm", "memory", "repeats")
     chosen = {
         name: value
         for name, value in given.items()
-        if name in both or (name in TRACE_OPTIONS) == traces
+        if name != "loggops" and (name in both or (name in TRACE_OPTIONS) == traces)
     }
     if traces:
         estimate_traces(workload, as_json, **chosen)

@@ -171,12 +171,16 @@ def estimate_jobs(
     Raises
     ------
     InputError
-        As for :func:`estimate_traces`, or NPUs of jobs are not there or not their own.
+        As for :func:`estimate_traces`, NPUs of jobs are not there or not their own, or one has a
+        priority in a model that has none.
     """
     system = load_system(inputs.system)
     if len(inputs.groups) not in (0, 1, len(requests)):
         message = f"must be given once or once for each of {len(requests)} jobs"
         raise InputError("--groups", "", f"{message}, not {len(inputs.groups)} times")
+    if inputs.model != "fluid" and any(one.priority for one in requests):
+        message = f"must have no priority with network model {inputs.model}, whose links know none"
+        raise InputError("--job", "", message)
     files: Sequence[Path | None] = inputs.groups or (None,)
     files = [files[number % len(files)] for number in range(len(requests))]
     jobs = [_job(one, path, system) for one, path in zip(requests, files, strict=True)]

@@ -22,7 +22,7 @@ from fred_hw.progress import count, track
 from fred_hw.reading import read_text
 
 from .kinds import NodeType
-from .node import Attr, Node
+from .node import DURATION_NS, Attr, Node
 
 __all__ = ["MAX_BYTES", "MAX_RANKS", "Goal", "Operation", "goal_text", "read_goal", "to_traces"]
 
@@ -242,8 +242,8 @@ def to_traces(goal: Goal, source: str = "") -> list[list[Node]]:
     """Return a trace for each rank of a schedule: sends, receives and compute.
 
     A trace counts microseconds: ``duration_us`` of a ``calc`` is rounded to the nearest one, and
-    the attribute ``calc_ns`` has the time itself. Where an operation waits for another to begin, it
-    waits for all that the other one waits for.
+    the attribute ``duration_ns`` has the time itself, which our engine takes. Where an operation
+    waits for another to begin, it waits for all that the other one waits for.
 
     Parameters
     ----------
@@ -270,7 +270,7 @@ def _trace(rank: int, operations: Sequence[Operation], source: str) -> list[Node
         kind, duration = NodeType.COMP_NODE, 0
         if one.kind == "calc":
             duration = (one.size + 500) // 1000
-            attrs.append(Attr("calc_ns", "int64", one.size))
+            attrs.append(Attr(DURATION_NS, "int64", one.size))
         else:
             sends = one.kind == "send"
             kind = NodeType.COMM_SEND_NODE if sends else NodeType.COMM_RECV_NODE

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from docs.generate.reference import EXAMPLES
-from fred_cli.traces import _spans
+from fred_cli.traces import spans
 from perfmodel.astra.engine.repeated import Ran, run_jobs
 from perfmodel.chakra.files import read, write
 from perfmodel.chakra.kinds import NodeType
@@ -132,6 +132,9 @@ JOB_REFUSED = {
     "--job w:0-3 --job w:3-0": r"--job: must be NPU numbers like 0,1,4-7, not '3-0'",
     "--job w:0-3 --job w:0,1,2,3": r"--job: must have NPUs of its own, not 0 again",
     "--job w:0,1,2,2": r"--job: must have NPUs of its own, not 2 again",
+    "--job w:0-3:1 --network-model aware": (
+        r"--job: must have no priority with network model aware, whose links know none"
+    ),
 }
 
 
@@ -153,9 +156,9 @@ def test_traces_are_read_in_each_format(fred: Run, tmp_path: Path) -> None:
 
 
 def test_ranks_that_are_alike_are_one_row() -> None:
-    assert _spans([3]) == "3"
-    assert _spans([0, 1, 2, 5, 7, 8]) == "0-2, 5, 7-8"
-    assert _spans([*range(0, 20, 2)]) == "0, 2, 4, 6, 8, 10 and 4 more"
+    assert spans([3]) == "3"
+    assert spans([0, 1, 2, 5, 7, 8]) == "0-2, 5, 7-8"
+    assert spans([*range(0, 20, 2)]) == "0, 2, 4, 6, 8, 10 and 4 more"
 
 
 GIVEN = " ".join(FILES[:2])
@@ -235,7 +238,7 @@ BAD: dict[str, tuple[list[Node], dict[str, str], str]] = {
         r"w\.2\.et: must be there, as the trace of rank 3 is.*",
     ),
     "unreceived": ([_send(4)], {}, r"--workload: .*: node 4 of rank 0 \(comm_send\)"),
-    "outside": ([_coll(1)], {"groups": '{"1": [0, 2]}'}, r"groups: 1: must hold NPUs 0 to 1 .*"),
+    "outside": ([_coll(1)], {"groups": '{"1": [0, 2]}'}, r"groups: 1: must hold ranks 0 to 1 .*"),
     "unknown": ([_coll(1)], {"net.yaml": NET + "hops: [1]\n"}, r"net\.yaml: hops: unknown key; .*"),
     "unequal": (
         [_coll(1)],

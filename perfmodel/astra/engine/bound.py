@@ -1,11 +1,16 @@
 """The least time of a collective: what an NPU has to send, at the rate of its links."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from perfmodel.astra.collectives.plan import ROOTED, Axis, Phase, Plan
 from perfmodel.astra.collectives.program import program_of
 from perfmodel.astra.network import Dimension, Network
+from perfmodel.chakra.kinds import NodeType
+
+from .operation import message_ends
+from .trace import Trace
 
 __all__ = ["Faster", "FasterThanLinks", "injection_bound_ns"]
 
@@ -23,7 +28,8 @@ class Faster:
     bytes : int
         As the trace says.
     time_ns, injection_bound_ns : float
-        From when all were there to its end, and what its NPUs need for sending alone [ns].
+        From when all were there to its end, and what its NPUs need for sending alone [ns]; of a
+        collective that traces say those of one NPU, from when it was there.
     """
 
     rank: int
@@ -86,6 +92,37 @@ def injection_bound_ns(plan: Plan, data_bytes: int, network: Network) -> float:
         else:
             rate = _rate(network.dimensions[axis.queue])
         found = max(found, count / rate)
+    return found
+
+
+def custom_bounds_ns(
+    traces: Sequence[Trace], members: Sequence[int], network: Network
+) -> list[float]:
+    """Return what sending takes each place at least in a collective that traces say [ns].
+
+    Each message goes over the first dimension in which its ends differ, as in ASTRA-sim's model
+    without congestion.
+
+    Parameters
+    ----------
+    traces : sequence of Trace
+        What each place does.
+    members : sequence of int
+        The NPU at each.
+    network : Network
+        Where.
+    """
+    found: list[float] = []
+    for place, trace in enumerate(traces):
+        sent = [0] * len(network.dimensions)
+        for one in trace.operations.values():
+            if one.type != NodeType.COMM_SEND_NODE:
+                continue
+            source, target = (members[end] for end in message_ends(one, place, len(members)))
+            places = enumerate(zip(network.address(source), network.address(target), strict=True))
+            sent[next(number for number, (here, there) in places if here != there)] += one.bytes
+        rates = map(_rate, network.dimensions)
+        found.append(max(count / rate for count, rate in zip(sent, rates, strict=True)))
     return found
 
 

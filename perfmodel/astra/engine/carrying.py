@@ -16,10 +16,11 @@ from perfmodel.astra.transport import Aware, Unaware
 from perfmodel.fluid.sharing import Sharing
 
 from .beside import groups_by_kind
-from .bound import Faster, FasterThanLinks, injection_bound_ns
+from .bound import Faster, FasterThanLinks, custom_bounds_ns, injection_bound_ns
 from .job import Job
 from .operation import Operation
 from .setup import Setup
+from .trace import Trace
 
 __all__ = ["MODELS", "Carrying", "carrying"]
 
@@ -138,6 +139,26 @@ class Carrying(ABC):
         """
         raise NotImplementedError
 
+    def done(
+        self,
+        plan: Plan,
+        traces: Sequence[Trace],
+        rank: int,
+        operation: Operation,
+        took_ns: Sequence[int],
+        stands_for: int,
+    ) -> None:
+        """Note how long a collective that traces say took; arguments as of ``collective``.
+
+        Parameters
+        ----------
+        traces : sequence of Trace
+            What each place does.
+        took_ns : sequence of int
+            From when each member was there to the end of the last one [ns].
+        """
+        return
+
 
 class _ByMessage(Carrying):
     """ASTRA-sim's model with congestion: links serve one message after the other."""
@@ -165,6 +186,7 @@ class _Alone(Carrying):
         self._network, self._clock = network, clock
         self._unaware, self._ends = Unaware(network, clock), Ends(network)
         self._bounds: dict[tuple[int, int], tuple[Plan, float]] = {}
+        self._customs: dict[int, tuple[Plan, list[float]]] = {}
         self._count = self._too_fast = 0
         self._worst: Faster | None = None
 
@@ -201,8 +223,30 @@ class _Alone(Carrying):
         if key not in self._bounds:
             bound_ns = injection_bound_ns(plan, operation.bytes, self._network)
             self._bounds[key] = plan, bound_ns
-        bound_ns = self._bounds[key][1]
         time_ns = max(ends.values()) - self._clock.now
+        self._compare(rank, operation, time_ns, self._bounds[key][1], stands_for)
+
+    def done(
+        self,
+        plan: Plan,
+        traces: Sequence[Trace],
+        rank: int,
+        operation: Operation,
+        took_ns: Sequence[int],
+        stands_for: int,
+    ) -> None:
+        """Note how long a collective that traces say took."""
+        if id(plan) not in self._customs:
+            bounds = custom_bounds_ns(traces, plan.axes[0].listed or (), self._network)
+            self._customs[id(plan)] = plan, bounds
+        pairs = zip(took_ns, self._customs[id(plan)][1], strict=True)
+        time_ns, bound_ns = max(pairs, key=lambda pair: pair[1] / (pair[0] + 1))
+        self._compare(rank, operation, time_ns, bound_ns, stands_for)
+
+    def _compare(
+        self, rank: int, operation: Operation, time_ns: int, bound_ns: float, stands_for: int
+    ) -> None:
+        """Count a collective, and whether it was faster than its NPUs can send."""
         self._count += stands_for
         if time_ns + 1 <= bound_ns:  # times are cut to whole nanoseconds
             self._too_fast += stands_for

@@ -264,7 +264,8 @@ class GraphEngine:
             place = plan.axes[0].place(rank.npu)
             trace = self._custom(plan.traces, len(meeting.members))[place]
             at = place, meeting.members, ("custom", who, turn), self._exchange, self._clock
-            CustomRun(trace, *at, ended).go_on()
+            through = partial(self._end_custom, rank, operation, plan, name, meeting)
+            CustomRun(trace, *at, through).go_on()
         elif self._carrying.by_message:
             chunks, at = plan.chunks(operation.bytes), (self._exchange, self._clock)
             Streams(plan, chunks, rank.npu, (who, turn), trees, *at, ended).start()
@@ -278,6 +279,18 @@ class GraphEngine:
         if (prefix, npus) not in self._customs:
             self._customs[prefix, npus] = load_custom(prefix, npus)
         return self._customs[prefix, npus]
+
+    def _end_custom(
+        self, rank: Rank, operation: Operation, plan: Plan, name: str, meeting: Meeting
+    ) -> None:
+        """End a collective that is given as traces at an NPU; the last tells how long it took."""
+        meeting.through += 1
+        if meeting.through == len(meeting.left):
+            traces = self._custom(plan.traces, len(meeting.members))
+            stands_for = self._alike.count.get(name, 1) if self._alike else 1
+            took = [self._clock.now - meeting.starts[first][0] for first in meeting.first]
+            self._carrying.done(plan, traces, rank.number, operation, took, stands_for)
+        self.end_node(rank, operation.number)
 
     def _begin_together(self, meeting: Meeting, plan: Plan, name: str, trees: int) -> None:
         """Begin a collective whose members are all there."""

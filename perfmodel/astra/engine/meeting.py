@@ -34,6 +34,8 @@ class Meeting:
         self.operation, self.rank, self.members, self.first = operation, rank, members, first
         self.starts: dict[int, tuple[int, Operation]] = {}
         self.left = {*first}
+        self.through = 0
+        """Of those, how many are through with what traces say."""
 
     @property
     def together(self) -> bool:

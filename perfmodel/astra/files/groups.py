@@ -74,7 +74,7 @@ def _members(value: object, source: str, name: str) -> tuple[int, ...]:
 
 
 def check_members(groups: Groups, npus: int, source: str) -> None:
-    """Fail unless all members of groups are NPUs of a network.
+    """Fail unless all members of groups are ranks of the traces, of which there are ``npus``.
 
     Raises
     ------
@@ -83,5 +83,5 @@ def check_members(groups: Groups, npus: int, source: str) -> None:
     """
     for name, members in groups.items():
         if max(members) >= npus:
-            message = f"must hold NPUs 0 to {npus - 1} of the network, not {max(members)}"
+            message = f"must hold ranks 0 to {npus - 1} of the traces, not {max(members)}"
             raise InputError(source, name, message)

@@ -242,3 +242,16 @@ def test_what_is_wrong_is_a_line(refused: Callable[..., str], traces: Path) -> N
 def test_group_needs_a_command(refused: Callable[..., str]) -> None:
     assert refused("chakra") == "error: fred chakra: Missing command."
     assert refused("chakra", "dot") == "error: fred chakra: No such command 'dot'."
+
+
+def test_schedule_of_short_computations_runs_to_the_nanosecond(fred: Run, tmp_path: Path) -> None:
+    lines = [f"c{k}: calc 400" for k in range(100)]
+    lines += [f"c{k} requires c{k - 1}" for k in range(1, 100)]
+    path = tmp_path / "chain.goal"
+    path.write_text("\n".join(["num_ranks 1", "rank 0 {", *lines, "}"]))
+    ok(fred, "convert", str(path), "-o", str(tmp_path / "chain"))
+    system = tmp_path / "system.json"
+    system.write_text("{}")
+    given = ["--network=mesh:2x1", f"--system={system}", f"--workload={tmp_path / 'chain'}"]
+    status, out, _ = fred("estimate", *given, "--json")
+    assert (status, json.loads(out)["total_ns"]) == (0, 40_000)

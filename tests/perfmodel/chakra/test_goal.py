@@ -124,7 +124,7 @@ def test_schedule_becomes_a_trace_for_each_rank() -> None:
         return (no_cpu, *(Attr(name, "int64", value) for name, value in said.items()))
 
     def calc(ns: int) -> tuple[Attr, ...]:
-        return no_cpu, Attr("calc_ns", "int64", ns)
+        return no_cpu, Attr("duration_ns", "int64", ns)
 
     compute = NodeType.COMP_NODE
     assert first == [

@@ -86,6 +86,29 @@ def test_messages_at_a_time_share_links_in_our_simulation(tmp_path: Path) -> Non
     assert [one[0].total_ns for one in ends] == [3_000, 6_000]
 
 
+@pytest.mark.parametrize("late_us", [0, 5, 7])
+def test_what_is_faster_than_links_is_told(late_us: int, tmp_path: Path) -> None:
+    """Two messages of NPU 0 at a time take as long as one, though they share a link, or do not."""
+    pairs = [message(0, 0, 1, 3_000), message(1, 0, 2, 3_000)]
+    traces = [[one for one, _ in pairs], *[[other] for _, other in pairs]]
+    three, two = (Dimension("switch", n, 1_000_000_000 / (1 << 30), 0) for n in (3, 2))
+    for network in (Network([three]), Network([two, two])):
+        given = custom(tmp_path, traces, setup(network=network, groups={"1": (0, 1, 2)}))
+        one = collective(0, 1, pg_name="1")
+        late = [compute(2, late_us), collective(0, 1, [2], pg_name="1")] if late_us else [one]
+        nodes = [[one], late, [one], []][: network.npus]
+        ranks = [trace_of(iter(each), given.system, "w") for each in nodes]
+        job = Job(ranks, tuple(range(network.npus)), {"1": (0, 1, 2)}, "groups")
+        found = run_jobs([job], given, "unaware").faster
+        # Whoever waits for a late NPU has had the time that sending takes.
+        if network.dimensions == (two, two) or late_us > 5:
+            assert found is None
+            continue
+        assert found is not None and (found.collectives, found.of) == (1, 1)
+        assert found.worst.time_ns == max(3_000, 1_000 * late_us)
+        assert found.worst.injection_bound_ns == 6_000
+
+
 def test_nothing_of_the_workload_takes_part(tmp_path: Path) -> None:
     own = message(0, 0, 1, 500)
     given = custom(tmp_path, [[own[0]], [own[1]]], setup())

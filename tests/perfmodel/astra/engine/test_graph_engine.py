@@ -22,18 +22,17 @@ from perfmodel.chakra.kinds import CollectiveType, NodeType
 from perfmodel.chakra.node import Attr, Node
 from perfmodel.memory.file import MemoryFile
 from tests.examples import examples
+from tests.perfmodel.chakra.golden import llama
 
 from .nodes import collective, compute, memory, message, node, run, setup
 
-LLAMA = Path("/work/shared/data/chakra/llama_small_dp2tp2")
-"""Real traces with their network, and the result of ASTRA-sim: see the README beside it."""
 
-
-@pytest.mark.skipif(not LLAMA.exists(), reason=f"needs the traces in {LLAMA}")
 def test_traces_of_a_transformer_take_as_long_as_in_astra_sim() -> None:
-    files = [LLAMA / name for name in ("net.yml", "sys.json", "mem.json", "w.json")]
+    """The README beside them has the result of ASTRA-sim."""
+    prefix = llama()
+    files = [prefix.parent / name for name in ("net.yml", "sys.json", "mem.json", "w.json")]
     given = load_setup(*files)
-    traces = load_traces(LLAMA / "w", given.network.npus, given.system)
+    traces = load_traces(prefix, given.network.npus, given.system)
     assert GraphEngine(traces, given).run() == tuple(
         RankTimes(rank, 14_195_924, 13_203_830, 2_501_076, 1_508_982, 992_094) for rank in range(4)
     )

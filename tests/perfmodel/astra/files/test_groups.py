@@ -14,7 +14,7 @@ def test_groups_keep_the_order_of_their_ring(tmp_path: Path) -> None:
     groups = load_groups(path)
     assert groups == {"1": (3, 0, 2), "12": (1,)}
     check_members(groups, 4, "w.json")
-    line = r"^w\.json: 1: must hold NPUs 0 to 2 of the network, not 3$"
+    line = r"^w\.json: 1: must hold ranks 0 to 2 of the traces, not 3$"
     with pytest.raises(InputError, match=line):
         check_members(groups, 3, "w.json")
 

@@ -1,0 +1,97 @@
+"""`fred estimate --network-model loggops`: schedules of messages without a topology."""
+
+from dataclasses import asdict
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from fred_cli.output import option_names, say_json, table
+from fred_cli.progress import progress
+from fred_cli.traces import spans
+from fred_hw.errors import InputError
+
+__all__ = ["KEYS", "check_loggops", "estimate_schedule"]
+
+KEYS = {
+    "L": "L_ns",
+    "o": "o_ns",
+    "g": "g_ns",
+    "G": "G_ns_per_byte",
+    "O": "O_ns_per_byte",
+}
+"""Names on the command line, which are those of the model, and parameters."""
+
+_TAKES = ("workload", "network_model", "loggops", "as_json")
+
+
+def check_loggops(context: click.Context) -> bool:
+    """Return whether the LogGOPS model is meant.
+
+    Raises
+    ------
+    click.UsageError
+        Options do not go together, or one is missing.
+    """
+    given = [
+        param.name
+        for param in context.command.params
+        if param.name and context.get_parameter_source(param.name) == ParameterSource.COMMANDLINE
+    ]
+    if context.params["network_model"] != "loggops":
+        if "loggops" in given:
+            raise click.UsageError("--loggops: must be left out without --network-model loggops")
+        return False
+    for name in given:
+        if name not in _TAKES:
+            option = next(one.opts[-1] for one in context.command.params if one.name == name)
+            raise click.UsageError(f"{option}: must be left out with network model loggops")
+    for name in ("workload", "loggops"):
+        if name not in given:
+            raise click.UsageError(f"--{name}: must be given with network model loggops")
+    return True
+
+
+def estimate_schedule(workload: str, changes: tuple[str, ...], as_json: bool) -> None:
+    """Say when each rank of a schedule ends."""
+    from perfmodel.chakra.loggops import LogGops, simulate
+    from perfmodel.chakra.schedules import read_schedule
+
+    model = LogGops(**_parameters(changes))
+    with option_names("workload"), progress("running a schedule"):
+        ends = simulate(read_schedule(workload), model, workload)
+    if as_json:
+        said: dict[str, Any] = {"workload": workload, "network_model": "loggops"}
+        said |= {"parameters": asdict(model), "total_ns": max(ends)}
+        ranks = [{"rank": rank, "total_ns": end} for rank, end in enumerate(ends)]
+        say_json({**said, "ranks": ranks})
+        return
+    alike: dict[int, list[int]] = {}
+    for rank, end in enumerate(ends):
+        alike.setdefault(end, []).append(rank)
+    rows = [(spans(ranks), f"{end:,}") for end, ranks in alike.items()]
+    table("LogGOPS; ns", ("ranks", "total"), rows)
+    shown = ", ".join(f"{key} {getattr(model, name):g}" for key, name in KEYS.items())
+    print(f"  {workload}: {shown}")
+
+
+def _parameters(changes: tuple[str, ...]) -> dict[str, float]:
+    """Return the parameters of the model that the command line has given."""
+    from math import isfinite
+
+    from fred_hw.load import parse_change
+
+    found: dict[str, float] = {}
+    for change in changes:
+        key, value = parse_change(change, "--loggops")
+        if key not in KEYS:
+            raise InputError("--loggops", "", f"must be one of {', '.join(KEYS)}, not {key!r:.60}")
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not isfinite(value) or not 0 <= value <= 1e15:
+            raise InputError(
+                "--loggops", key, f"must be a number from 0 to 1e15, not {value!r:.60}"
+            )
+        found[KEYS[key]] = value
+    if "L_ns" not in found:
+        raise InputError("--loggops", "L", "is required and was not given")
+    return found

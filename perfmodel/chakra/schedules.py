@@ -1,0 +1,113 @@
+"""Schedules of sends, receives and compute, from GOAL texts and from traces."""
+
+from collections.abc import Sequence
+
+from fred_hw.errors import InputError
+from fred_hw.progress import track
+
+from .files import read
+from .goal import Goal, Operation, read_goal
+from .kinds import NodeType
+from .node import DURATION_NS, Node
+from .traces import find_traces
+
+__all__ = ["from_nodes", "read_schedule"]
+
+_MOST = (1 << 53) - 1
+"""Bytes, nanoseconds and tags at most."""
+
+_PLAIN = {
+    NodeType.COMP_NODE: "calc",
+    NodeType.COMM_SEND_NODE: "send",
+    NodeType.COMM_RECV_NODE: "recv",
+}
+
+
+def read_schedule(workload: str) -> Goal:
+    """Return the schedule of a GOAL text, whose name ends in ``.goal``, or of a set of traces.
+
+    Parameters
+    ----------
+    workload : str
+        The text, or the prefix of the traces.
+
+    Raises
+    ------
+    InputError
+        A file is bad, or holds what is no send, receive or compute.
+    """
+    if workload.lower().endswith(".goal"):
+        return read_goal(workload)
+    paths = find_traces(workload)
+    found: list[tuple[Operation, ...]] = []
+    for rank, path in enumerate(track(paths, "traces")):
+        with read(path) as reader:
+            nodes = list(reader)
+        found.append(from_nodes(nodes, rank, len(paths), str(path)))
+    return tuple(found)
+
+
+def from_nodes(nodes: Sequence[Node], rank: int, ranks: int, source: str) -> tuple[Operation, ...]:
+    """Return the operations of a rank.
+
+    Parameters
+    ----------
+    nodes : sequence of Node
+        Those of its trace. Compute takes ``duration_ns`` or else ``duration_us``; ``cpu`` and
+        ``nic`` are attributes of traces that were schedules.
+    rank, ranks : int
+        Its number, and how many there are.
+    source : str
+        What errors name: the file.
+
+    Raises
+    ------
+    InputError
+        A node is of another kind, or says what is not so; or a dependency is not there.
+    """
+    places: dict[int, int] = {}
+    for place, node in enumerate(nodes):
+        if places.setdefault(node.id, place) != place:
+            raise InputError(source, f"node {node.id}", "must be there once, not again")
+    try:
+        return tuple(_operation(node, places, rank, ranks) for node in nodes)
+    except InputError as error:
+        raise InputError(source, error.field, error.message) from None
+
+
+def _operation(node: Node, places: dict[int, int], rank: int, ranks: int) -> Operation:
+    field = f"node {node.id}"
+    if node.type not in _PLAIN:
+        types = "compute, a send or a receive"
+        raise InputError("", field, f"must be {types} in LogGOPS, not of type {node.type}")
+    requires: list[int] = []
+    for one in dict.fromkeys(node.data_deps):
+        if one not in places:
+            raise InputError("", field, f"must wait for nodes of its trace, not for {one}")
+        requires.append(places[one])
+    cpu, nic = _number(node, "cpu"), _number(node, "nic")
+    kind = NodeType(node.type)
+    label = f"l{node.id}"
+    if kind == NodeType.COMP_NODE:
+        size = _number(node, DURATION_NS) or 1000 * node.duration_us
+        return Operation(label, "calc", size, cpu=cpu, nic=nic, requires=tuple(requires))
+    sends = kind == NodeType.COMM_SEND_NODE
+    ours, theirs = ("comm_src", "comm_dst") if sends else ("comm_dst", "comm_src")
+    if _number(node, ours, rank) != rank:
+        raise InputError("", f"{field}: {ours}", f"must be {rank}, whose trace it is")
+    peer, size = _number(node, theirs, ranks), _number(node, "comm_size")
+    if peer >= ranks:
+        raise InputError("", f"{field}: {theirs}", f"must be a rank from 0 to {ranks - 1}")
+    if size < 1:
+        raise InputError("", f"{field}: comm_size", "must be 1 byte or more, not 0")
+    tag = _number(node, "comm_tag")
+    what = "send" if sends else "recv"
+    return Operation(label, what, size, peer, tag, cpu, nic, tuple(requires))
+
+
+def _number(node: Node, name: str, default: int = 0) -> int:
+    value = node.integer(name, default)
+    if not 0 <= value <= _MOST:
+        message = f"must be an integer from 0 to {_MOST}, not {value}"
+        raise InputError("", f"node {node.id}: {name}", message)
+    return value
