@@ -7,6 +7,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from fred_hw.endpoint_spec import MOST_MEMBERS
 from fred_hw.gates.fifo import Fifo
 from fred_hw.gates.fsm import Fsm
 from fred_hw.gates.select import one_hot_mux
@@ -52,8 +53,8 @@ class AceChannel(Unit):
         Prepared descriptors.
     requests : Out(stream.Signature(request_layout(spec)))
         Reads of memory.
-    loaded : In(1)
-        High for a cycle per chunk that has come.
+    begun, loaded : In(1)
+        High for a cycle per chunk whose first part has come, and per other part that has.
     send, receive : Out(send_word_signature(spec)), Out(receive_word_signature(spec))
         The next flit to go, and what the next one to come is.
     idle : In(1)
@@ -76,6 +77,7 @@ class AceChannel(Unit):
 
     i: stream.Interface
     requests: stream.Interface
+    begun: Signal
     loaded: Signal
     send: SendWord
     receive: ReceiveWord
@@ -96,6 +98,7 @@ class AceChannel(Unit):
             {
                 "i": In(stream.Signature(work_layout(spec))),
                 "requests": Out(stream.Signature(request_layout(spec))),
+                "begun": In(1),
                 "loaded": In(1),
                 "send": Out(send_word_signature(spec)),
                 "receive": Out(receive_word_signature(spec)),
@@ -216,15 +219,15 @@ class AceChannel(Unit):
     def _dispatch(
         self, m: Module, work: data.View, begin: Value, machines: list[AceFsm], loader: AceLoader
     ) -> Value:
-        """Give loaded chunks to state machines by turns; return whether there are any chunks."""
+        """Give chunks that have begun to come to state machines by turns; return whether any is."""
         slots, fsms = self.spec.endpoint.slots, len(machines)
-        loaded, used = (Signal(range(slots + 1), name=name) for name in ("waiting", "used"))
+        waiting, used = (Signal(range(slots + 1), name=name) for name in ("waiting", "used"))
         slot = Signal(slot_bits(self.spec), name="next_slot")
         turn, busy, before = Signal(fsms, init=1), Signal(fsms), Signal(fsms)
         gives = Signal()
         m.d.comb += [
             busy.eq(Cat(one.busy for one in machines)),
-            gives.eq((loaded != 0) & ~(turn & busy).any()),
+            gives.eq((waiting != 0) & ~(turn & busy).any()),
             loader.room.eq(used != slots),
         ]
         for k, one in enumerate(machines):
@@ -232,7 +235,7 @@ class AceChannel(Unit):
         freed = before & ~busy
         m.d.sync += [
             before.eq(busy),
-            loaded.eq(loaded + self.loaded - gives),
+            waiting.eq(waiting + self.begun - gives),
             used.eq(used + loader.taken - reduce(add, freed)),
         ]
         with m.If(begin):
@@ -351,9 +354,10 @@ class AceChannel(Unit):
             for name in ("message", "following", "now")
         )
         busy, known, final = (Signal(name=f"receive_{name}") for name in ("busy", "known", "final"))
-        turns, takes = self._turns(
-            m, "receive", work, begin, Cat(one.receive for one in machines), known
-        )
+        there, reduces = Signal(name="part_is_there"), message.word.reduce
+        ready = Cat(one.receive for one in machines) & there.replicate(len(machines))
+        turns, takes = self._turns(m, "receive", work, begin, ready, known)
+        self._count_parts(m, turns.advance & reduces, reduces, there)
         ends = Signal(name="receive_ends")
         m.d.comb += [
             turns.steps.eq(work.receives),
@@ -392,6 +396,11 @@ class AceChannel(Unit):
             ]
         self._count_stored(m, word, stored)
         return turns
+
+    def _count_parts(self, m: Module, taken: Value, reduces: Value, there: Signal) -> None:
+        """Say whether what a message is reduced with has come: parts do in the order of turns."""
+        parts = Signal(range(self.spec.endpoint.slots * MOST_MEMBERS), name="parts_there")
+        m.d.sync += [parts.eq(parts + self.loaded - taken), there.eq(~reduces | (parts != 0))]
 
     def _count_stored(self, m: Module, word: data.View, stored: Signal) -> None:
         """Count flits to memory, from the one that is taken to the one that memory has."""

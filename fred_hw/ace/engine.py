@@ -120,6 +120,7 @@ class AceEngine(Unit):
         m.d.comb += [
             scratchpad.loads.eq(reader.valid),
             scratchpad.load.eq(reader.o),
+            reader.ready.eq(scratchpad.loads_ready),
             scratchpad.stores.eq(intake.stores),
             scratchpad.store.eq(intake.store),
             self.irq.eq(control.irq),
@@ -143,6 +144,7 @@ class AceEngine(Unit):
                 channel.i.valid.eq(control.valid[k]),
                 channel.i.payload.eq(control.work),
                 control.ready[k].eq(channel.i.ready),
+                channel.begun.eq(reader.begun[k]),
                 channel.loaded.eq(reader.loaded[k]),
                 channel.idle.eq(control.idle[k]),
                 self.send_flow[k].eq(channel.send_flow),

@@ -1,6 +1,6 @@
-"""Chunks from memory into slots."""
+"""Chunks from memory into slots, part by part."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
@@ -16,12 +16,14 @@ __all__ = ["AceLoader", "request_layout"]
 def request_layout(spec: SwitchSpec) -> data.StructLayout:
     """Return a read: address in flits and where it goes.
 
-    The chunk ends with what has a ``mark``: its last read, or nothing, if ``reads`` is not set.
+    A part ends with what has a ``mark``: its last read, or nothing, if ``reads`` is not set;
+    ``first`` says whether it is the first one of its chunk.
     """
     return data.StructLayout(
         {
             "reads": 1,
             "mark": 1,
+            "first": 1,
             "address": word_bits(spec),
             "slot": slot_bits(spec),
             "place": place_bits(spec),
@@ -30,7 +32,10 @@ def request_layout(spec: SwitchSpec) -> data.StructLayout:
 
 
 class AceLoader(Unit):
-    """Ask for each chunk's flits, chunk after chunk, as there are free slots; slots take turns.
+    """Ask for chunks as there are free slots, in the order in which state machines need the parts.
+
+    So a part of each chunk comes, then the next one of each, and machines begin with the first.
+    Slots take turns.
 
     Parameters
     ----------
@@ -84,42 +89,38 @@ class AceLoader(Unit):
     def build(self, platform: object) -> Module:
         m = Module()
         work, asked, spec = self.work, self.o.payload, self.spec
-        turns = place(m, "turns", AceTurns(spec=spec, machines=1))
+        turns = place(m, "turns", AceTurns(spec=spec))
         layout = self._part_layout()
         # The part that is read, and the one behind it, which is found meanwhile.
         now, following = (
             data.View(layout, Signal(layout.size, name=name, reset_less=True))
             for name in ("now", "following")
         )
-        known, takes, slot = Signal(), Signal(), Signal(slot_bits(spec), name="next_slot")
-        reads, final, ends = Signal(), Signal(), Signal()
+        known, takes, reads, final, ends = (Signal() for _ in range(5))
+        slot = self._slot(m, turns, takes)
         m.d.comb += [
             turns.work.eq(work),
             turns.steps.eq(work.parts),
-            turns.last_fsm.eq(1),
+            turns.last_fsm.eq(work.last_fsm),
             turns.begin.eq(self.begin),
-            takes.eq(turns.turn & ~known & (~turns.first | self.room)),
+            takes.eq(turns.turn.any() & ~known & (~turns.first | self.room)),
             turns.advance.eq(takes),
             self.taken.eq(takes & turns.first),
             self.active.eq(turns.active | known | self.o.valid),
             ends.eq(self.o.ready & final),
             asked.reads.eq(reads),
-            asked.mark.eq(now.last & final),
-            *(asked[name].eq(now[name]) for name in ("slot", "address", "place")),
+            asked.mark.eq(final),
+            *(asked[name].eq(now[name]) for name in ("first", "slot", "address", "place")),
         ]
         with m.If(takes):
             m.d.sync += [
                 following.flits.eq(turns.size),
                 following.address.eq(work.source + turns.offset),
                 following.place.eq(turns.place),
-                following.last.eq(turns.last),
+                following.first.eq(turns.first),
                 following.slot.eq(slot),
                 known.eq(1),
             ]
-            with m.If(turns.last):
-                m.d.sync += slot.eq(slot + 1)
-                with m.If(slot == spec.endpoint.slots - 1):
-                    m.d.sync += slot.eq(0)
         with m.If(self.o.ready):
             m.d.sync += [
                 now.flits.eq(now.flits - 1),
@@ -130,13 +131,27 @@ class AceLoader(Unit):
         with m.If(~self.o.valid | ends):
             m.d.sync += [
                 now.eq(following),
-                # A part without flits asks for nothing, and is told only if the chunk ends with it.
-                self.o.valid.eq(known & ((following.flits != 0) | following.last)),
+                self.o.valid.eq(known),
                 reads.eq(following.flits != 0),
                 final.eq(following.flits <= 1),
                 known.eq(takes),
             ]
         return m
+
+    def _slot(self, m: Module, turns: AceTurns, takes: Value) -> Signal:
+        """Return the slot of the part whose turn it is: those that go together have one each."""
+        slot, base, behind = (
+            Signal(slot_bits(self.spec), name=name) for name in ("slot", "base_slot", "next_slot")
+        )
+        begins = turns.turn[0]
+        m.d.comb += slot.eq(Mux(begins & ~turns.first, base, behind))
+        with m.If(takes):
+            m.d.sync += behind.eq(slot + 1)
+            with m.If(slot == self.spec.endpoint.slots - 1):
+                m.d.sync += behind.eq(0)
+            with m.If(begins):
+                m.d.sync += base.eq(slot)
+        return slot
 
     def _part_layout(self) -> data.StructLayout:
         """Return what is known of a part."""
@@ -146,7 +161,7 @@ class AceLoader(Unit):
                 "flits": size_bits(spec),
                 "address": word_bits(spec),
                 "place": place_bits(spec),
-                "last": 1,
+                "first": 1,
                 "slot": slot_bits(spec),
             }
         )

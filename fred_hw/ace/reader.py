@@ -39,20 +39,20 @@ class AceReader(Unit):
     Members
     -------
     i : In(stream.Signature(request_layout(spec))).array(3)
-        Reads of each circuit, a mark at the last of each chunk or behind it.
+        Reads of each circuit, a mark at the last of each part or in its place.
     read, data : Out(stream of addresses), In(stream of words)
         To memory, see ``memory_signature``.
-    valid, o : Out(1), Out(load_layout(spec))
-        A word that came; it is taken at once.
-    loaded : Out(3)
-        High for a cycle when all up to a mark of the circuit has come, and is given on ``o`` in
-        this cycle, if it was not before.
+    valid, ready, o : Out(1), In(1), Out(load_layout(spec))
+        A word that came, until it is taken.
+    begun, loaded : Out(3)
+        High for a cycle when the first part of a chunk of the circuit is taken, and when another
+        part is.
 
     Timing
     ------
     Latency : 1 cycle from a request to ``read.valid``, and from a word to ``o``.
     Throughput : a word per cycle, and a cycle per mark alone.
-    Paths : none.
+    Paths : ``ready`` to ``data.ready``, ``begun`` and ``loaded``.
     Reset : forgets reads under way; memory must forget them too.
     """
 
@@ -60,7 +60,9 @@ class AceReader(Unit):
     read: stream.Interface
     data: stream.Interface
     valid: Signal
+    ready: Signal
     o: View
+    begun: Signal
     loaded: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
@@ -72,7 +74,9 @@ class AceReader(Unit):
                 "read": Out(stream.Signature(word_bits(spec))),
                 "data": In(stream.Signature(spec.data_width)),
                 "valid": Out(1),
+                "ready": In(1),
                 "o": Out(load_layout(spec)),
+                "begun": Out(CIRCUITS),
                 "loaded": Out(CIRCUITS),
             }
         )
@@ -84,6 +88,7 @@ class AceReader(Unit):
             {
                 "reads": 1,
                 "mark": 1,
+                "first": 1,
                 "circuit": CIRCUITS,
                 "slot": slot_bits(spec),
                 "place": place_bits(spec),
@@ -103,6 +108,7 @@ class AceReader(Unit):
             tags.i.valid.eq(take),
             tags.i.payload.reads.eq(asked.reads),
             tags.i.payload.mark.eq(asked.mark),
+            tags.i.payload.first.eq(asked.first),
             tags.i.payload.circuit.eq(chosen),
             tags.i.payload.slot.eq(asked.slot),
             tags.i.payload.place.eq(asked.place),
@@ -114,18 +120,30 @@ class AceReader(Unit):
                 self.read.valid.eq(take & asked.reads),
                 self.read.payload.eq(asked.address),
             ]
-        head, there = tags.o.payload, tags.o.valid
-        came = self.data.valid & self.data.ready
-        m.d.comb += [
-            self.data.ready.eq(there & head.reads),
-            tags.o.ready.eq(self.data.valid | ~head.reads),
-        ]
-        m.d.sync += [
-            self.valid.eq(came),
-            self.o.circuit.eq(head.circuit),
-            self.o.slot.eq(head.slot),
-            self.o.place.eq(head.place),
-            self.o.data.eq(self.data.payload),
-            self.loaded.eq(head.circuit & (there & head.mark & tags.o.ready).replicate(CIRCUITS)),
-        ]
+        self._give(m, tags.o)
         return m
+
+    def _give(self, m: Module, tags: stream.Interface) -> None:
+        """Keep a word, or a mark alone, until it is taken."""
+        head = tags.payload
+        moves, ends, first = Signal(), Signal(), Signal()
+        m.d.comb += [
+            moves.eq(~self.valid | self.ready),
+            self.data.ready.eq(tags.valid & head.reads & moves),
+            tags.ready.eq((self.data.valid | ~head.reads) & moves),
+        ]
+        with m.If(moves):
+            m.d.sync += [
+                self.valid.eq(self.data.valid & self.data.ready),
+                ends.eq(tags.valid & tags.ready & head.mark),
+                first.eq(head.first),
+                self.o.circuit.eq(head.circuit),
+                self.o.slot.eq(head.slot),
+                self.o.place.eq(head.place),
+                self.o.data.eq(self.data.payload),
+            ]
+        told = self.o.circuit & (ends & moves).replicate(CIRCUITS)
+        m.d.comb += [
+            self.begun.eq(told & first.replicate(CIRCUITS)),
+            self.loaded.eq(told & (~first).replicate(CIRCUITS)),
+        ]

@@ -53,9 +53,6 @@ def slot_read_signature(spec: SwitchSpec) -> wiring.Signature:
 class AceScratchpad(Unit):
     """Keep slots, a partition for each circuit; each slot is a memory with a read and a write port.
 
-    Words are never loaded and written back to a slot in one cycle, as a chunk is loaded before it
-    is worked on.
-
     Parameters
     ----------
     spec : SwitchSpec
@@ -63,8 +60,8 @@ class AceScratchpad(Unit):
 
     Members
     -------
-    loads, load : In(1), In(load_layout(spec))
-        A word from memory.
+    loads, loads_ready, load : In(1), Out(1), In(load_layout(spec))
+        A word from memory, and whether it is taken.
     stores, store : In(1), In(load_layout(spec))
         A word that was received; goes before ``load`` of the same slot.
     operand, send : In(slot_read_signature(spec))
@@ -74,11 +71,13 @@ class AceScratchpad(Unit):
     ------
     Latency : 1 cycle from a read to its data.
     Throughput : a word on each member per cycle, while reads are of different slots.
-    Paths : ``operand.valid``, ``operand.circuit`` and ``operand.slot`` to ``send.ready``.
+    Paths : ``operand.valid``, ``operand.circuit`` and ``operand.slot`` to ``send.ready``;
+        ``stores``, and circuit and slot of ``store`` and ``load``, to ``loads_ready``.
     Reset : clears nothing.
     """
 
     loads: Signal
+    loads_ready: Signal
     load: data.View
     stores: Signal
     store: data.View
@@ -92,6 +91,7 @@ class AceScratchpad(Unit):
         super().__init__(
             {
                 "loads": In(1),
+                "loads_ready": Out(1),
                 "load": In(load_layout(spec)),
                 "stores": In(1),
                 "store": In(load_layout(spec)),
@@ -112,6 +112,11 @@ class AceScratchpad(Unit):
                 & self.operand.valid
             ),
             self.send.ready.eq(~same),
+            self.loads_ready.eq(
+                ~self.stores
+                | (self.store.circuit != self.load.circuit)
+                | (self.store.slot != self.load.slot)
+            ),
         ]
         banks = [(k, slot) for k in range(CIRCUITS) for slot in range(spec.endpoint.slots)]
         words: list[Value] = []

@@ -4,7 +4,6 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.checks import check_int
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec
 
@@ -25,20 +24,18 @@ class AceTurns(Unit):
     ----------
     spec : SwitchSpec
         Sizes.
-    machines : int, optional
-        State machines, 1 or more; without it those of ``spec``.
 
     Members
     -------
     work : In(work_layout(spec))
         Constant from ``begin`` on while there are turns.
-    steps, last_fsm : In(7), In(machines)
+    steps, last_fsm : In(7), In(fsms)
         Steps of each chunk, 1 or more, and the last machine in use, a bit; constant like ``work``.
     ahead : In(1)
         The first step has the second part, and so on; constant.
     begin : In(1)
         Begin.
-    turn : Out(machines)
+    turn : Out(fsms)
         One bit, or none while it is not known and before and behind all.
     place, offset, size : Out(place), Out(count + 1), Out(size)
         The part whose turn it is: place in the slot, in the buffer, and flits, which may be 0.
@@ -56,11 +53,6 @@ class AceTurns(Unit):
     Throughput : a turn per 4 cycles.
     Paths : none.
     Reset : no turn is left.
-
-    Raises
-    ------
-    ValueError
-        A parameter is none of these.
     """
 
     work: data.View
@@ -78,23 +70,18 @@ class AceTurns(Unit):
     advance: Signal
     active: Signal
 
-    def __init__(self, *, spec: SwitchSpec, machines: int | None = None) -> None:
+    def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("AceTurns", spec)
-        every = spec.endpoint.fsms
-        self.machines = check_int(
-            "AceTurns machines", every if machines is None else machines, minimum=1
-        )
-        name = "ace_turns" if self.machines == every else f"ace_turns_{self.machines}"
-        self.unit_name = sizes_name(name, spec)
-        count = count_bits(spec)
+        self.unit_name = sizes_name("ace_turns", spec)
+        count, machines = count_bits(spec), spec.endpoint.fsms
         super().__init__(
             {
                 "work": In(work_layout(spec)),
                 "steps": In(STEP_BITS),
-                "last_fsm": In(self.machines),
+                "last_fsm": In(machines),
                 "ahead": In(1),
                 "begin": In(1),
-                "turn": Out(self.machines),
+                "turn": Out(machines),
                 "place": Out(place_bits(spec)),
                 "offset": Out(count + 1),
                 "size": Out(size_bits(spec)),
@@ -108,7 +95,7 @@ class AceTurns(Unit):
 
     def build(self, platform: object) -> Module:
         m = Module()
-        work, machines, count = self.work, self.machines, len(self.offset) - 1
+        work, machines, count = self.work, self.spec.endpoint.fsms, len(self.offset) - 1
         now, wait = Signal(machines, init=1, name="now"), Signal(3)
         # First flits in each block: of the first chunk in turn, of the one whose turn it is, of the
         # next one; and where the part begins of a chunk that begins with its block.

@@ -12,6 +12,7 @@ from fred_hw.ace.operations import Buffer, Descriptor, Flow, Ring, all_to_all, b
 from fred_hw.checks import check_choice
 from fred_hw.compiler.flows import Flow as Paths
 from fred_hw.compiler.mesh_rings import mesh_ring, product
+from fred_hw.compiler.ring_messages import message_flits
 
 from .spec import MeshSpec
 
@@ -144,7 +145,7 @@ def _ring(place: Place, orders: Iterable[Sequence[int]], pattern: str) -> dict[i
     here = place.settled if pattern == "all_gather" else place
     for order in orders if flits else ():
         count = len(order)
-        message = _message_flits(place.mesh, flits, count) * place.flit_bytes
+        message = message_flits(-(-flits // count), count, place.mesh.endpoint)
         for rank, npu in enumerate(order):
             found[npu] = Descriptor(
                 operation=pattern,
@@ -156,29 +157,11 @@ def _ring(place: Place, orders: Iterable[Sequence[int]], pattern: str) -> dict[i
                 ring=Ring(
                     members=count,
                     rank=rank,
-                    message_bytes=message,
+                    message_bytes=message * place.flit_bytes,
                     fsms=place.mesh.endpoint.fsms,
                 ),
             )
     return found
-
-
-def _message_flits(mesh: MeshSpec, flits: int, members: int) -> int:
-    """Return the flits of a ring's messages: each state machine has a chunk, if there is room.
-
-    Raises
-    ------
-    ValueError
-        A slot has no room for a flit of each member.
-    """
-    room = mesh.endpoint.chunk_flits // members
-    if not room:
-        raise ValueError(
-            f"groups must have at most {mesh.endpoint.chunk_flits} NPUs, a flit of each in "
-            f"a slot (endpoint.chunk_flits), not {members}"
-        )
-    block = -(-flits // members)
-    return min(room, -(-block // mesh.endpoint.fsms))
 
 
 def _hierarchical(place: Place, group: Sequence[int], pattern: str) -> list[Lane]:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from fred_hw.ace.operations import Buffer, Descriptor, Ring, exchange
 from fred_hw.ace.operations import Flow as Route
 from fred_hw.compiler.flows import Flow
+from fred_hw.compiler.ring_messages import message_flits
 from fred_hw.endpoint_spec import MOST_MEMBERS
 
 from .plane import Plane
@@ -128,11 +129,11 @@ def _ring(
     source: Buffer,
     destination: Buffer,
 ) -> Descriptor:
-    """Return an NPU's part of a ring; its messages are so long that all state machines have one."""
+    """Return an NPU's part of a ring."""
     engine, flit = plane.wafer.endpoint, plane.wafer.link.data_width // 8
     count, rank = len(members), members.index(npu)
     block = -(-(source.size // flit) // count)
-    message = min(engine.chunk_flits // count, -(-block // engine.fsms))
+    message = message_flits(block, count, engine)
     return Descriptor(
         operation=operation,
         circuit=circuit,

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from fred_hw.compiler.ring_messages import message_flits
 from fred_hw.files import FileModel, load_model
 from fred_hw.protocol import CRC_BITS, HEADER_BITS
 from fred_hw.spec import SwitchSpec
@@ -229,13 +230,11 @@ class EndpointTiming:
         return max(steps * rounds_s, steps * link_s + behind_s)
 
     def _message_bytes(self, members: int, block_bytes: float) -> float:
-        """Return the size of messages: a slot has one of each block, and no machine is idle [B].
-
-        They are whole flits, as ``fred_hw.wafer.rings`` makes them.
-        """
-        block = ceil(block_bytes / self.flit_bytes - ROUNDING)
-        flits = min(self.chunk_flits // members, ceil(block / self.fsms))
-        return max(1, flits) * self.flit_bytes
+        """Return the size of messages as compilers make them, whole flits [B]."""
+        block = max(1, ceil(block_bytes / self.flit_bytes - ROUNDING))
+        if members > self.chunk_flits:
+            return self.flit_bytes
+        return message_flits(block, members, self.record.spec.endpoint) * self.flit_bytes
 
     def use(self, endpoints: str) -> RecordUse:
         """Return the provenance of the endpoints called ``endpoints``."""

@@ -4,9 +4,9 @@ from typing import Any
 
 from fred_hw.ace.channel import AceChannel
 from fred_hw.ace.work import flow_layout, receive_layout, work_layout
-from tests.fred_hw.simulation import trace
+from tests.fred_hw.simulation import known, simulate, trace
 
-from .works import SPEC, packed
+from .works import SPEC, packed, ring_work
 
 FLOW = {"phase": 1, "peer": 0, "generation": 3}
 DIRECT = packed(work_layout(SPEC), direct=2, destination=40, sets_receive=1, receive=FLOW)
@@ -44,7 +44,7 @@ def test_latency_of_what_is_received_and_of_the_end() -> None:
 
 def test_throughput_of_a_packet_after_the_chunk_has_come() -> None:
     """A chunk is asked for, loaded, and sent flit by flit, cut into packets of four."""
-    cycles: list[dict[str, int]] = [{}] * 24 + [{"loaded": 1}] + [{}] * 30
+    cycles: list[dict[str, int]] = [{}] * 24 + [{"begun": 1}] + [{}] * 30
     watch = ("requests.valid", "send.valid", "send.last", "done")
     seen = run(SENDS, cycles, watch, idle=1, **{"requests.ready": 1, "send.take": 1})
     assert sum(one[0] for one in seen) == 6
@@ -52,6 +52,36 @@ def test_throughput_of_a_packet_after_the_chunk_has_come() -> None:
     assert sent == list(range(sent[0], sent[0] + 6))
     assert [seen[k][2] for k in sent] == [0, 0, 0, 1, 0, 1]
     assert sum(one[3] for one in seen) == 1
+
+
+def test_message_is_expected_when_the_part_that_it_is_reduced_with_has_come() -> None:
+    """A chunk begins with its first part; each of two messages waits for a part of its own."""
+    unit = known(AceChannel(spec=SPEC))
+    work = ring_work("reduce_scatter", rank=0, total=6, message=2, members=3)
+    sent, expected = list[int](), list[int]()
+
+    async def bench(ctx: Any) -> None:
+        done = 0
+        for name, value in ((unit.i.payload, work), (unit.idle, 1), (unit.requests.ready, 1)):
+            ctx.set(name, value)
+        for cycle in range(80):
+            ctx.set(unit.i.valid, int(cycle == 0))
+            ctx.set(unit.begun, int(cycle == 20))
+            ctx.set(unit.loaded, int(cycle in (40, 60)))
+            ctx.set(unit.receive.done[0], done)
+            there, last = ctx.get(unit.receive.valid), ctx.get(unit.receive.payload.last)
+            done = there & last
+            if ctx.get(unit.send.valid):
+                sent.append(cycle)
+            if there:
+                expected.append(cycle)
+            ctx.set(unit.receive.take, there)
+            ctx.set(unit.send.take, ctx.get(unit.send.valid))
+            await ctx.tick()
+
+    simulate(unit, bench)
+    assert expected == [43, 44, 63, 64]
+    assert len(sent) == 4
 
 
 def test_flow_changes_only_while_all_is_acknowledged() -> None:

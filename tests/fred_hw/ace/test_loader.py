@@ -2,19 +2,22 @@
 
 from fred_hw.ace.loader import AceLoader, request_layout
 from fred_hw.ace.work import work_layout
+from fred_hw.spec import SwitchSpec
 from tests.fred_hw.simulation import trace
 
 from .works import SPEC, packed, ring_work
 
 WORK = ring_work("all_reduce", rank=0, total=6, message=2, members=2)  # blocks of 3
 WATCH = ("o.valid", "o.payload", "active")
-FIELDS = ("reads", "mark", "address", "slot", "place")
+FIELDS = ("reads", "mark", "first", "address", "slot", "place")
 
 
-def asked(inputs: list[dict[str, int]], **rest: int) -> list[tuple[int, ...] | None]:
+def asked(
+    inputs: list[dict[str, int]], spec: SwitchSpec = SPEC, **rest: int
+) -> list[tuple[int, ...] | None]:
     """Return the reads, cycle by cycle."""
-    seen = trace(AceLoader(spec=SPEC), inputs, WATCH, **{"work": WORK, **rest})
-    layout = request_layout(SPEC)
+    seen = trace(AceLoader(spec=spec), inputs, WATCH, **{"work": WORK, **rest})
+    layout = request_layout(spec)
 
     def field(word: int, name: str) -> int:
         one = layout[name]
@@ -24,23 +27,23 @@ def asked(inputs: list[dict[str, int]], **rest: int) -> list[tuple[int, ...] | N
 
 
 def test_latency_and_throughput_of_two_chunks() -> None:
-    """Parts from the first on, a mark at the last read, then the next chunk in the next slot."""
+    """The first part of both, a mark at its last read, then the second of both, in their slots."""
     got = asked([{"begin": 1}, *[{}] * 40], room=1, **{"o.ready": 1})
     assert [one for one in got if one] == [
-        (1, 0, 3, 0, 2),
-        (1, 0, 4, 0, 3),
-        (1, 0, 0, 0, 0),
-        (1, 1, 1, 0, 1),
-        (1, 0, 5, 1, 2),
-        (1, 1, 2, 1, 0),
+        (1, 0, 1, 3, 0, 2),
+        (1, 1, 1, 4, 0, 3),
+        (1, 1, 1, 5, 1, 2),
+        (1, 0, 0, 0, 0, 0),
+        (1, 1, 0, 1, 0, 1),
+        (1, 1, 0, 2, 1, 0),
     ]
     times = [k for k, one in enumerate(got) if one]
-    assert times == [6, 7, 10, 11, 14, 18]
+    assert times == [6, 7, 10, 14, 15, 18]
 
 
 def test_throughput_of_long_parts_is_a_read_per_cycle() -> None:
     """Parts of 5 flits or more, of chunk after chunk, have no cycle between them."""
-    work = packed(work_layout(SPEC), total=24, block=24, message=8, parts=1)
+    work = packed(work_layout(SPEC), total=24, block=24, message=8, parts=1, last_fsm=2)
     got = asked([{"begin": 1}, *[{}] * 30], work=work, room=1, **{"o.ready": 1})
     times = [k for k, one in enumerate(got) if one]
     assert times == list(range(6, 30))
@@ -48,16 +51,25 @@ def test_throughput_of_long_parts_is_a_read_per_cycle() -> None:
 
 
 def test_parts_without_flits_are_not_read() -> None:
-    """Of 3 flits for 4 members the last one has none; one that ends its chunk leaves a mark."""
+    """Of 3 flits for 4 members the last one has none; it leaves a mark in its place."""
     want = {
-        0: [(1, 0, 2), (1, 0, 1), (1, 1, 0)],
-        1: [(1, 0, 0), (1, 0, 2), (1, 1, 1)],
-        3: [(1, 0, 2), (1, 0, 1), (1, 0, 0), (0, 1)],
+        0: [(0, 1, 1), (1, 1, 0, 2), (1, 1, 0, 1), (1, 1, 0, 0)],
+        1: [(1, 1, 1, 0), (0, 1, 0), (1, 1, 0, 2), (1, 1, 0, 1)],
+        3: [(1, 1, 1, 2), (1, 1, 0, 1), (1, 1, 0, 0), (0, 1, 0)],
     }
     for rank, reads in want.items():
         work = ring_work("all_reduce", rank=rank, total=3, message=1)
         got = asked([{"begin": 1}, *[{}] * 40], work=work, room=1, **{"o.ready": 1})
-        assert [one[:3] if one[0] else one[:2] for one in got if one] == reads
+        assert [one[:4] if one[0] else one[:3] for one in got if one] == reads
+
+
+def test_chunks_that_go_together_have_slots_of_their_own_and_slots_take_turns() -> None:
+    """Five chunks by two state machines in three slots, each of two parts of a flit."""
+    spec = SPEC.with_changes(endpoint=SPEC.endpoint.model_copy(update={"slots": 3}))
+    work = ring_work("all_reduce", rank=0, total=10, message=1, members=2)
+    got = asked([{"begin": 1}, *[{}] * 80], spec, work=work, room=1, **{"o.ready": 1})
+    assert [one[4] for one in got if one] == [0, 1, 0, 1, 2, 0, 2, 0, 1, 1]
+    assert [one[3] for one in got if one] == [5, 6, 0, 1, 7, 8, 2, 3, 9, 4]
 
 
 def test_chunk_waits_for_a_slot_and_reset_forgets_it() -> None:

@@ -32,6 +32,17 @@ def test_latency_of_reads_of_different_slots_and_of_one() -> None:
     assert seen[5][1] == 11
 
 
+def test_word_from_memory_waits_while_one_is_written_back_to_its_slot() -> None:
+    loads = {"loads": 1, "load": word(11, slot=1, place=3)}
+    stores = {"stores": 1, "store": word(22, slot=1, place=2)}
+    apart = [{"stores": 1, "store": word(22, slot=0)}, {"stores": 1, "store": word(2, 2, 1)}, {}]
+    inputs = [{**loads, **one} for one in (stores, *apart)]
+    ends = [reads("send", slot=1, place=3), reads("send", slot=1, place=2), {}]
+    seen = trace(AceScratchpad(spec=SPEC), [*inputs, *ends], ("loads_ready", "send.data"))
+    assert [one[0] for one in seen[:4]] == [0, 1, 1, 1]
+    assert [one[1] for one in seen[-2:]] == [11, 22]
+
+
 def test_throughput_of_all_ports_at_once_and_reset_clears_nothing() -> None:
     inputs = [
         {

@@ -61,7 +61,7 @@ def test_parts_to_receive_are_one_ahead() -> None:
 
 
 def test_turns_of_a_machine_alone_are_all_parts_of_each_chunk() -> None:
-    seen = turns(AceTurns(spec=SPEC, machines=1), 4, 1)
+    seen = turns(AceTurns(spec=SPEC), 4, 1)
     assert [one["turn"] for one in seen] == [1] * 12
     offsets = [5, 0, 15, 10, 7, 2, 17, 12, 9, 4, 19, 14]
     assert [one["offset"] for one in seen] == offsets
