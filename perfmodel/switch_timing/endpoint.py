@@ -185,8 +185,8 @@ class EndpointTiming:
         return min(sent_bytes, self.chunk_bytes) / self.load_bytes_per_s
 
     def ring_load_s(self, members: int, block_bytes: float) -> float:
-        """Return how long the first chunk of a ring is loaded: a message of each block [s]."""
-        return members * self._message_bytes(members, block_bytes) / self.load_bytes_per_s
+        """Return how long the first message of a ring is loaded; others come meanwhile [s]."""
+        return self._message_bytes(members, block_bytes) / self.load_bytes_per_s
 
     def ring_s(
         self,
