@@ -345,10 +345,8 @@ class AceChannel(Unit):
         stored: Signal,
     ) -> AceTurns:
         """Say of each flit what it is; ``stored`` is high while none is on its way to memory."""
-        word = self.receive.payload
-        layout = data.StructLayout(
-            {"word": receive_layout(self.spec), "left": count_bits(self.spec)}
-        )
+        word, spec = self.receive.payload, self.spec
+        layout = data.StructLayout({"word": receive_layout(spec), "left": count_bits(spec)})
         message, following, now = (
             data.View(layout, Signal(layout.size, name=f"receive_{name}", reset_less=True))
             for name in ("message", "following", "now")

@@ -1,8 +1,8 @@
 """What endpoints add to a collective: their start and end, chunks that are loaded, steps of rings.
 
 An endpoint does one descriptor after the other: a ring is one, and so is all that goes to the same
-ends. It begins to send when the first chunk is loaded, and goes on to the next descriptor when all
-of the one before is acknowledged (docs/endpoint.md).
+ends. It begins to send when the first chunk, or the first message of a ring, is loaded, and goes on
+to the next descriptor when all of the one before is acknowledged (docs/endpoint.md).
 """
 
 from collections.abc import Sequence
@@ -93,5 +93,6 @@ def _ring_stall_s(
     late_s, steps = sum(edges_s) - min(edges_s), len(item.members) - 1
     link = topology.links[item.edges[0][0][0]]
     count, way_s = len(item.members), sum(edges_s) / len(item.members)
-    engine_s = timing.ring_s(count, sent_bytes / steps, way_s, link.bytes_per_s, first=first)
+    rate = min(link.payload_bytes_per_s, link.bytes_per_s * timing.ring_efficiency)
+    engine_s = timing.ring_s(count, sent_bytes / steps, way_s, rate, first=first)
     return engine_s - sent_bytes / link.payload_bytes_per_s - late_s

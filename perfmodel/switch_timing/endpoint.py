@@ -120,15 +120,23 @@ class EndpointTiming:
         From a read of memory to its data [s], 0 or more.
     ports : int
         Ports of an NPU, each with an endpoint that has its share of all data, 1 or more.
+    clock : Clock, optional
+        Its clock, where that is another one than the record's.
     """
 
     def __init__(
-        self, record: EndpointRecord, loaded_as: str, memory_s: float = 0.0, ports: int = 1
+        self,
+        record: EndpointRecord,
+        loaded_as: str,
+        memory_s: float = 0.0,
+        ports: int = 1,
+        clock: Clock | None = None,
     ) -> None:
         self.record = record
         self.loaded_as = loaded_as
         self.memory_s = memory_s
-        measured, cycle_s = record.endpoint, 1 / record.clock.hz
+        self.clock = clock or record.clock
+        measured, cycle_s = record.endpoint, 1 / self.clock.hz
         self.start_s = measured.start_cycles * cycle_s + memory_s
         """Of an exchange, until what is sent first is being loaded [s]."""
         self.ring_start_s = measured.ring_start_cycles * cycle_s + memory_s
@@ -156,7 +164,7 @@ class EndpointTiming:
         """A flit in all ports together [B]."""
         self.chunk_bytes = self.chunk_flits * self.flit_bytes
         """Of a slot, in all ports together [B]."""
-        self.load_bytes_per_s = width / 8 * record.clock.hz * ports
+        self.load_bytes_per_s = width / 8 * self.clock.hz * ports
         """Loaded from memory, in all ports together: a flit per cycle [B/s]."""
 
     def link_share(self, link_s: float, interconnect_cycles: int) -> float:
@@ -172,13 +180,17 @@ class EndpointTiming:
             Latency of the interconnect of the switch at an end of it [cycles].
         """
         record = self.record
-        trip = 2 * link_s * record.clock.hz + record.endpoint.credit_cycles + interconnect_cycles
+        trip = 2 * link_s * self.clock.hz + record.endpoint.credit_cycles + interconnect_cycles
         room = record.spec.protocol.buffer_flits / trip
         return self.efficiency * min(1.0, room / record.endpoint.flits_per_cycle)
 
     def with_ports(self, ports: int) -> "EndpointTiming":
         """Return the timing of so many endpoints at an NPU."""
-        return EndpointTiming(self.record, self.loaded_as, self.memory_s, ports)
+        return EndpointTiming(self.record, self.loaded_as, self.memory_s, ports, self.clock)
+
+    def with_clock(self, clock: Clock) -> "EndpointTiming":
+        """Return the timing of an endpoint of the same Verilog at another clock."""
+        return EndpointTiming(self.record, self.loaded_as, self.memory_s, clock=clock)
 
     def load_s(self, sent_bytes: float) -> float:
         """Return how long the first chunk of what is sent is loaded [s]."""
@@ -193,7 +205,7 @@ class EndpointTiming:
         members: int,
         block_bytes: float,
         way_s: float,
-        link_bytes_per_s: float,
+        payload_bytes_per_s: float,
         *,
         first: bool = True,
     ) -> float:
@@ -210,8 +222,8 @@ class EndpointTiming:
             What a member sends in a step in all messages [B].
         way_s : float
             From a member to the next, of the head of a message, mean of all [s].
-        link_bytes_per_s : float
-            Raw rate of the link of an NPU [B/s].
+        payload_bytes_per_s : float
+            Payload that the link of an NPU carries for it [B/s].
         first : bool
             Whether this is the first of two turns of one descriptor; the second follows without a
             pause where the link is busy.
@@ -224,7 +236,7 @@ class EndpointTiming:
         last = block_bytes - (chunks - 1) * message if alone else message
         bytes_each = (rounds - 1) * message + last
         rounds_s = bytes_each / self.load_bytes_per_s + rounds * (way_s + self.step_s)
-        link_s = block_bytes / (link_bytes_per_s * self.ring_efficiency)
+        link_s = block_bytes / payload_bytes_per_s
         steps = members - 1
         behind_s = way_s + self.step_s if first else 0.0
         return max(steps * rounds_s, steps * link_s + behind_s)
@@ -247,9 +259,9 @@ class EndpointTiming:
             interpolated_ports=None,
             latency_cycles=record.endpoint.start_cycles + record.endpoint.finish_cycles,
             latency_s=(record.endpoint.start_cycles + record.endpoint.finish_cycles)
-            / record.clock.hz,
+            / self.clock.hz,
             efficiency=self.efficiency,
-            clock=f"{record.clock.hz / 1e9:.6f} GHz, {record.clock.source}",
+            clock=f"{self.clock.hz / 1e9:.6f} GHz, {self.clock.source}",
             measured_by=measured_by(record.simulators, record.seed, record.source),
             not_measured=(),
         )

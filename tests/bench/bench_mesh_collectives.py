@@ -95,7 +95,9 @@ def main() -> None:
             made = compile_for_mesh(mesh, Strategy(20, 1, 1), 2 * flits, algorithm=algorithm)
             shares += report(model, made, f"{flits} flits, {algorithm},")
         if flits == WHOLE and max(shares) < GOAL:
-            sys.exit(f"error: {flits} flits reach {max(shares):.3f} of what links allow, not {GOAL}")
+            sys.exit(
+                f"error: {flits} flits reach {max(shares):.3f} of what links allow, not {GOAL}"
+            )
     made = compile_for_mesh(mesh, Strategy(2, 5, 2), 2 * 128)
     report(model, made, f"{made.strategy},")
     for faults in (0, arguments.faults):

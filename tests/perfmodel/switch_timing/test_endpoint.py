@@ -82,17 +82,17 @@ def test_a_link_carries_a_buffer_in_each_round_trip_of_credits(tmp_path: Path) -
 
 
 def test_state_machines_wait_for_the_way_or_for_the_link(tmp_path: Path) -> None:
-    one, raw = timing(tmp_path), 512 * 1e9 * 4184 / 4096
+    one, rate = timing(tmp_path), 512 * 1e9 / 2
     # Four messages of 32 at half of the link take 256 cycles; alone one takes 32 + 100 + 25. Behind
     # the last one there are a way and a step.
-    assert one.ring_s(4, 128 * 512, 100 * CYCLE_S, raw) == pytest.approx(893 * CYCLE_S)
-    assert one.ring_s(4, 1280 * 512, 100 * CYCLE_S, raw) == pytest.approx(7805 * CYCLE_S)
-    assert one.ring_s(4, 100 * 512, 300 * CYCLE_S, raw) == pytest.approx(3 * 350 * CYCLE_S)
+    assert one.ring_s(4, 128 * 512, 100 * CYCLE_S, rate) == pytest.approx(893 * CYCLE_S)
+    assert one.ring_s(4, 1280 * 512, 100 * CYCLE_S, rate) == pytest.approx(7805 * CYCLE_S)
+    assert one.ring_s(4, 100 * 512, 300 * CYCLE_S, rate) == pytest.approx(3 * 350 * CYCLE_S)
     # What four messages have no room for are two rounds of equal ones, of 17 flits, and of 21.
-    assert one.ring_s(4, 129 * 512, 300 * CYCLE_S, raw) == pytest.approx(3 * 684 * CYCLE_S)
-    assert one.ring_s(4, 161 * 512, 300 * CYCLE_S, raw) == pytest.approx(6 * 346 * CYCLE_S)
-    assert one.ring_s(4, 4 * 512, 100 * CYCLE_S, raw) == pytest.approx(3 * 126 * CYCLE_S)
-    second = one.ring_s(4, 1280 * 512, 100 * CYCLE_S, raw, first=False)
+    assert one.ring_s(4, 129 * 512, 300 * CYCLE_S, rate) == pytest.approx(3 * 684 * CYCLE_S)
+    assert one.ring_s(4, 161 * 512, 300 * CYCLE_S, rate) == pytest.approx(6 * 346 * CYCLE_S)
+    assert one.ring_s(4, 4 * 512, 100 * CYCLE_S, rate) == pytest.approx(3 * 126 * CYCLE_S)
+    second = one.ring_s(4, 1280 * 512, 100 * CYCLE_S, rate, first=False)
     assert second == pytest.approx(7680 * CYCLE_S)
 
 
