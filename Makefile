@@ -7,7 +7,7 @@ BIN := .venv/bin
 unexport PYTHONDONTWRITEBYTECODE
 STAMP := .venv/.ready
 
-.PHONY: help demo check test test-fast bench-tests search bench fuzz mutation fidelity docs golden records lock setup clean
+.PHONY: help demo check test test-fast bench-tests search bench fuzz mutation fidelity docs golden records adders lock setup clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -80,6 +80,9 @@ records: $(STAMP) ## co-simulate chiplets, routers, endpoints and a plane, and r
 	$(BIN)/fred characterize examples/wafer-20.yaml --level wafer --sim verilator --strategy MP2-DP5-PP2 --strategy MP3-DP3-PP2 --strategy MP20-DP1-PP1 \
 	    --flits 128 --flits 512 --flits 2048 --flits 8192 -o build/records/wafer-20.json
 	cp build/records/*.json perfmodel/switch_timing/records/
+
+adders: $(STAMP) ## map adders of all formats and depths with ASAP7, and rewrite their record (10 minutes)
+	$(BIN)/python tests/bench/measure_adders.py
 
 lock: $(STAMP) ## rewrite requirements.lock from pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras --no-emit-index-url --no-emit-find-links --no-header --no-annotate pyproject.toml -o requirements.lock

@@ -1,5 +1,6 @@
 """Specification of a switch: the one description that every room reads."""
 
+from math import ceil
 from typing import Annotated, Any, Self
 from zlib import crc32
 
@@ -13,8 +14,9 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from .adder_delays import adder_delays
 from .endpoint_spec import EndpointSpec
-from .files import FileModel, in_range, int_range, name_in
+from .files import FileModel, in_range, int_range, name_in, number_range
 from .formats.number_format import FORMATS, OVERFLOWS, IntFormat, NumberFormat
 from .operations.operation import OPERATIONS, fitting
 from .protocol import HEADER_FIELDS, PROTOCOL_VERSION, SHARED_SIZES, ProtocolSpec
@@ -78,8 +80,13 @@ class SwitchSpec(FileModel):
     stage_registers : int
         Pipeline registers at the crossing of each micro-switch stage, 1 to 4.
     adder_registers : int
-        Pipeline registers inside each reduction unit, 0 to 8. "auto" stands for what
-        ``Operation.registers`` says of the format, and becomes that number at once.
+        Pipeline registers inside each reduction unit, 0 to 8. "auto" stands for as few as reach
+        ``clock_ns``, or without it for what ``Operation.registers`` says of the format, and becomes
+        that number at once.
+    clock_ns : float, optional
+        Period [ns] that it is to run with, as a 45 nm library without wires has it, 0.01 to 1000:
+        0.853 is that of the published links. ``adder_registers: auto`` follows it by what was
+        measured of adders, and so do the timing constraints; nothing else does.
     protocol : ProtocolSpec
         Link layer, buffers and phases of the whole switch around the interconnect.
     endpoint : EndpointSpec
@@ -88,8 +95,8 @@ class SwitchSpec(FileModel):
     Raises
     ------
     pydantic.ValidationError
-        A key is unknown, a value has the wrong type or is out of range, or the operation does not
-        take the format; a ``ValueError``.
+        A key is unknown, a value has the wrong type or is out of range, the operation does not
+        take the format, or no depth of adders reaches the clock; a ``ValueError``.
     """
 
     ports: Annotated[int, int_range(2, 64)]
@@ -102,15 +109,18 @@ class SwitchSpec(FileModel):
     adder_registers: Annotated[
         int, PlainValidator(_registers_or_auto), WithJsonSchema(_REGISTERS_SCHEMA)
     ] = Field(default=AUTO)
+    clock_ns: Annotated[float | None, number_range(0.01, 1000), Field(examples=[0.853])] = None
     protocol: ProtocolSpec = ProtocolSpec()
     endpoint: EndpointSpec = EndpointSpec()
 
     @model_serializer(mode="wrap")
-    def _without_default_endpoint(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out an endpoint of which nothing was said: records are of switches."""
+    def _without_what_was_not_said(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out an endpoint and a clock of which nothing was said: records are of switches."""
         said = handler(self)
         if self.endpoint == EndpointSpec():
             said.pop("endpoint", None)
+        if self.clock_ns is None:
+            said.pop("clock_ns", None)
         return said
 
     @model_validator(mode="after")
@@ -133,7 +143,8 @@ class SwitchSpec(FileModel):
     def model_post_init(self, context: Any, /) -> None:
         """Find numbers and drop what has no effect: equal hardware has equal specifications."""
         if self.adder_registers == AUTO:
-            object.__setattr__(self, "adder_registers", self._auto_registers)
+            registers = self._auto_registers if self.clock_ns is None else self._registers_of_clock
+            object.__setattr__(self, "adder_registers", registers)
         if self.overflow == "wrap" and not self.overflow_matters:
             object.__setattr__(self, "overflow", "saturate")
 
@@ -150,6 +161,23 @@ class SwitchSpec(FileModel):
     @property
     def _auto_registers(self) -> int:
         return OPERATIONS[self.operation].registers(self.number_format)
+
+    @property
+    def _registers_of_clock(self) -> int:
+        """Return the least depth that reaches the clock; a longer one never takes more."""
+        check_operation(self.operation, self.format)
+        assert self.clock_ns is not None
+        clocks = adder_delays().clocks_ns(self.operation, self.format)
+        for registers, shortest in enumerate(clocks):
+            if shortest <= self.clock_ns:
+                return registers
+        values = {"what": f"{self.operation} of {self.format}", "given": f"{self.clock_ns:g}"}
+        if not clocks:
+            message = "clock_ns: must be left out with auto registers in {what}, not {given}"
+        else:
+            message = "clock_ns: must be {least} or more with auto registers in {what}, not {given}"
+            values["least"] = f"{ceil(min(clocks) * 1000) / 1000:g}"
+        raise PydanticCustomError("value_error", message, values)  # pyright: ignore[reportArgumentType]
 
     @property
     def data_width(self) -> int:

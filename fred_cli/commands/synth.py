@@ -75,12 +75,14 @@ def command(
         raise InputError("synth", "--top", "must be given with --verilog, and only with it")
     from gen.clock import CLOCK_NS
 
-    target_ns = CLOCK_NS if clock is None else parse_clock(clock)
+    target_ns = None if clock is None else parse_clock(clock)
     libraries = read_cells(liberty)
     from synth.synthesis import from_mesh, from_spec, from_verilog, synthesize
 
     read = read_mesh if level == "router" else read_spec
     spec = None if spec_source is None else read(spec_source, changes)
+    if target_ns is None:
+        target_ns = getattr(spec, "clock_ns", None) or CLOCK_NS
     if folder is not None:
         _check(top if spec is None else _name(spec, level, str(spec_source)), folder)
     with steps(f"synthesizing {spec.name if spec else top}") as step:

@@ -1,5 +1,7 @@
 """Timing constraints (SDC)."""
 
+from typing import Any
+
 from gen.clock import CLOCK_HZ, CLOCK_SOURCE
 
 from .companion import COMPANIONS, Companion
@@ -7,11 +9,15 @@ from .companion import COMPANIONS, Companion
 __all__ = ["timing_constraints"]
 
 
-def timing_constraints(name: str) -> str:
-    """Return SDC constraints: the clock, and inputs and outputs that belong to registers."""
-    period_ns = 1e9 / CLOCK_HZ
+def timing_constraints(name: str, clock_ns: float | None = None) -> str:
+    """Return SDC constraints: the clock, and inputs and outputs that belong to registers.
+
+    The clock is that of the published links, unless a specification says its ``clock_ns``.
+    """
+    period_ns = clock_ns or 1e9 / CLOCK_HZ
+    source = CLOCK_SOURCE if clock_ns is None else "clock_ns of the specification"
     return f"""# Timing constraints of {name}.
-# Clock: {CLOCK_HZ / 1e9:.6f} GHz, {CLOCK_SOURCE}.
+# Clock: {1 / period_ns:.6f} GHz, {source}.
 set period {period_ns:.4f}
 create_clock -name clk -period $period [get_ports clk]
 
@@ -25,11 +31,16 @@ set_output_delay [expr 0.2 * $period] -clock clk [all_outputs]
 """
 
 
+def _of_design(design: Any) -> str:
+    # Meshes and wafers have no clock of their own.
+    return timing_constraints(design.name, getattr(design.spec, "clock_ns", None))
+
+
 COMPANIONS.add(
     "SDC",
     Companion(
         ".sdc",
-        lambda design: timing_constraints(design.name),
+        _of_design,
         fileset="constraints",
         file_type="SDC",
     ),

@@ -149,6 +149,8 @@ REFUSED = {
     "characterize small.yaml -o a-file/x.json": r"a-file: must be a folder, not a file",
     "characterize small.yaml --level router": r"small\.yaml: width: is required and was not given",
     "characterize one-router.yaml --level router": r"one-router\.yaml: width: must be 2 or more .*",
+    "gen small.yaml --set clock_ns=0.01 -o new": r"small\.yaml: clock_ns: must be 0\.\d+ or .*",
+    "gen small.yaml --set clock_ns=fast -o new": r"small\.yaml: clock_ns: must be a number from .*",
     "characterize small.yaml --lanes 0": r"--lanes: lanes: must be an integer from 1 to 256, not 0",
     "characterize small.yaml --seed 0": r"--seed: seed must be 1 or more, not 0",
     # wafers

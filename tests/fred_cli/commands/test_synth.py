@@ -53,8 +53,10 @@ def test_synth_says_area_and_clock_in_json(fred: Run, tiny: tuple[str, ...]) -> 
 
 @pytest.mark.slow
 def test_synth_says_the_same_to_a_reader(fred: Run, tiny: tuple[str, ...]) -> None:
-    report = json.loads(fred("synth", "tiny-2", *tiny, "--effort", "area", "--json")[1])
-    status, out, err = fred("synth", "tiny-2", *tiny, "--effort", "area")
+    given = ("tiny-2", *tiny, "--effort", "area")
+    report = json.loads(fred("synth", *given, "--set", "clock_ns=1.5", "--json")[1])
+    assert report["target_clock_ns"] == 1.5
+    status, out, err = fred("synth", *given)
     assert (status, err) == (0, "")
     first, second, *_ = out.splitlines()
     assert first.startswith(f"fred_m3_p2_int8x1_a1: {report['area_um2']:,.1f} um2, ")

@@ -24,6 +24,12 @@ def test_constraints_are_those_of_the_clock_and_of_a_fifth_of_it_at_ports() -> N
     assert '[get_object_name $port] ne "clk"' in text
 
 
+def test_clock_of_the_specification_is_that_of_the_constraints() -> None:
+    design = generate(load_spec("tiny-2", {"clock_ns": 1.25}))
+    text = design.files()[f"{design.name}.sdc"]
+    assert "# Clock: 0.800000 GHz, clock_ns of the specification.\nset period 1.2500\n" in text
+
+
 def test_braces_and_brackets_are_balanced_for_tcl() -> None:
     text = timing_constraints("top")
     for opening, closing in ("{}", "[]"):

@@ -1,0 +1,131 @@
+"""Tests of fred_hw.adder_delays: the depth of adders that `clock_ns` takes from the record."""
+
+import re
+from hashlib import sha256
+from itertools import pairwise
+
+import pytest
+
+from fred_hw.adder_delays import EQUALS_NS, REFERENCE_NS, AdderDelays, adder_delays
+from fred_hw.datapath.interconnect import latency_cycles
+from fred_hw.errors import InputError
+from fred_hw.files import validate
+from fred_hw.formats.number_format import FORMATS, FloatFormat
+from fred_hw.operations.operation import OPERATIONS, fitting
+from fred_hw.spec import SwitchSpec
+from gen.clock import CLOCK_NS
+from gen.design import generate
+from tests.bench.measure_adders import measured
+
+PAIRS = [(operation, form) for form in FORMATS for operation in fitting(FORMATS[form])]
+
+each = pytest.mark.parametrize(("operation", "form"), PAIRS)
+
+
+def spec_of(operation: str, form: str, clock_ns: float | None) -> SwitchSpec:
+    clock = {} if clock_ns is None else {"clock_ns": clock_ns}
+    return validate(SwitchSpec, {"ports": 4, "operation": operation, "format": form, **clock}, "f")
+
+
+def test_record_has_every_format_and_operation_in_every_library() -> None:
+    record = adder_delays()
+    assert [one.name for one in record.libraries] == list(EQUALS_NS)
+    for one in record.libraries:
+        assert {(o, f) for o, its in one.delays_ns.items() for f in its} == set(PAIRS)
+        assert all(re.fullmatch("[0-9a-f]{64}", file.sha256) for file in one.files)
+    assert re.fullmatch("[0-9a-f]{40}", record.git_commit or ""), "measured on what is no commit"
+    assert pytest.approx(CLOCK_NS, abs=0.0005) == REFERENCE_NS
+    names = [one.name for one in measured()]
+    assert list(record.verilog_sha256) == names and len(set(names)) == len(names)
+    for one in record.libraries:
+        depths = [len(its) for of in one.delays_ns.values() for its in of.values()]
+        assert sum(depths) == len(names)
+
+
+@pytest.mark.parametrize(
+    "name", [f"fred_m3_p4_{one}" for one in ("int8x1", "int16x1_max", "fp16x1")]
+)
+def test_record_is_of_the_verilog_of_today(name: str) -> None:
+    """`make adders` mends it."""
+    (spec,) = (one for one in measured() if one.name == name)
+    verilog = generate(spec).verilog
+    assert adder_delays().verilog_sha256[name] == sha256(verilog.encode()).hexdigest()
+
+
+def test_clock_of_a_depth_is_the_longest_of_all_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(EQUALS_NS, "sky130hd", 3.1)
+    of = {"ASAP7": {"sum": {"int8": [0.67, 0.335]}}, "sky130hd": {"sum": {"int8": [1.55, 3.1]}}}
+    libraries = [{"name": name, "files": [], "delays_ns": of[name]} for name in of]
+    record = {**adder_delays().model_dump(by_alias=True), "libraries": libraries}
+    clocks = AdderDelays.model_validate(record).clocks_ns
+    assert clocks("sum", "int8") == pytest.approx([REFERENCE_NS, REFERENCE_NS])
+    assert clocks("max", "int8") == clocks("sum", "fp16") == []
+
+
+@each
+def test_depth_is_the_least_that_meets_the_clock_and_never_grows_with_it(
+    operation: str, form: str
+) -> None:
+    clocks = adder_delays().clocks_ns(operation, form)
+    depths = []
+    for clock_ns in sorted({*clocks, *(clock + 0.01 for clock in clocks)}, reverse=True):
+        spec = spec_of(operation, form, clock_ns)
+        depths.append(spec.adder_registers)
+        assert clocks[depths[-1]] <= clock_ns < min([*clocks[: depths[-1]], 1e9])
+    assert depths[0] == 0 and all(one <= other for one, other in pairwise(depths))
+
+
+def test_integers_have_no_register_at_the_clock_of_the_fabric_and_floats_two_or_less() -> None:
+    for name, form in FORMATS.items():
+        most = 2 if isinstance(form, FloatFormat) else 0
+        assert spec_of("sum", name, REFERENCE_NS).adder_registers <= most
+
+
+@each
+def test_clock_that_no_depth_meets_is_refused(operation: str, form: str) -> None:
+    shortest = min(adder_delays().clocks_ns(operation, form))
+    with pytest.raises(InputError) as refused:
+        spec_of(operation, form, shortest - 0.001)
+    said = re.fullmatch(
+        rf"f: clock_ns: must be (\S+) or more with auto registers in {operation} of {form}, "
+        rf"not {shortest - 0.001:g}",
+        str(refused.value),
+    )
+    assert said
+    assert spec_of(operation, form, float(said[1])).clock_ns == float(said[1])
+
+
+@pytest.mark.parametrize("clock", [0, 0.009, 1001, -1, True, None, "fast"])
+def test_clock_that_is_none_is_refused(clock: object) -> None:
+    message = rf"f: clock_ns: must be a number from 0\.01 to 1000, not {clock!r}"
+    with pytest.raises(InputError, match=f"^{message}$"):
+        validate(SwitchSpec, {"ports": 4, "clock_ns": clock}, "f")
+
+
+def test_format_that_nobody_measured_is_refused_with_a_clock_alone() -> None:
+    with FORMATS.lending("e4m3", FloatFormat("e4m3", 4, 3, "float8_e4m3fn", has_infinity=False)):
+        assert spec_of("sum", "e4m3", None).adder_registers == 2
+        message = r"^f: clock_ns: must be left out with auto registers in sum of e4m3, not 0\.853$"
+        with pytest.raises(InputError, match=message):
+            spec_of("sum", "e4m3", 0.853)
+        given = {"ports": 4, "format": "e4m3", "clock_ns": 0.853, "adder_registers": 1}
+        assert validate(SwitchSpec, given, "f").adder_registers == 1
+
+
+def test_operation_that_does_not_take_the_format_is_refused_before_its_clock() -> None:
+    with pytest.raises(InputError, match=r"^f: operation: must be one of "):
+        spec_of("none", "fp16", 0.853)
+    assert OPERATIONS["sum"].takes(FORMATS["fp16"])
+
+
+def test_clock_is_kept_and_latency_follows_the_depth() -> None:
+    clocks = adder_delays().clocks_ns("sum", "fp16")
+    slow, plain = spec_of("sum", "fp16", clocks[0]), spec_of("sum", "fp16", None)
+    assert slow.adder_registers == 0 and plain.adder_registers == 2
+    assert latency_cycles(plain) - latency_cycles(slow) == 2 * 2
+    assert slow.name == f"{plain.name}_a0"
+    assert SwitchSpec.model_validate(slow.model_dump()) == slow
+    assert slow.with_changes(lanes=1).clock_ns == clocks[0]
+    assert slow.with_changes(format="int8", adder_registers="auto").adder_registers == 0
+    assert plain.clock_ns is None and "clock_ns" not in plain.model_dump()
+    assert spec_of("sum", "fp16", 0.853).with_changes(adder_registers=5).adder_registers == 5
