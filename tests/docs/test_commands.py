@@ -23,6 +23,7 @@ ELSEWHERE = {"sim", "characterize", "section", "synth", "hardware"}
 _ONE_SWITCH = "[{name: one, chiplets: 5, ports: 2, npus: [0, 1]}]"
 SMALLER = {
     "compare": ["--topology", "fred-d", "--workload", "resnet-152"],
+    "endpoint": ["--set", "lanes=1"],
     "estimate": [],
     "report": ["--spec", "small-4"],
     "reproduce": ["--section", "wafer"],
@@ -44,6 +45,7 @@ def kind(command: str) -> str:
     words = arguments(command)
     special = {
         ("gen", "switch"): "switch",
+        ("gen", "endpoint"): "endpoint",
         ("gen", "mesh"): "mesh",
         ("gen", "wafer"): "wafer",
         ("reproduce", "--rtl"): "rtl",

@@ -185,7 +185,13 @@ def moments(seconds: float, count: int) -> Iterator[float]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("after_s", [*moments(2.0, 8)])
+@pytest.mark.parametrize(
+    "after_s",
+    [
+        pytest.param(after_s, marks=pytest.mark.long if place % 2 else [])
+        for place, after_s in enumerate(moments(2.0, 8))
+    ],
+)
 def test_an_interrupt_at_any_time_is_one_line(tmp_path: Path, after_s: float) -> None:
     arguments = (str(after_s), "gen", "tiny-2", "--level", "switch", "-o", "out")
     status, _, err = ended(launch(arguments, tmp_path, code=INTERRUPTED))
@@ -221,7 +227,7 @@ def test_an_interrupt_that_the_shell_has_ignored_stays_so(tmp_path: Path) -> Non
         pytest.param(("gen", "demo-8", "-o", "o"), marks=pytest.mark.slow),
         pytest.param(
             ("gen", "demo-8", "--level", "switch", "-o", "o"),
-            marks=pytest.mark.slow,
+            marks=pytest.mark.long,
         ),
         ("route", "small-4", "--strategy", "MP2-DP2-PP1"),
         ("collective", "--topology", "fred-d"),
@@ -287,7 +293,7 @@ def test_two_simulations_in_a_folder_both_have_their_results(tmp_path: Path) -> 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_simulator_too(tmp_path: Path, number: signal.Signals) -> None:
     code = SLEEPER[SLEEPER.index("from fred_cli.main") :]
-    arguments = ("sim", "demo-8", "--sim", "icarus", "--level", "switch", "-o", "out")
+    arguments = ("sim", "small-4", "--sim", "icarus", "--level", "switch", "-o", "out")
     process = launch(arguments, tmp_path, code=code)
     simulators: list[psutil.Process] = []
     for _ in range(1200):

@@ -12,6 +12,7 @@ from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from gen.design import Design, file_names, generate
 from gen.write import write_files
+from testbench.sim.kept import kept
 from tests.gen.tools import icarus, lint
 
 SPECS = {
@@ -30,13 +31,13 @@ SPECS = {
         endpoint=EndpointSpec(fsms=3, slots=5, chunk_flits=7, memory_reads=5),
     ),
 }
-pytestmark = pytest.mark.xdist_group("endpoints")  # each is generated once
-each = pytest.mark.parametrize("name", ["bytes", pytest.param("odd sizes", marks=pytest.mark.slow)])
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("endpoints")]  # each is generated once
+each = pytest.mark.parametrize("name", ["bytes", "odd sizes"])
 
 
 @cache
 def design_of(name: str) -> Design:
-    return generate(SPECS[name], level="endpoint")
+    return kept(generate, SPECS[name], level="endpoint")
 
 
 @pytest.mark.sim

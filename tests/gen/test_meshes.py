@@ -18,12 +18,12 @@ SPECS = {
     "row with controllers": MeshSpec(width=3, height=1, lanes=1, routing="odd_even"),
     "four kinds of corners": MeshSpec(width=2, height=2, lanes=1, controllers=False),
 }
-pytestmark = pytest.mark.xdist_group("meshes")  # each is generated once
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("meshes")]  # each is generated once
 each = pytest.mark.parametrize(
     "name",
     [
         "column",
-        pytest.param("row with controllers", marks=pytest.mark.slow),
+        "row with controllers",
         # Simulated in tests/testbench/cosimulation.
         pytest.param("four kinds of corners", marks=pytest.mark.long),
     ],
@@ -60,7 +60,6 @@ def test_icarus_reads_it(name: str, tmp_path: Path) -> None:
     assert icarus(tmp_path, f"{design.name}.v") == (0, "")
 
 
-@pytest.mark.slow
 def test_text_is_the_same_each_time() -> None:
     name = "column"
     assert generate_mesh(SPECS[name]) == design_of(name)
@@ -90,7 +89,6 @@ def test_files_are_those_that_are_foretold(level: str) -> None:
     assert list(design.files()) == mesh_file_names(SPECS["column"], level)
 
 
-@pytest.mark.slow
 def test_manifest_tells_ports_and_addresses() -> None:
     design = design_of("row with controllers")
     (text,) = (text for file, text in design.files().items() if file.endswith(".json"))

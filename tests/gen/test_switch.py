@@ -34,15 +34,16 @@ SPECS = {
     ),
 }
 
-pytestmark = pytest.mark.xdist_group("whole switches")  # each is generated once
+# Each is generated once.
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("whole switches")]
 
 each = pytest.mark.parametrize(
     "name",
     [
         "two ports",
         pytest.param("four ports", marks=pytest.mark.long),  # more and fewer are as they are
-        pytest.param("five ports, odd sizes", marks=pytest.mark.slow),
-        pytest.param("five ports, single flits", marks=pytest.mark.slow),
+        "five ports, odd sizes",
+        "five ports, single flits",
     ],
 )
 
@@ -104,7 +105,6 @@ def _ports(name: str) -> str:
     return f"w{spec.data_width}_p{spec.ports}_{spec.protocol.suffix}"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [

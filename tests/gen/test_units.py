@@ -26,8 +26,8 @@ ODD = SwitchSpec(
 )
 
 UNITS: dict[str, Callable[[], Unit]] = {
-    "endpoint of odd sizes": lambda: Endpoint(spec=ODD),
     "router that may block": lambda: OnlineRouter(ports=5, middle=2),
+    "endpoint of odd sizes": lambda: Endpoint(spec=ODD),
     "control unit of one phase": lambda: ControlUnit(
         spec=SwitchSpec(ports=2, lanes=1, protocol=ProtocolSpec(phases=1))
     ),

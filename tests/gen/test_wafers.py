@@ -12,6 +12,7 @@ from fred_hw.wafer.plane import Plane
 from fred_hw.wafer.spec import WaferSpec
 from gen.wafer_top import wafer_ports, wafer_top
 from gen.wafers import WaferDesign, generate_wafer, modules_of, wafer_file_names
+from testbench.sim.kept import kept
 from testbench.sim.tools import icarus_bin
 from tests.gen.tools import icarus, lint
 
@@ -24,13 +25,13 @@ def wafer(planes: int = 1) -> WaferSpec:
     data = read_data(EXAMPLE)
     assert isinstance(data, dict)
     switches = [{**one, "chiplets": planes} for one in data["switches"]]
-    changes = {"format": "int8", "planes": planes, "switches": switches}
+    changes = {"planes": planes, "switches": switches}
     return WaferSpec.model_validate({**data, **changes})
 
 
 @cache
 def design() -> WaferDesign:
-    return generate_wafer(wafer())
+    return kept(generate_wafer, wafer())
 
 
 def written(folder: Path) -> str:
@@ -57,7 +58,7 @@ def test_each_distinct_module_is_there_once() -> None:
     defined = re.findall(r"^module (\w+)", made.verilog, re.MULTILINE)
     assert sorted(defined) == sorted(made.modules)
     assert defined[-1] == made.name
-    kinds = {f"fred_m3_p{ports}_int8x1_switch_link_{SIZES}": n for ports, n in ((4, 1), (5, 2))}
+    kinds = {f"fred_m3_p{ports}_fp16x1_switch_link_{SIZES}": n for ports, n in ((4, 1), (5, 2))}
     (npu,) = (name for name in made.modules if name.startswith("npu_"))
     assert {name: made.modules[name] for name in (*kinds, npu)} == {**kinds, npu: 4}
 
@@ -78,6 +79,6 @@ def test_manifest_tells_chiplets_and_links() -> None:
     assert said["chiplets"]["l2"]["links"] == [["l1_0", 3], ["l1_0", 4], ["l1_1", 3], ["l1_1", 4]]
     assert said["chiplets"]["l1_1"]["links"][:3] == [["npu2", 0], ["npu3", 0], ["io5", 0]]
     widths = {port["name"]: port["width"] for port in said["ports"]}
-    assert (widths["io5_s_axis_tdata"], widths["npu3_m_axis_read_tdata"]) == (8, 40)
+    assert (widths["io5_s_axis_tdata"], widths["npu3_m_axis_read_tdata"]) == (16, 40)
     assert "l1_0_s_axil_awvalid" in widths and "npu0_s_axis_tdata" not in widths
     assert said["planes"] == 1

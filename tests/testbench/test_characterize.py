@@ -69,7 +69,8 @@ def test_cycles_do_not_depend_on_lanes(lanes: int, tests: tuple[str, ...], tmp_p
 @pytest.mark.parametrize(
     ("ports", "cycles", "recovery", "flits"),
     [
-        (2, 5, (90, 74), 13_135),
+        # Another one of two ports is measured in tests/fred_cli/commands/test_characterize.py.
+        pytest.param(2, 5, (90, 74), 13_135, marks=pytest.mark.long),
         (3, 12, (129, 81), 19_817),
         pytest.param(4, 12, (129, 81), 26_129, marks=pytest.mark.long),
     ],

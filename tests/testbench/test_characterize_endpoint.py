@@ -15,6 +15,7 @@ SPEC = load_spec("l1-12")
 
 
 @pytest.mark.sim
+@pytest.mark.slow
 def test_shipped_record_is_of_the_verilog_of_today() -> None:
     """`make records` mends it: the same Verilog in the same bench gives the same figures."""
     source = json.loads((RECORDS / "endpoint.json").read_text())["source"]

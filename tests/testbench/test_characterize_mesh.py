@@ -17,6 +17,7 @@ MESH = load_mesh(str(ROOT / "examples" / "mesh-5x4.yaml"))
 
 
 @pytest.mark.sim
+@pytest.mark.slow
 def test_shipped_record_is_of_the_verilog_of_today() -> None:
     """`make records` mends it: the same Verilog in the same bench gives the same figures."""
     source = json.loads(RECORD.read_text())["source"]

@@ -81,6 +81,7 @@ README = re.compile(r"`(fusesoc --cores-root DIR run --target lint fred-hw:inter
 
 
 @pytest.mark.sim
+@pytest.mark.slow
 @pytest.mark.parametrize("which", ["of Debian", "of the benches"])
 def test_command_of_the_readme_lints_without_a_word(which: str, tmp_path: Path) -> None:
     program = debian_verilator()

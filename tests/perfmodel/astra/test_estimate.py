@@ -51,7 +51,7 @@ def test_others_differ_by_what_the_page_says(name: str) -> None:
     assert -2e-4 < traced / direct - 1 < 0
 
 
-@pytest.mark.slow_after_first
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "workload", "strategy"),
     [

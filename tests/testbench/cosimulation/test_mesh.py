@@ -37,6 +37,7 @@ TRAFFIC = [
 
 
 @pytest.mark.slow
+@pytest.mark.long  # the next test has these benches with another seed
 def test_small_mesh_carries_everything_through_faults(tmp_path: Path) -> None:
     found = cosimulate_mesh(SMALL, tmp_path, packets=2, tests=QUICK)
     assert [(test.name, test.message) for test in found.failures] == []

@@ -37,9 +37,15 @@ SPECS = {
 }
 
 
+@cache
+def link(spec: SwitchSpec) -> Path:
+    """Build a link, or find it built: only to look costs seconds."""
+    return build_link(spec)
+
+
 @pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS.keys())
 def test_no_flit_is_lost_doubled_or_changed(spec: SwitchSpec) -> None:
-    program = build_link(spec)
+    program = link(spec)
     longest = spec.protocol.packet_flits
     for seed in range(3):
         plain = run_link(
@@ -66,7 +72,7 @@ def test_no_flit_is_lost_doubled_or_changed(spec: SwitchSpec) -> None:
 
 def test_a_million_flits_and_thousands_of_faults_of_every_kind() -> None:
     result = run_link(
-        build_link(SMALL),
+        link(SMALL),
         LinkRun(
             flits=1_000_000,
             seed=7,
@@ -82,7 +88,7 @@ def test_a_million_flits_and_thousands_of_faults_of_every_kind() -> None:
 
 @pytest.mark.parametrize("flow", range(COUNT))
 def test_full_packets_of_one_flow_fill_the_link(flow: int) -> None:
-    result = run_link(build_link(SMALL), LinkRun(flits=200_000, fixed=True, flows=(flow,)))
+    result = run_link(link(SMALL), LinkRun(flits=200_000, fixed=True, flows=(flow,)))
     assert result["right"], result
     # Three hellos, and a limit of each circuit, begin the link.
     assert result["from_0"] == {
@@ -100,7 +106,7 @@ def test_full_packets_of_one_flow_fill_the_link(flow: int) -> None:
 
 
 def test_both_directions_carry_their_control_flits_and_fill_the_link() -> None:
-    result = run_link(build_link(SMALL), LinkRun(flits=600_000, fixed=True))
+    result = run_link(link(SMALL), LinkRun(flits=600_000, fixed=True))
     assert result["right"], result
     for end in ("from_0", "from_1"):
         control = sum(result[end].values()) - result[end]["data"]
@@ -111,7 +117,7 @@ def test_both_directions_carry_their_control_flits_and_fill_the_link() -> None:
 
 def test_short_packets_fill_the_link_too() -> None:
     result = run_link(
-        build_link(SMALL), LinkRun(flits=40_000, packet_flits=1, fixed=True, flows=(0, 1, 2))
+        link(SMALL), LinkRun(flits=40_000, packet_flits=1, fixed=True, flows=(0, 1, 2))
     )
     assert result["right"], result
     # 3 x 9 packets in a round trip of 2 x 20 cycles and those in the ends.
@@ -120,7 +126,7 @@ def test_short_packets_fill_the_link_too() -> None:
 
 def test_a_link_that_loses_a_fifth_of_all_flits_still_delivers() -> None:
     run = LinkRun(flits=6_000, delay=2, faults_per_million=60_000)
-    results = [run_link(build_link(SMALL), replace(run, seed=seed)) for seed in range(1, 4)]
+    results = [run_link(link(SMALL), replace(run, seed=seed)) for seed in range(1, 4)]
     assert all(result["right"] for result in results), results
     # A circuit stands still until it asks when the last ticket that it sent is lost: not in each.
     assert sum(result[way]["sync"] for result in results for way in ("from_0", "from_1")) > 0

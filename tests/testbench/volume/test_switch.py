@@ -258,7 +258,7 @@ def test_hardware_passes_faults_of_every_kind(spec: SwitchSpec, faults: int) -> 
 
 @each
 @pytest.mark.parametrize(
-    "seed", [*range(12), *(pytest.param(one, marks=pytest.mark.long) for one in range(12, 24))]
+    "seed", [*range(6), *(pytest.param(one, marks=pytest.mark.long) for one in range(6, 24))]
 )
 def test_hardware_passes_a_storm(spec: SwitchSpec, seed: int) -> None:
     rng = random.Random(seed)
