@@ -2,7 +2,6 @@
 
 import random
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,9 +30,14 @@ def tables(spec: SwitchSpec, seed: int) -> list[list[Phase]]:
     return [list(table) for table in zip(*kinds, strict=False)]
 
 
+FAULTS = noticed_by("switch with endpoints")
+EMITTER = FaultyEmitter(FAULTS)
+
+
 @pytest.fixture(scope="module")
 def four() -> Path:
-    return build_switch_with_endpoints(FOUR)
+    """Return one with faults to choose from, and none of them unless it is chosen."""
+    return build_switch_with_endpoints(FOUR, EMITTER)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -88,34 +92,26 @@ def test_collectives_on_all_circuits_fill_the_links(four: Path) -> None:
     assert payload_share(result["flits"] / FOUR.ports / result["span_cycles"]) >= 0.97
 
 
-FAULTS = noticed_by("switch with endpoints")
-EMITTER = FaultyEmitter(FAULTS)
-
-
-@cache
-def two() -> Path:
-    return build_switch_with_endpoints(TWO, EMITTER)
-
-
+@pytest.mark.long
 def test_two_ports() -> None:
+    two = build_switch_with_endpoints(TWO)
     for table in tables(TWO, 1):
         result = run_switch_with_endpoints(
-            two(), TWO, table, Load(packets=500), Conditions(faults_per_million=2_000)
+            two, TWO, table, Load(packets=500), Conditions(faults_per_million=2_000)
         )
         assert result["right"], result
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_fault_is_noticed(fault: Fault) -> None:
-    table = tables(TWO, 1)[0]
+def test_fault_is_noticed(four: Path, fault: Fault) -> None:
+    table = tables(FOUR, 1)[0]
     # It may end before an answer is missed: one of three runs must show it.
     chosen = Conditions(
         faults_per_million=20_000, idle_limit=20_000, plusargs=EMITTER.plusargs(fault)
     )
-    right = [
+    assert not all(
         run_switch_with_endpoints(
-            two(), TWO, table, Load(packets=2_000), replace(chosen, seed=seed)
+            four, FOUR, table, Load(packets=2_000), replace(chosen, seed=seed)
         )["right"]
         for seed in (1, 2, 3)
-    ]
-    assert not all(right)
+    )
