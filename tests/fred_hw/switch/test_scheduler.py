@@ -465,7 +465,6 @@ def storm(cycles: int = 4500) -> list[dict[str, int]]:
     return rows[len(TABLE) :]
 
 
-@pytest.mark.slow
 def test_a_phase_that_stands_still_never_is_served_in_a_storm() -> None:
     rows = storm()
     still: list[int] = []
