@@ -70,7 +70,7 @@ golden: $(STAMP) ## rewrite the golden Verilog and the figures of the ideal prot
 	$(BIN)/python tests/gen/golden/rewrite.py
 	$(BIN)/python -m tests.perfmodel.studies.rewrite
 
-records: $(STAMP) ## co-simulate chiplets, routers, endpoints and a plane, and rewrite their timing records
+records: $(STAMP) ## co-simulate chiplets, routers, endpoints, a plane and a mesh, and rewrite their timing records
 	mkdir -p build/records
 	for chiplet in l1-12 l1-11 l2-10; do \
 	    $(BIN)/fred characterize $$chiplet -o build/records/$$chiplet.json || exit; \
@@ -79,6 +79,8 @@ records: $(STAMP) ## co-simulate chiplets, routers, endpoints and a plane, and r
 	$(BIN)/fred characterize l1-12 --level endpoint -o build/records/endpoint.json
 	$(BIN)/fred characterize examples/wafer-20.yaml --level wafer --sim verilator --strategy MP2-DP5-PP2 --strategy MP3-DP3-PP2 --strategy MP20-DP1-PP1 \
 	    --flits 128 --flits 512 --flits 2048 --flits 8192 -o build/records/wafer-20.json
+	$(BIN)/fred characterize examples/mesh-5x4.yaml --level mesh --strategy MP2-DP5-PP2 --strategy MP3-DP3-PP2 --strategy MP20-DP1-PP1 \
+	    --flits 128 --flits 512 --flits 2048 --flits 8192 -o build/records/mesh-5x4-phases.json
 	cp build/records/*.json perfmodel/switch_timing/records/
 
 adders: $(STAMP) ## map adders of all formats and depths with ASAP7, and rewrite their record (10 minutes)

@@ -301,12 +301,12 @@ design_level_option = click.option(
 
 measured_level_option = click.option(
     "--level",
-    type=click.Choice(["switch", "endpoint", "router", "wafer"]),
+    type=click.Choice(["switch", "endpoint", "router", "wafer", "mesh"]),
     default="switch",
     show_default=True,
     help="A switch, its interconnect alone and whole, or the NPU's end of a link; the routers of "
-    "the mesh that SPEC describes, or phases on a plane of a wafer, which the model is held "
-    "against.",
+    "the mesh that SPEC describes; or phases on a plane of a wafer, or on a mesh with endpoints, "
+    "which the model is held against.",
 )
 
 effort_option = click.option(

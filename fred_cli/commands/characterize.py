@@ -30,6 +30,12 @@ from fred_hw.errors import InputError
 
 __all__ = ["command"]
 
+_PHASES = ("wafer", "mesh")
+"""Levels of which phases of strategies are measured."""
+
+_OPTION = {"strategies": "strategy", "simulator": "sim"}
+"""Options whose names are others than those of parameters."""
+
 
 @click.command("characterize")
 @spec_argument
@@ -39,10 +45,17 @@ __all__ = ["command"]
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of all stimulus.")
 @click.option("--lanes", type=int, help="Lanes to co-simulate; cycle counts do not depend on it.")
 @click.option(
-    "--strategy", "strategies", multiple=True, help="Of a wafer: its phases; repeat for more."
+    "--strategy",
+    "strategies",
+    multiple=True,
+    help="Of a wafer or mesh: its phases; repeat for more.",
 )
 @click.option(
-    "--flits", "flits", multiple=True, type=int, help="Of a wafer: what an NPU sends; repeat."
+    "--flits",
+    "flits",
+    multiple=True,
+    type=int,
+    help="Of a wafer or mesh: what an NPU sends; repeat.",
 )
 @click.option(
     "--collectives",
@@ -78,10 +91,13 @@ def command(
     from gen.write import check_folder
 
     _check_options(level, liberty)
-    if level == "wafer":
-        how = (collectives,) if collectives else ("in-network", "ring")
-        wafer = read_wafer(spec_source, changes)
-        _characterize_wafer(wafer, strategies, flits, how, simulator, seed, path, as_json)
+    if level in _PHASES:
+        more: dict[str, Any] = {"seed": seed}
+        if level == "wafer":
+            how = (collectives,) if collectives else ("in-network", "ring")
+            more |= {"collectives": how, "simulator": simulator}
+        fabric = (read_wafer if level == "wafer" else read_mesh)(spec_source, changes)
+        _characterize_phases(level, fabric, strategies, flits, more, path, as_json)
         return
     of_mesh = level == "router"
     spec = (read_mesh if of_mesh else read_spec)(spec_source, changes)
@@ -128,49 +144,59 @@ def _check_options(level: str, liberty: tuple[Path, ...]) -> None:
     if not liberty:
         for option in given("effort", "sizing"):
             raise InputError("characterize", f"--{option}", "must be given only with --liberty")
-    if level in ("endpoint", "wafer") and liberty:
+    if level in ("endpoint", *_PHASES) and liberty:
         message = f"must not be given with --level {level}"
         raise InputError("characterize", "--liberty", message)
-    if level == "wafer":
+    if level in _PHASES:
         for _ in given("lanes"):
-            raise InputError("characterize", "--lanes", "must not be given with --level wafer")
+            raise InputError("characterize", "--lanes", f"must not be given with --level {level}")
+    if level == "mesh":
+        for option in given("simulator", "collectives"):
+            name = _OPTION.get(option, option)
+            raise InputError("characterize", f"--{name}", "must not be given with --level mesh")
+    if level in _PHASES:
         return
     for option in given("strategies", "flits", "collectives"):
-        name = {"strategies": "strategy"}.get(option, option)
-        raise InputError("characterize", f"--{name}", "must be given only with --level wafer")
+        only = "wafer" if option == "collectives" else "wafer or mesh"
+        name = _OPTION.get(option, option)
+        raise InputError("characterize", f"--{name}", f"must be given only with --level {only}")
 
 
-def _characterize_wafer(
-    wafer: Any,
+def _characterize_phases(
+    level: str,
+    fabric: Any,
     strategies: tuple[str, ...],
     flits: tuple[int, ...],
-    collectives: tuple[str, ...],
-    simulator: str,
-    seed: int,
+    more: dict[str, Any],
     path: Path | None,
     as_json: bool,
 ) -> None:
-    """Measure phases on a plane of a wafer, and print or write how long they take."""
+    """Measure phases on a plane of a wafer or a mesh, and print or write how long they take."""
     for name, values in (("strategy", strategies), ("flits", flits)):
         if not values:
-            raise InputError("characterize", f"--{name}", "must be given with --level wafer")
+            raise InputError("characterize", f"--{name}", f"must be given with --level {level}")
     for count in flits:
         if not 1 <= count <= 1 << 16:
             raise InputError("--flits", "", f"must be 1 to 65536, not {count}")
-    load_testbench(simulator)
-    from testbench.characterize_wafer import characterize_wafer
+    load_testbench(more.get("simulator", "verilator"))
+    with simulating(), checked("--strategy"), progress(f"measuring {fabric.name}"):
+        if level == "wafer":
+            from testbench.characterize_wafer import characterize_wafer
 
-    more = {"collectives": collectives, "simulator": simulator, "seed": seed}
-    with simulating(), checked("--strategy"), progress(f"measuring {wafer.name}"):
-        record = characterize_wafer(wafer, strategies, flits, **more)
+            record = characterize_wafer(fabric, strategies, flits, **more)
+        else:
+            from testbench.characterize_mesh_phases import characterize_mesh_phases
+
+            record = characterize_mesh_phases(fabric, strategies, flits, **more)
     if path is not None:
         write_json(record, path)
     if as_json:
         say_json(record)
         return
-    columns = ("strategy", "phase", "collectives", "flits", "cycles")
+    how, where = ("collectives", "a plane of ") if level == "wafer" else ("algorithm", "")
+    columns = ("strategy", "phase", how, "flits", "cycles")
     rows = [tuple(row[name] for name in columns) for row in record["rows"]]
-    table(f"Phases alone on a plane of {record['name']}", columns, rows)
+    table(f"Phases alone on {where}{record['name']}", columns, rows)
     print(f"{record['flits_checked']} flits checked, seed {record['seed']}")
     if path is not None:
         print(f"  {path}")

@@ -104,9 +104,10 @@ def command(
 
 
 def _beside_rtl(csv_file: Path | None, as_json: bool) -> None:
-    """Print what the shipped record of a wafer says beside the model."""
+    """Print what the shipped records of a wafer and of a mesh say beside the model."""
     from fred_cli.columns.rtl import COLUMNS, SUMMARY
     from perfmodel.studies.rtl import beside_rtl, load_cycles, summaries
+    from perfmodel.studies.rtl_mesh import load_mesh_cycles, mesh_beside_rtl
 
     context = click.get_current_context()
     for option in ("sections", "compute", "algorithm", "protocol"):
@@ -116,15 +117,26 @@ def _beside_rtl(csv_file: Path | None, as_json: bool) -> None:
     record = load_cycles()
     rows = beside_rtl(record)
     told = summaries(rows)
-    COLUMNS.write(rows, csv_file)
+    mesh = load_mesh_cycles()
+    mesh_rows = mesh_beside_rtl(mesh)
+    mesh_told = summaries(mesh_rows)
+    COLUMNS.write([*rows, *mesh_rows], csv_file)
     if as_json:
-        parts = {"rows": (COLUMNS, rows), "summaries": (SUMMARY, told)}
+        parts = {
+            "rows": (COLUMNS, rows),
+            "summaries": (SUMMARY, told),
+            "mesh_rows": (COLUMNS, mesh_rows),
+            "mesh_summaries": (SUMMARY, mesh_told),
+        }
         say_json({name: [how.json(one, one) for one in own] for name, (how, own) in parts.items()})
         return
-    wires = f"links of {record.link_cycles} cycles, memory of {record.memory_cycles}"
-    COLUMNS.print(f"Phases on a plane of {record.name}, {wires}", rows)
-    SUMMARY.print("Errors of the model", told)
-    good = sum(one.ok for one in rows)
-    print(
-        f"{good} of {len(rows)} phases within 3 %, or up to 10,000 cycles within 10 % or 60 cycles"
-    )
+    for title, one, found, errors in (
+        ("a plane of ", record, rows, told),
+        ("", mesh, mesh_rows, mesh_told),
+    ):
+        wires = f"links of {one.link_cycles} cycles, memory of {one.memory_cycles}"
+        COLUMNS.print(f"Phases on {title}{one.name}, {wires}", found)
+        SUMMARY.print("Errors of the model", errors)
+        good = sum(row.ok for row in found)
+        within = "within 3 %, or up to 10,000 cycles within 10 % or 60 cycles"
+        print(f"{good} of {len(found)} phases {within}")

@@ -6,6 +6,7 @@ to the next descriptor when all of the one before is acknowledged (docs/endpoint
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from perfmodel.switch_timing.endpoint import EndpointTiming
 from perfmodel.topology.graph import Topology
@@ -15,8 +16,20 @@ from .transfer import RingPass, Transfer
 __all__ = ["endpoint_s"]
 
 
+class _Share(NamedTuple):
+    """Circuits that send at a time, how many passes of one reduce, and what all take [s]."""
+
+    lanes: int
+    reduces: int
+    moved_s: float
+
+
 def endpoint_s(
-    topology: Topology, messages: Sequence[Transfer | RingPass], size_bytes: float
+    topology: Topology,
+    messages: Sequence[Transfer | RingPass],
+    size_bytes: float,
+    moved_s: float,
+    pattern: str = "",
 ) -> float:
     """Return how much longer a collective takes at the NPU that has most to do, 0 without record.
 
@@ -28,39 +41,81 @@ def endpoint_s(
         Those of one byte, in an order in which each sender sends.
     size_bytes : float
         The whole vector [B].
+    moved_s : float
+        What it takes without endpoints [s]; what links are shared for is time for state machines.
+    pattern : str
+        One of ``schedule.PATTERNS``: whether rings reduce what they load.
     """
     timing = topology.endpoint
     if timing is None:
         return 0.0
-    sent: dict[int, list[Transfer | RingPass]] = {}
-    for item in messages:
+    sent: dict[int, list[int]] = {}
+    for number, item in enumerate(messages):
         if isinstance(item, Transfer) and not item.hops:
             continue  # a join sends nothing
         for source in item.sources if isinstance(item, Transfer) else item.members:
             if topology.nodes[source].kind == "npu":
-                sent.setdefault(source, []).append(item)
-    alike = {tuple(map(id, items)): items for items in sent.values()}
-    return max(
-        (_sender_s(topology, timing, one, size_bytes) for one in alike.values()), default=0.0
-    )
+                sent.setdefault(source, []).append(number)
+    longest_s = 0.0
+    for numbers in {tuple(one): one for one in sent.values()}.values():
+        lanes = _lanes(messages, numbers)
+        for lane in lanes:
+            reduces = {"all_reduce": len(lane) // 2, "reduce_scatter": len(lane)}.get(pattern, 0)
+            share = _Share(len(lanes), reduces, moved_s)
+            lane_s = _lane_s(topology, timing, lane, size_bytes, share)
+            longest_s = max(longest_s, lane_s)
+    return longest_s
 
 
-def _sender_s(
+def _lanes(
+    messages: Sequence[Transfer | RingPass], numbers: Sequence[int]
+) -> list[list[Transfer | RingPass]]:
+    """Return what an endpoint sends on a circuit each, at the same time.
+
+    Rings that wait for none of those before have a circuit of their own.
+    """
+    lanes: list[list[Transfer | RingPass]] = []
+    lane_of: dict[int, int] = {}
+    for number in numbers:
+        item = messages[number]
+        known = [lane_of[one] for one in item.after if one in lane_of]
+        lane = known[0] if known else 0 if isinstance(item, Transfer) else len(lanes)
+        if lane == len(lanes):
+            lanes.append([])
+        lanes[lane].append(item)
+        lane_of[number] = lane
+    return lanes
+
+
+def _lane_s(
     topology: Topology,
     timing: EndpointTiming,
     items: Sequence[Transfer | RingPass],
     size_bytes: float,
+    share: _Share,
 ) -> float:
     """Return what an endpoint adds to what it sends, one descriptor after the other."""
     total_s, before = timing.finish_s, None
-    for item in items:
+    ring_s = late_s = 0.0
+    for place, item in enumerate(items):
         sent_bytes = item.payload_bytes * size_bytes
         if isinstance(item, RingPass):
             count = len(item.members)
             ends, start_s = item.members, timing.ring_start_s
             load_s = timing.ring_load_s(count, sent_bytes / (count - 1))
             first = before is None or before[0] != item.members
-            total_s += _ring_stall_s(topology, timing, item, sent_bytes, first=first)
+            after = items[place + 1] if place + 1 < len(items) else None
+            alone = not isinstance(after, RingPass) or after.members != item.members
+            pass_s, hidden_s = _pass_s(
+                topology,
+                timing,
+                item,
+                sent_bytes,
+                first=first,
+                lanes=share.lanes,
+                loads=count if alone and place < share.reduces else 0,
+            )
+            ring_s, late_s = ring_s + pass_s, late_s + hidden_s
         else:
             ends, start_s = item.targets, timing.start_s
             load_s = timing.load_s(sent_bytes)
@@ -69,7 +124,8 @@ def _sender_s(
         elif before[0] != ends:
             total_s += before[1] + timing.ack_s + timing.next_s + load_s
         before = (ends, _ack_way_s(topology, item))
-    return total_s
+    # Bytes that wait for links that are shared do so while others are on their ways.
+    return total_s + max(ring_s, share.moved_s - late_s) - share.moved_s
 
 
 def _ack_way_s(topology: Topology, item: Transfer | RingPass) -> float:
@@ -82,17 +138,43 @@ def _ack_way_s(topology: Topology, item: Transfer | RingPass) -> float:
     return 2 * topology.latency_s(item.hops)
 
 
-def _ring_stall_s(
-    topology: Topology, timing: EndpointTiming, item: RingPass, sent_bytes: float, *, first: bool
-) -> float:
-    """Return how much longer a pass takes than its bytes and latencies, which count already.
+def _pass_s(
+    topology: Topology,
+    timing: EndpointTiming,
+    item: RingPass,
+    sent_bytes: float,
+    *,
+    first: bool,
+    lanes: int,
+    loads: int,
+) -> tuple[float, float]:
+    """Return how long a pass takes, and which latencies its bytes do not wait for.
 
-    It takes less where machines have begun the next pass before the last has ended this one.
+    The first message takes a way and a step, and what follows does so meanwhile.
     """
     edges_s = [topology.latency_s(hops) for hops in item.edges]
-    late_s, steps = sum(edges_s) - min(edges_s), len(item.members) - 1
-    link = topology.links[item.edges[0][0][0]]
-    count, way_s = len(item.members), sum(edges_s) / len(item.members)
+    late_s, count = sum(edges_s) - min(edges_s), len(item.members)
+    link, steps = topology.links[item.edges[0][0][0]], count - 1
     rate = min(link.payload_bytes_per_s, link.bytes_per_s * timing.ring_efficiency)
-    engine_s = timing.ring_s(count, sent_bytes / steps, way_s, rate, first=first)
-    return engine_s - sent_bytes / link.payload_bytes_per_s - late_s
+    engine_s = timing.ring_s(
+        count,
+        sent_bytes / steps,
+        sum(edges_s) / count,
+        rate,
+        late_s=late_s if first else _second_s(edges_s),
+        first=first,
+        lanes=lanes,
+        loads=loads,
+    )
+    way_s = sum(edges_s) / count + timing.step_s if first else 0.0
+    return engine_s, late_s - way_s
+
+
+def _second_s(edges_s: Sequence[float]) -> float:
+    """Return the ways of the last message in a second pass, less those in the first [s].
+
+    In both it takes all edges once, and all but two that follow one another.
+    """
+    count = len(edges_s)
+    most = max(sum(edges_s) - edges_s[i] - edges_s[(i + 1) % count] for i in range(count))
+    return min(edges_s) + most

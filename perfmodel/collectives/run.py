@@ -102,8 +102,10 @@ class _Prepared:
 
     def time_s(self, topology: Topology, size_bytes: float, piece_bytes: float) -> float:
         """Return the time of so many bytes in pieces of so many, where it was prepared for [s]."""
-        more_s = endpoint_s(topology, self.schedule.messages, size_bytes)
-        return self.pipeline.time_s(size_bytes, piece_bytes) + self.waits_s + more_s
+        moved_s = self.pipeline.time_s(size_bytes, piece_bytes)
+        schedule = self.schedule
+        more_s = endpoint_s(topology, schedule.messages, size_bytes, moved_s, schedule.pattern)
+        return moved_s + self.waits_s + more_s
 
 
 _Groups = tuple[tuple[int, ...], ...]

@@ -33,7 +33,9 @@ __all__ = [
     "RtlRow",
     "Summary",
     "WaferRecord",
+    "beside",
     "beside_rtl",
+    "groups_of",
     "load_cycles",
     "plane_topology",
     "summaries",
@@ -226,25 +228,35 @@ def beside_rtl(record: WaferRecord) -> tuple[RtlRow, ...]:
     found: list[RtlRow] = []
     for row in record.rows:
         flows = phases(Strategy.parse(row.strategy))[row.phase]
-        pattern, groups = _groups(flows)
+        pattern, groups = groups_of(flows)
         chosen = "direct" if (pattern, row.collectives) == ("broadcast", "ring") else "published"
         size = row.flits * record.spec.link.data_width / 8
         result = run_collectives(
             topologies[row.collectives], pattern, size, groups, algorithm=chosen
         )
-        ours = result.time_s * clock_hz
-        error = ours / row.cycles - 1
-        within = LONG if row.cycles > LONG_CYCLES else SHORT
-        ok = abs(error) <= within or (
-            row.cycles <= LONG_CYCLES and abs(ours - row.cycles) <= FEW_CYCLES
-        )
-        found.append(
-            RtlRow(row.strategy, row.phase, row.collectives, row.flits, row.cycles, ours, error, ok)
-        )
+        what = row.strategy, row.phase, row.collectives
+        found.append(beside(what, row.flits, row.cycles, result.time_s * clock_hz))
     return tuple(found)
 
 
-def _groups(flows: Sequence[Flow]) -> tuple[str, list[list[int]]]:
+def beside(what: tuple[str, str, str], flits: int, rtl_cycles: int, ours: float) -> RtlRow:
+    """Return cycles of RTL and of the model side by side.
+
+    Parameters
+    ----------
+    what : tuple of str
+        Strategy, phase, and who did it or how.
+    flits, rtl_cycles, ours : int, int, float
+        What an NPU sends, what was measured, and what the model says [cycles].
+    """
+    error = ours / rtl_cycles - 1
+    long = rtl_cycles > LONG_CYCLES
+    ok = abs(error) <= (LONG if long else SHORT)
+    ok = ok or (not long and abs(ours - rtl_cycles) <= FEW_CYCLES)
+    return RtlRow(*what, flits, rtl_cycles, ours, error, ok)
+
+
+def groups_of(flows: Sequence[Flow]) -> tuple[str, list[list[int]]]:
     """Return the collective that flows are, and the NPUs of each, the root of a copy first."""
     if all(flow.inputs == flow.outputs for flow in flows):
         return "all_reduce", [list(flow.inputs) for flow in flows]

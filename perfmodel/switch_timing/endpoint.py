@@ -207,7 +207,10 @@ class EndpointTiming:
         way_s: float,
         payload_bytes_per_s: float,
         *,
+        late_s: float | None = None,
         first: bool = True,
+        lanes: int = 1,
+        loads: int = 0,
     ) -> float:
         """Return how long a block goes once around a ring, in steps of one member less [s].
 
@@ -224,9 +227,15 @@ class EndpointTiming:
             From a member to the next, of the head of a message, mean of all [s].
         payload_bytes_per_s : float
             Payload that the link of an NPU carries for it [B/s].
+        late_s : float or None
+            All ways that the message takes which is last [s]; those of the mean by default.
         first : bool
             Whether this is the first of two turns of one descriptor; the second follows without a
             pause where the link is busy.
+        lanes : int
+            Circuits that share the link, and memory, at a time.
+        loads : int
+            Blocks that are loaded meanwhile.
         """
         message = self._message_bytes(members, block_bytes)
         chunks = ceil(block_bytes / message - ROUNDING)
@@ -235,11 +244,17 @@ class EndpointTiming:
         alone = chunks == (rounds - 1) * self.fsms + 1
         last = block_bytes - (chunks - 1) * message if alone else message
         bytes_each = (rounds - 1) * message + last
-        rounds_s = bytes_each / self.load_bytes_per_s + rounds * (way_s + self.step_s)
-        link_s = block_bytes / payload_bytes_per_s
         steps = members - 1
+        load_s = lanes * block_bytes / self.load_bytes_per_s
+        late_s = steps * way_s if late_s is None else late_s
+        # All rounds but the last end at one member after the other, that one at the last of them.
+        ways_s = (rounds - 1) * steps * way_s + late_s
+        rounds_s = lanes * steps * bytes_each / self.load_bytes_per_s + ways_s
+        link_s = lanes * block_bytes / payload_bytes_per_s
         behind_s = way_s + self.step_s if first else 0.0
-        return max(steps * rounds_s, steps * link_s + behind_s)
+        return max(
+            rounds_s + rounds * steps * self.step_s, steps * link_s + behind_s, loads * load_s
+        )
 
     def _message_bytes(self, members: int, block_bytes: float) -> float:
         """Return the size of messages as compilers make them, whole flits [B]."""

@@ -11,9 +11,9 @@ from pydantic_core import CoreSchema
 from fred_hw.errors import InputError
 from fred_hw.files import FileModel, int_range, one_of
 from perfmodel import constants
-from perfmodel.switch_timing.endpoint import EndpointTiming, load_endpoint_record
 from perfmodel.switch_timing.record import SwitchTiming, load_record
 
+from .endpoint_keys import ENDPOINT_KEYS, endpoint_of
 from .files import KINDS, Kind, Protocol, Rate, Time, TopologyFile
 from .fred import L1, FredTopology, Level
 
@@ -126,11 +126,7 @@ class FredFile(TopologyFile):
             {"properties": one, "required": [*short]},
             {"properties": more, "required": ["levels"]},
         ]
-        given, needed = (
-            {"properties": {key: some}, "required": [key]}
-            for key in ("memory_latency_s", "endpoint_record")
-        )
-        return {**found, "anyOf": ways, "if": given, "then": needed}
+        return {**found, "anyOf": ways, **ENDPOINT_KEYS}
 
     def build(self, name: str, base: Path | None = None) -> FredTopology:
         npus = sum(entry.count * entry.npus for entry in self.l1)
@@ -165,24 +161,8 @@ class FredFile(TopologyFile):
             io_bytes_per_s=self.io_bytes_per_s,
             link_latency_s=self.link_latency_s,
             in_network=self.in_network,
-            endpoint=self._endpoint(name, base),
+            endpoint=endpoint_of(self, name, base),
         )
-
-    def _endpoint(self, name: str, base: Path | None) -> EndpointTiming | None:
-        """Return the timing of endpoints; nothing without a record, or with an ideal protocol."""
-        if self.endpoint_record is None:
-            if self.memory_latency_s is not None:
-                message = "must be given with endpoint_record, or left out"
-                raise InputError(name, "memory_latency_s", f"{message}, not alone")
-            return None
-        found = load_endpoint_record(
-            self.endpoint_record,
-            base,
-            self.memory_latency_s or 0.0,
-            source=name,
-            field="endpoint_record",
-        )
-        return None if self.protocol == "ideal" else found
 
     def _levels(self, name: str) -> Sequence[tuple[str, LevelEntry]]:
         """Return the levels above the L1s, each with the field that its record stands in."""

@@ -2,18 +2,25 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated
 
+from pydantic import GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
 from fred_hw.compiler.mesh_rings import mesh_ring
 from fred_hw.errors import InputError
 from fred_hw.files import int_range, one_of
 from perfmodel import constants
+from perfmodel.switch_timing.endpoint import EndpointTiming
 from perfmodel.switch_timing.router import LinkTiming, RouterTiming, load_link_record
 
 from . import cuts
+from .endpoint_keys import ENDPOINT_KEYS, endpoint_of
 from .files import KINDS, Kind, Protocol, Rate, Time, TopologyFile
 from .flits import payload_share, protocol_of, provenance
 from .graph import Hops, Link, Node, Topology
@@ -24,6 +31,7 @@ _NO_ROUTER = "mesh routers take no time: no record of a router was taken; this f
 _WAITS = (
     "NPUs of the mesh wait for no acks and routers for no urgent packets; this favours the mesh"
 )
+_NO_URGENT = "routers of the mesh wait for no urgent packets; this favours the mesh"
 _FORKS = "mesh routers copy a multicast at the forks of its X-Y tree"
 _IN = (
     "an I/O controller of the mesh broadcasts straight inwards along its row or column and from "
@@ -53,6 +61,14 @@ class MeshTopology(Topology):
         NPU. Or of the switch whose flits, headers, CRC and acks the links carry, so that the same
         share of their rate is left for payload where the whole switch was measured, and routers
         take no time. None if the protocol is ideal.
+    endpoint : EndpointTiming or None
+        Of the NPUs' ends of links. Then an NPU hangs on a router by a link of its own, as in
+        docs/mesh.md, and runs at the clock of the routers; otherwise it is where its router is.
+
+    Raises
+    ------
+    ValueError
+        There are endpoints, and no timing of routers.
     """
 
     multicast = "X-Y multicast tree"
@@ -70,6 +86,7 @@ class MeshTopology(Topology):
         io_bytes_per_s: float,
         link_latency_s: float,
         link_timing: LinkTiming | None = None,
+        endpoint: EndpointTiming | None = None,
     ) -> None:
         self.columns = columns
         self.rows = rows
@@ -77,16 +94,28 @@ class MeshTopology(Topology):
         share = payload_share(link_timing)
         count = columns * rows
         late_s = link_timing.latency_s if isinstance(link_timing, RouterTiming) else 0.0
-        nodes = [Node(f"npu_{i}", "npu", late_s) for i in range(count)]
+        self._routers = 0  # the first of them; without endpoints NPUs are in their place
+        nodes = [Node(f"npu_{i}", "npu", 0.0 if endpoint else late_s) for i in range(count)]
+        if endpoint:
+            if not isinstance(link_timing, RouterTiming):
+                raise ValueError("endpoint must be given with the timing of routers")
+            self._routers = count
+            self.endpoint = endpoint.with_clock(link_timing.record.clock)
+            nodes += [Node(f"router_{i}", "switch", late_s) for i in range(count)]
+            self.switch_of = {i: count + i for i in range(count)}
         links: list[Link] = []
 
         def connect(a: int, b: int, bytes_per_s: float) -> None:
             links.append(Link(a, b, bytes_per_s, link_latency_s, share))
 
+        first = self._routers
         for npu in range(count):
             for beside in self._neighbours(npu):
                 if beside is not None:
-                    connect(npu, beside, link_bytes_per_s)
+                    connect(first + npu, first + beside, link_bytes_per_s)
+            if first:
+                connect(npu, first + npu, link_bytes_per_s)
+                connect(first + npu, npu, link_bytes_per_s)
         self._along_row: dict[int, bool] = {}
         self._npu_of: dict[int, int] = {}  # of each I/O controller
         for npu in range(count):
@@ -95,11 +124,14 @@ class MeshTopology(Topology):
                     continue
                 io = len(nodes)
                 self._along_row[io], self._npu_of[io] = side < 2, npu
-                nodes.append(Node(f"io_{io - count}", "io"))
-                connect(npu, io, io_bytes_per_s)
-                connect(io, npu, io_bytes_per_s)
+                nodes.append(Node(f"io_{io - first - count}", "io"))
+                connect(first + npu, io, io_bytes_per_s)
+                connect(io, first + npu, io_bytes_per_s)
         source = provenance(link_timing, "mesh links", _NO_ROUTER)
-        if late_s:
+        if self.endpoint:
+            source = replace(source, records=(*source.records, self.endpoint.use("endpoints")))
+            source = source.plus(_NO_URGENT)
+        elif late_s:
             source = source.plus(_WAITS)
         super().__init__(name, nodes, links, source, protocol_of(link_timing))
 
@@ -147,6 +179,9 @@ class MeshTopology(Topology):
                 below = npu // self.columns == self.rows - 1
                 below = below and (x, y + 60) not in place.values()
                 place[io] = (x, y + 60) if below else (x, y - 60)
+        for npu in range(self.npus if self._routers else 0):
+            x, y = place[npu]
+            place[self._routers + npu] = (x + 35, y + 30)
         return place
 
     def reduction_hops(self, sources: Sequence[int], io: int) -> Hops:
@@ -189,23 +224,34 @@ class MeshTopology(Topology):
         return tuple(tree.values())
 
     def _previous(self, source: int, node: int) -> int:
-        """Return what stands before an NPU on the way from a source; see ``_path``."""
+        """Return what stands before a node on the way from a source; see ``_path``."""
+        if node < self._routers:
+            return self._routers + node
         first = self._npu_of.get(source, source)
+        node -= self._routers
         if node == first:
             return source
+        return self._routers + self._before(source, first, node)
+
+    def _before(self, source: int, first: int, node: int) -> int:
+        """Return the NPU before one on the way from the first, of NPUs alone."""
         (x, y), (to_x, to_y) = divmod(node, self.columns)[::-1], divmod(first, self.columns)[::-1]
         if y != to_y and (x == to_x or self._along_row.get(source, True)):
             return node + (self.columns if y < to_y else -self.columns)
         return node + (1 if x < to_x else -1)
 
     def _path(self, source: int, target: int) -> list[int]:
-        if source not in self._along_row:
-            return self.route(source, target)
-        npu = self._npu_of[source]
-        if self._along_row[source]:
-            return [source, *self.route(npu, target)]
-        # Y-X: the X-Y route back, turned round.
-        return [source, *reversed(self.route(target, npu))]
+        npu = self._npu_of.get(source, source)
+        if self._along_row.get(source, True):
+            way = self.route(npu, target)
+        else:
+            # Y-X: the X-Y route back, turned round.
+            way = self.route(target, npu)[::-1]
+        of_npu = source == npu
+        if self._routers:
+            way = [self._routers + one for one in way] + [target]
+            return [source, *way]
+        return way if of_npu else [source, *way]
 
     def route(self, source: int, target: int) -> list[int]:
         """Return the NPUs on the X-Y route, both ends included."""
@@ -266,6 +312,12 @@ class MeshFile(TopologyFile):
         Timing record of the routers, the shipped `mesh-5x4` or the path of a JSON file; or of a
         switch whose flits the links carry, at the share of payload measured there, such as
         `l1-12`: then routers take no time.
+    endpoint_record : str
+        Timing record of the NPUs' ends of links, ``endpoint`` or a file of `fred characterize`:
+        then an NPU has one link to its router, as in hardware. Without it NPUs take no time and
+        have all links of their routers, as in the paper.
+    memory_latency_s : float
+        From a read of an endpoint to its data, with `endpoint_record`; 0 by default [s].
     """
 
     kind: Annotated[str, one_of("mesh")]
@@ -275,11 +327,26 @@ class MeshFile(TopologyFile):
     io_bytes_per_s: Rate = constants.IO_BYTES_PER_S
     link_latency_s: Time = constants.LINK_LATENCY_S
     link_record: str = "mesh-5x4"
+    endpoint_record: str | None = None
+    memory_latency_s: Time | None = None
     protocol: Protocol = "measured"
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return {**super().__get_pydantic_json_schema__(core_schema, handler), **ENDPOINT_KEYS}
 
     def build(self, name: str, base: Path | None = None) -> MeshTopology:
         if self.columns * self.rows < 2:
             raise InputError(name, "", "must have 2 or more NPUs, not 1")
+        timing = load_link_record(
+            self.link_record, base, self.protocol, source=name, field="link_record"
+        )
+        endpoint = endpoint_of(self, name, base)
+        if endpoint and not isinstance(timing, RouterTiming):
+            message = "must be of routers beside endpoint_record, such as mesh-5x4, not of a switch"
+            raise InputError(name, "link_record", message)
         return MeshTopology(
             name=name,
             columns=self.columns,
@@ -287,9 +354,8 @@ class MeshFile(TopologyFile):
             link_bytes_per_s=self.link_bytes_per_s,
             io_bytes_per_s=self.io_bytes_per_s,
             link_latency_s=self.link_latency_s,
-            link_timing=load_link_record(
-                self.link_record, base, self.protocol, source=name, field="link_record"
-            ),
+            link_timing=timing,
+            endpoint=endpoint,
         )
 
 

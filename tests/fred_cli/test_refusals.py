@@ -67,10 +67,12 @@ REFUSED = {
     "be given with --level wafer",
     "characterize wafer.yaml --level wafer --strategy MP2-DP2-PP1 --flits 0": r"--flits: must be 1 "
     "to 65536, not 0",
+    "characterize mesh.yaml --level mesh --sim icarus": r"characterize: --sim: must not be given "
+    "with --level mesh",
     "characterize wafer.yaml --level wafer --lanes 1": r"characterize: --lanes: must not be given "
     "with --level wafer",
     "characterize demo-8 --flits 8": r"characterize: --flits: must be given only with --level "
-    "wafer",
+    "wafer or mesh",
     "reproduce --rtl --protocol ideal": r"reproduce: --protocol: must not be given with --rtl",
     "route wafer.yaml": r"route: --strategy: must be given with a wafer, not FLOWS",
     "route wafer.yaml circular.yaml": r"route: FLOWS: must be given with a switch, not a wafer",

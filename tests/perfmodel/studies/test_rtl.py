@@ -46,8 +46,6 @@ KNOWN = {
     ("MP3-DP3-PP2", "pp_backward", "ring", 128): 0.12,
     # What the first messages are reduced with is loaded later than they come.
     ("MP2-DP5-PP2", "mp_all_reduce", "ring", 512): 0.14,
-    # Ways of a ring are not alike, and long beside its messages; the model takes their mean.
-    ("MP3-DP3-PP2", "mp_all_reduce", "ring", 128): 0.14,
     # Rounds of state machines overlap a little.
     ("MP2-DP5-PP2", "dp_all_reduce", "ring", 8192): 0.05,
 }

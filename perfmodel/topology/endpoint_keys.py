@@ -1,0 +1,68 @@
+"""Keys of a topology file that say what ends of links NPUs have."""
+
+from pathlib import Path
+from typing import Any, Protocol
+
+from fred_hw.errors import InputError
+from perfmodel.switch_timing.endpoint import EndpointTiming, load_endpoint_record
+
+__all__ = ["ENDPOINT_KEYS", "HasEndpoint", "endpoint_of"]
+
+
+def _given(key: str) -> dict[str, Any]:
+    return {"properties": {key: {"not": {"type": "null"}}}, "required": [key]}
+
+
+ENDPOINT_KEYS = {"if": _given("memory_latency_s"), "then": _given("endpoint_record")}
+"""What a JSON Schema says of them."""
+
+
+class HasEndpoint(Protocol):
+    """A file with these keys."""
+
+    @property
+    def endpoint_record(self) -> str | None:
+        """Timing record of the NPUs' ends of links."""
+        ...
+
+    @property
+    def memory_latency_s(self) -> float | None:
+        """From a read of an endpoint to its data [s]."""
+        ...
+
+    @property
+    def protocol(self) -> str:
+        """One of ``record.PROTOCOL_MODELS``."""
+        ...
+
+
+def endpoint_of(file: HasEndpoint, name: str, base: Path | None) -> EndpointTiming | None:
+    """Return the timing of endpoints; nothing without a record, or with an ideal protocol.
+
+    Parameters
+    ----------
+    file : HasEndpoint
+        What the file says.
+    name : str
+        The file, for messages.
+    base : Path or None
+        Where records with relative paths are.
+
+    Raises
+    ------
+    InputError
+        There is no such record, it is no valid one, or a latency of memory is given alone.
+    """
+    if file.endpoint_record is None:
+        if file.memory_latency_s is not None:
+            message = "must be given with endpoint_record, or left out"
+            raise InputError(name, "memory_latency_s", f"{message}, not alone")
+        return None
+    found = load_endpoint_record(
+        file.endpoint_record,
+        base,
+        file.memory_latency_s or 0.0,
+        source=name,
+        field="endpoint_record",
+    )
+    return None if file.protocol == "ideal" else found

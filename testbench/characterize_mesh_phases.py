@@ -1,0 +1,144 @@
+"""Cycles of phases on a mesh with an endpoint at each router, measured by co-simulation."""
+
+import hashlib
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from fred_hw.ace.npu_endpoint import NpuEndpoint
+from fred_hw.checks import check_int
+from fred_hw.compiler.placement import Strategy
+from fred_hw.mesh.program import MeshPhase, MeshProgram, compile_for_mesh
+from fred_hw.mesh.spec import MeshSpec
+from fred_hw.progress import track
+from gen.emitter import VerilogEmitter
+from gen.meshes import generate_mesh
+from testbench.characterize import MEASURED_LANES, git_commit
+from testbench.characterize_wafer import LINK_CYCLES, MEMORY_CYCLES
+from testbench.collectives.fabric import Sizes
+from testbench.collectives.phase_cycles import phase_cycles
+from testbench.sim.runner import find_simulator
+from testbench.volume.joined import run_joined
+from testbench.volume.plane import build_compiled_mesh
+
+__all__ = [
+    "MESH_CYCLES_SCHEMA",
+    "characterize_mesh_phases",
+    "measured_phases",
+    "mesh_with_ends",
+    "mesh_with_ends_hash",
+]
+
+MESH_CYCLES_SCHEMA = "fred-mesh-cycles/1"
+
+_ALGORITHMS = ("auto", "ring")
+
+
+def mesh_with_ends(mesh: MeshSpec) -> MeshSpec:
+    """Return the mesh that is simulated for one, with fewer lanes."""
+    return mesh.with_changes(lanes=min(mesh.lanes, MEASURED_LANES))
+
+
+def mesh_with_ends_hash(mesh: MeshSpec) -> str:
+    """Return what says in a record which Verilog was measured, of routers and endpoints."""
+    emitter = VerilogEmitter()
+    emitter.add(NpuEndpoint(spec=mesh.link))
+    return hashlib.sha256(generate_mesh(mesh, emitter).verilog.encode()).hexdigest()
+
+
+def characterize_mesh_phases(
+    mesh: MeshSpec, strategies: Sequence[str], flits: Sequence[int], *, seed: int = 1
+) -> dict[str, Any]:
+    """Do each phase of some strategies alone, and return how many cycles each takes.
+
+    All-reduces and likewise by the algorithm that the compiler chooses and, where that is another
+    one, as one ring. Results of all are compared with the golden model, bit for bit. Simulated by
+    Verilator: what there is for Icarus has no lines between routers.
+
+    Parameters
+    ----------
+    mesh : MeshSpec
+        The mesh; fewer lanes of it are simulated.
+    strategies : Sequence of str
+        Such as ``MP2-DP5-PP2``.
+    flits : Sequence of int
+        What an NPU sends in a phase [flits].
+    seed : int
+        Of all numbers.
+
+    Raises
+    ------
+    SimulatorError
+        Verilator is not installed, or a run failed.
+    ValueError
+        A strategy does not fit the mesh, or has no phases, or groups of a phase take several
+        algorithms.
+    """
+    check_int("seed", seed, minimum=1)
+    version, _ = find_simulator("verilator")
+    small = mesh_with_ends(mesh)
+    flit = small.link.data_width // 8
+    jobs = measured_phases(small, strategies, [count * flit for count in flits])
+    rows, checked = _measured(small, jobs, seed)
+    return {
+        "schema": MESH_CYCLES_SCHEMA,
+        "name": mesh.name,
+        "spec": mesh.model_dump(),
+        "measured_spec": small.model_dump(),
+        "simulators": [{"name": "verilator", "version": version}],
+        "seed": seed,
+        "source": {"git_commit": git_commit(), "verilog_sha256": mesh_with_ends_hash(small)},
+        "link_cycles": LINK_CYCLES,
+        "memory_cycles": MEMORY_CYCLES,
+        "flits_checked": checked,
+        "rows": rows,
+    }
+
+
+def _measured(
+    mesh: MeshSpec, jobs: Sequence[tuple[MeshProgram, MeshPhase, str]], seed: int
+) -> tuple[list[dict[str, Any]], int]:
+    """Return the cycles of phases, and how many flits were compared."""
+    flit = mesh.link.data_width // 8
+    size = Sizes(link_cycles=LINK_CYCLES, memory_cycles=MEMORY_CYCLES)
+    model = build_compiled_mesh(mesh, size)
+    rows, checked = list[dict[str, Any]](), 0
+    for program, phase, algorithm in track(jobs, "phases"):
+        with tempfile.TemporaryDirectory() as folder:
+            done = phase_cycles(
+                program, phase, lambda one, work=folder: run_joined(model, one, Path(work)), seed
+            )
+        checked += done.flits
+        rows.append(
+            {
+                "strategy": str(program.strategy),
+                "phase": phase.name,
+                "algorithm": algorithm,
+                "flits": program.size // flit,
+                "cycles": done.cycles,
+            }
+        )
+    return rows, checked
+
+
+def measured_phases(
+    mesh: MeshSpec, strategies: Sequence[str], sizes: Sequence[int]
+) -> list[tuple[MeshProgram, MeshPhase, str]]:
+    """Return the phases that are measured with buffers of so many bytes, and their algorithms."""
+    found: dict[tuple[str, str, str, int], tuple[MeshProgram, MeshPhase, str]] = {}
+    for strategy in strategies:
+        for how in _ALGORITHMS:
+            for size in sizes:
+                program = compile_for_mesh(mesh, Strategy.parse(strategy), size, algorithm=how)
+                for phase in program.phases:
+                    if len(set(phase.algorithms)) > 1:
+                        raise ValueError(
+                            f"groups of {phase.name} of {strategy} must take one algorithm, not "
+                            f"{', '.join(dict.fromkeys(phase.algorithms))}"
+                        )
+                    key = (strategy, phase.name, phase.algorithms[0], size)
+                    found.setdefault(key, (program, phase, phase.algorithms[0]))
+    if not found:
+        raise ValueError(f"strategy must have phases, not {', '.join(strategies)}")
+    return list(found.values())
