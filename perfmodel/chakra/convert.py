@@ -5,7 +5,7 @@ from pathlib import Path
 
 from fred_hw.errors import InputError
 
-from .files import VERSION, Reader, encode, encode_for
+from .files import VERSION, encode, encode_for, read
 from .goal import read_goal, to_traces
 from .node import Metadata
 from .text import check_npus, from_text
@@ -60,7 +60,7 @@ def convert(
                 raise InputError("", option, "must be given for a text workload alone")
     if ending in (".et", ".json"):
         check((target,))
-        reader = Reader(source)
+        reader = read(source)
         return {target: encode_for(target, reader, reader.metadata)}
     metadata = Metadata(VERSION)
     prefix = target.with_suffix("") if target.suffix == ".et" else target

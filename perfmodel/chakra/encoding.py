@@ -1,34 +1,43 @@
 """From messages of the schema to plain values, and back without a loss."""
 
+from functools import lru_cache
 from typing import Any
 
 from .kinds import KINDS
-from .node import Attr, InOut, Metadata, Node, Value
-from .schema import BadMessageError, has_unknown, merge, new
+from .node import Attr, InOut, Metadata, Node, Task, Value
+from .schema import BadMessageError, attribute, from_bytes, has_unknown, merge, new
 
 __all__ = [
     "MAX_ATTRS",
+    "MAX_DEPS",
     "metadata_from_message",
     "metadata_to_message",
-    "node_from_message",
+    "node_from_bytes",
     "node_to_message",
+    "task_from_bytes",
 ]
 
 MAX_ATTRS = 65_536
 """Attributes of a message at most; traces of PyTorch have some twenty."""
 
+MAX_DEPS = 65_536
+"""Dependencies of a node at most, of each kind."""
+
+_KNOWN, _KNOWN_BYTES = 4096, 256
+"""Attributes that are kept since they may come again, and bytes of such a one at most."""
+
 _KIND_OF = {field: kind for kind, field in KINDS.items()}
 
 
-def node_from_message(message: Any) -> Node:
-    """Return the node that a message holds.
+def node_from_bytes(data: bytes) -> Node:
+    """Return the node that a message encodes.
 
     Raises
     ------
     BadMessageError
-        It has more than ``MAX_ATTRS`` attributes.
+        It encodes none, or one of more than ``MAX_ATTRS`` attributes or ``MAX_DEPS`` dependencies.
     """
-    attrs = _attrs(message)
+    message = _packed(data)
     inputs = _in_out(message.inputs) if message.HasField("inputs") else None
     outputs = _in_out(message.outputs) if message.HasField("outputs") else None
     return Node(
@@ -41,9 +50,51 @@ def node_from_message(message: Any) -> Node:
         message.duration_micros,
         inputs,
         outputs,
-        attrs,
+        tuple([_known(one) for one in message.attr]),
         _left(message, *(name for name in ("inputs", "outputs") if message.HasField(name))),
     )
+
+
+def task_from_bytes(data: bytes) -> Task:
+    """Return of the node that a message encodes what decides how it runs.
+
+    Raises
+    ------
+    BadMessageError
+        As for ``node_from_bytes``.
+    """
+    message = _packed(data)
+    return Task(
+        message.id,
+        message.type,
+        tuple(message.data_deps),
+        message.duration_micros,
+        tuple([_known(one) for one in message.attr]),
+    )
+
+
+def _packed(data: bytes) -> Any:
+    """Return the node that a message encodes, with its attributes as bytes."""
+    message = from_bytes("PackedNode", data)
+    _bound("attributes", len(message.attr), MAX_ATTRS)
+    _bound("control dependencies", len(message.ctrl_deps), MAX_DEPS)
+    _bound("data dependencies", len(message.data_deps), MAX_DEPS)
+    return message
+
+
+def _bound(what: str, count: int, most: int) -> None:
+    if count > most:
+        raise BadMessageError(f"{count:,} {what}, {most:,} at most")
+
+
+def _known(data: bytes) -> Attr:
+    """Return the attribute that some bytes encode."""
+    return _kept(data) if len(data) <= _KNOWN_BYTES else _attr(attribute(data))
+
+
+@lru_cache(_KNOWN)
+def _kept(data: bytes) -> Attr:
+    return _attr(attribute(data))
 
 
 def node_to_message(node: Node) -> Any:
@@ -97,8 +148,7 @@ def metadata_to_message(metadata: Metadata) -> Any:
 
 
 def _attrs(message: Any) -> tuple[Attr, ...]:
-    if len(message.attr) > MAX_ATTRS:
-        raise BadMessageError(f"{len(message.attr):,} attributes, {MAX_ATTRS:,} at most")
+    _bound("attributes", len(message.attr), MAX_ATTRS)
     return tuple(_attr(one) for one in message.attr)
 
 

@@ -3,13 +3,11 @@
 import heapq
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeVar
 
 from fred_hw.errors import InputError
 
-from .node import Node
-
-__all__ = ["MAX_WINDOW", "WINDOW", "Feeder", "find_cycle", "named"]
+__all__ = ["MAX_WINDOW", "WINDOW", "Feeder", "Waiting", "find_cycle", "named"]
 
 WINDOW = 1 << 16
 """Nodes that are held at once, as long as those they depend on are among them."""
@@ -21,7 +19,28 @@ _NAMED = 6
 """Nodes that an error line names."""
 
 
-class Feeder:
+_RECENT = 256
+"""Ids of nodes that have ended that are kept one by one, at least."""
+
+
+class Waiting(Protocol):
+    """A node, or what stands for one."""
+
+    @property
+    def id(self) -> int:
+        """Its number."""
+        ...
+
+    @property
+    def data_deps(self) -> tuple[int, ...]:
+        """Numbers of the nodes that end before it begins."""
+        ...
+
+
+N = TypeVar("N", bound=Waiting)
+
+
+class Feeder(Generic[N]):
     """Hand out each node once, after those it depends on, the lowest id first.
 
     Nodes are taken from the iterable as room is made for them: memory follows the window of nodes
@@ -29,7 +48,7 @@ class Feeder:
 
     Parameters
     ----------
-    nodes : iterable of Node
+    nodes : iterable of Waiting
         In any order; a node may depend on a later one.
     source : str
         What errors name: the file.
@@ -49,7 +68,7 @@ class Feeder:
 
     def __init__(
         self,
-        nodes: Iterable[Node],
+        nodes: Iterable[N],
         source: str = "",
         *,
         window: int = WINDOW,
@@ -58,15 +77,17 @@ class Feeder:
         if not 1 <= window <= MAX_WINDOW:
             raise ValueError(f"window must be an integer from 1 to {MAX_WINDOW}, not {window!r}")
         self._source, self._window, self._control = source, window, control
-        self._more: Iterator[Node] | None = iter(nodes)
-        self._held: dict[int, _Held] = {}
-        self._wanted: dict[int, list[int]] = {}  # by an id that has not come, who depends on it
+        self._more: Iterator[N] | None = iter(nodes)
+        self._held: dict[int, N] = {}
+        self._waits: dict[int, int] = {}  # for how many, if for any
+        self._children: dict[int, list[int]] = {}  # by an id that has not ended, who waits for it
+        self._wanted: dict[int, None] = {}  # of these ids, those that have not come
         self._ready: list[int] = []
         self._issued: set[int] = set()
         self._ended = _Ids()
         self._fill()
 
-    def ready(self) -> Node | None:
+    def ready(self) -> N | None:
         """Take the node of the lowest id among those whose dependencies have ended.
 
         None if there is none now: all that can run do, or all have ended.
@@ -74,9 +95,12 @@ class Feeder:
         if self._ready:
             number = heapq.heappop(self._ready)
             self._issued.add(number)
-            return self._held[number].node
+            return self._held[number]
         if self._held and not self._issued:
-            waiting = {number: sorted(one.waits) for number, one in self._held.items()}
+            waiting = {
+                number: sorted(one for one in self._parents(node) if one in self._held)
+                for number, node in self._held.items()
+            }
             message = f"must not depend on itself: {' -> '.join(map(str, find_cycle(waiting)))}"
             raise InputError(self._source, "node", message)
         return None
@@ -102,14 +126,21 @@ class Feeder:
         """
         self._take(number)
         self._ended.add(number)
-        for child in self._held.pop(number).children:
-            waits = self._held[child].waits
-            waits.discard(number)
-            if not waits:
-                heapq.heappush(self._ready, child)
-        self._fill()
+        del self._held[number]
+        children = self._children.pop(number, None)
+        if children:
+            waits = self._waits
+            for child in children:
+                left = waits[child] - 1
+                if left:
+                    waits[child] = left
+                else:
+                    del waits[child]
+                    heapq.heappush(self._ready, child)
+        if self._more:
+            self._fill()
 
-    def node(self, number: int) -> Node:
+    def node(self, number: int) -> N:
         """Return a node that is held.
 
         Raises
@@ -117,7 +148,7 @@ class Feeder:
         KeyError
             It has not come or has ended.
         """
-        return self._held[number].node
+        return self._held[number]
 
     @property
     def done(self) -> bool:
@@ -137,8 +168,9 @@ class Feeder:
     def _fill(self) -> None:
         while self._more and (len(self._held) < self._window or self._wanted):
             if len(self._held) >= MAX_WINDOW:
-                parent, children = next(iter(self._wanted.items()))
-                message = f"must come within {MAX_WINDOW:,} nodes of node {children[0]}"
+                parent = next(iter(self._wanted))
+                child = self._children[parent][0]
+                message = f"must come within {MAX_WINDOW:,} nodes of node {child}"
                 raise InputError(self._source, f"node {parent}", f"{message}, which depends on it")
             node = next(self._more, None)
             if node is not None:
@@ -146,60 +178,79 @@ class Feeder:
                 continue
             self._more = None
             if self._wanted:
-                parents, children = self._wanted, next(iter(self._wanted.values()))
-                message = f"must depend on nodes of the trace, not on {named(parents)}"
+                children = self._children[next(iter(self._wanted))]
+                message = f"must depend on nodes of the trace, not on {named(self._wanted)}"
                 raise InputError(self._source, f"node {named(children)}", message)
 
-    def _add(self, node: Node) -> None:
-        if node.id in self._held or node.id in self._ended:
-            raise InputError(self._source, f"node {node.id}", "must be there once, not again")
-        parents = {*node.data_deps, *(node.ctrl_deps if self._control else ())}
-        held = self._held[node.id] = _Held(node, {one for one in parents if one not in self._ended})
-        held.children = self._wanted.pop(node.id, [])
-        for parent in held.waits:
-            if parent in self._held:
-                self._held[parent].children.append(node.id)
+    def _add(self, node: N) -> None:
+        number, held, ended = node.id, self._held, self._ended
+        if number in held or number in ended:
+            raise InputError(self._source, f"node {number}", "must be there once, not again")
+        held[number] = node
+        wanted, children = self._wanted, self._children
+        if wanted:
+            wanted.pop(number, None)
+        waits = 0
+        for parent in self._parents(node):
+            if parent not in held:
+                if parent in ended:
+                    continue
+                wanted[parent] = None
+            waits += 1
+            if parent in children:
+                children[parent].append(number)
             else:
-                self._wanted.setdefault(parent, []).append(node.id)
-        if not held.waits:
-            heapq.heappush(self._ready, node.id)
+                children[parent] = [number]
+        if waits:
+            self._waits[number] = waits
+        else:
+            heapq.heappush(self._ready, number)
 
+    def _parents(self, node: N) -> Iterable[int]:
+        """Return what a node depends on, each once."""
+        parents = node.data_deps
+        if self._control:
+            parents = *parents, *self._controls(node)
+        return dict.fromkeys(parents) if len(parents) > 1 else parents
 
-@dataclass(slots=True)
-class _Held:
-    """A node that has not ended, those it waits for, and those that wait for it."""
-
-    node: Node
-    waits: set[int]
-    children: list[int] = field(default_factory=list[int])
+    def _controls(self, node: Any) -> tuple[int, ...]:
+        return node.ctrl_deps
 
 
 class _Ids:
     """A set of numbers that is small where they follow each other."""
 
     def __init__(self) -> None:
+        self._recent: set[int] = set()
+        self._most = _RECENT
         self._starts: list[int] = []
         self._ends: list[int] = []
 
     def __contains__(self, number: int) -> bool:
+        if number in self._recent:
+            return True
         place = bisect_right(self._starts, number) - 1
         return place >= 0 and number < self._ends[place]
 
     def add(self, number: int) -> None:
         """Add a number that is not in it."""
-        place = bisect_right(self._starts, number)
-        grows = place > 0 and self._ends[place - 1] == number
-        meets = place < len(self._starts) and self._starts[place] == number + 1
-        if grows and meets:
-            self._ends[place - 1] = self._ends.pop(place)
-            del self._starts[place]
-        elif grows:
-            self._ends[place - 1] = number + 1
-        elif meets:
-            self._starts[place] = number
-        else:
-            self._starts.insert(place, number)
-            self._ends.insert(place, number + 1)
+        self._recent.add(number)
+        if len(self._recent) >= self._most:
+            self._fold()
+
+    def _fold(self) -> None:
+        """Make ranges of the recent numbers, which are a quarter of all ranges or more."""
+        found = [(one, one + 1) for one in self._recent]
+        found += zip(self._starts, self._ends, strict=True)
+        found.sort()
+        self._recent, self._starts, self._ends = set(), [], []
+        for start, end in found:
+            if self._ends and self._ends[-1] == start:
+                self._ends[-1] = end
+            else:
+                self._starts.append(start)
+                self._ends.append(end)
+        self._most = max(_RECENT, len(self._starts) // 4)
 
 
 def find_cycle(parents: dict[int, list[int]]) -> list[int]:

@@ -10,9 +10,9 @@ import io
 import os
 import secrets
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, Self, cast
+from typing import BinaryIO, Generic, Self, TypeVar, cast
 
 from fred_hw.errors import InputError
 from fred_hw.progress import count, track
@@ -21,32 +21,38 @@ from fred_hw.reading import open_bytes
 from .encoding import (
     metadata_from_message,
     metadata_to_message,
-    node_from_message,
+    node_from_bytes,
     node_to_message,
+    task_from_bytes,
 )
 from .json_objects import json_line, parse_object, split_objects
-from .node import Metadata, Node
+from .node import Metadata, Node, Task
 from .schema import BadMessageError, from_bytes
 from .wire import BadStreamError, behind_length, split_messages
 
-__all__ = ["VERSION", "Reader", "encode", "encode_for", "read", "write"]
+__all__ = ["VERSION", "Reader", "encode", "encode_for", "read", "read_tasks", "write"]
+
+T = TypeVar("T")
 
 VERSION = "0.0.4"
 """Of the schema, as files say it."""
 
+_ERRORS = (BadStreamError, BadMessageError, OSError, EOFError, zlib.error)
 _MAGIC = b"\x1f\x8b"
 _CHUNK = 1 << 16
 _COUNTED = 1024
 """Whoever listens is told how far it is every so many nodes."""
 
 
-class Reader(Iterator[Node]):
+class Reader(Iterator[T], Generic[T]):
     """The nodes of a file, read as they are asked for.
 
     Parameters
     ----------
     path : Path
         A trace, maybe compressed by gzip; JSON if its name ends in ``.json``.
+    decode : callable
+        Makes a node of the bytes of its message.
 
     Raises
     ------
@@ -55,35 +61,26 @@ class Reader(Iterator[Node]):
         It names the file, and the byte (of what gzip has compressed, if it did).
     """
 
-    def __init__(self, path: Path) -> None:
-        self._source, self._nodes = str(path), 0
+    def __init__(self, path: Path, decode: Callable[[bytes], T]) -> None:
+        self._source, self._decode = str(path), decode
         self._json = path.suffix.lower() == ".json"
         self._file = open_bytes(path)
         try:
             self._bytes = os.fstat(self._file.fileno()).st_size
-            stream = _unpacked(self._file)
-            self._messages = split_objects(stream) if self._json else split_messages(stream)
-            found = self._next("GlobalMetadata")
-            if found is None:
-                raise InputError(self._source, "", "must be a trace, not an empty file")
-            self.metadata: Metadata = found
+            self._stream = _unpacked(self._file)
+            split = split_objects if self._json else split_messages
+            self._messages = split(self._stream)
+            self._items = self._each()
+            self.metadata = self._first()
         except BaseException:
-            self.close()
+            self._file.close()
             raise
 
-    def __next__(self) -> Node:
-        node = None
-        try:
-            node = self._next("Node")
-        finally:
-            if node is None:
-                self.close()
-        if node is None:
-            raise StopIteration
-        self._nodes += 1
-        if not self._nodes % _COUNTED:
-            count("bytes", self._file.tell(), self._bytes)
-        return node
+    def __iter__(self) -> Iterator[T]:
+        return self._items
+
+    def __next__(self) -> T:
+        return next(self._items)
 
     def __enter__(self) -> Self:
         return self
@@ -93,34 +90,54 @@ class Reader(Iterator[Node]):
 
     def close(self) -> None:
         """Close the file; there are no more nodes."""
-        self._messages = iter(())
+        self._items = cast("Iterator[T]", iter(()))
         self._file.close()
 
-    def _next(self, name: str) -> Any:
-        """Return what the next message holds, or None at the end."""
-        offset = None
+    def _first(self) -> Metadata:
+        """Return the metadata."""
+        name, offset = "GlobalMetadata", 0
         try:
-            offset, data = next(self._messages, (None, b""))
-            if offset is None:
-                return None
-            if name == "Node" and not data:
-                raise BadMessageError("0 bytes, which no node has")
-            message = parse_object(name, data) if self._json else from_bytes(name, data)
-            from_message = node_from_message if name == "Node" else metadata_from_message
-            return from_message(message)
-        except BadStreamError as error:
-            raise InputError(self._source, f"byte {error.offset}", str(error)) from None
-        except BadMessageError as error:
-            what = "a node" if name == "Node" else "the metadata of a trace"
+            for begun, data in self._messages:
+                offset = begun
+                message = parse_object(name, data) if self._json else from_bytes(name, data)
+                return metadata_from_message(message)
+        except _ERRORS as error:
+            raise self._bad(error, offset, "the metadata of a trace") from None
+        raise InputError(self._source, "", "must be a trace, not an empty file")
+
+    def _each(self) -> Iterator[T]:
+        """Yield the nodes."""
+        offset, decode = 0, self._decode
+        try:
+            for number, (begun, data) in enumerate(self._messages, 1):
+                offset = begun
+                if not data:
+                    raise BadMessageError("0 bytes, which no node has")
+                if self._json:
+                    data = parse_object("Node", data).SerializeToString()
+                yield decode(data)
+                if not number % _COUNTED:
+                    count("bytes", self._file.tell(), self._bytes)
+        except _ERRORS as error:
+            raise self._bad(error, offset, "a node") from None
+        finally:
+            self._file.close()
+
+    def _bad(self, error: Exception, offset: int, what: str) -> InputError:
+        """Return what an error says of the file."""
+        if isinstance(error, BadStreamError):
+            return InputError(self._source, f"byte {error.offset}", str(error))
+        if isinstance(error, BadMessageError):
             said = f"must be {what}, not a message with {error}"
-            raise InputError(self._source, f"byte {offset}", said) from None
-        except (gzip.BadGzipFile, EOFError, zlib.error):
-            raise InputError(self._source, "", "must be whole, as gzip compressed it") from None
-        except OSError as error:
-            raise InputError(self._source, "", f"must be readable, not {error.strerror}") from None
+            return InputError(self._source, f"byte {offset}", said)
+        if isinstance(error, gzip.BadGzipFile | EOFError | zlib.error):
+            said = "must be whole, as gzip compressed it"
+            return InputError(self._source, f"byte {self._stream.tell()}", said)
+        assert isinstance(error, OSError)
+        return InputError(self._source, "", f"must be readable, not {error.strerror}")
 
 
-def read(path: str | Path) -> Reader:
+def read(path: str | Path) -> Reader[Node]:
     """Return an iterator over the nodes of a trace; ``metadata`` is what the file begins with.
 
     At any time one message is in memory.
@@ -135,7 +152,12 @@ def read(path: str | Path) -> Reader:
     InputError
         As for ``Reader``.
     """
-    return Reader(Path(path))
+    return Reader(Path(path), node_from_bytes)
+
+
+def read_tasks(path: str | Path) -> Reader[Task]:
+    """Return an iterator over what decides how the nodes of a trace run; else as ``read``."""
+    return Reader(Path(path), task_from_bytes)
 
 
 def encode(nodes: Iterable[Node], metadata: Metadata, *, as_json: bool = False) -> Iterator[bytes]:

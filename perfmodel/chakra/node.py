@@ -6,7 +6,7 @@ from fred_hw.errors import InputError
 
 from .kinds import KINDS, NodeType
 
-__all__ = ["DURATION_NS", "Attr", "InOut", "Metadata", "Node", "Value"]
+__all__ = ["DURATION_NS", "Attr", "InOut", "Metadata", "Node", "Task", "Value"]
 
 DURATION_NS = "duration_ns"
 """Attribute of ours: how long a node took, to the nanosecond, where `duration_us` is too coarse."""
@@ -73,8 +73,55 @@ class Metadata:
     unknown: bytes = b""
 
 
+class _Attributed:
+    """What has a number and attributes."""
+
+    __slots__ = ()
+
+    id: int
+    attrs: tuple[Attr, ...]
+
+    def attr(self, name: str) -> Attr | None:
+        """Return the attribute of a name, the last one if there are several, or None."""
+        for one in reversed(self.attrs):
+            if one.name == name:
+                return one
+        return None
+
+    def integer(self, name: str, default: int = 0) -> int:
+        """Return the value of an integer attribute, whatever kind of integer its writer took.
+
+        Raises
+        ------
+        InputError
+            The value is no integer; names no source.
+        """
+        found = self.attr(name)
+        if found is None:
+            return default
+        if not isinstance(found.value, int) or isinstance(found.value, bool):
+            message = f"must be an integer, not {found.value!r:.60} of kind {found.kind or 'none'}"
+            raise InputError("", f"node {self.id}: {name}", message)
+        return found.value
+
+    def flag(self, name: str, default: bool = False) -> bool:
+        """Return whether an attribute that says yes or no does, as a boolean or as 0 and 1.
+
+        Raises
+        ------
+        InputError
+            The value is neither; names no source.
+        """
+        found = self.attr(name)
+        return (
+            found.value
+            if found and isinstance(found.value, bool)
+            else bool(self.integer(name, int(default)))
+        )
+
+
 @dataclass(frozen=True, slots=True)
-class Node:
+class Node(_Attributed):
     """A node of a trace: compute, memory or communication.
 
     Parameters
@@ -109,37 +156,19 @@ class Node:
     attrs: tuple[Attr, ...] = ()
     unknown: bytes = b""
 
-    def attr(self, name: str) -> Attr | None:
-        """Return the attribute of a name, the last one if there are several, or None."""
-        return next((one for one in reversed(self.attrs) if one.name == name), None)
 
-    def integer(self, name: str, default: int = 0) -> int:
-        """Return the value of an integer attribute, whatever kind of integer its writer took.
+@dataclass(slots=True)  # not frozen: there are as many as nodes, and one takes half the time so
+class Task(_Attributed):
+    """What decides how a node runs, for those who read many and need no more.
 
-        Raises
-        ------
-        InputError
-            The value is no integer; names no source.
-        """
-        found = self.attr(name)
-        if found is None:
-            return default
-        if not isinstance(found.value, int) or isinstance(found.value, bool):
-            message = f"must be an integer, not {found.value!r:.60} of kind {found.kind or 'none'}"
-            raise InputError("", f"node {self.id}: {name}", message)
-        return found.value
+    Parameters
+    ----------
+    id, type, data_deps, duration_us, attrs : int, int, tuple of int, int, tuple of Attr
+        As for ``Node``.
+    """
 
-    def flag(self, name: str, default: bool = False) -> bool:
-        """Return whether an attribute that says yes or no does, as a boolean or as 0 and 1.
-
-        Raises
-        ------
-        InputError
-            The value is neither; names no source.
-        """
-        found = self.attr(name)
-        return (
-            found.value
-            if found and isinstance(found.value, bool)
-            else bool(self.integer(name, int(default)))
-        )
+    id: int
+    type: int = NodeType.INVALID_NODE
+    data_deps: tuple[int, ...] = ()
+    duration_us: int = 0
+    attrs: tuple[Attr, ...] = ()

@@ -16,6 +16,7 @@ from .kinds import KINDS, SCALARS, NodeType
 
 __all__ = [
     "BadMessageError",
+    "attribute",
     "from_bytes",
     "from_json",
     "has_unknown",
@@ -47,6 +48,8 @@ MESSAGES = {
     ),
     **{f"{name}List": (f"repeated {name} values = 1",) for name in SCALARS},
 }
+# A node whose attributes are left as they came: the same ones come in node after node.
+MESSAGES["PackedNode"] = (*MESSAGES["Node"][:-1], "repeated bytes attr = 10")
 """Fields of each message, in the words of a schema; values of an attribute exclude each other."""
 
 _PACKAGE = "ChakraProtoMsg"
@@ -90,7 +93,7 @@ _POOL = DescriptorPool()  # our own, so that a program may import Chakra's packa
 _POOL.Add(_describe())
 _CLASSES = {
     name: message_factory.GetMessageClass(_POOL.FindMessageTypeByName(f"{_PACKAGE}.{name}"))
-    for name in ("GlobalMetadata", "Node")
+    for name in ("GlobalMetadata", "Node", "PackedNode", "AttributeProto")
 }
 
 
@@ -100,7 +103,7 @@ def new(name: str) -> Any:
 
 
 def from_bytes(name: str, data: bytes) -> Any:
-    """Return the message that ``data`` encodes.
+    """Return the message that ``data`` encodes; a ``PackedNode`` is a node.
 
     Raises
     ------
@@ -111,6 +114,17 @@ def from_bytes(name: str, data: bytes) -> Any:
         return _CLASSES[name].FromString(data)
     except DecodeError:
         raise BadMessageError("broken or no protobuf") from None
+
+
+def attribute(data: bytes) -> Any:
+    """Return the attribute that ``data`` encodes.
+
+    Raises
+    ------
+    BadMessageError
+        It encodes none.
+    """
+    return from_bytes("AttributeProto", data)
 
 
 def merge(message: Any, data: bytes) -> None:

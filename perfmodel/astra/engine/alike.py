@@ -7,8 +7,9 @@ induction over time they do everything together, as long as nothing else comes b
 from one NPU to another, memory that serves one after the other, or groups that share a link.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import chain
 
 from perfmodel.astra.collectives.plan import ROOTED
@@ -18,7 +19,7 @@ from perfmodel.astra.network import Dimension, Network
 from perfmodel.chakra.kinds import NodeType
 
 from .job import Job
-from .operation import Operation
+from .operation import Operation, What
 from .setup import Setup
 from .trace import Trace
 
@@ -27,7 +28,8 @@ __all__ = ["Alike", "alike"]
 _MOST = 64
 """Members of a group that are turned round to see whether it is like another."""
 
-_FIELDS = [one.name for one in fields(Operation) if one.name != "group"]
+_HEAD = 64
+"""Nodes of a trace that tell most from others."""
 
 _Places = tuple[tuple[int, tuple[int, ...]], ...]
 """Class of each member of a group, and the step from it to the next."""
@@ -110,7 +112,7 @@ def _names(trace: Trace, setup: Setup, model: str) -> list[str] | None:
                 return None
             if one.collective in ROOTED and one.group:
                 return None  # whose root is not like the others
-            if setup.system.custom(one.collective, one.number):
+            if setup.system.custom(one.collective, one.id):
                 return None  # each place has a trace of its own
             found[one.group] = None
         elif _couples(one, setup):
@@ -192,18 +194,31 @@ def _classes(
 
 def _shapes(traces: Sequence[Trace]) -> list[int]:
     """Return a number for each trace, the same for those that are but for names of groups."""
-    known: dict[int, object] = {}
-    for trace in traces:
-        if id(trace.operations) in known:
-            continue
-        groups: dict[str, int] = {"": 0}
-        shape: list[object] = []
-        for node in trace.nodes:
-            one = trace.operations[node.id]
-            group = groups.setdefault(one.group, len(groups))
-            shape.append((node.data_deps, *(getattr(one, name) for name in _FIELDS), group))
-        known[id(trace.operations)] = tuple(shape)
+    own = {id(one.operations): one for one in traces}
+    kinds: dict[What, int] = {}
+    known: dict[int, object] = {
+        key: (len(one.nodes), _shape(one.nodes[:_HEAD], kinds)) for key, one in own.items()
+    }
+    often = Counter(known.values())
+    for key, one in own.items():
+        if often[known[key]] > 1:
+            known[key] = _shape(one.nodes, kinds)
     return _numbered([known[id(one.operations)] for one in traces])
+
+
+def _shape(nodes: Sequence[Operation], kinds: dict[What, int]) -> tuple[object, ...]:
+    """Return nodes with numbers for what they ask for and for their groups."""
+    groups: dict[str, int] = {"": 0}
+    seen: dict[int, tuple[int, int]] = {}
+    shape: list[object] = []
+    for one in nodes:
+        what = seen.get(id(one.what))
+        if what is None:
+            group = groups.setdefault(one.group, len(groups))
+            what = kinds.setdefault(one.what._replace(group=""), len(kinds)), group
+            seen[id(one.what)] = what
+        shape.append((one.id, one.data_deps, one.tag, *what))
+    return tuple(shape)
 
 
 def _numbered(values: Sequence[object]) -> list[int]:

@@ -251,7 +251,7 @@ class _Alone(Carrying):
         if time_ns + 1 <= bound_ns:  # times are cut to whole nanoseconds
             self._too_fast += stands_for
             kind = operation.collective or ""
-            found = Faster(rank, operation.number, kind, operation.bytes, time_ns, bound_ns)
+            found = Faster(rank, operation.id, kind, operation.bytes, time_ns, bound_ns)
             if self._worst is None or found.times > self._worst.times:
                 self._worst = found
 

@@ -48,7 +48,7 @@ def load_custom(prefix: str, npus: int) -> list[Trace]:
             try:
                 _count(one, place, npus, sent, received)
             except InputError as error:
-                field = f"node {one.number}: {error.field}"
+                field = f"node {one.id}: {error.field}"
                 raise InputError(trace.source, field, error.message) from None
     for found, others, what in ((sent, received, "received"), (received, sent, "sent")):
         for lost in found - others:

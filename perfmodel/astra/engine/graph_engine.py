@@ -115,7 +115,6 @@ class GraphEngine:
         return Rank(
             number,
             Feeder(trace.nodes, trace.source),
-            trace.operations.__getitem__,
             self._begin,
             self._tell,
             npu=self._jobs[job].npus[number],
@@ -155,7 +154,7 @@ class GraphEngine:
         if not self._ended % _COUNTED:
             count("nodes", self._ended, self._nodes)
         if self._watch:
-            self._watch.ended(rank, operation.number)
+            self._watch.ended(rank, operation.id)
         if self._and_told:
             self._and_told(rank, operation, begin, end)
 
@@ -165,9 +164,10 @@ class GraphEngine:
 
     def _begin(self, rank: Rank, operation: Operation) -> None:
         """Begin an operation of an NPU (``Workload::issue``)."""
-        ended = partial(self.end_node, rank, operation.number)
-        if operation.duration_ns is not None and not self._broadcasts(operation):
-            self._clock.at(self._clock.now + operation.duration_ns, ended)
+        duration_ns = operation.what.duration_ns
+        if duration_ns is not None and not self._broadcasts(operation):
+            clock = self._clock
+            clock.at(clock.now + duration_ns, self.end_node, rank, operation.id)
         elif operation.collective is not None:
             self._collective(rank, operation)
         elif operation.type in (NodeType.COMM_SEND_NODE, NodeType.COMM_RECV_NODE):
@@ -178,11 +178,12 @@ class GraphEngine:
         elif operation.joint and self._memory.joins:
             self._joint_memory(rank, operation)
         else:
+            ended = partial(self.end_node, rank, operation.id)
             self._memory.access([rank.npu], operation.bytes, ended)
 
     def _broadcasts(self, operation: Operation) -> bool:
         """Return whether a broadcast or a reduce is simulated, not replayed."""
-        return operation.collective is not None and not self._carrying.replays_broadcasts
+        return operation.what.collective is not None and not self._carrying.replays_broadcasts
 
     def _joint_memory(self, rank: Rank, operation: Operation) -> None:
         """Load or store with the other NPUs of a group, once all of them are there."""
@@ -197,7 +198,7 @@ class GraphEngine:
         other = meeting.operation
         if (other.type, other.bytes) != (operation.type, operation.bytes):
             message = (
-                f"must be {kind_of(other)} of {other.bytes} bytes, as node {other.number} of rank "
+                f"must be {kind_of(other)} of {other.bytes} bytes, as node {other.id} of rank "
                 f"{meeting.rank}, not {kind_of(operation)} of {operation.bytes}"
             )
             raise self._bad(rank, operation, "tensor_size", message)
@@ -215,7 +216,7 @@ class GraphEngine:
         except InputError as error:
             raise self._bad(rank, operation, error.field, error.message) from None
         key: Key = (("message", operation.tag), npus[source], npus[target], operation.bytes)
-        ended = partial(self.end_node, rank, operation.number)
+        ended = partial(self.end_node, rank, operation.id)
         if operation.type == NodeType.COMM_SEND_NODE:
             self._unreceived[key].append((rank, operation))
             self._exchange.send(key, ended)
@@ -241,17 +242,17 @@ class GraphEngine:
         other = meeting.operation
         if (other.collective, other.bytes) != (operation.collective, operation.bytes):
             message = (
-                f"must be {other.collective} of {other.bytes} bytes, as node {other.number} of "
+                f"must be {other.collective} of {other.bytes} bytes, as node {other.id} of "
                 f"rank {meeting.rank}, not {operation.collective} of {operation.bytes}"
             )
             raise self._bad(rank, operation, "comm_type", message)
         if other.source != operation.source:
-            message = f"must be as in node {other.number} of rank {meeting.rank}, {_end(other)}"
+            message = f"must be as in node {other.id} of rank {meeting.rank}, {_end(other)}"
             message += f", not {_end(operation)}"
             raise self._bad(rank, operation, root_name(operation), message)
         if meeting.traces != plan.traces:
             message = (
-                f"must be done by traces {meeting.traces or 'of none'}, as node {other.number} of "
+                f"must be done by traces {meeting.traces or 'of none'}, as node {other.id} of "
                 f"rank {meeting.rank}, not {plan.traces or 'by an algorithm'}"
             )
             raise self._bad(rank, operation, "per-node-custom-implementation", message)
@@ -259,7 +260,7 @@ class GraphEngine:
         trees = rank.trees
         if any(axis.algorithm == "double_binary_tree" for axis in plan.axes):
             rank.trees += plan.splits
-        ended = partial(self.end_node, rank, operation.number)
+        ended = partial(self.end_node, rank, operation.id)
         if plan.traces:
             place = plan.axes[0].place(rank.npu)
             trace = self._custom(plan.traces, len(meeting.members))[place]
@@ -290,7 +291,7 @@ class GraphEngine:
             stands_for = self._alike.count.get(name, 1) if self._alike else 1
             took = [self._clock.now - meeting.starts[first][0] for first in meeting.first]
             self._carrying.done(plan, traces, rank.number, operation, took, stands_for)
-        self.end_node(rank, operation.number)
+        self.end_node(rank, operation.id)
 
     def _begin_together(self, meeting: Meeting, plan: Plan, name: str, trees: int) -> None:
         """Begin a collective whose members are all there."""
@@ -311,7 +312,7 @@ class GraphEngine:
             first = places[npu]
             if first in meeting.left:
                 meeting.left.remove(first)
-                self.end_node(self._by_npu[first], meeting.starts[first][1].number)
+                self.end_node(self._by_npu[first], meeting.starts[first][1].id)
 
     def _group(self, rank: Rank, operation: Operation) -> str:
         """Return the group of a collective, or the one that stands for it; empty for all."""
@@ -325,7 +326,7 @@ class GraphEngine:
         group = tuple(job.npus) if len(job.npus) < self._setup.network.npus else None
         if name:
             group = tuple(job.npus[one] for one in self._members(rank, operation, name))
-        custom = self._setup.system.custom(kind, operation.number)
+        custom = self._setup.system.custom(kind, operation.id)
         key = rank.job, kind, name, operation.involved, operation.source, custom
         if key not in self._plans:
             if self._setup.fabric and not all(operation.involved or ()):
@@ -364,7 +365,7 @@ class GraphEngine:
 
     def _bad(self, rank: Rank, operation: Operation, field: str, message: str) -> InputError:
         source = self._jobs[rank.job].traces[rank.number].source
-        return InputError(source, f"node {operation.number}: {field}", message)
+        return InputError(source, f"node {operation.id}: {field}", message)
 
     def _check_ended(self) -> None:
         """Fail if NPUs wait for what never comes, and name the nodes."""
@@ -386,7 +387,7 @@ class GraphEngine:
 
 
 def _said(rank: Rank, operation: Operation) -> str:
-    return f"node {operation.number} of rank {rank.number} ({kind_of(operation)})"
+    return f"node {operation.id} of rank {rank.number} ({kind_of(operation)})"
 
 
 def _end(operation: Operation) -> str:

@@ -1,17 +1,17 @@
 """What a node of a trace asks for, read once for all NPUs that have it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from fred_hw.errors import InputError
 from perfmodel.astra.collectives.plan import Kind
 from perfmodel.astra.files.system import SystemFile
 from perfmodel.chakra.kinds import CollectiveType, NodeType
-from perfmodel.chakra.node import DURATION_NS, Node
+from perfmodel.chakra.node import DURATION_NS, Node, Task
 
-__all__ = ["Operation", "Unit", "kind_of", "message_ends", "operation_of", "root_name"]
+__all__ = ["Operation", "Operations", "Unit", "What", "kind_of", "message_ends", "root_name"]
 
 
 class Unit(IntEnum):
@@ -35,19 +35,20 @@ _COLLECTIVES: Mapping[int, Kind] = {
 }
 _MEMORY = (NodeType.MEM_LOAD_NODE, NodeType.MEM_STORE_NODE)
 _MESSAGES = (NodeType.COMM_SEND_NODE, NodeType.COMM_RECV_NODE)
-_COMMUNICATION = (*_MESSAGES, NodeType.COMM_COLL_NODE)
+_NOTHING = (NodeType.METADATA_NODE, NodeType.INVALID_NODE)
+_TYPES = frozenset(NodeType)
+# What every node is compared with: plain names are found four times as fast as those of an enum.
+_COMP, _CPU, _COMMUNICATES = NodeType.COMP_NODE, Unit.CPU, Unit.COMMUNICATION
+_UNITS: Mapping[int, Unit] = {_COMP: Unit.COMPUTE, NodeType.COMM_RECV_NODE: Unit.NONE}
 _LOCAL = 1  # of ``tensor_loc``
 _MOST = 1 << 62
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """A node as the execution loop sees it.
+class What(NamedTuple):
+    """What a node asks for, but for what tells it from others that ask for the same.
 
     Parameters
     ----------
-    number : int
-        Id of the node.
     type : int
         ``NodeType``.
     unit : Unit
@@ -68,11 +69,8 @@ class Operation:
     source, target : int or None
         Ends of a message; None for the NPU itself. A broadcast may have the source, a
         reduce its target as such.
-    tag : int
-        Of a message.
     """
 
-    number: int
     type: int
     unit: Unit
     duration_ns: int | None = None
@@ -83,12 +81,74 @@ class Operation:
     involved: tuple[bool, ...] | None = None
     source: int | None = None
     target: int | None = None
+
+
+@dataclass(slots=True, eq=False)  # not frozen: there is one for each node, made in half the time
+class Operation:
+    """A node as the execution loop sees it.
+
+    Parameters
+    ----------
+    id : int
+        Of the node.
+    what : What
+        What it asks for; in a trace the same object for all nodes that ask for the same.
+    data_deps : tuple of int
+        Nodes that end before it begins.
+    tag : int
+        Of a message.
+    """
+
+    id: int
+    what: What
+    data_deps: tuple[int, ...] = ()
     tag: int = 0
+
+    @property
+    def type(self) -> int:
+        return self.what.type
+
+    @property
+    def unit(self) -> Unit:
+        return self.what.unit
+
+    @property
+    def duration_ns(self) -> int | None:
+        return self.what.duration_ns
+
+    @property
+    def bytes(self) -> int:
+        return self.what.bytes
+
+    @property
+    def collective(self) -> Kind | None:
+        return self.what.collective
+
+    @property
+    def group(self) -> str:
+        return self.what.group
+
+    @property
+    def joint(self) -> bool:
+        return self.what.joint
+
+    @property
+    def involved(self) -> tuple[bool, ...] | None:
+        return self.what.involved
+
+    @property
+    def source(self) -> int | None:
+        return self.what.source
+
+    @property
+    def target(self) -> int | None:
+        return self.what.target
 
     @property
     def at_once(self) -> bool:
         """Whether it ends where it begins and needs no unit."""
-        return self.unit == Unit.NONE and self.type != NodeType.COMM_RECV_NODE
+        what = self.what
+        return what.unit == Unit.NONE and what.type != NodeType.COMM_RECV_NODE
 
 
 def kind_of(operation: Operation) -> str:
@@ -122,108 +182,129 @@ def message_ends(operation: Operation, rank: int, ranks: int) -> tuple[int, int]
     return (rank, other) if sends else (other, rank)
 
 
-def operation_of(node: Node, system: SystemFile, file: str) -> Operation:
-    """Return what a node asks for.
+class Operations:
+    """Says what nodes of a trace ask for.
 
-    Raises
-    ------
-    InputError
-        An attribute is missing, or has a value that is not allowed; names file and node.
+    Parameters
+    ----------
+    system : SystemFile
+        Says how long compute takes.
+    file : str
+        What errors name.
     """
-    try:
-        return _operation(node, system)
-    except InputError as error:
-        raise InputError(file, error.field, error.message) from None
+
+    def __init__(self, system: SystemFile, file: str) -> None:
+        self._system, self._file = system, file
+        self._known: dict[What, What] = {}
+
+    def of(self, node: Node | Task) -> Operation:
+        """Return what a node asks for.
+
+        Raises
+        ------
+        InputError
+            An attribute is missing, or has a value that is not allowed; names file and node.
+        """
+        try:
+            what = _what(node, self._system)
+            tag = (
+                node.integer("comm_tag")
+                if what.duration_ns is None and what.type in _MESSAGES
+                else 0
+            )
+        except InputError as error:
+            raise InputError(self._file, error.field, error.message) from None
+        return Operation(node.id, self._known.setdefault(what, what), node.data_deps, tag)
 
 
-def _operation(node: Node, system: SystemFile) -> Operation:
-    on_cpu = node.flag("is_cpu_op")
-    if node.type not in NodeType.__members__.values():
-        raise InputError("", f"node {node.id}", f"must be of a type from 0 to 7, not {node.type}")
-    plain = Operation(node.id, node.type, _unit(node.type, on_cpu))
+def _what(node: Node | Task, system: SystemFile) -> What:
+    kind, on_cpu = node.type, node.flag("is_cpu_op")
+    if kind not in _TYPES:
+        raise InputError("", f"node {node.id}", f"must be of a type from 0 to 7, not {kind}")
     measured_ns = _bounded(node, DURATION_NS) or 1000 * node.duration_us or 1
+    unit = _unit(kind, on_cpu)
     if system.replay_only:
-        return replace(plain, duration_ns=measured_ns)
-    if node.type in (NodeType.METADATA_NODE, NodeType.INVALID_NODE):
-        return replace(plain, unit=Unit.NONE, duration_ns=0)
-    if node.type == NodeType.COMP_NODE:
+        return What(kind, unit, measured_ns)
+    if kind == _COMP:
         if not system.roofline_enabled or on_cpu:
-            return replace(plain, duration_ns=measured_ns)
-        return _compute(node, plain, system)
-    if node.type in _MEMORY:
-        return _memory(node, plain, system)
+            return What(kind, unit, measured_ns)
+        return _compute(node, unit, system)
+    if kind in _NOTHING:
+        return What(kind, Unit.NONE, 0)
+    if kind in _MEMORY:
+        return _memory(node, unit, system)
     if on_cpu:
         raise InputError("", f"node {node.id}: is_cpu_op", "must be false, as it communicates")
-    if node.type in _MESSAGES:
-        ends = [_end(node, name) for name in ("comm_src", "comm_dst")]
-        found = replace(plain, bytes=_needed(node, "comm_size"), tag=node.integer("comm_tag"))
-        return replace(found, source=ends[0], target=ends[1])
-    return _collective(node, plain, measured_ns)
+    if kind in _MESSAGES:
+        source, target = (_end(node, name) for name in ("comm_src", "comm_dst"))
+        size = _needed(node, "comm_size")
+        return What(kind, unit, bytes=size, source=source, target=target)
+    return _collective(node, unit, measured_ns)
 
 
 def _unit(kind: int, on_cpu: bool) -> Unit:
     """Return what a node keeps busy (``HardwareResource.cc``)."""
-    if on_cpu:
-        return Unit.CPU
-    if kind == NodeType.COMM_RECV_NODE:
-        return Unit.NONE
-    return Unit.COMPUTE if kind == NodeType.COMP_NODE else Unit.COMMUNICATION
+    return _CPU if on_cpu else _UNITS.get(kind, _COMMUNICATES)
 
 
-def _compute(node: Node, plain: Operation, system: SystemFile) -> Operation:
+def _compute(node: Node | Task, unit: Unit, system: SystemFile) -> What:
     """Return compute by the roofline (``Workload::issue_comp``)."""
     why = "with roofline-enabled of the system"
     moved, operations = _needed(node, "tensor_size", why), _needed(node, "num_ops", why)
     if not moved:
-        return replace(plain, unit=Unit.NONE, duration_ns=0)
+        return What(node.type, Unit.NONE, 0)
     assert system.local_mem_bw is not None and system.peak_perf is not None
     if not operations:
-        return replace(plain, duration_ns=0)
+        return What(node.type, unit, 0)
     bandwidth, peak = system.local_mem_bw * 1_000_000_000, system.peak_perf * 1_000_000_000_000
     rate = min(bandwidth * (operations / moved), peak)
-    return replace(plain, duration_ns=int(operations / rate * 1e9))
+    return What(node.type, unit, int(operations / rate * 1e9))
 
 
-def _memory(node: Node, plain: Operation, system: SystemFile) -> Operation:
+def _memory(node: Node | Task, unit: Unit, system: SystemFile) -> What:
     moved = _needed(node, "tensor_size")
     if node.integer("tensor_loc") != _LOCAL:
         joint = node.attr("pg_name") is not None
-        return replace(plain, bytes=moved, group=_group(node), joint=joint)
+        return What(node.type, unit, bytes=moved, group=_group(node), joint=joint)
     if system.local_mem_bw is None:
         message = "must be that of remote memory, as the system has no local-mem-bw"
         raise InputError("", f"node {node.id}: tensor_loc", message)
-    return replace(plain, bytes=moved, duration_ns=int(moved / system.local_mem_bw))
+    return What(node.type, unit, int(moved / system.local_mem_bw), moved)
 
 
-def _collective(node: Node, plain: Operation, measured_ns: int) -> Operation:
+def _collective(node: Node | Task, unit: Unit, measured_ns: int) -> What:
     kind = _needed(node, "comm_type")
+    duration_ns = source = None
     if kind in (CollectiveType.BROADCAST, CollectiveType.REDUCE):
         # ASTRA-sim replays the duration of the former, and has no model of the latter.
         name = "comm_src" if kind == CollectiveType.BROADCAST else "comm_dst"
-        plain = replace(plain, duration_ns=measured_ns, source=_end(node, name))
+        duration_ns, source = measured_ns, _end(node, name)
         if node.attr("comm_size") is None:
-            return plain
+            return What(node.type, unit, duration_ns, source=source)
     if kind not in _COLLECTIVES:
         known = ", ".join(f"{one} {CollectiveType(one).name}" for one in sorted(_COLLECTIVES))
         message = f"must be one of {known}, not {kind}"
         raise InputError("", f"node {node.id}: comm_type", message)
-    return replace(
-        plain,
+    return What(
+        node.type,
+        unit,
+        duration_ns,
         bytes=1 if kind == CollectiveType.BARRIER else _needed(node, "comm_size"),
         collective=_COLLECTIVES[kind],
         group=_group(node),
         involved=_involved(node),
+        source=source,
     )
 
 
-def _group(node: Node) -> str:
+def _group(node: Node | Task) -> str:
     """Return the name of a communicator group, empty for all."""
     group = node.attr("pg_name")
     name = "" if group is None or group.value is None else str(group.value)
     return "" if name == "0" else name
 
 
-def _involved(node: Node) -> tuple[bool, ...] | None:
+def _involved(node: Node | Task) -> tuple[bool, ...] | None:
     found = node.attr("involved_dim")
     if found is None:
         return None
@@ -233,7 +314,7 @@ def _involved(node: Node) -> tuple[bool, ...] | None:
     return cast("tuple[bool, ...]", found.value)
 
 
-def _needed(node: Node, name: str, why: str = "") -> int:
+def _needed(node: Node | Task, name: str, why: str = "") -> int:
     """Return an integer attribute that has to be there, 0 or more."""
     if node.attr(name) is None:
         message = " ".join(filter(None, ("is required", why, "and was not given")))
@@ -241,11 +322,11 @@ def _needed(node: Node, name: str, why: str = "") -> int:
     return _bounded(node, name)
 
 
-def _end(node: Node, name: str) -> int | None:
+def _end(node: Node | Task, name: str) -> int | None:
     return None if node.attr(name) is None else _bounded(node, name)
 
 
-def _bounded(node: Node, name: str) -> int:
+def _bounded(node: Node | Task, name: str) -> int:
     value: Any = node.integer(name)
     if not 0 <= value <= _MOST:
         message = f"must be an integer from 0 to {_MOST}, not {value}"

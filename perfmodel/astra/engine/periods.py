@@ -5,14 +5,13 @@ same, waits for what that one waited for a period later, and asks for the same.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice, pairwise
-from operator import attrgetter, eq
+from operator import eq
 
 from perfmodel.chakra.feeder import WINDOW
 from perfmodel.chakra.kinds import NodeType
-from perfmodel.chakra.node import Node
 
 from .operation import Operation
 from .trace import Trace
@@ -26,7 +25,6 @@ _RAREST = 4
 """Nodes that are looked at for how long a period is."""
 
 _MESSAGES = (NodeType.COMM_SEND_NODE, NodeType.COMM_RECV_NODE)
-_what = attrgetter(*(one.name for one in fields(Operation) if one.name not in ("number", "tag")))
 
 
 @dataclass(frozen=True)
@@ -76,10 +74,12 @@ def find_periods(trace: Trace) -> Periods | None:
     known: dict[object, int] = {}
     keys: list[int] = []
     for node in nodes:
-        one = trace.operations[node.id]
         after = node.data_deps
-        nearest = node.id - max(after) if after else 0
-        key = _what(one), len(after), nearest
+        if len(after) == 1:
+            key = id(node.what), node.id - after[0]
+        else:
+            nearest = node.id - max(after) if after else 0
+            key = id(node.what), len(after), nearest
         keys.append(known.setdefault(key, len(known)))
     found = [_stretch(trace, keys, size) for size in _sizes(keys)]
     return max(filter(None, found), key=lambda one: one.size * one.count, default=None)
@@ -100,9 +100,10 @@ def _sizes(keys: Sequence[int]) -> list[int]:
 
 def _stretch(trace: Trace, keys: Sequence[int], size: int) -> Periods | None:
     """Return the longest stretch that repeats after so many nodes."""
-    first, stop = _longest(list(map(eq, keys, islice(keys, size, None))), 0)
-    if stop - first < size * (_LEAST - 1):
+    again = bytes(map(eq, keys, islice(keys, size, None)))
+    if b"\1" * (size * (_LEAST - 1)) not in again:
         return None
+    first, stop = _longest(again, 0)
     middle = first + (stop - first) // 2
     nodes, operations = trace.nodes, trace.operations
     step = nodes[middle + size].id - nodes[middle].id
@@ -118,7 +119,7 @@ def _stretch(trace: Trace, keys: Sequence[int], size: int) -> Periods | None:
     return pairs.periods(first, stop)
 
 
-def _longest(found: Sequence[bool], first: int) -> tuple[int, int]:
+def _longest(found: Iterable[bool] | bytes, first: int) -> tuple[int, int]:
     """Return begin and end of the longest run of what is so, of which the first has a number."""
     runs = bytes(found).split(b"\0")
     at, best = first, (first, first)
@@ -231,7 +232,7 @@ def without(trace: Trace, found: Periods, more: int) -> Trace | None:
     place = {node.id: i for i, node in enumerate(nodes)}
     highest = max(node.id for node in nodes[found.start : found.stop])
     first_late = found.stop - found.size * found.depth
-    behind: list[Node] = []
+    behind: list[Operation] = []
     said: dict[int, Operation] = {node.id: operations[node.id] for node in nodes[:stop]}
     late: set[int] = set()
     for node in nodes[found.stop :]:
@@ -244,10 +245,10 @@ def without(trace: Trace, found: Periods, more: int) -> Trace | None:
         early = not node.data_deps and one.type == NodeType.COMM_RECV_NODE
         if node.id <= highest or not (waits or (early and len(nodes) <= WINDOW)):
             return None
-        behind.append(replace(node, data_deps=tuple(_after(node.data_deps, place, found, more))))
-        tags = found.tag_step or 0
-        changed = one.type in _MESSAGES and tags
-        said[node.id] = replace(one, tag=one.tag - more * tags) if changed else one
+        tag = one.tag - more * (found.tag_step or 0) if one.type in _MESSAGES else one.tag
+        after = tuple(_after(one.data_deps, place, found, more))
+        behind.append(Operation(one.id, one.what, after, tag))
+        said[one.id] = behind[-1]
     if found.tag_step and not _apart(nodes, operations, said, stop, found.stop):
         return None
     return Trace(trace.source, (*nodes[:stop], *behind), said, trace.names)
@@ -268,7 +269,7 @@ def _after(
 
 
 def _apart(
-    nodes: Sequence[Node],
+    nodes: Sequence[Operation],
     before: Mapping[int, Operation],
     after: Mapping[int, Operation],
     stop: int,

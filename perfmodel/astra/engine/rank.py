@@ -12,6 +12,7 @@ from .stats import Again, RankTimes, Span, times_of
 __all__ = ["Rank"]
 
 _COMMUNICATION = (NodeType.COMM_SEND_NODE, NodeType.COMM_RECV_NODE, NodeType.COMM_COLL_NODE)
+_NO_UNIT, _COMPUTE = Unit.NONE, Unit.COMPUTE
 
 
 class Rank:
@@ -25,9 +26,7 @@ class Rank:
     number : int
         Of the NPU.
     feeder : Feeder
-        Hands out the nodes of its trace.
-    operations : callable
-        Returns what a node asks for, by the node's number.
+        Hands out the operations of its trace.
     begin : callable
         Begins an operation of this NPU: ``begin(rank, operation)``; calls ``ended`` after.
     told : callable
@@ -41,8 +40,7 @@ class Rank:
     def __init__(
         self,
         number: int,
-        feeder: Feeder,
-        operations: Callable[[int], Operation],
+        feeder: Feeder[Operation],
         begin: Callable[["Rank", Operation], object],
         told: Callable[[int, Operation, int, int], object],
         *,
@@ -57,48 +55,53 @@ class Rank:
         """Collectives so far, by who takes part."""
         self.trees = 0
         """Chunks that went over a tree."""
-        self._feeder, self._operations = feeder, operations
+        self._feeder = feeder
         self._begin, self._told = begin, told
-        self._ready: dict[Unit, list[int]] = {unit: [] for unit in Unit}
-        self._busy: set[Unit] = set()
+        self._ready: list[list[int]] = [[] for _ in Unit]  # what waits for each unit
+        self._busy = [False for _ in Unit]
         self._compute: list[Span] = []
         self._communication: list[Span] = []
         self._end = 0
 
     def go_on(self, now: int) -> None:
         """Begin what is ready and has its unit free."""
+        feeder, ready, busy = self._feeder, self._ready, self._busy
+        self._take()
         while True:
-            while (node := self._feeder.ready()) is not None:
-                heappush(self._ready[self._operations(node.id).unit], node.id)
-            heads = [
-                (queue[0], unit)
-                for unit, queue in self._ready.items()
-                if queue and unit not in self._busy
-            ]
-            if not heads:
+            lowest: list[int] | None = None
+            for unit, queue in enumerate(ready):
+                if queue and not busy[unit] and (lowest is None or queue[0] < lowest[0]):
+                    lowest = queue
+            if lowest is None:
                 return
-            number, unit = min(heads)
-            heappop(self._ready[unit])
-            operation = self._operations(number)
-            if operation.at_once:
+            operation = feeder.node(heappop(lowest))
+            unit, number = operation.what.unit, operation.id
+            if unit != _NO_UNIT:
+                busy[unit] = True
+            elif operation.at_once:
                 self._end = now
                 self._told(self.number, operation, now, now)
-                self._feeder.finish(number)
+                feeder.finish(number)
+                self._take()
                 continue
-            if unit != Unit.NONE:
-                self._busy.add(unit)
             self.running[number] = operation, now
             self._begin(self, operation)
+
+    def _take(self) -> None:
+        """Take all that has become ready."""
+        while (operation := self._feeder.ready()) is not None:
+            heappush(self._ready[operation.what.unit], operation.id)
 
     def ended(self, number: int, now: int) -> None:
         """End an operation, and begin what can begin now."""
         operation, began = self.running.pop(number)
-        self._busy.discard(operation.unit)
+        what = operation.what
+        self._busy[what.unit] = False
         self._end = now
-        if operation.type in _COMMUNICATION:
-            self._communication.append((began, now))
-        elif operation.unit == Unit.COMPUTE:
-            self._compute.append((began, now))
+        if what.unit == _COMPUTE:
+            _extend(self._compute, began, now)
+        elif what.type in _COMMUNICATION:
+            _extend(self._communication, began, now)
         self._told(self.number, operation, began, now)
         self._feeder.finish(number)
         self.go_on(now)
@@ -113,3 +116,11 @@ class Rank:
         if again and self.number in again.done:
             again = None
         return times_of(self.number, self._end, self._compute, self._communication, again)
+
+
+def _extend(spans: list[Span], begin: int, end: int) -> None:
+    """Add a span that ends behind all others; one with the last if they touch or overlap."""
+    if spans and begin <= spans[-1][1]:
+        spans[-1] = min(begin, spans[-1][0]), end
+    else:
+        spans.append((begin, end))

@@ -167,7 +167,7 @@ class _Teller:
 
     def _meeting(self, meeting: Meeting) -> object:
         starts = [
-            (npu, start - self._now, self._at(self._by_npu[npu], operation.number))
+            (npu, start - self._now, self._at(self._by_npu[npu], operation.id))
             for npu, (start, operation) in meeting.starts.items()
         ]
         return meeting.members, sorted(meeting.left), sorted(starts, key=lambda one: one[0])

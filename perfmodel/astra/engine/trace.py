@@ -1,7 +1,9 @@
 """Traces of NPUs as the execution loop takes them; those that are alike are read once."""
 
+import os
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -9,17 +11,20 @@ from pathlib import Path
 from fred_hw.errors import InputError
 from fred_hw.reading import open_bytes
 from perfmodel.astra.files.system import SystemFile
-from perfmodel.chakra.files import read
-from perfmodel.chakra.node import Node
+from perfmodel.chakra.files import read_tasks
+from perfmodel.chakra.node import Node, Task
 from perfmodel.chakra.traces import find_traces
 
-from .operation import Operation, operation_of
+from .operation import Operation, Operations
 
 __all__ = ["Trace", "check_count", "load_traces", "trace_of"]
 
 _CHUNK = 1 << 20
 _WHOLE = 1 << 26
 """Bytes of a file in which names of groups are looked for, at most."""
+
+_LONG = 1 << 22
+"""Bytes of a file that takes longer to tell from others than to begin to read."""
 
 _GROUP = re.compile(
     rb"\x0a\x07pg_name\xea\x01(?:\x01[1-9]|\x02[1-9]\d|\x03[1-9]\d\d|\x04[1-9]\d\d\d)"
@@ -31,27 +36,27 @@ _FRONT = len(b"\x0a\x07pg_name\xea\x01\x01")
 
 @dataclass(frozen=True)
 class Trace:
-    """The nodes of an NPU, and what each asks for.
+    """What the nodes of an NPU ask for.
 
     Parameters
     ----------
     source : str
         The file, for errors.
-    nodes : tuple of Node
+    nodes : tuple of Operation
         In the order of the file.
     operations : mapping
-        By the number of the node.
+        The same, by their numbers.
     names : mapping
         What the trace calls a communicator group, by what its nodes do; themselves if not there.
     """
 
     source: str
-    nodes: tuple[Node, ...]
+    nodes: tuple[Operation, ...]
     operations: Mapping[int, Operation]
     names: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-def trace_of(nodes: Iterator[Node], system: SystemFile, source: str) -> Trace:
+def trace_of(nodes: Iterable[Node | Task], system: SystemFile, source: str) -> Trace:
     """Return nodes as a trace.
 
     Raises
@@ -59,8 +64,8 @@ def trace_of(nodes: Iterator[Node], system: SystemFile, source: str) -> Trace:
     InputError
         A node has attributes that are missing or not allowed.
     """
-    found = tuple(nodes)
-    return Trace(source, found, {one.id: operation_of(one, system, source) for one in found})
+    found = tuple(map(Operations(system, source).of, nodes))
+    return Trace(source, found, {one.id: one for one in found})
 
 
 def load_traces(
@@ -89,16 +94,33 @@ def load_traces(
         check_count(prefix, len(paths), npus, fewer=fewer)
     known: dict[bytes, tuple[Trace, list[str]]] = {}
     found: list[Trace] = []
-    for path in paths:
+    sizes = [_size(path) for path in paths]
+    often = Counter(sizes)
+    for path, size in zip(paths, sizes, strict=True):
+        if often[size] == 1:  # no other can be like it
+            found.append(_load(path, system))
+            continue
+        if size > _LONG:
+            with read_tasks(path) as nodes:
+                next(nodes, None)  # refuses what is no trace before all of it is looked at
         digest, groups = _digest(path)
         same, others = known.get(digest, (None, groups))
         names = dict(zip(others, groups, strict=True))
         if same is None or [names[one] for one in others] != groups:
-            with read(path) as nodes:
-                same, names = trace_of(nodes, system, str(path)), {}
+            same, names = _load(path, system), {}
             known.setdefault(digest, (same, groups))
         found.append(Trace(str(path), same.nodes, same.operations, names))
     return found
+
+
+def _load(path: Path, system: SystemFile) -> Trace:
+    with read_tasks(path) as nodes:
+        return trace_of(nodes, system, str(path))
+
+
+def _size(path: Path) -> int:
+    with open_bytes(path) as file:
+        return os.fstat(file.fileno()).st_size
 
 
 def check_count(prefix: str | Path, count: int, npus: int, *, fewer: bool = False) -> None:

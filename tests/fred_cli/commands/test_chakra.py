@@ -148,7 +148,7 @@ def test_real_set_is_valid_and_comes_back(fred: Run, traces: Path) -> None:
     [
         ("ring.goal -o w", "w.1.et", "perfmodel.chakra.convert.to_traces"),
         ("work.txt -o w.et --npus 3", "w.2.et", "perfmodel.chakra.convert.from_text"),
-        ("golden.et -o w.json", "w.json", "perfmodel.chakra.convert.Reader"),
+        ("golden.et -o w.json", "w.json", "perfmodel.chakra.convert.read"),
         (
             "--workload own.yaml --topology mesh:2x2 -o w",
             "w.groups.json",
@@ -203,6 +203,8 @@ def test_what_is_wrong_is_a_line(refused: Callable[..., str], traces: Path) -> N
     size, to = Attr("comm_size", "int64", 1), Attr("comm_dst", "int64", 0)
     bad(traces, "set.0.et", Node(1, type=5, attrs=(tag, size, to)))
     (traces / "half.et").write_bytes(ALL_REDUCE[:50])
+    (traces / "cut.et").write_bytes(gzip.compress(ALL_REDUCE)[:-4])
+    (traces / "junk.et").write_bytes(gzip.compress(ALL_REDUCE) + b"junk")
     lines = {
         "validate circle.et": "circle.et: node: must not depend on itself: 1 -> 2 -> 1",
         "stats lost.et": "lost.et: node 1: must depend on nodes of the trace, not on 7",
@@ -210,6 +212,8 @@ def test_what_is_wrong_is_a_line(refused: Callable[..., str], traces: Path) -> N
         "validate set": "set.0.et: node 1: comm_tag: must be an integer, not 'x' of kind string",
         "show half.et": "half.et: byte 8: must be a message of 72 bytes, as its length says, not "
         "of 41",
+        "stats cut.et": "cut.et: byte 81: must be whole, as gzip compressed it",
+        "validate junk.et": "junk.et: byte 81: must be whole, as gzip compressed it",
         "stats missing": "missing: must be the prefix of traces such as missing.0.et, of which "
         "there are none",
         "convert golden.et -o a.et --npus 2": "--npus: must be given for a text workload alone",

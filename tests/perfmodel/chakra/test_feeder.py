@@ -112,6 +112,29 @@ def test_memory_follows_the_window() -> None:
     assert peaks[1] < peaks[0] + 4096
 
 
+def test_ids_of_ended_nodes_with_gaps_in_any_order_take_few_steps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kind, steps = feeder._Ids, 0  # pyright: ignore[reportPrivateUsage]
+    fold = kind._fold  # pyright: ignore[reportPrivateUsage]
+
+    def counted(ids: feeder._Ids) -> None:  # pyright: ignore[reportPrivateUsage]
+        nonlocal steps
+        fold(ids)
+        steps += len(ids._starts)  # pyright: ignore[reportPrivateUsage]
+
+    monkeypatch.setattr(kind, "_fold", counted)
+    ids, rng = kind(), random.Random(1)
+    odd = list(range(1, 40_000, 2))
+    rng.shuffle(odd)
+    for number in odd:
+        assert number not in ids
+        ids.add(number)
+    assert all(number in ids for number in odd)
+    assert not any(number + 1 in ids for number in odd)
+    assert 0 < steps < 8 * len(odd)
+
+
 def test_parent_far_behind_is_read_up_to() -> None:
     nodes = [node(0, 500), *(node(number) for number in range(1, 501))]
     found = Feeder(iter(nodes), window=4)

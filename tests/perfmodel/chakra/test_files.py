@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from fred_hw.errors import InputError
 from fred_hw.progress import listening
-from perfmodel.chakra.encoding import MAX_ATTRS
-from perfmodel.chakra.files import encode, read, write
+from perfmodel.chakra.encoding import MAX_ATTRS, MAX_DEPS
+from perfmodel.chakra.files import encode, read, read_tasks, write
 from perfmodel.chakra.kinds import KINDS, CollectiveType, NodeType
-from perfmodel.chakra.node import Attr, InOut, Metadata, Node
+from perfmodel.chakra.node import Attr, InOut, Metadata, Node, Task
 from perfmodel.chakra.wire import MAX_MESSAGE_BYTES
 from tests.examples import examples
 
@@ -181,6 +181,23 @@ def test_every_trace_comes_back(
     assert (list(reader), reader.metadata) == (nodes, metadata)
 
 
+@pytest.mark.parametrize("ending", [".et", ".json"])
+def test_tasks_are_what_decides_how_nodes_run(tmp_path: Path, ending: str) -> None:
+    attrs = (Attr("a", "string", "x" * 300), Attr("a", "int64", 3))
+    nodes = [Node(7, "n", 4, (1,), (2, 3), 5, 6, InOut("v"), None, attrs), Node(8)]
+    write(tmp_path / f"a{ending}", nodes)
+    with read_tasks(tmp_path / f"a{ending}") as reader:
+        first, second = reader
+    assert (first, second) == (Task(7, 4, (2, 3), 6, attrs), Task(8))
+    assert first.integer("a") == nodes[0].integer("a") == 3
+
+
+def test_attributes_that_come_again_are_there_once(tmp_path: Path) -> None:
+    write(tmp_path / "a.et", [Node(i, attrs=(Attr("size", "int64", 1 << 40),)) for i in (1, 2)])
+    first, second = read(tmp_path / "a.et")
+    assert first.attrs[0] is second.attrs[0]
+
+
 def test_dependencies_may_be_packed_or_not(tmp_path: Path) -> None:
     packed = message((1, 0, b"\x07"), (5, 2, b"\x03\x01\x02\x03"))
     single = message((1, 0, b"\x07"), *((5, 0, bytes([one])) for one in (1, 2, 3)))
@@ -250,6 +267,17 @@ def test_json_is_read_across_the_pieces_that_a_file_comes_in(tmp_path: Path, cut
     assert list(read(tmp_path / "a.json")) == [node, node]
 
 
+_GZIP = gzip.compress(ALL_REDUCE)
+_WHOLE = "must be whole, as gzip compressed it"
+
+
+def flipped(data: bytes, place: int, bits: int) -> bytes:
+    """Return data of which some bits of a byte are others."""
+    found = bytearray(data)
+    found[place] ^= bits
+    return bytes(found)
+
+
 BAD = {
     "empty": (b"", "must be a trace, not an empty file"),
     "long message": (
@@ -286,8 +314,19 @@ BAD = {
         framed(b"", message((1, 0, b"\x01")) + b"\x52\0" * (MAX_ATTRS + 1)),
         "byte 1: must be a node, not a message with 65,537 attributes, 65,536 at most",
     ),
-    "half a gzip": (gzip.compress(ALL_REDUCE)[:-9], "must be whole, as gzip compressed it"),
-    "no gzip": (b"\x1f\x8bxxxxxxxxxxxxxxxxxxx", "must be whole, as gzip compressed it"),
+    "many data dependencies": (
+        framed(b"", message((1, 0, b"\x01")) + b"\x28\0" * (MAX_DEPS + 1)),
+        "byte 1: must be a node, not a message with 65,537 data dependencies, 65,536 at most",
+    ),
+    "many control dependencies": (
+        framed(b"", message((1, 0, b"\x01")) + b"\x20\0" * (MAX_DEPS + 1)),
+        "byte 1: must be a node, not a message with 65,537 control dependencies, 65,536 at most",
+    ),
+    "half a gzip": (_GZIP[:-9], f"byte 81: {_WHOLE}"),
+    "gzip of another sum": (flipped(_GZIP, -6, 1), f"byte 81: {_WHOLE}"),
+    "gzip before junk": (_GZIP + b"junk", f"byte 81: {_WHOLE}"),
+    "gzip of no kind of block": (flipped(gzip.compress(ALL_REDUCE, 0), 10, 6), f"byte 0: {_WHOLE}"),
+    "no gzip": (b"\x1f\x8bxxxxxxxxxxxxxxxxxxx", f"byte 0: {_WHOLE}"),
 }
 
 

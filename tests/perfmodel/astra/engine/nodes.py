@@ -88,8 +88,8 @@ def run(
     spans: dict[tuple[int, int], tuple[int, int]] = {}
 
     def told(rank: int, operation: Operation, begin: int, end: int) -> None:
-        assert (rank, operation.number) not in spans
-        spans[rank, operation.number] = begin, end
+        assert (rank, operation.id) not in spans
+        spans[rank, operation.id] = begin, end
 
     found = [trace_of(iter(one), given.system, f"w.{rank}.et") for rank, one in enumerate(traces)]
     return GraphEngine(found, given, model, told).run(), spans

@@ -12,10 +12,10 @@ from fred_hw.errors import InputError
 from fred_hw.progress import listening
 from perfmodel.astra.engine.carrying import MODELS
 from perfmodel.astra.engine.graph_engine import GraphEngine
-from perfmodel.astra.engine.operation import Unit, operation_of
+from perfmodel.astra.engine.operation import Operations, Unit
 from perfmodel.astra.engine.setup import Setup, load_setup
 from perfmodel.astra.engine.stats import RankTimes
-from perfmodel.astra.engine.trace import load_traces
+from perfmodel.astra.engine.trace import load_traces, trace_of
 from perfmodel.astra.network import Dimension, Network
 from perfmodel.chakra.files import write
 from perfmodel.chakra.kinds import CollectiveType, NodeType
@@ -132,9 +132,9 @@ def test_compute_by_the_roofline() -> None:
         node(3, NodeType.COMP_NODE, num_ops=0, tensor_size=10),
         compute(4, 5, cpu=True),
     ]
-    lengths = [operation_of(one, given.system, "f").duration_ns for one in trace]
+    lengths = [Operations(given.system, "f").of(one).duration_ns for one in trace]
     assert lengths == [2_000, 10_000, 0, 0, 5_000]
-    assert operation_of(compute(1, 0), setup().system, "f").duration_ns == 1
+    assert Operations(setup().system, "f").of(compute(1, 0)).duration_ns == 1
 
 
 def test_replay_takes_what_the_trace_says() -> None:
@@ -335,14 +335,43 @@ BAD_NODES = {
 def test_bad_node_is_refused(what: str) -> None:
     bad, line = BAD_NODES[what]
     with pytest.raises(InputError, match=f"^w: {line}$"):
-        operation_of(bad, setup().system, "w")
+        Operations(setup().system, "w").of(bad)
 
 
 def test_compute_without_work_is_none_of_the_roofline() -> None:
     system = setup(roofline_enabled=1, peak_perf=2, local_mem_bw=100).system
     line = "tensor_size: is required with roofline-enabled of the system and was not given"
     with pytest.raises(InputError, match=f"^w: node 3: {line}$"):
-        operation_of(compute(3, 1), system, "w")
+        Operations(system, "w").of(compute(3, 1))
+
+
+def test_trace_that_no_other_is_like_is_not_looked_at_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr("perfmodel.astra.engine.trace._digest")
+    for rank in range(3):
+        write(tmp_path / f"w.{rank}.et", [compute(number, 1) for number in range(rank)])
+    found = load_traces(tmp_path / "w", 3, setup(3).system)
+    assert [len(one.nodes) for one in found] == [0, 1, 2]
+
+
+def test_large_file_that_is_no_trace_is_refused_at_its_head(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr("perfmodel.astra.engine.trace._digest")
+    for rank in range(2):
+        with (tmp_path / f"w.{rank}.et").open("wb") as file:
+            file.truncate(1 << 31)
+    with pytest.raises(
+        InputError, match=r"w\.0\.et: byte 1: must be a node, not .* 0 bytes, which"
+    ):
+        load_traces(tmp_path / "w", 2, setup(2).system)
+
+
+def test_nodes_that_ask_for_the_same_share_it() -> None:
+    first, second = trace_of([compute(1, 2), compute(2, 2, [1])], setup().system, "w").nodes
+    assert first.what is second.what
+    assert (second.id, second.data_deps) == (2, (1,))
 
 
 def test_there_is_a_trace_for_each_npu(tmp_path: Path) -> None:
@@ -401,7 +430,7 @@ def check_run(given: Setup, traces: list[list[Node]], model: str) -> object:
         for one in trace:
             begin, end = spans[rank, one.id]
             assert all(spans[rank, parent][1] <= begin for parent in one.data_deps)
-            unit = operation_of(one, given.system, "f").unit
+            unit = Operations(given.system, "f").of(one).unit
             if unit != Unit.NONE:
                 busy.setdefault(unit, []).append((begin, end))
         for spans_of_unit in busy.values():
