@@ -44,6 +44,26 @@ _SHOWN = 6
 _JOB = re.compile(r"(.+?):([0-9, -]+)(?::([0-9]{1,3}))?")
 
 
+_MODEL_OPTIONS = (
+    click.option(
+        "--network-model",
+        type=click.Choice(["fluid", "unaware", "aware", "loggops"]),
+        default="fluid",
+        show_default=True,
+        help="Our simulation; of ASTRA-sim: without congestion, or links that carry one "
+        "message at a time; or LogGOPS, which has no --network: sends, receives and compute of "
+        "a GOAL text FILE.goal or of traces.",
+    ),
+    click.option(
+        "--loggops",
+        metavar="KEY=VALUE",
+        multiple=True,
+        help="A parameter of LogGOPS: L, o and g [ns], G and O [ns per byte]; those but L are "
+        "0 where not given. May be given several times.",
+    ),
+)
+
+
 def trace_options(command: Any) -> Any:
     """Add the options that only traces take."""
     options = [
@@ -72,22 +92,7 @@ def trace_options(command: Any) -> Any:
             multiple=True,
             help="Communicator groups file of ASTRA-sim, one for all jobs or one for each.",
         ),
-        click.option(
-            "--network-model",
-            type=click.Choice(["fluid", "unaware", "aware", "loggops"]),
-            default="fluid",
-            show_default=True,
-            help="Our simulation; of ASTRA-sim: without congestion, or links that carry one "
-            "message at a time; or LogGOPS, which has no --network: sends, receives and compute of "
-            "a GOAL text FILE.goal or of traces.",
-        ),
-        click.option(
-            "--loggops",
-            metavar="KEY=VALUE",
-            multiple=True,
-            help="A parameter of LogGOPS: L, o and g [ns], G and O [ns per byte]; those but L are "
-            "0 where not given. May be given several times.",
-        ),
+        *_MODEL_OPTIONS,
         click.option(
             "--job",
             metavar="PREFIX:NPUS[:PRIORITY]",
