@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from fred_hw.errors import InputError
 from .cosimulation import load_testbench, simulating
 from .output import table
 from .progress import progress
+from .rtl_hardware import Hardware, load_hardware
 
 __all__ = ["Beside", "beside_rtl", "say_rtl", "with_rtl"]
 
@@ -19,16 +20,6 @@ MAX_CYCLES = 10_000_000
 
 _MEMORY_CYCLES = 40
 """From a read of an NPU's memory to its data."""
-
-_SAME = 1e-6
-"""Relative difference that equal rates may have."""
-
-_SMALLER: dict[str, Any] = {
-    "lanes": 1,
-    "protocol": {"phases": 8},
-    "endpoint": {"fsms": 1, "slots": 2},
-}
-"""Cycle counts do not depend on lanes, entries that are not used, and state machines of rings."""
 
 _THREADS = ("", "mp", "dp", "pp")
 """Of an NPU in a timeline: compute, and what goes on each circuit."""
@@ -43,12 +34,12 @@ class Beside:
 
     Parameters
     ----------
-    wafer : str
-        Specification of the wafer.
+    hardware : Hardware
+        What it ran on.
     simulator : str
         That ran it.
-    clock_hz : float
-        Of the plane [Hz].
+    link_cycles, memory_cycles : int
+        Of each link in one direction, and from a read of memory to its data [cycles].
     cycles : int
         The iteration takes in hardware.
     model_s : float
@@ -58,14 +49,20 @@ class Beside:
         compute.
     """
 
-    wafer: str
+    hardware: Hardware
     simulator: str
-    clock_hz: float
+    link_cycles: int
+    memory_cycles: int
     cycles: int
     model_s: float
     tasks: Sequence[Sequence[Any]]
     times: Sequence[Sequence[tuple[int, int]]]
     circuits: Sequence[Sequence[str]]
+
+    @property
+    def clock_hz(self) -> float:
+        """Of the hardware [Hz]."""
+        return self.hardware.clock_hz
 
     @property
     def time_s(self) -> float:
@@ -75,7 +72,7 @@ class Beside:
     def to_dict(self) -> dict[str, Any]:
         """Return what ``--json`` has of it."""
         return {
-            "wafer": self.wafer,
+            "wafer": self.hardware.source,
             "simulator": self.simulator,
             "clock_hz": self.clock_hz,
             "cycles": self.cycles,
@@ -86,83 +83,82 @@ class Beside:
 
 
 def beside_rtl(source: str, fabric: Any, job: Any, found: Any) -> Beside:
-    """Co-simulate an iteration on a plane.
+    """Co-simulate an iteration on hardware.
 
     Parameters
     ----------
     source : str
-        File of the wafer.
+        File of the hardware.
     fabric, job, found : Topology, Workload, tuple
         What was estimated, and what ``simulate`` found.
 
     Raises
     ------
     InputError
-        The wafer is not the one of the topology, or does not do what the iteration asks for.
+        The hardware is not that of the topology, or does not do what the iteration asks for.
     """
-    from fred_hw.wafer.load import load_wafer
-    from fred_hw.wafer.program import compile_strategy
-    from gen.clock import CLOCK_HZ
     from perfmodel.chakra.iteration import iteration_traces
     from perfmodel.chakra.plane import plane_tasks
 
     iteration, npu, scale, _ = found
-    whole, wafer = load_wafer(source), load_wafer(source, _SMALLER)
-    flit_bytes = whole.link.data_width // 8
-    _check(fabric, whole, flit_bytes, iteration.time_s * CLOCK_HZ)
+    hardware = load_hardware(source)
+    hardware.check(fabric)
+    estimated = iteration.time_s * hardware.clock_hz
+    if estimated > MAX_CYCLES:
+        message = (
+            f"must be of an iteration that takes at most {MAX_CYCLES:,} cycles "
+            f"({MAX_CYCLES / hardware.clock_hz * 1e3:.1f} ms), not {estimated:,.0f}"
+        )
+        raise InputError("--rtl", "", message)
     traces = iteration_traces(fabric, job, iteration.placement, npu, scale)
     try:
         tasks = plane_tasks(
             traces.ranks,
             traces.groups,
-            clock_hz=CLOCK_HZ,
-            planes=wafer.planes,
-            flit_bytes=wafer.link.data_width // 8,
-            full_flit_bytes=flit_bytes,
+            clock_hz=hardware.clock_hz,
+            planes=hardware.planes,
+            flit_bytes=hardware.flit_bytes,
+            full_flit_bytes=hardware.full_flit_bytes,
         )
     except InputError as error:
         raise InputError("--rtl", error.field, error.message) from None
-    strategy = iteration.placement.strategy
+    tasks = _with_circuits(tasks, iteration.placement)
+    link_cycles = max(1, round(fabric.links[0].latency_s * hardware.clock_hz))
+    limit = 4 * round(estimated) + 20_000
+    run = _simulate(hardware, iteration.placement.strategy, tasks, link_cycles, limit)
+    ran = run.simulator, link_cycles, _MEMORY_CYCLES, run.cycles, iteration.time_s
+    return Beside(hardware, *ran, tasks, run.times, run.circuits)
+
+
+def _with_circuits(tasks: Any, placement: Any) -> list[list[Any]]:
+    """Return tasks that say their circuits: all-reduces by their group, and messages of PP."""
+    stages = range(placement.strategy.pp)
+    groups = {tuple(sorted(one)) for stage in stages for one in placement.mp_groups(stage)}
+
+    def circuit(task: Any) -> str:
+        if task.cycles:
+            return ""
+        together = task.inputs == task.outputs
+        return ("mp" if task.inputs in groups else "dp") if together else "pp"
+
+    return [[replace(task, circuit=circuit(task)) for task in own] for own in tasks]
+
+
+def _simulate(hardware: Hardware, strategy: Any, tasks: Any, link_cycles: int, limit: int) -> Any:
+    """Return the run of the tasks of all NPUs."""
     load_testbench("verilator")
     from testbench.collectives.fabric import Sizes
     from testbench.collectives.iteration import run_tasks
 
-    link_cycles = max(1, round(fabric.links[0].latency_s * CLOCK_HZ))
     size = Sizes(link_cycles=link_cycles, memory_cycles=_MEMORY_CYCLES)
-    limit = 4 * round(iteration.time_s * CLOCK_HZ) + 20_000
-    with simulating(), progress(f"co-simulating {strategy} on a plane"):
+    with simulating(), progress(f"co-simulating {strategy} on {hardware.words}"):
         try:
             largest = max(task.size for one in tasks for task in one)
-            program = compile_strategy(wafer, strategy, largest)
+            program = hardware.program(strategy, largest)
             with tempfile.TemporaryDirectory() as work:
-                run = run_tasks(program, tasks, Path(work), size=size, limit=limit)
+                return run_tasks(program, tasks, Path(work), size=size, limit=limit)
         except ValueError as error:
             raise InputError("--rtl", "", str(error)) from None
-    found_s = iteration.time_s
-    ran = run.simulator, CLOCK_HZ, run.cycles, found_s, tasks, run.times, run.circuits
-    return Beside(source, *ran)
-
-
-def _check(fabric: Any, wafer: Any, flit_bytes: int, cycles: float) -> None:
-    """Refuse a wafer that is not the one of the topology, and too long an iteration."""
-    from gen.clock import CLOCK_HZ
-
-    if wafer.npus != fabric.npus:
-        message = f"must have {fabric.npus} NPUs, as {fabric.name}, not {wafer.npus}"
-        raise InputError("--rtl", "", message)
-    rate = sum(one.bytes_per_s for one in fabric.links if one.source == 0)
-    if abs(wafer.planes * flit_bytes * CLOCK_HZ / rate - 1) > _SAME:
-        message = (
-            f"must have planes and lanes that make {rate / CLOCK_HZ:g} B of a cycle at each NPU, "
-            f"as {fabric.name}, not {wafer.planes} planes of {flit_bytes} B"
-        )
-        raise InputError("--rtl", "", message)
-    if cycles > MAX_CYCLES:
-        message = (
-            f"must be of an iteration that takes at most {MAX_CYCLES:,} cycles "
-            f"({MAX_CYCLES / CLOCK_HZ * 1e3:.1f} ms), not {cycles:,.0f}"
-        )
-        raise InputError("--rtl", "", message)
 
 
 def say_rtl(beside: Beside) -> None:
@@ -173,7 +169,8 @@ def say_rtl(beside: Beside) -> None:
         ("estimate", f"{cycles:,.0f}", f"{beside.model_s * 1e6:,.2f} us"),
         ("estimate / hardware", "", f"{beside.model_s / beside.time_s:.4f}"),
     ]
-    title = f"iteration on a plane of {beside.wafer}, {beside.simulator}"
+    where = f"{beside.hardware.words}, {beside.hardware.source}"
+    title = f"iteration on {where}, {beside.simulator}"
     table(title, ("", "cycles", "time"), rows)
 
 

@@ -24,6 +24,8 @@ class Task:
         NPUs whose data is reduced, and those that get the result, in ascending order.
     size : int
         Bytes that an input sends in this plane, whole flits.
+    circuit : str
+        Virtual circuit of a communication, where the tasks say it and no phase.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Task:
     inputs: tuple[int, ...] = ()
     outputs: tuple[int, ...] = ()
     size: int = 0
+    circuit: str = ""
 
     def __post_init__(self) -> None:
         check_int("cycles of a task", self.cycles, minimum=0)

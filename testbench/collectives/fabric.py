@@ -20,6 +20,7 @@ from testbench.sim.cache import built
 from testbench.sim.runner import find_simulator
 from testbench.sim.tools import SimulatorError
 
+from .outputs import marks_of, memories_of, wrote_of
 from .units import switch_and_endpoint
 
 __all__ = [
@@ -198,6 +199,9 @@ class Finished:
         Length of the run.
     marks : list of list of int
         For each endpoint, when its driver passed each mark [cycles].
+    wrote : list of list of (int, int)
+        For each endpoint, the last flit of memory of what was written in a row, and when [cycles];
+        in order. Compiled fabrics say it, others nothing.
     """
 
     memories: list[Flits]
@@ -205,6 +209,7 @@ class Finished:
     times: list[list[int]]
     cycles: int
     marks: list[list[int]]
+    wrote: list[list[tuple[int, int]]] = field(default_factory=list)
 
 
 _AXIL = ("awaddr", "awvalid", "awready", "wdata", "wvalid", "wready", "bresp", "bvalid")
@@ -483,12 +488,5 @@ def collected(spec: SwitchSpec, nodes: int, command: Sequence[str], work: Path) 
     for node, address, value, now in re.findall(r"^READ (\d+) (\d+) (\d+) (\d+)$", said, re.M):
         reads[int(node)].setdefault(names[int(address)], []).append(int(value))
         times[int(node)].append(int(now))
-    passed = re.findall(r"^MARK (\d+) (\d+)$", said, re.M)
-    marks = [[int(now) for node, now in passed if int(node) == k] for k in range(nodes)]
-    memories = []
-    for k in range(nodes):
-        lines = (work / f"result_{k}.hex").read_text().splitlines()
-        lines = [one.replace("x", "0") for one in lines if one and not one.startswith("//")]
-        words = [bytes.fromhex(one)[::-1] for one in lines]  # "x" is what nobody has written
-        memories.append(np.array([list(word) for word in words], dtype=np.uint8))
-    return Finished(memories, reads, times, int(ended[1]), marks)
+    told = marks_of(said, nodes), wrote_of(said, nodes)
+    return Finished(memories_of(work, nodes), reads, times, int(ended[1]), *told)

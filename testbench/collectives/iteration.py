@@ -1,40 +1,30 @@
-"""A training iteration on a plane: compute as time that passes, and communication as flits."""
+"""A training iteration on hardware: compute as time that passes, and communication as flits."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fred_hw.ace.endpoint_map import endpoint_map
-from fred_hw.ace.operations import Buffer, Descriptor
+from fred_hw.ace.steps import EndpointProgram
 from fred_hw.protocol import DATA_CIRCUITS
-from fred_hw.wafer.program import Phase, WaferProgram
 from fred_hw.wafer.tasks import Task
-from testbench.models.golden_phase import golden_results, numbers_of
 from testbench.sim.tools import SimulatorError
 
-from .fabric import Finished, Sizes
-from .plane import (
-    LEAST,
-    MARK,
-    SHOW,
-    WAIT,
-    Code,
-    PlaneRun,
-    build_plane,
-    codes,
-    run_plane,
-)
+from .fabric import Sizes
+from .plane import LEAST, MARK, SHOW, WAIT, Code, PlaneRun, codes
+from .task_jobs import TaskJobs, jobs_of
 
-__all__ = ["IterationRun", "Mark", "TaskSteps", "run_tasks", "task_steps", "task_times"]
-
-_READY, _READY_SMALL = 1600, 300
-"""Cycles from reset until all routes and phases are written."""
-
-_SMALL = 4
-"""NPUs of planes that Icarus has done with before Verilator has built them."""
+__all__ = [
+    "IterationRun",
+    "Mark",
+    "TaskSteps",
+    "run_tasks",
+    "task_steps",
+    "task_times",
+    "under_way",
+]
 
 
 @dataclass(frozen=True)
@@ -64,7 +54,7 @@ class TaskSteps:
     circuits: list[str]
 
 
-def task_steps(program: WaferProgram, npu: int, tasks: Sequence[Task], ready: int) -> TaskSteps:
+def task_steps(jobs: TaskJobs, npu: int, tasks: Sequence[Task]) -> TaskSteps:
     """Return what the driver of an endpoint does for its tasks, one after the other.
 
     It is what software on an NPU would do that has one thread: a task begins when those that it
@@ -73,87 +63,75 @@ def task_steps(program: WaferProgram, npu: int, tasks: Sequence[Task], ready: in
 
     Parameters
     ----------
-    program : WaferProgram
-        Of the plane, collectives in the network; flows of tasks are those of its phases.
+    jobs : TaskJobs
+        What the fabric does for a task.
     npu : int
         Number of the endpoint.
     tasks : sequence of Task
         What it does; tasks of all NPUs must be queued in one order on each circuit.
-    ready : int
-        Cycles until routes and phases are written.
 
     Raises
     ------
     ValueError
-        No phase has the flow of a task.
+        The fabric cannot do a task.
     """
-    return _Writer(program, npu, ready).write(tasks)
+    return _Writer(jobs, npu).write(tasks)
 
 
 class _Writer:
-    def __init__(self, program: WaferProgram, npu: int, ready: int) -> None:
-        self._program, self._npu = program, npu
-        self._phases = {
-            (tuple(sorted(flow.inputs)), tuple(sorted(flow.outputs))): phase
-            for phase in program.phases
-            for flow in phase.flows
-        }
-        self._steps = [*codes(program.begin_steps(npu)), (WAIT, 0, ready, 0)]
+    def __init__(self, jobs: TaskJobs, npu: int) -> None:
+        self._jobs, self._program, self._npu = jobs, jobs.program, npu
+        self._steps = [*codes(self._program.begin_steps(npu)), (WAIT, 0, jobs.ready, 0)]
         self._marks: list[Mark] = []
-        self._queued: dict[str, list[int]] = {name: [] for name in DATA_CIRCUITS}
+        self._queued: dict[str, int] = dict.fromkeys(DATA_CIRCUITS, 0)
         self._ended: dict[str, int] = dict.fromkeys(DATA_CIRCUITS, 0)
+        self._open: dict[int, dict[str, int]] = {}
+        """Tasks that are not known to have ended: how many have then, of each of its circuits."""
 
     def write(self, tasks: Sequence[Task]) -> TaskSteps:
         circuits: list[str] = []
         for place, task in enumerate(tasks):
             # Collectives of its own NPU's turn are over before what is queued ahead of time.
             for one in sorted(task.after, reverse=True):
-                if circuits[one]:
-                    self._wait(circuits[one], one)
+                self._wait(self._open.get(one, {}))
             self._mark(place, ended=False)
             if task.cycles:
                 self._steps.append((WAIT, 0, task.cycles, 0))
                 self._mark(place, ended=True)
                 circuits.append("")
                 continue
-            descriptor = self._descriptor(task)
-            circuits.append(descriptor.circuit)
-            self._steps += codes(self._program.descriptor_steps(descriptor))
-            self._queued[descriptor.circuit].append(place)
-        for name in DATA_CIRCUITS:
-            self._wait(name)
-        error = endpoint_map(self._program.plane.wafer.link).register("ERROR").address
+            circuits.append(self._queue(place, task))
+        self._wait(self._queued)
+        error = endpoint_map(self._program.link).register("ERROR").address
         return TaskSteps([*self._steps, (SHOW, error, 0, 0)], self._marks, circuits)
 
-    def _wait(self, name: str, place: int | None = None) -> None:
-        """Wait until a task that is queued on a circuit has ended, or all are."""
-        queued, ended = self._queued[name], self._ended[name]
-        count = len(queued) if place is None else queued.index(place) + 1
-        if ended >= count:
-            return
-        self._steps.append((LEAST, self._program.completed(name), count, 0xFFFFFFFF))
-        for one in queued[ended:count]:
-            self._mark(one, ended=True)
-        self._ended[name] = count
+    def _queue(self, place: int, task: Task) -> str:
+        """Queue what a task is to the endpoint, and return the circuit of the first of it."""
+        descriptors = self._jobs.descriptors(self._npu, task)
+        for one in descriptors:
+            self._steps += codes(self._program.descriptor_steps(one))
+            self._queued[one.circuit] += 1
+        self._open[place] = {one.circuit: self._queued[one.circuit] for one in descriptors}
+        return descriptors[0].circuit
+
+    def _wait(self, counts: Mapping[str, int]) -> None:
+        """Wait until so many have ended on some circuits, and mark the tasks that then have."""
+        for name, count in counts.items():
+            if self._ended[name] < count:
+                self._steps.append((LEAST, self._program.completed(name), count, 0xFFFFFFFF))
+                self._ended[name] = count
+                self._mark_ended()
+
+    def _mark_ended(self) -> None:
+        """Mark the tasks that are now known to have ended."""
+        for place, wanted in list(self._open.items()):
+            if all(self._ended[name] >= count for name, count in wanted.items()):
+                del self._open[place]
+                self._mark(place, ended=True)
 
     def _mark(self, task: int, *, ended: bool) -> None:
         self._steps.append((MARK, 0, 0, 0))
         self._marks.append(Mark(task, ended))
-
-    def _descriptor(self, task: Task) -> Descriptor:
-        phase: Phase | None = self._phases.get(task.flow)
-        found = self._program.descriptors(self._npu, phase) if phase else []
-        if not found:
-            raise ValueError(
-                f"task {task.name} must be a flow of a phase of {self._program.strategy}, not "
-                f"{list(task.inputs)} -> {list(task.outputs)}"
-            )
-        (one,) = found  # switches do all else
-        source, destination = (
-            Buffer(buffer.address, min(buffer.size, task.size))
-            for buffer in (one.source, one.destination)
-        )
-        return replace(one, source=source, destination=destination)
 
 
 def task_times(
@@ -169,6 +147,63 @@ def task_times(
     return list(zip(begins, ends, strict=True))
 
 
+def under_way(
+    jobs: TaskJobs,
+    tasks: Sequence[Sequence[Task]],
+    times: Sequence[Sequence[tuple[int, int]]],
+    wrote: Sequence[Sequence[tuple[int, int]]],
+) -> list[list[tuple[int, int]]]:
+    """Return begin and end of each task [cycles], of messages those of the data.
+
+    Software queues a buffer long before there is anything for it, and may be busy when a message
+    has come. So one begins when its sender queues it, and ends when its last flit is in memory, or
+    at the sender in all memories; where that is not told, when software knows.
+
+    Parameters
+    ----------
+    jobs, tasks : TaskJobs, sequence of sequence of Task
+        What was done.
+    times : sequence of sequence of (int, int)
+        When each task was begun and known to be over.
+    wrote : sequence of sequence of (int, int)
+        As ``Finished`` has it.
+    """
+    begun: dict[object, list[int]] = {}
+    came: dict[object, list[int]] = {}
+    for npu, own in enumerate(tasks):
+        for place, task in enumerate(own):
+            if task.inputs == (npu,):
+                begun.setdefault(task.flow, []).append(times[npu][place][0])
+    found: list[list[tuple[int, int]]] = []
+    for npu, own in enumerate(tasks):
+        count: dict[object, int] = {}
+        writes: dict[int, list[int]] = {}
+        for flit, now in wrote[npu] if wrote else ():
+            writes.setdefault(flit, []).append(now)
+        found.append([])
+        for task, (begin, end) in zip(own, times[npu], strict=True):
+            if len(task.inputs) != 1 or task.inputs == (npu,):
+                found[npu].append((begin, end))
+                continue
+            number = count.get(task.flow, 0)
+            count[task.flow] = number + 1
+            last = writes.get(jobs.last_flit(npu, task), [])
+            end = min(end, last.pop(0)) if last else end
+            found[npu].append((max(begin, begun[task.flow][number]), end))
+            ends = came.setdefault(task.flow, [])
+            ends += [0] * (number + 1 - len(ends))
+            ends[number] = max(ends[number], end)
+    for npu, own in enumerate(tasks):
+        count = {}
+        for place, task in enumerate(own):
+            if task.inputs == (npu,) and task.outputs != (npu,):
+                number = count.get(task.flow, 0)
+                count[task.flow] = number + 1
+                begin, end = found[npu][place]
+                found[npu][place] = begin, min(end, came[task.flow][number])
+    return found
+
+
 @dataclass(frozen=True)
 class IterationRun:
     """Tasks of a plane, as they went.
@@ -178,7 +213,8 @@ class IterationRun:
     simulator : str
         That ran them.
     times : list of list of (int, int)
-        Begin and end of each task of each NPU, from the begin of the first one on [cycles].
+        Begin and end of each task of each NPU, from the begin of the first one on [cycles]; see
+        ``under_way``.
     circuits : list of list of str
         Circuit of each task of each NPU; empty for compute.
     """
@@ -194,7 +230,7 @@ class IterationRun:
 
 
 def run_tasks(
-    program: WaferProgram,
+    program: EndpointProgram,
     tasks: Sequence[Sequence[Task]],
     work: Path,
     *,
@@ -206,8 +242,8 @@ def run_tasks(
 
     Parameters
     ----------
-    program : WaferProgram
-        Of the plane, whose size is that of the largest task.
+    program : EndpointProgram
+        Of the plane or the mesh, whose size is that of the largest task.
     tasks : sequence of sequence of Task
         Of each NPU.
     work : Path
@@ -222,49 +258,28 @@ def run_tasks(
     Raises
     ------
     ValueError
-        No phase has the flow of a task.
+        The fabric cannot do a task.
     SimulatorError
         No simulator, the run did not end, or a result is wrong.
     """
-    from testbench.volume.joined import run_joined
-    from testbench.volume.plane import build_compiled_plane
-
-    wafer = program.plane.wafer
-    flit = wafer.link.data_width // 8
-    flits = max(size.flits, 2 * len(program.phases) * program.size // flit)
-    small = wafer.npus <= _SMALL
-    ready = _READY_SMALL if small else _READY
-    steps = [task_steps(program, npu, one, ready) for npu, one in enumerate(tasks)]
+    jobs = jobs_of(program, tasks)
+    flits = max(size.flits, jobs.flits)
+    steps = [task_steps(jobs, npu, one) for npu, one in enumerate(tasks)]
     rng = np.random.default_rng(seed)
-    before = [rng.integers(0, 256, (flits, flit), dtype=np.uint8) for _ in tasks]
+    shape = (flits, program.link.data_width // 8)
+    before = [rng.integers(0, 256, shape, dtype=np.uint8) for _ in tasks]
     run = PlaneRun(program=program, steps=[o.steps for o in steps], memories=before, limit=limit)
-    build, simulate = (build_plane, run_plane) if small else (build_compiled_plane, run_joined)
-    found = simulate(build(wafer, replace(size, flits=flits)), run, work)
-    _check(program, tasks, before, found)
-    times = [task_times(*one) for one in zip(steps, found.marks, tasks, strict=True)]
-    first = min(begin for one in times for begin, _ in one)
-    return IterationRun(
-        "icarus" if small else "verilator",
-        [[(begin - first, end - first) for begin, end in one] for one in times],
-        [one.circuits for one in steps],
-    )
-
-
-def _check(
-    program: WaferProgram,
-    tasks: Sequence[Sequence[Task]],
-    before: Sequence[NDArray[np.uint8]],
-    found: Finished,
-) -> None:
-    """Fail unless each NPU has what the largest task of each flow leaves there."""
-    for phase in program.phases:
-        _, destination = program.buffers(phase)
-        flows = {(tuple(sorted(f.inputs)), tuple(sorted(f.outputs))) for f in phase.flows}
-        for npu, want in golden_results(program, phase, before).items():
-            size = max((one.size for one in tasks[npu] if one.flow in flows), default=0)
-            got = numbers_of(program, found.memories[npu], Buffer(destination.address, size))
-            if (got != want[: len(got)]).any():
-                raise SimulatorError(f"{phase.name}: what NPU {npu} has received is wrong")
+    found = jobs.simulate(replace(size, flits=flits), run, work)
+    if wrong := jobs.wrong(tasks, before, found):
+        raise SimulatorError(f"{wrong} is wrong")
     refused = [npu for npu, one in enumerate(found.reads) if one["ERROR"] != [0]]
     if refused:
         raise SimulatorError(f"endpoints {refused} must refuse no descriptor, and have")
+    times = [task_times(*one) for one in zip(steps, found.marks, tasks, strict=True)]
+    times = under_way(jobs, tasks, times, found.wrote)
+    first = min(begin for one in times for begin, _ in one)
+    return IterationRun(
+        jobs.simulator,
+        [[(begin - first, end - first) for begin, end in one] for one in times],
+        [one.circuits for one in steps],
+    )

@@ -145,6 +145,7 @@ class Memory {
     unsigned node_;
     std::vector<Data> words_;
     std::deque<std::pair<uint64_t, Data>> queue_;
+    uint64_t wrote_ = UINT64_MAX, wrote_at_ = 0;  // the last flit written, and when
     Random dice_;
 
     uint64_t place(uint64_t address) const {
@@ -166,8 +167,18 @@ public:
         if (*pins_->read_valid && *pins_->read_ready)
             queue_.emplace_back(now + MEMORY_CYCLES, words_[place(*pins_->read_address)]);
         if (*pins_->data_valid && *pins_->data_ready) queue_.pop_front();
-        if (*pins_->write_valid && *pins_->write_ready)
-            words_[place(*pins_->write_address)] = *pins_->write_data;
+        if (*pins_->write_valid && *pins_->write_ready) {
+            const uint64_t at = place(*pins_->write_address);
+            if (at != wrote_ + 1) say_wrote();
+            wrote_ = at;
+            wrote_at_ = now;
+            words_[at] = *pins_->write_data;
+        }
+    }
+    // Says the last flit of what was written in a row.
+    void say_wrote() const {
+        if (wrote_ != UINT64_MAX)
+            std::printf("WROTE %u %" PRIu64 " %" PRIu64 "\n", node_, wrote_, wrote_at_);
     }
     void drive(uint64_t now) {
         *pins_->read_ready = calm();
@@ -241,7 +252,7 @@ int main(int count, char** arguments) {
             return 1;
         }
     }
-    for (const Memory& one : memories) one.write();
+    for (const Memory& one : memories) one.say_wrote(), one.write();
     const double cpu_s = double(std::clock() - work) / CLOCKS_PER_SEC;
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begun;
     std::printf("SPEED %.3f s, %.3f s of CPU\nENDED %" PRIu64 "\n", wall.count(), cpu_s, now);

@@ -1,21 +1,26 @@
-"""An iteration on a small plane in Icarus: tasks in their order, compute exact, results right."""
+"""An iteration on a small plane and a small mesh: tasks in order, compute exact, results right."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from fred_hw.ace.steps import EndpointProgram
 from fred_hw.compiler.placement import Strategy
+from fred_hw.mesh.program import compile_for_mesh
 from fred_hw.wafer.load import load_wafer
 from fred_hw.wafer.program import WaferProgram, compile_strategy
 from fred_hw.wafer.tasks import Task
-from testbench.collectives import iteration
+from testbench.collectives import task_jobs
 from testbench.collectives.fabric import Finished, Sizes
-from testbench.collectives.iteration import run_tasks, task_steps
+from testbench.collectives.iteration import run_tasks, task_steps, under_way
 from testbench.collectives.plane import PlaneRun
+from testbench.collectives.task_jobs import PlaneJobs
 from testbench.sim.tools import SimulatorError
+
+from .test_mesh import MESH
 
 EXAMPLE = Path(__file__).parents[3] / "examples/wafer-4.yaml"
 FLIT = 2
@@ -27,13 +32,23 @@ def program(number_format: str = "fp16") -> WaferProgram:
     return compile_strategy(wafer, Strategy.parse("MP2-DP1-PP2"), 24 * FLIT)
 
 
+def mesh_program() -> EndpointProgram:
+    return compile_for_mesh(MESH, Strategy(1, 1, 1), 24 * FLIT)
+
+
 def work(cycles: int, *after: int) -> Task:
     return Task(name="work", after=after, cycles=cycles)
 
 
 def flow(inputs: Sequence[int], outputs: Sequence[int], flits: int, *after: int) -> Task:
-    size = flits * FLIT
-    return Task(name="flits", after=after, inputs=tuple(inputs), outputs=tuple(outputs), size=size)
+    return Task(
+        name="flits",
+        after=after,
+        inputs=tuple(inputs),
+        outputs=tuple(outputs),
+        size=flits * FLIT,
+        circuit="mp" if inputs == outputs else "pp",
+    )
 
 
 def pipeline() -> list[list[Task]]:
@@ -61,9 +76,12 @@ def pipeline() -> list[list[Task]]:
     return tasks
 
 
-def test_tasks_run_in_their_order_and_compute_takes_its_time(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("made", "most"), [(program, 1_400), (mesh_program, 2_000)])
+def test_tasks_run_in_their_order_and_compute_takes_its_time(
+    made: Callable[[], EndpointProgram], most: int, tmp_path: Path
+) -> None:
     tasks = pipeline()
-    run = run_tasks(program(), tasks, tmp_path, size=Sizes(), limit=8_000)
+    run = run_tasks(made(), tasks, tmp_path, size=Sizes(), limit=8_000)
     assert run.simulator == "icarus"
     for npu, (one, times) in enumerate(zip(tasks, run.times, strict=True)):
         for task, (begin, end) in zip(one, times, strict=True):
@@ -72,7 +90,7 @@ def test_tasks_run_in_their_order_and_compute_takes_its_time(tmp_path: Path) -> 
                 assert task.cycles <= end - begin <= task.cycles + 3
             else:
                 assert end - begin >= task.size // FLIT
-    assert run.cycles == max(end for times in run.times for _, end in times) < 1_400
+    assert run.cycles == max(end for times in run.times for _, end in times) < most
     # A stage goes on with its second microbatch while the first comes back to the stage before.
     second, first_back = run.times[2][5], run.times[0][-4]
     assert tasks[2][5].cycles == 30 and tasks[0][-4].outputs == (0, 1)
@@ -86,8 +104,8 @@ def test_wrong_results_are_noticed(
     def lazy(_: Path, run: PlaneRun, __: Path) -> Finished:
         return Finished([*run.memories], [{"ERROR": [0]}] * 4, [], 0, [[1, 2]] * 4)
 
-    monkeypatch.setattr(iteration, "build_plane", lambda *_: tmp_path)
-    monkeypatch.setattr(iteration, "run_plane", lazy)
+    monkeypatch.setattr(task_jobs, "build_plane", lambda *_: tmp_path)
+    monkeypatch.setattr(task_jobs, "run_plane", lazy)
     tasks = [[flow((0, 1), (0, 1), 4)], [flow((0, 1), (0, 1), 4)], [work(1)], [work(1)]]
     with pytest.raises(SimulatorError, match="mp_all_reduce: what NPU 0 has received is wrong"):
         run_tasks(program(number_format), tasks, tmp_path, size=Sizes(), limit=4_000)
@@ -103,8 +121,8 @@ def test_right_sums_of_bytes_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             one.reshape(-1)[destination.address :][:8] = sums.astype(np.int8).view(np.uint8)
         return Finished(found, [{"ERROR": [0]}] * 4, [], 0, [[1, 2]] * 4)
 
-    monkeypatch.setattr(iteration, "build_plane", lambda *_: tmp_path)
-    monkeypatch.setattr(iteration, "run_plane", right)
+    monkeypatch.setattr(task_jobs, "build_plane", lambda *_: tmp_path)
+    monkeypatch.setattr(task_jobs, "run_plane", right)
     tasks = [[flow((0, 1), (0, 1), 4)], [flow((0, 1), (0, 1), 4)], [work(1)], [work(1)]]
     run = run_tasks(program("int8"), tasks, tmp_path, size=Sizes(), limit=4_000)
     assert run.cycles == 1
@@ -112,7 +130,39 @@ def test_right_sums_of_bytes_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_a_flow_without_a_phase_is_refused() -> None:
     with pytest.raises(ValueError, match=r"task flits must be a flow of a phase of MP2-DP1-PP2"):
-        task_steps(program(), 0, [flow((0, 2), (0, 2), 4)], 300)
+        task_steps(PlaneJobs(program()), 0, [flow((0, 2), (0, 2), 4)])
     both = replace(flow((0, 1), (0, 1), 4), outputs=(0,))
     with pytest.raises(ValueError, match=r"not \[0, 1\] -> \[0\]"):
-        task_steps(program(), 0, [both], 300)
+        task_steps(PlaneJobs(program()), 0, [both])
+
+
+def test_wrong_results_on_a_mesh_are_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lazy(_: Path, run: PlaneRun, __: Path) -> Finished:
+        return Finished([*run.memories], [{"ERROR": [0]}] * 4, [], 0, [[1, 2]] * 4)
+
+    monkeypatch.setattr(task_jobs, "build_mesh_with_ends", lambda *_: tmp_path)
+    monkeypatch.setattr(task_jobs, "run_plane", lazy)
+    tasks = [[flow([0], (3,), 4)], [work(1)], [work(1)], [flow([0], (3,), 4)]]
+    with pytest.raises(SimulatorError, match="what NPU 3 has at the end is wrong"):
+        run_tasks(mesh_program(), tasks, tmp_path, size=Sizes(), limit=4_000)
+
+
+def test_a_message_is_under_way_from_its_sender_to_the_memories() -> None:
+    """Of two messages the sender knows late, and one receiver too; the other one asks at once."""
+    message = flow([0], (2, 3), 16)
+    tasks = [[message, work(9), message], [work(1)], [message, message], [message, message]]
+    times = [[(10, 95), (11, 20), (21, 96)], [(0, 1)], [(0, 90), (1, 91)], [(2, 34), (12, 41)]]
+    jobs = PlaneJobs(program())
+    last = jobs.last_flit(2, message)
+    assert jobs.program.phase("pp_forward").number == 1 and last == 3 * 24 + 15
+    wrote = [[], [], [(last, 33), (7, 35), (last, 39)], [(last, 32), (last, 40)]]
+    assert under_way(jobs, tasks, times, wrote) == [
+        [(10, 33), (11, 20), (21, 40)],
+        [(0, 1)],
+        [(10, 33), (21, 39)],
+        [(10, 32), (21, 40)],
+    ]
+    # Where memories tell nothing software does, when it knows.
+    assert under_way(jobs, tasks, times, [])[2] == [(10, 90), (21, 91)]

@@ -1,0 +1,162 @@
+"""Hardware that `fred estimate --rtl` puts beside an estimate: a plane of a wafer, or a mesh."""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fred_hw.errors import InputError
+
+__all__ = ["Hardware", "load_hardware"]
+
+_SAME = 1e-6
+"""Relative difference that equal rates may have."""
+
+_SMALLER: dict[str, Any] = {
+    "lanes": 1,
+    "protocol": {"phases": 8},
+    "endpoint": {"fsms": 1, "slots": 2},
+}
+"""Cycle counts do not depend on lanes, entries that are not used, and state machines of rings."""
+
+
+_FEWER_LANES: dict[str, Any] = {"lanes": 1}
+"""Endpoints of a mesh reduce, so their state machines are all at work."""
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """Hardware that does the communication of an iteration.
+
+    Parameters
+    ----------
+    source, name, words : str
+        Its file, its name, and what it is.
+    npus, planes : int
+        NPUs, and planes that share the bytes of each.
+    flit_bytes, full_flit_bytes : int
+        Of a flit of what is simulated, and of what it stands for.
+    clock_hz, clock_source : float, str
+        Its clock [Hz], and where that comes from.
+    changes : mapping
+        What is simulated differs in these keys from what the file says.
+    program : Callable
+        Compiles a strategy and the bytes of its largest task.
+    verilog_sha256 : Callable
+        Returns what says of which Verilog it is: that of the shipped records of the same plane, or
+        of routers and endpoints, so that whoever holds those against it has done so with this.
+    grid : tuple of int, optional
+        Columns and rows of a mesh.
+    """
+
+    source: str
+    name: str
+    words: str
+    npus: int
+    planes: int
+    flit_bytes: int
+    full_flit_bytes: int
+    clock_hz: float
+    clock_source: str
+    changes: Mapping[str, Any]
+    program: Callable[[Any, int], Any]
+    verilog_sha256: Callable[[], str]
+    grid: tuple[int, int] | None = None
+
+    def check(self, fabric: Any) -> None:
+        """Refuse a topology that is not of this hardware.
+
+        Raises
+        ------
+        InputError
+            It has other NPUs, or links of another rate.
+        """
+        if self.npus != fabric.npus:
+            message = f"must have {fabric.npus} NPUs, as {fabric.name}, not {self.npus}"
+            raise InputError("--rtl", "", message)
+        if self.grid != fabric.grid:
+            wanted = "be a mesh of {} x {}".format(*fabric.grid) if fabric.grid else "be no mesh"
+            raise InputError("--rtl", "", f"must {wanted}, as {fabric.name}, not {self.name}")
+        # The first link of a mesh joins two NPUs; elsewhere an NPU's planes have a link each.
+        links = fabric.links[:1] if self.grid else [o for o in fabric.links if o.source == 0]
+        rate = sum(one.bytes_per_s for one in links)
+        if abs(self.planes * self.full_flit_bytes * self.clock_hz / rate - 1) > _SAME:
+            message = (
+                f"must have planes and lanes that make {rate / self.clock_hz:g} B of a cycle at "
+                f"each NPU, as {fabric.name}, not {self.planes} planes of {self.full_flit_bytes} B"
+            )
+            raise InputError("--rtl", "", message)
+
+
+def load_hardware(source: str) -> Hardware:
+    """Return the hardware in a file: a plane of a wafer, or a mesh, which has a width.
+
+    Raises
+    ------
+    InputError
+        The file is bad.
+    """
+    from fred_hw.mesh.load import is_mesh
+
+    return _mesh(source) if is_mesh(source) else _plane(source)
+
+
+def _plane(source: str) -> Hardware:
+    from fred_hw.wafer.load import load_wafer
+    from fred_hw.wafer.program import compile_strategy
+    from gen.clock import CLOCK_HZ, CLOCK_SOURCE
+
+    def verilog_sha256() -> str:
+        from testbench.characterize_wafer import measured_wafer, wafer_hash
+
+        return wafer_hash(measured_wafer(whole))
+
+    whole, small = load_wafer(source), load_wafer(source, _SMALLER)
+    return Hardware(
+        source=source,
+        name=whole.name,
+        words="a plane of switches and endpoints",
+        npus=whole.npus,
+        planes=whole.planes,
+        flit_bytes=small.link.data_width // 8,
+        full_flit_bytes=whole.link.data_width // 8,
+        clock_hz=CLOCK_HZ,
+        clock_source=CLOCK_SOURCE,
+        changes=_SMALLER,
+        program=lambda strategy, size: compile_strategy(small, strategy, size),
+        verilog_sha256=verilog_sha256,
+    )
+
+
+def _mesh(source: str) -> Hardware:
+    from fred_hw.compiler.placement import Strategy
+    from fred_hw.mesh.load import load_mesh
+    from fred_hw.mesh.program import compile_for_mesh
+    from gen.clock import ROUTER_CLOCK_HZ, ROUTER_CLOCK_SOURCE
+
+    def verilog_sha256() -> str:
+        from fred_hw.load import load_spec
+        from testbench.characterize_endpoint import endpoint_hash
+        from testbench.characterize_mesh import measured_mesh, mesh_hash
+
+        endpoint = load_spec("l1-12").with_changes(lanes=1)
+        both = mesh_hash(measured_mesh(whole)) + endpoint_hash(endpoint)
+        return hashlib.sha256(both.encode()).hexdigest()
+
+    whole, small = load_mesh(source), load_mesh(source, _FEWER_LANES)
+    return Hardware(
+        source=source,
+        name=whole.name,
+        words="a mesh of routers and endpoints",
+        npus=whole.routers,
+        planes=1,
+        flit_bytes=small.link.data_width // 8,
+        full_flit_bytes=whole.link.data_width // 8,
+        clock_hz=ROUTER_CLOCK_HZ,
+        clock_source=ROUTER_CLOCK_SOURCE,
+        changes=_FEWER_LANES,
+        # Tasks say who takes part in what, so there is nothing in it but sizes.
+        program=lambda _, size: compile_for_mesh(small, Strategy(1, 1, 1), size),
+        verilog_sha256=verilog_sha256,
+        grid=(whole.width, whole.height),
+    )

@@ -1,0 +1,217 @@
+"""What tasks of an iteration are to endpoints: on planes of switches, and on meshes."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from fred_hw.ace.operations import Buffer, Descriptor
+from fred_hw.ace.steps import EndpointProgram
+from fred_hw.compiler.flows import Flow
+from fred_hw.mesh.collectives import Place, collective, multicast, queued
+from fred_hw.mesh.program import MeshProgram
+from fred_hw.wafer.program import Phase, WaferProgram
+from fred_hw.wafer.tasks import Task
+from testbench.models.golden import reduction_of
+from testbench.models.golden_mesh import carry_out
+from testbench.models.golden_phase import golden_results, numbers_of
+
+from .fabric import Finished, Flits, Sizes
+from .mesh import build_mesh_with_ends
+from .plane import PlaneRun, build_plane, run_plane
+
+__all__ = ["MeshJobs", "PlaneJobs", "TaskJobs", "jobs_of"]
+
+_SMALL = 4
+"""NPUs of fabrics that Icarus has done with before Verilator has built them."""
+
+_SECOND = {"mp": "pp", "pp": "dp", "dp": "pp"}
+"""Which circuit carries the second half of what has two, as in ``fred_hw.mesh.program``."""
+
+
+class TaskJobs(ABC):
+    """What the endpoints of a fabric do for tasks, and what is right then.
+
+    ``program`` is what software does with the fabric, ``flits`` what each memory has room for, and
+    ``ready`` the cycles from reset until all registers of other units are written.
+    """
+
+    program: EndpointProgram
+    flits: int
+    ready: int
+
+    @property
+    def simulator(self) -> str:
+        """What runs it."""
+        return "icarus" if self.program.npus <= _SMALL else "verilator"
+
+    @abstractmethod
+    def descriptors(self, npu: int, task: Task) -> list[Descriptor]:
+        """Return what an endpoint queues for a communication.
+
+        Raises
+        ------
+        ValueError
+            The fabric cannot do it.
+        """
+
+    def last_flit(self, npu: int, task: Task) -> int:
+        """Return the place in memory of the last flit of a message that an NPU receives."""
+        (one,) = self.descriptors(npu, task)
+        return (one.destination.address + one.destination.size) // (
+            self.program.link.data_width // 8
+        ) - 1
+
+    @abstractmethod
+    def wrong(
+        self, tasks: Sequence[Sequence[Task]], before: Sequence[Flits], found: Finished
+    ) -> str:
+        """Return what is wrong in memories after all tasks; nothing if all is right."""
+
+    @abstractmethod
+    def simulate(self, size: Sizes, run: PlaneRun, work: Path) -> Finished:
+        """Build the fabric and run it."""
+
+
+class PlaneJobs(TaskJobs):
+    """Tasks on a plane whose switches reduce: a descriptor each, of the phase that has its flow.
+
+    Parameters
+    ----------
+    program : WaferProgram
+        Of the plane, collectives in the network, whose size is that of the largest task.
+    """
+
+    def __init__(self, program: WaferProgram) -> None:
+        self.program = self._made = program
+        self.flits = 2 * len(program.phases) * program.size // (program.link.data_width // 8)
+        self.ready = 300 if program.npus <= _SMALL else 1600
+        self._phases: dict[object, Phase] = {
+            (tuple(sorted(flow.inputs)), tuple(sorted(flow.outputs))): phase
+            for phase in program.phases
+            for flow in phase.flows
+        }
+
+    def descriptors(self, npu: int, task: Task) -> list[Descriptor]:
+        phase = self._phases.get(task.flow)
+        found = self._made.descriptors(npu, phase) if phase else []
+        if not found:
+            raise ValueError(
+                f"task {task.name} must be a flow of a phase of {self._made.strategy}, not "
+                f"{list(task.inputs)} -> {list(task.outputs)}"
+            )
+        (one,) = found  # switches do all else
+        source, destination = (
+            Buffer(buffer.address, min(buffer.size, task.size))
+            for buffer in (one.source, one.destination)
+        )
+        return [replace(one, source=source, destination=destination)]
+
+    def wrong(
+        self, tasks: Sequence[Sequence[Task]], before: Sequence[Flits], found: Finished
+    ) -> str:
+        """Compare what the largest task of each flow leaves at each NPU."""
+        program = self._made
+        for phase in program.phases:
+            _, destination = program.buffers(phase)
+            flows = {(tuple(sorted(f.inputs)), tuple(sorted(f.outputs))) for f in phase.flows}
+            for npu, want in golden_results(program, phase, before).items():
+                size = max((one.size for one in tasks[npu] if one.flow in flows), default=0)
+                got = numbers_of(program, found.memories[npu], Buffer(destination.address, size))
+                if (got != want[: len(got)]).any():
+                    return f"{phase.name}: what NPU {npu} has received"
+        return ""
+
+    def simulate(self, size: Sizes, run: PlaneRun, work: Path) -> Finished:
+        from testbench.volume.joined import run_joined
+        from testbench.volume.plane import build_compiled_plane
+
+        small = self.simulator == "icarus"
+        build, go = (build_plane, run_plane) if small else (build_compiled_plane, run_joined)
+        wafer = self._made.plane.wafer
+        return go(build(wafer, size), run, work)
+
+
+class MeshJobs(TaskJobs):
+    """Tasks on a mesh, where endpoints reduce: rings, and unicasts one after the other.
+
+    Each flow of an NPU has two buffers of its own there: one to send from, one to receive to.
+
+    Parameters
+    ----------
+    program : MeshProgram
+        Of the mesh, without phases, whose size is that of the largest task.
+    tasks : sequence of sequence of Task
+        Of each NPU.
+    """
+
+    ready = 0
+
+    def __init__(self, program: MeshProgram, tasks: Sequence[Sequence[Task]]) -> None:
+        self.program = self._made = program
+        self._places = [
+            {flow: k for k, flow in enumerate(dict.fromkeys(t.flow for t in own if t.size))}
+            for own in tasks
+        ]
+        most = max(map(len, self._places), default=0)
+        self.flits = 2 * most * program.size // (program.link.data_width // 8)
+
+    def descriptors(self, npu: int, task: Task) -> list[Descriptor]:
+        first = 2 * self._places[npu][task.flow] * self.program.size
+        together = task.inputs == task.outputs
+        place = Place(
+            mesh=self._made.mesh,
+            source=Buffer(first, task.size),
+            destination=Buffer(first + self.program.size, task.size),
+            circuits=(task.circuit, _SECOND[task.circuit]),
+        )
+        if together:
+            lanes = collective(place, task.inputs, "all_reduce", self._made.algorithm)
+        else:
+            lanes = multicast(place, [Flow(task.inputs, task.outputs)])
+        return queued(lanes, npu)
+
+    def wrong(
+        self, tasks: Sequence[Sequence[Task]], before: Sequence[Flits], found: Finished
+    ) -> str:
+        """Compare all that is in each memory."""
+        program = self.program
+        jobs = {
+            npu: [one for task in own if task.size for one in self.descriptors(npu, task)]
+            for npu, own in enumerate(tasks)
+        }
+        kind = f"<u{program.link.number_format.width // 8}"
+        words = [np.ascontiguousarray(one).view(kind) for one in before]
+        flit = program.link.data_width // 8
+        after = carry_out(jobs, words, flit, reduction_of(program.link))
+        for npu, want in enumerate(after):
+            if (np.ascontiguousarray(found.memories[npu]).view(kind) != want).any():
+                return f"what NPU {npu} has at the end"
+        return ""
+
+    def simulate(self, size: Sizes, run: PlaneRun, work: Path) -> Finished:
+        from testbench.volume.joined import run_joined
+        from testbench.volume.plane import build_compiled_mesh
+
+        small = self.simulator == "icarus"
+        build, go = (
+            (build_mesh_with_ends, run_plane) if small else (build_compiled_mesh, run_joined)
+        )
+        return go(build(self._made.mesh, size), run, work)
+
+
+def jobs_of(program: EndpointProgram, tasks: Sequence[Sequence[Task]]) -> TaskJobs:
+    """Return what does the tasks of an iteration on a fabric.
+
+    Raises
+    ------
+    TypeError
+        There is nothing that does them on such a fabric.
+    """
+    if isinstance(program, WaferProgram):
+        return PlaneJobs(program)
+    if isinstance(program, MeshProgram):
+        return MeshJobs(program, tasks)
+    raise TypeError(f"program must be of a wafer or a mesh, not {program!r}")
