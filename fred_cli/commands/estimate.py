@@ -65,6 +65,12 @@ __all__ = ["command"]
     help="Co-simulate the iteration on a plane of this wafer too, and put both beside each other "
     "(docs/wafer.md).",
 )
+@click.option(
+    "--record",
+    type=OutputPath(),
+    metavar="FILE.json",
+    help="With --rtl: write what hardware did, as `fred report` draws it.",
+)
 @trace_options
 @as_json_option
 @click.pass_context
@@ -103,16 +109,20 @@ def _estimate(
     memory: Path | None,
     repeats: bool,
     rtl: Path | None,
+    record: Path | None,
     as_json: bool,
     **changes: Any,
 ) -> None:
     """Estimate an iteration on one of our topologies."""
+    from fred_cli.iteration_record import check_record, write_record
     from fred_cli.rtl import beside_rtl, say_rtl, with_rtl
     from perfmodel.memory.file import load_tier
     from perfmodel.topology.parse import shared_topology
     from perfmodel.training.estimate import simulate, summarize
     from perfmodel.training.trace import chrome_trace
 
+    other = {"protocol": protocol, "npu": npu_changes, "memory": memory, **changes}
+    check_record(record, rtl, {f"--{name}": value for name, value in other.items()})
     with option_names(*TRAINING_OPTIONS), progress("estimating an iteration"):
         fabric = shared_topology(topology, protocol).with_npu(read_npu(npu_changes))
         job = changed_workload(workload, **changes)
@@ -121,6 +131,10 @@ def _estimate(
         found = simulate(fabric, job, *how, repeats=repeats and timeline is None and rtl is None)
         result = summarize(fabric, job, *found)
     beside = beside_rtl(str(rtl), fabric, job, found) if rtl else None
+    if record and beside:
+        how = {"topology": topology, "workload": workload, "strategy": result.strategy}
+        how |= {"placement": placement, "algorithm": algorithm, "compute": compute}
+        write_record(beside, record, how)
     if timeline:
         title = f"{result.workload}, {result.strategy}, on {result.topology}"
         trace = chrome_trace(found[0], title)

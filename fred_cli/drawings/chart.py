@@ -41,7 +41,13 @@ class Panel:
     height: int = 280
 
 
-def chart(name: str, panels: Sequence[Panel], legend: Sequence[tuple[str, str]]) -> str:
+def chart(
+    name: str,
+    panels: Sequence[Panel],
+    legend: Sequence[tuple[str, str]],
+    *,
+    stacked: bool = False,
+) -> str:
     """Return a chart as HTML, which ``charts.js`` draws once the page is shown.
 
     Parameters
@@ -52,11 +58,14 @@ def chart(name: str, panels: Sequence[Panel], legend: Sequence[tuple[str, str]])
         From left to right.
     legend : sequence of (str, str)
         What each colour means, and the colour.
+    stacked : bool
+        Whether panels always stand one below the other.
     """
+    kind = "panels stacked" if stacked else "panels"
     drawn = "".join(_panel(panel) for panel in panels)
     return (
         f'<figure class="chart" id="{escape(name)}">{_legend(legend)}'
-        f'<div class="panels">{drawn}</div></figure>'
+        f'<div class="{kind}">{drawn}</div></figure>'
     )
 
 

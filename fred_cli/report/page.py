@@ -32,6 +32,7 @@ from perfmodel.studies.compare import Row
 from perfmodel.studies.reproduce import count
 
 from .explorer import explorer
+from .hardware import gather_hardware
 from .maps import Map, as_csv, maps
 from .results import simulation_results, work_folder
 from .shown import all_reduce, find_simulator, shown_folder
@@ -85,10 +86,13 @@ def build(
     simulation = simulation_results(spec, results)
     wafer, mapped = gather(), maps(asked)
     page = {**_switch(spec, spec_source, simulation), **_study(asked, wafer, mapped)}
+    page |= _hardware()
     html = _template().render(**page, simulation=simulation, **_published(wafer), **_look())
     numbers = {
         "manifest": page["design"].manifest,
         "simulation": simulation,
+        "rtl_iterations": [one.to_dict() for one in page["hardware"].iterations],
+        "rtl_phases": plain(page["hardware"].rows),
         **_figures(asked, wafer),
     }
     files = {_PAGE: html, _NUMBERS: json.dumps(numbers, indent=1) + "\n"}
@@ -131,6 +135,16 @@ def _study(asked: Study, wafer: Wafer, mapped: tuple[Map, ...]) -> dict[str, Any
         "maps": mapped,
         "map_table": _download(as_csv(mapped)),
         "iteration_table": _download(COMPARE.without("iteration [s]").csv(asked.rows)),
+    }
+
+
+def _hardware() -> dict[str, Any]:
+    """Return what the page says of RTL beside the model."""
+    found = gather_hardware()
+    return {
+        "hardware": found,
+        "hardware_charts": found.charts(),
+        "hardware_table": _download(found.table()),
     }
 
 

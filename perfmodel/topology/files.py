@@ -15,7 +15,17 @@ from perfmodel.switch_timing.record import PROTOCOL_MODELS, ProtocolModel
 
 from .graph import Topology
 
-__all__ = ["KINDS", "Kind", "NpuEntry", "Protocol", "Rate", "Time", "TopologyFile", "load_topology"]
+__all__ = [
+    "KINDS",
+    "Kind",
+    "NpuEntry",
+    "Protocol",
+    "Rate",
+    "Time",
+    "TopologyFile",
+    "build_topology",
+    "load_topology",
+]
 
 
 # Within these bounds no time that is worked out overflows, or is lost beside another.
@@ -143,10 +153,33 @@ def load_topology(path: Path, protocol: ProtocolModel | None = None) -> Topology
     InputError
         The file is unreadable, or a key is unknown, missing or has a value that is not allowed.
     """
-    data = read_data(path)
-    kind = KINDS[read_kind(data, KINDS, str(path))]
-    file = validate(kind.file, data, str(path))
+    return build_topology(read_data(path), str(path), path.parent, protocol)
+
+
+def build_topology(
+    data: object, name: str, base: Path | None = None, protocol: ProtocolModel | None = None
+) -> Topology:
+    """Return the topology that a file would say.
+
+    Parameters
+    ----------
+    data : object
+        What was read.
+    name : str
+        Of the topology, and of its source in errors.
+    base : Path or None
+        Folder that relative paths of records start from; None is the working directory.
+    protocol : str or None
+        As in :func:`load_topology`.
+
+    Raises
+    ------
+    InputError
+        A key is unknown, missing or has a value that is not allowed.
+    """
+    kind = KINDS[read_kind(data, KINDS, name)]
+    file = validate(kind.file, data, name)
     if protocol:
         file = file.model_copy(update={"protocol": protocol})
-    topology = file.build(str(path), path.parent)
+    topology = file.build(name, base)
     return topology.with_npu(file.npu.rates) if file.npu else topology

@@ -2,6 +2,7 @@
 
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from fred_hw.errors import InputError
 from fred_hw.files import validate
@@ -13,7 +14,7 @@ from perfmodel.switch_timing.record import PROTOCOL_MODELS, ProtocolModel
 from .files import KINDS, load_topology
 from .graph import Topology
 
-__all__ = ["BASELINE", "FABRICS", "parse_topology", "shared_topology", "topology_names"]
+__all__ = ["BASELINE", "FABRICS", "parse_topology", "said_of", "shared_topology", "topology_names"]
 
 FABRICS = tuple(WAFER_BANDWIDTH)
 """The topologies compared in the paper, the baseline first."""
@@ -47,15 +48,21 @@ def parse_topology(text: str, protocol: ProtocolModel | None = None) -> Topology
     if protocol not in (None, *PROTOCOL_MODELS):
         allowed = ", ".join(PROTOCOL_MODELS)
         raise InputError("protocol", "", f"must be one of {allowed}, not {protocol!r}")
-    for name, kind in KINDS.items():
-        said = kind.read_name(text)
-        if said is not None:
-            data = {"kind": name, **said, "protocol": protocol or "measured"}
-            return validate(kind.file, data, f"topology {text}").build(text)
+    if (said := said_of(text)) is not None:
+        data = {**said, "protocol": protocol or "measured"}
+        return validate(KINDS[said["kind"]].file, data, f"topology {text}").build(text)
     if text.endswith(SUFFIXES):
         return load_topology(Path(text), protocol)
     names = ", ".join(topology_names())
     raise InputError("topology", "", f"must be {names} or a path ending in .yaml, not {text!r}")
+
+
+def said_of(text: str) -> dict[str, Any] | None:
+    """Return what a file would say that the name of a topology stands for; None of other texts."""
+    for name, kind in KINDS.items():
+        if (said := kind.read_name(text)) is not None:
+            return {"kind": name, **said}
+    return None
 
 
 def shared_topology(text: str, protocol: ProtocolModel | None = None) -> Topology:

@@ -17,6 +17,7 @@ __all__ = [
     "PUBLISHED",
     "WORKLOADS",
     "Workload",
+    "build_workload",
     "load_file",
     "load_workload",
     "parse_strategy",
@@ -90,6 +91,18 @@ def load_workload(name_or_path: str) -> Workload:
     """
     file, source = load_file(name_or_path)
     return _build(name_or_path, file, source)
+
+
+def build_workload(data: object, name: str) -> Workload:
+    """Return the workload that a file would say, called ``name``.
+
+    Raises
+    ------
+    InputError
+        A field is bad.
+    """
+    kind = KINDS[read_kind(data, KINDS, name)]
+    return _build(name, validate(kind, data, name), name)
 
 
 def load_file(name_or_path: str) -> tuple[WorkloadFile, str]:

@@ -11,7 +11,7 @@ NOT_AT_ALL = {"characterize", "doctor"}
 """Commands that would have simulators run, or ask them."""
 
 LEFT_OUT = {
-    "estimate": {"--schedule", "--chart", "--rtl"},
+    "estimate": {"--schedule", "--chart", "--rtl", "--record"},
     "chakra convert": {"--workload", "--topology"},
     "cluster": {"--chart"},
     "strategies": {"--chart"},

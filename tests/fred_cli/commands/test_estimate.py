@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fred_hw.wafer.tasks import Task
+from perfmodel.studies.rtl_iteration import load_iteration, simulated
 from perfmodel.training.compute import EFFICIENCY
 from perfmodel.training.iteration import PARTS
 from testbench.collectives.iteration import IterationRun
@@ -156,10 +157,19 @@ def test_estimate_puts_hardware_beside_itself(
     examples = Path(__file__).parents[3] / "examples"
     arguments = ("estimate", "--topology", "fred-d", "--workload", f"{examples}/iteration.yaml")
     arguments = (*arguments, "--rtl", f"{examples}/wafer-20.yaml")
-    status, out, err = fred(*arguments, "--json", "--timeline", "timeline.json")
+    monkeypatch.setattr("testbench.characterize_wafer.wafer_hash", lambda _: "0" * 64)
+    monkeypatch.setattr("testbench.sim.runner.find_simulator", lambda _: ("5.6", Path()))
+    more = ("--timeline", "timeline.json", "--record", "record.json")
+    status, out, err = fred(*arguments, "--json", *more)
     assert (status, err) == (0, "")
     said = json.loads(out)
     assert said["rtl"]["cycles"] == 887
+    record = load_iteration(place / "record.json")
+    assert (record.cycles, record.strategy, record.link_cycles) == (887, "MP2-DP5-PP2", 23)
+    assert record.topology["kind"] == "fred" and len(record.npus) == 20
+    assert record.command.startswith("fred estimate --topology fred-d --workload ")
+    topology, _, (iteration, *_) = simulated(record)
+    assert topology.npus == 20 and iteration.time_s == pytest.approx(said["iteration_time_s"])
     assert said["rtl"]["iteration_time_s"] == pytest.approx(887 / said["rtl"]["clock_hz"])
     assert said["rtl"]["model_s"] == pytest.approx(said["iteration_time_s"], rel=1e-12)
     assert said["rtl"]["ratio"] == pytest.approx(
@@ -174,3 +184,19 @@ def test_estimate_puts_hardware_beside_itself(
     assert sum(one["ph"] == "X" and one["pid"] == 20 for one in events) == 89
     out = fred(*arguments)[1]
     assert "887" in out and "estimate / hardware" in out
+
+
+@pytest.mark.parametrize(
+    ("more", "line"),
+    [
+        ((), "estimate: --record: must be given with --rtl"),
+        (
+            ("--rtl", "wafer.yaml", "--samples", "8"),
+            "estimate: --samples: must not be given with --record: let the files say it",
+        ),
+    ],
+)
+def test_a_record_is_of_hardware_and_of_files(more: tuple[str, ...], line: str, fred: Run) -> None:
+    given = ("--topology", "fred-d", "--workload", "gpt-3", "--record", "record.json", *more)
+    status, out, err = fred("estimate", *given)
+    assert (status, out, err) == (2, "", f"error: {line}\n")

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from fred_cli.report.hardware import gather_hardware
+
 from .conftest import Browser, Report, written
 
 pytestmark = [
@@ -150,7 +152,15 @@ def wide(report: Report, browser: Browser) -> Iterator[Any]:
 
 
 def test_charts_are_drawn(wide: Any) -> None:
-    for name, bars in BARS.items():
+    found = gather_hardware()
+    spans = sum(
+        len(lanes[npu].spans)
+        for one in found.iterations
+        for lanes in (one.rtl, one.model)
+        for npu in one.shown
+    )
+    more = {"chart-rtl-iteration": spans, "chart-rtl-phases": 2 * len(found.rows)}
+    for name, bars in {**BARS, **more}.items():
         assert wide.locator(f"#{name} .main-svg .point").count() == bars, name
     assert wide.locator("#chart-roofline .main-svg .point").count() >= 8
     assert wide.locator("svg.loads").count() == 3 * 6

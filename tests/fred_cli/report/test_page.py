@@ -13,6 +13,7 @@ from urllib.parse import unquote
 
 import pytest
 
+from perfmodel.studies.rtl_iteration import SHIPPED_ITERATIONS, load_iteration
 from testbench.sim.simulator import SIMULATORS
 from tests.perfmodel.studies.rewrite import FIGURES
 
@@ -170,9 +171,23 @@ def test_files_are_those_listed_and_hold_the_numbers(report: Report) -> None:
 
 @pytest.mark.sim
 @pytest.mark.slow
+def test_rtl_stands_beside_the_model_with_where_it_comes_from(report: Report) -> None:
+    for name, one in zip(SHIPPED_ITERATIONS, report.numbers["rtl_iterations"], strict=True):
+        record = load_iteration(name)
+        assert one["cycles"] == record.cycles
+        assert one["ratio"] == pytest.approx(one["model_s"] / one["rtl_s"])
+        said = f"{record.cycles:,} cycles or {one['rtl_s'] * 1e6:.2f} us in RTL"
+        assert said in report.text and f"<code>{record.command}</code>" in report.text
+    rows = report.numbers["rtl_phases"]
+    good = sum(row["ok"] for row in rows)
+    assert f"{good} of {len(rows)} phases are within tolerance" in report.text
+
+
+@pytest.mark.sim
+@pytest.mark.slow
 def test_page_needs_no_network_and_is_small(report: Report) -> None:
     contents = Contents(report.text)
-    assert len(contents.tables()) == 11
+    assert len(contents.tables()) == 12
     assert contents.network() == []
     assert report.page.stat().st_size < 6e6
 

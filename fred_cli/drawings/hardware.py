@@ -1,0 +1,194 @@
+"""Charts of RTL beside the model: iterations on one time axis, and phases against their size."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fred_cli.columns.parts import PARTS
+from perfmodel.studies.rtl import FEW_CYCLES, LONG, LONG_CYCLES, SHORT, RtlRow
+from perfmodel.studies.rtl_iteration import KINDS, Lane
+
+from .chart import INK, Panel, chart
+
+__all__ = ["Drawn", "iterations_chart", "phases_chart"]
+
+_COLOURS = {part.name: part.colour for part in PARTS}
+_WHO = {"in-network": "#0072b2", "ring": "#d55e00"}
+_OTHERS = ("#009e73", "#cc79a7", "#e69f00")
+
+_PITCH, _GAP = 1.0, 0.35
+"""From one row of an NPU to the next, and what is more between NPUs."""
+
+_LANES = {"pp": (0.36, 0.16)}
+"""Below the middle of a row, and its height, of what goes on beside all else."""
+
+_MAIN = (0.0, 0.46)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """An iteration on a fabric, to be drawn.
+
+    Parameters
+    ----------
+    title : str
+        Over its panel.
+    rtl, model : sequence of Lane
+        What some NPUs did in RTL and in the model, the same ones.
+    said : str
+        The numbers in words.
+    """
+
+    title: str
+    rtl: Sequence[Lane]
+    model: Sequence[Lane]
+    said: str
+
+
+def iterations_chart(iterations: Sequence[Drawn], name: str) -> str:
+    """Show iterations one below the other on the same time axis, RTL above the model of each NPU.
+
+    Messages, which go on beside all else, have a line of their own.
+    """
+    lanes = [lane for one in iterations for lane in (*one.rtl, *one.model)]
+    end_us = max(span.end_s for lane in lanes for span in lane.spans) * 1e6
+    kinds = [k for k in KINDS if any(span.kind == k for lane in lanes for span in lane.spans)]
+    panels = [_iteration(one, kinds, end_us) for one in iterations]
+    legend = [("compute" if k == "compute" else k.upper(), _COLOURS[k]) for k in kinds]
+    return chart(name, panels, legend, stacked=True)
+
+
+def _iteration(one: Drawn, kinds: Sequence[str], end_us: float) -> Panel:
+    rows: list[tuple[str, float, Lane]] = []
+    y = 0.0
+    for rtl, model in zip(one.rtl, one.model, strict=True):
+        for what, lane in (("RTL", rtl), ("model", model)):
+            rows.append((f"NPU {lane.npu}, {what}", y, lane))
+            y += _PITCH
+        y += _GAP
+    data = [_bars(kind, rows) for kind in kinds]
+    layout = {
+        "barmode": "overlay",
+        "xaxis": {"title": {"text": "us"}, "range": [0, 1.01 * end_us]},
+        "yaxis": {
+            "range": [y - _GAP - 0.4, -0.45],
+            "tickmode": "array",
+            "tickvals": [place + 0.1 for _, place, _ in rows],
+            "ticktext": [label for label, _, _ in rows],
+            "showgrid": False,
+            "zeroline": False,
+        },
+    }
+    return Panel(one.title, data, layout, one.said, 60 + round(44 * y))
+
+
+def _bars(kind: str, rows: Sequence[tuple[str, float, Lane]]) -> dict[str, Any]:
+    """Return all spans of a kind."""
+    below, height = _LANES.get(kind, _MAIN)
+    found = [(place, span) for _, place, lane in rows for span in lane.spans if span.kind == kind]
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "name": kind,
+        "y": [round(place + below, 3) for place, _ in found],
+        "base": [round(span.begin_s * 1e6, 3) for _, span in found],
+        "x": [round((span.end_s - span.begin_s) * 1e6, 3) for _, span in found],
+        "width": height,
+        "customdata": [
+            f"{span.name}: {span.begin_s * 1e6:.2f} to {span.end_s * 1e6:.2f} us"
+            for _, span in found
+        ],
+        "hovertemplate": "%{customdata}<extra></extra>",
+        "marker": {"color": _COLOURS[kind], "line": {"width": 0}},
+    }
+
+
+def phases_chart(rows: Sequence[RtlRow], name: str) -> str:
+    """Show what the model says of phases over what RTL took, against their size and their time.
+
+    Points that are not filled are not within tolerance, which the lines are.
+    """
+    who = list(dict.fromkeys(row.collectives for row in rows))
+    free = iter(_OTHERS)
+    colours = {one: _WHO.get(one) or next(free) for one in who}
+    worst = max(abs(row.error) for row in rows)
+    span = {"range": [1 - 1.15 * worst, 1 + 1.15 * worst], "title": {"text": "model / RTL"}}
+    flits = sorted({row.flits for row in rows})
+    sizes = [_points(one, colours[one], rows, "flits") for one in who]
+    times = [_points(one, colours[one], rows, "rtl_cycles") for one in who]
+    words = "; ".join(
+        f"{one}: {min(errors):+.1%} to {max(errors):+.1%}"
+        for one in who
+        for errors in [[row.error for row in rows if row.collectives == one]]
+    )
+    ticks = {"tickmode": "array", "tickvals": flits, "ticktext": [f"{one:,}" for one in flits]}
+    panels = [
+        Panel(
+            "Against size",
+            [_one(flits[0] / 1.4, flits[-1] * 1.4), *sizes],
+            {
+                "yaxis": span,
+                "xaxis": {"type": "log", "title": {"text": "flits of an NPU"}, **ticks},
+            },
+            f"Model over RTL. {words}",
+            340,
+        ),
+        Panel(
+            "Against time in RTL",
+            [
+                *_tolerance(
+                    min(row.rtl_cycles for row in rows), max(row.rtl_cycles for row in rows)
+                ),
+                *times,
+            ],
+            {"yaxis": span, "xaxis": {"type": "log", "dtick": 1, "title": {"text": "cycles"}}},
+            f"Lines are the tolerances. {words}",
+            340,
+        ),
+    ]
+    legend = [(one, colours[one]) for one in who]
+    return chart(name, panels, [*legend, ("not filled: not within tolerance", "transparent")])
+
+
+def _points(one: str, colour: str, rows: Iterable[RtlRow], x: str) -> dict[str, Any]:
+    own = [row for row in rows if row.collectives == one]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": one,
+        "x": [getattr(row, x) for row in own],
+        "y": [round(1 + row.error, 5) for row in own],
+        "text": [f"{row.strategy} {row.phase}, {row.flits:,} flits" for row in own],
+        "hovertemplate": "%{text}<br>%{y:.3f}<extra></extra>",
+        "marker": {
+            "color": colour,
+            "size": 9,
+            "line": {"width": 1.5, "color": colour},
+            "symbol": ["circle" if row.ok else "circle-open" for row in own],
+        },
+    }
+
+
+def _line(x: Sequence[float], y: Sequence[float], dash: str) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": list(x),
+        "y": list(y),
+        "line": {"color": INK, "width": 1, "dash": dash},
+        "hoverinfo": "skip",
+    }
+
+
+def _one(first: float, last: float) -> dict[str, Any]:
+    return _line([first, last], [1, 1], "solid")
+
+
+def _tolerance(first: int, last: int) -> list[dict[str, Any]]:
+    """Return the lines within which a phase is to be, and that of a model without error."""
+    knee = FEW_CYCLES / SHORT
+    short = [first * (knee / first) ** (k / 12) for k in range(13)] if first < knee else [first]
+    x = [*short, LONG_CYCLES, LONG_CYCLES, last]
+    share = [*(max(SHORT, FEW_CYCLES / one) for one in short), SHORT, LONG, LONG]
+    sides = [_line(x, [1 + sign * one for one in share], "dot") for sign in (1, -1)]
+    return [_one(first, last), *sides]

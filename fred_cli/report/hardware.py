@@ -1,0 +1,188 @@
+"""What a report says of RTL beside the model: whole iterations, and phases alone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from fred_cli.columns.rtl import COLUMNS, SUMMARY
+from fred_cli.drawings.hardware import Drawn, iterations_chart, phases_chart
+from perfmodel.studies.rtl import RtlRow, Summary, WaferRecord, beside_rtl, load_cycles, summaries
+from perfmodel.studies.rtl_iteration import (
+    KINDS,
+    SHIPPED_ITERATIONS,
+    IterationRecord,
+    Lane,
+    load_iteration,
+    model_lanes,
+    rtl_lanes,
+    simulated,
+)
+from perfmodel.switch_timing.record import measured_by
+
+__all__ = ["Busy", "Hardware", "RtlIteration", "gather_hardware"]
+
+
+@dataclass(frozen=True)
+class Busy:
+    """How long NPUs of a stage are at something.
+
+    Parameters
+    ----------
+    stage, kind : int, str
+        Which stage, and one of ``KINDS``.
+    least_s, most_s, model_s : float
+        Of the NPU in RTL that is so the shortest and the longest time, and in the model [s].
+    """
+
+    stage: int
+    kind: str
+    least_s: float
+    most_s: float
+    model_s: float
+
+
+@dataclass(frozen=True)
+class RtlIteration:
+    """An iteration in RTL and in the model.
+
+    Parameters
+    ----------
+    record : IterationRecord
+        What was measured.
+    model_s : float
+        What the model says that it takes [s].
+    rtl, model : dict of int to Lane
+        What each NPU does.
+    """
+
+    record: IterationRecord
+    model_s: float
+    rtl: dict[int, Lane]
+    model: dict[int, Lane]
+
+    @property
+    def ratio(self) -> float:
+        """Model over RTL."""
+        return self.model_s / self.record.time_s
+
+    @property
+    def said(self) -> str:
+        """Its figures, in words."""
+        return (
+            f"{self.record.cycles:,} cycles or {self.record.time_s * 1e6:.2f} us in RTL, "
+            f"{self.model_s * 1e6:.2f} us in the model, {self.ratio - 1:+.1%}"
+        )
+
+    @property
+    def measured_by(self) -> str:
+        """Who measured it."""
+        record = self.record
+        return measured_by(record.simulators, record.seed, record.source)
+
+    @property
+    def shown(self) -> list[int]:
+        """The first NPU of each stage."""
+        stages = {lane.stage: npu for npu, lane in sorted(self.rtl.items(), reverse=True)}
+        return [stages[stage] for stage in sorted(stages)]
+
+    def drawn(self) -> Drawn:
+        """Return what is drawn of it."""
+        pick = [[lanes[npu] for npu in self.shown] for lanes in (self.rtl, self.model)]
+        title = f"{self.record.fabric.capitalize()}: {self.said}"
+        return Drawn(title, pick[0], pick[1], self._busy_words())
+
+    def _busy_words(self) -> str:
+        """Return busy times in words."""
+        return "; ".join(
+            f"stage {one.stage}, {one.kind}: {one.least_s * 1e6:.2f} to {one.most_s * 1e6:.2f} us "
+            f"in RTL, {one.model_s * 1e6:.2f} in the model"
+            for one in self.busy()
+        )
+
+    def busy(self) -> list[Busy]:
+        """Return how long each stage is at what."""
+        found: list[Busy] = []
+        for first in self.shown:
+            stage = self.rtl[first].stage
+            own = [lane for lane in self.rtl.values() if lane.stage == stage]
+            for kind in KINDS:
+                times = [lane.busy_s(kind) for lane in own]
+                if any(times):
+                    ours = self.model[first].busy_s(kind)
+                    found.append(Busy(stage, kind, min(times), max(times), ours))
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return its figures, JSON-friendly."""
+        return {
+            "fabric": self.record.fabric,
+            "name": self.record.name,
+            "strategy": self.record.strategy,
+            "cycles": self.record.cycles,
+            "rtl_s": self.record.time_s,
+            "model_s": self.model_s,
+            "ratio": self.ratio,
+        }
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """What the page shows of RTL beside the model.
+
+    Parameters
+    ----------
+    iterations : tuple of RtlIteration
+        On each fabric.
+    cycles : WaferRecord
+        Phases as measured.
+    rows, told : tuple of RtlRow, tuple of Summary
+        Beside the model, and how far that is off.
+    """
+
+    iterations: tuple[RtlIteration, ...]
+    cycles: WaferRecord
+    rows: tuple[RtlRow, ...]
+    told: tuple[Summary, ...]
+
+    @property
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Columns of the tables of phases and of errors."""
+        return {"rows": COLUMNS.titled, "told": SUMMARY.titled}
+
+    @property
+    def good(self) -> int:
+        """Phases within tolerance."""
+        return sum(row.ok for row in self.rows)
+
+    @property
+    def all(self) -> Summary:
+        """Errors of all phases."""
+        return next(one for one in self.told if one.what == "all")
+
+    def charts(self) -> dict[str, str]:
+        """Return the charts by name."""
+        drawn = [one.drawn() for one in self.iterations]
+        return {
+            "iterations": iterations_chart(drawn, "chart-rtl-iteration"),
+            "phases": phases_chart(self.rows, "chart-rtl-phases"),
+        }
+
+    def table(self) -> str:
+        """Return the phases as CSV."""
+        return COLUMNS.csv(self.rows)
+
+
+@cache
+def gather_hardware() -> Hardware:
+    """Read what was measured, and simulate the same in the model."""
+    iterations: list[RtlIteration] = []
+    for name in SHIPPED_ITERATIONS:
+        record = load_iteration(name)
+        _, _, (iteration, *_) = simulated(record)
+        model = model_lanes(iteration)
+        rtl = rtl_lanes(record, {npu: lane.stage for npu, lane in model.items()})
+        iterations.append(RtlIteration(record, iteration.time_s, rtl, model))
+    cycles = load_cycles()
+    rows = beside_rtl(cycles)
+    return Hardware(tuple(iterations), cycles, rows, summaries(rows))

@@ -1,0 +1,105 @@
+"""Tests of perfmodel.studies.rtl_iteration: an iteration in RTL and in the model."""
+
+import hashlib
+import json
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fred_cli.rtl_hardware import Hardware, load_hardware
+from fred_hw.errors import InputError
+from fred_hw.reading import read_data
+from perfmodel.chakra.iteration import iteration_traces
+from perfmodel.chakra.plane import plane_tasks
+from perfmodel.studies.rtl_iteration import (
+    KINDS,
+    SHIPPED_ITERATIONS,
+    IterationRecord,
+    load_iteration,
+    model_lanes,
+    rtl_lanes,
+    simulated,
+    tasks_hash,
+)
+from perfmodel.switch_timing.record import RECORDS
+
+ROOT = Path(__file__).parents[3]
+every = pytest.mark.parametrize("name", SHIPPED_ITERATIONS)
+OFF = {"iteration-wafer-20": 0.01}
+"""How far the model may be off at most."""
+
+
+@cache
+def found(name: str) -> tuple[IterationRecord, Any]:
+    record = load_iteration(name)
+    return record, simulated(record)
+
+
+def hardware(record: IterationRecord) -> Hardware:
+    """Return the hardware of the command that made a record."""
+    words = record.command.split()
+    return load_hardware(str(ROOT / words[words.index("--rtl") + 1]))
+
+
+@every
+def test_the_record_is_of_the_examples_and_of_the_tasks_of_today(name: str) -> None:
+    """`make records` mends it: another model, or other files, may be other tasks."""
+    record, (topology, workload, (iteration, npu, scale, _)) = found(name)
+    words, fabric = record.command.split(), hardware(record)
+    for option, said in (("workload", record.workload), ("rtl", record.hardware)):
+        assert read_data(ROOT / words[words.index(f"--{option}") + 1]) == said
+    assert record.changes == fabric.changes and record.name == fabric.name
+    traces = iteration_traces(topology, workload, iteration.placement, npu, scale)
+    tasks = plane_tasks(
+        traces.ranks,
+        traces.groups,
+        clock_hz=record.clock.hz,
+        planes=fabric.planes,
+        flit_bytes=fabric.flit_bytes,
+        full_flit_bytes=fabric.full_flit_bytes,
+    )
+    assert tasks_hash(tasks) == record.tasks_sha256
+    assert [len(one) for one in record.npus] == [len(one) for one in tasks]
+    for own, spans in zip(tasks, record.npus, strict=True):
+        for task, (_, kind, begin, end) in zip(own, spans, strict=True):
+            assert (kind == 0) == (task.cycles > 0)
+            if task.cycles:  # steps of the driver before and behind
+                assert task.cycles <= end - begin <= task.cycles + 3
+
+
+def hash_of(name: str) -> str:
+    return json.loads((RECORDS / f"{name}.json").read_text())["source"]["verilog_sha256"]
+
+
+@every
+def test_the_record_is_of_the_verilog_of_the_others(name: str) -> None:
+    """`make records` mends it; those are held against the Verilog of today by their tests."""
+    both = hash_of("mesh-5x4") + hash_of("endpoint")
+    wanted = hash_of("wafer-20") if "wafer" in name else hashlib.sha256(both.encode()).hexdigest()
+    assert load_iteration(name).source.verilog_sha256 == wanted
+
+
+@every
+def test_the_model_is_as_close_as_the_pages_say(name: str) -> None:
+    record, (_, _, (iteration, *_)) = found(name)
+    assert abs(iteration.time_s / record.time_s - 1) <= OFF[name]
+    model = model_lanes(iteration)
+    rtl = rtl_lanes(record, {npu: lane.stage for npu, lane in model.items()})
+    assert sorted(rtl) == sorted(model) == list(range(20))
+    for npu, lane in rtl.items():
+        assert max(span.end_s for span in lane.spans) <= record.time_s * (1 + 1e-12)
+        for kind in KINDS:
+            assert (lane.busy_s(kind) > 0) == (model[npu].busy_s(kind) > 0), (npu, kind)
+        assert lane.busy_s("compute") == pytest.approx(model[npu].busy_s("compute"), rel=0.01)
+
+
+def test_a_span_beyond_the_end_is_refused(tmp_path: Path) -> None:
+    data = json.loads((RECORDS / f"{SHIPPED_ITERATIONS[0]}.json").read_text())
+    data["npus"][3][0] = [0, 0, 5, data["cycles"] + 1]
+    (tmp_path / "record.json").write_text(json.dumps(data))
+    with pytest.raises(InputError) as error:
+        load_iteration(tmp_path / "record.json")
+    assert re.search(r"npus\.3 must have spans .* not \[0, 0, 5, \d+\]", str(error.value))
