@@ -61,9 +61,9 @@ __all__ = ["command"]
 @click.option(
     "--rtl",
     type=InputPath(),
-    metavar="WAFER.yaml",
-    help="Co-simulate the iteration on a plane of this wafer too, and put both beside each other "
-    "(docs/wafer.md).",
+    metavar="FABRIC.yaml",
+    help="Co-simulate the iteration on a plane of this wafer, or on this mesh, too, and put both beside "
+    "each other (docs/wafer.md).",
 )
 @click.option(
     "--record",

@@ -30,7 +30,7 @@ __all__ = [
     "tasks_hash",
 ]
 
-SHIPPED_ITERATIONS = ("iteration-wafer-20",)
+SHIPPED_ITERATIONS = ("iteration-wafer-20", "iteration-mesh-5x4")
 """Records of iterations that come with the package."""
 
 KINDS = ("compute", "mp", "dp", "pp")
