@@ -49,6 +49,7 @@ bench: $(STAMP) ## measure: routing, generator, wafer, traces, link, switch, mes
 	$(BIN)/python tests/bench/bench_plane.py
 	$(BIN)/python tests/bench/bench_mesh_collectives.py
 	$(BIN)/python tests/bench/bench_synth.py
+	$(BIN)/python tests/bench/bench_areas.py
 	$(BIN)/pytest -n 2 --dist loadgroup -m long
 
 fuzz: $(STAMP) ## feed readers and command line nonsense; SEED=, INPUTS=, MINUTES= (1,000,000 or 30 minutes)

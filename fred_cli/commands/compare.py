@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from fred_cli.columns.compare import COLUMNS
 from fred_cli.columns.parts import rare_columns
@@ -22,6 +23,7 @@ from fred_cli.options import (
 )
 from fred_cli.output import option_names, say_above_peak, say_json
 from fred_cli.progress import progress
+from fred_hw.errors import InputError
 
 __all__ = ["command"]
 
@@ -41,6 +43,11 @@ __all__ = ["command"]
     type=workload_name,
     help="Repeat; all that --compute knows by default.",
 )
+@click.option(
+    "--hardware",
+    is_flag=True,
+    help="Instead: area, clock, latency and the work of an all-reduce, FRED and mesh as hardware.",
+)
 @compute_option()
 @algorithm_option
 @protocol_option
@@ -51,6 +58,7 @@ __all__ = ["command"]
 def command(
     topologies: tuple[str, ...],
     workloads: tuple[str, ...],
+    hardware: bool,
     compute: str,
     algorithm: str,
     protocol: Any,
@@ -63,6 +71,9 @@ def command(
     from perfmodel.studies.compare import compare as run
     from perfmodel.topology.parse import FABRICS
 
+    if hardware:
+        _hardware(csv_file, as_json)
+        return
     with option_names(*TRAINING_OPTIONS), progress("estimating workloads on fabrics"):
         rows = run(
             topologies or FABRICS,
@@ -80,3 +91,23 @@ def command(
     shown = COLUMNS.without(*rare_columns(row.estimate for row in rows))
     shown.print(f"Training iterations [ms], compute: {compute}", rows)
     say_above_peak(row.estimate for row in rows)
+
+
+def _hardware(csv_file: Path | None, as_json: bool) -> None:
+    """Print FRED beside the mesh as hardware."""
+    from fred_cli.columns.hardware import COLUMNS as HARDWARE
+    from fred_cli.hardware_table import hardware_rows
+
+    context = click.get_current_context()
+    given = ("topologies", "workloads", "compute", "algorithm", "protocol", "npu_changes", "memory")
+    for option in given:
+        if context.get_parameter_source(option) is not ParameterSource.DEFAULT:
+            names = {"topologies": "topology", "workloads": "workload", "npu_changes": "npu"}
+            name = names.get(option, option)
+            raise InputError("compare", f"--{name}", "must not be given with --hardware")
+    rows = hardware_rows()
+    HARDWARE.write(rows, csv_file)
+    if as_json:
+        say_json({"rows": [HARDWARE.json(row, row) for row in rows]})
+        return
+    HARDWARE.print("FRED beside the mesh, twenty NPUs each", rows)

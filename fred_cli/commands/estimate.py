@@ -62,8 +62,8 @@ __all__ = ["command"]
     "--rtl",
     type=InputPath(),
     metavar="FABRIC.yaml",
-    help="Co-simulate the iteration on a plane of this wafer, or on this mesh, too, and put both beside "
-    "each other (docs/wafer.md).",
+    help="Co-simulate the iteration on a plane of this wafer, or on this mesh, too, and put both "
+    "beside each other (docs/wafer.md).",
 )
 @click.option(
     "--record",

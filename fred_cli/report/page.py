@@ -12,6 +12,7 @@ import jinja2
 
 from fred_cli.columns.column import Column
 from fred_cli.columns.compare import COLUMNS as COMPARE
+from fred_cli.columns.hardware import COLUMNS as HARDWARE
 from fred_cli.columns.identify import COLUMNS as IDENTIFIED
 from fred_cli.columns.parts import PARTS, rare_columns
 from fred_cli.columns.reproduce import columns_of
@@ -19,6 +20,7 @@ from fred_cli.drawings.chart import asset, plotly_packed
 from fred_cli.drawings.charts import iteration_chart, roofline_chart
 from fred_cli.drawings.interconnect import COLOURS, draw_interconnect
 from fred_cli.drawings.loads import colour_key, dark_colours
+from fred_cli.hardware_table import hardware_rows
 from fred_cli.output import plain
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.placement import Strategy, phases
@@ -93,6 +95,7 @@ def build(
         "simulation": simulation,
         "rtl_iterations": [one.to_dict() for one in page["hardware"].iterations],
         "rtl_phases": plain(page["hardware"].rows),
+        "hardware": [HARDWARE.json(row, row) for row in page["hardware_rows"]],
         **_figures(asked, wafer),
     }
     files = {_PAGE: html, _NUMBERS: json.dumps(numbers, indent=1) + "\n"}
@@ -140,11 +143,14 @@ def _study(asked: Study, wafer: Wafer, mapped: tuple[Map, ...]) -> dict[str, Any
 
 def _hardware() -> dict[str, Any]:
     """Return what the page says of RTL beside the model."""
-    found = gather_hardware()
+    found, beside = gather_hardware(), hardware_rows()
     return {
         "hardware": found,
         "hardware_charts": found.charts(),
         "hardware_table": _download(found.table()),
+        "hardware_rows": beside,
+        "hardware_table_columns": HARDWARE.titled,
+        "hardware_table_csv": _download(HARDWARE.csv(beside)),
     }
 
 

@@ -54,10 +54,10 @@ REFUSED = {
     "given, as a is at the top, not left out",
     "estimate --topology fred-d --workload gpt-3 --rtl wafer.yaml": r"--rtl: must have 20 NPUs, as "
     "fred-d, not 4",
-    f"estimate --topology fred-d --workload gpt-3 --rtl {MESH}": r"--rtl: must be no mesh, as fred-d, "
-    "not mesh_5x4_.*",
-    f"estimate --topology mesh:4x5 --workload gpt-3 --rtl {MESH}": r"--rtl: must be a mesh of 4 x 5, "
-    "as mesh:4x5, not mesh_5x4_.*",
+    f"estimate --topology fred-d --workload gpt-3 --rtl {MESH}": r"--rtl: must be no mesh, "
+    "as fred-d, not mesh_5x4_.*",
+    f"estimate --topology mesh:4x5 --workload gpt-3 --rtl {MESH}": r"--rtl: must be a mesh of "
+    "4 x 5, as mesh:4x5, not mesh_5x4_.*",
     "estimate --topology fred-d --workload gpt-3 --rtl two-roots.yaml": r"two-roots\.yaml: "
     r"switches\.1\.above: .*",
     f"estimate --topology fred-d --workload gpt-3 --rtl {WAFER}": r"--rtl: must be of an iteration "

@@ -13,6 +13,7 @@ NOT_AT_ALL = {"characterize", "doctor"}
 LEFT_OUT = {
     "estimate": {"--schedule", "--chart", "--rtl", "--record"},
     "chakra convert": {"--workload", "--topology"},
+    "compare": {"--hardware"},
     "cluster": {"--chart"},
     "strategies": {"--chart"},
     "reproduce": {"--csv", "--rtl"},

@@ -187,7 +187,7 @@ def test_rtl_stands_beside_the_model_with_where_it_comes_from(report: Report) ->
 @pytest.mark.slow
 def test_page_needs_no_network_and_is_small(report: Report) -> None:
     contents = Contents(report.text)
-    assert len(contents.tables()) == 12
+    assert len(contents.tables()) == 13
     assert contents.network() == []
     assert report.page.stat().st_size < 6e6
 
@@ -267,7 +267,7 @@ def test_own_wafer_model_and_strategy_fill_every_section(report: Report, place: 
     (place / "wafer.yaml").write_text(FRED_16)
     arguments = ("--topology", "wafer.yaml", "--workload", "own.yaml", "--strategy", "MP2-DP4-PP2")
     own = written(place, "--spec", "small-4", *arguments)
-    assert re.findall(r'<section id="([a-z]+)">', own.text) == sections and len(sections) == 13
+    assert re.findall(r'<section id="([a-z]+)">', own.text) == sections and len(sections) == 14
     assert own.page.stat().st_size < 6e6
     rows = own.numbers["iterations"]
     assert [row["topology"] for row in rows] == ["mesh:4x4", "wafer.yaml"]

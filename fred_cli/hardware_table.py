@@ -1,0 +1,173 @@
+"""FRED beside the mesh as hardware: area, clock, latency, and what an all-reduce makes it do."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .hardware_work import mesh_ways, mesh_work, plane_ways, plane_work
+
+if TYPE_CHECKING:
+    from fred_hw.mesh.spec import MeshSpec
+    from fred_hw.wafer.spec import WaferSpec
+    from perfmodel.switch_timing.areas import AreaRecord
+    from perfmodel.switch_timing.router import RouterTiming
+
+__all__ = ["VECTOR_FLITS", "HardwareRow", "hardware_rows"]
+
+VECTOR_FLITS = 20_480
+"""Of each NPU in the all-reduce that work is counted of: 10 MiB, whole blocks on both fabrics."""
+
+
+@dataclass(frozen=True)
+class HardwareRow:
+    """A figure of both fabrics.
+
+    Parameters
+    ----------
+    part, what, unit : str
+        What it is about, what it is, and its unit.
+    fred, mesh : float
+        The figure.
+    source : str
+        Where it comes from.
+    """
+
+    part: str
+    what: str
+    unit: str
+    fred: float
+    mesh: float
+    source: str
+
+
+def hardware_rows() -> tuple[HardwareRow, ...]:
+    """Return the published wafers, twenty NPUs on planes of switches and on a mesh, as hardware."""
+    from perfmodel.studies.rtl import load_cycles
+    from perfmodel.switch_timing.areas import load_areas
+    from perfmodel.switch_timing.router import RouterTiming, load_link_record
+
+    wafer = load_cycles().spec
+    router = load_link_record("mesh-5x4")
+    assert isinstance(router, RouterTiming)
+    mesh = router.record.spec
+    return (
+        *_area(wafer, load_areas()),
+        *_clock(wafer, load_areas(), router),
+        *_latency(wafer, mesh, router),
+        *_work(wafer, mesh),
+        _iteration(),
+    )
+
+
+def _area(wafer: "WaferSpec", areas: "AreaRecord") -> Iterator[HardwareRow]:
+    """Yield areas: those of all chiplets of all planes, and of a router and an endpoint per NPU."""
+    from fred_hw.wafer.plane import Plane
+
+    ports = Counter(one.spec.ports for one in Plane(wafer).chiplets)
+    names = {port: areas.switch(port).unit for port in ports}
+    share = wafer.planes / wafer.npus
+    source = f"synthesis, {areas.library}, {areas.format} x {areas.lanes}, no memories, no wires"
+    if more := sorted(port for port, name in names.items() if f"of {port} " not in name):
+        source += f"; {more[0]} ports as {names[more[0]].split()[2]}"
+
+    def switches(of: Callable[[str], float]) -> float:
+        return share * sum(n * of(names[port]) for port, n in ports.items())
+
+    def both(what: str, unit: str, of: Callable[[str], float]) -> Iterator[HardwareRow]:
+        units = switches(of), of("router")
+        ends = wafer.planes * of("endpoint"), of("endpoint")
+        fred, mesh = (one + other for one, other in zip(units, ends, strict=True))
+        yield HardwareRow("area", f"{what} of switches or routers", unit, *units, source)
+        yield HardwareRow("area", f"{what} of endpoints", unit, *ends, source)
+        yield HardwareRow("area", f"{what} of both", unit, fred, mesh, source)
+        link = fred / wafer.planes
+        yield HardwareRow("area", f"{what} of both, per link of an NPU", unit, link, mesh, source)
+
+    yield from both("area", "um2 per NPU", lambda name: areas.unit(name).area_um2)
+    for what, key in (("flip-flops", "flip_flops"), ("memory", "memory_bits")):
+        *_, whole, _ = both(what, "per NPU", lambda name, key=key: getattr(areas.unit(name), key))
+        unit = "bits per NPU" if what == "memory" else "per NPU"
+        yield HardwareRow("area", whole.what, unit, whole.fred, whole.mesh, source)
+
+
+def _clock(
+    wafer: "WaferSpec", areas: "AreaRecord", router: "RouterTiming"
+) -> Iterator[HardwareRow]:
+    """Yield clocks and the rates that follow."""
+    from perfmodel.switch_timing.record import SHIPPED, load_record
+
+    timings = [load_record(name) for name in SHIPPED]
+    hz, mesh_hz = timings[0].record.clock.hz, router.record.clock.hz
+    flit = wafer.link.data_width / 8
+    wanted = {areas.switch(one.record.spec.ports).unit for one in timings}
+    found = {one.unit: one.clock_ns for one in areas.units}
+    slowest = max(found[name] for name in (*wanted, "endpoint"))
+    source = f"synthesis, {areas.library}, {areas.format} x {areas.lanes}, no wires"
+    yield HardwareRow("clock", "of the records", "GHz", hz / 1e9, mesh_hz / 1e9, "published rates")
+    yield HardwareRow(
+        "clock",
+        "shortest, of the slowest unit",
+        "ns",
+        slowest,
+        max(found["router"], found["endpoint"]),
+        source,
+    )
+    ends = wafer.planes * flit * hz / 1e9, flit * mesh_hz / 1e9
+    yield HardwareRow("rate", "links of an NPU, each way", "GB/s", *ends, "files and clocks")
+    least = min(one.switch.data_flits_per_cycle for one in timings if one.switch)
+    full = router.record.router.data_flits_per_cycle
+    yield HardwareRow(
+        "rate", "data flits of a busy link", "per cycle", least, full, "co-simulation"
+    )
+
+
+def _latency(wafer: "WaferSpec", mesh: "MeshSpec", router: "RouterTiming") -> Iterator[HardwareRow]:
+    """Yield how long a flit takes: through a unit, and between NPUs, endpoints left out."""
+    from perfmodel.constants import LINK_LATENCY_S
+    from perfmodel.switch_timing.record import SHIPPED, load_record
+
+    unit_s = max(load_record(name).latency_s for name in SHIPPED)
+    ways, others = plane_ways(wafer), mesh_ways(mesh)
+    lone, far = "lone flit, co-simulation", f"ways of the compilers, links of {LINK_LATENCY_S:g} s"
+    yield HardwareRow(
+        "latency", "a switch or router", "ns", unit_s * 1e9, router.latency_s * 1e9, lone
+    )
+    yield HardwareRow(
+        "latency", "switches or routers, mean", "", ways.mean_units, others.mean_units, far
+    )
+    yield HardwareRow(
+        "latency", "switches or routers, most", "", ways.most_units, others.most_units, far
+    )
+    for what, units, links in (
+        ("mean", "mean_units", "mean_links"),
+        ("most", "most_units", "most_links"),
+    ):
+        fred, rival = (
+            1e9 * (getattr(one, units) * each_s + getattr(one, links) * LINK_LATENCY_S)
+            for one, each_s in ((ways, unit_s), (others, router.latency_s))
+        )
+        yield HardwareRow("latency", f"from NPU to NPU, {what}", "ns", fred, rival, far)
+
+
+def _iteration() -> HardwareRow:
+    """Return how long a training iteration takes in RTL on both."""
+    from perfmodel.studies.rtl_iteration import SHIPPED_ITERATIONS, load_iteration
+
+    fred, mesh = (load_iteration(name).time_s * 1e6 for name in SHIPPED_ITERATIONS)
+    source = "records of examples/iteration.yaml, co-simulation"
+    return HardwareRow("time", "a small training iteration", "us", fred, mesh, source)
+
+
+def _work(wafer: "WaferSpec", mesh: "MeshSpec") -> Iterator[HardwareRow]:
+    """Yield what an all-reduce makes the hardware do, which energy goes with."""
+    fred, rival = plane_work(wafer, VECTOR_FLITS), mesh_work(mesh, VECTOR_FLITS)
+    source = "all-reduce of all NPUs, compiled; per NPU and byte of its vector"
+    for what, key in (
+        ("bytes over links", "crossed"),
+        ("bytes added", "added"),
+        ("bytes read from memory", "read"),
+        ("bytes written to memory", "written"),
+    ):
+        ours, theirs = (getattr(one, key) / one.npus for one in (fred, rival))
+        yield HardwareRow("energy", what, "B/B", ours, theirs, source)

@@ -1,0 +1,175 @@
+"""What an all-reduce makes the hardware of a fabric do, counted from the compiled programs."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fred_hw.ace.operations import Descriptor
+    from fred_hw.mesh.spec import MeshSpec
+    from fred_hw.wafer.spec import WaferSpec
+
+__all__ = [
+    "Ways",
+    "Work",
+    "added_flits",
+    "memory_flits",
+    "mesh_ways",
+    "mesh_work",
+    "plane_ways",
+    "plane_work",
+]
+
+
+@dataclass(frozen=True)
+class Work:
+    """What all NPUs, links and switches do in an all-reduce, in flits over those of a vector.
+
+    A vector is what one NPU has of the tensor, in all planes together; so each figure is per NPU if
+    it is over the number of NPUs.
+
+    Parameters
+    ----------
+    npus : int
+        NPUs that take part.
+    crossed : float
+        Data flits over links, those of NPUs to their switch or router too.
+    added : float
+        Flits added to another one.
+    read, written : float
+        Flits read from and written to memories of NPUs.
+    """
+
+    npus: int
+    crossed: float
+    added: float
+    read: float
+    written: float
+
+
+@dataclass(frozen=True)
+class Ways:
+    """Switches or routers, and links, between any two NPUs.
+
+    Parameters
+    ----------
+    mean_units, most_units : float, int
+        Switches or routers on a way.
+    mean_links, most_links : float, int
+        Links, those of both NPUs too.
+    """
+
+    mean_units: float
+    most_units: int
+    mean_links: float
+    most_links: int
+
+
+def plane_work(wafer: "WaferSpec", vector_flits: int) -> Work:
+    """Return what planes of switches do in an all-reduce of all NPUs, reduced in the network.
+
+    Parameters
+    ----------
+    wafer : WaferSpec
+        The wafer.
+    vector_flits : int
+        What each NPU has, in all planes together: as many flits in each.
+    """
+    from fred_hw.compiler.placement import Strategy
+    from fred_hw.wafer.program import compile_strategy
+
+    flit = wafer.link.data_width // 8
+    size = vector_flits // wafer.planes * flit
+    program = compile_strategy(wafer, Strategy(wafer.npus, 1, 1), size)
+    (phase,) = program.phases
+    parts = [flow for own in phase.ways.flows.values() for flow in own]
+    ends = [program.descriptors(npu, phase) for npu in range(wafer.npus)]
+    jobs = [one for own in ends for one in own]
+    read, written, sent = memory_flits(jobs, flit)
+    in_plane = size // flit
+    copies = sum(len(flow.outputs) for flow in parts) * in_plane
+    added = sum(len(flow.inputs) - 1 for flow in parts) * in_plane
+    share = wafer.planes / vector_flits
+    figures = (sent + copies, added, read, written)
+    return Work(wafer.npus, *(share * one for one in figures))
+
+
+def mesh_work(mesh: "MeshSpec", vector_flits: int) -> Work:
+    """Return what a mesh does in an all-reduce of all NPUs, as its compiler makes it by default."""
+    from fred_hw.compiler.placement import Strategy
+    from fred_hw.mesh.program import compile_for_mesh
+
+    flit = mesh.link.data_width // 8
+    program = compile_for_mesh(mesh, Strategy(mesh.routers, 1, 1), vector_flits * flit)
+    (phase,) = program.phases
+    jobs = [one for npu in range(mesh.routers) for one in program.descriptors(npu, phase)]
+    read, written, _ = memory_flits(jobs, flit)
+    crossed = sum(program.link_flits(phase.name).values())
+    added = sum(added_flits(one, flit) for one in jobs)
+    figures = (crossed, added, read, written)
+    return Work(mesh.routers, *(one / vector_flits for one in figures))
+
+
+def memory_flits(jobs: Iterable["Descriptor"], flit_bytes: int) -> tuple[int, int, int]:
+    """Return the flits that descriptors read, write and send.
+
+    Of a ring each block is read once and each result written once: what is reduced on its way stays
+    in the scratchpad (ACE, arXiv 2007.00156).
+    """
+    read = written = sent = 0
+    for one in jobs:
+        flits = one.source.size // flit_bytes
+        if one.ring is None:
+            read += flits if one.send else 0
+            sent += flits if one.send else 0
+            written += one.destination.size // flit_bytes if one.receive else 0
+            continue
+        own = _blocks(flits, one.ring.members)[one.ring.rank]
+        read += own if one.operation == "all_gather" else flits
+        gets = {"all_reduce": flits, "reduce_scatter": own}
+        written += gets.get(one.operation, flits - own)
+    return read, written, sent
+
+
+def added_flits(one: "Descriptor", flit_bytes: int) -> int:
+    """Return the flits that an endpoint adds: of all blocks but the one that it sends first."""
+    if one.ring is None or one.operation == "all_gather":
+        return 0
+    flits = one.source.size // flit_bytes
+    blocks = _blocks(flits, one.ring.members)
+    # In a reduce-scatter rank k begins with block k - 1, and ends with its own.
+    return flits - blocks[one.ring.rank - 1]
+
+
+def _blocks(flits: int, members: int) -> list[int]:
+    block = -(-flits // members)
+    return [min(block, max(0, flits - block * k)) for k in range(members)]
+
+
+def plane_ways(wafer: "WaferSpec") -> Ways:
+    """Return what is between any two NPUs in a plane."""
+    from fred_hw.wafer.plane import Plane
+
+    plane = Plane(wafer)
+
+    def units(source: int, target: int) -> int:
+        at, count = plane.homes[source][0], 1
+        while (end := plane.chiplets[at].ends[plane.way(at, target)]).kind == "chiplet":
+            at, count = end.number, count + 1
+        return count
+
+    return _ways([units(*pair) for pair in permutations(range(wafer.npus), 2)])
+
+
+def mesh_ways(mesh: "MeshSpec") -> Ways:
+    """Return what is between any two NPUs of a mesh."""
+    from fred_hw.mesh.ways import way
+
+    pairs = permutations(range(mesh.routers), 2)
+    return _ways([len(way(mesh, *pair)) - 1 for pair in pairs])
+
+
+def _ways(units: Sequence[int]) -> Ways:
+    mean: Any = sum(units) / len(units)
+    return Ways(mean, max(units), mean + 1, max(units) + 1)

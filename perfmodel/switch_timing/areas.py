@@ -1,0 +1,115 @@
+"""Record of areas: what synthesis found of switches, routers and endpoints of one configuration."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field
+
+from fred_hw.files import FileModel, load_model
+
+from .record import RECORDS, as_tuple
+
+__all__ = ["SHIPPED_AREAS", "AreaRecord", "UnitArea", "load_areas"]
+
+SHIPPED_AREAS = RECORDS / "areas-int8x1.json"
+"""Areas with a lane of INT8, the smallest configuration that all units have."""
+
+Size = Annotated[float, Field(gt=0, lt=1e15)]
+Count = Annotated[int, Field(ge=0, lt=1 << 40)]
+
+
+class UnitArea(FileModel):
+    """What synthesis found of a unit, memories and wires left out.
+
+    Parameters
+    ----------
+    unit : str
+        ``switch of 12 ports`` and likewise, ``router`` or ``endpoint``.
+    name : str
+        Of its top module.
+    area_um2, clock_ns : float
+        Of its cells [um2], and its shortest clock, register to register [ns].
+    flip_flops, memory_bits : int
+        In it, and in memories beside it.
+    verilog_sha256 : str
+        Of what was mapped.
+    """
+
+    unit: str
+    name: str
+    area_um2: Size
+    clock_ns: Size
+    flip_flops: Count
+    memory_bits: Count
+    verilog_sha256: str
+
+
+class AreaRecord(FileModel):
+    """Areas of the units of both fabrics, of one configuration and one library.
+
+    Parameters
+    ----------
+    schema : str
+        ``fred-areas/1``; the field is called ``schema_name`` in Python.
+    format, lanes : str, int
+        Of all units.
+    library : str
+        Of cells, in words.
+    libraries, tools : dict of str to str
+        Hash of each file of the library, and versions of the tools.
+    effort, target_clock_ns : str, float
+        How it was mapped, and the clock that was asked for [ns].
+    git_commit : str or None
+        Revision of the sources.
+    units : tuple of UnitArea
+        What was found.
+    """
+
+    schema_name: Annotated[Literal["fred-areas/1"], Field(alias="schema")]
+    format: str
+    lanes: Annotated[int, Field(ge=1)]
+    library: str
+    libraries: dict[str, str]
+    tools: dict[str, str]
+    effort: str
+    target_clock_ns: Size
+    git_commit: str | None
+    units: Annotated[tuple[UnitArea, ...], BeforeValidator(as_tuple), Field(min_length=1)]
+
+    def unit(self, name: str) -> UnitArea:
+        """Return what was found of a unit.
+
+        Raises
+        ------
+        KeyError
+            It is not in the record.
+        """
+        for one in self.units:
+            if one.unit == name:
+                return one
+        raise KeyError(name)
+
+    def switch(self, ports: int) -> UnitArea:
+        """Return what was found of the smallest switch that has so many ports or more.
+
+        Raises
+        ------
+        KeyError
+            There is none.
+        """
+        found = {int(one.unit.split()[2]): one for one in self.units if "ports" in one.unit}
+        enough = [one for one in found if one >= ports]
+        if not enough:
+            raise KeyError(f"switch of {ports} ports")
+        return found[min(enough)]
+
+
+def load_areas(path: Path = SHIPPED_AREAS) -> AreaRecord:
+    """Return areas from a file.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, or is no valid record; names the field.
+    """
+    return load_model(AreaRecord, path)
