@@ -77,7 +77,9 @@ def _iteration(one: Drawn, kinds: Sequence[str], end_us: float) -> Panel:
             "ticktext": [label for label, _, _ in rows],
             "showgrid": False,
             "zeroline": False,
+            "automargin": False,
         },
+        "margin": {"l": 104, "r": 8, "t": 8, "b": 40},  # alike in all panels: one time axis
     }
     return Panel(one.title, data, layout, one.said, 60 + round(44 * y))
 

@@ -21,6 +21,7 @@ def test_each_fabric_is_drawn_in_rtl_and_in_the_model_on_one_axis() -> None:
     assert 'class="panels stacked"' in drawn
     ends = re.findall(r'"range":\[0,([0-9.]+)\]', drawn)
     assert len(ends) == len(found.iterations) and len(set(ends)) == 1
+    assert drawn.count('"margin":{"l":104,') == len(ends)
     longest = max(max(one.record.time_s, one.model_s) for one in found.iterations)
     assert 0.99 * longest <= float(ends[0]) * 1e-6 <= 1.05 * longest
     for one, panel in zip(found.iterations, traces(drawn), strict=True):
