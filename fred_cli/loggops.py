@@ -11,16 +11,7 @@ from fred_cli.progress import progress
 from fred_cli.traces import spans
 from fred_hw.errors import InputError
 
-__all__ = ["KEYS", "check_loggops", "estimate_schedule"]
-
-KEYS = {
-    "L": "L_ns",
-    "o": "o_ns",
-    "g": "g_ns",
-    "G": "G_ns_per_byte",
-    "O": "O_ns_per_byte",
-}
-"""Names on the command line, which are those of the model, and parameters."""
+__all__ = ["check_loggops", "estimate_schedule"]
 
 _TAKES = ("workload", "network_model", "loggops", "as_json")
 
@@ -54,7 +45,7 @@ def check_loggops(context: click.Context) -> bool:
 
 def estimate_schedule(workload: str, changes: tuple[str, ...], as_json: bool) -> None:
     """Say when each rank of a schedule ends."""
-    from perfmodel.chakra.loggops import LogGops, simulate
+    from perfmodel.chakra.loggops import PARAMETERS, LogGops, simulate
     from perfmodel.chakra.schedules import read_schedule
 
     model = LogGops(**_parameters(changes))
@@ -71,7 +62,7 @@ def estimate_schedule(workload: str, changes: tuple[str, ...], as_json: bool) ->
         alike.setdefault(end, []).append(rank)
     rows = [(spans(ranks), f"{end:,}") for end, ranks in alike.items()]
     table("LogGOPS; ns", ("ranks", "total"), rows)
-    shown = ", ".join(f"{key} {getattr(model, name):g}" for key, name in KEYS.items())
+    shown = ", ".join(f"{key} {getattr(model, name):g}" for key, name in PARAMETERS.items())
     print(f"  {workload}: {shown}")
 
 
@@ -80,18 +71,20 @@ def _parameters(changes: tuple[str, ...]) -> dict[str, float]:
     from math import isfinite
 
     from fred_hw.load import parse_change
+    from perfmodel.chakra.loggops import PARAMETERS
 
     found: dict[str, float] = {}
     for change in changes:
         key, value = parse_change(change, "--loggops")
-        if key not in KEYS:
-            raise InputError("--loggops", "", f"must be one of {', '.join(KEYS)}, not {key!r:.60}")
+        if key not in PARAMETERS:
+            known = ", ".join(PARAMETERS)
+            raise InputError("--loggops", "", f"must be one of {known}, not {key!r:.60}")
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if not is_number or not isfinite(value) or not 0 <= value <= 1e15:
             raise InputError(
                 "--loggops", key, f"must be a number from 0 to 1e15, not {value!r:.60}"
             )
-        found[KEYS[key]] = value
+        found[PARAMETERS[key]] = value
     if "L_ns" not in found:
         raise InputError("--loggops", "L", "is required and was not given")
     return found

@@ -12,6 +12,7 @@ __all__ = [
     "change_key",
     "compute_name",
     "join_name",
+    "loggops_key",
     "npu_key",
     "pattern_name",
     "placement_name",
@@ -89,6 +90,12 @@ def _npu_keys(_context: click.Context) -> Iterable[str]:
     return _keys(NpuEntry)
 
 
+def _loggops_keys(_context: click.Context) -> Iterable[str]:
+    from perfmodel.chakra.loggops import PARAMETERS
+
+    return [f"{one}=" for one in PARAMETERS]
+
+
 def _spec_keys(context: click.Context) -> Iterable[str]:
     if context.params.get("level") in ("mesh", "router"):
         from fred_hw.mesh.spec import MeshSpec
@@ -113,4 +120,4 @@ def _keys(model: Any, above: str = "") -> Iterator[str]:
 algorithm_name, compute_name = Named(_algorithms), Named(_compute_models)
 placement_name, pattern_name = Named(_placements), Named(_patterns)
 join_name, section_name, test_name = Named(_joins), Named(_sections), Named(_tests)
-npu_key, change_key = Named(_npu_keys), Named(_spec_keys)
+npu_key, change_key, loggops_key = Named(_npu_keys), Named(_spec_keys), Named(_loggops_keys)

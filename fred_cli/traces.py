@@ -8,6 +8,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from fred_cli.names import loggops_key
 from fred_cli.options import InputPath, NameOrFile, OutputPath, topology_name
 from fred_cli.output import (
     need_plotly,
@@ -57,6 +58,7 @@ _MODEL_OPTIONS = (
     click.option(
         "--loggops",
         metavar="KEY=VALUE",
+        type=loggops_key,
         multiple=True,
         help="A parameter of LogGOPS: L, o and g [ns], G and O [ns per byte]; those but L are "
         "0 where not given. May be given several times.",

@@ -14,7 +14,16 @@ from fred_hw.errors import InputError
 
 from .goal import Goal, Operation
 
-__all__ = ["LogGops", "simulate"]
+__all__ = ["PARAMETERS", "LogGops", "simulate"]
+
+PARAMETERS = {
+    "L": "L_ns",
+    "o": "o_ns",
+    "g": "g_ns",
+    "G": "G_ns_per_byte",
+    "O": "O_ns_per_byte",
+}
+"""Fields of :class:`LogGops` by the letters of the model."""
 
 
 @dataclass(frozen=True, slots=True)

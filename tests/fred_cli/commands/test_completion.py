@@ -123,6 +123,7 @@ def begun(command: str, option: str, begin: str = "", **given: str) -> set[str]:
 
 def test_keys_and_tests_are_those_of_what_is_asked_for() -> None:
     assert begun("estimate", "--npu", "efficiency.m") == {"efficiency.matmul="}
+    assert begun("estimate", "--loggops", "G") == {"G="}
     assert begun("gen", "--set", "protocol.ph") == {"protocol.phases="}
     assert begun("gen", "--set", "wi", level="mesh") == {"width="}
     assert begun("sim", "--test") == set(benches.tests_of("interconnect"))
