@@ -14,7 +14,7 @@ __all__ = ["Drawn", "iterations_chart", "phases_chart"]
 
 _COLOURS = {part.name: part.colour for part in PARTS}
 _WHO = {"in-network": "#0072b2", "ring": "#d55e00"}
-_OTHERS = ("#009e73", "#cc79a7", "#e69f00")
+_OTHERS = ("#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c5a2b", "#7a8490")
 
 _PITCH, _GAP = 1.0, 0.35
 """From one row of an NPU to the next, and what is more between NPUs."""

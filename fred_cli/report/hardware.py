@@ -1,7 +1,7 @@
 """What a report says of RTL beside the model: whole iterations, and phases alone."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -18,6 +18,7 @@ from perfmodel.studies.rtl_iteration import (
     rtl_lanes,
     simulated,
 )
+from perfmodel.studies.rtl_mesh import load_mesh_cycles, mesh_beside_rtl
 from perfmodel.switch_timing.record import measured_by
 
 __all__ = ["Busy", "Hardware", "RtlIteration", "gather_hardware"]
@@ -184,5 +185,7 @@ def gather_hardware() -> Hardware:
         rtl = rtl_lanes(record, {npu: lane.stage for npu, lane in model.items()})
         iterations.append(RtlIteration(record, iteration.time_s, rtl, model))
     cycles = load_cycles()
-    rows = beside_rtl(cycles)
+    mesh = mesh_beside_rtl(load_mesh_cycles())
+    others = (replace(row, collectives=f"mesh, {row.collectives}") for row in mesh)
+    rows = (*beside_rtl(cycles), *others)
     return Hardware(tuple(iterations), cycles, rows, summaries(rows))
