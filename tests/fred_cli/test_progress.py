@@ -42,6 +42,7 @@ def test_lines_have_rate_and_remaining_time(capsys: pytest.CaptureFixture[str]) 
         assert found and 0 < float(found[2]) <= 10.5
 
 
+@pytest.mark.slow
 def test_a_long_part_is_taken_to_go_on_as_those_before_it(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -60,6 +61,7 @@ def test_a_long_part_is_taken_to_go_on_as_those_before_it(
     assert [left for _, left in found][-2:] == ["0", "0"]
 
 
+@pytest.mark.slow
 def test_nobody_knows_what_remains_of_a_last_part_that_takes_too_long(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -80,6 +82,7 @@ def test_what_nobody_knows_the_number_of_has_a_rate(capsys: pytest.CaptureFixtur
     assert re.search(r"^working: 3 units, \S+ per s$", capsys.readouterr().err, re.MULTILINE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("total", [None, 3])
 def test_what_has_been_counted_is_not_shown_for_what_comes_after(
     total: int | None, capsys: pytest.CaptureFixture[str]
@@ -167,6 +170,7 @@ def test_what_begins_again_has_a_rate_of_its_own(capsys: pytest.CaptureFixture[s
     assert found and max(map(float, found)) > 5
 
 
+@pytest.mark.slow
 def test_what_is_within_the_first_has_no_part_in_the_rate_of_all(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

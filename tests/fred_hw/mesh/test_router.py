@@ -38,6 +38,7 @@ def test_latency_is_eight_cycles_and_throughput_a_flit_per_cycle() -> None:
     assert found == want
 
 
+@pytest.mark.slow
 def test_latency_of_a_message_is_three_cycles() -> None:
     ack = CODEC.pack(kind=Kind.ACK, circuit=CONTROL, unicast=1, destination=2, sequence=7)
     assert shown_data(seen(on_axis(WEST, [ack]), out(EAST)), kind=Kind.ACK) == [(3, 0)]
@@ -82,6 +83,7 @@ def test_errors_are_told_by_kind() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_links_come_up_and_reset_begins_them_anew() -> None:
     found = seen([{}, {"rst": 1}, {}, *SETUP], ["up"])
     assert (found[0], found[2]) == (31, 0)

@@ -120,6 +120,7 @@ def test_latency_and_throughput_from_port_to_port() -> None:
     assert data == [1, 2, 3, 4] * 2
 
 
+@pytest.mark.slow
 def test_latency_and_throughput_of_unicasts() -> None:
     cycles, data = run([*unicast(0), *unicast(1)])
     start = latency_cycles(PAIR) + ADDED
