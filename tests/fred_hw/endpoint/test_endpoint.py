@@ -183,6 +183,7 @@ def begun(one: Run) -> list[tuple[int, int]]:
     return [(f["circuit"], f["sequence"]) for f in one.of(DATA) if f["index"] == 0]
 
 
+@pytest.mark.slow
 def test_latency_from_the_last_flit_of_a_packet_to_the_link_is_five_cycles() -> None:
     one = run(cycles=20, packets={MP: [[5, 6, 7]]}, start={MP: 2})
     assert one.taken == [2, 3, 4]
@@ -203,6 +204,7 @@ def test_latency_from_the_last_flit_of_a_packet_to_the_link_is_five_cycles() -> 
         )
 
 
+@pytest.mark.slow
 def test_latency_from_the_link_to_a_flit_given_is_two_cycles() -> None:
     one = run(cycles=10, flits=at(2, data(0, 8, 9, circuit=DP)))
     assert one.received == [(4, DP, 8, 0), (5, DP, 9, 1)]
