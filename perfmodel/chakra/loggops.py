@@ -8,6 +8,7 @@ import heapq
 from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from math import floor
 
 from fred_hw.errors import InputError
@@ -84,16 +85,20 @@ def simulate(goal: Goal, model: LogGops, source: str = "") -> list[int]:
 _END, _ARRIVE, _RECEIVE, _BEGIN = range(4)
 """What happens, in the order of what happens at one time."""
 
+_NAMED = 4
+"""Operations at most that an error names."""
+
 _Key = tuple[int, int]
 """Sender and tag of a message."""
 
 
 @dataclass(slots=True)
 class _Rank:
-    """What operations wait for, and until when processors and interfaces are taken."""
+    """What operations wait for, which have ended, and what processors and interfaces are at."""
 
     waits: list[int]
     after: list[list[tuple[int, bool]]]
+    ended: list[bool]
     cpu_free: dict[int, int] = field(default_factory=dict[int, int])
     out_free: dict[int, int] = field(default_factory=dict[int, int])
     in_free: dict[int, int] = field(default_factory=dict[int, int])
@@ -126,6 +131,7 @@ class _Run:
             now, what, number, place = heapq.heappop(self._events)
             if what == _END:
                 left -= 1
+                self._ranks[number].ended[place] = True
                 self._ranks[number].end_ns = max(self._ranks[number].end_ns, now)
                 self._release(number, place, now, begun=False)
             elif what == _ARRIVE:
@@ -136,8 +142,19 @@ class _Run:
                 self._begin(number, place, now)
         if left:
             message = "must all end, not wait for each other or for a message that nobody sends"
-            raise InputError(self._source, "operations", f"{message}: {left:,} do")
+            raise InputError(self._source, "operations", f"{message}: {self._waiting(left)}")
         return [rank.end_ns for rank in self._ranks]
+
+    def _waiting(self, left: int) -> str:
+        """Return the operations that have not ended, in words; of many the first."""
+        names = (
+            f"{one.label:.40} of rank {number}"
+            for number, (rank, operations) in enumerate(zip(self._ranks, self._goal, strict=True))
+            for one, ended in zip(operations, rank.ended, strict=True)
+            if not ended
+        )
+        said = ", ".join(islice(names, _NAMED))
+        return f"{said} and {left - _NAMED:,} more do" if left > _NAMED else f"{said} do"
 
     def _release(self, number: int, place: int, now: int, *, begun: bool) -> None:
         """Begin what has waited for an operation to begin or to end, and for nothing else."""
@@ -217,4 +234,4 @@ def _prepare(operations: Sequence[Operation]) -> _Rank:
             after[before].append((place, False))
         for before in one.irequires:
             after[before].append((place, True))
-    return _Rank(waits, after)
+    return _Rank(waits, after, [False] * len(operations))
