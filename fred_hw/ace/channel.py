@@ -281,7 +281,8 @@ class AceChannel(Unit):
             for name in ("message", "following", "now")
         )
         busy, known, final = (Signal(name=f"send_{name}") for name in ("busy", "known", "final"))
-        turns, takes = self._turns(m, "send", work, begin, Cat(one.send for one in machines), known)
+        held, ready = Signal(name="send_held"), Cat(one.send for one in machines)
+        turns, takes = self._turns(m, "send", work, begin, ready, held)
         packet = self.spec.protocol.packet_flits
         index, ends = Signal(range(packet)), Signal(name="send_ends")
         m.d.comb += [
@@ -296,6 +297,9 @@ class AceChannel(Unit):
             self.send.place.eq(now.place),
             self.send.last.eq(final | (index == packet - 1)),
             under_way.eq(busy | known),
+            # An empty message ends when it is taken: not with the last flit of one before, as a
+            # machine counts one end in a cycle.
+            held.eq(known | (busy & final & (turns.size == 0))),
         ]
         for k, one in enumerate(machines):
             empty = takes[k] & (turns.size == 0)

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from fred_hw.ace.channel import AceChannel
 from fred_hw.ace.work import flow_layout, receive_layout, work_layout
 from tests.fred_hw.simulation import known, simulate, trace
@@ -82,6 +84,39 @@ def test_message_is_expected_when_the_part_that_it_is_reduced_with_has_come() ->
     simulate(unit, bench)
     assert expected == [43, 44, 63, 64]
     assert len(sent) == 4
+
+
+@pytest.mark.parametrize("held", range(8))
+def test_ring_ends_where_an_empty_message_follows_one_of_any_length(held: int) -> None:
+    """Of 16 flits the fifth block of five members is empty, and its end is no other's."""
+    unit = known(AceChannel(spec=SPEC))
+    work = ring_work("all_gather", rank=0, total=16, message=4, members=5)
+    ended = list[int]()
+
+    async def bench(ctx: Any) -> None:
+        done, sent = 0, 0
+        for name, value in ((unit.i.payload, work), (unit.idle, 1), (unit.requests.ready, 1)):
+            ctx.set(name, value)
+        for cycle in range(240):
+            ctx.set(unit.i.valid, int(cycle == 0))
+            ctx.set(unit.begun, int(cycle == 20))
+            ctx.set(unit.loaded, int(cycle == 20))
+            ctx.set(unit.receive.done[0], done)
+            there = ctx.get(unit.receive.valid)
+            done = there & ctx.get(unit.receive.payload.last)
+            ctx.set(unit.receive.take, there)
+            # The last flit of the first message leaves so many cycles late.
+            wait = sent == 3 and held > 0
+            held_now = wait and cycle < 30 + held
+            take = int(ctx.get(unit.send.valid) and not held_now)
+            sent += take
+            ctx.set(unit.send.take, take)
+            if ctx.get(unit.done):
+                ended.append(cycle)
+            await ctx.tick()
+
+    simulate(unit, bench)
+    assert len(ended) == 1
 
 
 def test_flow_changes_only_while_all_is_acknowledged() -> None:
