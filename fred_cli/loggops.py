@@ -4,11 +4,10 @@ from dataclasses import asdict
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from fred_cli.output import option_names, say_json, table
 from fred_cli.progress import progress
-from fred_cli.traces import spans
+from fred_cli.traces import given_names, spans
 from fred_hw.errors import InputError
 
 __all__ = ["check_loggops", "estimate_schedule"]
@@ -24,11 +23,7 @@ def check_loggops(context: click.Context) -> bool:
     click.UsageError
         Options do not go together, or one is missing.
     """
-    given = [
-        param.name
-        for param in context.command.params
-        if param.name and context.get_parameter_source(param.name) == ParameterSource.COMMANDLINE
-    ]
+    given = given_names(context)
     if context.params["network_model"] != "loggops":
         if "loggops" in given:
             raise click.UsageError("--loggops: must be left out without --network-model loggops")

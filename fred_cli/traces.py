@@ -22,7 +22,14 @@ from fred_cli.output import (
 from fred_cli.progress import progress
 from fred_cli.values import parse_group
 
-__all__ = ["TRACE_OPTIONS", "check_options", "estimate_traces", "spans", "trace_options"]
+__all__ = [
+    "TRACE_OPTIONS",
+    "check_options",
+    "estimate_traces",
+    "given_names",
+    "spans",
+    "trace_options",
+]
 
 TRACE_OPTIONS = (
     "network",
@@ -120,6 +127,14 @@ def trace_options(command: Any) -> Any:
     return command
 
 
+def given_names(context: click.Context) -> list[str]:
+    """Return the names of the options and arguments that the command line has."""
+    names = [param.name for param in context.command.params if param.name]
+    return [
+        name for name in names if context.get_parameter_source(name) == ParameterSource.COMMANDLINE
+    ]
+
+
 def check_options(context: click.Context) -> bool:
     """Return whether traces are meant.
 
@@ -128,10 +143,7 @@ def check_options(context: click.Context) -> bool:
     click.UsageError
         Options do not go together, or one is missing.
     """
-    names = [param.name for param in context.command.params if param.name]
-    given = [
-        name for name in names if context.get_parameter_source(name) == ParameterSource.COMMANDLINE
-    ]
+    given = given_names(context)
     traces = "network" in given
     if not traces and "topology" not in given:
         raise click.UsageError("--topology: must be given, or --network")

@@ -1,6 +1,7 @@
 """Schedules of sends, receives and compute, from GOAL texts and from traces."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from fred_hw.errors import InputError
 from fred_hw.progress import track
@@ -16,7 +17,7 @@ __all__ = ["from_nodes", "read_schedule"]
 _MOST = (1 << 53) - 1
 """Bytes, nanoseconds and tags at most."""
 
-_PLAIN = {
+_KINDS: Mapping[int, Literal["calc", "send", "recv"]] = {
     NodeType.COMP_NODE: "calc",
     NodeType.COMM_SEND_NODE: "send",
     NodeType.COMM_RECV_NODE: "recv",
@@ -77,7 +78,8 @@ def from_nodes(nodes: Sequence[Node], rank: int, ranks: int, source: str) -> tup
 
 def _operation(node: Node, places: dict[int, int], rank: int, ranks: int) -> Operation:
     field = f"node {node.id}"
-    if node.type not in _PLAIN:
+    kind = _KINDS.get(node.type)
+    if kind is None:
         types = "compute, a send or a receive"
         raise InputError("", field, f"must be {types} in LogGOPS, not of type {node.type}")
     requires: list[int] = []
@@ -86,13 +88,11 @@ def _operation(node: Node, places: dict[int, int], rank: int, ranks: int) -> Ope
             raise InputError("", field, f"must wait for nodes of its trace, not for {one}")
         requires.append(places[one])
     cpu, nic = _number(node, "cpu"), _number(node, "nic")
-    kind = NodeType(node.type)
     label = f"l{node.id}"
-    if kind == NodeType.COMP_NODE:
+    if kind == "calc":
         size = _number(node, DURATION_NS) or 1000 * node.duration_us
-        return Operation(label, "calc", size, cpu=cpu, nic=nic, requires=tuple(requires))
-    sends = kind == NodeType.COMM_SEND_NODE
-    ours, theirs = ("comm_src", "comm_dst") if sends else ("comm_dst", "comm_src")
+        return Operation(label, kind, size, cpu=cpu, nic=nic, requires=tuple(requires))
+    ours, theirs = ("comm_src", "comm_dst") if kind == "send" else ("comm_dst", "comm_src")
     if _number(node, ours, rank) != rank:
         raise InputError("", f"{field}: {ours}", f"must be {rank}, whose trace it is")
     peer, size = _number(node, theirs, ranks), _number(node, "comm_size")
@@ -101,8 +101,7 @@ def _operation(node: Node, places: dict[int, int], rank: int, ranks: int) -> Ope
     if size < 1:
         raise InputError("", f"{field}: comm_size", "must be 1 byte or more, not 0")
     tag = _number(node, "comm_tag")
-    what = "send" if sends else "recv"
-    return Operation(label, what, size, peer, tag, cpu, nic, tuple(requires))
+    return Operation(label, kind, size, peer, tag, cpu, nic, tuple(requires))
 
 
 def _number(node: Node, name: str, default: int = 0) -> int:
