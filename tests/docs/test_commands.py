@@ -48,6 +48,7 @@ def kind(command: str) -> str:
         ("gen", "endpoint"): "endpoint",
         ("gen", "mesh"): "mesh",
         ("gen", "wafer"): "wafer",
+        ("compare", "--hardware"): "areas",
         ("reproduce", "--rtl"): "rtl",
         ("reproduce", "--section"): "section",
         ("estimate", "--rtl"): "hardware",
