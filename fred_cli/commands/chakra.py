@@ -245,9 +245,8 @@ def _iteration(
     from json import dumps
 
     from gen.write import check_files
-    from perfmodel.chakra.files import VERSION, encode
+    from perfmodel.chakra.files import encode
     from perfmodel.chakra.iteration import iteration_traces
-    from perfmodel.chakra.node import Metadata
     from perfmodel.chakra.traces import trace_path
     from perfmodel.topology.parse import shared_topology
     from perfmodel.training.estimate import simulate
@@ -260,7 +259,7 @@ def _iteration(
     check_files((*paths, of_groups))
     iteration, npu, scale, _ = simulate(fabric, job, strategy)
     traces = iteration_traces(fabric, job, iteration.placement, npu, scale)
-    pieces = [encode(nodes, Metadata(VERSION)) for nodes in traces.ranks]
+    pieces = [encode(nodes, traces.metadata) for nodes in traces.ranks]
     groups = dumps(traces.groups, indent=1) + "\n"
     return {**dict(zip(paths, pieces, strict=True)), of_groups: (groups.encode(),)}
 

@@ -6,22 +6,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fred_hw.errors import InputError
+from perfmodel.chakra.exported import Exported, ExportedRun, load_exported, run_exported
 from perfmodel.switch_timing.provenance import Provenance
 
 from .engine.bound import FasterThanLinks
 from .engine.job import Job
 from .engine.repeated import Ran, run_jobs
 from .engine.setup import Setup, load_setup
-from .engine.stats import RankTimes
+from .engine.stats import RankTimes, times_of
 from .engine.trace import Trace, check_count, load_traces
 from .files.groups import check_members, load_groups
-from .files.system import SystemFile, load_system
+from .files.system import COLLECTIVES, SystemFile, load_system
 from .fluid.network import FluidNetwork
 
 if TYPE_CHECKING:
     from perfmodel.switch_timing.record import ProtocolModel
 
 __all__ = ["Inputs", "JobRequest", "JobTimes", "TraceEstimate", "estimate_jobs", "estimate_traces"]
+
+_AS_ITERATION = "traces that were exported from an iteration are run as its tasks"
 
 
 @dataclass(frozen=True)
@@ -146,8 +149,14 @@ def estimate_traces(workload: str, networks: Sequence[str], inputs: Inputs) -> l
     groups = inputs.groups[0] if inputs.groups else None
     setups = [_setup(name, inputs, groups) for name in networks]
     traces: list[Trace] | None = None
+    able = [inputs.model == "fluid" and _runs_iterations(setup) for setup in setups]
+    exported = load_exported(workload, setups[able.index(True)].groups) if any(able) else None
     found: list[TraceEstimate] = []
-    for name, setup in zip(networks, setups, strict=True):
+    for name, setup, iteration in zip(networks, setups, able, strict=True):
+        ours = _iteration(exported, setup, inputs) if exported and iteration else None
+        if ours:
+            found.append(_estimate_iteration(workload, name, setup, ours))
+            continue
         npus, fewer = setup.network.npus, setup.fabric is not None
         if traces is None:
             traces = load_traces(workload, npus, setup.system, fewer=fewer)
@@ -203,6 +212,38 @@ def estimate_jobs(
         more = (name, inputs.model, end_ns, (), ran.faster, _provenance(setup), tuple(said))
         found.append(TraceEstimate(names, *more))
     return found
+
+
+def _runs_iterations(setup: Setup) -> bool:
+    """Return whether iterations run as such: on a fabric of ours, as long as their traces say."""
+    system = setup.system
+    other = system.roofline_enabled or system.replay_only or system.per_node
+    custom = any(map(system.custom, COLLECTIVES))
+    return bool(setup.fabric) and not (other or custom)
+
+
+def _iteration(exported: Exported, setup: Setup, inputs: Inputs) -> ExportedRun | None:
+    """Return the run of an iteration; None where its traces are run like any others."""
+    fabric = setup.fabric
+    assert fabric
+    memory = None if setup.memory.remote_mem_bw is None else setup.memory
+    if memory:
+        memory.check_npus(len(exported.ranks), str(inputs.memory))
+    return run_exported(exported, fabric, inputs.algorithm, memory)
+
+
+def _estimate_iteration(
+    workload: str, network: str, setup: Setup, run: ExportedRun
+) -> TraceEstimate:
+    """Return where the time of an iteration goes."""
+    times: list[RankTimes] = []
+    for rank, spans in enumerate(run.spans):
+        compute, other, moved = ([(round(1e9 * a), round(1e9 * b)) for a, b in s] for s in spans)
+        total_ns = max((end for _, end in (*compute, *other, *moved)), default=0)
+        times.append(times_of(rank, total_ns, compute, other))
+    total_ns = max(one.total_ns for one in times)
+    said = _provenance(setup).plus(*run.assumptions, _AS_ITERATION)
+    return TraceEstimate(workload, network, "fluid", total_ns, tuple(times), None, said)
 
 
 def _run(jobs: Sequence[Job], setup: Setup, inputs: Inputs) -> Ran:

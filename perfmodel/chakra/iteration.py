@@ -2,10 +2,11 @@
 
 The tasks are those that ``fred estimate`` simulates (``perfmodel/training/graph.py``). A task of a
 pipeline stage becomes a node on each NPU of it; a message to the next stage becomes a send and a
-receive on each NPU that it goes to, as a trace knows no multicast.
+receive on each NPU that it goes to, as a trace knows no multicast. What a trace has no room for is
+in attributes of ours (``marks``), by which the tasks can be made of the traces again.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -15,12 +16,14 @@ from perfmodel.fluid.task import Profile, Task
 from perfmodel.topology.graph import Topology
 from perfmodel.training.compute import Npu
 from perfmodel.training.iteration import simulate_iteration
-from perfmodel.training.operations import Operations
+from perfmodel.training.operations import Groups, Operations
 from perfmodel.training.placement.place import Placement
 from perfmodel.workloads.workload import Workload
 
+from .files import VERSION
 from .kinds import CollectiveType, NodeType
-from .node import DURATION_NS, Attr, Node
+from .marks import ACKS, AFTER, EFFORT, EXACT, NPUS, ROLE, STRATEGY, TASK
+from .node import DURATION_NS, Attr, Metadata, Node
 
 __all__ = ["MAX_NODES", "Traces", "iteration_traces"]
 
@@ -47,10 +50,13 @@ class Traces:
         By NPU of the topology; nothing for an NPU that does not take part.
     groups : dict of str to list of int
         NPUs of each communicator, by the name that ``pg_name`` of a collective has.
+    metadata : Metadata
+        Of each file: who runs where.
     """
 
     ranks: list[list[Node]]
     groups: dict[str, list[int]]
+    metadata: Metadata = field(default_factory=lambda: Metadata(VERSION))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,27 +64,30 @@ class _Message(Profile):
     """A communication that is told apart, and takes no time."""
 
     pattern: str = ""
-    groups: tuple[tuple[int, ...], ...] = ()
-    size_bytes: int = 0
+    groups: Groups = ()
+    numbers: float = 0.0
+    role: str = ""
+    to_stage: int = 0
+
+    @property
+    def size_bytes(self) -> int:
+        return round(NUMBER_BYTES * self.numbers)
+
+
+_SOME_S = 1.0
+"""Time of acks, which says that a stage waits for them, and is not looked at."""
 
 
 class _Recorder(Operations):
     """Says what each communication is, instead of simulating it."""
 
-    def _profile(
-        self,
-        key: tuple[str, int, int, float],
-        groups: Callable[[], tuple[tuple[int, ...], ...]],
-        beside: Callable[[], tuple[tuple[int, ...], ...]] = tuple,
-        *,
-        urgent: bool = False,
-        changes: int = 0,
+    def _simulated(
+        self, role: str, pattern: str, stage: int, to_stage: int, numbers: float
     ) -> Profile | None:
-        pattern, _, _, numbers = key
-        found = groups()
+        found = self.groups(role, stage, to_stage)
         if numbers <= 0 or (not pattern.startswith("stream") and len(found[0]) < 2):
             return None
-        return _Message(0.0, (), 0.0, pattern, found, round(NUMBER_BYTES * numbers))
+        return _Message(0.0, (), _SOME_S, pattern, found, numbers, role, to_stage)
 
 
 def iteration_traces(
@@ -103,6 +112,24 @@ def iteration_traces(
     recorder = _Recorder(topology, placement)
     iteration = simulate_iteration(topology, workload, placement, npu, scale, recorder)
     return _Writer(iteration.tasks, placement, topology.npus).traces()
+
+
+@dataclass(frozen=True, slots=True)
+class _Doing:
+    """A communication that nodes are made of.
+
+    Parameters
+    ----------
+    number, task, message : int, Task, _Message
+        The task.
+    marks : tuple of Attr
+        Of all its nodes.
+    """
+
+    number: int
+    task: Task
+    message: _Message
+    marks: tuple[Attr, ...]
 
 
 @dataclass
@@ -146,6 +173,7 @@ class _Writer:
         self._tasks, self._placement = tasks, placement
         self._ranks = [_Rank() for _ in range(npus)]
         self._groups: dict[tuple[int, ...], str] = {}
+        self._acks: dict[int, int] = {}  # by what waits for acks, the task whose they are
         self._left = MAX_NODES
 
     def traces(self) -> Traces:
@@ -153,15 +181,48 @@ class _Writer:
         for number, task in enumerate(self._tasks):
             if isinstance(task.profile, _Message):
                 self._communicate(number, task, task.profile)
-                continue
-            for npu in chain.from_iterable(self._placement.mp_groups(task.place)):
-                kind, after, rank = NodeType.COMP_NODE, self._after(npu, task), self._ranks[npu]
-                duration_us, ns = rank.worked(task.profile.time_s)
-                exact = Attr(DURATION_NS, "int64", ns)
-                node = self._add(npu, task.name, kind, after, exact, duration_us=duration_us)
-                rank.done[number] = (node,)
+            elif task.kind == "compute":
+                self._compute(number, task)
+            else:  # acks of another message, which a trace does not have
+                (self._acks[number],) = task.after
         groups = {name: list(group) for group, name in self._groups.items()}
-        return Traces([rank.nodes for rank in self._ranks], groups)
+        placement = self._placement
+        attrs = (
+            Attr(STRATEGY, "string", str(placement.strategy)),
+            Attr(NPUS, "int64_list", placement.npus),
+        )
+        return Traces([rank.nodes for rank in self._ranks], groups, Metadata(VERSION, attrs))
+
+    def _compute(self, number: int, task: Task) -> None:
+        npus = list(chain.from_iterable(self._placement.mp_groups(task.place)))
+        exact, effort = task.profile.time_s, task.effort
+        marks = (*self._marks(number, task, npus, exact), Attr(EFFORT, "double", float(effort)))
+        for npu in npus:
+            kind, after, rank = NodeType.COMP_NODE, self._after(npu, task), self._ranks[npu]
+            duration_us, ns = rank.worked(task.profile.time_s)
+            attrs = (Attr(DURATION_NS, "int64", ns), *marks)
+            node = self._add(npu, task.name, kind, after, *attrs, duration_us=duration_us)
+            rank.done[number] = (node,)
+
+    def _marks(
+        self, number: int, task: Task, npus: Sequence[int], exact: float, *stages: int
+    ) -> tuple[Attr, ...]:
+        """Return attributes of all nodes of a task, of which some NPUs wait for what is before."""
+        found = [
+            Attr(TASK, "int64_list", (number, task.place, *stages)),
+            Attr(EXACT, "double", float(exact)),
+        ]
+        acks = [self._acks[one] for one in task.after if one in self._acks]
+        if acks:
+            found.append(Attr(ACKS, "int64", acks[0]))
+        unseen = tuple(
+            one
+            for one in task.after
+            if one not in self._acks and not any(one in self._ranks[npu].done for npu in npus)
+        )
+        if unseen:
+            found.append(Attr(AFTER, "int64_list", unseen))
+        return tuple(found)
 
     def _after(self, npu: int, task: Task) -> list[int]:
         """Return what of an NPU ends before a task begins there."""
@@ -184,59 +245,68 @@ class _Writer:
         return self._ranks[npu].add(name, kind, after, *attrs, duration_us=duration_us)
 
     def _communicate(self, number: int, task: Task, message: _Message) -> None:
+        sends = message.pattern == "broadcast"
+        npus = [group[0] for group in message.groups] if sends else chain(*message.groups)
+        stages = (message.to_stage,) if sends else ()
+        role = Attr(ROLE, "string", message.role)
+        marks = (role, *self._marks(number, task, [*npus], message.numbers, *stages))
+        one = _Doing(number, task, message, marks)
         for group in message.groups:
-            if message.pattern == "broadcast":
-                self._multicast(number, task, message, group)
+            if sends:
+                self._multicast(one, group)
             elif message.pattern in _COLLECTIVES:
-                self._collective(number, task, message, group)
+                self._collective(one, group)
             else:
-                self._stream(number, task, message, group)
+                self._stream(one, group)
 
-    def _collective(
-        self, number: int, task: Task, message: _Message, group: tuple[int, ...]
-    ) -> None:
-        size = message.size_bytes
-        if message.pattern == "all_gather":  # of which a trace says what an NPU contributes
+    def _collective(self, one: _Doing, group: tuple[int, ...]) -> None:
+        size = one.message.size_bytes
+        if one.message.pattern == "all_gather":  # of which a trace says what an NPU contributes
             size = -(-size // len(group))
         attrs = (
-            Attr("comm_type", "int64", int(_COLLECTIVES[message.pattern])),
+            Attr("comm_type", "int64", int(_COLLECTIVES[one.message.pattern])),
             Attr("comm_size", "int64", size),
             Attr("pg_name", "string", self._group(group)),
+            *one.marks,
         )
         for npu in group:
-            kind, after = NodeType.COMM_COLL_NODE, self._after(npu, task)
-            self._ranks[npu].done[number] = (self._add(npu, task.name, kind, after, *attrs),)
+            kind, after = NodeType.COMM_COLL_NODE, self._after(npu, one.task)
+            self._ranks[npu].done[one.number] = (
+                self._add(npu, one.task.name, kind, after, *attrs),
+            )
 
     def _group(self, members: tuple[int, ...]) -> str:
         """Return the name of a communicator."""
         return self._groups.setdefault(tuple(sorted(members)), str(len(self._groups) + 1))
 
-    def _multicast(
-        self, number: int, task: Task, message: _Message, group: tuple[int, ...]
-    ) -> None:
+    def _multicast(self, one: _Doing, group: tuple[int, ...]) -> None:
         source, *targets = group
-        after, sent = self._after(source, task), list[int]()
+        after, sent = self._after(source, one.task), list[int]()
         for target in targets:
             attrs = (
                 Attr("comm_src", "int64", source),
                 Attr("comm_dst", "int64", target),
-                Attr("comm_tag", "int64", number),
-                Attr("comm_size", "int64", message.size_bytes),
+                Attr("comm_tag", "int64", one.number),
+                Attr("comm_size", "int64", one.message.size_bytes),
+                *one.marks,
             )
-            sent.append(self._add(source, task.name, NodeType.COMM_SEND_NODE, after, *attrs))
-            got = self._add(target, task.name, NodeType.COMM_RECV_NODE, (), *attrs)
-            self._ranks[target].done[number] = (got,)
-        self._ranks[source].done[number] = tuple(sent)
+            sent.append(self._add(source, one.task.name, NodeType.COMM_SEND_NODE, after, *attrs))
+            got = self._add(target, one.task.name, NodeType.COMM_RECV_NODE, (), *attrs)
+            self._ranks[target].done[one.number] = (got,)
+        self._ranks[source].done[one.number] = tuple(sent)
 
-    def _stream(self, number: int, task: Task, message: _Message, group: tuple[int, ...]) -> None:
-        loads = message.pattern == "stream_in"
+    def _stream(self, one: _Doing, group: tuple[int, ...]) -> None:
+        loads = one.message.pattern == "stream_in"
         kind = NodeType.MEM_LOAD_NODE if loads else NodeType.MEM_STORE_NODE
-        way = f"{task.kind} {message.pattern}"
-        attrs = [Attr("tensor_size", "uint64", message.size_bytes)]
+        way = f"{one.task.kind} {one.message.pattern}"
+        attrs = [Attr("tensor_size", "uint64", one.message.size_bytes)]
         if len(group) > 1:  # who loads the same, or stores what is added up
             attrs.append(Attr("pg_name", "string", self._group(group)))
+        attrs += one.marks
         for npu in group:
             rank = self._ranks[npu]
             before = [rank.streams[way]] if way in rank.streams else []
-            node = self._add(npu, task.name, kind, [*self._after(npu, task), *before], *attrs)
-            rank.done[number], rank.streams[way] = (node,), node
+            node = self._add(
+                npu, one.task.name, kind, [*self._after(npu, one.task), *before], *attrs
+            )
+            rank.done[one.number], rank.streams[way] = (node,), node

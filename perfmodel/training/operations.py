@@ -1,6 +1,7 @@
 """What each communication of an iteration takes, simulated once and remembered."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from fred_hw.compiler.placement import Strategy
 from perfmodel.collectives.run import profile
@@ -13,12 +14,64 @@ from perfmodel.topology.graph import Topology
 
 from .placement.place import Placement
 
-__all__ = ["PRIORITIES", "Operations"]
+__all__ = ["PRIORITIES", "ROLES", "Groups", "Operations", "Role"]
 
-_Groups = tuple[tuple[int, ...], ...]
+Groups = tuple[tuple[int, ...], ...]
+"""NPUs of each group; a multicast has its source first."""
 
 PRIORITIES = {"mp": 0, "cp": 0, "ep": 0, "pp": 1, "dp": 2, "weight_streaming": 3, "input_load": 4}
 """Order of service: MP before PP before DP as in the switch (FRED, arXiv 2406.19580), then I/O."""
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """What a communication is for.
+
+    Parameters
+    ----------
+    kind : str
+        Of its tasks: one of ``PRIORITIES``.
+    groups : callable
+        NPUs of each group of a stage, and with messages of the stage that they go to.
+    urgent : bool
+        Whether it goes before others that are under way.
+    beside : bool
+        Whether other stages may do the same at any time meanwhile: switches need paths for all.
+    """
+
+    kind: str
+    groups: Callable[[Placement, int, int], Groups]
+    urgent: bool = False
+    beside: bool = False
+
+
+def _mp(placed: Placement, stage: int, _: int) -> Groups:
+    return placed.mp_groups(stage)
+
+
+def _dp(placed: Placement, stage: int, _: int) -> Groups:
+    return placed.dp_groups(stage)
+
+
+def _expert_dp(placed: Placement, stage: int, _: int) -> Groups:
+    return placed.expert_dp_groups(stage)
+
+
+ROLES = {
+    "mp": Role("mp", _mp, urgent=True, beside=True),
+    "cp": Role("cp", lambda placed, s, _: placed.cp_groups(s), urgent=True, beside=True),
+    "ep": Role("ep", lambda placed, s, _: placed.ep_groups(s), urgent=True, beside=True),
+    "pp": Role("pp", Placement.multicasts, urgent=True, beside=True),
+    "dp": Role("dp", _dp, beside=True),
+    "expert_dp": Role("dp", _expert_dp, beside=True),
+    "weights": Role("weight_streaming", _dp),
+    "expert_weights": Role("weight_streaming", _expert_dp),
+    "gradients": Role("weight_streaming", _dp),
+    "expert_gradients": Role("weight_streaming", _expert_dp),
+    "input": Role("input_load", _mp),
+}
+"""Communications of an iteration by their names: ``weights`` and ``input`` come from storage,
+``gradients`` go there, and what experts have by themselves has its own groups."""
 
 
 class Operations:
@@ -52,7 +105,7 @@ class Operations:
         self._tier = Tier(memory) if memory else None
         self._memory_links: dict[MemoryLink, int] = {}
         self.assumptions: dict[str, None] = {}
-        self._known: dict[tuple[str, int, int, float], Profile | None] = {}
+        self._known: dict[tuple[str, str, int, int, float], Profile | None] = {}
 
     @property
     def storage(self) -> str:
@@ -78,175 +131,126 @@ class Operations:
         the same numbers (Korthikanti et al., arXiv 2205.05198, section 4.2.2).
         """
         patterns = ("reduce_scatter", "all_gather") if self._strategy.sp else ("all_reduce",)
-
-        def found(pattern: str) -> Profile | None:
-            groups = self.placement.mp_groups
-            if stage < 0:
-                return self._profile(
-                    (pattern, -1, 0, numbers), lambda: self._elsewhere(groups, -1), urgent=True
-                )
-            return self._profile(
-                (pattern, stage, 0, numbers),
-                lambda: groups(stage),
-                lambda: self._elsewhere(groups, stage),
-                urgent=True,
-            )
-
-        profiles = ((pattern.replace("_", "-"), found(pattern)) for pattern in patterns)
+        profiles = (
+            (pattern.replace("_", "-"), self.communication("mp", pattern, stage, numbers))
+            for pattern in patterns
+        )
         return tuple((name, profile) for name, profile in profiles if profile is not None)
 
     def cp_exchange(self, pattern: str, stage: int, numbers: float) -> Profile | None:
         """Return an ``all_gather`` or a ``reduce_scatter`` of so many numbers in all along CP."""
-        return self._profile(
-            (pattern, stage, 1, numbers),
-            lambda: self.placement.cp_groups(stage),
-            lambda: self._elsewhere(self.placement.cp_groups, stage),
-            urgent=True,
-        )
+        return self.communication("cp", pattern, stage, numbers)
 
     def ep_all_to_all(self, stage: int, numbers: float) -> Profile | None:
         """Return the all-to-all in all expert groups; each NPU has so many numbers for all."""
-        return self._profile(
-            ("all_to_all", stage, 0, numbers),
-            lambda: self.placement.ep_groups(stage),
-            lambda: self._elsewhere(self.placement.ep_groups, stage),
-            urgent=True,
-        )
+        return self.communication("ep", "all_to_all", stage, numbers)
+
+    def pp_multicast(self, stage: int, to_stage: int, numbers: float) -> Profile | None:
+        """Return the multicast from one NPU of a stage to all NPUs of another, in each replica."""
+        return self.communication("pp", "broadcast", stage, numbers, to_stage)
 
     def gradients(self, stage: int, numbers: float, shared: float) -> tuple[Profile, ...]:
         """Return the all-reduces of an NPU's gradients, of which some are of shared experts."""
-        if self._strategy.ep == 1:
-            shared = 0.0
-        experts = self._profile(
-            ("all_reduce", stage, 2, shared),
-            lambda: self.placement.expert_dp_groups(stage),
-            lambda: self._elsewhere(self.placement.expert_dp_groups, stage),
-        )
-        return tuple(one for one in (self.dp_all_reduce(stage, numbers - shared), experts) if one)
+        return self._both("dp", "expert_dp", "all_reduce", stage, numbers, shared)
 
     def weights(self, stage: int, numbers: float, shared: float) -> tuple[Profile, ...]:
         """Return the streams of an NPU's weights from storage, experts by themselves."""
-        return self._streams("stream_in", stage, numbers, shared)
+        return self._both("weights", "expert_weights", "stream_in", stage, numbers, shared)
 
     def stored(self, stage: int, numbers: float, shared: float) -> tuple[Profile, ...]:
-        """Return the streams of an NPU's gradients to storage, likewise."""
-        return self._streams("stream_out", stage, numbers, shared)
+        """Return the streams of an NPU's gradients to storage, added up over DP, likewise."""
+        return self._both("gradients", "expert_gradients", "stream_out", stage, numbers, shared)
 
-    def _streams(
-        self, pattern: str, stage: int, numbers: float, shared: float
+    def _both(
+        self, role: str, expert: str, pattern: str, stage: int, numbers: float, shared: float
     ) -> tuple[Profile, ...]:
         if self._strategy.ep == 1:
             shared = 0.0
-        stream = self.load_weights if pattern == "stream_in" else self.store_gradients
-        experts = self._profile(
-            (pattern, stage, 2, shared),
-            lambda: self.placement.expert_dp_groups(stage),
-            changes=int(pattern == "stream_in"),
-        )
-        return tuple(one for one in (stream(stage, numbers - shared), experts) if one)
+        experts = self.communication(expert, pattern, stage, shared)
+        others = self.communication(role, pattern, stage, numbers - shared)
+        return tuple(one for one in (others, experts) if one)
+
+    def load_input(self, numbers: float) -> Profile | None:
+        """Return the stream of so many numbers for each replica to the NPUs of the first stage."""
+        return self.communication("input", "stream_in", 0, numbers)
 
     @property
     def _strategy(self) -> Strategy:
         return self.placement.strategy
 
-    def dp_all_reduce(self, stage: int, numbers: float) -> Profile | None:
-        """Return the all-reduce of so many gradients per NPU of a stage; None if DP is 1."""
-        return self._profile(
-            ("all_reduce", stage, 1, numbers),
-            lambda: self.placement.dp_groups(stage),
-            lambda: self._elsewhere(self.placement.dp_groups, stage),
-        )
-
-    def pp_multicast(self, stage: int, to_stage: int, numbers: float) -> Profile | None:
-        """Return the multicast from one NPU of a stage to all NPUs of another, in each replica."""
-        return self._profile(
-            ("broadcast", stage, 2 + to_stage, numbers),
-            lambda: self.placement.multicasts(stage, to_stage),
-            lambda: self._multicasts_elsewhere(stage, to_stage - stage),
-            urgent=True,
-        )
-
-    def load_weights(self, stage: int, numbers: float) -> Profile | None:
-        """Return the stream of so many weights per NPU from storage to a stage."""
-        return self._profile(
-            ("stream_in", stage, 0, numbers),
-            lambda: self.placement.dp_groups(stage),
-            # Before it an I/O controller has sent to another stage.
-            changes=int(self.placement.strategy.pp > 1),
-        )
-
-    def store_gradients(self, stage: int, numbers: float) -> Profile | None:
-        """Return the stream of so many gradients per NPU to storage, added up over DP."""
-        return self._profile(
-            ("stream_out", stage, 0, numbers), lambda: self.placement.dp_groups(stage)
-        )
-
-    def load_input(self, numbers: float) -> Profile | None:
-        """Return the stream of so many numbers for each replica to the NPUs of the first stage."""
-        return self._profile(("stream_in", 0, 1, numbers), lambda: self.placement.mp_groups(0))
-
-    def _elsewhere(self, groups: Callable[[int], _Groups], stage: int) -> _Groups:
-        """Return the groups of all stages but one."""
-        others = (s for s in range(self.placement.strategy.pp) if s != stage)
-        return tuple(group for other in others for group in groups(other))
-
-    def _multicasts_elsewhere(self, stage: int, step: int) -> _Groups:
-        """Return those of all stages but one to the stage so many further on."""
-        ends = range(max(0, -step), self.placement.strategy.pp - max(0, step))
-        others = (s for s in ends if s != stage)
-        return tuple(
-            group for other in others for group in self.placement.multicasts(other, other + step)
-        )
-
-    def _profile(
-        self,
-        key: tuple[str, int, int, float],
-        groups: Callable[[], _Groups],
-        beside: Callable[[], _Groups] = lambda: (),
-        *,
-        urgent: bool = False,
-        changes: int = 0,
+    def communication(
+        self, role: str, pattern: str, stage: int, numbers: float, to_stage: int = 0
     ) -> Profile | None:
-        """Return the profile of a pattern at a stage, of a kind there, and of so many numbers.
+        """Return the profile of a communication; None if nothing is moved.
 
-        Groups are only asked for where it is not known: tasks ask for the same few many times.
+        Parameters
+        ----------
+        role : str
+            A name of ``ROLES``.
+        pattern : str
+            One of ``collectives.schedule.PATTERNS`` or of ``collectives.streaming.STREAMS``.
+        stage : int
+            Which pipeline stage does it; -1 for all at once.
+        numbers : float
+            Numbers of two bytes in the whole vector of each group.
+        to_stage : int
+            Which one it goes to, with the role ``pp``.
         """
-        if key not in self._known:
-            self._known[key] = self._simulated(key, groups, beside, urgent, changes)
+        key = (role, pattern, stage, to_stage, numbers)
+        if key not in self._known:  # tasks ask for the same few many times
+            self._known[key] = self._simulated(*key)
         return self._known[key]
 
+    def groups(self, role: str, stage: int, to_stage: int = 0) -> Groups:
+        """Return the NPUs of each group of a communication, as for :meth:`communication`."""
+        if stage < 0:
+            return self._elsewhere(role, stage, to_stage)
+        return ROLES[role].groups(self.placement, stage, to_stage)
+
+    def _elsewhere(self, role: str, stage: int, to_stage: int) -> Groups:
+        """Return the groups of all stages but one; messages go as many stages further on."""
+        step = to_stage - stage if role == "pp" else 0
+        pp = self._strategy.pp
+        ends = range(max(0, -step), pp - max(0, step))
+        groups = ROLES[role].groups
+        return tuple(
+            group for s in ends if s != stage for group in groups(self.placement, s, s + step)
+        )
+
     def _simulated(
-        self,
-        key: tuple[str, int, int, float],
-        groups: Callable[[], _Groups],
-        beside: Callable[[], _Groups],
-        urgent: bool,
-        changes: int,
+        self, role: str, pattern: str, stage: int, to_stage: int, numbers: float
     ) -> Profile | None:
-        pattern, _, _, numbers = key
         if numbers <= 0:
             return None
-        members = groups()
-        if not pattern.startswith("stream") and len(members[0]) < 2:
+        members, what = self.groups(role, stage, to_stage), ROLES[role]
+        stream = pattern.startswith("stream")
+        if not stream and len(members[0]) < 2:
             return None
-        if self._tier and pattern.startswith("stream"):
+        if self._tier and stream:
             return self._moved(self._tier, members, NUMBER_BYTES * numbers)
         named = self.algorithm not in ("auto", PUBLISHED)
         algorithm = PUBLISHED if named and pattern != "all_reduce" else self.algorithm
+        beside = what.beside and stage >= 0
         found, assumptions = profile(
             self.topology,
             pattern,
             NUMBER_BYTES * numbers,
             members,
             algorithm,
-            beside(),
-            urgent=urgent,
-            changes=changes,
+            self._elsewhere(role, stage, to_stage) if beside else (),
+            urgent=what.urgent,
+            changes=self._changes(role),
         )
         self.assumptions.update(dict.fromkeys(assumptions))
         return found
 
-    def _moved(self, tier: Tier, groups: _Groups, bytes_each: float) -> Profile:
+    def _changes(self, role: str) -> int:
+        """Return how often I/O controllers change to it: before it they sent to another stage."""
+        if role == "weights":
+            return int(self._strategy.pp > 1)
+        return int(role == "expert_weights")
+
+    def _moved(self, tier: Tier, groups: Groups, bytes_each: float) -> Profile:
         """Return what it takes to move so many bytes of each NPU from or to the memory."""
         found, first = tier.access(groups, bytes_each), len(self.topology.capacities)
         links = self._memory_links

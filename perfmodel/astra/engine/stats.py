@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Again", "RankTimes", "covered", "shared"]
+__all__ = ["Again", "RankTimes", "covered", "shared", "times_of"]
 
 Span = tuple[int, int]
 """Begin and end [ns]."""

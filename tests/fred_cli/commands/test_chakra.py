@@ -134,6 +134,20 @@ def test_iteration_of_a_workload_becomes_a_set_with_its_groups(fred: Run, traces
     assert sorted(map(len, groups.values())) == [2, 2, 2, 2]
 
 
+@pytest.mark.parametrize("strategy", ["MP2-DP2-PP1", "MP1-DP2-PP2"])
+def test_exported_iteration_ends_where_it_does_itself(
+    fred: Run, traces: Path, strategy: str
+) -> None:
+    options = ("--workload", "own.yaml", "--topology", "mesh:2x2", "--strategy", strategy)
+    ok(fred, "convert", *options, "-o", "w")
+    (traces / "system.yaml").write_text("all-reduce-implementation: [ring]\n")
+    inputs = ("--network", "mesh:2x2", "--system", "system.yaml", "--groups", "w.groups.json")
+    _, traced, _ = fred("estimate", *inputs, "--workload", "w", "--json")
+    _, direct, _ = fred("estimate", *options, "--json")
+    end_ns = round(1e9 * json.loads(direct)["iteration_time_s"])
+    assert json.loads(traced)["total_ns"] == end_ns > 0
+
+
 def test_real_set_is_valid_and_comes_back(fred: Run, traces: Path) -> None:
     prefix = llama()
     found = json.loads(ok(fred, "validate", str(prefix), "--json"))

@@ -261,7 +261,7 @@ def test_streaming_hides_behind_compute_and_compute_behind_streaming(
 ) -> None:
     one = replace(job(Strategy(1, 20, 1)), seconds=lambda _: (seconds, 2 * seconds))
     tasks = streaming_tasks([layer(parameters=10**9)] * 12, 1, 1, one)
-    load = one.operations.load_weights(0, 10**9)
+    (load,) = one.operations.weights(0, 10**9, 0)
     assert load is not None
     expected = 36 * seconds if bound == "compute" else 24 * load.time_s
     assert expected <= finish(tasks).time_s <= expected + 2 * load.time_s

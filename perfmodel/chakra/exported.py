@@ -1,0 +1,410 @@
+"""Traces of an iteration of ours as the tasks that they were written of.
+
+An iteration knows what its traces have no other room for: that a stage sends one message to many,
+who goes first on a link, and the order in which I/O controllers serve. Its nodes have marks of it
+(``marks``), so traces in which they are whole end where the iteration does. Sizes, durations,
+dependencies and who takes part are those of the nodes; where the marks do not say the same, for
+instance as somebody has changed a node since, the traces are like any others.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+from pathlib import Path
+from typing import Any, cast
+
+from fred_hw.compiler.placement import Strategy
+from fred_hw.errors import InputError
+from perfmodel.constants import NUMBER_BYTES
+from perfmodel.fluid.task import Profile, Task
+from perfmodel.fluid.tasks import Run, Simulation
+from perfmodel.memory.file import MemoryFile
+from perfmodel.topology.graph import Topology
+from perfmodel.training.operations import PRIORITIES, ROLES, Operations
+from perfmodel.training.placement.place import Placement
+
+from .files import read_tasks
+from .kinds import CollectiveType, NodeType
+from .marks import ACKS, AFTER, EFFORT, EXACT, NPUS, ROLE, STRATEGY, TASK
+from .node import DURATION_NS, Metadata
+from .node import Node as WholeNode
+from .node import Task as TaskNode
+from .traces import find_traces
+
+__all__ = ["Exported", "ExportedRun", "exported_of", "load_exported", "run_exported"]
+
+_PATTERNS = {
+    int(CollectiveType.ALL_REDUCE): "all_reduce",
+    int(CollectiveType.ALL_GATHER): "all_gather",
+    int(CollectiveType.REDUCE_SCATTER): "reduce_scatter",
+    int(CollectiveType.ALL_TO_ALL): "all_to_all",
+}
+_SENDS, _RECEIVES = NodeType.COMM_SEND_NODE, NodeType.COMM_RECV_NODE
+_COMPUTES, _COLLECTIVE = NodeType.COMP_NODE, NodeType.COMM_COLL_NODE
+_STREAMS: dict[int, str] = {
+    NodeType.MEM_LOAD_NODE: "stream_in",
+    NodeType.MEM_STORE_NODE: "stream_out",
+}
+_MOST = 1 << 62
+_ROUNDING_NS = 1.5
+"""A duration is at most so far from what it was rounded from, so that sums stay within one."""
+_OF_MESSAGES = {"comm_src", "comm_dst", "comm_tag", "comm_size"}
+_OTHERS = {"is_cpu_op", DURATION_NS, "comm_type", "pg_name", "tensor_size"}
+_WRITTEN = {*_OF_MESSAGES, *_OTHERS, TASK, ROLE, EXACT, EFFORT, AFTER, ACKS}
+"""Attributes of nodes as they were written; others mean something more."""
+
+
+Node = WholeNode | TaskNode
+
+
+class _OtherError(Exception):
+    """Traces are not those of an iteration, or not any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Marks:
+    """What all nodes of a task say alike.
+
+    Parameters
+    ----------
+    stage, to_stage : int
+        Pipeline stage, and the one that a message goes to, else 0.
+    role, pattern : str
+        As for ``Operations.communication``; empty if it computes.
+    exact, effort : float
+        Seconds and operations of compute; numbers in a group, and 0.
+    after : tuple of int
+        Tasks that it waits for, but for those that nodes wait for.
+    acks : int or None
+        Message whose acks it waits for.
+    """
+
+    stage: int
+    to_stage: int
+    role: str
+    pattern: str
+    exact: float
+    effort: float
+    after: tuple[int, ...]
+    acks: int | None
+
+
+@dataclass(slots=True)
+class _Seen:
+    """A task as far as its nodes have been read.
+
+    ``after`` is what nodes of it wait for, ``parts`` who takes part, and with whom.
+    """
+
+    marks: _Marks
+    after: frozenset[int] | None = None
+    parts: list[tuple[int, ...]] = field(default_factory=list[tuple[int, ...]])
+
+
+@dataclass(frozen=True)
+class Exported:
+    """Traces of an iteration.
+
+    Parameters
+    ----------
+    placement : Placement
+        Strategy, and who runs where.
+    tasks : mapping of int to pair
+        What nodes say of each task, in order of its number, and the tasks that it waits for.
+    ranks : tuple of dict
+        Tasks of each NPU, and the type of its nodes.
+    """
+
+    placement: Placement
+    tasks: Mapping[int, tuple[_Marks, tuple[int, ...]]]
+    ranks: tuple[dict[int, int], ...]
+
+
+@dataclass(frozen=True)
+class ExportedRun:
+    """A run of an iteration from its traces.
+
+    Parameters
+    ----------
+    spans : tuple
+        For each NPU when it computes, when it communicates, and when it loads or stores [s].
+    assumptions : tuple of str
+        What its communication takes for granted.
+    """
+
+    spans: tuple[tuple[list[tuple[float, float]], ...], ...]
+    assumptions: tuple[str, ...]
+
+
+def load_exported(prefix: str | Path, groups: Mapping[str, Sequence[int]]) -> Exported | None:
+    """Return the iteration that some traces are of; None if they are of none, or cannot be read.
+
+    Parameters
+    ----------
+    prefix : str or Path
+        Folder and name of the traces, without rank and ending.
+    groups : mapping of str to sequence of int
+        NPUs of each communicator.
+    """
+    try:
+        return exported_of(_files(find_traces(prefix)), groups)
+    except InputError:
+        return None
+
+
+def _files(paths: Iterable[Path]) -> Iterator[tuple[Metadata, Iterable[Node]]]:
+    for path in paths:
+        with read_tasks(path) as nodes:
+            yield nodes.metadata, nodes
+
+
+def exported_of(
+    traces: Iterable[tuple[Metadata, Iterable[Node]]], groups: Mapping[str, Sequence[int]]
+) -> Exported | None:
+    """Return the iteration that traces are of; None if they are of none.
+
+    Parameters
+    ----------
+    traces : iterable of pair
+        Metadata and nodes of each NPU.
+    groups : mapping of str to sequence of int
+        NPUs of each communicator.
+    """
+    reader = _Reader(groups)
+    try:
+        for rank, (metadata, nodes) in enumerate(traces):
+            reader.take(rank, metadata, nodes)
+        return reader.exported()
+    except _OtherError:
+        return None
+
+
+def run_exported(
+    exported: Exported,
+    topology: Topology,
+    algorithm: str = "published",
+    memory: MemoryFile | None = None,
+) -> ExportedRun | None:
+    """Run an iteration from its traces; None if it does not run on the fabric.
+
+    Parameters
+    ----------
+    exported : Exported
+        The iteration.
+    topology, algorithm, memory : Topology, str, MemoryFile or None
+        Fabric, algorithm and storage, as for ``Operations``.
+    """
+    streams = any(marks.pattern.startswith("stream") for marks, _ in exported.tasks.values())
+    if len(exported.ranks) > topology.npus or (streams and not (topology.io_nodes or memory)):
+        return None
+    operations = Operations(topology, exported.placement, algorithm, memory)
+    tasks: list[Task] = []
+    places: dict[int, int] = {}
+    for number, (marks, before) in exported.tasks.items():
+        after = [places[one] for one in before]
+        if marks.acks is not None:
+            last = places[marks.acks]
+            wait_s = tasks[last].profile.ack_s
+            if wait_s:
+                after.append(len(tasks))
+                waits = Profile(wait_s)
+                tasks.append(_task("pp", marks.stage, waits, (last,)))
+        places[number] = len(tasks)
+        if not marks.role:
+            profile, kind = Profile(marks.exact), "compute"
+        else:
+            what = (marks.role, marks.pattern, marks.stage, marks.exact, marks.to_stage)
+            found, kind = operations.communication(*what), ROLES[marks.role].kind
+            if found is None:
+                return None
+            profile = found
+        tasks.append(_task(kind, marks.stage, profile, tuple(sorted(after)), marks.effort))
+    run = Simulation(tasks, operations.capacities).run()
+    spans = tuple(_spans(rank, places, run) for rank in exported.ranks)
+    return ExportedRun(spans, (*operations.assumptions, operations.storage))
+
+
+def _task(
+    kind: str, stage: int, profile: Profile, after: tuple[int, ...], effort: float = 0.0
+) -> Task:
+    return Task(kind, stage, kind, profile, after, effort, PRIORITIES.get(kind, 0))
+
+
+def _spans(
+    rank: Mapping[int, int], places: Mapping[int, int], run: Run
+) -> tuple[list[tuple[float, float]], ...]:
+    """Return when an NPU computes, communicates, and loads or stores."""
+    found: tuple[list[tuple[float, float]], ...] = ([], [], [])
+    for number, kind in rank.items():
+        which = 0 if kind == _COMPUTES else 2 if kind in _STREAMS else 1
+        place = places[number]
+        found[which].append((run.start_s[place], run.end_s[place]))
+    return found
+
+
+class _Reader:
+    """Reads the traces of an iteration, as long as they are those of one.
+
+    Parameters
+    ----------
+    groups : mapping of str to sequence of int
+        NPUs of each communicator.
+    """
+
+    def __init__(self, groups: Mapping[str, Sequence[int]]) -> None:
+        self._groups = {name: tuple(sorted(members)) for name, members in groups.items()}
+        self._seen: dict[int, _Seen] = {}
+        self._ranks: list[dict[int, int]] = []
+        self._metadata = Metadata()
+        self._placement = Placement(Strategy(1, 1, 1), (0,), "")
+
+    def take(self, rank: int, metadata: Metadata, nodes: Iterable[Node]) -> None:
+        """Take the trace of an NPU; they come in order."""
+        if rank == 0:
+            self._metadata, self._placement = metadata, _placement(metadata)
+        _check(metadata.attrs == self._metadata.attrs)
+        self._ranks.append(self._rank(rank, nodes))
+
+    def exported(self) -> Exported:
+        """Return what all of them are of."""
+        _check(bool(self._ranks))
+        tasks: dict[int, tuple[_Marks, tuple[int, ...]]] = {}
+        for number, seen in sorted(self._seen.items()):
+            after = {*(seen.after or ()), *seen.marks.after}
+            _check(all(one in tasks for one in after))
+            acks = seen.marks.acks
+            _check(acks is None or (acks in tasks and tasks[acks][0].role == "pp"))
+            _check(sorted(seen.parts) == sorted(_parts(self._placement, seen.marks)))
+            tasks[number] = seen.marks, tuple(sorted(after))
+        return Exported(self._placement, tasks, tuple(self._ranks))
+
+    def _rank(self, rank: int, nodes: Iterable[Node]) -> dict[int, int]:
+        """Take the nodes of an NPU; return its tasks and the type of their nodes."""
+        tasks: dict[int, int] = {}
+        begun: list[tuple[int, tuple[int, ...]]] = []
+        numbers: dict[int, int] = {}
+        for node in nodes:
+            number, marks, attrs = _marks(node)
+            seen = self._seen.setdefault(number, _Seen(marks))
+            _check(seen.marks == marks and node.id not in numbers)
+            seen.parts.append(self._part(rank, number, int(node.type), marks, attrs))
+            numbers[node.id], tasks[number] = number, int(node.type)
+            if node.type == _RECEIVES:
+                _check(not node.data_deps)
+            else:
+                begun.append((number, node.data_deps))
+        for number, deps in begun:
+            _check(all(one in numbers for one in deps))
+            after = frozenset(numbers[one] for one in deps)
+            seen = self._seen[number]
+            _check(seen.after in (None, after))
+            seen.after = after
+        return tasks
+
+    def _part(
+        self, rank: int, number: int, kind: int, marks: _Marks, attrs: Mapping[str, Any]
+    ) -> tuple[int, ...]:
+        """Return the type of a node of a task, whose it is, and who else takes part."""
+        _check(attrs.get("is_cpu_op") is False and attrs.keys() <= _WRITTEN)
+        if kind == _COMPUTES:
+            (duration_ns,) = _numbers((attrs.get(DURATION_NS),))
+            _check(abs(duration_ns - 1e9 * marks.exact) <= _ROUNDING_NS)
+            return kind, rank
+        size = round(NUMBER_BYTES * marks.exact)
+        if kind in (_SENDS, _RECEIVES):
+            ends = _numbers((attrs.get("comm_src"), attrs.get("comm_dst")))
+            _check(attrs.get("comm_size") == size and attrs.get("comm_tag") == number)
+            _check(rank == ends[kind == _RECEIVES])
+            return kind, *ends
+        name = attrs.get("pg_name")
+        members = (rank,) if name is None else self._groups.get(str(name), ())
+        if kind == _COLLECTIVE:
+            if marks.pattern == "all_gather":
+                size = -(-size // max(1, len(members)))
+            _check(attrs.get("comm_size") == size)
+        else:
+            _check(attrs.get("tensor_size") == size)
+        return kind, rank, *members
+
+
+def _check(so: bool) -> None:
+    if not so:
+        raise _OtherError
+
+
+def _placement(metadata: Metadata) -> Placement:
+    """Return who runs where, by the metadata of a file."""
+    attrs: dict[str, object] = {one.name: one.value for one in metadata.attrs}
+    npus = _numbers(attrs.get(NPUS))
+    try:
+        strategy = Strategy.parse(str(attrs.get(STRATEGY)))
+    except ValueError:
+        raise _OtherError from None
+    _check(len({*npus}) == len(npus) == strategy.workers)
+    return Placement(strategy, npus, "exported")
+
+
+def _numbers(value: object) -> tuple[int, ...]:
+    """Return the numbers from 0 on of a list of them."""
+    _check(isinstance(value, tuple))
+    found = cast("tuple[object, ...]", value)
+    _check(all(type(one) is int and 0 <= one < _MOST for one in found))
+    return cast("tuple[int, ...]", found)
+
+
+def _positive(value: object) -> float:
+    _check(isinstance(value, float) and isfinite(value) and value >= 0)
+    return cast("float", value)
+
+
+def _marks(node: Node) -> tuple[int, _Marks, dict[str, Any]]:
+    """Return the number of the task of a node, what the node says of it, and its attributes."""
+    attrs: dict[str, Any] = {one.name: one.value for one in node.attrs}
+    role: object = attrs.get(ROLE, "")
+    kind, pattern = node.type, ""
+    if kind == _COLLECTIVE:
+        pattern = _PATTERNS.get(attrs.get("comm_type", -1), "")
+    elif kind in (_SENDS, _RECEIVES):
+        pattern = "broadcast"
+    elif kind != _COMPUTES:
+        pattern = _STREAMS.get(kind, "")
+    _check((role in ROLES) == (pattern != "") and (role == "") == (kind == _COMPUTES))
+    task, sends = _numbers(attrs.get(TASK)), role == "pp"
+    _check(len(task) == 2 + sends and sends == (pattern == "broadcast"))
+    number, stage, to_stage = (*task, 0)[:3]
+    (acks,) = _numbers((attrs[ACKS],)) if ACKS in attrs else (None,)
+    return (
+        number,
+        _Marks(
+            stage=stage,
+            to_stage=to_stage,
+            role=str(role),
+            pattern=pattern,
+            exact=_positive(attrs.get(EXACT)),
+            effort=_positive(attrs.get(EFFORT, 0.0)),
+            after=_numbers(attrs.get(AFTER, ())),
+            acks=acks,
+        ),
+        attrs,
+    )
+
+
+def _parts(placement: Placement, marks: _Marks) -> Iterable[tuple[int, ...]]:
+    """Return the type of each node that a task has, whose it is, and who else takes part."""
+    stages = range(placement.strategy.pp)
+    _check(marks.stage in stages and marks.to_stage in stages)
+    if not marks.role:
+        return [
+            (int(_COMPUTES), npu) for group in placement.mp_groups(marks.stage) for npu in group
+        ]
+    groups = ROLES[marks.role].groups(placement, marks.stage, marks.to_stage)
+    if marks.role == "pp":
+        return [
+            (int(kind), source, target)
+            for source, *targets in groups
+            for target in targets
+            for kind in (_SENDS, _RECEIVES)
+        ]
+    kinds = {pattern: kind for kind, pattern in _STREAMS.items()}
+    kind = int(kinds.get(marks.pattern, _COLLECTIVE))
+    return [(kind, npu, *sorted(group)) for group in groups for npu in group]
