@@ -122,10 +122,12 @@ def int_range(minimum: int, maximum: int) -> Check:
 def in_range(value: object, minimum: int, maximum: int, other: str = "") -> object:
     """Return ``value`` if it is an integer of a range; ``other`` says what may stand instead."""
     if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= maximum:
+        span = f"an integer from {minimum} to {maximum}"
+        allowed = str(minimum) if minimum == maximum else span
         raise PydanticCustomError(
             "int_range",
-            "must be {other}an integer from {minimum} to {maximum}, not {given}",
-            {"other": other, "minimum": minimum, "maximum": maximum, "given": repr(value)},
+            "must be {other}{allowed}, not {given}",
+            {"other": other, "allowed": allowed, "given": repr(value)},
         )
     return value
 
