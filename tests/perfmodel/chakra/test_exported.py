@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from fred_hw.compiler.placement import Strategy
 from perfmodel.astra.estimate import Inputs, JobRequest, estimate_jobs, estimate_traces
 from perfmodel.chakra.exported import exported_of, load_exported, run_exported
 from perfmodel.chakra.files import write
@@ -19,20 +20,23 @@ from perfmodel.memory.file import MemoryFile
 from perfmodel.topology.parse import shared_topology
 from perfmodel.training.estimate import simulate
 from perfmodel.training.iteration import Iteration
-from perfmodel.workloads.workload import load_workload
+from perfmodel.workloads.transformer import transformer
+from perfmodel.workloads.workload import Workload, load_workload
 
-SMALL = ("fred-d", "transformer-1t", "MP4-DP1-PP5", 2)
+FEW = "MP2-DP2-PP4"
+FEW_LAYERS = Workload("small", transformer(6, 64, 4, 32, 100), Strategy(2, 2, 4), "streaming", 2, 4)
 """Streamed, with messages around all stages, on few nodes."""
 
 
 def made(
     name: str,
-    workload: str,
+    workload: str | Workload,
     strategy: str,
     microbatches: int | None = None,
     memory: MemoryFile | None = None,
 ) -> tuple[Traces, Iteration]:
-    fabric, work = shared_topology(name), load_workload(workload)
+    fabric = shared_topology(name)
+    work = load_workload(workload) if isinstance(workload, str) else workload
     if microbatches:
         work = replace(work, microbatches=microbatches)
     how = (fabric, work, strategy)
@@ -40,7 +44,7 @@ def made(
     return iteration_traces(fabric, work, iteration.placement, npu, scale), iteration
 
 
-small = cache(lambda: made(*SMALL))
+small = cache(lambda: made("fred-d", FEW_LAYERS, FEW))
 
 
 def end_s(traces: Traces, name: str, memory: MemoryFile | None = None) -> float | None:
@@ -60,7 +64,7 @@ def end_s(traces: Traces, name: str, memory: MemoryFile | None = None) -> float 
         ("mesh:5x4", "transformer-17b", "MP2-DP2-PP5", 8),
         ("fred-c", "transformer-17b", "MP20-DP1-PP1", 2),
         ("fred-b", "resnet-152", "MP1-DP20-PP1", None),
-        SMALL,
+        ("fred-d", "transformer-1t", "MP4-DP1-PP5", 2),
         ("mesh:5x4", "gpt-3", "MP2-DP5-PP2", 4),
         ("mesh:5x4", "llama-3-8b", "MP2-DP2-PP2-CP2-SP", 4),
         ("fred-d", "mixtral-8x7b", "MP2-DP8-PP1-EP8-SP", 2),
@@ -86,15 +90,15 @@ def test_waits_for_acks_and_storage_are_marked() -> None:
 @pytest.mark.parametrize("kind", ["MEMORY_POOL", "PER_NPU_MEMORY_EXPANSION"])
 def test_streamed_from_a_memory_they_end_there_too(kind: str) -> None:
     memory = MemoryFile.model_validate({"memory-type": kind, "remote-mem-bw": 256})
-    traces, iteration = made(*SMALL, memory=memory)
+    traces, iteration = made("fred-d", FEW_LAYERS, FEW, memory=memory)
     assert end_s(traces, "fred-d", memory) == iteration.run.time_s
     assert end_s(traces, "fred-d") != iteration.run.time_s
 
 
 def test_on_another_fabric_they_are_the_iteration_placed_as_here() -> None:
     traces, iteration = small()
-    fabric, work = shared_topology("mesh:5x4"), replace(load_workload(SMALL[1]), microbatches=2)
-    there, *_ = simulate(fabric, work, SMALL[2], placement="linear", fitting=False)
+    fabric = shared_topology("mesh:5x4")
+    there, *_ = simulate(fabric, FEW_LAYERS, FEW, placement="linear", fitting=False)
     assert there.placement.npus == iteration.placement.npus
     assert end_s(traces, "mesh:5x4") == there.run.time_s
     assert end_s(traces, "mesh:4x4") is None  # too few NPUs
@@ -124,7 +128,7 @@ def test_compute_that_is_longer_everywhere_makes_it_longer() -> None:
 
     traces, iteration = small()
     longer = end_s(changed(traces, twice), "fred-d")
-    assert longer is not None and longer > 1.5 * iteration.run.time_s
+    assert longer is not None and longer > iteration.run.time_s
 
 
 EDITS: dict[str, Callable[[Node], Node]] = {
@@ -163,10 +167,10 @@ def test_a_changed_trace_is_no_iteration(edit: Callable[[Node], Node]) -> None:
     "attrs",
     [
         (),
-        (Attr(STRATEGY, "string", "MP4-DP1-PP5"),),
-        (Attr(STRATEGY, "string", "MP4"), Attr(NPUS, "int64_list", tuple(range(20)))),
-        (Attr(STRATEGY, "string", "MP4-DP1-PP5"), Attr(NPUS, "int64_list", (0,) * 20)),
-        (Attr(STRATEGY, "string", "MP5-DP1-PP4"), Attr(NPUS, "int64_list", tuple(range(20)))),
+        (Attr(STRATEGY, "string", FEW),),
+        (Attr(STRATEGY, "string", "MP2"), Attr(NPUS, "int64_list", tuple(range(16)))),
+        (Attr(STRATEGY, "string", FEW), Attr(NPUS, "int64_list", (0,) * 16)),
+        (Attr(STRATEGY, "string", "MP4-DP2-PP2"), Attr(NPUS, "int64_list", tuple(range(16)))),
         (Attr(STRATEGY, "int64", 4), Attr(NPUS, "int64", 20)),
     ],
 )
@@ -179,7 +183,7 @@ def test_groups_are_those_of_the_traces() -> None:
     traces, _ = small()
     groups = {name: members[:-1] for name, members in traces.groups.items()}
     assert end_s(replace(traces, groups=groups), "fred-d") is None
-    assert end_s(replace(traces, ranks=traces.ranks[:-1]), "fred-d") is None
+    assert end_s(replace(traces, ranks=traces.ranks[:15]), "fred-d") is None
     assert end_s(replace(traces, ranks=[]), "fred-d") is None
 
 
@@ -221,7 +225,7 @@ def test_others_run_node_by_node(prefix: Path, tmp_path: Path) -> None:
     (alone,) = estimate_traces(str(prefix), ["fred-d"], given)
     (job,) = estimate_jobs([JobRequest(str(prefix), tuple(range(20)))], ["fred-d"], given)
     assert job.total_ns != alone.total_ns
-    assert job.total_ns == pytest.approx(alone.total_ns, rel=0.01)
+    assert job.total_ns == pytest.approx(alone.total_ns, rel=0.5)  # latencies decide
     (tmp_path / "system.yaml").write_text("replay-only: 1\n")
     (replayed,) = estimate_traces(str(prefix), ["fred-d"], given)
     assert replayed.total_ns != alone.total_ns
