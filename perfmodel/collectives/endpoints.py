@@ -166,7 +166,7 @@ def _pass_s(
         lanes=lanes,
         loads=loads,
     )
-    way_s = sum(edges_s) / count + timing.step_s if first else 0.0
+    way_s = sum(edges_s) / count + timing.ring_step_s(count, sent_bytes / steps) if first else 0.0
     return engine_s, late_s - way_s
 
 

@@ -147,8 +147,8 @@ class EndpointTiming:
         """From the last flit to the end [s]."""
         self.ack_s = measured.ack_cycles * cycle_s
         """From the last flit to its ack [s]."""
-        self.step_s = measured.step_cycles * cycle_s
-        """From a message to the next one, in a ring [s]."""
+        self.cycle_s = cycle_s
+        """Of its clock [s]."""
         width = record.spec.data_width
         share = width / (width + HEADER_BITS + CRC_BITS)
         self.efficiency = measured.flits_per_cycle * share
@@ -199,6 +199,20 @@ class EndpointTiming:
     def ring_load_s(self, members: int, block_bytes: float) -> float:
         """Return how long the first message of a ring is loaded; others come meanwhile [s]."""
         return self._message_bytes(members, block_bytes) / self.load_bytes_per_s
+
+    def ring_step_s(self, members: int, block_bytes: float) -> float:
+        """Return how long a member takes from a message of a ring to the next one [s]."""
+        return self.step_s(self._message_bytes(members, block_bytes))
+
+    def step_s(self, message_bytes: float) -> float:
+        """Return how long after the last flit of a message the first of the next one comes [s].
+
+        A packet leaves when all of it has been read: one that is shorter than the largest, of which
+        the record is, does so earlier.
+        """
+        flits = ceil(message_bytes / self.flit_bytes - ROUNDING)
+        less = max(0, self.record.spec.protocol.packet_flits - flits)
+        return max(0, self.record.endpoint.step_cycles - less) * self.cycle_s
 
     def ring_s(
         self,
@@ -251,10 +265,11 @@ class EndpointTiming:
         ways_s = (rounds - 1) * steps * way_s + late_s
         rounds_s = lanes * steps * bytes_each / self.load_bytes_per_s + ways_s
         link_s = lanes * block_bytes / payload_bytes_per_s
-        behind_s = way_s + self.step_s if first else 0.0
-        return max(
-            rounds_s + rounds * steps * self.step_s, steps * link_s + behind_s, loads * load_s
-        )
+        step_s = self.step_s(message)
+        # From the first flit of a message to its last one is a cycle less than it has flits.
+        steps_s = ((rounds - 1) * step_s + self.step_s(last) - rounds * self.cycle_s) * steps
+        behind_s = way_s + step_s if first else 0.0
+        return max(rounds_s + steps_s, steps * link_s + behind_s, loads * load_s)
 
     def _message_bytes(self, members: int, block_bytes: float) -> float:
         """Return the size of messages as compilers make them, whole flits [B]."""
