@@ -16,8 +16,6 @@ SIZES = ProtocolSpec(phases=1)
 MARKS = {
     3: [pytest.mark.slow],
     6: [pytest.mark.slow],
-    7: [pytest.mark.slow],
-    12: [pytest.mark.slow],
 }
 """Of how many ports, in which tests; the others are long, and 2, 4 and 5 are in test_switch.py."""
 

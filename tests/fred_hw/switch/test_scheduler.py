@@ -465,11 +465,11 @@ def storm(cycles: int = 4500) -> list[dict[str, int]]:
     return rows[len(TABLE) :]
 
 
+@pytest.mark.xdist_group("scheduler in a storm")
 def test_a_phase_that_stands_still_never_is_served_in_a_storm() -> None:
-    rows = storm()
     still: list[int] = []
     kinds = dict.fromkeys(("served", "chosen", "other"), 0)
-    for before, row in pairwise(rows):
+    for before, row in pairwise(storm()):
         if row["halt.asked"] and not before["halt.asked"]:
             number = row["halt.number"]
             kind = "served" if row["service.active"] and row["service.phase"] == number else "other"
@@ -482,6 +482,7 @@ def test_a_phase_that_stands_still_never_is_served_in_a_storm() -> None:
     assert min(kinds.values()) >= 15
 
 
+@pytest.mark.xdist_group("scheduler in a storm")
 def test_what_is_loaded_was_read_before_and_not_served_in_a_storm() -> None:
     rows = storm()
     found: list[int] = []
@@ -493,8 +494,7 @@ def test_what_is_loaded_was_read_before_and_not_served_in_a_storm() -> None:
             assert last is not None and behind["service.active"]
             assert behind["service.phase"] in (ONLINE, last)
             assert not behind[LOAD]
-            same = [row[name] == behind[name] for name in SERVED]
-            assert not all(same)
+            assert any(row[name] != behind[name] for name in SERVED)
             found.append(behind["service.phase"])
     assert set(found) == {0, 1, 2, 3, ONLINE}
     assert len(found) >= 300

@@ -27,7 +27,7 @@ PROTOCOL = ProtocolSpec(
 SMALL = MeshSpec(width=2, height=2, controllers=False, lanes=1, format="int16", protocol=PROTOCOL)
 ODD_EVEN = SMALL.with_changes(width=3, height=3, routing="odd_even")
 LESS = ODD_EVEN.with_changes(height=2)  # columns of both kinds, and rows to turn into
-COLUMN = SMALL.with_changes(width=1, height=3, controllers=True)
+COLUMN = SMALL.with_changes(width=1, height=2, controllers=True)
 QUICK = ["every_end_sends_to_every_end", "random_traffic_comes_through_faults"]
 TRAFFIC = [
     *QUICK,
@@ -51,6 +51,7 @@ def test_small_mesh_carries_everything_through_faults(tmp_path: Path) -> None:
         pytest.param(SMALL, id="two by two"),
         pytest.param(ODD_EVEN, id="odd-even of three by three", marks=pytest.mark.long),
         pytest.param(COLUMN, id="a column with controllers"),
+        pytest.param(COLUMN.with_changes(height=3), id="a longer column", marks=pytest.mark.long),
     ],
 )
 def test_all_benches_pass(mesh: MeshSpec, tmp_path: Path) -> None:

@@ -93,7 +93,10 @@ def test_regression_passes_and_both_simulators_measure_the_same(tmp_path: Path) 
     [
         # Its measures are taken for the timing records of the wafer's chiplets.
         pytest.param(TWELVE, id="twelve ports", marks=pytest.mark.long),
-        pytest.param(small(8, 2, "bf16", phases=16, packet_flits=5), id="eight ports"),
+        pytest.param(
+            small(8, 2, "bf16", phases=16, packet_flits=5), id="eight ports", marks=pytest.mark.long
+        ),
+        pytest.param(small(5, 2, "bf16", phases=16, packet_flits=5), id="five ports"),
         # Too little to be measured at full rate.
         pytest.param(LITTLE, id="little room"),
     ],
