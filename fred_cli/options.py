@@ -311,17 +311,18 @@ measured_level_option = click.option(
 
 effort_option = click.option(
     "--effort",
-    type=click.Choice(["area", "speed"]),
+    type=click.Choice(["area", "speed", "clock"]),
     default="speed",
     show_default=True,
-    help="Smallest area, or the shortest clock that buffers and sizes of cells give.",
+    help="Smallest area, the shortest clock that buffers and sizes of cells give, or the smallest "
+    "area found with the clock that is asked for.",
 )
 
 sizing_option = click.option(
     "--sizing/--no-sizing",
     default=True,
     show_default=True,
-    help="With effort speed, size the whole design after its modules; needs OpenSTA.",
+    help="With efforts speed and clock, size the whole design after its modules; needs OpenSTA.",
 )
 
 

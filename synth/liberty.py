@@ -38,6 +38,7 @@ _NAME = re.compile(r"\w[\w$.-]*", re.ASCII)
 _UNIT = re.compile(r"(\d+\.?\d*|\.\d+)[\s,]*([A-Za-z]+)", re.ASCII)
 _SECONDS = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "fs": 1e-15}
 _FARADS = {"ff": 1e-15, "pf": 1e-12}
+_INVERTER = (True, False)
 _NAND2 = (True, True, True, False)
 
 
@@ -61,6 +62,8 @@ class Cell:
         Whether it is a flip-flop or a latch.
     usable : bool
         Whether logic may be mapped to it.
+    state : dict of str to str
+        Of a flip-flop: ``names`` of state and its inverse, ``next_state`` and ``clocked_on``.
     """
 
     name: str
@@ -70,6 +73,7 @@ class Cell:
     clocks: set[str] = field(default_factory=set)
     register: bool = False
     usable: bool = True
+    state: dict[str, str] = field(default_factory=dict)
 
     @property
     def is_gate(self) -> bool:
@@ -82,6 +86,20 @@ class Cell:
             return False
         (function,) = self.outputs.values()
         return truth_table(function, list(self.inputs)) == table
+
+    @property
+    def inverts(self) -> bool | None:
+        """Whether a flip-flop of data and clock alone gives its data inverted; else None."""
+        data = [pin for pin in self.inputs if pin not in self.clocks]
+        if not (self.usable and self.state and len(self.inputs) == 2 and len(data) == 1):
+            return None
+        next_state, names = _bare(self.state.get("next_state", "")), _bare(self.state["names"])
+        if next_state.strip("!'") != data[0] or len(self.outputs) != 1:
+            return None
+        (function,) = self.outputs.values()
+        if _bare(function) not in names.split(","):
+            return None
+        return (_bare(function) != names.split(",")[0]) != (next_state != data[0])
 
 
 @dataclass(frozen=True)
@@ -134,6 +152,35 @@ class Libraries:
         """Names of cells that logic must not be mapped to."""
         return [name for name, cell in self.cells.items() if not cell.usable]
 
+    @property
+    def inverting_registers(self) -> dict[str, tuple[str, str]]:
+        """Pins of data and output of flip-flops with an inverted output alone, by their names."""
+        return {
+            name: (next(iter(cell.inputs.keys() - cell.clocks)), next(iter(cell.outputs)))
+            for name, cell in self.cells.items()
+            if cell.inverts
+        }
+
+    @property
+    def dear_registers(self) -> list[str]:
+        """Names of flip-flops that are larger than an inverted one and an inverter together."""
+        inverter = min(
+            cell.area_um2
+            for cell in self.cells.values()
+            if cell.usable and cell.computes(_INVERTER)
+        )
+        inverted: dict[str, float] = {}
+        for cell in self.cells.values():
+            if cell.inverts:
+                edge = cell.state.get("clocked_on", "")
+                inverted[edge] = min(cell.area_um2, inverted.get(edge, inf))
+        return [
+            name
+            for name, cell in self.cells.items()
+            if cell.inverts is False
+            and cell.area_um2 > inverter + inverted.get(cell.state.get("clocked_on", ""), inf)
+        ]
+
 
 def read_libraries(paths: Sequence[Path]) -> Libraries:
     """Read cell libraries, which may be compressed by gzip.
@@ -153,7 +200,7 @@ def read_libraries(paths: Sequence[Path]) -> Libraries:
     _check_apart(libraries.files)
     cells = libraries.cells.values()
     wanted = {
-        "an inverter": any(cell.usable and cell.computes((True, False)) for cell in cells),
+        "an inverter": any(cell.usable and cell.computes(_INVERTER) for cell in cells),
         "a NAND of two inputs": any(cell.usable and cell.computes(_NAND2) for cell in cells),
         "a flip-flop": any(cell.register and cell.clocks for cell in cells),
     }
@@ -220,6 +267,8 @@ def _parse(text: str, path: Path, sha256: str) -> Library:
                 pin = given
             elif stack in (["library", "cell", "ff"], ["library", "cell", "latch"]):
                 cell.register = True
+                if stack[2] == "ff":
+                    cell.state["names"] = given
         elif found["brace"] == "}":
             del stack[-1:]
         elif found["brace"]:
@@ -248,6 +297,8 @@ def _attribute(cell: Cell, pin: str, stack: list[str], key: str, value: str) -> 
             cell.area_um2 = _number(f"cell {cell.name}: area", value)
         elif key in ("dont_use", "is_isolation_cell", "is_level_shifter") and value == "true":
             cell.usable = False
+    elif stack[2] == "ff" and key in ("next_state", "clocked_on"):
+        cell.state[key] = value
     elif pin and key == "direction":
         if value == "input":
             cell.inputs.setdefault(pin, 0.0)
@@ -269,6 +320,11 @@ def _new_cell(name: str, others: Mapping[str, Cell]) -> Cell:
     if name in others:
         raise ValueError(f"cell {name}: must be there once, not again")
     return Cell(name, usable=not any(fnmatch(name, pattern) for pattern in NOT_LOGIC))
+
+
+def _bare(text: str) -> str:
+    """Return a function without what Yosys does not look at in one of a single name."""
+    return re.sub(r"[\s()\"]", "", text)
 
 
 def _number(what: str, text: str) -> float:

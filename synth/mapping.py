@@ -34,8 +34,11 @@ EFFORTS = {
     "area": "strash;ifraig;scorr;dc2;strash;&get,-n;&dch,-f;&nf;&put;stime,-p",
     "speed": "strash;ifraig;scorr;dc2;dch,-f;map,-B,0.9;topo;buffer,-c;upsize;dnsize;stime,-p",
 }
+EFFORTS["clock"] = EFFORTS["area"]
 """What ABC does to the logic of a module: as small as it comes, or with buffers and sizes of cells
-chosen for the shortest path. Without them a 16-bit adder is 2.5 times slower."""
+chosen for the shortest path. Without them a 16-bit adder is 2.5 times slower. With effort ``clock``
+flip-flops are those that are smallest together with an inverter, and the design is sized until it
+has the clock that was asked for."""
 
 _SIZED = "strash;dch,-f;map,-B,0.9;topo;buffer,-c;upsize;dnsize;stime,-p"
 
@@ -169,6 +172,10 @@ def map_design(
     check_choice("effort", options.effort, tuple(EFFORTS))
     find_yosys()
     commands, label = _commands(libraries, EFFORTS[options.effort], work), options.label
+    if options.effort == "clock":
+        dear = (f" -dont_use {name}" for name in libraries.dear_registers)
+        commands["flip_flops"] += "".join(dear)
+        commands["inverting"] = libraries.inverting_registers
     (work / "design.v").write_text(verilog, encoding="utf-8")
     with running(work / "yosys.log", label) as worker:
         found = worker.do("read", verilog="design.v", top=top, flat=options.flat)
@@ -246,7 +253,7 @@ def _check_names(
 
 
 def _map_each(
-    modules: Sequence[str], commands: dict[str, str], label: str, work: Path, progress: Progress
+    modules: Sequence[str], commands: dict[str, Any], label: str, work: Path, progress: Progress
 ) -> dict[str, dict[str, Any]]:
     """Map modules, each in a process of its own so that what it becomes depends on it alone."""
     results: dict[str, dict[str, Any]] = {}
@@ -303,7 +310,7 @@ def _memories(result: dict[str, Any]) -> list[Memory]:
     ]
 
 
-def _commands(libraries: Libraries, script: str, work: Path) -> dict[str, str]:
+def _commands(libraries: Libraries, script: str, work: Path) -> dict[str, Any]:
     """Return the commands for flip-flops and logic, and write the files that they name."""
     files, gates_in = [], []
     for number, library in enumerate(libraries.files):

@@ -79,6 +79,7 @@ def size_design(
     most: int = TIMED_CELLS,
     again: Again = lambda module: [],
     progress: Callable[[str], None] = lambda text: None,
+    price: float | None = None,
 ) -> Sized:
     """Size the cells of a design for its clock, and put buffers into its nets.
 
@@ -98,9 +99,12 @@ def size_design(
         are in may become one of them.
     progress : Callable
         Is told how far it is.
+    price : float, optional
+        Share of the clock that is worth the same share of the area, 0.3 by default.
     """
+    price = _PRICE if price is None else price
     design = SizableDesign(mapped, libraries, most)
-    _size(design, _BLURS, progress)
+    _size(design, _BLURS, price, progress)
     best, tried, restructured = _Best(design, mapped, []), set[str](), list[str]()
     for _ in range(_STRUCTURES):
         others = _others(design, mapped, tried, again, progress)
@@ -108,7 +112,7 @@ def size_design(
             break
         mapped, restructured = _with(mapped, libraries, others), restructured + list(others)
         design = SizableDesign(_with(design.mapped(), libraries, others), libraries, most)
-        _size(design, _LATER_BLURS, progress)
+        _size(design, _LATER_BLURS, price, progress)
         gain = 1 - design.graph.worst / best.design.graph.worst
         # What gains nothing alone may do so with what is longest then.
         if gain >= _STRUCTURE_PRICE * (design.area_um2() / best.design.area_um2() - 1):
@@ -176,26 +180,28 @@ def _changes(before: Mapped, after: Mapped, libraries: Libraries) -> tuple[int, 
     return resized, buffers
 
 
-def _size(design: SizableDesign, blurs: Sequence[float], progress: Callable[[str], None]) -> None:
+def _size(
+    design: SizableDesign, blurs: Sequence[float], price: float, progress: Callable[[str], None]
+) -> None:
     """Change a design in many steps."""
     unit_ns = design.libraries.files[0].time_unit_s * 1e9
     for blur in blurs:
         for _ in range(_ROUNDS if design.graph.worst else 0):
-            sized = _resize(design, blur)
-            buffered = _buffer(design, blur)
+            sized = _resize(design, blur, price)
+            buffered = _buffer(design, blur, price)
             progress(f"sizing the whole design: {design.graph.worst * unit_ns:.4g} ns")
             if not sized or not buffered:
                 break
 
 
-def _resize(design: SizableDesign, blur: float) -> bool:
+def _resize(design: SizableDesign, blur: float, worth: float) -> bool:
     """Change sizes until it gains nothing; return whether it gained anything."""
     graph, share, any_gain = design.graph, 1.0, False
     gradient = graph.gradient(blur * graph.worst)
     area = design.area_um2()
     graph.narrow(_MARGIN)
     for _ in range(_PASSES):
-        price = Price(gradient.blur, _PRICE, area)
+        price = Price(gradient.blur, worth, area)
         moves, before, gained = resizings(design, gradient, price), graph.kind, False
         area_before = design.area_um2()
         while moves and share >= _FEWEST and not gained:
@@ -206,7 +212,7 @@ def _resize(design: SizableDesign, blur: float) -> bool:
             graph.retime()
             new = graph.gradient(gradient.blur)
             loss = (new.smooth - gradient.smooth) / gradient.smooth
-            loss += _PRICE * (design.area_um2() - area_before) / area
+            loss += worth * (design.area_um2() - area_before) / area
             gained = loss < -_LEAST
             share = min(1.0, 1.5 * share) if gained else share / 2
             if gained:
@@ -222,11 +228,11 @@ def _resize(design: SizableDesign, blur: float) -> bool:
     return any_gain
 
 
-def _buffer(design: SizableDesign, blur: float) -> bool:
+def _buffer(design: SizableDesign, blur: float, worth: float) -> bool:
     """Put buffers in, as many at once as gain something; return whether any did."""
     gradient = design.graph.gradient(blur * design.graph.worst)
     area = design.area_um2()
-    plans = bufferings(design, gradient, Price(gradient.blur, _PRICE, area))
+    plans = bufferings(design, gradient, Price(gradient.blur, worth, area))
     tried = bool(plans)
     while plans:
         for plan in plans:
@@ -234,7 +240,7 @@ def _buffer(design: SizableDesign, blur: float) -> bool:
         design.build()
         new = design.graph.gradient(gradient.blur)
         loss = (new.smooth - gradient.smooth) / gradient.smooth
-        if loss + _PRICE * (design.area_um2() - area) / area < -_LEAST:
+        if loss + worth * (design.area_um2() - area) / area < -_LEAST:
             return True
         for plan in reversed(plans):
             design.take_back(plan.definition)

@@ -25,6 +25,9 @@ from .timing import Timing, estimate, find_opensta, time_design
 
 __all__ = ["Sizing", "Source", "Synthesis", "from_mesh", "from_spec", "from_verilog", "synthesize"]
 
+_PRICES = tuple(0.3 * 1.5**step for step in range(12))
+"""What area may be worth while sizing with effort ``clock``, a share of the clock for the same."""
+
 _NAME = re.compile(r"[A-Za-z_][\w$]*", re.ASCII)
 
 
@@ -221,7 +224,7 @@ def synthesize(
     flat : bool
         Whether to dissolve all modules into the top one before.
     sizing : bool
-        Whether to size the whole design afterwards, with effort ``speed``; needs OpenSTA.
+        Whether to size the whole design with efforts ``speed`` and ``clock``; needs OpenSTA.
     progress : Callable
         Is told what was done.
 
@@ -239,11 +242,11 @@ def synthesize(
         if opensta:
             progress("timing the whole design")
         timing = time_design(mapped, libraries, clock_ns, work) if opensta else estimate(mapped)
-        why = _no_sizing(sizing, effort, opensta, timing)
+        why = _no_sizing(sizing, effort, opensta, timing, clock_ns)
         done = Sizing(why, 0, 0, [], timing.clock_ns, area.area_um2)
         if not why:
-            flow = _Flow(source, libraries, clock_ns, work, progress)
-            mapped, area, timing, done = flow.sized(mapped, area, timing)
+            flow = _Flow(source, libraries, clock_ns, work, flat, progress)
+            mapped, area, timing, done = flow.best(effort, mapped, area, timing)
     return Synthesis(
         name=source.name,
         effort=effort,
@@ -258,15 +261,23 @@ def synthesize(
     )
 
 
-def _no_sizing(sizing: bool, effort: str, opensta: str | None, timing: Timing) -> str:
+def _no_sizing(
+    sizing: bool, effort: str, opensta: str | None, timing: Timing, clock_ns: float
+) -> str:
     """Return why the whole design is not sized, or nothing."""
-    if effort != "speed":
+    if effort == "area":
         return f"off, with effort {effort}"
     if not sizing:
         return "off"
     if not opensta:
         return "off, without OpenSTA"
-    return "" if timing.clock_ns else "off, without any path"
+    if not timing.clock_ns:
+        return "off, without any path"
+    met = effort == "clock" and timing.clock_ns <= clock_ns
+    return "off, as the clock is met without" if met else ""
+
+
+_Made = tuple[Mapped, Area, Timing, Sizing]
 
 
 @dataclass(frozen=True)
@@ -277,11 +288,48 @@ class _Flow:
     libraries: Libraries
     clock_ns: float
     work: Path
+    flat: bool
     progress: Callable[[str], None]
 
+    def best(self, effort: str, mapped: Mapped, area: Area, timing: Timing) -> _Made:
+        """Return a design sized as its effort asks for."""
+        size = self.fitted if effort == "clock" else self.sized
+        return size(mapped, area, timing)
+
+    def fitted(self, mapped: Mapped, area: Area, timing: Timing) -> _Made:
+        """Return the smallest design found that has the clock asked for, else the quickest.
+
+        What area is worth while sizing is bisected: the more, the smaller and slower.
+        """
+        found: list[_Made] = []
+        low, high = 0, len(_PRICES)
+        while low < high:
+            middle = (low + high) // 2
+            self.progress(f"sizing with area worth {_PRICES[middle]:.3g} of the clock")
+            found.append(self.sized(mapped, area, timing, _PRICES[middle]))
+            if self._meets(found[-1]):
+                low = middle + 1
+            else:
+                high = middle
+        if not any(self._meets(one) for one in found):
+            options = MapOptions("speed", self.source.label, self.flat, self.progress)
+            again = map_design(
+                self.source.verilog, self.source.name, self.libraries, self.work, options
+            )
+            found.append(self.sized(again, *self.measured(again)))
+        return min(found, key=lambda one: (max(one[2].clock_ns, self.clock_ns), one[1].area_um2))
+
+    def _meets(self, made: _Made) -> bool:
+        return made[2].clock_ns <= self.clock_ns
+
+    def measured(self, mapped: Mapped) -> tuple[Area, Timing]:
+        modules = read_netlist(mapped.verilog, self.libraries)
+        area = areas(modules, mapped, self.libraries, self.source.units)
+        return area, time_design(mapped, self.libraries, self.clock_ns, self.work)
+
     def sized(
-        self, mapped: Mapped, area: Area, timing: Timing
-    ) -> tuple[Mapped, Area, Timing, Sizing]:
+        self, mapped: Mapped, area: Area, timing: Timing, price: float | None = None
+    ) -> _Made:
         """Return a design sized, if OpenSTA says that it has a shorter clock then."""
         self.progress("sizing the whole design")
         result = size_design(
@@ -289,6 +337,7 @@ class _Flow:
             self.libraries,
             again=lambda name: map_again(name, self.libraries, self.work, self.source.label),
             progress=self.progress,
+            price=price,
         )
         self.progress("timing the whole design")
         after = time_design(result.mapped, self.libraries, self.clock_ns, self.work)

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -133,9 +134,17 @@ class _Session:
         )
         return "\n".join([*boxes, text])
 
-    def map(self, module: str, flip_flops: str, gates: str) -> dict[str, Any]:
+    def map(
+        self,
+        module: str,
+        flip_flops: str,
+        gates: str,
+        inverting: Mapping[str, Sequence[str]] | None = None,
+    ) -> dict[str, Any]:
         """Map a module that ``read`` wrote to cells, and write it as Verilog.
 
+        Flip-flops that are ``inverting``, names with the pins of data and output, hold the inverse
+        of what logic gives them, which mostly has it for less than it.
         Return its memories, and ABC's estimate of its longest path.
         """
         self._run(f"read_rtlil {module}.il", *(f"{command} {module}" for command in _COARSE))
@@ -143,7 +152,9 @@ class _Session:
         self._run(*(f"{command} {module}" for command in _FINE))
         self._name_registers(module)
         # Cells of a library power up as they like.
-        self._run(f"setattr -unset init {module}/w:*", f"{flip_flops} {module}", f"opt {module}")
+        self._run(f"setattr -unset init {module}/w:*", f"{flip_flops} {module}")
+        self._invert(module, inverting or {})
+        self._run(f"opt {module}")
         self._run(f"tee -o {self.abc_log} {gates} {module}")
         self._run(f"setundef -zero {module}", f"opt_clean -purge {module}")
         self._check(module)
@@ -155,6 +166,25 @@ class _Session:
             "delay_ps": delays[-1] if delays else 0.0,
             "levels": len(_LEVEL.findall(said)),
         }
+
+    def _invert(self, name: str, inverting: Mapping[str, Sequence[str]]) -> None:
+        """Put inverters behind flip-flops in front of them, where logic may take them in."""
+        module = self.design.module(_id(name))
+        cells = list(module.cells_.values())
+        gates = [one for one in cells if one.type.begins_with("$_")]
+        logic = {_net(gate, "Y") for gate in gates}
+        after = {_net(gate, "A"): gate for gate in gates if gate.type.str() == "$_NOT_"}
+        for cell in cells:
+            data, output = inverting.get(cell.type.str()[1:], ("", ""))
+            if not data or _net(cell, data) not in logic or _net(cell, output) not in after:
+                continue
+            label = cell.name.str()[1:]
+            wire = yosys.SigSpec(module.addWire(_id(f"{label}_inverted"), 1))
+            before = module.addCell(_id(f"{label}_inverter"), yosys.IdString("$_NOT_"))
+            before.setPort(_id("A"), cell.getPort(_id(data)))
+            before.setPort(_id("Y"), wire)
+            cell.setPort(_id(data), wire)
+            after[_net(cell, output)].type = yosys.IdString("$_BUF_")
 
     def _check(self, name: str) -> None:
         """Refuse a module with cells that no library has, which would count as nothing."""
@@ -249,6 +279,12 @@ def _size(cell: Any) -> int:
 
 def _parameter(cell: Any, name: str) -> int:
     return cell.getParam(_id(name)).as_int()
+
+
+def _net(cell: Any, port: str) -> tuple[str, int]:
+    """Return the net of a port of one bit."""
+    bit = _bits(cell, port)[0]
+    return (bit.wire.name.str(), bit.offset) if bit.wire else ("", 0)
 
 
 def _bits(cell: Any, port: str) -> list[Any]:

@@ -180,3 +180,29 @@ def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:
     path.write_text("\ufeff" + tiny_liberty(), encoding="utf-8")
     (library,) = read_libraries([path]).files
     assert library.text == tiny_liberty()
+
+
+@pytest.mark.parametrize(
+    ("pin", "state", "next_state", "inverts"),
+    [
+        ("IQ", "IQ, IQN", "D", False),
+        ("IQN", "IQ, IQN", "D", True),
+        ("IQ", "IQ, IQN", "(!D)", True),
+        ("IQN", "IQN, IQNN", "!D", True),  # as ASAP7 says it
+        ("IQN", "IQ, IQN", "D'", False),
+        ("IQN", '"IQ","IQN"', "D", True),
+        ("IQ", "IQ, IQN", "D * D", None),  # Yosys does not see through it
+        ("IQ", "IQ, IQN", "!CK", None),
+        ("!IQ", "IQ, IQN", "D", None),  # nobody writes it so
+    ],
+)
+def test_a_flip_flop_may_invert(
+    tmp_path: Path, pin: str, state: str, next_state: str, inverts: bool | None
+) -> None:
+    path = tmp_path / "odd.lib"
+    text = tiny_liberty().replace('"IQ"', f'"{pin}"').replace("(IQ, IQN)", f"({state})")
+    path.write_text(text.replace('next_state : "D"', f'next_state : "{next_state}"'))
+    libraries = read_libraries([path])
+    assert libraries.cells["DFF"].inverts is inverts and libraries.cells["INV"].inverts is None
+    assert libraries.inverting_registers == ({"DFF": ("D", "Q")} if inverts else {})
+    assert libraries.dear_registers == [], "there is no other"

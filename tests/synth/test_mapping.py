@@ -17,7 +17,7 @@ from fred_hw.errors import InputError
 from fred_hw.load import load_spec
 from gen.design import generate
 from synth import mapping
-from synth.liberty import read_libraries
+from synth.liberty import Libraries, read_libraries
 from synth.mapping import EFFORTS, MapOptions, Mapped, map_design
 from synth.netlist import read_netlist
 from tests.synth.tiny import tiny_liberty, tiny_libraries
@@ -29,6 +29,7 @@ module BUFX2(input A, output Y); assign Y = A; endmodule
 module NAND2(input A, B, output Y); assign Y = !(A & B); endmodule
 module NOR2(input A, B, output Y); assign Y = !(A | B); endmodule
 module DFF(input CK, D, output reg Q); always @(posedge CK) Q <= D; endmodule
+module DFFN(input CK, D, output reg QN); always @(posedge CK) QN <= !D; endmodule
 """
 
 EQUIVALENCE = """\
@@ -59,6 +60,13 @@ module queue(input clk, input we, input [2:0] a, input [3:0] d, output reg [3:0]
   initial for (int n = 0; n < 8; n++) table_[n] = n * 3;
   assign t = table_[a];
   always @(posedge clk) begin if (we) words[a] <= d; q <= words[a]; end
+endmodule
+"""
+
+STORING = """\
+module storing(input clk, input [3:0] a, b, output reg [3:0] n, q);
+  reg [3:0] p;
+  always @(posedge clk) begin n <= a & b; p <= a; q <= p; end
 endmodule
 """
 
@@ -104,23 +112,57 @@ def test_what_is_mapped_computes_the_same(tmp_path: Path, effort: str) -> None:
     result = mapped(design.verilog, design.name, tmp_path, effort)
     modules = read_netlist(result.verilog, tiny_libraries(tmp_path))
     assert modules.keys() == design.modules.keys()
-    (tmp_path / "mapped.v").write_text(result.verilog)
-    (tmp_path / "models.v").write_text(MODELS)
+    proven(design.name, result, tmp_path, registers=48)
+
+
+def inverting_libraries(folder: Path, *, dear: bool) -> Libraries:
+    """Return the library with an inverting flip-flop beside the other, which is dear or not."""
+    text = tiny_liberty()
+    cell = text[text.index("  cell (DFF)") : text.rindex("}")]
+    other = cell.replace("(DFF)", "(DFFN)").replace("(Q)", "(QN)").replace('"IQ"', '"IQN"')
+    if dear:
+        text = text.replace("area : 6.0", "area : 7.5")
+    path = folder / "inverting.lib"
+    path.write_text(text[: text.rindex("}")] + other + "}\n")
+    return read_libraries([path])
+
+
+@pytest.mark.parametrize(("effort", "dear"), [("clock", True), ("clock", False), ("speed", True)])
+def test_flip_flops_invert_where_they_and_an_inverter_are_smaller(
+    tmp_path: Path, effort: str, dear: bool
+) -> None:
+    libraries = inverting_libraries(tmp_path, dear=dear)
+    options = MapOptions(effort, "source")
+    result = map_design(STORING, "storing", libraries, tmp_path, options)
+    (module,) = read_netlist(result.verilog, libraries).values()
+    kind = "DFFN" if (effort, dear) == ("clock", True) else "DFF"
+    assert {name: n for name, n in module.cells.items() if "DFF" in name} == {kind: 12}
+    assert {signal for signal, _ in module.registers} == {"n", "p", "q"}
+    if kind == "DFFN":
+        assert module.cells["NAND2"] == 4, "their inverters are in front of them"
+        assert "INV" not in module.cells, "two of them in a row need none"
+        proven("storing", result, tmp_path, registers=7)  # the outputs
+
+
+def proven(top: str, result: Mapped, folder: Path, *, registers: int) -> None:
+    """Prove that what was mapped is the same, with more than some registers compared."""
+    (folder / "mapped.v").write_text(result.verilog)
+    (folder / "models.v").write_text(MODELS)
     code = (
         "import sys\nfrom pyosys import libyosys as yosys\ndesign = yosys.Design()\n"
         "for line in sys.stdin.read().splitlines():\n    yosys.run_pass(line, design)"
     )
     said = subprocess.run(
         [sys.executable, "-c", code],
-        input=EQUIVALENCE.format(top=design.name),
-        cwd=tmp_path,
+        input=EQUIVALENCE.format(top=top),
+        cwd=folder,
         capture_output=True,
         text=True,
         check=False,
     )
     assert "Equivalence successfully proven!" in said.stdout, said.stdout[-2000:]
     compared = re.search(r"Found (\d+) \$equiv cells in equiv", said.stdout)
-    assert compared and int(compared[1]) > 48, "every register is compared"
+    assert compared and int(compared[1]) > registers, "every register is compared"
 
 
 def test_registers_have_the_names_of_their_signals(tmp_path: Path) -> None:

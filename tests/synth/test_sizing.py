@@ -1,6 +1,8 @@
 """Tests of synth.sizing: a shorter clock for the whole design, which still does the same."""
 
 from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -210,3 +212,50 @@ def test_effort_area_is_not_sized(tmp_path: Path) -> None:
     source = from_spec(load_spec("tiny-2"), "interconnect", "tiny-2")
     found = synthesize(source, sloped_libraries(tmp_path), clock_ns=1.0, effort="area")
     assert found.sizing.by == "off, with effort area" and found.sizing.cells_resized == 0
+
+
+@pytest.mark.slow
+@needs_opensta
+def test_the_smallest_with_the_clock_asked_for_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(synthesis, "_PRICES", (0.3, 3.0))
+    source = from_spec(load_spec("tiny-2"), "interconnect", "tiny-2")
+    libraries = sloped_libraries(tmp_path)
+    area, speed = (
+        synthesize(source, libraries, clock_ns=0.2, effort=effort) for effort in ("area", "speed")
+    )
+    found = synthesize(source, libraries, clock_ns=0.2, effort="clock")
+    assert speed.timing.clock_ns < found.timing.clock_ns <= 0.2 < area.timing.clock_ns
+    assert area.area.area_um2 < found.area.area_um2 < speed.area.area_um2
+    loose = synthesize(source, libraries, clock_ns=0.4, effort="clock")
+    assert loose.sizing.by == "off, as the clock is met without"
+    assert loose.area.area_um2 == area.area.area_um2
+
+
+@pytest.mark.parametrize(
+    ("asked", "tried", "taken"),
+    [
+        (4.1, [3.0, 9.0], 9.0),  # the most that area may be worth, as long as the clock is there
+        (3.1, [3.0, 9.0], 3.0),
+        (1.5, [3.0, 1.0], 1.0),
+        (0.5, [3.0, 1.0, None], None),  # as with effort speed
+    ],
+)
+def test_what_area_is_worth_is_bisected(
+    asked: float, tried: list[float | None], taken: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clocks = {1.0: 1.2, 3.0: 3.0, 9.0: 4.0, None: 1.0}
+    asked_for: list[float | None] = []
+
+    def sized(flow: object, mapped: object, area: object, timing: object, price: Any = None) -> Any:
+        asked_for.append(price)
+        return price, Mock(area_um2=10 - (price or 0)), Mock(clock_ns=clocks[price]), None
+
+    monkeypatch.setattr(synthesis, "_PRICES", (1.0, 3.0, 9.0))
+    monkeypatch.setattr(synthesis._Flow, "sized", sized)
+    monkeypatch.setattr(synthesis._Flow, "measured", lambda *_: (None, None))
+    monkeypatch.setattr(synthesis, "map_design", lambda *_: None)
+    flow = synthesis._Flow(Mock(), Mock(), asked, Path(), False, lambda _: None)
+    found: Any = flow.fitted(Mock(), Mock(), Mock())
+    assert (asked_for, found[0]) == (tried, taken)
