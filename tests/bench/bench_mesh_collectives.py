@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 from fred_hw.compiler.placement import Strategy
@@ -29,6 +30,7 @@ ENDPOINT = {"fsms": 4, "slots": 8, "chunk_flits": 1024}
 SIZES = Sizes(link_cycles=24, memory_cycles=40)
 ALGORITHMS = ("ring", "bidirectional", "hierarchical")
 WHOLE, GOAL = 32_768, 0.95  # flits that 64 KiB are at one lane, and what the best is to reach
+UNEVEN = (16, 33, 128)  # flits that five members share as 4, 4, 4, 4, 0 and 7, 7, 7, 7, 5, ...
 
 
 def full_rate() -> float:
@@ -100,11 +102,12 @@ def main() -> None:
             )
     made = compile_for_mesh(mesh, Strategy(2, 5, 2), 2 * 128)
     report(model, made, f"{made.strategy},")
-    for faults in (0, arguments.faults):
+    for flits, faults in product(UNEVEN, (0, arguments.faults)):
+        made = compile_for_mesh(mesh, Strategy(2, 5, 2), 2 * flits)
         begun, cycles = time.perf_counter(), at_once(model, made, faults)
         rate = cycles / (time.perf_counter() - begun)
         text = f"{cycles} cycles in all, {rate:,.0f} per second"
-        say(f"{made.strategy} all at once, {faults} faults in a million: {text}")
+        say(f"{made.strategy}, {flits} flits, all at once, {faults} faults in a million: {text}")
 
 
 if __name__ == "__main__":

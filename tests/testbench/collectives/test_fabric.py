@@ -152,6 +152,29 @@ def test_ring_all_reduce_reads_and_writes_each_byte_once(tmp_path: Path) -> None
     assert N * size / sent == 1 / (2 * (1 - 1 / N))
 
 
+@pytest.mark.parametrize("faults", [0, 5000])
+def test_rings_of_sizes_that_do_not_divide_evenly(tmp_path: Path, faults: int) -> None:
+    """One behind the other, with blocks that are shorter or empty, as 3, 3, 3 and 0 flits are."""
+    made, before, first = programs(), memories(), 0
+    want = [one.copy() for one in before]
+    for number, size in enumerate((9, 1, 5, 3, 13, 9, 6, 2)):
+        scatters, block = number % 2 == 1, -(-size // N)
+        operation = "reduce_scatter" if scatters else "all_reduce"
+        total = ring_sum([numbers(one, first, size) for one in before], size).reshape(size, -1)
+        for k, program in enumerate(made):
+            program.queue(ring(operation, k, (first, size), 100 + first, message=1 + number % 4))
+            own = slice(k * block, (k + 1) * block) if scatters else slice(size)
+            numbers(want[k], 100 + first, size).reshape(size, -1)[own] = total[own]
+        first += size
+    for program in made:
+        program.finish("dp")
+        program.show("ERROR")
+    found = run(tmp_path, made, faults=faults, limit=20000, seed=4)
+    for k in EVERY:
+        assert (found.memories[k] == want[k]).all()
+        assert found.reads[k]["ERROR"] == [0]
+
+
 def test_ring_and_network_at_once_on_links_that_lose_flits(tmp_path: Path) -> None:
     """Two collectives in a ring of DP beside one of MP in the network."""
     made = programs()
@@ -178,8 +201,11 @@ def test_ring_and_network_at_once_on_links_that_lose_flits(tmp_path: Path) -> No
 
 
 def test_collectives_of_several_descriptors(tmp_path: Path) -> None:
-    """Reduce-scatter and all-gather in the network, a multicast, an all-to-all by unicasts."""
-    made, size = programs(), 10
+    """Reduce-scatter and all-gather in the network, a multicast, an all-to-all by unicasts.
+
+    The block of the last member is empty.
+    """
+    made, size = programs(), 9
     entries = {k: entry(Flow([0, 1, 2, 3], [k]), circuit=0) for k in EVERY}
     for k in EVERY:
         others = [other for other in EVERY if other != k]
@@ -245,6 +271,34 @@ def test_reset_of_an_endpoint_in_the_middle(tmp_path: Path) -> None:
         assert 16 <= cut < size  # in the middle
         assert (numbers(memory, 80, cut) == sums[k][: 2 * cut]).all()
         assert (numbers(memory, 160, size) == sums[k]).all()
+        assert found.reads[k]["ERROR"] == [0]
+
+
+def test_ends_without_work_need_no_reset_when_another_is_reset(tmp_path: Path) -> None:
+    """Their next descriptors name the generation in which the phase was written anew."""
+    made, size = programs(), 11
+    word, out = entry(Flow([0, 1, 2, 3], [0, 1, 2, 3]), circuit=2)
+    again, _ = entry(Flow([0, 1, 2, 3], [0, 1, 2, 3]), circuit=2, generation=1)
+    source, first, second = (Buffer(BYTES * place, BYTES * size) for place in (0, 80, 160))
+    for k, program in enumerate(made):
+        program.queue(exchange("dp", (source, Route(1)), (first, Route(1))))
+        program.finish("dp")
+        program.until("STATUS", 0x400, 0x440)  # not busy, and idle
+        if k == 0:
+            program.wait(300)  # until that holds for all
+            program.reset()
+            program.after_reset()
+            program.begin(ADDRESSES[k])
+        program.wait(1200)  # until the phase is written
+        flow = Route(1, generation=1)
+        program.queue(exchange("dp", (source, flow), (second, flow)))
+        program.finish("dp")
+        program.show("ERROR")
+    found = run(tmp_path, made, phases={1: word}, resets={0: 3}, rewrites={1: again}, limit=4000)
+    sums = out([numbers(one, 0, size) for one in memories()])
+    for k in EVERY:
+        assert (numbers(found.memories[k], 80, size) == sums[k]).all()
+        assert (numbers(found.memories[k], 160, size) == sums[k]).all()
         assert found.reads[k]["ERROR"] == [0]
 
 
