@@ -25,7 +25,7 @@ SMALLER = {
     "compare": ["--topology", "fred-d", "--workload", "resnet-152"],
     "endpoint": ["--set", "lanes=1"],
     "estimate": [],
-    "report": ["--spec", "small-4"],
+    "report": ["--spec", "tiny-2"],
     "reproduce": ["--section", "wafer"],
     "strategies": ["--topology", "fred-d", "--least-npus", "20"],
     "mesh": ["--set", "lanes=1", "--set", "width=2", "--set", "height=1"],
