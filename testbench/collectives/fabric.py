@@ -202,6 +202,9 @@ class Finished:
     wrote : list of list of (int, int)
         For each endpoint, the last flit of memory of what was written in a row, and when [cycles];
         in order. Compiled fabrics say it, others nothing.
+    worked : float
+        Share of the cycles of all units that were simulated; in others a unit stood still. Below 1
+        for compiled fabrics.
     """
 
     memories: list[Flits]
@@ -210,6 +213,7 @@ class Finished:
     cycles: int
     marks: list[list[int]]
     wrote: list[list[tuple[int, int]]] = field(default_factory=list)
+    worked: float = 1.0
 
 
 _AXIL = ("awaddr", "awvalid", "awready", "wdata", "wvalid", "wready", "bresp", "bvalid")
@@ -489,4 +493,6 @@ def collected(spec: SwitchSpec, nodes: int, command: Sequence[str], work: Path) 
         reads[int(node)].setdefault(names[int(address)], []).append(int(value))
         times[int(node)].append(int(now))
     told = marks_of(said, nodes), wrote_of(said, nodes)
-    return Finished(memories_of(work, nodes), reads, times, int(ended[1]), *told)
+    worked = re.search(r"^SPEED .* ([\d.]+) of all steps$", said, re.MULTILINE)
+    share = float(worked[1]) if worked else 1.0
+    return Finished(memories_of(work, nodes), reads, times, int(ended[1]), *told, share)

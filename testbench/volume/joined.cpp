@@ -3,6 +3,7 @@
 // See testbench/volume/joined.py, which writes joined_model.hpp, and testbench/collectives for
 // programs and memories. What comes out is what testbench/collectives/fabric.v says too.
 
+#include <algorithm>
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
@@ -20,7 +21,7 @@
 namespace {
 
 struct Options {
-    uint64_t faults = 0, stalls = 0, limit = 100000, seed = 1;
+    uint64_t faults = 0, stalls = 0, limit = 100000, seed = 1, sleep = 1;
 } options;
 
 struct Random {
@@ -37,17 +38,82 @@ struct Flit {
     VlWide<3> user;
 };
 
+// Runs a unit, but for cycles in which it stands still. A unit is all that its state says, inputs
+// among it: one that an edge has left as it was will be left so by all edges, until an input
+// changes. Counters of clock cycles, which software alone reads, are excepted; they catch up.
+class Runner {
+    static constexpr unsigned PATIENCE = 8;  // calm cycles from one look at the state to the next
+    Unit* unit_;
+    std::vector<char> before_;
+    std::vector<IData> counts_, rates_;  // of counters: their last values, and how fast they go
+    unsigned calm_ = 0;
+    uint64_t slept_ = 0;
+    bool asleep_ = false;
+
+    void look() {
+        before_.assign(unit_->state, unit_->state + unit_->bytes);
+        counts_.clear();
+        for (const IData* one : unit_->counters) counts_.push_back(*one);
+    }
+    bool stands() {
+        rates_.clear();
+        for (size_t k = 0; k < counts_.size(); ++k) {
+            IData& count = *unit_->counters[k];
+            rates_.push_back(count - counts_[k]);
+            std::swap(count, counts_[k]);
+        }
+        const bool same = !std::memcmp(before_.data(), unit_->state, unit_->bytes);
+        for (size_t k = 0; k < counts_.size(); ++k) *unit_->counters[k] = counts_[k];
+        return same;
+    }
+    void wake() {
+        for (size_t k = 0; k < rates_.size(); ++k) {
+            IData& count = *unit_->counters[k];
+            count = std::min<uint64_t>(UINT32_MAX, count + slept_ * rates_[k]);
+        }
+        slept_ = 0;
+        asleep_ = false;
+    }
+
+public:
+    uint64_t steps = 0;
+
+    explicit Runner(Unit& unit) : unit_(&unit) {}
+    void edge() {
+        if (asleep_ && !unit_->touched) {
+            ++slept_;
+            return;
+        }
+        if (asleep_) wake();
+        const bool looks = options.sleep && !unit_->touched && ++calm_ % PATIENCE == 0;
+        if (looks) look();
+        unit_->touched = false;
+        unit_->step();
+        ++steps;
+        asleep_ = looks && stands();
+    }
+};
+
+// Sets inputs of a unit; it is touched if that changes one.
+template <class T>
+void set(Unit& unit, T* pin, const T& value) {
+    if (*pin == value) return;
+    *pin = value;
+    unit.touched = true;
+}
+
 // A direction of a link: loses or flips some flits.
 class Line {
     const Sends* from_;
+    Unit* unit_;
     const Takes* to_;
     std::vector<Flit> flits_{LINK_CYCLES};
     size_t at_ = 0;
     Random dice_;
 
 public:
-    Line(const Sends& from, const Takes& to, uint64_t seed)
-        : from_(&from), to_(&to), dice_{seed} {}
+    Line(const Sends& from, Unit& unit, unsigned entry, uint64_t seed)
+        : from_(&from), unit_(&unit), to_(&unit.takes[entry]), dice_{seed} {}
     void sample() {
         Flit& flit = flits_[at_];
         flit.valid = *from_->valid;
@@ -60,10 +126,11 @@ public:
         }
     }
     void drive() {
-        at_ = (at_ + 1) % LINK_CYCLES;
+        at_ = at_ + 1 == LINK_CYCLES ? 0 : at_ + 1;
         const Flit& flit = flits_[at_];
-        *to_->valid = flit.valid;
+        set(*unit_, to_->valid, CData{flit.valid});
         if (!flit.valid) return;
+        unit_->touched = true;
         *to_->data = flit.data;
         *to_->user = flit.user;
     }
@@ -76,6 +143,7 @@ struct Step {
 
 // Carries out a program on AXI4-Lite, as the driver of fabric.v.
 class Driver {
+    Unit* unit_;
     const Bus* bus_;
     unsigned node_;
     std::vector<Step> steps_;
@@ -85,7 +153,7 @@ class Driver {
     uint32_t address_ = 0, value_ = 0;
 
 public:
-    Driver(const Bus& bus, unsigned node) : bus_(&bus), node_(node) {
+    Driver(Unit& unit, unsigned node) : unit_(&unit), bus_(&unit.bus), node_(node) {
         std::ifstream file("program_" + std::to_string(node) + ".hex");
         for (std::string line; std::getline(file, line);) {
             auto part = [&](int from, int size) {
@@ -131,16 +199,18 @@ public:
         }
     }
     void drive() {
-        *bus_->awaddr = *bus_->araddr = address_;
-        *bus_->wdata = value_;
-        *bus_->awvalid = aw_;
-        *bus_->wvalid = w_;
-        *bus_->arvalid = ar_;
+        set(*unit_, bus_->awaddr, SData(address_));
+        set(*unit_, bus_->araddr, SData(address_));
+        set(*unit_, bus_->wdata, value_);
+        set(*unit_, bus_->awvalid, CData{aw_});
+        set(*unit_, bus_->wvalid, CData{w_});
+        set(*unit_, bus_->arvalid, CData{ar_});
     }
 };
 
 // A memory of flits.
 class Memory {
+    Unit* unit_;
     const MemoryPins* pins_;
     unsigned node_;
     std::vector<Data> words_;
@@ -157,8 +227,8 @@ class Memory {
     bool calm() { return !options.stalls || dice_() % 100 >= options.stalls; }
 
 public:
-    Memory(const MemoryPins& pins, unsigned node, uint64_t seed)
-        : pins_(&pins), node_(node), dice_{seed} {
+    Memory(Unit& unit, unsigned node, uint64_t seed)
+        : unit_(&unit), pins_(&unit.memory), node_(node), dice_{seed} {
         std::ifstream file("memory_" + std::to_string(node) + ".hex");
         for (std::string line; std::getline(file, line);)
             words_.push_back(std::stoull(line, nullptr, 16));
@@ -181,10 +251,11 @@ public:
             std::printf("WROTE %u %" PRIu64 " %" PRIu64 "\n", node_, wrote_, wrote_at_);
     }
     void drive(uint64_t now) {
-        *pins_->read_ready = calm();
-        *pins_->write_ready = calm();
-        *pins_->data_valid = !queue_.empty() && queue_.front().first <= now;
-        if (*pins_->data_valid) *pins_->data = queue_.front().second;
+        set(*unit_, pins_->read_ready, CData{calm()});
+        set(*unit_, pins_->write_ready, CData{calm()});
+        const bool valid = !queue_.empty() && queue_.front().first <= now;
+        set(*unit_, pins_->data_valid, CData{valid});
+        if (valid) set(*unit_, pins_->data, queue_.front().second);
     }
     void write() const {
         std::ofstream file("result_" + std::to_string(node_) + ".hex");
@@ -208,42 +279,39 @@ int main(int count, char** arguments) {
         if (name == "stalls") options.stalls = value;
         if (name == "limit") options.limit = value;
         if (name == "seed") options.seed = value;
+        if (name == "sleep") options.sleep = value;
     }
     VerilatedContext context;
     std::vector<Unit> units = make_units(&context);  // endpoints first
+    std::vector<Runner> runners(units.begin(), units.end());
     std::vector<Driver> drivers;
     std::vector<Memory> memories;
     std::vector<Line> lines;
     uint64_t seed = options.seed;
     for (unsigned k = 0; k < units.size(); ++k) {
-        if (units[k].bus.awvalid) drivers.emplace_back(units[k].bus, k);
-        if (k < NPUS) memories.emplace_back(units[k].memory, k, ++seed);
+        if (units[k].bus.awvalid) drivers.emplace_back(units[k], k);
+        if (k < NPUS) memories.emplace_back(units[k], k, ++seed);
     }
     for (const auto& [unit, port, other, entry] : LINKS)
-        lines.emplace_back(units[unit].sends[port], units[other].takes[entry], ++seed);
+        lines.emplace_back(units[unit].sends[port], units[other], entry, ++seed);
     const auto begun = std::chrono::steady_clock::now();
     const std::clock_t work = std::clock();
-    for (Unit& unit : units) *unit.rst = 1;
-    auto all = [&](int level) {
-        for (Unit& unit : units) {
-            *unit.clk = level;
-            unit.eval();
-        }
-    };
-    all(0);
-    for (int k = 0; k < 8; ++k) all(1), all(0);
-    for (Unit& unit : units) *unit.rst = 0;
-    all(0);
+    for (Unit& unit : units) {
+        *unit.rst = 1;
+        *unit.clk = 0;
+        unit.eval();
+        for (int k = 0; k < 8; ++k) unit.step();
+        *unit.rst = 0;
+    }
     uint64_t now = 0;
     for (bool over = false; !over; ++now) {
         for (Line& one : lines) one.sample();
         for (Driver& one : drivers) one.sample(now);
         for (Memory& one : memories) one.sample(now);
-        all(1);
+        for (Runner& one : runners) one.edge();
         for (Line& one : lines) one.drive();
         for (Driver& one : drivers) one.drive();
         for (Memory& one : memories) one.drive(now + 1);
-        all(0);
         over = true;
         for (const Driver& one : drivers) over = over && one.ended();
         if (now > options.limit) {
@@ -255,5 +323,8 @@ int main(int count, char** arguments) {
     for (const Memory& one : memories) one.say_wrote(), one.write();
     const double cpu_s = double(std::clock() - work) / CLOCKS_PER_SEC;
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begun;
-    std::printf("SPEED %.3f s, %.3f s of CPU\nENDED %" PRIu64 "\n", wall.count(), cpu_s, now);
+    uint64_t steps = 0;
+    for (const Runner& one : runners) steps += one.steps;
+    std::printf("SPEED %.3f s, %.3f s of CPU, %.3f of all steps\nENDED %" PRIu64 "\n", wall.count(),
+                cpu_s, double(steps) / units.size() / now, now);
 }

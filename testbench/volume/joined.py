@@ -1,5 +1,6 @@
 """A fabric in compiled code: each distinct unit Verilated once, and joined in C++."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +31,11 @@ _MEMORY = {
     "write_address": "m_axis_write_tuser",
     "write_data": "m_axis_write_tdata",
 }
+_COUNTER = re.compile(r"IData/\*31:0\*/ ((?:__Vdly__)?t__\w*control__DOT__cycles_(?:0|count));")
+"""Registers CYCLES of switches and endpoints in a model's header, and their values to come."""
+
+_PREVIOUS = re.compile(r"CData/\*0:0\*/ (__Vtrigprevexpr\w*__clk__\w+);")
+"""What a model compares its clock with; without it a cycle takes two evaluations."""
 
 
 @dataclass(frozen=True)
@@ -93,11 +99,20 @@ def _ports(unit: Unit) -> list[str]:
     return [str(number) for number in range(unit.spec.ports)] if isinstance(unit, Switch) else [""]
 
 
-def _maker(prefix: str, unit: Unit) -> list[str]:
+def _inside(prefix: str, model: Path) -> list[str]:
+    """Return what says where the state of a model is, and what of it has a meaning here."""
+    text = (model / f"{prefix}___024root.h").read_text()
+    lines = ["    unit.state = reinterpret_cast<char*>(top->rootp);"]
+    lines += ["    unit.bytes = sizeof *top->rootp;"]
+    lines += [f"    unit.counters.push_back(&top->rootp->{n});" for n in _COUNTER.findall(text)]
+    return lines + [f"    unit.previous = &top->rootp->{n};" for n in _PREVIOUS.findall(text)]
+
+
+def _maker(prefix: str, unit: Unit, model: Path) -> list[str]:
     """Return the function that makes a unit of a class."""
     lines = [f"inline Unit make_{prefix}(VerilatedContext* context) {{", "    Unit unit;"]
     lines += [f"    auto* top = new {prefix}(context);", "    unit.eval = [top] { top->eval(); };"]
-    lines += ["    unit.clk = &top->clk;", "    unit.rst = &top->rst;"]
+    lines += ["    unit.clk = &top->clk;", "    unit.rst = &top->rst;", *_inside(prefix, model)]
     lines += ["    top->incarnation = 9;"]
     if isinstance(unit, MeshRouter):
         lines += ["    unit.position = &top->position;"]
@@ -115,11 +130,12 @@ def _maker(prefix: str, unit: Unit) -> list[str]:
     return [*lines, "    return unit;", "}"]
 
 
-def _header(netlist: Netlist, size: Sizes) -> str:
-    """Return what the harness has to know of a fabric."""
+def _header(netlist: Netlist, size: Sizes, models: Mapping[str, Path]) -> str:
+    """Return what the harness has to know of a fabric, with the model of each kind."""
     prefixes = {name: f"Vu{number}" for number, name in enumerate(netlist.kinds)}
     lines = ["#pragma once", "#include <ctime>", "#include <functional>", "#include <vector>"]
-    lines += [f'#include "{prefix}.h"' for prefix in prefixes.values()]
+    for prefix in prefixes.values():
+        lines += [f'#include "{prefix}.h"', f'#include "{prefix}___024root.h"']
     lines += [
         '#include "verilated.h"',
         "template <class T> using Plain = std::remove_reference_t<T>;",
@@ -136,14 +152,23 @@ def _header(netlist: Netlist, size: Sizes) -> str:
         "    QData *read_address, *write_address; Data *data, *write_data;",
         "};",
         "struct Unit {",
-        "    std::function<void()> eval; CData *clk, *rst, *position = nullptr; Bus bus;",
+        "    std::function<void()> eval; CData *clk, *rst, *previous = nullptr;",
+        "    CData* position = nullptr; Bus bus;",
         "    MemoryPins memory; std::vector<Sends> sends; std::vector<Takes> takes;",
+        "    char* state; size_t bytes; std::vector<IData*> counters; bool touched = true;",
+        "    // A rising edge. All that leaves a unit comes from registers.",
+        "    void step() {",
+        "        if (previous) *previous = 0;",
+        "        else *clk = 0, eval();",
+        "        *clk = 1;",
+        "        eval();",
+        "    }",
         "};",
         f"constexpr unsigned NPUS = {netlist.npus}, LINK_CYCLES = {size.link_cycles};",
         f"constexpr unsigned MEMORY_CYCLES = {size.memory_cycles};",
     ]
     for name, unit in netlist.kinds.items():
-        lines += _maker(prefixes[name], unit)
+        lines += _maker(prefixes[name], unit, models[name])
     lines += ["inline std::vector<Unit> make_units(VerilatedContext* context) {"]
     lines += ["    std::vector<Unit> units;"]
     for one in netlist.instances:
@@ -162,18 +187,29 @@ def build_joined(netlist: Netlist, size: Sizes) -> Path:
     SimulatorError
         Verilator is not installed or could not build.
     """
-    models = []
+    models: dict[str, Path] = {}
     for number, (name, unit) in enumerate(netlist.kinds.items()):
         emitter = VerilogEmitter()
         emitter.add(unit)
-        models.append(verilate_model(emitter.verilog(), name, f"Vu{number}"))
+        models[name] = verilate_model(emitter.verilog(), name, f"Vu{number}")
     source = Path(__file__).with_name("joined.cpp").read_text()
-    sources = {"joined.cpp": source, "joined_model.hpp": _header(netlist, size)}
-    return link_models(netlist.name, sources, models)
+    sources = {"joined.cpp": source, "joined_model.hpp": _header(netlist, size, models)}
+    return link_models(netlist.name, sources, [*models.values()])
 
 
-def run_joined(model: Path, run: PlaneRun, work: Path) -> Finished:
+def run_joined(model: Path, run: PlaneRun, work: Path, *, awake: bool = False) -> Finished:
     """Simulate until all programs have ended.
+
+    Parameters
+    ----------
+    model : Path
+        From ``build_joined``.
+    run : PlaneRun
+        What happens.
+    work : Path
+        Folder for files of the run.
+    awake : bool
+        Whether units that stand still are simulated too. What comes out is the same.
 
     Raises
     ------
@@ -184,4 +220,5 @@ def run_joined(model: Path, run: PlaneRun, work: Path) -> Finished:
     write_programs(work, run)
     write_memories(work, run.memories)
     command = [str(model), *(f"+{a}={b}" for a, b in options_of(run).items())]
+    command += ["+sleep=0"] if awake else []
     return collected(run.program.link, run.program.npus, command, work)
