@@ -31,10 +31,10 @@ _MEMORY = {
     "write_address": "m_axis_write_tuser",
     "write_data": "m_axis_write_tdata",
 }
-_COUNTER = re.compile(r"IData/\*31:0\*/ ((?:__Vdly__)?t__\w*control__DOT__cycles_(?:0|count));")
+_COUNTER = re.compile(r"\bIData\S* ((?:__Vdly__)?t__\w*control__DOT__cycles_(?:0|count));")
 """Registers CYCLES of switches and endpoints in a model's header, and their values to come."""
 
-_PREVIOUS = re.compile(r"CData/\*0:0\*/ (__Vtrigprevexpr\w*__clk__\w+);")
+_PREVIOUS = re.compile(r"\bCData\S* (__Vtrigprevexpr\w*__clk__\w+);")
 """What a model compares its clock with; without it a cycle takes two evaluations."""
 
 

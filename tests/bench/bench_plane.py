@@ -1,6 +1,7 @@
 """Co-simulate a plane of twenty NPUs on two levels: phases of strategies alone and all at once."""
 
 import argparse
+import os
 import random
 import sys
 import tempfile
@@ -125,15 +126,17 @@ def say(text: str) -> None:
     sys.stdout.flush()
 
 
-TOTAL = {"cycles": 0, "seconds": 0.0}
+TOTAL = {"cycles": 0, "seconds": 0.0, "cpu_s": 0.0, "worked": 0.0}
 
 
 def run(model: Path, one: PlaneRun) -> Finished:
-    begun = time.perf_counter()
+    begun, before = time.perf_counter(), os.times()
     with tempfile.TemporaryDirectory() as folder:
         found = run_joined(model, one, Path(folder))
     TOTAL["seconds"] += time.perf_counter() - begun
+    TOTAL["cpu_s"] += os.times().children_user - before.children_user
     TOTAL["cycles"] += found.cycles
+    TOTAL["worked"] += found.cycles * found.worked
     return found
 
 
@@ -159,8 +162,10 @@ def main() -> None:
         for faults in (0, arguments.faults):
             cycles = at_once(model, made, 2, faults)
             say(f"{name} all at once, {faults} faults in a million: {cycles} cycles in all")
-    rate = TOTAL["cycles"] / TOTAL["seconds"]
-    say(f"{TOTAL['cycles']:,} cycles in {TOTAL['seconds']:.1f} s, {rate:,.0f} per second")
+    cycles, cpu_s = TOTAL["cycles"], TOTAL["cpu_s"]
+    say(f"{cycles:,} cycles in {TOTAL['seconds']:.1f} s, {cpu_s:.1f} s of them in the simulator")
+    share = TOTAL["worked"] / cycles
+    say(f"{cycles / cpu_s:,.0f} per second of CPU time; units stood still in {1 - share:.0%}")
 
 
 if __name__ == "__main__":
