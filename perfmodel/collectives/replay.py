@@ -1,5 +1,8 @@
 """Symbolic check: a schedule replayed on sets of contributions instead of numbers."""
 
+from collections.abc import Sequence
+from itertools import groupby
+
 from fred_hw.progress import track
 
 from .schedule import Part, Schedule
@@ -17,23 +20,32 @@ class _State:
         self.held: dict[tuple[int, int], int] = {}
         self.brought_by: dict[tuple[int, int], set[int]] = {}
 
-    def apply(self, number: int, transfer: Transfer) -> None:
-        for shard in transfer.shards:
-            message = 0
-            for source in transfer.sources:
-                held = self.held.get((source, shard), 0)
-                late = self.brought_by.get((source, shard), set()) - set(transfer.after)
-                if not held or late or held & message:
-                    problem = "sends nothing" if not held else "adds a contribution twice"
-                    if late:
-                        problem = f"does not wait for {sorted(late)}"
-                    raise ValueError(
-                        f"transfer {number} must send complete data, "
-                        f"but {problem} at NPU {source}, shard {shard}"
-                    )
-                message |= held
+    def apply(self, step: Sequence[tuple[int, Transfer]]) -> None:
+        """Have the messages of a step arrive, each with what its sources held before the step."""
+        came = [
+            (number, transfer, shard, self._message(number, transfer, shard))
+            for number, transfer in step
+            for shard in transfer.shards
+        ]
+        for number, transfer, shard, message in came:
             for target in transfer.targets:
                 self._receive(number, transfer, target, shard, message)
+
+    def _message(self, number: int, transfer: Transfer, shard: int) -> int:
+        message = 0
+        for source in transfer.sources:
+            held = self.held.get((source, shard), 0)
+            late = self.brought_by.get((source, shard), set()) - set(transfer.after)
+            if not held or late or held & message:
+                problem = "sends nothing" if not held else "adds a contribution twice"
+                if late:
+                    problem = f"does not wait for {sorted(late)}"
+                raise ValueError(
+                    f"transfer {number} must send complete data, "
+                    f"but {problem} at NPU {source}, shard {shard}"
+                )
+            message |= held
+        return message
 
     def _receive(
         self, number: int, transfer: Transfer, target: int, shard: int, message: int
@@ -58,7 +70,8 @@ def replay(schedule: Schedule) -> None:
     broadcast only the owner of a shard has one). In the end each member must hold, for every shard
     (after a reduce-scatter or a reduce for those it owns, after an all-to-all for those meant for
     it), each contribution exactly once. A transfer may only send
-    what transfers in its ``after`` have brought, so the result holds for any timing.
+    what transfers in its ``after`` have brought, so the result holds for any timing; what comes to
+    a source from others of its step is kept apart until it has sent.
 
     Raises
     ------
@@ -70,8 +83,10 @@ def replay(schedule: Schedule) -> None:
         for shard, owner in part.owners.items():
             for npu in part.members if schedule.pattern in _REDUCES else (owner,):
                 state.held[npu, shard] = 1 << npu
-    for number, transfer in enumerate(track(schedule.transfers, "messages")):
-        state.apply(number, transfer)
+    messages = enumerate(track(schedule.transfers, "messages"))
+    # Those without a step are each one of its own.
+    for _, step in groupby(messages, lambda one: (one[1].step, one[1].step < 0 and one[0])):
+        state.apply(list(step))
     for part in schedule.parts:
         _check_end(schedule, part, state)
 

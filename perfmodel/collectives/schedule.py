@@ -207,14 +207,29 @@ class ScheduleBuilder:
             The topology cannot carry it.
         """
         key = (tuple(sources), tuple(targets))
-        after = {
-            earlier
-            for source in key[0]
-            for shard in shards
-            for earlier in self._writers.get((source, shard), ())
-        }
-        for source in key[0]:
+        after = self._brought(key[0], shards)
+        self._add(key, shards, action, hops, after, feeds_pass=feeds_pass)
+
+    def _brought(self, sources: Iterable[int], shards: Sequence[int]) -> tuple[int, ...]:
+        """Return the messages that brought some shards to their sources, and passes to these."""
+        after = set[int]()
+        for source in sources:
+            for shard in shards:
+                after.update(self._writers.get((source, shard), ()))
             after.update(self._passes.get((source, self.lane), ()))
+        return tuple(sorted(after))
+
+    def _add(
+        self,
+        key: tuple[tuple[int, ...], tuple[int, ...]],
+        shards: Sequence[int],
+        action: Literal["reduce", "copy"],
+        hops: Hops | None,
+        after: tuple[int, ...],
+        *,
+        feeds_pass: bool = False,
+        step: int = -1,
+    ) -> None:
         number = len(self.messages)
         for target in key[1]:
             for shard in shards:
@@ -229,9 +244,10 @@ class ScheduleBuilder:
                 targets=key[1],
                 hops=self._route(*key) if hops is None else hops,
                 payload_bytes=self.shard_bytes(shards),
-                after=tuple(sorted(after)),
+                after=after,
                 shards=tuple(shards),
                 action=action,
+                step=step,
             )
         )
 
@@ -254,12 +270,15 @@ class ScheduleBuilder:
     ) -> None:
         """Add the messages of a step: source, target and shards of each, none of which follows.
 
+        Two may exchange the same shard: each sends what it held before the step.
         In lockstep a source waits for all that the steps and the passes around rings before have
         brought to it in this lane; of the shards, which may be very many, it names the first.
         """
         if not self.lockstep:
-            for source, target, shards in step:
-                self.send((source,), (target,), shards, action)
+            first = len(self.messages)
+            ready = [(one, self._brought(one[:1], one[2])) for one in step]
+            for (source, target, shards), after in ready:
+                self._add(((source,), (target,)), shards, action, None, after, step=first)
             return
         came: list[tuple[int, int]] = []
         # Many send the same list, which may be long: by identity, and kept, so that none takes its.

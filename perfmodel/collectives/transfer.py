@@ -29,6 +29,9 @@ class Transfer:
     action : str
         ``reduce`` adds to what the targets hold, ``copy`` replaces it. Several sources are
         added up on the way.
+    step : int
+        Position of the first of the messages beside it, which begin from what their sources held
+        before any of them came; -1 if it is alone.
     """
 
     sources: tuple[int, ...]
@@ -38,6 +41,7 @@ class Transfer:
     after: tuple[int, ...] = ()
     shards: tuple[int, ...] = ()
     action: Literal["reduce", "copy"] = "copy"
+    step: int = -1
 
 
 @dataclass(frozen=True, slots=True)

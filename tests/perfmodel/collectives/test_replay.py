@@ -1,5 +1,6 @@
 """Tests of perfmodel.collectives.replay, and with it of every schedule."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate, pairwise
 
@@ -7,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from perfmodel.collectives.algorithm import ALGORITHMS, Algorithm
 from perfmodel.collectives.replay import replay
-from perfmodel.collectives.schedule import PATTERNS, Schedule
+from perfmodel.collectives.run import run_collective
+from perfmodel.collectives.schedule import PATTERNS, Schedule, ScheduleBuilder
 from perfmodel.collectives.select import build_schedule
 from perfmodel.topology.parse import FABRICS, parse_topology
 from tests.examples import examples
@@ -56,6 +59,42 @@ def test_any_groups(topology: str, pattern: str, order: list[int], sizes: list[i
     ends = [0, *accumulate(sizes)]
     groups = [order[start:end] for start, end in pairwise(ends) if end <= len(order)]
     replay(build_schedule(parse_topology(topology), pattern, groups, 1e6))
+
+
+def recursive_doubling(
+    builder: ScheduleBuilder, members: Sequence[int], chunk_bytes: float, _pattern: str
+) -> None:
+    """Have both of a pair send all that they have, at each distance."""
+    shard = builder.add_shard(members[0], chunk_bytes)
+    for distance in (1, 2):
+        pairs = ((one, members[i ^ distance], [shard]) for i, one in enumerate(members))
+        builder.exchange(pairs, "reduce")
+
+
+def test_two_may_exchange_the_same_shard_without_waiting_for_each_other() -> None:
+    doubling = Algorithm("recursive doubling", recursive_doubling, ("all_reduce",))
+    wafer = parse_topology("fred-c", "ideal")
+    with ALGORITHMS.lending("doubling", doubling):
+        one = build_schedule(wafer, "all_reduce", [range(4)], 1e6, "doubling")
+        took_s = run_collective(wafer, "all_reduce", 1e6, range(4), 1, "doubling").time_s
+    replay(one)
+    assert [transfer.after for transfer in one.transfers] == [
+        (),
+        (),
+        (),
+        (),
+        (1,),
+        (0,),
+        (3,),
+        (2,),
+    ]
+    # Two links of 20 ns, and 15 cycles of the switch between them.
+    assert took_s == pytest.approx(2 * (1e6 / 3e12 + 40e-9 + 15 * 512 / 600e9), rel=1e-9)
+    alone = replace(one, messages=tuple(replace(each, step=-1) for each in one.transfers))
+    with pytest.raises(
+        ValueError, match=r"^transfer 1 must send .* does not wait for \[0\] at NPU"
+    ):
+        replay(alone)
 
 
 def test_missing_transfer_is_noticed() -> None:
