@@ -13,7 +13,7 @@ from perfmodel.topology.graph import Topology
 
 from .transfer import RingPass, Transfer
 
-__all__ = ["endpoint_s"]
+__all__ = ["endpoint_s", "lanes_of", "reducing"]
 
 
 class _Share(NamedTuple):
@@ -58,23 +58,26 @@ def endpoint_s(
                 sent.setdefault(source, []).append(number)
     longest_s = 0.0
     for numbers in {tuple(one): one for one in sent.values()}.values():
-        lanes = _lanes(messages, numbers)
+        lanes = lanes_of(messages, numbers)
         for lane in lanes:
-            reduces = {"all_reduce": len(lane) // 2, "reduce_scatter": len(lane)}.get(pattern, 0)
-            share = _Share(len(lanes), reduces, moved_s)
-            lane_s = _lane_s(topology, timing, lane, size_bytes, share)
+            share = _Share(len(lanes), reducing(pattern, len(lane)), moved_s)
+            items = [messages[number] for number in lane]
+            lane_s = _lane_s(topology, timing, items, size_bytes, share)
             longest_s = max(longest_s, lane_s)
     return longest_s
 
 
-def _lanes(
-    messages: Sequence[Transfer | RingPass], numbers: Sequence[int]
-) -> list[list[Transfer | RingPass]]:
-    """Return what an endpoint sends on a circuit each, at the same time.
+def reducing(pattern: str, passes: int) -> int:
+    """Return how many of the passes of a circuit reduce what is loaded: the first ones."""
+    return {"all_reduce": passes // 2, "reduce_scatter": passes}.get(pattern, 0)
+
+
+def lanes_of(messages: Sequence[Transfer | RingPass], numbers: Sequence[int]) -> list[list[int]]:
+    """Return the positions of what an endpoint sends on a circuit each, at the same time.
 
     Rings that wait for none of those before have a circuit of their own.
     """
-    lanes: list[list[Transfer | RingPass]] = []
+    lanes: list[list[int]] = []
     lane_of: dict[int, int] = {}
     for number in numbers:
         item = messages[number]
@@ -82,7 +85,7 @@ def _lanes(
         lane = known[0] if known else 0 if isinstance(item, Transfer) else len(lanes)
         if lane == len(lanes):
             lanes.append([])
-        lanes[lane].append(item)
+        lanes[lane].append(number)
         lane_of[number] = lane
     return lanes
 

@@ -15,15 +15,13 @@ from perfmodel.studies.rtl_mesh import (
 )
 
 KNOWN = {
-    # The circuit of one half goes before that of the other where both meet; the model shares links.
-    ("MP2-DP5-PP2", "dp_all_reduce", "bidirectional", 2048): 0.13,
-    ("MP2-DP5-PP2", "dp_all_reduce", "bidirectional", 8192): 0.21,
-    ("MP3-DP3-PP2", "dp_all_reduce", "bidirectional", 512): 0.11,
-    ("MP3-DP3-PP2", "dp_all_reduce", "bidirectional", 2048): 0.23,
-    ("MP3-DP3-PP2", "dp_all_reduce", "bidirectional", 8192): 0.26,
-    ("MP3-DP3-PP2", "mp_all_reduce", "bidirectional", 2048): 0.11,
-    ("MP3-DP3-PP2", "mp_all_reduce", "bidirectional", 8192): 0.08,
-    ("MP20-DP1-PP1", "mp_all_reduce", "hierarchical", 8192): 0.06,
+    # What is less urgent waits longer in RTL than in the model, or not as long.
+    ("MP2-DP5-PP2", "dp_all_reduce", "bidirectional", 8192): 0.07,
+    ("MP3-DP3-PP2", "dp_all_reduce", "bidirectional", 8192): 0.07,
+    # It waits for so long that it is sent again: 6 % more flits on the busiest links.
+    ("MP3-DP3-PP2", "mp_all_reduce", "bidirectional", 8192): 0.07,
+    # NPUs that are ahead send the beginning of their next descriptor in vain.
+    ("MP20-DP1-PP1", "mp_all_reduce", "hierarchical", 8192): 0.07,
 }
 """Phases that the model misses by more than the tolerances, and what it misses them by at most."""
 
@@ -54,7 +52,8 @@ def test_the_model_is_within_tolerance_of_the_rtl() -> None:
     told = {one.what: one for one in summaries(rows)}
     assert told["unicasts"].ok == told["unicasts"].rows == 16
     assert told["ring"].ok == told["ring"].rows == 20
-    assert told["ring"].mean <= 0.03 and told["all"].mean <= 0.05
+    assert told["ring"].mean <= 0.03 and told["bidirectional"].mean <= 0.05
+    assert told["all"].mean <= 0.03
 
 
 def test_what_is_wrong_by_more_is_told(tmp_path: Path) -> None:

@@ -1,0 +1,248 @@
+"""Packets on circuits: what routers do with several that want the same link, in cycles.
+
+Each link ends in a queue for each circuit. The packet at the head of a queue goes when its next
+link is free, the receiver there has room for a largest packet, and no other packet of the same link
+is on its way: the most urgent circuit first, queues of one circuit by turns (docs/mesh.md). Cycles
+are fractions, as a link carries a little less than a flit in each.
+"""
+
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+__all__ = ["Events", "Packet", "Routers", "Shared", "Sizes"]
+
+_ROUNDING = 1e-6
+
+
+class Events:
+    """Calls functions at times; those of one time in the order in which they were asked for."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        """Time of what is called [cycles]."""
+        self._events: list[tuple[float, int, Callable[..., object], tuple[object, ...]]] = []
+        self._count = 0
+
+    def after(self, cycles: float, call: Callable[..., object], *arguments: object) -> None:
+        """Have a function called so many cycles from now, 0 or more."""
+        self._count += 1
+        heappush(self._events, (self.now + cycles, self._count, call, arguments))
+
+    def run(self) -> None:
+        """Call all functions, and those that they ask for, until none is left."""
+        while self._events:
+            self.now, _, call, arguments = heappop(self._events)
+            call(*arguments)
+
+
+class Sizes(NamedTuple):
+    """What routers and links are.
+
+    Parameters
+    ----------
+    circuits : int
+        Circuits in use, 0 the most urgent.
+    packet_flits, buffer_flits : int
+        A largest packet, and a queue.
+    hop_cycles, link_cycles : float
+        From the first flit on a link to it on the next one, and over a link.
+    credit_cycles : float
+        From the last flit that leaves a queue until its sender knows.
+    flits_per_cycle : float
+        Of a link, above 0 and at most 1.
+    """
+
+    circuits: int
+    packet_flits: int
+    buffer_flits: int
+    hop_cycles: float
+    link_cycles: float
+    credit_cycles: float
+    flits_per_cycle: float
+
+
+class Packet:
+    """A packet on its way over some links.
+
+    Parameters
+    ----------
+    circuit, flits : int
+        Its circuit, and what it has.
+    path : sequence of int
+        Links that it crosses.
+    ended : callable
+        Called when its last flit has come.
+    """
+
+    __slots__ = ("circuit", "ended", "flits", "path", "place")
+
+    def __init__(
+        self, circuit: int, flits: int, path: Sequence[int], ended: Callable[[], object]
+    ) -> None:
+        self.circuit, self.flits, self.path, self.ended = circuit, flits, path, ended
+        self.place = 0
+
+
+class _Entry:
+    """Queues at the end of a link, or of a source, one for each circuit."""
+
+    __slots__ = ("busy", "link", "queues", "room")
+
+    def __init__(self, link: int | None, sizes: Sizes) -> None:
+        self.link = link
+        self.busy = False
+        self.queues: list[deque[Packet]] = [deque() for _ in range(sizes.circuits)]
+        self.room = [sizes.buffer_flits] * sizes.circuits
+        """Flits that the sender may still send."""
+
+
+class _Exit:
+    """The beginning of a link: queues that have had something for it, and who was last."""
+
+    __slots__ = ("busy", "entries", "last")
+
+    def __init__(self, circuits: int) -> None:
+        self.busy = False
+        self.entries: list[_Entry] = []
+        self.last = [0] * circuits
+
+
+class Routers:
+    """Carry packets.
+
+    Parameters
+    ----------
+    events : Events
+        The time.
+    sizes : Sizes
+        Of all routers and links.
+    """
+
+    def __init__(self, events: Events, sizes: Sizes) -> None:
+        self._events, self._sizes = events, sizes
+        self._sources: dict[Hashable, _Entry] = {}
+        self._entries: dict[int, _Entry] = {}
+        self._exits: dict[int, _Exit] = {}
+
+    def send(self, source: Hashable, packet: Packet) -> None:
+        """Queue a packet at its source, which has room for any number."""
+        if source not in self._sources:
+            self._sources[source] = _Entry(None, self._sizes)
+        self._come(self._sources[source], packet)
+
+    def _entry(self, link: int) -> _Entry:
+        if link not in self._entries:
+            self._entries[link] = _Entry(link, self._sizes)
+        return self._entries[link]
+
+    def _come(self, entry: _Entry, packet: Packet) -> None:
+        queue, link = entry.queues[packet.circuit], packet.path[packet.place]
+        queue.append(packet)
+        if link not in self._exits:
+            self._exits[link] = _Exit(self._sizes.circuits)
+        if entry not in self._exits[link].entries:
+            self._exits[link].entries.append(entry)
+        if len(queue) == 1:
+            self._match(link)
+
+    def _match(self, link: int) -> None:
+        """Let a packet start on a link, if there is one that may."""
+        leaves = self._exits.get(link)
+        if leaves is None or leaves.busy:
+            return
+        room, count = self._entry(link).room, len(leaves.entries)
+        for circuit in range(self._sizes.circuits):
+            if room[circuit] < self._sizes.packet_flits:
+                continue
+            for turn in range(leaves.last[circuit] + 1, leaves.last[circuit] + 1 + count):
+                entry = leaves.entries[turn % count]
+                queue = entry.queues[circuit]
+                if not entry.busy and queue and queue[0].path[queue[0].place] == link:
+                    leaves.last[circuit] = turn % count
+                    self._start(entry, leaves, queue.popleft(), link)
+                    return
+
+    def _start(self, entry: _Entry, leaves: _Exit, packet: Packet, link: int) -> None:
+        sizes, after = self._sizes, self._events.after
+        entry.busy = leaves.busy = True
+        if entry.link is not None:
+            after(packet.flits + sizes.credit_cycles, self._room, entry, packet)
+        packet.place += 1
+        if packet.place < len(packet.path):
+            there = self._entry(link)
+            there.room[packet.circuit] -= packet.flits
+            after(sizes.hop_cycles, self._come, there, packet)
+        else:
+            after(sizes.link_cycles + packet.flits - 1, packet.ended)
+        after(packet.flits, self._idle, entry)
+        after(packet.flits / sizes.flits_per_cycle, self._free, leaves, link)
+
+    def _room(self, entry: _Entry, packet: Packet) -> None:
+        assert entry.link is not None
+        entry.room[packet.circuit] += packet.flits
+        self._match(entry.link)
+
+    def _idle(self, entry: _Entry) -> None:
+        entry.busy = False
+        for queue in entry.queues:
+            if queue and not entry.busy:
+                self._match(queue[0].path[queue[0].place])
+
+    def _free(self, leaves: _Exit, link: int) -> None:
+        leaves.busy = False
+        self._match(link)
+
+
+class Shared:
+    """A port that a flit goes through in each cycle: circuits by turns, jobs of each in order.
+
+    Parameters
+    ----------
+    events : Events
+        The time.
+    """
+
+    def __init__(self, events: Events) -> None:
+        self._events = events
+        self._jobs: dict[int, deque[tuple[float, Callable[[], object]]]] = {}
+        self._left: dict[int, float] = {}
+        self._since, self._planned = 0.0, 0
+
+    def add(self, circuit: int, jobs: Iterable[tuple[float, Callable[[], object]]]) -> None:
+        """Do jobs of so many flits, and call a function when each is done."""
+        self._advance()
+        for flits, done in jobs:
+            self._jobs.setdefault(circuit, deque()).append((flits, done))
+            self._left.setdefault(circuit, flits)
+        self._plan()
+
+    def _advance(self) -> None:
+        if self._left:
+            each = (self._events.now - self._since) / len(self._left)
+            for circuit in self._left:
+                self._left[circuit] -= each
+        self._since = self._events.now
+
+    def _plan(self) -> None:
+        self._planned += 1
+        if self._left:
+            cycles = max(0.0, min(self._left.values())) * len(self._left)
+            self._events.after(cycles, self._done, self._planned)
+
+    def _done(self, planned: int) -> None:
+        if planned != self._planned:
+            return
+        self._advance()
+        ended: list[Callable[[], object]] = []
+        for circuit in [one for one, left in self._left.items() if left <= _ROUNDING]:
+            jobs = self._jobs[circuit]
+            ended.append(jobs.popleft()[1])
+            if jobs:
+                self._left[circuit] = jobs[0][0]
+            else:
+                del self._left[circuit], self._jobs[circuit]
+        self._plan()
+        for call in ended:
+            call()

@@ -1,0 +1,313 @@
+"""Rings on several circuits at once, message by message, where links are those of a mesh.
+
+Two halves of the data are on two circuits, and meet at links and at endpoints: the packets of the
+less urgent one wait at each router, and each step of a ring for the last packet of a message. No
+sum of latencies and bytes says how long, so this lets the messages of all members go, as endpoints
+with their state machines send them (docs/endpoint.md), over routers (``packets``). What is sent
+again because it was not acknowledged in time is not in it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from math import ceil
+
+from fred_hw.compiler.ring_messages import message_flits
+from perfmodel.switch_timing.endpoint import EndpointTiming
+from perfmodel.switch_timing.record import ROUNDING
+from perfmodel.topology.graph import Hops, Topology
+
+from .endpoints import lanes_of, reducing
+from .packets import Events, Packet, Routers, Shared, Sizes
+from .transfer import RingPass, Transfer
+
+__all__ = ["CircuitRings", "rings_on_circuits"]
+
+_PART_FLITS = 5
+"""A part of a chunk takes so many cycles to be loaded at least (docs/endpoint.md)."""
+
+_MOST_CHUNKS = 16
+"""Data with more chunks than so many for each state machine are more rounds like those."""
+
+_Key = tuple[int, int, int]
+"""Round, step and state machine of a message; or round, part and state machine of a load."""
+
+
+@dataclass
+class _Ring:
+    """A descriptor: passes around a ring, one after the other.
+
+    Parameters
+    ----------
+    circuit : int
+        Its circuit, 0 the most urgent.
+    members, edges
+        As of a ``RingPass``.
+    block : float
+        Share of the vector that a member sends in a step.
+    after : list of int
+        Positions of the rings that must be complete.
+    passes, reduces : int, bool
+        How many there are, and whether one of them reduces what it loads.
+    """
+
+    circuit: int
+    members: tuple[int, ...]
+    edges: tuple[Hops, ...]
+    block: float
+    after: list[int]
+    passes: int = 0
+    reduces: bool = False
+
+
+def rings_on_circuits(
+    topology: Topology, messages: Sequence[Transfer | RingPass], pattern: str
+) -> "CircuitRings | None":
+    """Return the rings of a schedule of one byte, if there are some on several circuits.
+
+    None where it has others, or the topology no endpoints at routers.
+    """
+    passes = [item for item in messages if isinstance(item, RingPass)]
+    if topology.endpoint is None or topology.grid is None or len(passes) < len(messages):
+        return None
+    sent: dict[int, list[int]] = {}
+    for number, item in enumerate(passes):
+        for member in item.members:
+            sent.setdefault(member, []).append(number)
+    circuit: dict[int, int] = {}
+    reduces: set[int] = set()
+    for numbers in sent.values():
+        for place, lane in enumerate(lanes_of(passes, numbers)):
+            circuit.update(dict.fromkeys(lane, place))
+            reduces.update(lane[: reducing(pattern, len(lane))])
+    if not any(circuit.values()):
+        return None
+    rings: list[_Ring] = []
+    ring_of: dict[int, int] = {}
+    for number, item in enumerate(passes):
+        known = [ring_of[one] for one in item.after if passes[one].members == item.members]
+        if known:
+            ring_of[number] = known[0]
+        else:
+            ring_of[number] = len(rings)
+            block = item.payload_bytes / (len(item.members) - 1)
+            after = sorted({ring_of[one] for one in item.after})
+            rings.append(_Ring(circuit[number], item.members, item.edges, block, after))
+        own = rings[ring_of[number]]
+        own.passes, own.reduces = own.passes + 1, own.reduces or number in reduces
+    return CircuitRings(topology, topology.endpoint, rings)
+
+
+class CircuitRings:
+    """Times of rings on circuits, each simulated once.
+
+    Parameters
+    ----------
+    topology : Topology
+        Where they run.
+    timing : EndpointTiming
+        Its endpoints.
+    rings : sequence of _Ring
+        Those of one byte.
+    """
+
+    def __init__(self, topology: Topology, timing: EndpointTiming, rings: Sequence[_Ring]) -> None:
+        self._topology, self._timing, self._rings = topology, timing, rings
+        self._known: dict[float, float] = {}
+
+    def time_s(self, size_bytes: float) -> float:
+        """Return the time of a vector, from COMMAND until software knows of the end [s]."""
+        timing = self._timing
+        most = _MOST_CHUNKS * timing.fsms * timing.chunk_bytes
+        if size_bytes <= most:
+            return self._simulated_s(size_bytes)
+        whole_s, half_s = self._simulated_s(most), self._simulated_s(most / 2)
+        return whole_s + (size_bytes / most - 1) * 2 * max(0.0, whole_s - half_s)
+
+    def _simulated_s(self, size_bytes: float) -> float:
+        if size_bytes not in self._known:
+            flits = size_bytes / self._timing.flit_bytes
+            cycles = _Run(self._topology, self._timing, self._rings, flits).cycles()
+            self._known[size_bytes] = cycles * self._timing.cycle_s
+        return self._known[size_bytes]
+
+
+class _Run:
+    """A simulation of rings of a vector of so many flits."""
+
+    def __init__(
+        self, topology: Topology, timing: EndpointTiming, rings: Sequence[_Ring], flits: float
+    ) -> None:
+        self.timing, self.events = timing, Events()
+        self.hz = timing.clock.hz
+        measured, protocol = timing.record.endpoint, timing.record.spec.protocol
+        self.packet_flits = protocol.packet_flits
+        # What a packet takes to be read is in it: it leaves when it has been.
+        self.step_cycles = max(0, measured.step_cycles - protocol.packet_flits)
+        link = topology.links[rings[0].edges[0][0][0]]
+        link_cycles = link.latency_s * self.hz
+        hop_cycles = link_cycles + topology.nodes[link.target].latency_s * self.hz
+        trip = 2 * link_cycles + measured.credit_cycles
+        sizes = Sizes(
+            circuits=1 + max(ring.circuit for ring in rings),
+            packet_flits=protocol.packet_flits,
+            buffer_flits=protocol.buffer_flits,
+            hop_cycles=hop_cycles,
+            link_cycles=link_cycles,
+            credit_cycles=max(0.0, trip - hop_cycles - protocol.packet_flits),
+            flits_per_cycle=measured.ring_flits_per_cycle,
+        )
+        self.routers = Routers(self.events, sizes)
+        self.loads: dict[int, Shared] = {}
+        self.outlets: dict[int, Shared] = {}
+        for ring in rings:
+            for member in ring.members:
+                self.loads.setdefault(member, Shared(self.events))
+                self.outlets.setdefault(member, Shared(self.events))
+        self._topology, self._rings = topology, rings
+        self._jobs = [_Job(self, ring, flits) for ring in rings]
+        self._waits = [len(ring.after) for ring in rings]
+        self._next: list[list[int]] = [[] for _ in rings]
+        for number, ring in enumerate(rings):
+            for before in ring.after:
+                self._next[before].append(number)
+        self._last = 0.0
+
+    def cycles(self) -> float:
+        """Return how long all take [cycles]."""
+        for number, ring in enumerate(self._rings):
+            self._jobs[number].ended = lambda number=number: self._ended(number)
+            if not ring.after:
+                self.events.after(self.timing.ring_start_s * self.hz, self._jobs[number].begin)
+        self.events.run()
+        return self._last + self.timing.finish_s * self.hz
+
+    def _ended(self, number: int) -> None:
+        self._last = self.events.now
+        way_s = max(self._topology.latency_s(hops) for hops in self._rings[number].edges)
+        cycles = (way_s + self.timing.ack_s + self.timing.next_s) * self.hz
+        for after in self._next[number]:
+            self._waits[after] -= 1
+            if not self._waits[after]:
+                self.events.after(cycles, self._jobs[after].begin)
+
+
+class _Job:
+    """A ring under way: its messages in the order in which each member sends them."""
+
+    def __init__(self, run: _Run, ring: _Ring, flits: float) -> None:
+        self.run, self.ring = run, ring
+        engine, count = run.timing.record.spec.endpoint, len(ring.members)
+        block = max(1, ceil(ring.block * flits - ROUNDING))
+        size = message_flits(block, count, engine)
+        chunks = [min(size, block - first) for first in range(0, block, size)]
+        rounds = [chunks[at : at + engine.fsms] for at in range(0, len(chunks), engine.fsms)]
+        self.slots = engine.slots
+        self.steps = ring.passes * (count - 1)
+        self.parts = count if ring.reduces else 1
+        self.machines = [len(one) for one in rounds]
+        self.turns, self.order = (
+            [
+                ((number, step, machine), message)
+                for number, messages in enumerate(rounds)
+                for step in range(steps)
+                for machine, message in enumerate(messages)
+            ]
+            for steps in (self.steps, self.parts)
+        )
+        self.members = [_Member(self, place) for place in range(count)]
+        self.left = count
+        self.ended = lambda: None
+
+    def begin(self) -> None:
+        """Let all members begin."""
+        for member in self.members:
+            member.load()
+
+    def done(self) -> None:
+        """Count a member that has all."""
+        self.left -= 1
+        if not self.left:
+            self.ended()
+
+
+@dataclass(slots=True)
+class _Member:
+    """What a member of a ring has loaded, sent and received."""
+
+    job: _Job
+    place: int
+    turn: int = 0
+    asked: int = 0
+    used: int = 0
+    received: int = 0
+    there: set[_Key] = field(default_factory=set[_Key])
+    known: set[_Key] = field(default_factory=set[_Key])
+
+    def load(self) -> None:
+        """Ask for parts of chunks, as long as there are slots."""
+        job, found = self.job, list[tuple[float, partial[None]]]()
+        while self.asked < len(job.order):
+            key, flits = job.order[self.asked]
+            if key[1] == 0:
+                if self.used == job.slots:
+                    break
+                self.used += 1
+            self.asked += 1
+            found.append((max(flits, _PART_FLITS), partial(self._loaded, key)))
+        if found:
+            job.run.loads[job.ring.members[self.place]].add(job.ring.circuit, found)
+
+    def _loaded(self, key: _Key) -> None:
+        self.there.add(key)
+        self._send()
+
+    def _send(self) -> None:
+        """Send messages whose turn it is and that are there."""
+        job = self.job
+        while self.turn < len(job.turns):
+            key, flits = job.turns[self.turn]
+            number, step, machine = key
+            if step < job.parts and key not in self.there:
+                return
+            # Of a first step the machine must be through with its chunk of the round before.
+            before = (number, step - 1, machine) if step else (number - 1, job.steps - 1, machine)
+            if before[0] >= 0 and before not in self.known:
+                return
+            self.turn += 1
+            self._go(key, flits)
+
+    def _go(self, key: _Key, flits: int) -> None:
+        job = self.job
+        run, ring = job.run, job.ring
+        other = job.members[(self.place + 1) % len(job.members)]
+        path = [link for link, _ in ring.edges[self.place]]
+        npu, most = ring.members[self.place], run.packet_flits
+        packets = [min(most, flits - first) for first in range(0, flits, most)]
+        left = [len(packets)]
+
+        def ended() -> None:
+            left[0] -= 1
+            if not left[0]:
+                other.receive(key)
+
+        jobs = [
+            (size, partial(run.routers.send, npu, Packet(ring.circuit, size, path, ended)))
+            for size in packets
+        ]
+        run.outlets[npu].add(ring.circuit, jobs)
+
+    def receive(self, key: _Key) -> None:
+        """Take a message of which all has come."""
+        job = self.job
+        job.run.events.after(job.run.step_cycles, self._know, key)
+        self.received += 1
+        if key[1] == job.steps - 1:
+            self.used -= 1
+            self.load()
+        if self.received == len(job.turns):
+            job.done()
+
+    def _know(self, key: _Key) -> None:
+        self.known.add(key)
+        self._send()

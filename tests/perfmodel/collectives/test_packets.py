@@ -1,0 +1,69 @@
+"""Tests of perfmodel.collectives.packets: what waits for what at routers, worked by hand."""
+
+from perfmodel.collectives.packets import Events, Packet, Routers, Shared, Sizes
+
+SIZES = Sizes(
+    circuits=2,
+    packet_flits=8,
+    buffer_flits=16,
+    hop_cycles=10,
+    link_cycles=4,
+    credit_cycles=3,
+    flits_per_cycle=1.0,
+)
+
+
+def ends(sizes: Sizes, *sent: tuple[str, int, int, tuple[int, ...]]) -> list[tuple[int, float]]:
+    """Return which packets of some (source, circuit, flits, path), sent at once, came when."""
+    events, found = Events(), list[tuple[int, float]]()
+    routers = Routers(events, sizes)
+    for number, (source, circuit, flits, path) in enumerate(sent):
+        packet = Packet(circuit, flits, path, lambda n=number: found.append((n, events.now)))
+        routers.send(source, packet)
+    events.run()
+    return found
+
+
+def test_a_lone_packet_takes_its_hops_and_its_flits() -> None:
+    assert ends(SIZES, ("a", 0, 8, (0, 1, 2))) == [(0, 10 + 10 + 4 + 7)]
+    slow = SIZES._replace(flits_per_cycle=0.5)
+    assert ends(slow, ("a", 0, 8, (0,)), ("a", 0, 8, (0,))) == [(0, 11), (1, 27)]
+
+
+def test_the_more_urgent_circuit_goes_first_but_no_packet_is_cut_short() -> None:
+    sent = [("a", 1, 8, (0,)), ("a", 1, 8, (0,)), ("b", 0, 8, (0,)), ("c", 0, 8, (0,))]
+    assert ends(SIZES, *sent) == [(0, 11), (2, 19), (3, 27), (1, 35)]
+
+
+def test_sources_of_one_circuit_take_turns() -> None:
+    sent = [("a", 0, 8, (0,)), ("a", 0, 8, (0,)), ("a", 0, 8, (0,)), ("b", 0, 8, (0,))]
+    assert [number for number, _ in ends(SIZES, *sent)] == [0, 3, 1, 2]
+
+
+def test_a_packet_waits_until_the_next_queue_has_room_for_a_largest_one() -> None:
+    """The first leaves its queue at 10; 8 cycles and a credit later the third may go."""
+    sent = [("a", 0, 8, (0, 1))] * 3
+    assert ends(SIZES, *sent) == [(0, 21), (1, 29), (2, 21 + 10 + 11)]
+    assert ends(SIZES._replace(buffer_flits=24), *sent)[-1] == (2, 37)
+
+
+def test_what_waits_at_the_head_of_a_queue_holds_up_its_own_circuit_alone() -> None:
+    """A source of circuit 0 keeps link 1 busy; what is behind, for link 2, waits or does not."""
+    busy = [("z", 0, 8, (1,))] * 4
+    other = [("a", 1, 8, (0, 1)), ("a", 1, 8, (0, 2))]
+    assert dict(ends(SIZES, *busy, *other))[5] == 32 + 8 + 4 + 7
+    urgent = [("a", 1, 8, (0, 1)), ("b", 0, 8, (0, 2))]
+    assert dict(ends(SIZES, *busy, *urgent))[5] == 8 + 10 + 4 + 7
+
+
+def test_a_port_is_shared_by_flits() -> None:
+    events, found = Events(), list[tuple[str, float]]()
+    port = Shared(events)
+    port.add(0, [(8, lambda: found.append(("a", events.now)))])
+    port.add(1, [(4, lambda: found.append(("b", events.now)))])
+    port.add(1, [(4, lambda: found.append(("c", events.now)))])
+    events.run()
+    assert found == [("b", 8), ("a", 16), ("c", 16)]
+    port.add(0, [(3, lambda: found.append(("d", events.now)))])
+    events.run()
+    assert found[-1] == ("d", 19)

@@ -1,0 +1,75 @@
+"""Tests of perfmodel.collectives.rings: two circuits at once on a mesh with endpoints."""
+
+import pytest
+
+from perfmodel.collectives.algorithm import ALGORITHMS
+from perfmodel.collectives.rings import CircuitRings, rings_on_circuits
+from perfmodel.collectives.run import profile, run_collectives
+from perfmodel.collectives.select import build_schedule
+from perfmodel.studies.rtl_mesh import load_mesh_cycles, mesh_topology
+from perfmodel.topology.mesh import MeshTopology
+
+SPREAD = [[first + 6 * k for k in range(3)] for first in range(6)]
+"""Groups whose rings share links, as those of DP of MP3-DP3-PP2."""
+
+
+@pytest.fixture(scope="module")
+def mesh() -> MeshTopology:
+    return mesh_topology(load_mesh_cycles())
+
+
+def rings(
+    mesh: MeshTopology, algorithm: str, groups: list[list[int]], pattern: str = "all_reduce"
+) -> CircuitRings | None:
+    assert algorithm in ALGORITHMS
+    schedule = build_schedule(mesh, pattern, groups, 1.0, algorithm, lockstep=True)
+    return rings_on_circuits(mesh, schedule.messages, pattern)
+
+
+def test_it_is_for_several_circuits_of_rings_alone(mesh: MeshTopology) -> None:
+    assert rings(mesh, "ring", SPREAD) is None
+    assert rings(mesh, "direct", SPREAD, "all_to_all") is None
+    assert rings(mesh, "bidirectional_ring", SPREAD) is not None
+    bare = MeshTopology(
+        name="bare",
+        columns=5,
+        rows=4,
+        link_bytes_per_s=1e9,
+        io_bytes_per_s=1e9,
+        link_latency_s=1e-8,
+    )
+    assert rings(bare, "bidirectional_ring", SPREAD) is None
+
+
+def test_what_is_less_urgent_waits_where_links_are_shared(mesh: MeshTopology) -> None:
+    """Sums of latencies and bytes miss a quarter of it."""
+    size = 2048 * 512.0
+    alone = run_collectives(mesh, "all_reduce", size, SPREAD, algorithm="bidirectional_ring")
+    summed, _ = profile(mesh, "all_reduce", size, SPREAD, "bidirectional_ring")
+    assert 1.25 < alone.time_s / summed.time_s < 1.4
+    # Chunks that somebody asks for are for the sums.
+    cut = run_collectives(mesh, "all_reduce", size, SPREAD, 1, "bidirectional_ring")
+    assert cut.time_s == pytest.approx(summed.time_s)
+
+
+def test_a_ring_that_meets_nobody_takes_its_steps(mesh: MeshTopology) -> None:
+    """Both ways around four neighbours share ports of endpoints alone: six messages in turn."""
+    found = rings(mesh, "bidirectional_ring", [[0, 1, 6, 5]])
+    assert found is not None and mesh.endpoint is not None
+    hz = mesh.endpoint.clock.hz
+    one = mesh.endpoint.record.endpoint
+    start = one.ring_start_cycles + 40 + one.finish_cycles
+    # A flit in each message: both circuits load a part in 10 cycles, and share the port for a flit.
+    least = start + 10 + 6 * (1 + 3 * 24 + 2 * 8) + 5 * (one.step_cycles - 8)
+    assert least <= round(found.time_s(8 * 512.0) * hz, 6) <= least + 6
+
+
+def test_beyond_a_size_more_data_are_more_rounds_alike(mesh: MeshTopology) -> None:
+    found = rings(mesh, "bidirectional_ring", [[0, 1, 6, 5]])
+    assert found is not None and mesh.endpoint is not None
+    most = 16 * 4 * mesh.endpoint.chunk_bytes
+    half_s, whole_s = found.time_s(most / 2), found.time_s(most)
+    assert 1.9 < whole_s / half_s < 2
+    for times in (2, 1000):
+        more_s = 2 * (whole_s - half_s) * (times - 1)
+        assert found.time_s(times * most) == pytest.approx(whole_s + more_s)
