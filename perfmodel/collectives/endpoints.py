@@ -17,11 +17,15 @@ __all__ = ["endpoint_s", "lanes_of", "reducing"]
 
 
 class _Share(NamedTuple):
-    """Circuits that send at a time, how many passes of one reduce, and what all take [s]."""
+    """Circuits that send at a time, how many passes of one reduce, and what all take [s].
+
+    And whether acks come as soon as they can.
+    """
 
     lanes: int
     reduces: int
     moved_s: float
+    alone: bool
 
 
 def endpoint_s(
@@ -30,6 +34,8 @@ def endpoint_s(
     size_bytes: float,
     moved_s: float,
     pattern: str = "",
+    *,
+    alone: bool = False,
 ) -> float:
     """Return how much longer a collective takes at the NPU that has most to do, 0 without record.
 
@@ -45,6 +51,8 @@ def endpoint_s(
         What it takes without endpoints [s]; what links are shared for is time for state machines.
     pattern : str
         One of ``schedule.PATTERNS``: whether rings reduce what they load.
+    alone : bool
+        Whether acks come as soon as they can, by which a little more may take less.
     """
     timing = topology.endpoint
     if timing is None:
@@ -60,7 +68,7 @@ def endpoint_s(
     for numbers in {tuple(one): one for one in sent.values()}.values():
         lanes = lanes_of(messages, numbers)
         for lane in lanes:
-            share = _Share(len(lanes), reducing(pattern, len(lane)), moved_s)
+            share = _Share(len(lanes), reducing(pattern, len(lane)), moved_s, alone)
             items = [messages[number] for number in lane]
             lane_s = _lane_s(topology, timing, items, size_bytes, share)
             longest_s = max(longest_s, lane_s)
@@ -104,7 +112,7 @@ def _lane_s(
         sent_bytes = item.payload_bytes * size_bytes
         if isinstance(item, RingPass):
             count = len(item.members)
-            ends, start_s = item.members, timing.ring_start_s
+            ends, start_s, acked_s = item.members, timing.ring_start_s, timing.ack_s
             load_s = timing.ring_load_s(count, sent_bytes / (count - 1))
             first = before is None or before[0] != item.members
             after = items[place + 1] if place + 1 < len(items) else None
@@ -121,12 +129,13 @@ def _lane_s(
             ring_s, late_s = ring_s + pass_s, late_s + hidden_s
         else:
             ends, start_s = item.targets, timing.start_s
+            acked_s = timing.acked_s(sent_bytes) if share.alone else timing.ack_s
             load_s = timing.load_s(sent_bytes)
         if before is None:
             total_s += start_s + load_s
         elif before[0] != ends:
-            total_s += before[1] + timing.ack_s + timing.next_s + load_s
-        before = (ends, _ack_way_s(topology, item))
+            total_s += before[1] + timing.next_s + load_s
+        before = (ends, _ack_way_s(topology, item) + acked_s)
     # Bytes that wait for links that are shared do so while others are on their ways.
     return total_s + max(ring_s, share.moved_s - late_s) - share.moved_s
 

@@ -102,21 +102,20 @@ class _Prepared:
     ack_s: float
     rings: CircuitRings | None
 
-    def time_s(self, topology: Topology, size_bytes: float, piece_bytes: float) -> float:
-        """Return the time of so many bytes in pieces of so many, where it was prepared for [s]."""
-        moved_s = self.pipeline.time_s(size_bytes, piece_bytes)
-        schedule = self.schedule
-        more_s = endpoint_s(topology, schedule.messages, size_bytes, moved_s, schedule.pattern)
-        return moved_s + self.waits_s + more_s
+    def time_s(
+        self, topology: Topology, size_bytes: float, piece_bytes: float, *, alone: bool = False
+    ) -> float:
+        """Return the time of so many bytes in pieces of so many, where it was prepared for [s].
 
-    def alone_s(self, topology: Topology, size_bytes: float, piece_bytes: float) -> float:
-        """Return the same where nothing else is asked of the network: rings message by message.
-
-        Unlike that it may be a little less for a little more, as it is in hardware.
+        Where it is ``alone`` acks come as soon as they can, and rings on several circuits go
+        message by message: a little more may take a little less then, as in hardware.
         """
-        if self.rings is None:
-            return self.time_s(topology, size_bytes, piece_bytes)
-        return self.rings.time_s(size_bytes) + self.waits_s
+        if alone and self.rings is not None:
+            return self.rings.time_s(size_bytes) + self.waits_s
+        moved_s = self.pipeline.time_s(size_bytes, piece_bytes)
+        messages, pattern = self.schedule.messages, self.schedule.pattern
+        more_s = endpoint_s(topology, messages, size_bytes, moved_s, pattern, alone=alone)
+        return moved_s + self.waits_s + more_s
 
 
 _Groups = tuple[tuple[int, ...], ...]
@@ -185,8 +184,7 @@ def run_collectives(
     name = _chosen(topology, pattern, groups, algorithm, size_bytes, piece)
     prepared = _prepare(topology, pattern, groups, name)
     schedule = prepared.schedule
-    timed = prepared.alone_s if whole else prepared.time_s
-    time_s = timed(topology, size_bytes, piece)
+    time_s = prepared.time_s(topology, size_bytes, piece, alone=whole)
     sent: dict[int, float] = {}
     for flow in prepared.pipeline.flows:
         for source in flow.sources:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from perfmodel.collectives.run import run_collectives
+from perfmodel.collectives.run import profile, run_collectives
 from perfmodel.switch_timing.endpoint import EndpointTiming
 from perfmodel.switch_timing.record import load_record
 from perfmodel.topology.fred import L1, FredTopology, Level
@@ -51,6 +51,19 @@ def test_copies_one_after_the_other_wait_for_acks(tmp_path: Path) -> None:
     wanted = own.start_s + 2 * 64e-9 + 2 * 64 / 0.9 / HZ + WAY + own.finish_s
     wanted += 2 * WAY + own.ack_s + own.next_s
     assert found == pytest.approx(wanted, rel=1e-6)
+
+
+def test_acks_of_whole_intervals_wait_for_no_pause(tmp_path: Path) -> None:
+    """128 flits are 16 packets; a quarter of the idle cycles passes behind what is less."""
+    own = timing(tmp_path, ack_cycles=20)
+    one = topology(own, in_network=False)
+    less, whole = (time_s(one, "broadcast", n, [0, 1, 2], "direct") for n in (120, 128))
+    assert whole - less == pytest.approx(16e-9 + 16 / 0.9 / HZ - 16e-9, rel=1e-6)
+    # An iteration may not get faster where a message grows.
+    first, last = (
+        profile(one, "broadcast", n * FLIT, [[0, 1, 2]], "direct")[0].time_s for n in (120, 128)
+    )
+    assert last - first == pytest.approx(16e-9 + 16 / 0.9 / HZ, rel=1e-6)
 
 
 def test_rings_wait_for_their_state_machines(tmp_path: Path) -> None:

@@ -62,6 +62,13 @@ def test_times_are_cycles_at_the_clock_and_memory(tmp_path: Path) -> None:
     assert (use.measured, use.latency_cycles, use.efficiency) == ("endpoint", 60, one.efficiency)
 
 
+def test_an_ack_comes_at_once_behind_whole_intervals(tmp_path: Path) -> None:
+    one = timing(tmp_path, ack_cycles=20)
+    for flits, cycles in ((1, 20), (120, 20), (121, 4), (128, 4), (129, 20), (1024, 4)):
+        assert one.acked_s(flits * 512) == pytest.approx(cycles * CYCLE_S)
+    assert timing(tmp_path, ack_cycles=10).acked_s(128 * 512) == 0
+
+
 def test_a_chunk_is_loaded_before_it_goes(tmp_path: Path) -> None:
     one = timing(tmp_path)
     assert one.load_s(10 * 512) == pytest.approx(10 * CYCLE_S)
