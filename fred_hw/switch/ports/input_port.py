@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.control.entry_port import number_bits
 from fred_hw.control.routes import routes_layout
 from fred_hw.datapath.flit import Flit, flit_signature
-from fred_hw.gates.select import first_of, may_pass, one_hot_mux, selected
+from fred_hw.gates.select import first_of, may_pass, one_hot_mux, round_robin, selected
 from fred_hw.link.arrival import Arrival
 from fred_hw.link.credits import Credits, credit_signature
 from fred_hw.link.deframer import Deframer
@@ -74,8 +74,8 @@ class InputPort(Unit):
     due : Out(due_signature(spec))
         Numbers of the packets that are due.
     event : Out(event_signature(spec))
-        A packet of a flow was thrown away that was due before, or is due later. One such event in
-        ``patience_cycles``, and none so long after ``due.write``.
+        A packet of a flow was thrown away that was due before, or is due later. One such event of
+        a circuit in ``patience_cycles``, and none so long after ``due.write``.
     came, dropped, unknown, length, kind, overflow, stuck, route : Out(1)
         High for a cycle per flit taken and dropped, and for errors. A packet that is thrown away
         as it is of another generation counts as one that is dropped; what is dropped in the same
@@ -331,20 +331,32 @@ class InputPort(Unit):
     def _events(self, m: Module, queues: list[CircuitQueue]) -> None:
         """Say where packets come that are not due."""
         patience = self.spec.protocol.patience_cycles
-        pause, keys = Signal(range(patience + 1)), [queue.descriptor.phase for queue in queues]
-        event = self.event
-        late = Cat(queue.late for queue in queues)
-        early = Cat(queue.early for queue in queues)
-        with m.If(pause != 0):
-            m.d.sync += pause.eq(pause - 1)
-        with m.Elif((late | early).any()):
-            m.d.sync += [pause.eq(patience), event.late.eq(late.any())]
-            m.d.sync += event.early.eq(~late.any())
-            for here, key in zip(late | Mux(late.any(), 0, early), keys, strict=True):
-                with m.If(here):
-                    m.d.sync += event.key.eq(key)
+        event, recent = self.event, Signal(len(queues), name="told")
+        pauses = [Signal(range(patience + 1), name=f"pause_{k}") for k in range(len(queues))]
+        late, early = (
+            Cat(
+                getattr(queue, name) & (pause == 0)
+                for queue, pause in zip(queues, pauses, strict=True)
+            )
+            for name in ("late", "early")
+        )
+        # Each circuit has a pause of its own: were it one, sources that send again at the same
+        # times would have one and the same of them told each time, and the other one never.
+        wanting = Mux(late.any(), late, early)
+        chosen = round_robin(m, "event_of", wanting, recent)
+        with m.If(~event.late & ~event.early & wanting.any()):
+            m.d.sync += [event.late.eq(late.any()), event.early.eq(~late.any()), recent.eq(chosen)]
+            m.d.sync += event.key.eq(
+                one_hot_mux(chosen, [queue.descriptor.phase[: len(event.key)] for queue in queues])
+            )
+        for k, pause in enumerate(pauses):
+            with m.If(~event.late & ~event.early & chosen[k]):
+                m.d.sync += pause.eq(patience)
+            with m.Elif(pause != 0):
+                m.d.sync += pause.eq(pause - 1)
         with m.If(event.taken):
             m.d.sync += [event.late.eq(0), event.early.eq(0)]
         with m.If(self.due.write):
             # The source is told at the same time; what is on its way is late or early all the same.
-            m.d.sync += [pause.eq(patience), event.late.eq(0), event.early.eq(0)]
+            m.d.sync += [event.late.eq(0), event.early.eq(0)]
+            m.d.sync += [pause.eq(patience) for pause in pauses]

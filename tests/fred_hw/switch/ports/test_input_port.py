@@ -1,6 +1,7 @@
 """Contract of fred_hw.switch.ports.input_port, cycle by cycle."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -335,6 +336,18 @@ def test_a_packet_that_is_not_due_is_told_once_in_a_while(number: int, what: str
         assert cycles == [6, 7, 8, *second]
         assert all(seen[cycle][2] == 1 for cycle in cycles)
         assert not any(word[:2] == told[::-1] for word in seen)
+
+
+def test_packets_of_two_circuits_that_are_not_due_are_told_both() -> None:
+    """Else sources that send again at the same times would have one of them never answered."""
+    inputs = [{} for _ in range(24)]
+    for cycle, circuit, phase in ((2, MP, 1), (7, DP, 0)):
+        inputs[cycle].update(
+            packet(1, circuit=circuit, phase=phase, number=NUMBERS - 1, ticket=0)[0]
+        )
+    seen = run(inputs, ["event.late", "event.key"], {8: {"event.taken": 1}})
+    told = [word for before, word in pairwise(seen) if word[0] and not before[0]]
+    assert told == [(1, 1), (1, 0)]
 
 
 def test_nothing_is_told_soon_after_a_number_was_written() -> None:
