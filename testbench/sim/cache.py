@@ -5,7 +5,8 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,6 +83,13 @@ def built(name: str, content: Iterable[str], build: Callable[[Path], None]) -> P
     return place
 
 
+def _there(places: Iterable[Path]) -> Iterator[tuple[Path, os.stat_result]]:
+    """Yield what is there still, as others build and prune meanwhile."""
+    for place in places:
+        with suppress(FileNotFoundError):
+            yield place, place.stat()
+
+
 def prune(kept_bytes: int, kept_days: float) -> None:
     """Remove what is unused for long, and the longest unused of what is too much.
 
@@ -91,11 +99,12 @@ def prune(kept_bytes: int, kept_days: float) -> None:
         Size of all, and days without use, that are left alone.
     """
     root, now, total = cache_folder(), time.time(), 0
-    ages = sorted((now - place.stat().st_mtime, place) for place in root.iterdir())
+    ages = sorted((now - found.st_mtime, place) for place, found in _there(root.iterdir()))
     for age, place in ages:
         if not place.is_dir():
             continue
-        total += sum(file.stat().st_size for file in place.rglob("*") if file.is_file())
+        files = (Path(folder, name) for folder, _, names in os.walk(place) for name in names)
+        total += sum(found.st_size for _, found in _there(files))
         if age > _IN_USE_S and (total > kept_bytes or age > kept_days * 24 * 3600):
             shutil.rmtree(place, ignore_errors=True)
             (root / f"{place.name}.lock").unlink(missing_ok=True)

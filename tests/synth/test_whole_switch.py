@@ -43,7 +43,7 @@ def whole_switch() -> tuple[Mapped, Synthesis]:
 def test_it_is_quicker_when_sized() -> None:
     _, found = whole_switch()
     assert found.timing.clock_ns < 0.9 * found.sizing.clock_before_ns
-    assert found.area.area_um2 < 1.02 * found.sizing.area_before_um2
+    assert found.area.area_um2 < 1.03 * found.sizing.area_before_um2
     memories = {kind for kind in found.verilog.split() if kind.startswith("fred_memory_")}
     assert memories, "which are black boxes still"
 

@@ -92,6 +92,14 @@ def test_long_unused_entries_go_and_recent_ones_stay() -> None:
     assert [place.exists() for place in (large, recent)] == [False, True]
 
 
+def test_what_others_remove_meanwhile_is_passed_by() -> None:
+    kept = built("kept", ["kept"], write)
+    for folder in (cache_folder(), kept):
+        (folder / "gone").symlink_to("nowhere")
+    prune(kept_bytes=1 << 20, kept_days=30)
+    assert kept.exists()
+
+
 def test_cache_is_absolute_and_outside_of_the_working_folder(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
