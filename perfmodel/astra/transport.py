@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Protocol
 
-from .clock import Clock
+from perfmodel.clock import Clock
+
 from .network import Hop, Network
 
 __all__ = ["MODELS", "Aware", "Carrier", "Exchange", "Key", "Transport", "Unaware"]
@@ -33,13 +34,13 @@ class Transport(Carrier, Protocol):
         Where arrivals are put.
     """
 
-    def __init__(self, network: Network, clock: Clock) -> None: ...
+    def __init__(self, network: Network, clock: Clock[int]) -> None: ...
 
 
 class Unaware:
     """ASTRA-sim's model without congestion: each message as if it were alone."""
 
-    def __init__(self, network: Network, clock: Clock) -> None:
+    def __init__(self, network: Network, clock: Clock[int]) -> None:
         self._network, self._clock = network, clock
 
     def carry(self, source: int, target: int, count: int, arrived: Callable[[], object]) -> None:
@@ -55,7 +56,7 @@ class Aware:
     itself has this model for one dimension only.
     """
 
-    def __init__(self, network: Network, clock: Clock) -> None:
+    def __init__(self, network: Network, clock: Clock[int]) -> None:
         self._network, self._clock = network, clock
         self._free: dict[Hop, int] = {}
         """From when on a link is free."""
@@ -95,7 +96,7 @@ class Exchange:
         Where those are called who ask for what has arrived already.
     """
 
-    def __init__(self, transport: Carrier, clock: Clock) -> None:
+    def __init__(self, transport: Carrier, clock: Clock[int]) -> None:
         self._transport, self._clock = transport, clock
         self._arrived: dict[Key, int] = defaultdict(int)
         self._waiting: dict[Key, deque[Callable[[], object]]] = defaultdict(deque)

@@ -24,8 +24,19 @@ from perfmodel.training.operations import PRIORITIES, ROLES, Operations
 from perfmodel.training.placement.place import Placement
 
 from .files import read_tasks
-from .kinds import CollectiveType, NodeType
-from .marks import ACKS, AFTER, EFFORT, EXACT, NPUS, ROLE, STRATEGY, TASK
+from .kinds import NodeType
+from .marks import (
+    ACKS,
+    AFTER,
+    COLLECTIVES,
+    EFFORT,
+    EXACT,
+    NPUS,
+    ROLE,
+    STRATEGY,
+    STREAMS,
+    TASK,
+)
 from .node import DURATION_NS, Metadata
 from .node import Node as WholeNode
 from .node import Task as TaskNode
@@ -33,18 +44,10 @@ from .traces import find_traces
 
 __all__ = ["Exported", "ExportedRun", "exported_of", "load_exported", "run_exported"]
 
-_PATTERNS = {
-    int(CollectiveType.ALL_REDUCE): "all_reduce",
-    int(CollectiveType.ALL_GATHER): "all_gather",
-    int(CollectiveType.REDUCE_SCATTER): "reduce_scatter",
-    int(CollectiveType.ALL_TO_ALL): "all_to_all",
-}
+_PATTERNS: dict[int, str] = {kind: pattern for pattern, kind in COLLECTIVES.items()}
 _SENDS, _RECEIVES = NodeType.COMM_SEND_NODE, NodeType.COMM_RECV_NODE
 _COMPUTES, _COLLECTIVE = NodeType.COMP_NODE, NodeType.COMM_COLL_NODE
-_STREAMS: dict[int, str] = {
-    NodeType.MEM_LOAD_NODE: "stream_in",
-    NodeType.MEM_STORE_NODE: "stream_out",
-}
+_STREAMS: dict[int, str] = {kind: pattern for pattern, kind in STREAMS.items()}
 _MOST = 1 << 62
 _ROUNDING_NS = 1.5
 """A duration is at most so far from what it was rounded from, so that sums stay within one."""
@@ -170,11 +173,12 @@ def exported_of(
     groups : mapping of str to sequence of int
         NPUs of each communicator.
     """
-    reader = _Reader(groups)
+    reader = None
     try:
-        for rank, (metadata, nodes) in enumerate(traces):
-            reader.take(rank, metadata, nodes)
-        return reader.exported()
+        for metadata, nodes in traces:
+            reader = reader or _Reader(metadata, groups)
+            reader.take(metadata, nodes)
+        return reader and reader.exported()
     except _OtherError:
         return None
 
@@ -247,27 +251,25 @@ class _Reader:
 
     Parameters
     ----------
+    metadata : Metadata
+        Of the first of them, and so of all.
     groups : mapping of str to sequence of int
         NPUs of each communicator.
     """
 
-    def __init__(self, groups: Mapping[str, Sequence[int]]) -> None:
+    def __init__(self, metadata: Metadata, groups: Mapping[str, Sequence[int]]) -> None:
+        self._metadata, self._placement = metadata, _placement(metadata)
         self._groups = {name: tuple(sorted(members)) for name, members in groups.items()}
         self._seen: dict[int, _Seen] = {}
         self._ranks: list[dict[int, int]] = []
-        self._metadata = Metadata()
-        self._placement = Placement(Strategy(1, 1, 1), (0,), "")
 
-    def take(self, rank: int, metadata: Metadata, nodes: Iterable[Node]) -> None:
-        """Take the trace of an NPU; they come in order."""
-        if rank == 0:
-            self._metadata, self._placement = metadata, _placement(metadata)
+    def take(self, metadata: Metadata, nodes: Iterable[Node]) -> None:
+        """Take the trace of the next NPU; they come in order."""
         _check(metadata.attrs == self._metadata.attrs)
-        self._ranks.append(self._rank(rank, nodes))
+        self._ranks.append(self._rank(len(self._ranks), nodes))
 
     def exported(self) -> Exported:
         """Return what all of them are of."""
-        _check(bool(self._ranks))
         tasks: dict[int, tuple[_Marks, tuple[int, ...]]] = {}
         for number, seen in sorted(self._seen.items()):
             after = {*(seen.after or ()), *seen.marks.after}
@@ -405,6 +407,5 @@ def _parts(placement: Placement, marks: _Marks) -> Iterable[tuple[int, ...]]:
             for target in targets
             for kind in (_SENDS, _RECEIVES)
         ]
-    kinds = {pattern: kind for kind, pattern in _STREAMS.items()}
-    kind = int(kinds.get(marks.pattern, _COLLECTIVE))
+    kind = int(STREAMS.get(marks.pattern, _COLLECTIVE))
     return [(kind, npu, *sorted(group)) for group in groups for npu in group]

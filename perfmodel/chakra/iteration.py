@@ -21,21 +21,25 @@ from perfmodel.training.placement.place import Placement
 from perfmodel.workloads.workload import Workload
 
 from .files import VERSION
-from .kinds import CollectiveType, NodeType
-from .marks import ACKS, AFTER, EFFORT, EXACT, NPUS, ROLE, STRATEGY, TASK
+from .kinds import NodeType
+from .marks import (
+    ACKS,
+    AFTER,
+    COLLECTIVES,
+    EFFORT,
+    EXACT,
+    NPUS,
+    ROLE,
+    STRATEGY,
+    STREAMS,
+    TASK,
+)
 from .node import DURATION_NS, Attr, Metadata, Node
 
 __all__ = ["MAX_NODES", "Traces", "iteration_traces"]
 
 MAX_NODES = 1 << 22
 """Nodes of all traces at most."""
-
-_COLLECTIVES = {
-    "all_reduce": CollectiveType.ALL_REDUCE,
-    "all_gather": CollectiveType.ALL_GATHER,
-    "reduce_scatter": CollectiveType.REDUCE_SCATTER,
-    "all_to_all": CollectiveType.ALL_TO_ALL,
-}
 
 _NO_CPU = Attr("is_cpu_op", "bool", False)
 
@@ -254,7 +258,7 @@ class _Writer:
         for group in message.groups:
             if sends:
                 self._multicast(one, group)
-            elif message.pattern in _COLLECTIVES:
+            elif message.pattern in COLLECTIVES:
                 self._collective(one, group)
             else:
                 self._stream(one, group)
@@ -264,7 +268,7 @@ class _Writer:
         if one.message.pattern == "all_gather":  # of which a trace says what an NPU contributes
             size = -(-size // len(group))
         attrs = (
-            Attr("comm_type", "int64", int(_COLLECTIVES[one.message.pattern])),
+            Attr("comm_type", "int64", int(COLLECTIVES[one.message.pattern])),
             Attr("comm_size", "int64", size),
             Attr("pg_name", "string", self._group(group)),
             *one.marks,
@@ -296,8 +300,7 @@ class _Writer:
         self._ranks[source].done[one.number] = tuple(sent)
 
     def _stream(self, one: _Doing, group: tuple[int, ...]) -> None:
-        loads = one.message.pattern == "stream_in"
-        kind = NodeType.MEM_LOAD_NODE if loads else NodeType.MEM_STORE_NODE
+        kind = STREAMS[one.message.pattern]
         way = f"{one.task.kind} {one.message.pattern}"
         attrs = [Attr("tensor_size", "uint64", one.message.size_bytes)]
         if len(group) > 1:  # who loads the same, or stores what is added up

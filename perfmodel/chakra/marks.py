@@ -1,10 +1,34 @@
-"""Attributes of ours that say of which task of an iteration a node is.
+"""What an iteration is in traces: types of its nodes, and attributes that say of which task one is.
 
 A trace has no room for all that an iteration knows, such as who of a stage does the same at a time,
-or in which order I/O controllers serve. Other simulators pass these attributes by.
+or in which order I/O controllers serve. Other simulators pass the attributes by.
 """
 
-__all__ = ["ACKS", "AFTER", "EFFORT", "EXACT", "NPUS", "ROLE", "STRATEGY", "TASK"]
+from .kinds import CollectiveType, NodeType
+
+__all__ = [
+    "ACKS",
+    "AFTER",
+    "COLLECTIVES",
+    "EFFORT",
+    "EXACT",
+    "NPUS",
+    "ROLE",
+    "STRATEGY",
+    "STREAMS",
+    "TASK",
+]
+
+COLLECTIVES = {
+    "all_reduce": CollectiveType.ALL_REDUCE,
+    "all_gather": CollectiveType.ALL_GATHER,
+    "reduce_scatter": CollectiveType.REDUCE_SCATTER,
+    "all_to_all": CollectiveType.ALL_TO_ALL,
+}
+"""Patterns of an iteration that are a collective, and its ``comm_type``."""
+
+STREAMS = {"stream_in": NodeType.MEM_LOAD_NODE, "stream_out": NodeType.MEM_STORE_NODE}
+"""Patterns between NPUs and storage, and the type of their nodes."""
 
 STRATEGY = "fred_strategy"
 """Of the metadata, a string: the strategy, such as ``MP2-DP5-PP2``."""

@@ -11,10 +11,10 @@ from dataclasses import replace
 from functools import partial
 from itertools import accumulate
 
-from perfmodel.astra.clock import Clock
 from perfmodel.astra.files.system import SystemFile
 from perfmodel.astra.network import Network
 from perfmodel.astra.transport import MODELS, Exchange, Transport, Unaware
+from perfmodel.clock import Clock
 
 from .plan import Axis, Kind, Phase, Plan, plan_of
 from .program import program_of, ring_costs_ns
@@ -86,7 +86,7 @@ def simulate(
     trees : int
         Chunks that went over a tree before.
     """
-    clock = Clock()
+    clock = Clock(0)
     found: dict[int, int] = {}
     exchange = Exchange(model(network, clock), clock)
     chunks = plan.chunks(data_bytes)
@@ -104,7 +104,7 @@ def simulate(
 class _Alike:
     """Messages of an NPU like all others: what it gets was sent when it sent its own."""
 
-    def __init__(self, axis: Axis, network: Network, clock: Clock) -> None:
+    def __init__(self, axis: Axis, network: Network, clock: Clock[int]) -> None:
         self._axis, self._network, self._clock = axis, network, clock
         self._arrival = 0
 
@@ -177,7 +177,7 @@ class Ends:
 
     def _together(self, plan: Plan, data_bytes: int) -> int:
         """Return when all end that begin together at 0 and are alike [ns]."""
-        clock, chunks = Clock(), plan.chunks(data_bytes)
+        clock, chunks = Clock(0), plan.chunks(data_bytes)
 
         def begin(chunk: int, number: int) -> None:
             length_ns = self._phase_ns(chunks[chunk][number], plan)
@@ -199,7 +199,7 @@ class Ends:
                 )
                 self._phases[key] = ring_costs_ns(phase, plan, program) + program.sends * delay_ns
             else:
-                clock = Clock()
+                clock = Clock(0)
                 messages = _Alike(axis, self._network, clock)
                 ProgramRun(program, 0, messages, clock, lambda: None).begin()
                 clock.run()

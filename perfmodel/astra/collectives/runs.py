@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from perfmodel.astra.clock import Clock
+from perfmodel.clock import Clock
 
 from .program import Program
 
@@ -35,7 +35,7 @@ class Run:
         Called when it is through.
     """
 
-    def __init__(self, messages: Messages, clock: Clock, ended: Callable[[], object]) -> None:
+    def __init__(self, messages: Messages, clock: Clock[int], ended: Callable[[], object]) -> None:
         self._messages, self._clock, self._ended = messages, clock, ended
 
     def _after(self, delay_ns: int, call: Callable[[], object]) -> None:
@@ -59,7 +59,7 @@ class ProgramRun(Run):
         self,
         program: Program,
         place: int,
-        *others: *tuple[Messages, Clock, Callable[[], object]],
+        *others: *tuple[Messages, Clock[int], Callable[[], object]],
     ) -> None:
         super().__init__(*others)
         self._program, self._place = program, place

@@ -4,8 +4,8 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from perfmodel.astra.clock import Clock
 from perfmodel.astra.transport import Exchange
+from perfmodel.clock import Clock
 
 from .plan import Phase, Plan
 from .program import program_of
@@ -116,7 +116,7 @@ class Streams:
         tag: object,
         trees: int,
         exchange: Exchange,
-        clock: Clock,
+        clock: Clock[int],
         done: Callable[[], object],
     ) -> None:
         self._plan, self._chunks, self._npu, self._tag = plan, chunks, npu, tag

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from perfmodel.astra.clock import Clock
+from perfmodel.clock import Clock
 
 from .runs import Messages, Run
 
@@ -66,7 +66,7 @@ class TreeRun(Run):
         size: int,
         endpoint_ns: int,
         reduction_ns: int,
-        *others: *tuple[Messages, Clock, Callable[[], object]],
+        *others: *tuple[Messages, Clock[int], Callable[[], object]],
     ) -> None:
         super().__init__(*others)
         self._node, self._size = node, size

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import cast
 
-from perfmodel.astra.clock import Clock
 from perfmodel.astra.collectives.ends import Ends
 from perfmodel.astra.collectives.plan import Axis, Kind, Plan, plan_of
 from perfmodel.astra.fluid.flows import Flows
@@ -13,6 +12,7 @@ from perfmodel.astra.fluid.lines import BlockLine
 from perfmodel.astra.fluid.network import FluidNetwork
 from perfmodel.astra.network import Hop, Network
 from perfmodel.astra.transport import Aware, Unaware
+from perfmodel.clock import Clock
 from perfmodel.fluid.sharing import Sharing
 
 from .beside import groups_by_kind
@@ -181,7 +181,7 @@ class _ByMessage(Carrying):
 class _Alone(Carrying):
     """ASTRA-sim's model without congestion: what is sent is as if it were alone."""
 
-    def __init__(self, setup: Setup, network: Network, clock: Clock) -> None:
+    def __init__(self, setup: Setup, network: Network, clock: Clock[int]) -> None:
         super().__init__(setup)
         self._network, self._clock = network, clock
         self._unaware, self._ends = Unaware(network, clock), Ends(network)
@@ -262,7 +262,7 @@ class _Fluid(Carrying):
     replays_broadcasts = False
 
     def __init__(
-        self, setup: Setup, network: FluidNetwork, clock: Clock, several: bool, symmetry: bool
+        self, setup: Setup, network: FluidNetwork, clock: Clock[int], several: bool, symmetry: bool
     ) -> None:
         super().__init__(setup)
         self._network = network
@@ -315,7 +315,9 @@ class _Fluid(Carrying):
         self._sharing.begin(flow, partial(ended, members), priority)
 
 
-def carrying(model: str, setup: Setup, clock: Clock, several: bool, *, symmetry: bool) -> Carrying:
+def carrying(
+    model: str, setup: Setup, clock: Clock[int], several: bool, *, symmetry: bool
+) -> Carrying:
     """Return what carries messages as a model says.
 
     Parameters

@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from fred_hw.errors import InputError
-from perfmodel.astra.clock import Clock
 from perfmodel.astra.files.system import SystemFile
 from perfmodel.astra.transport import Exchange
 from perfmodel.chakra.feeder import Feeder
 from perfmodel.chakra.kinds import NodeType
+from perfmodel.clock import Clock
 
 from .operation import Operation, kind_of, message_ends
 from .trace import Trace, load_traces
@@ -96,7 +96,7 @@ class CustomRun:
         npus: Sequence[int],
         tag: object,
         exchange: Exchange,
-        clock: Clock,
+        clock: Clock[int],
         ended: Callable[[], object],
     ) -> None:
         self._operations, self._place = trace.operations, place

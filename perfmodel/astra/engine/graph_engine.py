@@ -7,12 +7,12 @@ from functools import partial
 
 from fred_hw.errors import InputError
 from fred_hw.progress import count
-from perfmodel.astra.clock import Clock
 from perfmodel.astra.collectives.plan import Plan
 from perfmodel.astra.collectives.streams import Streams
 from perfmodel.astra.transport import Exchange, Key
 from perfmodel.chakra.feeder import Feeder
 from perfmodel.chakra.kinds import NodeType
+from perfmodel.clock import Clock
 
 from .alike import alike
 from .bound import FasterThanLinks
@@ -86,7 +86,7 @@ class GraphEngine:
             jobs = [Job(traces, tuple(range(len(traces))), *given)]
         self._jobs, self._setup, self._and_told = jobs, setup, told
         self._watch = watch
-        self._clock = Clock()
+        self._clock = Clock(0)
         self._carrying = carrying(model, setup, self._clock, len(jobs) > 1, symmetry=symmetry)
         self._carrying.jobs = jobs
         self._carrying.priorities.update((npu, job.priority) for job in jobs for npu in job.npus)

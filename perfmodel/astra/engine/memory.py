@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from perfmodel.astra.clock import Clock
+from perfmodel.clock import Clock
 from perfmodel.fluid.sharing import SharedFlow, Sharing
 from perfmodel.memory.access import Tier
 from perfmodel.memory.file import MemoryFile
@@ -21,7 +21,7 @@ class RemoteMemory:
         Where ends of accesses are put.
     """
 
-    def __init__(self, file: MemoryFile, clock: Clock) -> None:
+    def __init__(self, file: MemoryFile, clock: Clock[int]) -> None:
         self._file, self._clock = file, clock
         self._tier = Tier(file) if file.hierarchical else None
         self.sharing = Sharing(clock)

@@ -11,9 +11,9 @@ from functools import partial
 from itertools import count
 from typing import Any, cast
 
-from perfmodel.astra.clock import Clock
 from perfmodel.astra.transport import Exchange, Key
 from perfmodel.chakra.kinds import NodeType
+from perfmodel.clock import Clock
 from perfmodel.fluid.sharing import ActiveFlow, Sharing
 
 from .carrying import Carrying
@@ -35,7 +35,7 @@ class _OpaqueError(Exception):
 class Parts:
     """What a run consists of."""
 
-    clock: Clock
+    clock: Clock[int]
     ranks: Sequence[Rank]
     exchange: Exchange
     carrying: Carrying

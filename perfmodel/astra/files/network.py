@@ -1,5 +1,6 @@
 """Network files of ASTRA-sim: ``topology``, ``npus_count``, ``bandwidth`` and ``latency``."""
 
+import re
 from collections.abc import Mapping
 from math import prod
 from pathlib import Path
@@ -40,12 +41,19 @@ def _or_null(minimum: float, maximum: float) -> Check:
 
 
 def _kind() -> Check:
-    """Return what a JSON Schema says of what joins NPUs; which fabrics there are, it does not."""
-    fabric = r"^(mesh:|fred-|.+\.(yaml|yml|json)$)"
-    schema = {
-        "anyOf": [{"type": "string", "enum": [*_KINDS]}, {"type": "string", "pattern": fabric}]
-    }
-    return Check(lambda value: value, schema=lambda: schema)
+    """Return what a JSON Schema says of what joins NPUs; which files there are, it does not."""
+
+    def schema() -> dict[str, Any]:
+        from perfmodel.topology.parse import topology_names
+
+        # What a user chooses in a name is in capitals, as in mesh:COLUMNSxROWS.
+        names = (re.sub("[A-Z].*", ".+", name) for name in topology_names())
+        fabric = rf"^({'|'.join(names)}|.+\.({'|'.join(one[1:] for one in SUFFIXES)}))$"
+        return {
+            "anyOf": [{"type": "string", "enum": [*_KINDS]}, {"type": "string", "pattern": fabric}]
+        }
+
+    return Check(lambda value: value, schema=schema)
 
 
 class NetworkFile(FileModel):

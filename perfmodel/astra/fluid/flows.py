@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 
-from perfmodel.astra.clock import Clock
 from perfmodel.astra.collectives.plan import ROOTED, Phase, Plan
 from perfmodel.astra.collectives.streams import Queues
+from perfmodel.clock import Clock
 from perfmodel.fluid.sharing import SharedFlow, Sharing
 
 from .lines import BlockLine, Cost, Line, Link
@@ -109,7 +109,7 @@ class Flows:
         self, plan: Plan, data_bytes: int, lines: Mapping[int, Line]
     ) -> tuple[float, dict[int, Cost]]:
         """Return when all chunks are through, and what crosses a line of each dimension."""
-        clock, chunks, known = Clock(), plan.chunks(data_bytes), dict[object, SharedFlow]()
+        clock, chunks, known = Clock(0), plan.chunks(data_bytes), dict[object, SharedFlow]()
         sharing, total = Sharing(clock), dict[int, Cost]()
         costs: dict[object, Cost] = {}
 

@@ -4,9 +4,9 @@ from functools import partial
 
 import pytest
 
-from perfmodel.astra.clock import Clock
 from perfmodel.astra.network import Dimension, Network
 from perfmodel.astra.transport import MODELS, Exchange
+from perfmodel.clock import Clock
 from perfmodel.topology.block import BlockKind
 
 MIB = 1 << 20
@@ -18,7 +18,7 @@ def network(kind: BlockKind) -> Network:
 
 def arrivals(net: Network, model: str, messages: list[tuple[int, int, int]]) -> list[int]:
     """Return when messages arrive that all start at 0: source, target, bytes."""
-    clock = Clock()
+    clock = Clock(0)
     carried, found = MODELS[model](net, clock), [-1] * len(messages)
 
     def arrive(number: int) -> None:
@@ -55,7 +55,7 @@ def test_several_dimensions_are_crossed_one_after_the_other() -> None:
 
 
 def test_messages_meet_those_who_wait_for_them_in_order() -> None:
-    clock = Clock()
+    clock = Clock(0)
     exchange = Exchange(MODELS["unaware"](network("switch"), clock), clock)
     log: list[tuple[str, int]] = []
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfmodel.astra.clock import Clock
+from perfmodel.clock import Clock
 from perfmodel.fluid.sharing import SharedFlow, Sharing
 from tests.examples import examples
 
@@ -15,7 +15,7 @@ Begun = tuple[int, SharedFlow, int]
 
 def ends(*flows: Begun) -> list[int]:
     """Return when each flow ends that begins at a time with a priority [ns]."""
-    clock, found = Clock(), [-1] * len(flows)
+    clock, found = Clock(0), [-1] * len(flows)
     sharing = Sharing(clock)
 
     def ended(number: int) -> None:

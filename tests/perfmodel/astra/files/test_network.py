@@ -1,15 +1,18 @@
 """Tests of perfmodel.astra.files.network."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from fred_hw.errors import InputError
-from perfmodel.astra.files.network import load_network
+from perfmodel.astra.files.network import NetworkFile, load_network
 from perfmodel.astra.fluid.fabric import FabricLine
 from perfmodel.astra.fluid.lines import BlockLine
 from perfmodel.astra.fluid.network import FluidNetwork
 from perfmodel.astra.network import Dimension, Network
+from perfmodel.topology.files import KINDS
 
 LINES = {
     "topology": "[Ring, FullyConnected, Switch]",
@@ -103,3 +106,15 @@ def test_a_fabric_of_ours_is_a_network(
     network = load_network(name)
     assert isinstance(network, FluidNetwork) and network.fabric
     assert network.fabric.name == name
+
+
+def test_schema_takes_names_of_all_topologies() -> None:
+    def taken() -> list[str]:
+        check = Draft202012Validator(NetworkFile.model_json_schema())
+        names = ("mesh:5x4", "fred-d", "net.json", "new:3x3", "newest", "fred-e")
+        lists = {"npus_count": [20], "bandwidth": [None], "latency": [None]}
+        return [one for one in names if check.is_valid({"topology": [one], **lists})]
+
+    assert taken() == ["mesh:5x4", "fred-d", "net.json"]
+    with KINDS.lending("new", replace(KINDS["mesh"], names=("new:COLUMNSxROWS", "newest"))):
+        assert taken() == ["mesh:5x4", "fred-d", "net.json", "new:3x3", "newest"]

@@ -1,0 +1,52 @@
+"""Events in the order of their times."""
+
+from collections.abc import Callable
+from heapq import heappop, heappush
+from typing import Generic, TypeVar
+
+__all__ = ["Clock"]
+
+Time = TypeVar("Time", int, float)
+
+
+class Clock(Generic[Time]):
+    """Calls functions at times; those of one time in the order in which they were asked for.
+
+    Parameters
+    ----------
+    now : int or float
+        When it begins, in the unit of all its times: whole nanoseconds, or cycles.
+    """
+
+    def __init__(self, now: Time) -> None:
+        self.now: Time = now
+        """Time of what is called."""
+        self._events: list[tuple[Time, int, Callable[..., object], tuple[object, ...]]] = []
+        self._count = 0
+
+    def at(self, time: Time, call: Callable[..., object], *arguments: object) -> None:
+        """Have a function called at a time, which is not in the past."""
+        self._count += 1
+        heappush(self._events, (time, self._count, call, arguments))
+
+    def after(self, span: Time, call: Callable[..., object], *arguments: object) -> None:
+        """Have a function called so much later than now, 0 or more."""
+        self.at(self.now + span, call, *arguments)
+
+    def run(self, then: Callable[[], object] | None = None) -> None:
+        """Call all functions, and those that they ask for, until none is left.
+
+        Parameters
+        ----------
+        then : callable or None
+            Called after each of them.
+        """
+        while self._events:
+            self.now, _, call, arguments = heappop(self._events)
+            call(*arguments)
+            if then:
+                then()
+
+    def pending(self) -> list[tuple[Time, Callable[..., object], tuple[object, ...]]]:
+        """Return what will be called: when, what and with what, in this order."""
+        return [(time, call, arguments) for time, _, call, arguments in sorted(self._events)]
