@@ -14,6 +14,7 @@ __all__ = ["Part", "parts"]
 EXTRAS = {
     "sim": "co-simulation: fred sim, fred characterize",
     "synth": "area and clock: fred synth, fred characterize --liberty",
+    "nangate45": "cells of 45 nm by name: fred synth --liberty, fred characterize --liberty",
     "report": "fred report, fred strategies --chart, fred cluster --chart, fred estimate --chart",
     "tables": "results as tables: fred sweep --parquet, perfmodel.api.to_dataframe",
     "dev": "the tests and checks of the project",

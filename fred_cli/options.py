@@ -1,6 +1,6 @@
 """Options and arguments that commands share."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +21,8 @@ __all__ = [
     "compute_option",
     "csv_option",
     "design_level_option",
-    "effort_option",
     "generated_level_option",
     "level_option",
-    "liberty_option",
     "measured_level_option",
     "memory_option",
     "mode_option",
@@ -33,7 +31,6 @@ __all__ = [
     "optional_workload_option",
     "placement_option",
     "protocol_option",
-    "read_cells",
     "read_mesh",
     "read_npu",
     "read_spec",
@@ -43,7 +40,6 @@ __all__ = [
     "set_option",
     "simulator_option",
     "size_option",
-    "sizing_option",
     "spec_argument",
     "spec_name",
     "topologies_listing",
@@ -309,35 +305,6 @@ measured_level_option = click.option(
     "which the model is held against.",
 )
 
-effort_option = click.option(
-    "--effort",
-    type=click.Choice(["area", "speed", "clock"]),
-    default="speed",
-    show_default=True,
-    help="Smallest area, the shortest clock that buffers and sizes of cells give, or the smallest "
-    "area found with the clock that is asked for.",
-)
-
-sizing_option = click.option(
-    "--sizing/--no-sizing",
-    default=True,
-    show_default=True,
-    help="With efforts speed and clock, size the whole design after its modules; needs OpenSTA.",
-)
-
-
-def liberty_option(*, required: bool = False) -> Callable[..., Any]:
-    """Return the option for cell libraries."""
-    return click.option(
-        "--liberty",
-        multiple=True,
-        required=required,
-        type=InputPath(),
-        metavar="FILE",
-        help="Cell library, as text or gzip; may be given several times.",
-    )
-
-
 as_json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object instead."
 )
@@ -447,15 +414,6 @@ TRAINING_OPTIONS = (
     "least-npus",
 )
 """Names in errors of the rooms below that are those of options."""
-
-
-def read_cells(liberty: Sequence[Path]) -> Any:
-    """Return the cell libraries named on the command line, if there is a tool for them."""
-    from synth.liberty import read_libraries
-    from synth.mapping import find_yosys
-
-    find_yosys()
-    return read_libraries(liberty)
 
 
 def read_spec(source: str, changes: tuple[str, ...]) -> Any:

@@ -80,6 +80,7 @@ def size_design(
     again: Again = lambda module: [],
     progress: Callable[[str], None] = lambda text: None,
     price: float | None = None,
+    enough_ns: float = 0.0,
 ) -> Sized:
     """Size the cells of a design for its clock, and put buffers into its nets.
 
@@ -101,12 +102,17 @@ def size_design(
         Is told how far it is.
     price : float, optional
         Share of the clock that is worth the same share of the area, 0.3 by default.
+    enough_ns : float
+        Clock with which no module is mapped in another way any more [ns].
     """
     price = _PRICE if price is None else price
+    enough = enough_ns / (libraries.files[0].time_unit_s * 1e9)
     design = SizableDesign(mapped, libraries, most)
     _size(design, _BLURS, price, progress)
     best, tried, restructured = _Best(design, mapped, []), set[str](), list[str]()
     for _ in range(_STRUCTURES):
+        if best.design.graph.worst <= enough:
+            break
         others = _others(design, mapped, tried, again, progress)
         if not others:
             break

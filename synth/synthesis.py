@@ -245,8 +245,8 @@ def synthesize(
         why = _no_sizing(sizing, effort, opensta, timing, clock_ns)
         done = Sizing(why, 0, 0, [], timing.clock_ns, area.area_um2)
         if not why:
-            flow = _Flow(source, libraries, clock_ns, work, flat, progress)
-            mapped, area, timing, done = flow.best(effort, mapped, area, timing)
+            flow = _Flow(source, libraries, clock_ns, work, flat, progress, effort)
+            mapped, area, timing, done = flow.best(mapped, area, timing)
     return Synthesis(
         name=source.name,
         effort=effort,
@@ -290,10 +290,11 @@ class _Flow:
     work: Path
     flat: bool
     progress: Callable[[str], None]
+    effort: str
 
-    def best(self, effort: str, mapped: Mapped, area: Area, timing: Timing) -> _Made:
+    def best(self, mapped: Mapped, area: Area, timing: Timing) -> _Made:
         """Return a design sized as its effort asks for."""
-        size = self.fitted if effort == "clock" else self.sized
+        size = self.fitted if self.effort == "clock" else self.sized
         return size(mapped, area, timing)
 
     def fitted(self, mapped: Mapped, area: Area, timing: Timing) -> _Made:
@@ -335,9 +336,12 @@ class _Flow:
         result = size_design(
             mapped,
             self.libraries,
-            again=lambda name: map_again(name, self.libraries, self.work, self.source.label),
+            again=lambda name: map_again(
+                name, self.libraries, self.work, self.source.label, carries=self.effort == "clock"
+            ),
             progress=self.progress,
             price=price,
+            enough_ns=self.clock_ns if self.effort == "clock" else 0.0,
         )
         self.progress("timing the whole design")
         after = time_design(result.mapped, self.libraries, self.clock_ns, self.work)

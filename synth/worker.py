@@ -33,8 +33,8 @@ _COARSE = (
 )
 """Passes of ``synth`` up to the memories, but the search for operators to share."""
 
-_FINE = ("opt -fast -full", "memory_map", "opt -full", "techmap", "opt -fast")
-"""Passes of ``synth`` from there to gates."""
+_FINE = ("opt -fast -full", "memory_map", "opt -full")
+"""Passes of ``synth`` from there to gates, which ``techmap`` gives."""
 
 _PRIVATE = re.compile(r"(?<=\s)\$\S*\$\S*")
 """Names that Yosys made up; they count what it did before, and the order of cells follows them."""
@@ -140,16 +140,20 @@ class _Session:
         flip_flops: str,
         gates: str,
         inverting: Mapping[str, Sequence[str]] | None = None,
+        carries: str = "",
     ) -> dict[str, Any]:
         """Map a module that ``read`` wrote to cells, and write it as Verilog.
 
+        How carries are found is the choice of Yosys with this name, if there is one.
         Flip-flops that are ``inverting``, names with the pins of data and output, hold the inverse
         of what logic gives them, which mostly has it for less than it.
         Return its memories, and ABC's estimate of its longest path.
         """
         self._run(f"read_rtlil {module}.il", *(f"{command} {module}" for command in _COARSE))
         memories = self._put_memories_aside(module)
-        self._run(*(f"{command} {module}" for command in _FINE))
+        maps = f" -map +/choices/{carries}.v -map +/techmap.v" if carries else ""
+        fine = (*_FINE, f"techmap{maps}", "opt -fast")
+        self._run(*(f"{command} {module}" for command in fine))
         self._name_registers(module)
         # Cells of a library power up as they like.
         self._run(f"setattr -unset init {module}/w:*", f"{flip_flops} {module}")

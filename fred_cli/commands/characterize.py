@@ -8,20 +8,17 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from fred_cli.cell_options import effort_option, liberty_option, read_cells, sizing_option
 from fred_cli.cosimulation import load_testbench, simulating, tests_begun_last
 from fred_cli.options import (
     OutputPath,
     as_json_option,
-    effort_option,
-    liberty_option,
     measured_level_option,
-    read_cells,
     read_mesh,
     read_spec,
     read_wafer,
     set_option,
     simulator_option,
-    sizing_option,
     spec_argument,
 )
 from fred_cli.output import checked, say_json, table, write_json

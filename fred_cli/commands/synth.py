@@ -6,18 +6,15 @@ from typing import Any
 
 import click
 
+from fred_cli.cell_options import effort_option, liberty_option, read_cells, sizing_option
 from fred_cli.options import (
     InputPath,
     OutputPath,
     as_json_option,
     design_level_option,
-    effort_option,
-    liberty_option,
-    read_cells,
     read_mesh,
     read_spec,
     set_option,
-    sizing_option,
     spec_name,
 )
 from fred_cli.output import plain, say_json, table

@@ -63,7 +63,7 @@ def measure(name: str, cells: Libraries, hashes: dict[str, str]) -> dict[str, An
 def main(output: Path) -> None:
     """Write the record of adders."""
     warnings.simplefilter("ignore", UnusedElaboratable)  # units that say only how deep they can be
-    libraries, opensta, hashes = there(), find_opensta(), dict[str, str]()
+    libraries, opensta, hashes = dict(there()), find_opensta(), dict[str, str]()
     if not libraries.keys() >= EQUALS_NS.keys() or opensta is None:
         sys.stdout.write(f"no record: that takes {', '.join(EQUALS_NS)} and OpenSTA\n")
         sys.exit(1)

@@ -99,7 +99,12 @@ _GIVEN: Mapping[str, tuple[str, ...]] = {
     "--parquet": ("t.parquet", "t.csv"),
     "--results": ("results.json",),
     "--spec": ("small-4",),  # of which there are no results, so no page is made
-    "--liberty": ("net.yaml", "/dev/null", "folder"),  # no library, so nothing is mapped
+    "--liberty": (
+        "net.yaml",
+        "/dev/null",
+        "folder",
+        "./nangate45",
+    ),  # no library, so nothing is mapped
     "--clock": ("0.853ns", "1GHz"),
     "--top": ("top",),
     "--verilog": ("spec.yaml",),

@@ -1,12 +1,19 @@
-"""Cell libraries that exist, which lie beside the project and not in it."""
+"""Cell libraries that exist: one that is installed, and others beside the project."""
 
 from pathlib import Path
 
 import pytest
 
-__all__ = ["asap7", "sky130"]
+from synth.installed import library_path
+
+__all__ = ["asap7", "nangate45", "sky130"]
 
 FOLDERS = [root / "shared/data/liberty" for root in Path(__file__).resolve().parents]
+
+
+def nangate45() -> list[Path]:
+    """Return the file of NanGate's library, which set-up installs."""
+    return [library_path("nangate45")]
 
 
 def asap7() -> list[Path]:

@@ -1,5 +1,6 @@
 """Tests of synth.graph and synth.flat: the same paths as OpenSTA finds, and what they depend on."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from synth.liberty import read_libraries
 from synth.mapping import MapOptions, Mapped, map_design
 from synth.sizable import SizableDesign
 from synth.timing import find_opensta, time_design
-from tests.synth.libraries import sky130
+from tests.synth.libraries import nangate45, sky130
 from tests.synth.netlists import two_lanes
 from tests.synth.sloped import sloped_libraries
 
@@ -169,9 +170,12 @@ def test_paths_that_are_shorter_are_left_as_they_are(tmp_path: Path) -> None:
 
 @needs_opensta
 @pytest.mark.slow
-def test_a_library_that_exists_gives_the_clock_of_opensta(tmp_path: Path) -> None:
-    """A port with its queues is enough for sky130; a whole switch is in test_whole_switch.py."""
-    cells, emitter = read_libraries(sky130()), VerilogEmitter()
+@pytest.mark.parametrize("files", [nangate45, pytest.param(sky130, marks=pytest.mark.long)])
+def test_a_library_that_exists_gives_the_clock_of_opensta(
+    files: Callable[[], list[Path]], tmp_path: Path
+) -> None:
+    """A port with its queues is enough; a whole switch is in test_whole_switch.py."""
+    cells, emitter = read_libraries(files()), VerilogEmitter()
     port = InputPort(spec=SwitchSpec(ports=2, format="int8", lanes=1))
     emitter.add(port)
     options = MapOptions("speed", "port")

@@ -12,6 +12,7 @@ from synth.area import areas
 from synth.liberty import Libraries
 from synth.mapping import MapOptions, Mapped, map_again, map_design
 from synth.netlist import read_netlist
+from synth.sizable import SizableDesign
 from synth.sizing import Sized, size_design
 from synth.synthesis import from_spec, synthesize
 from synth.timing import find_opensta, time_design
@@ -140,6 +141,22 @@ def test_another_way_that_is_slower_in_the_end_is_not_taken(tmp_path: Path) -> N
     assert "c_18" in sized.mapped.verilog and "c_19" not in sized.mapped.verilog
 
 
+@pytest.mark.parametrize(("share", "taken"), [(0.99, ["chain"]), (1.01, [])])
+def test_what_is_quick_enough_is_not_mapped_in_another_way(
+    share: float, taken: list[str], tmp_path: Path
+) -> None:
+    libraries = sloped_libraries(tmp_path)
+    alone = size_design(with_chain(), libraries).mapped
+    clock_ns = SizableDesign(alone, libraries, 10**9).graph.worst * 1e-3
+    sized = size_design(
+        with_chain(),
+        libraries,
+        again=lambda _: [(chained(4), (40.0, 4))],
+        enough_ns=share * clock_ns,
+    )
+    assert sized.restructured == taken
+
+
 @pytest.mark.slow
 def test_modules_mapped_again_do_the_same(tmp_path: Path) -> None:
     libraries = sloped_libraries(tmp_path)
@@ -149,8 +166,11 @@ def test_modules_mapped_again_do_the_same(tmp_path: Path) -> None:
     before = map_design(source.verilog, source.name, libraries, tmp_path, options)
     modules = read_netlist(before.verilog, libraries)
     (adder,) = (name for name in modules if name.startswith("int8_add"))
-    others = map_again(adder, libraries, tmp_path, "tiny-2")
-    assert len(others) == 2
+    assert len(map_again(adder, libraries, tmp_path, "tiny-2")) == 2
+    others = map_again(adder, libraries, tmp_path, "tiny-2", carries=True)
+    assert len({text for text, _ in others}) == 3
+    (crossing,) = (name for name in modules if name.startswith("rd_microswitch"))
+    assert len(map_again(crossing, libraries, tmp_path, "tiny-2", carries=True)) == 2
     for text, (delay_ps, levels) in others:
         assert text != modules[adder].text and delay_ps > 0 and levels > 0
         library = tmp_path / "sloped.lib"
@@ -191,7 +211,7 @@ def test_an_interconnect_is_quicker_and_does_the_same(
 def test_the_report_is_that_of_the_design_as_sized(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(synthesis, "map_again", lambda *_: [])
+    monkeypatch.setattr(synthesis, "map_again", lambda *_, **__: [])
     libraries = sloped_libraries(tmp_path)
     source = from_spec(load_spec("tiny-2"), "interconnect", "tiny-2")
     off = synthesize(source, libraries, clock_ns=1.0, sizing=False)
@@ -256,6 +276,6 @@ def test_what_area_is_worth_is_bisected(
     monkeypatch.setattr(synthesis._Flow, "sized", sized)
     monkeypatch.setattr(synthesis._Flow, "measured", lambda *_: (None, None))
     monkeypatch.setattr(synthesis, "map_design", lambda *_: None)
-    flow = synthesis._Flow(Mock(), Mock(), asked, Path(), False, lambda _: None)
+    flow = synthesis._Flow(Mock(), Mock(), asked, Path(), False, lambda _: None, "clock")
     found: Any = flow.fitted(Mock(), Mock(), Mock())
     assert (asked_for, found[0]) == (tried, taken)

