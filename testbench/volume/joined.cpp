@@ -4,16 +4,21 @@
 // programs and memories. What comes out is what testbench/collectives/fabric.v says too.
 
 #include <algorithm>
+#include <atomic>
+#include <barrier>
 #include <chrono>
 #include <cinttypes>
+#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <fstream>
-#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <thread>
+#include <tuple>
 #include <vector>
 
 #include "joined_model.hpp"
@@ -21,7 +26,7 @@
 namespace {
 
 struct Options {
-    uint64_t faults = 0, stalls = 0, limit = 100000, seed = 1, sleep = 1;
+    uint64_t faults = 0, stalls = 0, limit = 100000, seed = 1, plain = 0, threads = 1;
 } options;
 
 struct Random {
@@ -85,7 +90,7 @@ public:
             return;
         }
         if (asleep_) wake();
-        const bool looks = options.sleep && !unit_->touched && ++calm_ % PATIENCE == 0;
+        const bool looks = !options.plain && !unit_->touched && ++calm_ % PATIENCE == 0;
         if (looks) look();
         unit_->touched = false;
         unit_->step();
@@ -102,20 +107,55 @@ void set(Unit& unit, T* pin, const T& value) {
     unit.touched = true;
 }
 
-// A direction of a link: loses or flips some flits.
+// What a unit has said, with the cycle; drivers speak before memories.
+class Journal {
+    struct Entry {
+        uint64_t at;
+        bool memory;
+        unsigned node;
+        std::string text;
+        auto key() const { return std::tuple(at, memory, node); }
+    };
+    std::vector<Entry> entries_;
+
+public:
+    __attribute__((format(printf, 5, 6))) void say(uint64_t at, bool memory, unsigned node,
+                                                   const char* format, ...) {
+        char text[96];
+        va_list arguments;
+        va_start(arguments, format);
+        std::vsnprintf(text, sizeof text, format, arguments);
+        va_end(arguments);
+        entries_.push_back({at, memory, node, text});
+    }
+    void take(Journal& other) {
+        entries_.insert(entries_.end(), other.entries_.begin(), other.entries_.end());
+        other.entries_.clear();
+    }
+    // Prints what was said up to a cycle.
+    void print(uint64_t last) {
+        const auto before = [](const Entry& a, const Entry& b) { return a.key() < b.key(); };
+        std::stable_sort(entries_.begin(), entries_.end(), before);
+        for (const Entry& one : entries_)
+            if (one.at <= last) std::fputs(one.text.c_str(), stdout);
+        entries_.clear();
+    }
+};
+
+// A direction of a link: loses or flips some flits. Its sender writes those of a window of
+// LINK_CYCLES cycles while its taker reads those of the window before.
 class Line {
     const Sends* from_;
     Unit* unit_;
     const Takes* to_;
-    std::vector<Flit> flits_{LINK_CYCLES};
-    size_t at_ = 0;
+    std::vector<Flit> flits_[2]{std::vector<Flit>(LINK_CYCLES), std::vector<Flit>(LINK_CYCLES)};
     Random dice_;
 
 public:
     Line(const Sends& from, Unit& unit, unsigned entry, uint64_t seed)
         : from_(&from), unit_(&unit), to_(&unit.takes[entry]), dice_{seed} {}
-    void sample() {
-        Flit& flit = flits_[at_];
+    void sample(uint64_t now) {
+        Flit& flit = flits_[now / LINK_CYCLES & 1][now % LINK_CYCLES];
         flit.valid = *from_->valid;
         if (!flit.valid) return;
         flit.data = *from_->data;
@@ -125,9 +165,8 @@ public:
             else flit.data ^= 1;
         }
     }
-    void drive() {
-        at_ = at_ + 1 == LINK_CYCLES ? 0 : at_ + 1;
-        const Flit& flit = flits_[at_];
+    void drive(uint64_t now) {
+        const Flit& flit = flits_[~(now / LINK_CYCLES) & 1][now % LINK_CYCLES];
         set(*unit_, to_->valid, CData{flit.valid});
         if (!flit.valid) return;
         unit_->touched = true;
@@ -148,7 +187,7 @@ class Driver {
     unsigned node_;
     std::vector<Step> steps_;
     size_t at_ = 0;
-    uint64_t left_ = 0;
+    uint64_t left_ = 0, ended_at_ = 0;
     bool waits_ = false, aw_ = false, w_ = false, ar_ = false;
     uint32_t address_ = 0, value_ = 0;
 
@@ -163,20 +202,35 @@ public:
         }
     }
     bool ended() const { return steps_[at_].code == 4; }
+    uint64_t ended_at() const { return ended_at_; }
     size_t at() const { return at_; }
-    void sample(uint64_t now) {
+    void sample(uint64_t now, Journal& journal) {
         if (aw_ && *bus_->awready) aw_ = false;
         if (w_ && *bus_->wready) w_ = false;
         if (ar_ && *bus_->arready) ar_ = false;
+        if (ended()) return;
+        carry_on(now, journal);
+        if (ended()) ended_at_ = now;
+    }
+    void drive() {
+        set(*unit_, bus_->awaddr, SData(address_));
+        set(*unit_, bus_->araddr, SData(address_));
+        set(*unit_, bus_->wdata, value_);
+        set(*unit_, bus_->awvalid, CData{aw_});
+        set(*unit_, bus_->wvalid, CData{w_});
+        set(*unit_, bus_->arvalid, CData{ar_});
+    }
+
+private:
+    void carry_on(uint64_t now, Journal& journal) {
         const Step& step = steps_[at_];
-        if (step.code == 4) return;
         if (left_) {
             --left_;
         } else if (step.code == 0) {
             left_ = step.value;
             ++at_;
         } else if (step.code == 7) {
-            std::printf("MARK %u %" PRIu64 "\n", node_, now);
+            journal.say(now, false, node_, "MARK %u %" PRIu64 "\n", node_, now);
             ++at_;
         } else if (!waits_) {
             waits_ = true;
@@ -188,23 +242,17 @@ public:
             if (!*bus_->bvalid) return;
             waits_ = false;
             ++at_;
-            if (*bus_->bresp) std::printf("ANSWER %u %u %u\n", node_, step.address, *bus_->bresp);
+            if (!*bus_->bresp) return;
+            journal.say(now, false, node_, "ANSWER %u %u %u\n", node_, step.address, *bus_->bresp);
         } else if (*bus_->rvalid) {
             waits_ = false;
             const uint32_t got = *bus_->rdata;
             if (step.code == 3)
-                std::printf("READ %u %u %u %" PRIu64 "\n", node_, step.address, got, now);
+                journal.say(now, false, node_, "READ %u %u %u %" PRIu64 "\n", node_, step.address,
+                            got, now);
             const uint32_t part = got & step.mask;
             if (step.code == 3 || part == step.value || (step.code == 8 && part > step.value)) ++at_;
         }
-    }
-    void drive() {
-        set(*unit_, bus_->awaddr, SData(address_));
-        set(*unit_, bus_->araddr, SData(address_));
-        set(*unit_, bus_->wdata, value_);
-        set(*unit_, bus_->awvalid, CData{aw_});
-        set(*unit_, bus_->wvalid, CData{w_});
-        set(*unit_, bus_->arvalid, CData{ar_});
     }
 };
 
@@ -215,14 +263,23 @@ class Memory {
     unsigned node_;
     std::vector<Data> words_;
     std::deque<std::pair<uint64_t, Data>> queue_;
-    uint64_t wrote_ = UINT64_MAX, wrote_at_ = 0;  // the last flit written, and when
+    struct Wrote {
+        uint64_t place = UINT64_MAX, at = 0;
+    } wrote_;  // the last flit written, and when
+    struct Undo {
+        uint64_t at, place;
+        Data word;
+        Wrote wrote;
+    };
+    std::vector<Undo> undo_;  // of this window
     Random dice_;
 
     uint64_t place(uint64_t address) const {
         const uint64_t found = address / sizeof(Data);
         if (found < words_.size()) return found;
         std::printf("FAILED address beyond memory\n");
-        std::exit(1);
+        std::fflush(stdout);
+        std::_Exit(1);
     }
     bool calm() { return !options.stalls || dice_() % 100 >= options.stalls; }
 
@@ -233,22 +290,31 @@ public:
         for (std::string line; std::getline(file, line);)
             words_.push_back(std::stoull(line, nullptr, 16));
     }
-    void sample(uint64_t now) {
+    void sample(uint64_t now, Journal& journal) {
         if (*pins_->read_valid && *pins_->read_ready)
             queue_.emplace_back(now + MEMORY_CYCLES, words_[place(*pins_->read_address)]);
         if (*pins_->data_valid && *pins_->data_ready) queue_.pop_front();
         if (*pins_->write_valid && *pins_->write_ready) {
             const uint64_t at = place(*pins_->write_address);
-            if (at != wrote_ + 1) say_wrote();
-            wrote_ = at;
-            wrote_at_ = now;
+            undo_.push_back({now, at, words_[at], wrote_});
+            if (at != wrote_.place + 1) say_wrote(now, journal);
+            wrote_ = {at, now};
             words_[at] = *pins_->write_data;
         }
     }
     // Says the last flit of what was written in a row.
-    void say_wrote() const {
-        if (wrote_ != UINT64_MAX)
-            std::printf("WROTE %u %" PRIu64 " %" PRIu64 "\n", node_, wrote_, wrote_at_);
+    void say_wrote(uint64_t now, Journal& journal) const {
+        if (wrote_.place != UINT64_MAX)
+            journal.say(now, true, node_, "WROTE %u %" PRIu64 " %" PRIu64 "\n", node_,
+                        wrote_.place, wrote_.at);
+    }
+    void begin_window() { undo_.clear(); }
+    // Takes back what was written in this window behind a cycle.
+    void back_to(uint64_t last) {
+        for (; !undo_.empty() && undo_.back().at > last; undo_.pop_back()) {
+            words_[undo_.back().place] = undo_.back().word;
+            wrote_ = undo_.back().wrote;
+        }
     }
     void drive(uint64_t now) {
         set(*unit_, pins_->read_ready, CData{calm()});
@@ -267,6 +333,103 @@ public:
     }
 };
 
+// A unit with all that only it has to do with.
+struct Node {
+    Unit* unit;
+    Runner runner;
+    std::optional<Driver> driver;
+    std::optional<Memory> memory;
+    std::vector<Line*> out, in;
+    Journal journal;
+
+    explicit Node(Unit& one) : unit(&one), runner(one) {}
+    // Simulates cycles of a window. Nothing that other units do in it comes here before it is over.
+    void run(uint64_t from, uint64_t to) {
+        if (memory) memory->begin_window();
+        for (uint64_t now = from; now < to; ++now) {
+            if (now) drive(now);
+            for (Line* one : out) one->sample(now);
+            if (driver) driver->sample(now, journal);
+            if (memory) memory->sample(now, journal);
+            runner.edge();
+        }
+    }
+
+private:
+    void drive(uint64_t now) {
+        for (Line* one : in) one->drive(now);
+        if (driver) driver->drive();
+        if (memory) memory->drive(now);
+    }
+};
+
+// Simulates windows of all units, on as many threads as it is told.
+class Crew {
+    std::vector<Node>& nodes_;
+    std::atomic<size_t> next_ = 0;
+    std::barrier<> meet_;
+    std::vector<std::thread> others_;
+    uint64_t from_ = 0, to_ = 0;
+
+    void work() {
+        for (size_t k; (k = next_.fetch_add(1)) < nodes_.size();)
+            nodes_[nodes_.size() - 1 - k].run(from_, to_);  // large units first
+    }
+
+public:
+    Crew(std::vector<Node>& nodes, size_t threads) : nodes_(nodes), meet_(threads) {
+        while (others_.size() + 1 < threads)
+            others_.emplace_back([this] {
+                while (meet_.arrive_and_wait(), from_ < to_) work(), meet_.arrive_and_wait();
+            });
+    }
+    ~Crew() {
+        run(0, 0);
+        for (std::thread& one : others_) one.join();
+    }
+    void run(uint64_t from, uint64_t to) {
+        next_ = 0;
+        from_ = from;
+        to_ = to;
+        meet_.arrive_and_wait();
+        if (from == to) return;
+        work();
+        meet_.arrive_and_wait();
+    }
+};
+
+bool ended(const std::vector<Node>& nodes) {
+    return std::all_of(nodes.begin(), nodes.end(),
+                       [](const Node& one) { return !one.driver || one.driver->ended(); });
+}
+
+void say_late(const std::vector<Node>& nodes) {
+    for (unsigned k = 0; k < nodes.size(); ++k)
+        if (nodes[k].driver && !nodes[k].driver->ended())
+            std::printf("LATE %u, at step %zu\n", k, nodes[k].driver->at());
+}
+
+// Returns the cycle in which the last program ended, and how many were simulated.
+std::pair<uint64_t, uint64_t> simulate(std::vector<Node>& nodes) {
+    Crew crew(nodes, std::clamp<size_t>(options.threads, 1, nodes.size()));
+    Journal journal;
+    const uint64_t window = options.plain ? 1 : LINK_CYCLES;
+    uint64_t last = UINT64_MAX, now = 0;
+    while (last == UINT64_MAX && now <= options.limit + 1) {
+        const uint64_t end = std::min<uint64_t>(now + window, options.limit + 2);
+        crew.run(now, end);
+        now = end;
+        if (ended(nodes)) {
+            last = 0;
+            for (Node& one : nodes)
+                if (one.driver) last = std::max(last, one.driver->ended_at());
+        }
+        for (Node& one : nodes) journal.take(one.journal);
+        journal.print(last);
+    }
+    return {last, now};
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -279,21 +442,22 @@ int main(int count, char** arguments) {
         if (name == "stalls") options.stalls = value;
         if (name == "limit") options.limit = value;
         if (name == "seed") options.seed = value;
-        if (name == "sleep") options.sleep = value;
+        if (name == "plain") options.plain = value;
+        if (name == "threads") options.threads = value;
     }
-    VerilatedContext context;
-    std::vector<Unit> units = make_units(&context);  // endpoints first
-    std::vector<Runner> runners(units.begin(), units.end());
-    std::vector<Driver> drivers;
-    std::vector<Memory> memories;
-    std::vector<Line> lines;
+    std::vector<Unit> units = make_units();  // endpoints first
+    std::vector<Node> nodes(units.begin(), units.end());
+    std::deque<Line> lines;
     uint64_t seed = options.seed;
     for (unsigned k = 0; k < units.size(); ++k) {
-        if (units[k].bus.awvalid) drivers.emplace_back(units[k], k);
-        if (k < NPUS) memories.emplace_back(units[k], k, ++seed);
+        if (units[k].bus.awvalid) nodes[k].driver.emplace(units[k], k);
+        if (k < NPUS) nodes[k].memory.emplace(units[k], k, ++seed);
     }
-    for (const auto& [unit, port, other, entry] : LINKS)
+    for (const auto& [unit, port, other, entry] : LINKS) {
         lines.emplace_back(units[unit].sends[port], units[other], entry, ++seed);
+        nodes[unit].out.push_back(&lines.back());
+        nodes[other].in.push_back(&lines.back());
+    }
     const auto begun = std::chrono::steady_clock::now();
     const std::clock_t work = std::clock();
     for (Unit& unit : units) {
@@ -303,28 +467,19 @@ int main(int count, char** arguments) {
         for (int k = 0; k < 8; ++k) unit.step();
         *unit.rst = 0;
     }
-    uint64_t now = 0;
-    for (bool over = false; !over; ++now) {
-        for (Line& one : lines) one.sample();
-        for (Driver& one : drivers) one.sample(now);
-        for (Memory& one : memories) one.sample(now);
-        for (Runner& one : runners) one.edge();
-        for (Line& one : lines) one.drive();
-        for (Driver& one : drivers) one.drive();
-        for (Memory& one : memories) one.drive(now + 1);
-        over = true;
-        for (const Driver& one : drivers) over = over && one.ended();
-        if (now > options.limit) {
-            for (unsigned k = 0; k < drivers.size(); ++k)
-                if (!drivers[k].ended()) std::printf("LATE %u, at step %zu\n", k, drivers[k].at());
-            return 1;
-        }
+    const auto [last, cycles] = simulate(nodes);
+    if (last > options.limit) return say_late(nodes), 1;
+    Journal journal;
+    for (unsigned k = 0; k < NPUS; ++k) {
+        nodes[k].memory->back_to(last);
+        nodes[k].memory->say_wrote(last, journal);
+        nodes[k].memory->write();
     }
-    for (const Memory& one : memories) one.say_wrote(), one.write();
+    journal.print(last);
     const double cpu_s = double(std::clock() - work) / CLOCKS_PER_SEC;
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begun;
     uint64_t steps = 0;
-    for (const Runner& one : runners) steps += one.steps;
+    for (const Node& one : nodes) steps += one.runner.steps;
     std::printf("SPEED %.3f s, %.3f s of CPU, %.3f of all steps\nENDED %" PRIu64 "\n", wall.count(),
-                cpu_s, double(steps) / units.size() / now, now);
+                cpu_s, double(steps) / nodes.size() / cycles, last + 1);
 }

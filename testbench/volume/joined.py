@@ -1,5 +1,6 @@
 """A fabric in compiled code: each distinct unit Verilated once, and joined in C++."""
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -110,8 +111,10 @@ def _inside(prefix: str, model: Path) -> list[str]:
 
 def _maker(prefix: str, unit: Unit, model: Path) -> list[str]:
     """Return the function that makes a unit of a class."""
-    lines = [f"inline Unit make_{prefix}(VerilatedContext* context) {{", "    Unit unit;"]
-    lines += [f"    auto* top = new {prefix}(context);", "    unit.eval = [top] { top->eval(); };"]
+    lines = [f"inline Unit make_{prefix}() {{", "    Unit unit;"]
+    # A context each: evaluations on different threads share nothing.
+    lines += [f"    auto* top = new {prefix}(new VerilatedContext);"]
+    lines += ["    unit.eval = [top] { top->eval(); };"]
     lines += ["    unit.clk = &top->clk;", "    unit.rst = &top->rst;", *_inside(prefix, model)]
     lines += ["    top->incarnation = 9;"]
     if isinstance(unit, MeshRouter):
@@ -169,10 +172,10 @@ def _header(netlist: Netlist, size: Sizes, models: Mapping[str, Path]) -> str:
     ]
     for name, unit in netlist.kinds.items():
         lines += _maker(prefixes[name], unit, models[name])
-    lines += ["inline std::vector<Unit> make_units(VerilatedContext* context) {"]
+    lines += ["inline std::vector<Unit> make_units() {"]
     lines += ["    std::vector<Unit> units;"]
     for one in netlist.instances:
-        lines += [f"    units.push_back(make_{prefixes[one.unit.unit_name]}(context));"]
+        lines += [f"    units.push_back(make_{prefixes[one.unit.unit_name]}());"]
         lines += [f"    *units.back().{name} = {value};" for name, value in one.pins.items()]
     lines += ["    return units;", "}", "struct Joined { unsigned unit, port, other, entry; };"]
     links = ", ".join(f"{{{', '.join(map(str, one))}}}" for one in netlist.joints)
@@ -197,7 +200,9 @@ def build_joined(netlist: Netlist, size: Sizes) -> Path:
     return link_models(netlist.name, sources, [*models.values()])
 
 
-def run_joined(model: Path, run: PlaneRun, work: Path, *, awake: bool = False) -> Finished:
+def run_joined(
+    model: Path, run: PlaneRun, work: Path, *, plain: bool = False, threads: int | None = None
+) -> Finished:
     """Simulate until all programs have ended.
 
     Parameters
@@ -208,8 +213,11 @@ def run_joined(model: Path, run: PlaneRun, work: Path, *, awake: bool = False) -
         What happens.
     work : Path
         Folder for files of the run.
-    awake : bool
-        Whether units that stand still are simulated too. What comes out is the same.
+    plain : bool
+        Whether units that stand still are simulated too, and all units a cycle at a time, not each
+        for as many as a link has. What comes out is the same.
+    threads : int, optional
+        That simulate units, all cores by default, at least 1. What comes out is the same.
 
     Raises
     ------
@@ -220,5 +228,6 @@ def run_joined(model: Path, run: PlaneRun, work: Path, *, awake: bool = False) -
     write_programs(work, run)
     write_memories(work, run.memories)
     command = [str(model), *(f"+{a}={b}" for a, b in options_of(run).items())]
-    command += ["+sleep=0"] if awake else []
+    command += ["+plain=1"] if plain else []
+    command += [f"+threads={(os.cpu_count() or 1) if threads is None else threads}"]
     return collected(run.program.link, run.program.npus, command, work)

@@ -1,4 +1,7 @@
-"""Compiled fabrics: units that stand still are left alone, and nobody can tell."""
+"""Compiled fabrics: units that stand still are left alone, and nobody can tell.
+
+Nor that each is simulated for some cycles before another is, and on which thread.
+"""
 
 from dataclasses import replace
 from functools import cache
@@ -50,18 +53,20 @@ def pair_run(made: MeshProgram, pause: int) -> PlaneRun:
 def test_what_stands_still_is_left_alone(faults: int, stalls: int, tmp_path: Path) -> None:
     made = compile_for_mesh(MESH, Strategy.parse("MP2-DP1-PP1"), SIZE)
     one = replace(pair_run(made, 5000), faults=faults, memory_stalls=stalls)
-    found, awake = (
-        run_joined(pair(), one, tmp_path / str(flag), awake=flag) for flag in (False, True)
+    plain = run_joined(pair(), one, tmp_path / "plain", plain=True, threads=1)
+    alone, found = (
+        run_joined(pair(), one, tmp_path / str(threads), threads=threads) for threads in (1, 2)
     )
-    for a, b in zip(found.memories, awake.memories, strict=True):
-        assert (a == b).all()
+    for a, b, c in zip(found.memories, alone.memories, plain.memories, strict=True):
+        assert (a == b).all() and (b == c).all()
         assert (a.reshape(-1)[SIZE : 2 * SIZE] != 0).any()
-    assert replace(found, memories=[], worked=1.0) == replace(awake, memories=[], worked=1.0)
+    told = [replace(each, memories=[], worked=1.0) for each in (found, alone, plain)]
+    assert told[0] == told[1] == told[2]
     for reads, times in zip(found.reads, found.times, strict=True):
         # CYCLES is exact behind a pause: what it went on by is the time from one read to the other.
         first, last = reads["CYCLES"]
         assert last - first == times[-2] - times[1] > 100
         assert first > 5000
         assert reads["ERROR"] == [0, 0]
-    assert awake.worked == 1.0
+    assert plain.worked == 1.0
     assert stalls or found.worked < 0.2
