@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from testbench.collectives.fabric import (
     run_fabric,
 )
 from testbench.collectives.pair import PairRun, build_pair, run_pair
-from testbench.models.golden import reduction_of
+from testbench.models.golden import reduction_of, words_of
 from testbench.models.golden_ring import all_reduce
 from testbench.sim.kept import kept
 from testbench.sim.runner import find_simulator
@@ -75,11 +76,11 @@ class _Pair:
         sent, received = self.buffers(flits)
         return exchange("dp", (sent, flow) if send else None, (received, flow) if receive else None)
 
-    def ring(self, node: int, flits: int, fsms: int) -> Descriptor:
-        """Return an all-reduce around both, in messages of half a slot."""
+    def ring(self, node: int, flits: int, fsms: int, message: int = 0) -> Descriptor:
+        """Return an all-reduce around both, in messages of so many flits, or half a slot."""
         flow = Flow(1 - node, unicast=True)
         source, destination = self.buffers(flits)
-        message = self.chunk // 2 * self.flit
+        message_bytes = (message or self.chunk // 2) * self.flit
         return Descriptor(
             operation="all_reduce",
             circuit="dp",
@@ -87,7 +88,7 @@ class _Pair:
             destination=destination,
             send=flow,
             receive=flow,
-            ring=Ring(members=2, rank=node, message_bytes=message, fsms=fsms),
+            ring=Ring(members=2, rank=node, message_bytes=message_bytes, fsms=fsms),
         )
 
     def buffers(self, flits: int) -> tuple[Buffer, Buffer]:
@@ -125,8 +126,7 @@ class _Pair:
     def words(self, memory: Flits, buffer: Buffer) -> Any:
         """Return what is in a buffer as raw numbers, shape (flits, lanes)."""
         first, size = buffer.address // self.flit, buffer.size // self.flit
-        kind = f"<u{self.spec.number_format.width // 8}"
-        return np.ascontiguousarray(memory[first : first + size]).view(kind)
+        return words_of(memory[first : first + size], self.spec)
 
     def check(self, name: str, done: PairRun, node: int, flits: int, want: Any) -> None:
         """Refuse a result that is wrong."""
@@ -172,16 +172,20 @@ def _both_ways(pair: _Pair) -> dict[str, Any]:
 
 
 def _rings(pair: _Pair) -> dict[str, Any]:
-    """Measure a step of a ring alone, and the rate of all state machines.
+    """Measure a step of a ring alone, the rate of all state machines, and how turns follow.
 
     In a step a block is so short that what it is reduced with has come before it.
     """
     found: dict[str, Any] = {}
-    for name, flits, fsms in (
-        ("step", pair.chunk // 2, 1),
-        ("ring", _CHUNKS * pair.chunk, pair.spec.endpoint.fsms),
+    machines = pair.spec.endpoint.fsms
+    for name, flits, fsms, size in (
+        ("step", pair.chunk // 2, 1, 0),
+        ("ring", _CHUNKS * pair.chunk, machines, 0),
+        ("turn", 2 * machines, machines, 1),
     ):
-        done, before = pair.run(name, lambda node, f=flits, m=fsms: [pair.ring(node, f, m)])
+        done, before = pair.run(
+            name, lambda node, f=flits, m=fsms, s=size: [pair.ring(node, f, m, s)]
+        )
         sent = [pair.words(memory, pair.buffers(flits)[0]) for memory in before]
         want = all_reduce([sent], reduction_of(pair.spec))
         for node in range(2):
@@ -189,6 +193,10 @@ def _rings(pair: _Pair) -> dict[str, Any]:
         data, other = (one["data"] for one in done.crossed)
         if name == "ring":
             found["ring_flits_per_cycle"] = _rate(data)
+            continue
+        if name == "turn":
+            # The first message of each state machine is a part that was loaded, a flit each.
+            found["turn_cycles"] = max(b - a for a, b in pairwise(data[:machines]))
             continue
         message = flits // 2
         found["ring_start_cycles"] = data[0] - done.finished.times[0][0] - _MEMORY - message

@@ -8,33 +8,13 @@ are fractions, as a link carries a little less than a flit in each.
 
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from heapq import heappop, heappush
 from typing import NamedTuple
 
-__all__ = ["Events", "Packet", "Routers", "Shared", "Sizes"]
+from perfmodel.clock import Clock
+
+__all__ = ["Packet", "Routers", "Shared", "Sizes"]
 
 _ROUNDING = 1e-6
-
-
-class Events:
-    """Calls functions at times; those of one time in the order in which they were asked for."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-        """Time of what is called [cycles]."""
-        self._events: list[tuple[float, int, Callable[..., object], tuple[object, ...]]] = []
-        self._count = 0
-
-    def after(self, cycles: float, call: Callable[..., object], *arguments: object) -> None:
-        """Have a function called so many cycles from now, 0 or more."""
-        self._count += 1
-        heappush(self._events, (self.now + cycles, self._count, call, arguments))
-
-    def run(self) -> None:
-        """Call all functions, and those that they ask for, until none is left."""
-        while self._events:
-            self.now, _, call, arguments = heappop(self._events)
-            call(*arguments)
 
 
 class Sizes(NamedTuple):
@@ -114,14 +94,14 @@ class Routers:
 
     Parameters
     ----------
-    events : Events
-        The time.
+    clock : Clock
+        The time [cycles].
     sizes : Sizes
         Of all routers and links.
     """
 
-    def __init__(self, events: Events, sizes: Sizes) -> None:
-        self._events, self._sizes = events, sizes
+    def __init__(self, clock: Clock[float], sizes: Sizes) -> None:
+        self._clock, self._sizes = clock, sizes
         self._sources: dict[Hashable, _Entry] = {}
         self._entries: dict[int, _Entry] = {}
         self._exits: dict[int, _Exit] = {}
@@ -165,7 +145,7 @@ class Routers:
                     return
 
     def _start(self, entry: _Entry, leaves: _Exit, packet: Packet, link: int) -> None:
-        sizes, after = self._sizes, self._events.after
+        sizes, after = self._sizes, self._clock.after
         entry.busy = leaves.busy = True
         if entry.link is not None:
             after(packet.flits + sizes.credit_cycles, self._room, entry, packet)
@@ -200,12 +180,12 @@ class Shared:
 
     Parameters
     ----------
-    events : Events
-        The time.
+    clock : Clock
+        The time [cycles].
     """
 
-    def __init__(self, events: Events) -> None:
-        self._events = events
+    def __init__(self, clock: Clock[float]) -> None:
+        self._clock = clock
         self._jobs: dict[int, deque[tuple[float, Callable[[], object]]]] = {}
         self._left: dict[int, float] = {}
         self._since, self._planned = 0.0, 0
@@ -220,16 +200,16 @@ class Shared:
 
     def _advance(self) -> None:
         if self._left:
-            each = (self._events.now - self._since) / len(self._left)
+            each = (self._clock.now - self._since) / len(self._left)
             for circuit in self._left:
                 self._left[circuit] -= each
-        self._since = self._events.now
+        self._since = self._clock.now
 
     def _plan(self) -> None:
         self._planned += 1
         if self._left:
             cycles = max(0.0, min(self._left.values())) * len(self._left)
-            self._events.after(cycles, self._done, self._planned)
+            self._clock.after(cycles, self._done, self._planned)
 
     def _done(self, planned: int) -> None:
         if planned != self._planned:

@@ -13,18 +13,16 @@ from functools import partial
 from math import ceil
 
 from fred_hw.compiler.ring_messages import message_flits
+from perfmodel.clock import Clock
 from perfmodel.switch_timing.endpoint import EndpointTiming
 from perfmodel.switch_timing.record import ROUNDING
 from perfmodel.topology.graph import Hops, Topology
 
 from .endpoints import lanes_of, reducing
-from .packets import Events, Packet, Routers, Shared, Sizes
+from .packets import Packet, Routers, Shared, Sizes
 from .transfer import RingPass, Transfer
 
 __all__ = ["CircuitRings", "rings_on_circuits"]
-
-_PART_FLITS = 5
-"""A part of a chunk takes so many cycles to be loaded at least (docs/endpoint.md)."""
 
 _MOST_CHUNKS = 16
 """Data with more chunks than so many for each state machine are more rounds like those."""
@@ -138,10 +136,11 @@ class _Run:
     def __init__(
         self, topology: Topology, timing: EndpointTiming, rings: Sequence[_Ring], flits: float
     ) -> None:
-        self.timing, self.events = timing, Events()
+        self.timing, self.clock = timing, Clock(0.0)
         self.hz = timing.clock.hz
         measured, protocol = timing.record.endpoint, timing.record.spec.protocol
         self.packet_flits = protocol.packet_flits
+        self.turn_cycles = measured.turn_cycles
         # What a packet takes to be read is in it: it leaves when it has been.
         self.step_cycles = max(0, measured.step_cycles - protocol.packet_flits)
         link = topology.links[rings[0].edges[0][0][0]]
@@ -157,13 +156,13 @@ class _Run:
             credit_cycles=max(0.0, trip - hop_cycles - protocol.packet_flits),
             flits_per_cycle=measured.ring_flits_per_cycle,
         )
-        self.routers = Routers(self.events, sizes)
+        self.routers = Routers(self.clock, sizes)
         self.loads: dict[int, Shared] = {}
         self.outlets: dict[int, Shared] = {}
         for ring in rings:
             for member in ring.members:
-                self.loads.setdefault(member, Shared(self.events))
-                self.outlets.setdefault(member, Shared(self.events))
+                self.loads.setdefault(member, Shared(self.clock))
+                self.outlets.setdefault(member, Shared(self.clock))
         self._topology, self._rings = topology, rings
         self._jobs = [_Job(self, ring, flits) for ring in rings]
         self._waits = [len(ring.after) for ring in rings]
@@ -178,18 +177,18 @@ class _Run:
         for number, ring in enumerate(self._rings):
             self._jobs[number].ended = lambda number=number: self._ended(number)
             if not ring.after:
-                self.events.after(self.timing.ring_start_s * self.hz, self._jobs[number].begin)
-        self.events.run()
+                self.clock.after(self.timing.ring_start_s * self.hz, self._jobs[number].begin)
+        self.clock.run()
         return self._last + self.timing.finish_s * self.hz
 
     def _ended(self, number: int) -> None:
-        self._last = self.events.now
+        self._last = self.clock.now
         way_s = max(self._topology.latency_s(hops) for hops in self._rings[number].edges)
         cycles = (way_s + self.timing.ack_s + self.timing.next_s) * self.hz
         for after in self._next[number]:
             self._waits[after] -= 1
             if not self._waits[after]:
-                self.events.after(cycles, self._jobs[after].begin)
+                self.clock.after(cycles, self._jobs[after].begin)
 
 
 class _Job:
@@ -254,7 +253,7 @@ class _Member:
                     break
                 self.used += 1
             self.asked += 1
-            found.append((max(flits, _PART_FLITS), partial(self._loaded, key)))
+            found.append((max(flits, job.run.turn_cycles), partial(self._loaded, key)))
         if found:
             job.run.loads[job.ring.members[self.place]].add(job.ring.circuit, found)
 
@@ -300,7 +299,7 @@ class _Member:
     def receive(self, key: _Key) -> None:
         """Take a message of which all has come."""
         job = self.job
-        job.run.events.after(job.run.step_cycles, self._know, key)
+        job.run.clock.after(job.run.step_cycles, self._know, key)
         self.received += 1
         if key[1] == job.steps - 1:
             self.used -= 1

@@ -46,6 +46,9 @@ class EndpointCycles(FileModel):
     step_cycles : int
         From the last flit of a message on the link to the first of what a state machine sends
         then, in a ring [cycles].
+    turn_cycles : int
+        From a message of a ring to the next one of its circuit, and from a part of a chunk that is
+        loaded to the next one, however short they are [cycles].
     credit_cycles : int
         From a flit to the credit for it between an endpoint and a switch, links and the
         interconnect left out [cycles]: a packet starts there when the next receiver has room.
@@ -61,6 +64,7 @@ class EndpointCycles(FileModel):
     ack_cycles: Cycles
     next_cycles: Cycles
     step_cycles: Cycles
+    turn_cycles: Annotated[int, Field(ge=1, lt=1 << 31)]
     credit_cycles: Annotated[int, Field(ge=1, lt=1 << 31)]
     flits_per_cycle: Share
     ring_flits_per_cycle: Share

@@ -1,6 +1,7 @@
 """Tests of perfmodel.collectives.packets: what waits for what at routers, worked by hand."""
 
-from perfmodel.collectives.packets import Events, Packet, Routers, Shared, Sizes
+from perfmodel.clock import Clock
+from perfmodel.collectives.packets import Packet, Routers, Shared, Sizes
 
 SIZES = Sizes(
     circuits=2,
@@ -15,12 +16,12 @@ SIZES = Sizes(
 
 def ends(sizes: Sizes, *sent: tuple[str, int, int, tuple[int, ...]]) -> list[tuple[int, float]]:
     """Return which packets of some (source, circuit, flits, path), sent at once, came when."""
-    events, found = Events(), list[tuple[int, float]]()
-    routers = Routers(events, sizes)
+    clock, found = Clock(0.0), list[tuple[int, float]]()
+    routers = Routers(clock, sizes)
     for number, (source, circuit, flits, path) in enumerate(sent):
-        packet = Packet(circuit, flits, path, lambda n=number: found.append((n, events.now)))
+        packet = Packet(circuit, flits, path, lambda n=number: found.append((n, clock.now)))
         routers.send(source, packet)
-    events.run()
+    clock.run()
     return found
 
 
@@ -57,13 +58,13 @@ def test_what_waits_at_the_head_of_a_queue_holds_up_its_own_circuit_alone() -> N
 
 
 def test_a_port_is_shared_by_flits() -> None:
-    events, found = Events(), list[tuple[str, float]]()
-    port = Shared(events)
-    port.add(0, [(8, lambda: found.append(("a", events.now)))])
-    port.add(1, [(4, lambda: found.append(("b", events.now)))])
-    port.add(1, [(4, lambda: found.append(("c", events.now)))])
-    events.run()
+    clock, found = Clock(0.0), list[tuple[str, float]]()
+    port = Shared(clock)
+    port.add(0, [(8, lambda: found.append(("a", clock.now)))])
+    port.add(1, [(4, lambda: found.append(("b", clock.now)))])
+    port.add(1, [(4, lambda: found.append(("c", clock.now)))])
+    clock.run()
     assert found == [("b", 8), ("a", 16), ("c", 16)]
-    port.add(0, [(3, lambda: found.append(("d", events.now)))])
-    events.run()
+    port.add(0, [(3, lambda: found.append(("d", clock.now)))])
+    clock.run()
     assert found[-1] == ("d", 19)

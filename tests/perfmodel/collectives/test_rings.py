@@ -59,8 +59,8 @@ def test_a_ring_that_meets_nobody_takes_its_steps(mesh: MeshTopology) -> None:
     hz = mesh.endpoint.clock.hz
     one = mesh.endpoint.record.endpoint
     start = one.ring_start_cycles + 40 + one.finish_cycles
-    # A flit in each message: both circuits load a part in 10 cycles, and share the port for a flit.
-    least = start + 10 + 6 * (1 + 3 * 24 + 2 * 8) + 5 * (one.step_cycles - 8)
+    # A flit in each message: circuits load a part by turns, and share the port for a flit.
+    least = start + 2 * one.turn_cycles + 6 * (1 + 3 * 24 + 2 * 8) + 5 * (one.step_cycles - 8)
     assert least <= round(found.time_s(8 * 512.0) * hz, 6) <= least + 6
 
 

@@ -23,6 +23,7 @@ FIGURES = {
     "ack_cycles": 10,
     "next_cycles": 30,
     "step_cycles": 25,
+    "turn_cycles": 4,
     "credit_cycles": 5,
     "flits_per_cycle": 0.9,
     "ring_flits_per_cycle": 0.5,
