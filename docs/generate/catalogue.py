@@ -7,11 +7,13 @@ from pathlib import Path
 from pkgutil import walk_packages
 
 import fred_hw
+from fred_hw.endpoint_spec import EndpointSpec
+from fred_hw.protocol import ProtocolSpec
 from fred_hw.unit import Unit
 
 from .blocks import Blocks
 
-__all__ = ["catalogue", "units"]
+__all__ = ["catalogue", "sizes", "units"]
 
 ROOT = Path(__file__).parents[2]
 HEAD = """# Units
@@ -21,6 +23,13 @@ HEAD = """# Units
 Every hardware unit, by room. A unit is a class, and one module of the Verilog, however often it
 is used. Its docstring has parameters, members and timing in full, and tests hold each number of it.
 """
+SIZES = """## Sizes
+
+Which files of `fred_hw` go by a size of a link or of an endpoint, or by one that follows from them.
+[reference.md](reference.md#specification) says what it is.
+
+| size | files |
+| --- | --- |"""
 FIGURES = """## Figures
 
 Blue boxes are units; a test holds them against the hardware.
@@ -57,6 +66,23 @@ def row(unit: type[Unit], drawn: dict[str, list[str]]) -> str:
     return f"| [{unit.__name__}](../{path}) | {summary} | {latency} | {links} |"
 
 
+def sizes() -> dict[str, list[str]]:
+    """Return which files of ``fred_hw`` name a size of links or endpoints, or what follows."""
+    folder, found = ROOT / "fred_hw", {}
+    texts = {path: path.read_text("utf-8") for path in sorted(folder.rglob("*.py"))}
+    for where, model in (("protocol", ProtocolSpec), ("endpoint", EndpointSpec)):
+        follow = [
+            name
+            for name, value in vars(model).items()
+            if isinstance(value, property) and value.fget.__annotations__["return"] is int
+        ]
+        for name in (*model.model_fields, *follow):
+            size = re.compile(rf"\b{where}\.{name}\b")
+            files = [path for path, text in texts.items() if size.search(text)]
+            found[name] = [path.relative_to(folder).as_posix() for path in files]
+    return {name: files for name, files in found.items() if files}
+
+
 def catalogue(figures: dict[str, Blocks]) -> str:
     """Return the page.
 
@@ -77,7 +103,11 @@ def catalogue(figures: dict[str, Blocks]) -> str:
         doc = inspect.getdoc(import_module(f"fred_hw.{room}")) or ""
         lines += [f"## {room}\n", f"{doc}\n", "| unit | does | latency | drawn in |"]
         lines += ["| --- | --- | --- | --- |", *rows, ""]
-    lines += [FIGURES]
+    lines += [SIZES]
+    for name, found in sizes().items():
+        links = (f"[{one}](../fred_hw/{one})" for one in found)
+        lines.append(f"| `{name}` | {', '.join(links)} |")
+    lines += ["", FIGURES]
     for name, blocks in figures.items():
         lines += [f"### {name}\n", f"![{blocks.title}](figures/{name}.svg)\n"]
     return "\n".join(lines)

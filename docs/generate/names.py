@@ -20,6 +20,7 @@ from perfmodel.workloads.file import KINDS as WORKLOADS
 from perfmodel.workloads.pipeline_schedule import SCHEDULES
 from perfmodel.workloads.workload import WORKLOADS as MODELS
 from perfmodel.workloads.workload import workload_path
+from synth.installed import INSTALLED
 from testbench.sim.simulator import SIMULATORS
 
 from .files import says
@@ -124,6 +125,12 @@ def names() -> str:
         placed = [(*row, at) for row, at in zip(rows, homes, strict=True)]
         folder = registry.package.replace(".", "/")
         lines += table(f"{heading}: `{folder}/`", (*titles, "in"), placed)
+    libraries = [
+        (f"`{name}`", one.description, f"`fred-hw[{name}]`, package {one.package}")
+        for name, one in INSTALLED.items()
+    ]
+    place = "Cell libraries: `synth/installed.py`"
+    lines += table(place, ("name", "is", "comes with"), libraries)
     lines += shipped("Workloads: `perfmodel/workloads/`", map(workload_path, MODELS))
     lines += shipped("Presets of switches: `fred_hw/presets/`", map(preset_path, PRESETS))
     return "\n".join(lines)

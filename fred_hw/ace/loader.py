@@ -60,7 +60,7 @@ class AceLoader(Unit):
     Timing
     ------
     Latency : 6 cycles from ``begin``, with room, to ``o.valid``.
-    Throughput : a read per cycle, if parts have 5 flits or more; a part per 5 cycles.
+    Throughput : a read per cycle, if parts have 4 flits or more; a part per 4 cycles.
     Paths : none.
     Reset : forgets all, and slot 0 is the next.
     """

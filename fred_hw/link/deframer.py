@@ -29,7 +29,9 @@ PACKET_FIELDS = ("circuit", "ticket", "unicast", "destination", "source", "seque
 class Deframer(Unit):
     """Check flits, and give each to the queue of its circuit or to whom its message is for.
 
-    Flits of a packet go on in order; if one is missing, so are all behind it.
+    Flits of a packet go on in order; if one is missing, so are all behind it. A packet of which
+    nothing comes for ``patience_cycles`` is over, and so is one whose neighbour asks for credits of
+    its circuit: what still comes of it goes on no packet.
 
     Parameters
     ----------

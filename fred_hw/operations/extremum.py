@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from fred_hw.formats.number_format import IntFormat, NumberFormat
 
-from .operation import Operation, Words, is_nan
+from .operation import Operation, Words, is_nan, storage
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,7 +49,7 @@ class Extremum(Operation):
         import numpy as np
 
         if isinstance(number_format, IntFormat):
-            signed = np.dtype(f"<i{number_format.width // 8}")
+            signed = storage(number_format, signed=True)
             return np.where(self._first(a.view(signed), b.view(signed)), a, b)
         sign = number_format.width - 1
 

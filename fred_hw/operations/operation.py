@@ -63,11 +63,14 @@ def fitting(number_format: NumberFormat) -> tuple[str, ...]:
     return tuple(name for name, one in OPERATIONS.items() if one.takes(number_format))
 
 
-def storage(number_format: NumberFormat) -> "np.dtype[np.unsignedinteger]":
-    """Return the unsigned type that holds the bits of a number, little endian."""
+def storage(number_format: NumberFormat, *, signed: bool = False) -> "np.dtype[Any]":
+    """Return the type that holds the bits of a number, little endian; or the number, ``signed``.
+
+    Nothing else says how wide the words are that hold numbers.
+    """
     import numpy as np
 
-    return np.dtype(f"<u{number_format.width // 8}")
+    return np.dtype(f"<{'i' if signed else 'u'}{number_format.width // 8}")
 
 
 def float_type(number_format: FloatFormat) -> "np.dtype[Any]":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fred_hw.formats.number_format import IntFormat, NumberFormat
 
-from .operation import OPERATIONS, Operation, Words, float_type, is_nan
+from .operation import OPERATIONS, Operation, Words, float_type, is_nan, storage
 
 if TYPE_CHECKING:
     from fred_hw.arith.lane_unit import LaneUnit
@@ -62,7 +62,7 @@ class Sum(Operation):
         import numpy as np
 
         if isinstance(number_format, IntFormat):
-            signed = np.dtype(f"<i{number_format.width // 8}")
+            signed = storage(number_format, signed=True)
             # In 64 bits nothing overflows; the conversion back keeps the low bits: it wraps.
             total = a.view(signed).astype(np.int64) + b.view(signed).astype(np.int64)
             if overflow == "saturate":

@@ -1,16 +1,15 @@
 """cocotb tests of a mesh: patterns of traffic, faults on links, ends that stop or begin anew."""
 
 import os
-import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import Enum
 from typing import Any
 
 import cocotb
 
 from fred_hw.mesh.spec import MeshSpec
+from testbench.benches.agents.line import FaultyLink
 from testbench.benches.agents.mesh import MeshBench
-from testbench.models.endpoint import Flit
 from testbench.stimulus.meshes import PATTERNS
 
 from .measurements import record
@@ -38,19 +37,6 @@ def finish(bench: MeshBench) -> None:
     flits = sum(len(packet) for wanted in bench.wanted for own in wanted.values() for packet in own)
     assert flits
     record(flits=flits)
-
-
-def trouble(chance: float, rng: random.Random) -> Callable[[Flit], Sequence[Flit]]:
-    """Return what loses, doubles or changes flits, each a third of the time."""
-
-    def act(flit: Flit) -> Sequence[Flit]:
-        if rng.random() >= chance:
-            return (flit,)
-        kind = rng.randrange(3)
-        changed = Flit(flit.header ^ 1 << rng.randrange(56), flit.data, flit.crc, flit.last)
-        return ((), (flit, flit), (changed,))[kind]
-
-    return act
 
 
 @test
@@ -96,9 +82,9 @@ async def all_send_to_one_and_each_has_its_share(dut: Any) -> None:
 @test
 async def random_traffic_comes_through_faults(dut: Any) -> None:
     bench = await started(dut, 0.1)
+    change = FaultyLink(bench.rng, bench.spec.data_width, 0.01)
     for one in bench.ports:
-        one.to_switch.change = trouble(0.01, bench.rng)
-        one.from_switch.change = trouble(0.01, bench.rng)
+        one.to_switch.change = one.from_switch.change = change
     for _ in range(4 * ENDS):
         source, end = (bench.rng.randrange(ENDS) for _ in range(2))
         bench.send(source, end, PACKETS)

@@ -1,11 +1,11 @@
 """cocotb tests of links that begin anew: resets of either side, and strange neighbours."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import cocotb
 
 from fred_hw.protocol import GENERATIONS, KINDS
+from testbench.benches.agents.line import FaultyLink
 from testbench.benches.agents.switch import SwitchBench, Watch
 from testbench.models.endpoint import Flit
 from testbench.stimulus.addresses import address_of
@@ -23,7 +23,6 @@ from .tb_switch import (
     started,
     turns_of,
 )
-from .tb_switch_link import ACTS
 
 test, three_test = scenario(), scenario(PORTS >= 3)
 HELLO, DATA = KINDS.index("hello"), KINDS.index("data")
@@ -278,11 +277,7 @@ async def hello_to_an_incarnation_before_makes_no_link(dut: Any) -> None:
 async def either_side_restarts_at_any_time_on_faulty_links(dut: Any, share: float) -> None:
     phase = everyone()
     bench, rng = await started(dut, 0.1, [phase])
-    acts = list(ACTS.values())
-
-    def change(flit: Flit) -> Sequence[Flit]:
-        return rng.choice(acts)(rng, flit) if rng.random() < share else (flit,)
-
+    change = FaultyLink(rng, SPEC.data_width, share)
     for port in bench.ports:
         port.to_switch.change = port.from_switch.change = change
         port.to_switch.delay = port.from_switch.delay = rng.randrange(12)

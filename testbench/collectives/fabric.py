@@ -202,9 +202,9 @@ class Finished:
     wrote : list of list of (int, int)
         For each endpoint, the last flit of memory of what was written in a row, and when [cycles];
         in order. Compiled fabrics say it, others nothing.
-    worked : float
-        Share of the cycles of all units that were simulated; in others a unit stood still. Below 1
-        for compiled fabrics.
+    worked, simulated_s : float
+        Share of the cycles of all units that were simulated, as in others one stood still, below 1
+        for compiled fabrics; and seconds that these took.
     """
 
     memories: list[Flits]
@@ -214,6 +214,7 @@ class Finished:
     marks: list[list[int]]
     wrote: list[list[tuple[int, int]]] = field(default_factory=list)
     worked: float = 1.0
+    simulated_s: float = field(default=0.0, compare=False)
 
 
 _AXIL = ("awaddr", "awvalid", "awready", "wdata", "wvalid", "wready", "bresp", "bvalid")
@@ -493,6 +494,6 @@ def collected(spec: SwitchSpec, nodes: int, command: Sequence[str], work: Path) 
         reads[int(node)].setdefault(names[int(address)], []).append(int(value))
         times[int(node)].append(int(now))
     told = marks_of(said, nodes), wrote_of(said, nodes)
-    worked = re.search(r"^SPEED .* ([\d.]+) of all steps$", said, re.MULTILINE)
-    share = float(worked[1]) if worked else 1.0
-    return Finished(memories_of(work, nodes), reads, times, int(ended[1]), *told, share)
+    speed = re.search(r"^SPEED ([\d.]+) s, .* ([\d.]+) of all steps$", said, re.MULTILINE)
+    effort = (float(speed[2]), float(speed[1])) if speed else ()
+    return Finished(memories_of(work, nodes), reads, times, int(ended[1]), *told, *effort)

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from fred_hw.ace.operations import Buffer, Descriptor
 from fred_hw.ace.steps import EndpointProgram
 from fred_hw.compiler.flows import Flow
@@ -14,7 +12,7 @@ from fred_hw.mesh.collectives import Place, collective, multicast, queued
 from fred_hw.mesh.program import MeshProgram
 from fred_hw.wafer.program import Phase, WaferProgram
 from fred_hw.wafer.tasks import Task
-from testbench.models.golden import reduction_of
+from testbench.models.golden import reduction_of, words_of
 from testbench.models.golden_mesh import carry_out
 from testbench.models.golden_phase import golden_results, numbers_of
 
@@ -182,12 +180,11 @@ class MeshJobs(TaskJobs):
             npu: [one for task in own if task.size for one in self.descriptors(npu, task)]
             for npu, own in enumerate(tasks)
         }
-        kind = f"<u{program.link.number_format.width // 8}"
-        words = [np.ascontiguousarray(one).view(kind) for one in before]
+        words = [words_of(one, program.link) for one in before]
         flit = program.link.data_width // 8
         after = carry_out(jobs, words, flit, reduction_of(program.link))
         for npu, want in enumerate(after):
-            if (np.ascontiguousarray(found.memories[npu]).view(kind) != want).any():
+            if (words_of(found.memories[npu], program.link) != want).any():
                 return f"what NPU {npu} has at the end"
         return ""
 

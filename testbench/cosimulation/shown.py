@@ -9,7 +9,7 @@ import numpy as np
 
 from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.formats.number_format import FloatFormat, NumberFormat
-from fred_hw.operations.operation import float_type
+from fred_hw.operations.operation import float_type, storage
 from fred_hw.spec import SwitchSpec
 from gen.design import generate
 from testbench.sim.kept import kept
@@ -85,12 +85,12 @@ def _raw(number: int, form: NumberFormat) -> int:
     """Return the bits of a small number."""
     if not isinstance(form, FloatFormat):
         return number
-    return int(np.asarray(number, float_type(form)).view(f"<u{form.width // 8}"))
+    return int(np.asarray(number, float_type(form)).view(storage(form)))
 
 
 def _text(raw: int, form: NumberFormat) -> str:
     """Return the number that some bits stand for."""
-    size = form.width // 8
+    words = np.asarray(raw, storage(form))
     if not isinstance(form, FloatFormat):
-        return str(int(np.asarray(raw, f"<u{size}").view(f"<i{size}")))
-    return f"{float(np.asarray(raw, f'<u{size}').view(float_type(form))):g}"
+        return str(int(words.view(storage(form, signed=True))))
+    return f"{float(words.view(float_type(form))):g}"

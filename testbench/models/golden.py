@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from fred_hw.compiler.configuration import Configuration
 from fred_hw.formats.number_format import NumberFormat
+from fred_hw.operations.operation import storage
 from fred_hw.spec import SwitchSpec
 
 from .arithmetic import combine
 
-__all__ = ["deliver", "lanes_of", "reduction_of", "walk", "word_of"]
+__all__ = ["deliver", "lanes_of", "reduction_of", "walk", "word_of", "words_of"]
 
 T = TypeVar("T")
 Words = NDArray[np.unsignedinteger]
@@ -98,12 +99,16 @@ def deliver(
 
 def lanes_of(word: int, spec: SwitchSpec) -> Words:
     """Return the lanes of a flit as raw numbers, shape (lanes,)."""
-    size = spec.number_format.width // 8
-    data = word.to_bytes(spec.lanes * size, "little")
-    return np.frombuffer(data, dtype=f"<u{size}")
+    data = word.to_bytes(spec.data_width // 8, "little")
+    return words_of(np.frombuffer(data, np.uint8), spec)
 
 
 def word_of(lanes: Words, spec: SwitchSpec) -> int:
     """Return the flit that holds ``lanes``, lane 0 in the low bits."""
-    size = spec.number_format.width // 8
-    return int.from_bytes(np.ascontiguousarray(lanes, dtype=f"<u{size}").tobytes(), "little")
+    kind = storage(spec.number_format)
+    return int.from_bytes(np.ascontiguousarray(lanes, kind).tobytes(), "little")
+
+
+def words_of(memory: NDArray[np.uint8], spec: SwitchSpec) -> Words:
+    """Return bytes of flits as raw numbers; shape (..., bytes of a flit) becomes (..., lanes)."""
+    return np.ascontiguousarray(memory).view(storage(spec.number_format))

@@ -12,7 +12,7 @@ from fred_hw.mesh.program import MeshProgram
 from fred_hw.wafer.program import Phase, WaferProgram
 from fred_hw.wafer.rings import levels_of
 
-from .golden import reduction_of
+from .golden import reduction_of, words_of
 from .golden_mesh import carry_out
 from .golden_plane import walk_phase
 from .golden_ring import all_reduce
@@ -62,8 +62,7 @@ def numbers_of(program: EndpointProgram, memory: Bytes, buffer: Buffer) -> Words
     """
     flit = program.link.data_width // 8
     first, size = buffer.address // flit, buffer.size // flit
-    kind = f"<u{program.link.number_format.width // 8}"
-    return np.ascontiguousarray(memory[first : first + size]).view(kind)
+    return words_of(memory[first : first + size], program.link)
 
 
 def golden_results(
@@ -90,8 +89,7 @@ def golden_results(
     if not isinstance(program, MeshProgram):
         raise TypeError(f"program must be of a wafer or a mesh, not {program!r}")
     jobs = {npu: program.descriptors(npu, phase) for npu in range(program.npus)}
-    kind = f"<u{program.link.number_format.width // 8}"
-    words = [np.ascontiguousarray(memory).view(kind) for memory in memories]
+    words = [words_of(memory, program.link) for memory in memories]
     flit = program.link.data_width // 8
     after = carry_out(jobs, words, flit, reduction_of(program.link))
     return {

@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 from docs.generate.__main__ import DIAGRAMS, FIGURES, documents
-from docs.generate.catalogue import units
+from docs.generate.catalogue import sizes, units
 from fred_hw.datapath.reduction import reduction_unit
 from fred_hw.formats.number_format import FORMATS
 from fred_hw.operations.operation import fitting
@@ -54,3 +54,11 @@ def test_boxes_are_the_units_inside(name: str) -> None:
 def test_every_unit_is_drawn() -> None:
     drawn = {unit for blocks in DIAGRAMS.values() for unit in (*blocks.units(), *blocks.inside)}
     assert drawn == set(UNITS)
+
+
+def test_sizes_lead_to_the_files_that_go_by_them() -> None:
+    found = sizes()
+    assert "link/deframer.py" in found["patience_cycles"]
+    assert "link/deframer.py" not in found["timeout_cycles"]
+    # Nothing but the least number of buffers goes by it.
+    assert ProtocolSpec.model_fields.keys() - found.keys() == {"round_trip_cycles"}

@@ -1,12 +1,40 @@
 """A direction of a link, and what may happen to a flit on it."""
 
+import random
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from fred_hw.protocol import CRC_BITS, HEADER_BITS
 from testbench.models.endpoint import Flit, FlitCodec
 
-__all__ = ["Fault", "Line"]
+__all__ = ["Fault", "FaultyLink", "Line", "link_faults"]
+
+Act = Callable[[random.Random, Flit], Sequence[Flit]]
+
+
+def link_faults(data_width: int) -> dict[str, Act]:
+    """Return all faults of links by name: what comes out for a flit, none, one or more.
+
+    Parameters
+    ----------
+    data_width : int
+        Bits of data in a flit.
+    """
+    widths = {"header": HEADER_BITS, "data": data_width, "crc": CRC_BITS}
+
+    def flip(part: str) -> Act:
+        def act(rng: random.Random, flit: Flit) -> Sequence[Flit]:
+            bit = 1 << rng.randrange(widths[part])
+            return (replace(flit, **{part: getattr(flit, part) ^ bit}),)
+
+        return act
+
+    return {
+        **{f"bit_of_{part}": flip(part) for part in widths},
+        "lost": lambda _, flit: (),
+        "doubled": lambda _, flit: (flit, flit),
+    }
 
 
 class Line:
@@ -71,3 +99,32 @@ class Fault:
         self.number -= 1
         self.done = self.number < 0
         return self.act(flit) if self.done else (flit,)
+
+
+class FaultyLink:
+    """Have a share of the flits suffer any of the faults of links.
+
+    Parameters
+    ----------
+    rng : random.Random
+        Says which flits, and what happens to them.
+    data_width : int
+        Bits of data in a flit.
+    share : float
+        How many of the flits, 0 to 1.
+
+    Attributes
+    ----------
+    count : int
+        Flits that had a fault.
+    """
+
+    def __init__(self, rng: random.Random, data_width: int, share: float) -> None:
+        self.rng, self.share, self.count = rng, share, 0
+        self._acts = list(link_faults(data_width).values())
+
+    def __call__(self, flit: Flit) -> Sequence[Flit]:
+        if self.rng.random() >= self.share:
+            return (flit,)
+        self.count += 1
+        return self.rng.choice(self._acts)(self.rng, flit)

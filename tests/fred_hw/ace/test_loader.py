@@ -1,5 +1,7 @@
 """Tests of fred_hw.ace.loader."""
 
+import pytest
+
 from fred_hw.ace.loader import AceLoader, request_layout
 from fred_hw.ace.work import work_layout
 from fred_hw.spec import SwitchSpec
@@ -41,13 +43,14 @@ def test_latency_and_throughput_of_two_chunks() -> None:
     assert times == [6, 7, 10, 14, 15, 18]
 
 
-def test_throughput_of_long_parts_is_a_read_per_cycle() -> None:
-    """Parts of 5 flits or more, of chunk after chunk, have no cycle between them."""
-    work = packed(work_layout(SPEC), total=24, block=24, message=8, parts=1, last_fsm=2)
+@pytest.mark.parametrize("flits", [4, 8])
+def test_throughput_of_long_parts_is_a_read_per_cycle(flits: int) -> None:
+    """Parts of 4 flits or more, of chunk after chunk, have no cycle between them."""
+    work = packed(work_layout(SPEC), total=24, block=24, message=flits, parts=1, last_fsm=2)
     got = asked([{"begin": 1}, *[{}] * 30], work=work, room=1, **{"o.ready": 1})
     times = [k for k, one in enumerate(got) if one]
     assert times == list(range(6, 30))
-    assert [got[k][1] for k in times] == [*[0] * 7, 1] * 3  # pyright: ignore[reportOptionalSubscript]
+    assert [got[k][1] for k in times] == [*[0] * (flits - 1), 1] * (24 // flits)  # pyright: ignore[reportOptionalSubscript]
 
 
 def test_parts_without_flits_are_not_read() -> None:

@@ -242,14 +242,28 @@ def test_collectives_of_several_descriptors(tmp_path: Path) -> None:
         assert (numbers(found.memories[k], 40, 9) == numbers(before[2], 40, 9)).all()
 
 
+def all_reduce_twice(size: int) -> tuple[dict[str, dict[int, int]], Callable[..., list], list]:
+    """Return entries of a phase and of its next generation, the sums, and a descriptor of each.
+
+    The first generation puts its sums at 80, the second at 160.
+    """
+    flow = Flow([0, 1, 2, 3], [0, 1, 2, 3])
+    word, out = entry(flow, circuit=2)
+    again, _ = entry(flow, circuit=2, generation=1)
+    source, first, second = (Buffer(BYTES * place, BYTES * size) for place in (0, 80, 160))
+    descriptors = [
+        exchange("dp", (source, Route(1)), (first, Route(1))),
+        exchange("dp", (source, Route(1, generation=1)), (second, Route(1, generation=1))),
+    ]
+    return {"phases": {1: word}, "rewrites": {1: again}}, out, descriptors
+
+
 def test_reset_of_an_endpoint_in_the_middle(tmp_path: Path) -> None:
     """One is reset while a phase runs, then all others: it begins anew, in its next generation."""
     made, size = programs(), 64
-    word, out = entry(Flow([0, 1, 2, 3], [0, 1, 2, 3]), circuit=2)
-    again, _ = entry(Flow([0, 1, 2, 3], [0, 1, 2, 3]), circuit=2, generation=1)
-    source, first, second = (Buffer(BYTES * place, BYTES * size) for place in (0, 80, 160))
+    words, out, descriptors = all_reduce_twice(size)
     for k, program in enumerate(made):
-        program.queue(exchange("dp", (source, Route(1)), (first, Route(1))))
+        program.queue(descriptors[0])
         if k == 0:
             program.until("MEMORY_WRITES", 16, 0xFFFFFFF0)  # to 31 of 64
             program.reset()
@@ -258,12 +272,11 @@ def test_reset_of_an_endpoint_in_the_middle(tmp_path: Path) -> None:
         program.after_reset()
         program.begin(ADDRESSES[k])
         program.wait(400)  # until the phase is written
-        flow = Route(1, generation=1)
-        program.queue(exchange("dp", (source, flow), (second, flow)))
+        program.queue(descriptors[1])
         program.finish("dp")
         program.show("ERROR")
     before, resets = memories(), {k: 31 * k for k in EVERY}
-    found = run(tmp_path, made, phases={1: word}, resets=resets, rewrites={1: again}, limit=4000)
+    found = run(tmp_path, made, **words, resets=resets, limit=4000)
     sums = out([numbers(one, 0, size) for one in before])
     for k in EVERY:
         memory = found.memories[k]
@@ -277,11 +290,9 @@ def test_reset_of_an_endpoint_in_the_middle(tmp_path: Path) -> None:
 def test_ends_without_work_need_no_reset_when_another_is_reset(tmp_path: Path) -> None:
     """Their next descriptors name the generation in which the phase was written anew."""
     made, size = programs(), 11
-    word, out = entry(Flow([0, 1, 2, 3], [0, 1, 2, 3]), circuit=2)
-    again, _ = entry(Flow([0, 1, 2, 3], [0, 1, 2, 3]), circuit=2, generation=1)
-    source, first, second = (Buffer(BYTES * place, BYTES * size) for place in (0, 80, 160))
+    words, out, descriptors = all_reduce_twice(size)
     for k, program in enumerate(made):
-        program.queue(exchange("dp", (source, Route(1)), (first, Route(1))))
+        program.queue(descriptors[0])
         program.finish("dp")
         program.until("STATUS", 0x400, 0x440)  # not busy, and idle
         if k == 0:
@@ -290,11 +301,10 @@ def test_ends_without_work_need_no_reset_when_another_is_reset(tmp_path: Path) -
             program.after_reset()
             program.begin(ADDRESSES[k])
         program.wait(1200)  # until the phase is written
-        flow = Route(1, generation=1)
-        program.queue(exchange("dp", (source, flow), (second, flow)))
+        program.queue(descriptors[1])
         program.finish("dp")
         program.show("ERROR")
-    found = run(tmp_path, made, phases={1: word}, resets={0: 3}, rewrites={1: again}, limit=4000)
+    found = run(tmp_path, made, **words, resets={0: 3}, limit=4000)
     sums = out([numbers(one, 0, size) for one in memories()])
     for k in EVERY:
         assert (numbers(found.memories[k], 80, size) == sums[k]).all()
