@@ -88,7 +88,7 @@ records: $(STAMP) ## co-simulate chiplets, routers, endpoints, a plane and a mes
 	    --record build/records/iteration-mesh-5x4.json
 	cp build/records/*.json perfmodel/switch_timing/records/
 
-adders: $(STAMP) ## map adders of all formats and depths with ASAP7, and rewrite their record (10 minutes)
+adders: $(STAMP) ## map adders of all formats and depths with nangate45, and rewrite their record (10 minutes)
 	$(BIN)/python tests/bench/measure_adders.py
 
 lock: $(STAMP) ## rewrite requirements.lock from pyproject.toml

@@ -8,15 +8,15 @@ from pydantic import Field
 
 from .files import FileModel, load_model
 
-__all__ = ["EQUALS_NS", "RECORD", "REFERENCE_NS", "AdderDelays", "LibraryDelays", "adder_delays"]
+__all__ = ["LIBRARY", "RECORD", "REFERENCE_NS", "AdderDelays", "adder_delays"]
 
 RECORD = Path(__file__).parent / "adder_delays.json"
 
 REFERENCE_NS = 0.853
 """Clock of the fabric in a 45 nm library [ns], to which all others are held."""
 
-EQUALS_NS = {"ASAP7": 0.67}
-"""What stands for it in other libraries [ns], by the ratio of our designs (docs/switch.md)."""
+LIBRARY = "nangate45"
+"""The library that delays are measured in, which synth.installed has."""
 
 _Delays = dict[str, dict[str, list[Annotated[float, Field(gt=0)]]]]
 
@@ -26,24 +26,6 @@ class Library(FileModel):
 
     library: str
     sha256: str
-
-
-class LibraryDelays(FileModel):
-    """What was measured with a library.
-
-    Parameters
-    ----------
-    name : str
-        Name of the library, one of ``EQUALS_NS``.
-    files : list of Library
-        Its files.
-    delays_ns : dict of str to dict of str to list of float
-        By operation and format, the shortest clock with 0, 1, 2 and more registers [ns].
-    """
-
-    name: str
-    files: list[Library]
-    delays_ns: _Delays
 
 
 class Measured(FileModel):
@@ -60,36 +42,36 @@ class AdderDelays(FileModel):
     Parameters
     ----------
     schema : str
-        ``fred-adders/1``; the field is called ``schema_name`` in Python.
+        ``fred-adders/2``; the field is called ``schema_name`` in Python.
     git_commit, tools : str, dict of str to str
         Who measured: the commit of the generator, and versions.
     measured : Measured
         The interconnects that were mapped.
     verilog_sha256 : dict of str to str
         Hash of the Verilog of each, by name.
-    libraries : list of LibraryDelays
-        The delays.
+    library : str
+        Name of the cell library.
+    files : list of Library
+        Its files.
+    delays_ns : dict of str to dict of str to list of float
+        By operation and format, the shortest clock with 0, 1, 2 and more registers [ns].
     """
 
-    schema_name: Annotated[Literal["fred-adders/1"], Field(alias="schema")]
+    schema_name: Annotated[Literal["fred-adders/2"], Field(alias="schema")]
     git_commit: str | None
     tools: dict[str, str]
     measured: Measured
     verilog_sha256: dict[str, str]
-    libraries: list[LibraryDelays]
+    library: str
+    files: list[Library]
+    delays_ns: _Delays
 
     def clocks_ns(self, operation: str, format: str) -> list[float]:
-        """Return the shortest clock with 0, 1, 2 and more registers, in a 45 nm library [ns].
+        """Return the shortest clock with 0, 1, 2 and more registers [ns].
 
-        That is the longest of those of all libraries, each as it stands for one of 45 nm. The list
-        is empty if nobody has measured it.
+        The list is empty if nobody has measured it.
         """
-        found = [
-            [delay * REFERENCE_NS / EQUALS_NS[one.name] for delay in delays]
-            for one in self.libraries
-            if (delays := one.delays_ns.get(operation, {}).get(format))
-        ]
-        return [max(delays) for delays in zip(*found, strict=True)]
+        return self.delays_ns.get(operation, {}).get(format, [])
 
 
 @cache

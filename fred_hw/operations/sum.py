@@ -42,11 +42,11 @@ class Sum(Operation):
         2             0.592 0.623 0.846
         ============= ===== ===== ===== ===== ===== =====
 
-        Those are of single modules. Sized as a whole, where 0.67 ns stand for 0.853 ns in a 45 nm
-        library, interconnects of int32 take 0.458 with eight ports and 0.494 with twelve without a
-        register, so integers have none; fp16 takes 0.470 and fp32 0.567 with eight ports
-        (docs/decisions/0033). A floating-point format of 8 bits, which nobody has measured, is
-        given 2 as others are.
+        Those are of single modules, where 0.67 ns stand for 0.853 ns in a 45 nm library. Sized as
+        a whole in such a library (nangate45, ``fred_hw/adder_delays.json``) fp16 and bf16 reach it
+        with one register in four ports of one lane, which ``clock_ns`` takes; without it they keep
+        2, as shipped records are of that hardware (docs/decisions/0039). A floating-point format
+        that nobody has measured is given 2 as others are.
         """
         return 0 if isinstance(number_format, IntFormat) else 2
 

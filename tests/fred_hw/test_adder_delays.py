@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from fred_hw.adder_delays import EQUALS_NS, REFERENCE_NS, AdderDelays, adder_delays
+from fred_hw.adder_delays import LIBRARY, REFERENCE_NS, adder_delays
 from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.errors import InputError
 from fred_hw.files import validate
@@ -15,6 +15,8 @@ from fred_hw.operations.operation import OPERATIONS, fitting
 from fred_hw.spec import SwitchSpec
 from gen.clock import CLOCK_NS
 from gen.design import generate
+from synth.installed import library_path
+from synth.liberty import read_libraries
 from tests.bench.measure_adders import measured
 
 PAIRS = [(operation, form) for form in FORMATS for operation in fitting(FORMATS[form])]
@@ -27,19 +29,18 @@ def spec_of(operation: str, form: str, clock_ns: float | None) -> SwitchSpec:
     return validate(SwitchSpec, {"ports": 4, "operation": operation, "format": form, **clock}, "f")
 
 
-def test_record_has_every_format_and_operation_in_every_library() -> None:
+def test_record_has_every_format_and_operation_in_the_library_of_today() -> None:
     record = adder_delays()
-    assert [one.name for one in record.libraries] == list(EQUALS_NS)
-    for one in record.libraries:
-        assert {(o, f) for o, its in one.delays_ns.items() for f in its} == set(PAIRS)
-        assert all(re.fullmatch("[0-9a-f]{64}", file.sha256) for file in one.files)
+    assert record.library == LIBRARY
+    assert {(o, f) for o, its in record.delays_ns.items() for f in its} == set(PAIRS)
+    (cells,) = read_libraries([library_path(LIBRARY)]).files
+    assert [(one.library, one.sha256) for one in record.files] == [(cells.name, cells.sha256)]
     assert re.fullmatch("[0-9a-f]{40}", record.git_commit or ""), "measured on what is no commit"
     assert pytest.approx(CLOCK_NS, abs=0.0005) == REFERENCE_NS
     names = [one.name for one in measured()]
     assert list(record.verilog_sha256) == names and len(set(names)) == len(names)
-    for one in record.libraries:
-        depths = [len(its) for of in one.delays_ns.values() for its in of.values()]
-        assert sum(depths) == len(names)
+    depths = [len(its) for of in record.delays_ns.values() for its in of.values()]
+    assert sum(depths) == len(names)
 
 
 @pytest.mark.parametrize(
@@ -52,14 +53,8 @@ def test_record_is_of_the_verilog_of_today(name: str) -> None:
     assert adder_delays().verilog_sha256[name] == sha256(verilog.encode()).hexdigest()
 
 
-def test_clock_of_a_depth_is_the_longest_of_all_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(EQUALS_NS, "sky130hd", 3.1)
-    of = {"ASAP7": {"sum": {"int8": [0.67, 0.335]}}, "sky130hd": {"sum": {"int8": [1.55, 3.1]}}}
-    libraries = [{"name": name, "files": [], "delays_ns": of[name]} for name in of]
-    record = {**adder_delays().model_dump(by_alias=True), "libraries": libraries}
-    clocks = AdderDelays.model_validate(record).clocks_ns
-    assert clocks("sum", "int8") == pytest.approx([REFERENCE_NS, REFERENCE_NS])
-    assert clocks("max", "int8") == clocks("sum", "fp16") == []
+def test_what_nobody_measured_has_no_clocks() -> None:
+    assert adder_delays().clocks_ns("sum", "e4m3") == adder_delays().clocks_ns("mean", "fp16") == []
 
 
 @each
