@@ -24,7 +24,9 @@ from .errors import InputError
 from .reading import read_data
 
 __all__ = [
+    "AUTO",
     "NUMBER",
+    "AutoOrInt",
     "Check",
     "EachOnce",
     "FileModel",
@@ -41,6 +43,9 @@ __all__ = [
 ]
 
 M = TypeVar("M", bound=BaseModel)
+
+AUTO: Any = "auto"
+"""Value of a field that the specification finds a number for; it may stand for any."""
 
 NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 """Texts that :func:`parse_number` takes, as a regular expression."""
@@ -62,6 +67,35 @@ class Check(BeforeValidator):
         self, core_schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
         return self.schema()
+
+
+class AutoOrInt:
+    """An integer of a range, or ``AUTO``.
+
+    Parameters
+    ----------
+    minimum, maximum : int
+        Range of the integer.
+    """
+
+    def __init__(self, minimum: int, maximum: int) -> None:
+        self.minimum, self.maximum = minimum, maximum
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self._check)
+
+    def _check(self, value: object) -> object:
+        if value == AUTO:
+            return value
+        return in_range(value, self.minimum, self.maximum, f"{AUTO} or ")
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        number = {"type": "integer", "minimum": self.minimum, "maximum": self.maximum}
+        return {"anyOf": [{"const": AUTO}, number]}
 
 
 class EachOnce:

@@ -3,10 +3,10 @@
 from enum import IntEnum
 from typing import Annotated, NamedTuple
 
-from pydantic import AfterValidator, ValidationInfo, WithJsonSchema
+from pydantic import AfterValidator, Field, ValidationInfo, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from .files import FileModel, int_range
+from .files import AUTO, AutoOrInt, FileModel, int_range
 
 __all__ = [
     "ADDRESSES",
@@ -133,6 +133,15 @@ _MOST_WINDOW = 1 << HEADER_FIELDS["sequence"].bits - 2
 _WINDOWS = [1 << bits for bits in range(1, _MOST_WINDOW.bit_length())]
 _MOST_BUFFER_FLITS = (1 << HEADER_FIELDS["ticket"].bits - 1) - 1
 
+_LEAST_AUTO = 16
+"""What ``ack_interval: auto`` is at least: it keeps the full rate of 21 ports by default sizes."""
+
+_ACK_CYCLES, _ANSWER_CYCLES = 6, 2
+"""Of the acknowledger for an ack of one port, and for what it says when all have come."""
+
+_THROUGH_CYCLES = 25
+"""From a flit that comes to the same one that leaves, by the 12 ports of the wafer."""
+
 KINDS = tuple(kind.name.lower() for kind in Kind)
 """Names of the kinds, each at its number."""
 
@@ -140,6 +149,16 @@ KINDS = tuple(kind.name.lower() for kind in Kind)
 def _flight(given: dict[str, int]) -> int:
     """Return the largest packets that fit into a round trip, rounded up."""
     return -(-given["round_trip_cycles"] // given["packet_flits"])
+
+
+def _interval(given: dict[str, int]) -> int:
+    """Return the packets per ack, of a small switch if they are not known yet."""
+    return _LEAST_AUTO if given["ack_interval"] == AUTO else given["ack_interval"]
+
+
+def _served_cycles(ports: int) -> int:
+    """Return the cycles in which acks of all ports are served, and their sources told."""
+    return ports * _ACK_CYCLES + _ANSWER_CYCLES
 
 
 def _too_few(needed: int, purpose: str, value: int) -> PydanticCustomError:
@@ -177,9 +196,10 @@ def _covers_acks(value: int, info: ValidationInfo) -> int:
     sizes = {"packet_flits", "round_trip_cycles", "ack_interval"}
     if sizes <= given.keys():
         # An ack comes when the interval is full; packet and ack cross two links each.
-        needed = given["ack_interval"] + 2 * _flight(given) + 1
+        interval = _interval(given)
+        needed = interval + 2 * _flight(given) + 1
         if value < needed:
-            raise _too_few(needed, f"send on until the ack of {given['ack_interval']}", value)
+            raise _too_few(needed, f"send on until the ack of {interval}", value)
     if value & (value - 1):
         raise PydanticCustomError(
             "int_range",
@@ -207,7 +227,9 @@ class ProtocolSpec(FileModel, validate_default=True):
         trip; full rate takes 9, as a packet starts only when there is room for all of it, and
         credits take some cycles in the ports too (docs/switch.md).
     ack_interval : int
-        Packets per ack, 1 to 64.
+        Packets per ack, 1 to 64. "auto" stands for 16, or in a switch of more ports than can be
+        acknowledged so often for the least that keeps the highest rate (docs/switch.md); it
+        becomes that number in the specification of a switch, a mesh or a wafer.
     window_packets : int
         Packets that a source may have unacknowledged, a power of two, 2 to 64.
     timeout_cycles : int
@@ -234,7 +256,7 @@ class ProtocolSpec(FileModel, validate_default=True):
     packet_flits: Annotated[int, int_range(1, _MOST_PACKET_FLITS)] = 8
     round_trip_cycles: Annotated[int, int_range(1, _MOST_BUFFER_FLITS)] = 47
     buffer_packets: Annotated[int, int_range(2, 64), AfterValidator(_covers_round_trip)] = 9
-    ack_interval: Annotated[int, int_range(1, 64)] = 16
+    ack_interval: Annotated[int, AutoOrInt(1, 64)] = Field(default=AUTO)
     window_packets: Annotated[
         int,
         int_range(2, _MOST_WINDOW),
@@ -258,7 +280,45 @@ class ProtocolSpec(FileModel, validate_default=True):
         An ack comes when its interval is full; packet and ack cross two links each, and one packet
         may have begun.
         """
-        return self.ack_interval + 2 * _flight(dict(self)) + 1
+        return _interval(dict(self)) + 2 * _flight(dict(self)) + 1
+
+    def for_ports(self, ports: int) -> "ProtocolSpec":
+        """Return this with ``ack_interval`` as a number.
+
+        Parameters
+        ----------
+        ports : int
+            Ports of the largest switch that acknowledges; 0 in a mesh, whose routers do not.
+        """
+        if self.ack_interval != AUTO:
+            return self
+        busy = -(-_served_cycles(ports) // self.packet_flits)
+        window = self.window_packets - 2 * _flight(dict(self)) - 1
+        most = max(_LEAST_AUTO, min(busy, window))
+        # The first of equal ones.
+        best = max(range(_LEAST_AUTO, most + 1), key=lambda each: self.acked_rate(ports, each))
+        return self.model_copy(update={"ack_interval": best})
+
+    def acked_rate(self, ports: int, interval: int) -> float:
+        """Return the flits per port and cycle of an all-reduce of all ports, about.
+
+        What bounds it is the acknowledger, which has the acks of all ports to serve between two,
+        and the window: packet ``n + window_packets`` waits for the ack of packet ``n``, and as
+        many acks are under way as whole intervals fit into the window.
+
+        Parameters
+        ----------
+        ports : int
+            Ports.
+        interval : int
+            Packets per ack.
+        """
+        served, size, window = _served_cycles(ports), self.packet_flits, self.window_packets
+        answer = served + 2 * self.round_trip_cycles + _THROUGH_CYCLES + size
+        under_way = window // interval
+        rest = (under_way + 1) * interval - window - 1
+        slowest = max(interval * size, served, (answer + rest * size) / under_way)
+        return interval * size / slowest
 
     @property
     def quiet_cycles(self) -> int:
@@ -300,11 +360,11 @@ class ProtocolSpec(FileModel, validate_default=True):
             "patience_cycles": "p",
             "stuck_cycles": "s",
         }
-        default = ProtocolSpec()
+        default = ProtocolSpec().for_ports(0)
         parts = ["link"]
         parts += [
             f"{letter}{getattr(self, name)}"
             for name, letter in letters.items()
-            if getattr(self, name) != getattr(default, name)
+            if getattr(self, name) not in (getattr(default, name), AUTO)
         ]
         return "_".join(parts)

@@ -6,9 +6,7 @@ from zlib import crc32
 
 from pydantic import (
     Field,
-    PlainValidator,
     SerializerFunctionWrapHandler,
-    WithJsonSchema,
     model_serializer,
     model_validator,
 )
@@ -16,31 +14,12 @@ from pydantic_core import PydanticCustomError
 
 from .adder_delays import adder_delays
 from .endpoint_spec import EndpointSpec
-from .files import FileModel, in_range, int_range, name_in, number_range
+from .files import AUTO, AutoOrInt, FileModel, int_range, name_in, number_range
 from .formats.number_format import FORMATS, OVERFLOWS, IntFormat, NumberFormat
 from .operations.operation import OPERATIONS, fitting
 from .protocol import HEADER_FIELDS, PROTOCOL_VERSION, SHARED_SIZES, ProtocolSpec
 
-__all__ = ["AUTO", "SwitchSpec", "check_operation"]
-
-AUTO: Any = "auto"
-"""Value of a field that the specification finds a number for; it may stand for any."""
-
-
-_MOST_ADDER_REGISTERS = 8
-
-
-def _registers_or_auto(value: object) -> object:
-    """Check ``adder_registers``."""
-    return value if value == AUTO else in_range(value, 0, _MOST_ADDER_REGISTERS, f"{AUTO} or ")
-
-
-_REGISTERS_SCHEMA: dict[str, Any] = {
-    "anyOf": [
-        {"const": AUTO},
-        {"type": "integer", "minimum": 0, "maximum": _MOST_ADDER_REGISTERS},
-    ]
-}
+__all__ = ["SwitchSpec", "check_operation"]
 
 
 def check_operation(operation: str, format: str) -> None:
@@ -106,9 +85,7 @@ class SwitchSpec(FileModel):
     overflow: Annotated[str, name_in(OVERFLOWS)] = "saturate"
     lanes: Annotated[int, int_range(1, 256)] = 4
     stage_registers: Annotated[int, int_range(1, 4)] = 1
-    adder_registers: Annotated[
-        int, PlainValidator(_registers_or_auto), WithJsonSchema(_REGISTERS_SCHEMA)
-    ] = Field(default=AUTO)
+    adder_registers: Annotated[int, AutoOrInt(0, 8)] = Field(default=AUTO)
     clock_ns: Annotated[float | None, number_range(0.01, 1000), Field(examples=[0.853])] = None
     protocol: ProtocolSpec = ProtocolSpec()
     endpoint: EndpointSpec = EndpointSpec()
@@ -145,6 +122,7 @@ class SwitchSpec(FileModel):
         if self.adder_registers == AUTO:
             registers = self._auto_registers if self.clock_ns is None else self._registers_of_clock
             object.__setattr__(self, "adder_registers", registers)
+        object.__setattr__(self, "protocol", self.protocol.for_ports(self.ports))
         if self.overflow == "wrap" and not self.overflow_matters:
             object.__setattr__(self, "overflow", "saturate")
 

@@ -85,6 +85,10 @@ class MeshSpec(FileModel):
     protocol: ProtocolSpec = ProtocolSpec()
     endpoint: EndpointSpec = EndpointSpec()
 
+    def model_post_init(self, context: Any, /) -> None:
+        """Find numbers of what was auto; no router acknowledges."""
+        object.__setattr__(self, "protocol", self.protocol.for_ports(0))
+
     @model_serializer(mode="wrap")
     def _without_default_endpoint(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out an endpoint of which nothing was said: most of what is made is routers."""

@@ -130,6 +130,11 @@ class WaferSpec(FileModel):
     protocol: ProtocolSpec = ProtocolSpec()
     endpoint: EndpointSpec = EndpointSpec()
 
+    def model_post_init(self, context: Any, /) -> None:
+        """Find numbers of what was auto: endpoints acknowledge to the largest switch."""
+        most = max(one.ports for one in self.switches)
+        object.__setattr__(self, "protocol", self.protocol.for_ports(most))
+
     @model_validator(mode="after")
     def _fits(self) -> Self:
         check_operation(self.operation, self.format)

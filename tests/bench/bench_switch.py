@@ -4,11 +4,12 @@ Prints the latency of a lone flit, and the cycles until all packets come as earl
 after a single lost data flit, and a lost ack, at half load. Then an all-reduce of four ports at
 full load, on links of 24 cycles each way, for several ``buffer_packets``: data flits per port and
 cycle, payload of 512 B flits as a share of the raw link, acks and all control flits as shares of
-the flits of both directions. Then unicasts of eight ports, data flits per port and cycle. Then two
+the flits of both directions. Then the same on switches of ``CROWDS`` ports, with the acks of
+``ack_interval: auto``. Then unicasts of eight ports, data flits per port and cycle. Then two
 runs of 10,000,000 flits of random phases and unicasts, with 20 % stalls, and with faults too:
 flits, faults, packets sent again, flits per output and cycle, simulated cycles per second. Returns
 1 if a flit was lost or wrong, a rule of docs/protocol.md was broken, or unicasts go slower than
-``LEAST``.
+``LEAST``, or all-reduces of many ports slower than ``CROWDS``.
 """
 
 import random
@@ -43,6 +44,9 @@ LEAST = {
 }
 """Data flits per port and cycle that unicasts must reach, by flits of a packet: two to five per
 cent less than in docs/switch.md."""
+
+CROWDS = {(24, 8): 0.98, (32, 8): 0.98, (48, 8): 0.75, (48, 16): 0.98}
+"""Data flits per port and cycle that an all-reduce must reach, by ports and flits of a packet."""
 
 PAYLOAD = 8 * 512 / (8 * 512 + HEADER_BITS + CRC_BITS)
 DELAY = 24
@@ -109,6 +113,23 @@ def report_load(spec: SwitchSpec) -> bool:
         f"payload {rate * PAYLOAD:.4f} of the link, acks {acks:.4f}, control {control:.4f}\n"
     )
     return found["right"]
+
+
+def report_crowd(ports: int, flits: int, least: float) -> bool:
+    """Print an all-reduce of many ports; return whether it was right and fast enough."""
+    protocol = ProtocolSpec(phases=1, packet_flits=flits)
+    spec = SwitchSpec(ports=ports, lanes=1, format="int8", overflow="wrap", protocol=protocol)
+    traffic, phases = all_reduce(spec, 1000, flits)
+    conditions = SwitchConditions(delay=DELAY)
+    found = run_switch(build_switch(spec), spec, traffic, configure(spec, phases), conditions)
+    rate = min(one["rate"] for one in found["out"])
+    sys.stdout.write(
+        f"{ports} ports, packets of {flits} flits, an ack every {spec.protocol.ack_interval}: "
+        f"{rate:.3f} data flits per port and cycle"
+        f"{'' if rate >= least else f', less than {least}'}\n"
+    )
+    sys.stdout.flush()
+    return found["right"] and rate >= least
 
 
 def report_times(program: Path, spec: SwitchSpec) -> bool:
@@ -188,6 +209,7 @@ def main() -> int:
     program = build_switch(spec)
     right = [report_times(program, spec)]
     right += [report_load(sized(packets)) for packets in (6, 7, 8, 9)]
+    right += [report_crowd(*sizes, least) for sizes, least in CROWDS.items()]
     eight = spec.with_changes(ports=8)
     carries = build_switch(eight)
     right += [report_unicasts(carries, eight, flits) for flits in (8, 4, 2, 1)]

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fred_hw.errors import InputError
-from fred_hw.files import validate
+from fred_hw.files import AUTO, validate
+from fred_hw.mesh.spec import MeshSpec
 from fred_hw.protocol import CRC_BITS, HEADER_BITS, HEADER_FIELDS, Kind, ProtocolSpec, absent_fields
 from fred_hw.spec import SwitchSpec
 
@@ -67,6 +68,14 @@ def test_hardware_tells_phases_from_unicasts_and_from_what_is_neither(phases: in
             {"window_packets": 16},
             "window_packets: must be 29 or more to send on until the ack of 16, not 16",
         ),
+        (
+            {"ack_interval": 0},
+            "ack_interval: must be auto or an integer from 1 to 64, not 0",
+        ),
+        (
+            {"ack_interval": 52},
+            "window_packets: must be 65 or more to send on until the ack of 52, not 64",
+        ),
         ({"window_packets": 40}, "window_packets: must be a power of two such as 64, not 40"),
         # No field of the header could count so many.
         ({"packet_flits": 17}, "packet_flits: must be an integer from 1 to 16, not 17"),
@@ -106,3 +115,39 @@ def test_suffix_tells_all_sizes_that_are_not_the_default() -> None:
     assert changed.keys() == ProtocolSpec.model_fields.keys()
     names = {ProtocolSpec.model_validate({name: value}).suffix for name, value in changed.items()}
     assert len(names - {"link"}) == len(changed)
+
+
+@pytest.mark.parametrize(
+    ("ports", "flits", "interval"),
+    [
+        *((ports, 8, 16) for ports in (2, 4, 12, 21)),
+        *((ports, 16, 16) for ports in (22, 32, 42)),
+        # (6 x ports + 2) / packet_flits, rounded up, while the window lasts.
+        *((22, 8, 17), (24, 8, 19), (32, 8, 25), (48, 16, 19), (64, 16, 25)),
+        *((48, 8, 29), (64, 8, 32)),
+    ],
+)
+def test_auto_is_the_least_interval_of_the_highest_rate(
+    ports: int, flits: int, interval: int
+) -> None:
+    protocol = ProtocolSpec(packet_flits=flits)
+    spec = SwitchSpec(ports=ports, protocol=protocol)
+    assert spec.protocol.ack_interval == interval
+    numbered = ProtocolSpec(packet_flits=flits, ack_interval=interval)
+    assert spec == SwitchSpec(ports=ports, protocol=numbered)
+    rates = [protocol.acked_rate(ports, each) for each in range(16, 52)]
+    assert protocol.acked_rate(ports, interval) == max(rates)
+    assert rates.index(max(rates)) == interval - 16
+
+
+@given(ports=st.integers(2, 64), flits=st.integers(6, 16), window=st.sampled_from([32, 64]))
+def test_auto_is_never_more_than_the_window_lasts_for(ports: int, flits: int, window: int) -> None:
+    protocol = ProtocolSpec(packet_flits=flits, window_packets=window, round_trip_cycles=37)
+    spec = SwitchSpec(ports=ports, protocol=protocol)
+    again = SwitchSpec.model_validate(spec.model_dump())
+    assert again == spec and spec.protocol.replay_needed <= window
+
+
+def test_auto_becomes_a_number_in_each_specification_but_its_own() -> None:
+    assert ProtocolSpec().ack_interval == AUTO
+    assert MeshSpec(width=8, height=8).protocol.ack_interval == 16

@@ -368,3 +368,26 @@ def test_acks_of_more_ports_than_it_keeps_up_with_come_late_but_come(
     assert neighbours.lost == 0
     # Each within as many times 6 x ports, and the cycles in the queues and of the answer.
     assert (slowest - 1) * 6 * CROWD < neighbours.slowest <= slowest * 6 * CROWD + 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("ports", "flits", "rate"),
+    [
+        (24, 8, 0.99),
+        pytest.param(32, 8, 0.99, marks=pytest.mark.long),
+        # The window of 64 packets ends before all acks of an interval are served.
+        pytest.param(48, 8, 0.76, marks=pytest.mark.long),
+        pytest.param(64, 8, 0.65, marks=pytest.mark.long),
+        pytest.param(48, 16, 0.99, marks=pytest.mark.long),
+        pytest.param(64, 16, 0.99, marks=pytest.mark.long),
+    ],
+)
+def test_acks_of_auto_keep_the_rate_that_is_said(ports: int, flits: int, rate: float) -> None:
+    sizes = ProtocolSpec(packet_flits=flits, phases=1)
+    spec = SwitchSpec(ports=ports, lanes=1, format="int8", protocol=sizes)
+    neighbours = Neighbours(spec)
+    found = neighbours.rate(1600)
+    assert found > rate
+    assert abs(found - sizes.acked_rate(ports, spec.protocol.ack_interval)) < 0.02
+    assert neighbours.lost == 0

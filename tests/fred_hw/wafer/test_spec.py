@@ -49,6 +49,19 @@ def test_a_switch_may_have_other_phases_and_times() -> None:
     assert len({wafer.chiplet(n).digest for n in range(3)} | {wafer.link.digest}) == 1
 
 
+def test_endpoints_acknowledge_as_often_as_the_largest_switch_can_take() -> None:
+    npus = list(range(24))
+    small = {"name": "small", "above": "large", "chiplets": 1, "ports": 2, "uplinks": 1}
+    large = {"name": "large", "chiplets": 1, "ports": 24, "uplinks": 0, "controllers": 0}
+    switches = [
+        {**small, "npus": npus[:1], "controllers": 0},
+        {**large, "npus": npus[1:]},
+    ]
+    wafer = WaferSpec.model_validate({"npus": 24, "switches": switches})
+    assert [wafer.chiplet(n).protocol.ack_interval for n in range(2)] == [19, 19]
+    assert wafer.link.ports == 2 and wafer.link.protocol.ack_interval == 19
+
+
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "two at the top": (
         {"switches.1.above": None, "switches.1.uplinks": 0, "switches.1.ports": 3},
