@@ -39,21 +39,22 @@ class _Instance(NamedTuple):
 
 def _instances(plane: Plane, modules: Mapping[str, Module]) -> Iterator[_Instance]:
     """Yield endpoints, then switches; ``modules`` are by the name of a chiplet, or "npu"."""
-    chiplets = plane.chiplets
-    for npu in range(plane.wafer.npus):
-        home, port = plane.homes[npu]
-        sends, takes = f"npu{npu}_up", f"{chiplets[home].name}_{port}"
-        yield _Instance(f"npu{npu}", modules["npu"], {"m_axis_": sends}, {"s_axis_": takes})
+    chiplets, ends = plane.chiplets, plane.wafer.endpoints
+    for address in range(ends):
+        home, port = plane.homes[address]
+        name = plane.end_name(address)
+        sends, takes = f"{name}_up", f"{chiplets[home].name}_{port}"
+        yield _Instance(name, modules["npu"], {"m_axis_": sends}, {"s_axis_": takes})
     for chiplet in chiplets:
         sends, takes = {}, {}
         for port, end in enumerate(chiplet.ends):
             sends[f"m{port}_axis_"] = f"{chiplet.name}_{port}"
-            if end.kind == "controller":
-                sends[f"m{port}_axis_"] = takes[f"s{port}_axis_"] = f"io{end.number}"
-            elif end.kind == "npu":
-                takes[f"s{port}_axis_"] = f"npu{end.number}_up"
-            else:
+            if end.kind == "chiplet":
                 takes[f"s{port}_axis_"] = f"{chiplets[end.number].name}_{end.port}"
+            elif end.number < ends:
+                takes[f"s{port}_axis_"] = f"{plane.end_name(end.number)}_up"
+            else:
+                sends[f"m{port}_axis_"] = takes[f"s{port}_axis_"] = plane.end_name(end.number)
         yield _Instance(chiplet.name, modules[chiplet.name], sends, takes)
 
 
@@ -66,14 +67,16 @@ def _outside(one: _Instance) -> Iterator[tuple[str, Port]]:
 
 
 def _controllers(plane: Plane) -> range:
-    return range(plane.wafer.npus, plane.addresses)
+    """Return the addresses of controllers whose links leave the plane."""
+    return range(plane.wafer.endpoints, plane.addresses)
 
 
 def wafer_ports(plane: Plane, modules: Mapping[str, Module]) -> list[Port]:
     """Return the ports of a plane.
 
-    Those of an endpoint begin with ``npu<n>_``, those of a switch with its name; a controller's
-    link is ``io<address>_s_axis_*``, what the controller sends, and ``io<address>_m_axis_*``.
+    Those of an endpoint begin with ``npu<n>_``, or ``io<address>_`` at a controller, those of a
+    switch with its name; the link of a controller without an endpoint is ``io<address>_s_axis_*``,
+    what the controller sends, and ``io<address>_m_axis_*``.
     """
     incarnation = next(one for one in modules["npu"].ports if one[0] == "incarnation")
     ports: list[Port] = [("clk", "input", 1), ("rst", "input", 1), incarnation]

@@ -79,7 +79,7 @@ def generate_wafer(wafer: WaferSpec, emitter: VerilogEmitter | None = None) -> W
         emitter.add(unit)
     totals = dict.fromkeys(emitter.modules, 0)
     for name, (module, _) in modules.items():
-        times = wafer.npus if name == "npu" else 1
+        times = wafer.endpoints if name == "npu" else 1
         for part, count in emitter.count(module).items():
             totals[part] += times * count
     return WaferDesign(

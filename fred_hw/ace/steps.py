@@ -13,7 +13,8 @@ from .operations import Buffer, Descriptor
 
 __all__ = ["EndpointProgram", "Step", "circuit_of"]
 
-_CIRCUITS = {"mp": "mp", "sp": "mp", "pp": "pp", "dp": "dp", "cp": "dp", "ep": "dp"}
+_CIRCUITS = {"mp": "mp", "sp": "mp", "pp": "pp"}
+_CIRCUITS |= dict.fromkeys(("dp", "cp", "ep", "load", "store", "input", "expert"), "dp")
 """Circuit of a phase, by how its name begins."""
 
 _UP, _PREPARING, _FULL = 1, 2, 12  # of STATUS: bits, and where those of circuits begin
@@ -52,6 +53,8 @@ class Step:
 class EndpointProgram(ABC):
     """What software does with a fabric whose ends are endpoints; NPU n has address n.
 
+    Endpoints of I/O controllers, if there are any, have the addresses behind those of NPUs.
+
     ``size`` is that of each buffer [bytes]; each of ``phases`` has a name and a number.
     """
 
@@ -67,6 +70,11 @@ class EndpointProgram(ABC):
     @abstractmethod
     def npus(self) -> int:
         """NPUs, each with an endpoint."""
+
+    @property
+    def endpoints(self) -> int:
+        """Endpoints of NPUs and of I/O controllers."""
+        return self.npus
 
     @abstractmethod
     def phase(self, name: str) -> Any:

@@ -98,6 +98,10 @@ class Plane:
         """Addresses that unicasts can go to: NPUs and controllers."""
         return self.wafer.npus + sum(one.controllers for one in self.wafer.switches)
 
+    def end_name(self, address: int) -> str:
+        """Return what an NPU or a controller is called: ``npu3``, ``io20``."""
+        return f"{'npu' if address < self.wafer.npus else 'io'}{address}"
+
     @cached_property
     def homes(self) -> tuple[tuple[int, int], ...]:
         """Chiplet and port of each address."""

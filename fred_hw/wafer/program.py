@@ -20,6 +20,7 @@ from .flows import NoWayError, PhaseWays, find_ways
 from .plane import Plane
 from .rings import check_rings, joined, ring_descriptors
 from .spec import WaferSpec
+from .storage import storage_phases
 
 __all__ = ["COLLECTIVES", "PROGRAM_SCHEMA", "Phase", "WaferProgram", "compile_strategy"]
 
@@ -36,11 +37,12 @@ class Phase:
     Parameters
     ----------
     name, circuit : str
-        As ``fred_hw.compiler.placement.phases`` has it, and the virtual circuit of its packets.
+        As ``fred_hw.compiler.placement.phases`` or ``.storage.storage_phases`` has it, and the
+        virtual circuit of its packets.
     number : int
         The same in all switches.
     flows : tuple of Flow
-        Flows between NPUs.
+        Flows between NPUs, and controllers that have endpoints.
     ways : PhaseWays
         What each chiplet does; nothing where endpoints do the phase.
     """
@@ -56,8 +58,8 @@ class Phase:
 class WaferProgram(EndpointProgram):
     """What software writes to the registers of a plane, so that it does the phases of a strategy.
 
-    NPU n is worker n. In its memory each phase has two buffers: phase k sends what is at 2 k x size
-    and receives at (2 k + 1) x size.
+    NPU n is worker n. In its memory, and in that of a controller, each phase has two buffers: phase
+    k sends what is at 2 k x size and receives at (2 k + 1) x size.
 
     Parameters
     ----------
@@ -91,6 +93,11 @@ class WaferProgram(EndpointProgram):
     def npus(self) -> int:
         """NPUs, each with an endpoint."""
         return self.plane.wafer.npus
+
+    @property
+    def endpoints(self) -> int:
+        """Endpoints of NPUs, and of controllers that have one."""
+        return self.plane.wafer.endpoints
 
     def unit_steps(self) -> list[list[Step]]:
         """Return what is written to each chiplet."""
@@ -178,7 +185,9 @@ class WaferProgram(EndpointProgram):
             "switches": {
                 one.name: self._switch(number) for number, one in enumerate(self.plane.chiplets)
             },
-            "endpoints": {f"npu{npu}": self._endpoint(npu) for npu in range(self.plane.wafer.npus)},
+            "endpoints": {
+                self.plane.end_name(one): self._endpoint(one) for one in range(self.endpoints)
+            },
         }
 
     def _switch(self, chiplet: int) -> dict[str, Any]:
@@ -251,8 +260,8 @@ def compile_strategy(
     ------
     ValueError
         The strategy has more workers than there are NPUs, or more phases than a switch has entries
-        for; not all flows of a phase can be active at once; rings cannot do one; or the size is not
-        of whole flits.
+        for; not all flows of a phase can be active at once; rings cannot do one, or what
+        controllers with endpoints store; or the size is not of whole flits.
     """
     check_int("generation", generation, minimum=0, maximum=GENERATIONS - 1)
     check_choice("collectives", collectives, COLLECTIVES)
@@ -264,10 +273,12 @@ def compile_strategy(
             f"strategy {strategy} must have at most as many workers as the wafer has NPUs "
             f"({wafer.npus}), not {strategy.workers}"
         )
-    plane, wanted = Plane(wafer), phases(strategy)
-    in_network = collectives == "in-network"
+    plane, in_network = Plane(wafer), collectives == "in-network"
+    wanted = {**phases(strategy), **storage_phases(plane, strategy)}
     if in_network:
         _check_room(plane, wanted)
+    else:
+        _check_links(wafer)
     busy: dict[str, dict[tuple[int, int], int]] = {name: {} for name in DATA_CIRCUITS}
     found = []
     for number, (name, flows) in enumerate(wanted.items()):
@@ -281,6 +292,15 @@ def compile_strategy(
             check_rings(plane, f"{name} of {strategy}", flows)
         found.append(Phase(name, circuit, number, flows, ways))
     return WaferProgram(plane, strategy, tuple(found), size, generation, collectives)
+
+
+def _check_links(wafer: WaferSpec) -> None:
+    """Refuse controllers with endpoints where endpoints do the phases."""
+    if wafer.endpoints > wafer.npus:
+        raise ValueError(
+            "collectives must be in-network with endpoints at controllers, as switches add up what "
+            "is stored, not ring"
+        )
 
 
 def _check_room(

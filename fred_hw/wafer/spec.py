@@ -10,13 +10,16 @@ from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from fred_hw.endpoint_spec import EndpointSpec
-from fred_hw.files import Check, FileModel, int_range, name_in
+from fred_hw.files import Check, FileModel, int_range, name_in, one_of
 from fred_hw.formats.number_format import FORMATS, OVERFLOWS
 from fred_hw.operations.operation import OPERATIONS
 from fred_hw.protocol import ADDRESSES, SHARED_SIZES, ProtocolSpec
 from fred_hw.spec import SwitchSpec, check_operation
 
-__all__ = ["SwitchEntry", "WaferSpec"]
+__all__ = ["CONTROLLERS", "SwitchEntry", "WaferSpec"]
+
+CONTROLLERS = ("links", "endpoints")
+"""What is at the ports of I/O controllers: links that leave the plane, or endpoints in it."""
 
 _MOST_SWITCHES = 64
 _MOST_CHIPLETS = 64
@@ -111,6 +114,9 @@ class WaferSpec(FileModel):
         Link layer, buffers and phases of all ends of links that do not say otherwise.
     endpoint : EndpointSpec
         Collective engine at each port of an NPU.
+    controllers : str
+        What is at the ports of I/O controllers: ``links`` that leave the plane, or ``endpoints``,
+        the same as at NPUs, before the memory of a controller.
 
     Raises
     ------
@@ -129,6 +135,7 @@ class WaferSpec(FileModel):
     lanes: Annotated[int, int_range(1, 256)] = 4
     protocol: ProtocolSpec = ProtocolSpec()
     endpoint: EndpointSpec = EndpointSpec()
+    controllers: Annotated[str, one_of(*CONTROLLERS)] = CONTROLLERS[0]
 
     def model_post_init(self, context: Any, /) -> None:
         """Find numbers of what was auto: endpoints acknowledge to the largest switch."""
@@ -150,6 +157,9 @@ class WaferSpec(FileModel):
             given = self.npus + sum(one.controllers for one in self.switches)
             message = "must be at most {most} with I/O controllers, not {given}"
             raise _refused("npus", message, most=ADDRESSES, given=given)
+        if self.controllers == "endpoints" and self.endpoints == self.npus:
+            message = "must be links where no switch has I/O controllers, not 'endpoints'"
+            raise _refused("controllers", message)
         return self
 
     def _check_endpoint(self) -> None:
@@ -278,6 +288,12 @@ class WaferSpec(FileModel):
         return self.parts(child) * self.switches[child].uplinks // self.parts(self.above(child))
 
     @property
+    def endpoints(self) -> int:
+        """Endpoints of a plane: those of NPUs, then those of I/O controllers, by address."""
+        own = (one.controllers for one in self.switches)
+        return self.npus + (sum(own) if self.controllers == "endpoints" else 0)
+
+    @property
     def root(self) -> int:
         """Number of the switch at the top."""
         return next(n for n, one in enumerate(self.switches) if one.above is None)
@@ -320,9 +336,11 @@ class WaferSpec(FileModel):
     def name(self) -> str:
         """Stable name, such as ``wafer_n20_s6_3f2a91c0_fp16x4_link``; of the generated top too.
 
-        The number in the middle tells trees apart.
+        The number in the middle tells trees apart, and what is at I/O controllers.
         """
-        tree = [list(self._tree_of(one)) for one in self.switches]
+        tree: list[object] = [list(self._tree_of(one)) for one in self.switches]
+        if self.controllers != CONTROLLERS[0]:
+            tree.append(self.controllers)
         number = crc32(repr(tree).encode())
         link = self.link
         sizes = f"{link.suffix(crosses=False)}_{self.protocol.suffix}_{self.endpoint.suffix}"

@@ -89,6 +89,5 @@ def build_mesh_with_ends(mesh: MeshSpec, size: Sizes) -> Path:
     text = (
         mesh_and_endpoint(mesh) + _top(mesh, NpuEndpoint(spec=mesh.link)) + "\n" + line_text(size)
     )
-    return compiled(
-        "mesh", text + bench("mesh_with_ends mesh (", mesh.link, mesh.routers, (), size)
-    )
+    ends = [f"npu{npu}" for npu in range(mesh.routers)]
+    return compiled("mesh", text + bench("mesh_with_ends mesh (", mesh.link, ends, (), size))

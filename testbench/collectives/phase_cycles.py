@@ -47,7 +47,7 @@ def random_memories(program: EndpointProgram, seed: int, more: int = 0) -> list[
     last = max((one.number for one in program.phases), default=0)
     flits = 2 * (last + 1) * program.size // flit + more
     rng = np.random.default_rng(seed)
-    return [rng.integers(0, 256, (flits, flit), dtype=np.uint8) for _ in range(program.npus)]
+    return [rng.integers(0, 256, (flits, flit), dtype=np.uint8) for _ in range(program.endpoints)]
 
 
 def phase_cycles(
@@ -72,7 +72,7 @@ def phase_cycles(
     name, program = phase.name, program.alone(phase.name)
     phase, before = program.phase(name), random_memories(program, seed)
     ready = _STEP_CYCLES * max(map(len, program.unit_steps()), default=0)
-    steps = [_steps(program, npu, ready) for npu in range(program.npus)]
+    steps = [_steps(program, npu, ready) for npu in range(program.endpoints)]
     limit = 10_000 + ready + 200 * program.size // (program.link.data_width // 8)
     done = run(PlaneRun(program=program, steps=steps, memories=before, seed=seed, limit=limit))
     if any(any(one["ERROR"]) for one in done.reads):

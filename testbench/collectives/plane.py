@@ -72,7 +72,7 @@ class PlaneRun:
     steps : Sequence of Sequence
         What the driver of each endpoint does, see ``npu_steps``.
     memories : Sequence of array of bytes
-        Contents of each NPU's memory at the beginning, shape (flits, bytes of a flit).
+        Contents of each endpoint's memory at the beginning, shape (flits, bytes of a flit).
     faults : int
         Faults in a million flits of a link.
     memory_stalls : int
@@ -146,7 +146,7 @@ endmodule
 
 
 def bench(
-    top: str, link: SwitchSpec, npus: int, slaves: Sequence[tuple[str, int]], size: Sizes
+    top: str, link: SwitchSpec, ends: Sequence[str], slaves: Sequence[tuple[str, int]], size: Sizes
 ) -> str:
     """Return the module around a fabric with endpoints.
 
@@ -156,15 +156,15 @@ def bench(
         Instance of the fabric up to its pins, without those of endpoints, other slaves, ``clk``,
         ``rst`` and ``incarnation``, and with a comma behind those that it has.
     link : SwitchSpec
-        What the endpoints are made of; their pins begin with ``npu<n>_``.
-    npus : int
-        Endpoints.
+        What the endpoints are made of.
+    ends : sequence of str
+        Name of each endpoint, such as ``npu0``, which its pins begin with.
     slaves : sequence of (str, int)
         Prefix of each other unit with registers, and bits of its addresses.
     size : Sizes
         Memories.
     """
-    units = npus + len(slaves)
+    units = len(ends) + len(slaves)
     lines = [
         "module fabric (input clk);",
         f"  reg [31:0] now = 0, asked = {NEVER}; wire [{units - 1}:0] ended, asks;",
@@ -173,13 +173,13 @@ def bench(
         "  wire rst = now < 8;",
     ]
     pins = [".clk(clk)", ".rst(rst)", ".incarnation(8'd9)"]
-    for k in range(npus):
+    for k, end in enumerate(ends):
         lines += [f"  reg [31:0] seed{k} = {k + 1};"]
         lines += driver(f"d{k}", k, "rst", "0", endpoint_map(link).address_bits, _STEPS)
         lines += memory(k, link.data_width, size, "rst")
-        name = f"npu{k}_"
+        name = f"{end}_"
         pins += [memory_pins(k, name), axil_pins(f"d{k}", name), f".{name}irq()"]
-    for number, (prefix, address_bits) in enumerate(slaves, npus):
+    for number, (prefix, address_bits) in enumerate(slaves, len(ends)):
         lines += driver(f"d{number}", number, "rst", "0", address_bits, _STEPS)
         pins += [axil_pins(f"d{number}", f"{prefix}_"), f".{prefix}_irq()"]
     lines += [
@@ -189,7 +189,7 @@ def bench(
         "  always @(posedge clk) begin",
         "    now <= now + 1;",
         "    if (&ended) begin",
-        *(f'      $writememh("result_{k}.hex", memory{k}.words);' for k in range(npus)),
+        *(f'      $writememh("result_{k}.hex", memory{k}.words);' for k in range(len(ends))),
         '      $display("ENDED %0d", now); $finish;',
         "    end",
         '    if (now > limit) begin $display("LATE %b, at steps", ended);',
@@ -211,12 +211,13 @@ def _plane_bench(wafer: WaferSpec, size: Sizes) -> str:
     """Return the module around a plane."""
     plane = Plane(wafer)
     pins = []
-    for address in range(wafer.npus, plane.addresses):
+    for address in range(wafer.endpoints, plane.addresses):
         pins += [f".io{address}_s_axis_{w}(0), " for w in ("tdata", "tvalid", "tlast")]
         pins += [f".io{address}_s_axis_tuser(88'd0), .io{address}_m_axis_tready(1'b1),\n"]
     slaves = [(one.name, switch_map(one.spec).address_bits) for one in plane.chiplets]
     top = f"{wafer.name} plane ({''.join(pins)}"
-    return bench(top, wafer.link, wafer.npus, slaves, size)
+    ends = [plane.end_name(address) for address in range(wafer.endpoints)]
+    return bench(top, wafer.link, ends, slaves, size)
 
 
 def build_plane(wafer: WaferSpec, size: Sizes) -> Path:
@@ -258,4 +259,4 @@ def run_plane(model: Path, run: PlaneRun, work: Path) -> Finished:
     work.mkdir(parents=True, exist_ok=True)
     write_programs(work, run)
     write_memories(work, run.memories)
-    return finished(model, run.program.link, run.program.npus, options_of(run), work)
+    return finished(model, run.program.link, run.program.endpoints, options_of(run), work)

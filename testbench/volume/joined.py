@@ -230,4 +230,4 @@ def run_joined(
     command = [str(model), *(f"+{a}={b}" for a, b in options_of(run).items())]
     command += ["+plain=1"] if plain else []
     command += [f"+threads={(os.cpu_count() or 1) if threads is None else threads}"]
-    return collected(run.program.link, run.program.npus, command, work)
+    return collected(run.program.link, run.program.endpoints, command, work)

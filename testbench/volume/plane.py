@@ -21,7 +21,7 @@ _OPPOSITE = {"north": "south", "south": "north", "east": "west", "west": "east"}
 
 
 def build_compiled_plane(wafer: WaferSpec, size: Sizes) -> Path:
-    """Return the program of a plane; I/O controllers are links that are not there.
+    """Return the program of a plane; links of controllers without endpoints are not there.
 
     Raises
     ------
@@ -29,15 +29,15 @@ def build_compiled_plane(wafer: WaferSpec, size: Sizes) -> Path:
         Verilator is not installed or could not build.
     """
     plane, endpoint = Plane(wafer), NpuEndpoint(spec=wafer.link)
-    instances = [Instance(endpoint) for _ in range(wafer.npus)]
+    instances = [Instance(endpoint) for _ in range(wafer.endpoints)]
     instances += [Instance(Switch(spec=one.spec)) for one in plane.chiplets]
     joints = []
-    for number, one in enumerate(plane.chiplets, wafer.npus):
+    for number, one in enumerate(plane.chiplets, wafer.endpoints):
         for port, end in enumerate(one.ends):
-            if end.kind == "npu":
+            if end.kind == "chiplet":
+                joints.append(Joint(number, port, wafer.endpoints + end.number, end.port))
+            elif end.number < wafer.endpoints:
                 joints += [Joint(number, port, end.number, 0), Joint(end.number, 0, number, port)]
-            elif end.kind == "chiplet":
-                joints.append(Joint(number, port, wafer.npus + end.number, end.port))
     return build_joined(Netlist("plane", instances, joints), size)
 
 

@@ -89,6 +89,12 @@ REFUSED = {
     r"sp_reduce_scatter_0 of .* must copy, .* not reduce \[0, 1\] to \[0\]",
     "route demo-8 --strategy MP2-DP2-PP1 --collectives ring": r"route: --collectives: must be "
     "given with a wafer, not a switch",
+    "route wafer.yaml --strategy MP2-DP2-PP1 --set controllers=both": r"wafer\.yaml: controllers: "
+    "must be one of links, endpoints, not 'both'",
+    "route wafer.yaml --strategy MP2-DP2-PP1 --set controllers=endpoints --collectives ring": (
+        r"--strategy: collectives must be in-network with endpoints at controllers, as switches "
+        "add up what is stored, not ring"
+    ),
     "route wafer.yaml --strategy MP2-DP2-PP1 --size 3B": r"--size: must be whole flits of 2 B, .*",
     "route small.yaml --strategy MP2-DP2-PP1 --size 1KiB": r"route: --size: must be given with a "
     "wafer or a mesh, not a switch",

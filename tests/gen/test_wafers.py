@@ -72,6 +72,24 @@ def test_a_plane_of_more_planes_is_the_same_text() -> None:
     assert wafer_ports(Plane(four), modules) == list(design().ports)
 
 
+def test_controllers_may_have_endpoints_too() -> None:
+    """Then nothing of a link leaves the plane, and each is joined to its port of the chiplet."""
+    one = wafer().with_changes(controllers="endpoints")
+    modules = modules_of(one)
+    assert modules == modules_of(wafer())
+    names = {port[0] for port in wafer_ports(Plane(one), modules)}
+    ends = ("npu0", *(f"io{address}" for address in (4, 5)))
+    for end in ends:
+        assert {f"{end}_m_axis_read_tdata", f"{end}_s_axil_awvalid", f"{end}_irq"} <= names
+    assert not {name for name in names if name.startswith(("io4_s_axis_t", "io4_m_axis_t"))}
+    top = wafer_top(Plane(one), modules)
+    assert top.count(f"  {modules['npu'].name} u_") == 6
+    (home,) = re.findall(r"u_l1_1 \(\n(.*?)\n  \);", top, re.DOTALL)
+    assert ".s2_axis_tdata(io5_up_tdata)" in home and ".m2_axis_tdata(l1_1_2_tdata)" in home
+    (end,) = re.findall(r"u_io5 \(\n(.*?)\n  \);", top, re.DOTALL)
+    assert ".m_axis_tdata(io5_up_tdata)" in end and ".s_axis_tdata(l1_1_2_tdata)" in end
+
+
 def test_manifest_tells_chiplets_and_links() -> None:
     (text,) = (text for file, text in design().files().items() if file.endswith(".json"))
     said = json.loads(text)

@@ -38,6 +38,8 @@ def test_published_wafer_has_the_chiplets_that_add_up_to_its_area() -> None:
     assert (wafer.parts(wafer.root), wafer.parts(1)) == (2, 1)
     assert sum(one.controllers for one in wafer.switches) == 18
     assert wafer.phases == 16
+    assert wafer.endpoints == 20
+    assert wafer.with_changes(controllers="endpoints").endpoints == 38
 
 
 def test_a_switch_may_have_other_phases_and_times() -> None:
@@ -61,6 +63,8 @@ def test_endpoints_acknowledge_as_often_as_the_largest_switch_can_take() -> None
     assert [wafer.chiplet(n).protocol.ack_interval for n in range(2)] == [19, 19]
     assert wafer.link.ports == 2 and wafer.link.protocol.ack_interval == 19
 
+
+_BARE = {"controllers": 0, "ports": 4}
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "two at the top": (
@@ -143,6 +147,17 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "npus: must each hang on a switch, but 1 does not",
     ),
     "flits": ({"lanes": 3}, "lanes: must make flits of 1, 2, 4, ... bytes, not of 6"),
+    "controllers of another kind": (
+        {"controllers": "memories"},
+        "controllers: must be one of links, endpoints, not 'memories'",
+    ),
+    "endpoints at no controllers": (
+        {
+            "controllers": "endpoints",
+            **{f"switches.{n}.{key}": value for n in (1, 2) for key, value in _BARE.items()},
+        },
+        "controllers: must be links where no switch has I/O controllers, not 'endpoints'",
+    ),
     "replay": (
         {"endpoint.replay_packets": 64},
         "endpoint.replay_packets: must be 0 or at most window_packets 32, not 64",
@@ -180,6 +195,7 @@ def test_names_tell_wafers_apart_but_not_planes() -> None:
             {"lanes": 2},
             {"switches.1.npus": [0, 2], "switches.2.npus": [1, 3]},
             {"switches.0.middle": 2},
+            {"controllers": "endpoints"},
         )
     ]
     assert len({one.name for one in wafers}) == len(wafers)

@@ -1,0 +1,103 @@
+"""Phases between I/O controllers and NPUs: weights and input come in, gradients go out.
+
+Groups are those of the model (``perfmodel/training/operations.py``): all NPUs with the same weights
+get them together, and what they store is added up; an MP group of the first stage gets the samples
+of its replica. The model gives each controller a share of each group. Here a group has one
+controller, which its NPUs' links take as fast as several: a controller's link is as wide as theirs.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from fred_hw.compiler.flows import Flow
+from fred_hw.compiler.placement import Strategy, dp_groups, expert_dp_groups, mp_groups
+
+from .plane import Plane
+
+__all__ = ["controllers_of", "storage_phases"]
+
+Group = tuple[int, ...]
+
+
+def storage_phases(plane: Plane, strategy: Strategy) -> dict[str, tuple[Flow, ...]]:
+    """Return by name the flows of loads and stores between controllers and NPUs.
+
+    In ``load_<r>`` a controller multicasts weights to the NPUs that have them, in ``store_<r>`` it
+    gets the sum of their gradients, and in ``input_<r>`` it sends samples to an MP group of the
+    first stage. r is a turn: where there are more groups than controllers, a controller has one in
+    each turn. With EP weights of experts have phases by themselves, ``expert_load_<r>`` and
+    ``expert_store_<r>``. Nothing where there are no endpoints at controllers.
+
+    Parameters
+    ----------
+    plane : Plane
+        The plane.
+    strategy : Strategy
+        What its NPUs do; worker n is NPU n.
+    """
+    if plane.wafer.endpoints == plane.wafer.npus:
+        return {}
+    weights = [("", dp_groups(strategy))]
+    if strategy.ep > 1:
+        weights.append(("expert_", expert_dp_groups(strategy)))
+    first = {strategy.port(0, dp, 0, cp) for dp in range(strategy.dp) for cp in range(strategy.cp)}
+    samples = [group for group in mp_groups(strategy) if group[0] in first]
+    found: dict[str, tuple[Flow, ...]] = {}
+    uses: Counter[int] = Counter()
+    for prefix, groups in weights:
+        turns = list(_turns(plane, groups, uses))
+        for turn, pairs in enumerate(turns):
+            loads = tuple(Flow((controller,), group) for controller, group in pairs)
+            found[f"{prefix}load_{turn}"] = loads
+        for turn, pairs in enumerate(turns):
+            stores = tuple(Flow(group, (controller,)) for controller, group in pairs)
+            found[f"{prefix}store_{turn}"] = stores
+    for turn, pairs in enumerate(_turns(plane, samples, uses)):
+        found[f"input_{turn}"] = tuple(Flow((controller,), group) for controller, group in pairs)
+    return found
+
+
+def _turns(
+    plane: Plane, groups: Sequence[Group], uses: Counter[int]
+) -> Iterator[list[tuple[int, Group]]]:
+    """Yield the groups that are served at once, each with its controller, and count these."""
+    room = plane.addresses - plane.wafer.npus
+    for begin in range(0, len(groups), room):
+        own = groups[begin : begin + room]
+        controllers = controllers_of(plane, own, uses)
+        uses.update(controllers)
+        yield list(zip(controllers, own, strict=True))
+
+
+def controllers_of(plane: Plane, groups: Sequence[Group], uses: Mapping[int, int]) -> list[int]:
+    """Return the controller of each group, by address, each at most once.
+
+    It is on the switch that has most NPUs of the group, of those that have a controller left. Of
+    several it is the one that others use least, and then on the switch with the smallest share of
+    its controllers taken, so that loads come from all over the wafer.
+
+    Parameters
+    ----------
+    plane : Plane
+        The plane.
+    groups : sequence of tuple of int
+        NPUs of each group, at most as many groups as there are controllers.
+    uses : mapping of int to int
+        How many other groups each controller has.
+    """
+    homes = [plane.homes[address][0] for address in range(plane.addresses)]
+    free = list(range(plane.wafer.npus, plane.addresses))
+    every = [homes[one] for one in free]
+    found: list[int] = []
+    for group in groups:
+        near = [homes[npu] for npu in group]
+        taken = [homes[one] for one in found]
+
+        costs: list[tuple[int, int, float, int]] = []
+        for one in free:
+            home = homes[one]
+            share = taken.count(home) / every.count(home)
+            costs.append((-near.count(home), uses.get(one, 0), share, one))
+        found.append(min(costs)[-1])
+        free.remove(found[-1])
+    return found

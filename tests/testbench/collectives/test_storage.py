@@ -1,0 +1,76 @@
+"""Loads and stores of I/O controllers on a plane of two levels, bit for bit, in Icarus."""
+
+import random
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from fred_hw.compiler.placement import Strategy
+from fred_hw.wafer.load import load_wafer
+from fred_hw.wafer.program import WaferProgram, compile_strategy
+from fred_hw.wafer.spec import WaferSpec
+from testbench.collectives.fabric import Finished, Sizes
+from testbench.collectives.phase_cycles import phase_cycles, random_memories
+from testbench.collectives.plane import PlaneRun, build_plane, npu_steps, run_plane
+from testbench.models.golden_phase import golden_results, wrong_npus
+
+EXAMPLE = Path(__file__).parents[3] / "examples/wafer-4.yaml"
+FLIT, FLITS, READY = 2, 16, 400  # bytes of a flit, flits of a buffer, cycles until all is written
+pytestmark = [pytest.mark.sim, pytest.mark.slow, pytest.mark.xdist_group("wafer")]
+
+
+def wafer() -> WaferSpec:
+    return load_wafer(str(EXAMPLE), {"controllers": "endpoints"})
+
+
+@cache
+def model() -> Path:
+    return build_plane(wafer(), Sizes())
+
+
+def program(strategy: str) -> WaferProgram:
+    return compile_strategy(wafer(), Strategy.parse(strategy), FLIT * FLITS)
+
+
+@pytest.mark.parametrize(("strategy", "faults"), [("MP2-DP2-PP1", 0), ("MP2-DP1-PP2", 5000)])
+def test_loads_and_stores_go_beside_all_other_phases(
+    tmp_path: Path, strategy: str, faults: int
+) -> None:
+    """Begun at random times at each endpoint; the second one has two turns, on links that lose."""
+    made, rng = program(strategy), random.Random(7)
+    before = random_memories(made, 7)
+    assert len(before) == made.endpoints == 6
+    steps = []
+    for end in range(made.endpoints):
+        parts = [one for phase in made.phases for one in made.descriptors(end, phase)]
+        steps.append(npu_steps(made, end, [(rng.randrange(60), one) for one in parts], READY))
+    stalls = 20 if faults else 0
+    run = PlaneRun(program=made, steps=steps, memories=before, seed=7, limit=40_000)
+    run = PlaneRun(**{**vars(run), "faults": faults, "memory_stalls": stalls})
+    found = run_plane(model(), run, tmp_path)
+    assert [one["ERROR"] for one in found.reads] == [[0]] * 6
+    for phase in made.phases:
+        assert wrong_npus(made, phase.name, before, found.memories) == []
+        controllers = {end for end in golden_results(made, phase, before) if end >= made.npus}
+        assert bool(controllers) == phase.name.startswith("store"), phase.name
+    damaged = [memory.copy() for memory in found.memories]
+    stored = made.phase("store_0")
+    damaged[5][made.buffers(stored)[1].address // FLIT, 0] ^= 1
+    assert wrong_npus(made, "store_0", before, damaged) == [5]
+
+
+@pytest.mark.parametrize(("phase", "least", "most"), [("load_0", 100, 400), ("store_0", 100, 400)])
+def test_a_load_and_a_store_take_as_long_as_an_all_reduce(
+    tmp_path: Path, phase: str, least: int, most: int
+) -> None:
+    made = program("MP2-DP2-PP1")
+
+    def run(one: PlaneRun) -> Finished:
+        return run_plane(model(), one, tmp_path)
+
+    found = phase_cycles(made, made.phase(phase), run)
+    across = phase_cycles(made, made.phase("dp_all_reduce"), run)
+    assert found.flits == FLITS * (4 if phase == "load_0" else 2)
+    assert least < found.cycles < most
+    assert abs(found.cycles - across.cycles) <= 20, (found.cycles, across.cycles)
