@@ -84,8 +84,8 @@ records: $(STAMP) ## co-simulate chiplets, routers, endpoints, a plane and a mes
 	    --flits 128 --flits 512 --flits 2048 --flits 8192 -o build/records/mesh-5x4-phases.json
 	$(BIN)/fred estimate --topology examples/fred-d-endpoints.yaml --workload examples/iteration.yaml --rtl examples/wafer-20.yaml \
 	    --record build/records/iteration-wafer-20.json
-	$(BIN)/fred estimate --topology examples/mesh-5x4-endpoints.yaml --workload examples/iteration.yaml --rtl examples/mesh-5x4.yaml \
-	    --record build/records/iteration-mesh-5x4.json
+	$(BIN)/fred estimate --topology examples/mesh-5x4-endpoints.yaml --workload examples/iteration.yaml --algorithm bidirectional_ring \
+	    --rtl examples/mesh-5x4.yaml --record build/records/iteration-mesh-5x4.json
 	cp build/records/*.json perfmodel/switch_timing/records/
 
 adders: $(STAMP) ## map adders of all formats and depths with nangate45, and rewrite their record (10 minutes)

@@ -82,7 +82,7 @@ class Beside:
         }
 
 
-def beside_rtl(source: str, fabric: Any, job: Any, found: Any) -> Beside:
+def beside_rtl(source: str, fabric: Any, job: Any, found: Any, algorithm: str) -> Beside:
     """Co-simulate an iteration on hardware.
 
     Parameters
@@ -91,6 +91,8 @@ def beside_rtl(source: str, fabric: Any, job: Any, found: Any) -> Beside:
         File of the hardware.
     fabric, job, found : Topology, Workload, tuple
         What was estimated, and what ``simulate`` found.
+    algorithm : str
+        Of collectives, as it was given to ``simulate``: hardware does the same.
 
     Raises
     ------
@@ -103,6 +105,7 @@ def beside_rtl(source: str, fabric: Any, job: Any, found: Any) -> Beside:
     iteration, npu, scale, _ = found
     hardware = load_hardware(source)
     hardware.check(fabric)
+    does = hardware.algorithm(fabric, _groups(iteration.placement), algorithm)
     estimated = iteration.time_s * hardware.clock_hz
     if estimated > MAX_CYCLES:
         message = (
@@ -125,7 +128,7 @@ def beside_rtl(source: str, fabric: Any, job: Any, found: Any) -> Beside:
     tasks = _with_circuits(tasks, iteration.placement)
     link_cycles = max(1, round(fabric.links[0].latency_s * hardware.clock_hz))
     limit = 4 * round(estimated) + 20_000
-    run = _simulate(hardware, iteration.placement.strategy, tasks, link_cycles, limit)
+    run = _simulate(hardware, iteration.placement.strategy, does, tasks, link_cycles, limit)
     ran = run.simulator, link_cycles, _MEMORY_CYCLES, run.cycles, iteration.time_s
     return Beside(hardware, *ran, tasks, run.times, run.circuits)
 
@@ -144,7 +147,16 @@ def _with_circuits(tasks: Any, placement: Any) -> list[list[Any]]:
     return [[replace(task, circuit=circuit(task)) for task in own] for own in tasks]
 
 
-def _simulate(hardware: Hardware, strategy: Any, tasks: Any, link_cycles: int, limit: int) -> Any:
+def _groups(placement: Any) -> list[Sequence[int]]:
+    """Return the groups of all-reduces."""
+    stages = range(placement.strategy.pp)
+    every = [one for s in stages for one in (*placement.mp_groups(s), *placement.dp_groups(s))]
+    return [one for one in every if len(one) > 1]
+
+
+def _simulate(
+    hardware: Hardware, strategy: Any, algorithm: str, tasks: Any, link_cycles: int, limit: int
+) -> Any:
     """Return the run of the tasks of all NPUs."""
     load_testbench("verilator")
     from testbench.collectives.fabric import Sizes
@@ -154,7 +166,7 @@ def _simulate(hardware: Hardware, strategy: Any, tasks: Any, link_cycles: int, l
     with simulating(), progress(f"co-simulating {strategy} on {hardware.words}"):
         try:
             largest = max(task.size for one in tasks for task in one)
-            program = hardware.program(strategy, largest)
+            program = hardware.program(strategy, largest, algorithm)
             with tempfile.TemporaryDirectory() as work:
                 return run_tasks(program, tasks, Path(work), size=size, limit=limit)
         except ValueError as error:

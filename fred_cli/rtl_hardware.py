@@ -1,7 +1,7 @@
 """Hardware that `fred estimate --rtl` puts beside an estimate: a plane of a wafer, or a mesh."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,16 @@ _SMALLER: dict[str, Any] = {
 }
 """Cycle counts do not depend on lanes, entries that are not used, and state machines of rings."""
 
+
+_IN_NETWORK = {"in_network": "in_network"}
+"""What switches of a plane do."""
+
+_RINGS = {
+    "ring": "ring",
+    "bidirectional_ring": "bidirectional",
+    "hierarchical_2d_halves": "hierarchical",
+}
+"""What endpoints of a mesh do."""
 
 _FEWER_LANES: dict[str, Any] = {"lanes": 1}
 """Endpoints of a mesh reduce, so their state machines are all at work."""
@@ -40,8 +50,10 @@ class Hardware:
         Its clock [Hz], and where that comes from.
     changes : mapping
         What is simulated differs in these keys from what the file says.
+    algorithms : mapping of str to str
+        Algorithms of all-reduces that it does, as the model calls them, and as it does itself.
     program : Callable
-        Compiles a strategy and the bytes of its largest task.
+        Compiles a strategy, the bytes of its largest task and one of its own ``algorithms``.
     verilog_sha256 : Callable
         Returns what says of which Verilog it is: that of the shipped records of the same plane, or
         of routers and endpoints, so that whoever holds those against it has done so with this.
@@ -59,7 +71,8 @@ class Hardware:
     clock_hz: float
     clock_source: str
     changes: Mapping[str, Any]
-    program: Callable[[Any, int], Any]
+    algorithms: Mapping[str, str]
+    program: Callable[[Any, int, str], Any]
     verilog_sha256: Callable[[], str]
     grid: tuple[int, int] | None = None
 
@@ -86,6 +99,31 @@ class Hardware:
                 f"each NPU, as {fabric.name}, not {self.planes} planes of {self.full_flit_bytes} B"
             )
             raise InputError("--rtl", "", message)
+
+    def algorithm(self, fabric: Any, groups: Iterable[Sequence[int]], asked: str) -> str:
+        """Return what it calls the algorithm with which the model estimates all-reduces of groups.
+
+        Raises
+        ------
+        InputError
+            It does not do that, or the groups take several.
+        """
+        from perfmodel.collectives.select import chosen
+
+        taken = sorted(
+            {
+                asked if asked == "auto" else chosen(fabric, "all_reduce", one, asked)
+                for one in groups
+            }
+        )
+        if not taken:
+            return next(iter(self.algorithms.values()))
+        if len(taken) > 1 or taken[0] not in self.algorithms:
+            given = asked if asked == taken[0] else f"{asked} ({', '.join(taken)})"
+            allowed = " or ".join(self.algorithms)
+            message = f"must be {allowed} on {self.words} with --rtl, not {given}"
+            raise InputError("--algorithm", "", message)
+        return self.algorithms[taken[0]]
 
 
 def load_hardware(source: str) -> Hardware:
@@ -123,7 +161,8 @@ def _plane(source: str) -> Hardware:
         clock_hz=CLOCK_HZ,
         clock_source=CLOCK_SOURCE,
         changes=_SMALLER,
-        program=lambda strategy, size: compile_strategy(small, strategy, size),
+        algorithms=_IN_NETWORK,
+        program=lambda strategy, size, _: compile_strategy(small, strategy, size),
         verilog_sha256=verilog_sha256,
     )
 
@@ -156,7 +195,10 @@ def _mesh(source: str) -> Hardware:
         clock_source=ROUTER_CLOCK_SOURCE,
         changes=_FEWER_LANES,
         # Tasks say who takes part in what, so there is nothing in it but sizes.
-        program=lambda _, size: compile_for_mesh(small, Strategy(1, 1, 1), size),
+        algorithms=_RINGS,
+        program=lambda _, size, algorithm: compile_for_mesh(
+            small, Strategy(1, 1, 1), size, algorithm=algorithm
+        ),
         verilog_sha256=verilog_sha256,
         grid=(whole.width, whole.height),
     )

@@ -15,6 +15,7 @@ __all__ = [
     "PUBLISHED",
     "build_schedule",
     "candidates",
+    "chosen",
     "chunk_bytes",
 ]
 
@@ -122,6 +123,31 @@ def candidates(
         if pattern in one.patterns and all(one.fits(topology, group) for group in every)
     ]
     return [PUBLISHED, *fit]
+
+
+def chosen(topology: Topology, pattern: str, group: Sequence[int], algorithm: str) -> str:
+    """Return the name of the algorithm that a group takes.
+
+    Parameters
+    ----------
+    topology : Topology
+        Where it runs.
+    pattern, algorithm : str
+        One of ``PATTERNS``; ``published`` or one of ``algorithm.ALGORITHMS``.
+    group : sequence of int
+        NPUs, two or more.
+
+    Raises
+    ------
+    InputError
+        As :func:`build_schedule` does.
+    """
+    _check(topology, pattern, [group])
+    if algorithm != PUBLISHED:
+        _named(topology, pattern, group, algorithm)
+        return algorithm
+    found = _choose(topology, pattern, group)
+    return next(name for name, one in ALGORITHMS.items() if one is found)
 
 
 def _choose(topology: Topology, pattern: str, group: Sequence[int]) -> Algorithm:

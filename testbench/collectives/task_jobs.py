@@ -166,7 +166,10 @@ class MeshJobs(TaskJobs):
             circuits=(task.circuit, _SECOND[task.circuit]),
         )
         if together:
-            lanes = collective(place, task.inputs, "all_reduce", self._made.algorithm)
+            kind = self._made.algorithm
+            # A pair has one way around.
+            kind = "ring" if kind == "bidirectional" and len(task.inputs) < 3 else kind
+            lanes = collective(place, task.inputs, "all_reduce", kind)
         else:
             lanes = multicast(place, [Flow(task.inputs, task.outputs)])
         return queued(lanes, npu)

@@ -28,8 +28,15 @@ from perfmodel.switch_timing.record import RECORDS
 
 ROOT = Path(__file__).parents[3]
 every = pytest.mark.parametrize("name", SHIPPED_ITERATIONS)
-OFF = {"iteration-wafer-20": 0.01, "iteration-mesh-5x4": 0.02}
+OFF = {"iteration-wafer-20": 0.01, "iteration-mesh-5x4": 0.08}
 """How far the model may be off at most."""
+
+KIND_OFF = {
+    "iteration-wafer-20": {"mp": 0.03, "dp": 0.03},
+    "iteration-mesh-5x4": {"mp": 0.19, "dp": 0.27},
+}
+"""The same of the time in which a kind of task is under way, at the NPU of a stage that waits the
+least. On the mesh the model has the sums of latencies and bytes, and no wait for other circuits."""
 
 
 @cache
@@ -94,6 +101,48 @@ def test_the_model_is_as_close_as_the_pages_say(name: str) -> None:
         for kind in KINDS:
             assert (lane.busy_s(kind) > 0) == (model[npu].busy_s(kind) > 0), (npu, kind)
         assert lane.busy_s("compute") == pytest.approx(model[npu].busy_s("compute"), rel=0.01)
+    for kind, off in KIND_OFF[name].items():
+        for stage in {lane.stage for lane in rtl.values()}:
+            own = [npu for npu, lane in rtl.items() if lane.stage == stage]
+            least_s = min(rtl[npu].busy_s(kind) for npu in own)
+            assert model[own[0]].busy_s(kind) == pytest.approx(least_s, rel=off), (kind, stage)
+
+
+@every
+def test_hardware_does_the_algorithm_that_was_estimated(name: str) -> None:
+    record, (topology, _, (iteration, *_)) = found(name)
+    groups = [*iteration.placement.mp_groups(0), *iteration.placement.dp_groups(0)]
+    does = hardware(record).algorithm(topology, groups, record.algorithm)
+    assert does == {"iteration-wafer-20": "in_network", "iteration-mesh-5x4": "bidirectional"}[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "allowed", "given"),
+    [
+        ("iteration-wafer-20", "ring", "in_network", "ring"),
+        ("iteration-wafer-20", "auto", "in_network", "auto"),
+        (
+            "iteration-mesh-5x4",
+            "halving_doubling",
+            "ring or bidirectional_ring or hierarchical_2d_halves",
+            "halving_doubling",
+        ),
+    ],
+)
+def test_another_algorithm_than_that_of_the_hardware_is_refused(
+    name: str, asked: str, allowed: str, given: str
+) -> None:
+    record, (topology, *_) = found(name)
+    with pytest.raises(InputError) as error:
+        hardware(record).algorithm(topology, [(0, 1)], asked)
+    words = hardware(record).words
+    assert str(error.value) == f"--algorithm: must be {allowed} on {words} with --rtl, not {given}"
+
+
+def test_groups_that_take_several_algorithms_are_refused() -> None:
+    record, (topology, *_) = found("iteration-mesh-5x4")
+    with pytest.raises(InputError, match=r"not published \(hierarchical_2d, ring\)$"):
+        hardware(record).algorithm(topology, [(0, 1), range(20)], "published")
 
 
 def test_a_span_beyond_the_end_is_refused(tmp_path: Path) -> None:
