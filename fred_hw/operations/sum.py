@@ -42,7 +42,7 @@ class Sum(Operation):
         2             0.592 0.623 0.846
         ============= ===== ===== ===== ===== ===== =====
 
-        Those are of single modules, where 0.67 ns stand for 0.853 ns in a 45 nm library. Sized as
+        Those are of single modules, where 0.63 ns stand for 0.853 ns in a 45 nm library. Sized as
         a whole in such a library (nangate45, ``fred_hw/adder_delays.json``) fp16 and bf16 reach it
         with one register in four ports of one lane, which ``clock_ns`` takes; without it they keep
         2, as shipped records are of that hardware (docs/decisions/0039). A floating-point format

@@ -31,6 +31,7 @@ from .tb_switch import (
 
 CAUSE_BITS = {cause: 1 << place for place, cause in enumerate(CAUSES)}
 test, one_phase_each = scenario(), scenario(PROTOCOL.phases >= 2)
+parts_test = scenario(PROTOCOL.packet_flits > 1)
 
 
 async def expect_error(bench: SwitchBench, cause: str, port: int) -> None:
@@ -97,10 +98,8 @@ async def packet_that_is_too_long_is_told(dut: Any) -> None:
     finish(await while_others_run(dut, act, "length"))
 
 
-@test
+@parts_test
 async def packets_of_unequal_length_in_a_flow_are_told(dut: Any) -> None:
-    if PROTOCOL.packet_flits == 1:
-        return
     phase = phase_of(0, 0, Flow((0, 1), (0, 1)))
 
     async def act(bench: SwitchBench) -> None:

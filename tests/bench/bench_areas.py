@@ -16,6 +16,7 @@ import click
 from fred_hw.load import load_spec
 from fred_hw.mesh.load import load_mesh
 from perfmodel.switch_timing.areas import load_areas
+from synth.goals import GOAL_CLOCKS_NS
 from synth.liberty import Libraries, read_libraries
 from synth.synthesis import Source, from_mesh, from_spec, synthesize
 from testbench.characterize import git_commit
@@ -23,7 +24,7 @@ from testbench.characterize import git_commit
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = [root / "shared/data/liberty" for root in ROOT.parents]
 LONE = {"format": "int8", "lanes": 1}
-CLOCK_NS, EFFORT = 0.67, "speed"
+CLOCK_NS, EFFORT = GOAL_CLOCKS_NS["ASAP7"], "speed"
 
 
 def sources() -> dict[str, Source]:

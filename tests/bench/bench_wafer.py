@@ -1,4 +1,8 @@
-"""Measure the wafer model: seconds of collectives, their growth, and of whole iterations."""
+"""Measure the wafer model: seconds of collectives, their growth, and of whole iterations.
+
+All are seconds of processor time. Returns 1 if one takes more than ``SLOWER`` times what
+docs/wafer-model.md says of its kind, on whatever machine.
+"""
 
 import cProfile
 import pstats
@@ -11,6 +15,7 @@ from typing import TypeVar
 
 from perfmodel.collectives import run
 from perfmodel.collectives.run import CollectiveResult, run_collective
+from perfmodel.published import SPEEDUP_C
 from perfmodel.topology.fred_file import FredFile, L1Entry
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import FABRICS, parse_topology
@@ -20,7 +25,22 @@ from perfmodel.wafers import run_wafers
 from perfmodel.workloads.workload import WORKLOADS, load_workload
 
 GIB = 2.0**30
+SLOWER = 3.0
+PUBLISHED_S = {20: (1.3e-3, 1.3e-3), 1024: (65e-3, 45e-3), 4096: (310e-3, 45e-3)}
+"""By NPUs: with the schedule to be built, and at hand, of the algorithm ``published``."""
+
+HALVING_S, DIRECT_S, AUTO_S, ESTIMATE_S = 0.4, 2.9, 5.0, 0.5
 T = TypeVar("T")
+missed: list[str] = []
+"""What took longer than it may."""
+
+
+def hold(what: str, seconds: float, said_s: float) -> str:
+    """Return the end of a line that says so if it takes too long, and keep that in mind."""
+    if seconds <= SLOWER * said_s:
+        return ""
+    missed.append(what)
+    return f", MISSES {SLOWER * said_s:g} s"
 
 
 def say(text: str) -> None:
@@ -29,10 +49,10 @@ def say(text: str) -> None:
 
 
 def timed(function: Callable[[], T]) -> tuple[T, float]:
-    """Return what a function returns, and how long it took [s]."""
-    begin = time.perf_counter()
+    """Return what a function returns, and the processor time that it took [s]."""
+    begin = time.process_time()
     found = function()
-    return found, time.perf_counter() - begin
+    return found, time.process_time() - begin
 
 
 def fred(switches: int, npus: int, *, in_network: bool) -> Topology:
@@ -52,8 +72,12 @@ def collectives(
     algorithm: str = "published",
     pattern: str = "all_reduce",
     size_bytes: float = GIB,
+    said_s: float | None = None,
 ) -> None:
-    """Print the time of a collective: with its schedule to be built, and with it at hand."""
+    """Print the time of a collective: with its schedule to be built, and with it at hand.
+
+    The first is held against ``said_s``, or both against ``PUBLISHED_S``.
+    """
     # The first call in a process loads numpy and fills the processor's caches.
     run_collective(parse_topology("mesh:2x2"), "all_reduce", GIB)
 
@@ -63,9 +87,15 @@ def collectives(
     run._prepared.clear()  # pyright: ignore[reportPrivateUsage]
     result, cold_s = timed(once)
     _, warm_s = timed(once)
+    what, verdicts = f"{pattern} by {algorithm} on {topology.name}", ""
+    limits: tuple[float, ...] = (said_s,) if said_s else ()
+    if algorithm == "published":
+        limits = PUBLISHED_S.get(topology.npus, ())
+    for seconds, limit in zip((cold_s, warm_s), limits, strict=False):
+        verdicts += hold(what, seconds, limit)
     say(
         f"{topology.name:12} {result.algorithm:16} {topology.npus:5} "
-        f"{result.npu_bandwidth_bytes_per_s / 1e12:8.3f} {cold_s:9.4f} {warm_s:9.4f}"
+        f"{result.npu_bandwidth_bytes_per_s / 1e12:8.3f} {cold_s:9.4f} {warm_s:9.4f}{verdicts}"
     )
 
 
@@ -83,8 +113,8 @@ def estimate_cpu_s() -> float:
     return ended.ru_utime + ended.ru_stime - begun.ru_utime - begun.ru_stime
 
 
-def main() -> None:
-    """Print all measurements."""
+def fabrics() -> None:
+    """Print collectives, their growth, and the slowest."""
     say("All-reduce of 1 GiB: first call, and with the schedule at hand")
     say(f"{'fabric':12} {'algorithm':16} {'NPUs':>5} {'TB/s':>8} {'first [s]':>9} {'then [s]':>9}")
     for name in FABRICS:
@@ -99,11 +129,11 @@ def main() -> None:
             collectives(fred(switches, switches, in_network=in_network))
     say("The fastest algorithm, all tried")
     for name in (*FABRICS, "mesh:32x32", "mesh:64x64"):
-        collectives(parse_topology(name), "auto")
+        collectives(parse_topology(name), "auto", said_s=AUTO_S)
     collectives(fred(32, 32, in_network=True), "auto")
     say("Most messages: halving-doubling; direct all-to-all; auto, all-gather of 1 kB")
-    collectives(parse_topology("mesh:32x32"), "halving_doubling")
-    collectives(parse_topology("mesh:16x16"), "direct", "all_to_all")
+    collectives(parse_topology("mesh:32x32"), "halving_doubling", said_s=HALVING_S)
+    collectives(parse_topology("mesh:16x16"), "direct", "all_to_all", said_s=DIRECT_S)
     collectives(parse_topology("mesh:16x16"), "auto", "all_gather", 1e3)
     say("1 GiB over wafers of 20 NPUs, fred-d, joined by FRED and by a switch")
     for count in (1, 16, 256, 1024):
@@ -111,17 +141,26 @@ def main() -> None:
             topology = parse_topology("fred-d")
             result, seconds = timed(lambda t=topology, n=count, j=join: run_wafers(t, n, GIB, j))
             say(f"{count:5} wafers, {join:6}: {result.time_s * 1e6:10.1f} us in {seconds:.4f} s")
+
+
+def iterations() -> None:
+    """Print estimates and calibrations."""
     say("Iterations, first principles")
     for workload in map(load_workload, WORKLOADS):
         for name in ("mesh:5x4", "fred-d"):
             topology = parse_topology(name)
             _, seconds = timed(lambda t=topology, w=workload: estimate(t, w))
             say(f"{workload.name:16} {name:10} {seconds:.3f} s")
-    for name in WORKLOADS:
+    for name in SPEEDUP_C:
         say(f"calibration of {name:16} {timed(lambda n=name: calibrate(n))[1]:.2f} s")
-    say(f"fred estimate gpt-3 on the mesh, calibrated: {estimate_cpu_s():.2f} s of CPU")
+    taken, what = estimate_cpu_s(), "fred estimate gpt-3 on the mesh, calibrated"
+    say(f"{what}: {taken:.2f} s of CPU{hold(what, taken, ESTIMATE_S)}")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     say(f"peak memory: {peak:.0f} MiB")
+
+
+def profiled() -> None:
+    """Print where the time of a large mesh goes."""
     say("Where the time of mesh:32x32 goes, schedule to be built [s, cumulative]")
     run._prepared.clear()  # pyright: ignore[reportPrivateUsage]
     profile = cProfile.Profile()
@@ -134,5 +173,14 @@ def main() -> None:
             say(f"{seconds:8.4f} {path.rpartition('perfmodel/')[2]}: {function}")
 
 
+def main() -> int:
+    """Print all measurements; return 1 if one is too slow."""
+    fabrics()
+    iterations()
+    profiled()
+    say(f"times: {'MISSED by ' + '; '.join(missed) if missed else 'met'}")
+    return int(bool(missed))
+
+
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
