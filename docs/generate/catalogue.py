@@ -1,19 +1,24 @@
 """The page of all hardware units, from their docstrings."""
 
+import ast
 import inspect
 import re
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
+from textwrap import dedent
 
 import fred_hw
+from fred_hw.arith.lane_unit import LaneUnit
+from fred_hw.datapath.lane_group import LaneGroup
 from fred_hw.endpoint_spec import EndpointSpec
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.unit import Unit
 
 from .blocks import Blocks
 
-__all__ = ["catalogue", "sizes", "units"]
+__all__ = ["catalogue", "parts", "sizes", "units"]
 
 ROOT = Path(__file__).parents[2]
 HEAD = """# Units
@@ -37,6 +42,7 @@ A figure is drawn from the YAML beside it.
 """
 
 
+@cache
 def units() -> list[type[Unit]]:
     """Return the public units of all rooms, by module, without those that are only bases."""
     found = {
@@ -50,6 +56,18 @@ def units() -> list[type[Unit]]:
     return [value for _, value in sorted(found.items()) if value not in bases]
 
 
+def parts(unit: type[Unit]) -> set[str]:
+    """Return the names of the other units that a unit makes, which stand in it."""
+    classes = [one for one in unit.__mro__ if issubclass(one, Unit) and one is not Unit]
+    trees = [ast.parse(dedent(inspect.getsource(one))) for one in classes]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    bodies = [line for node in nodes if isinstance(node, ast.FunctionDef) for line in node.body]
+    found = {node.id for line in bodies for node in ast.walk(line) if isinstance(node, ast.Name)}
+    lanes = {one.__name__ for one in units() if issubclass(one, LaneUnit)}
+    found |= lanes if unit is LaneGroup else set()  # an operation makes them
+    return found & {one.__name__ for one in units()} - {unit.__name__}
+
+
 def entry(unit: type[Unit], name: str) -> str:
     """Return an entry of the section Timing of a unit's docstring, in one line."""
     text = inspect.getdoc(unit) or ""
@@ -57,13 +75,14 @@ def entry(unit: type[Unit], name: str) -> str:
     return " ".join(found[1].split()) if found else ""
 
 
-def row(unit: type[Unit], drawn: dict[str, list[str]]) -> str:
+def row(unit: type[Unit], drawn: dict[str, list[str]], homes: dict[str, list[str]]) -> str:
     """Return the table row of a unit."""
     summary = " ".join((inspect.getdoc(unit) or "").split("\n\n")[0].split()).replace("``", "`")
     path = Path(inspect.getfile(unit)).relative_to(ROOT)
     latency = entry(unit, "Latency").replace("``", "`")
     links = ", ".join(f"[{name}](#{name}-blocks)" for name in drawn.get(unit.__name__, []))
-    return f"| [{unit.__name__}](../{path}) | {summary} | {latency} | {links} |"
+    home = ", ".join(homes.get(unit.__name__, []))
+    return f"| [{unit.__name__}](../{path}) | {summary} | {latency} | {home} | {links} |"
 
 
 def sizes() -> dict[str, list[str]]:
@@ -95,14 +114,18 @@ def catalogue(figures: dict[str, Blocks]) -> str:
     for name, blocks in figures.items():
         for unit in sorted({*blocks.units(), *blocks.inside}):
             drawn.setdefault(unit, []).append(name.removesuffix("-blocks"))
+    homes: dict[str, list[str]] = {}
+    for unit in units():
+        for part in sorted(parts(unit)):
+            homes.setdefault(part, []).append(unit.__name__)
     rooms: dict[str, list[str]] = {}
     for unit in units():
-        rooms.setdefault(unit.__module__.split(".")[1], []).append(row(unit, drawn))
+        rooms.setdefault(unit.__module__.split(".")[1], []).append(row(unit, drawn, homes))
     lines = [HEAD]
     for room, rows in rooms.items():
         doc = inspect.getdoc(import_module(f"fred_hw.{room}")) or ""
-        lines += [f"## {room}\n", f"{doc}\n", "| unit | does | latency | drawn in |"]
-        lines += ["| --- | --- | --- | --- |", *rows, ""]
+        lines += [f"## {room}\n", f"{doc}\n", "| unit | does | latency | stands in | drawn in |"]
+        lines += ["| --- | --- | --- | --- | --- |", *rows, ""]
     lines += [SIZES]
     for name, found in sizes().items():
         links = (f"[{one}](../fred_hw/{one})" for one in found)

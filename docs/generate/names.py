@@ -1,18 +1,22 @@
 """The page of everything that has a name which users type, from the registries."""
 
+import ast
+import inspect
 from collections.abc import Iterable, Sequence
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
 from fred_cli.schemas.file_kind import FILES
 from fred_hw.formats.number_format import FORMATS, FloatFormat
 from fred_hw.load import PRESETS, preset_path
+from fred_hw.mesh.routing import ROUTINGS
 from fred_hw.operations.operation import OPERATIONS, Operation
 from fred_hw.registry import Registry
 from gen.companions.companion import COMPANIONS
+from perfmodel import published
 from perfmodel.collectives.algorithm import ALGORITHMS
-from perfmodel.studies.section import SECTIONS
+from perfmodel.studies.section import SECTIONS, Section
 from perfmodel.topology.files import KINDS as TOPOLOGIES
 from perfmodel.training.compute_model import COMPUTE_MODELS
 from perfmodel.training.placement.policy import POLICIES
@@ -77,6 +81,28 @@ def registers_of(operation: Operation) -> str:
     return "; ".join(f"{n}" if alike else f"{n}: {', '.join(found)}" for n, found in of.items())
 
 
+def subjects_of(section: Section) -> str:
+    """Return how ids of the rows of a section begin."""
+    return ", ".join(f"`{subject}/`" for subject in section.subjects)
+
+
+def figures() -> list[tuple[str, str, str]]:
+    """Return name, of what, and meaning of all that a published work prints."""
+    rows = []
+    for node, doc in pairwise(ast.parse(inspect.getsource(published)).body):
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        targets = [node.target] if isinstance(node, ast.AnnAssign) else targets
+        found = [
+            one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)
+        ]
+        if isinstance(doc, ast.Expr) and isinstance(doc.value, ast.Constant) and found:
+            value = getattr(published, found[0])
+            of = ", ".join(map(str, value)) if isinstance(value, dict) else ""
+            says = " ".join(str(doc.value.value).split())
+            rows.append((", ".join(f"`{name}`" for name in found), of, says))
+    return rows
+
+
 def names() -> str:
     """Return the page."""
     formats = [
@@ -99,20 +125,22 @@ def names() -> str:
         (f"`{name}`", ", ".join(f"`{one}`" for one in kind.names))
         for name, kind in TOPOLOGIES.items()
     ]
+    sections = [(f"`{name}`", subjects_of(one)) for name, one in SECTIONS.items()]
     rich: dict[str, tuple[Registry[Any], tuple[str, ...], list[tuple[str, ...]]]] = {
         "Number formats": (FORMATS, ("name", "bits", "kind"), formats),
         "Operations": (OPERATIONS, ("name", "formats", "`auto` registers", "does"), operations),
         "Files beside the Verilog": (COMPANIONS, ("file", "what", "of"), companions),
         "Kinds of topologies": (TOPOLOGIES, ("kind", "names"), kinds),
         "Collective algorithms": (ALGORITHMS, ("name", "patterns", "needs"), algorithms),
+        "Sections of published figures": (SECTIONS, ("name", "ids of its rows begin"), sections),
     }
     plain: dict[str, Registry[Any]] = {
         "Simulators": SIMULATORS,
         "Kinds of workloads": WORKLOADS,
+        "Ways through a mesh": ROUTINGS,
         "Pipeline schedules": SCHEDULES,
         "Models of compute": COMPUTE_MODELS,
         "Placements": POLICIES,
-        "Sections of published figures": SECTIONS,
         "Kinds of files": FILES,
     }
     for heading, registry in plain.items():
@@ -131,6 +159,7 @@ def names() -> str:
     ]
     place = "Cell libraries: `synth/installed.py`"
     lines += table(place, ("name", "is", "comes with"), libraries)
+    lines += table("Published figures: `perfmodel/published.py`", ("name", "of", "is"), figures())
     lines += shipped("Workloads: `perfmodel/workloads/`", map(workload_path, MODELS))
     lines += shipped("Presets of switches: `fred_hw/presets/`", map(preset_path, PRESETS))
     return "\n".join(lines)

@@ -18,7 +18,7 @@ from perfmodel.published import SWEEPS
 from perfmodel.studies.compare import Row, compare
 from perfmodel.studies.identify import Identified, identify
 from perfmodel.studies.reproduce import Count, MovedRow, count, reproduce_both
-from perfmodel.studies.section import GIB, Evidence, Setting
+from perfmodel.studies.section import GIB, SECTIONS, Evidence, Setting
 from perfmodel.studies.sections.sweeps import swept
 from perfmodel.studies.strategies import StrategyRow
 from perfmodel.topology.parse import FABRICS, parse_topology
@@ -31,17 +31,6 @@ COMPARED = COMPARE.without("iteration [s]")
 SWEPT = STRATEGIES.without("iteration [s]", "memory").replacing(
     "per sample [s]", Column(lambda row: row.estimate.minibatch, "samples")
 )
-_WAFER = "The wafer: bisection, areas, power, input and output"
-_SUBJECTS = {
-    "bandwidth": "Effective bandwidths of an NPU",
-    "traffic": "Traffic that in-network collectives save",
-    **dict.fromkeys(("bisection", "area", "power", "hot-spot", "line-rate"), _WAFER),
-    "link": "The link",
-    "speedup": "Speed-ups of whole iterations",
-    **dict.fromkeys(("input-load", "time", "gain"), "What iterations are made of"),
-    "sweep": "All strategies",
-}
-"""Titles of groups by the first part of a row's id; others are their own."""
 
 
 @dataclass(frozen=True)
@@ -91,10 +80,10 @@ class Wafer:
 
     def groups(self) -> list[tuple[str, list[MovedRow], dict[Evidence, Count]]]:
         """Return the published figures by subject: title, rows, and counts of the classes."""
+        titles = {name: title for one in SECTIONS.values() for name, title in one.subjects.items()}
         found: dict[str, list[MovedRow]] = {}
         for row in self.reproduced:
-            kind = row.id.partition("/")[0]
-            found.setdefault(_SUBJECTS.get(kind, kind.replace("-", " ")), []).append(row)
+            found.setdefault(titles[row.id.partition("/")[0]], []).append(row)
         return [(title, rows, count(rows)) for title, rows in found.items()]
 
     def swept(self, name: str) -> list[MovedRow]:

@@ -67,9 +67,7 @@ PORT_COUNTERS = {
 """Performance counters of each port."""
 
 # Registers of ports begin at fixed addresses with room for the 64 ports of the largest switch.
-# Free are 0x0d0 to 0x0ff, where counters of the switch grow, the page 0x500, for a counter or an
-# array by port, and those from 0xa000, behind the largest ENTRY: with one of these, addresses have
-# 16 bits in every switch.
+# docs/extending.md says which others are free.
 _PORT_COUNTERS_AT, _PORT_COUNTER_BYTES = 0x100, 0x100
 _ROUTES_AT, _ENTRY_AT = 0x600, 0x800
 

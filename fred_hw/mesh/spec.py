@@ -8,21 +8,20 @@ from pydantic import SerializerFunctionWrapHandler, model_serializer, model_vali
 from pydantic_core import PydanticCustomError
 
 from fred_hw.endpoint_spec import EndpointSpec
-from fred_hw.files import Check, FileModel, int_range, name_in, one_of
+from fred_hw.files import Check, FileModel, int_range, name_in
 from fred_hw.formats.number_format import FORMATS, OVERFLOWS
 from fred_hw.operations.operation import OPERATIONS
 from fred_hw.protocol import ADDRESSES, ProtocolSpec
 from fred_hw.spec import SwitchSpec, check_operation
 
-__all__ = ["DIRECTIONS", "ROUTINGS", "MeshSpec", "Place", "check_mesh"]
+from .routing import ROUTINGS
+
+__all__ = ["DIRECTIONS", "MeshSpec", "Place", "check_mesh"]
 
 DIRECTIONS = ("north", "east", "south", "west", "local")
 """Ports of a router, by number. Rows count from north to south, columns from west to east."""
 
 _STEPS = {"north": (0, -1), "east": (1, 0), "south": (0, 1), "west": (-1, 0)}
-
-ROUTINGS = ("xy", "odd_even")
-"""How routers choose the way of a packet; see :class:`MeshSpec`."""
 
 
 class Place(NamedTuple):
@@ -51,9 +50,7 @@ class MeshSpec(FileModel):
         Whether each router has an I/O controller where it has no neighbour: one at an edge, two at
         a corner. Otherwise these ports are left out. NPUs and controllers are 128 at most.
     routing : str
-        "xy": along the row first. "odd_even": a shortest way that the turns of the odd-even model
-        leave, of several the one that the addresses of both ends name, so that each pair of them
-        keeps to one way.
+        How routers choose the way of a packet, one of ``ROUTINGS``; docs/mesh.md.
     format : str
         Number format of a lane, one of ``FORMATS``.
     operation : str
@@ -77,7 +74,7 @@ class MeshSpec(FileModel):
     width: Annotated[int, int_range(1, 64)]
     height: Annotated[int, int_range(1, 64)]
     controllers: Annotated[bool, Check(_boolean, schema=lambda: {"type": "boolean"})] = True
-    routing: Annotated[str, one_of(*ROUTINGS)] = "xy"
+    routing: Annotated[str, name_in(ROUTINGS)] = "xy"
     format: Annotated[str, name_in(FORMATS)] = "fp16"
     operation: Annotated[str, name_in(OPERATIONS)] = "sum"
     overflow: Annotated[str, name_in(OVERFLOWS)] = "saturate"
@@ -182,9 +179,10 @@ class MeshSpec(FileModel):
     @property
     def shape_name(self) -> str:
         """Part of a generated name that tells where addresses are and which ways lead there."""
+        usual = MeshSpec.model_fields["routing"].default
         parts = [f"{self.width}x{self.height}"]
         parts += [] if self.controllers else ["bare"]
-        parts += [] if self.routing == ROUTINGS[0] else [self.routing]
+        parts += [] if self.routing == usual else [self.routing]
         return "_".join(parts)
 
     @property

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
@@ -12,6 +12,7 @@ from fred_hw.spec import SwitchSpec
 from fred_hw.switch.ports.signatures import port_bits
 from fred_hw.unit import Unit
 
+from .routing import ROUTINGS
 from .spec import DIRECTIONS, MeshSpec, check_mesh
 
 __all__ = ["Way", "check_directions", "position_layout", "ways_name"]
@@ -46,12 +47,8 @@ def ways_name(mesh: MeshSpec, directions: Sequence[str]) -> str:
 class Way(Unit):
     """Say by which port of a router a packet leaves, from the addresses of its ends.
 
-    With "xy" it goes along the row to the column of its end, then along that. With "odd_even" it
-    goes a shortest way on which nothing turns from east to north or south in an even column, nor
-    from north or south to west in an odd one (Chiu, "The odd-even turn model for adaptive
-    routing", IEEE Transactions on Parallel and Distributed Systems 11, 2000, Figure 2; columns are
-    counted from 0). Where two ports are left, the parity of both addresses chooses: all packets of
-    a pair of ends have one way.
+    It goes a shortest way: in the column of its end along that, in its row along that, and
+    elsewhere as ``mesh.routing`` says. All packets of a pair of ends have one way.
 
     Parameters
     ----------
@@ -120,7 +117,7 @@ class Way(Unit):
         arrived = wire(m, "arrived", ~toward.any())
         across = wire(m, "across", toward & 0b01010)
         along = wire(m, "along", toward & 0b00101)
-        between = self._odd_even(m, end, across, along) if self.mesh.routing != "xy" else across
+        between = ROUTINGS[self.mesh.routing].between(m, self, end, across, along)
         leads = wire(m, "leads", Mux(arrived, end.direction, Mux(across.any(), between, along)))
         ports = [DIRECTIONS.index(one) for one in self.directions]
         m.d.comb += [
@@ -142,22 +139,3 @@ class Way(Unit):
         ]
         m.d.comb += end.as_value().eq(selected(self.destination, rows))
         return end
-
-    def _odd_even(self, m: Module, end: data.View, across: Value, along: Value) -> Value:
-        """Return the port where the end is in another column."""
-        here = self.here
-        columns = [Const(place.x, here.x.shape()) for place in self.mesh.places]
-        start = wire(m, "start", selected(self.source, columns), width=len(here.x))
-        east = across[DIRECTIONS.index("east")]
-        beside = wire(m, "beside", end.x == here.x + 1)
-        turns, goes_on = Signal(), Signal()
-        with m.If(east):
-            m.d.comb += [
-                turns.eq(here.x[0] | (here.x == start)),
-                goes_on.eq(end.x[0] | ~beside | ~along.any()),
-            ]
-        with m.Else():
-            m.d.comb += [turns.eq(~here.x[0]), goes_on.eq(1)]
-        leaves = wire(m, "leaves_row", turns & along.any())
-        parity = wire(m, "parity", self.destination.xor() ^ self.source.xor())
-        return Mux(leaves & (parity | ~goes_on), along, across)

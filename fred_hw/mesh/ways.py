@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 
+from .routing import ROUTINGS, Fork
 from .spec import MeshSpec
 
 __all__ = ["Link", "link_loads", "way"]
@@ -16,22 +17,16 @@ def way(mesh: MeshSpec, source: int, destination: int) -> list[Link]:
     start, end = mesh.places[source], mesh.places[destination]
     x, y = start.x, start.y
     found: list[Link] = [(x, y, "in")]
-    parity = (source ^ destination).bit_count() % 2 == 1
+    rule = ROUTINGS[mesh.routing]
     while (x, y) != (end.x, end.y):
         across = "" if x == end.x else "east" if x < end.x else "west"
         along = "" if y == end.y else "south" if y < end.y else "north"
         out = across or along
-        if mesh.routing != "xy" and across and along and _turns(x, start.x, across):
-            goes_on = across == "west" or end.x % 2 == 1 or end.x != x + 1
-            out = along if parity or not goes_on else across
+        if across and along:
+            out = rule.port(Fork((source, destination), x, y, start.x, end.x, across, along))
         found.append((x, y, out))
         x, y = mesh.neighbour(x, y, out) or (x, y)
     return [*found, (x, y, "local")]
-
-
-def _turns(x: int, start: int, across: str) -> bool:
-    """Return whether odd-even lets a packet leave its row here."""
-    return x % 2 == 1 or x == start if across == "east" else x % 2 == 0
 
 
 def link_loads(mesh: MeshSpec, flits: Mapping[tuple[int, int], int]) -> Counter[Link]:

@@ -61,7 +61,7 @@ def reproduce(
     """Yield the rows of some sections, all of ``SECTIONS`` if None, as they are found."""
     chosen = [name for name in SECTIONS if sections is None or name in sections]
     for name in track(chosen, "sections"):
-        yield from SECTIONS[name](setting or Setting())
+        yield from SECTIONS[name].rows(setting or Setting())
 
 
 def reproduce_both(

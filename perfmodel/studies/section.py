@@ -10,7 +10,7 @@ the text says "about" or "around"; what no protocol moves (areas, loads, traffic
 one unit of the last digit that is printed; a bound is to hold; words are to be the same.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -26,6 +26,7 @@ __all__ = [
     "SECTIONS",
     "Evidence",
     "ReproduceRow",
+    "Section",
     "Setting",
     "bound",
     "number",
@@ -69,7 +70,7 @@ class ReproduceRow:
     Parameters
     ----------
     id : str
-        Section and name, such as ``bandwidth/wafer/fred-d``.
+        Subject and name, such as ``bandwidth/wafer/fred-d``.
     what : str
         In words, with the unit.
     evidence : str
@@ -111,10 +112,25 @@ class ReproduceRow:
     source: str
 
 
-SECTIONS: Registry[Callable[[Setting], Iterator[ReproduceRow]]] = Registry(
-    "perfmodel.studies.sections", "section of published figures"
-)
-"""Rows of each section by its name, given the setting; each is a module of ``sections``."""
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Rows that are asked for together.
+
+    Parameters
+    ----------
+    rows : callable
+        Its rows, given the setting.
+    subjects : mapping of str to str
+        What the first part of its rows' ids may be, and the title that the report puts such rows
+        under, which several may share.
+    """
+
+    rows: Callable[[Setting], Iterator[ReproduceRow]]
+    subjects: Mapping[str, str]
+
+
+SECTIONS: Registry[Section] = Registry("perfmodel.studies.sections", "section of published figures")
+"""All sections by name; each is a module of ``sections``."""
 
 
 def number(

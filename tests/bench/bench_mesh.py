@@ -13,7 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fred_hw.mesh.spec import ROUTINGS, MeshSpec
+from fred_hw.mesh.routing import ROUTINGS
+from fred_hw.mesh.spec import MeshSpec
 from fred_hw.protocol import CRC_BITS, HEADER_BITS
 from testbench.volume.mesh import LOADS, MeshLoad, build_mesh, run_mesh
 

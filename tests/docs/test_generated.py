@@ -5,6 +5,7 @@ import inspect
 import pytest
 
 from docs.generate.__main__ import DIAGRAMS, FIGURES, documents
+from docs.generate.catalogue import parts as told
 from docs.generate.catalogue import sizes, units
 from fred_hw.datapath.reduction import reduction_unit
 from fred_hw.formats.number_format import FORMATS
@@ -47,7 +48,11 @@ def parts(unit: type[Unit], spec: SwitchSpec) -> set[str]:
 @pytest.mark.parametrize("name", DIAGRAMS)
 def test_boxes_are_the_units_inside(name: str) -> None:
     blocks = DIAGRAMS[name]
-    found = {part for spec in SPECS for unit in blocks.inside for part in parts(UNITS[unit], spec)}
+    found: set[str] = set()
+    for unit in map(UNITS.__getitem__, blocks.inside):
+        stand = {part for spec in SPECS for part in parts(unit, spec)}
+        assert stand - {unit.__name__} == told(unit), unit
+        found |= stand
     assert found - set(blocks.inside) == blocks.units() - set(blocks.inside)
 
 

@@ -2,8 +2,9 @@
 
 import re
 
-from fred_hw.control.switch_map import CAUSES
+from fred_hw.control.switch_map import CAUSES, switch_map
 from fred_hw.protocol import HEADER_FIELDS, SHARED_SIZES
+from fred_hw.spec import SwitchSpec
 from perfmodel.training.compute_model import COMPUTE_MODELS
 from synth.classes import CLASSES, UNKNOWN
 
@@ -59,3 +60,15 @@ def test_protocol_page_names_what_both_ends_must_have_alike() -> None:
     text = (ROOT / "docs/protocol.md").read_text(encoding="utf-8")
     [said] = re.findall(r"`digest` stands for (.*?):", text, re.DOTALL)
     assert sorted(names(said)) == sorted(SHARED_SIZES)
+
+
+def test_addresses_that_extending_calls_free_are_free() -> None:
+    text = (ROOT / "docs/extending.md").read_text(encoding="utf-8")
+    [said] = re.findall(r"^from the map\. Free are (.*?); with one of these", text, re.M | re.S)
+    ranges = [(int(a, 16), int(b, 16)) for a, b in re.findall(r"(0x\w+) to (0x\w+)", said)]
+    [behind] = re.findall(r"from (0x\w+) on", said)
+    largest = switch_map(SwitchSpec(ports=64, middle=8, format="fp32", lanes=256))
+    taken = [(one.address, one.address + 4 * one.words - 1) for one in largest.registers]
+    assert ranges and max(last for _, last in taken) < int(behind, 16)
+    for first, last in ranges:
+        assert not any(begin <= last and first <= end for begin, end in taken), hex(first)

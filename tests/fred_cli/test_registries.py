@@ -20,6 +20,8 @@ from docs.generate.names import names
 from fred_cli.schemas.file_kind import FILES
 from fred_hw.files import validate
 from fred_hw.formats.number_format import FORMATS
+from fred_hw.mesh.routing import ROUTINGS
+from fred_hw.mesh.spec import MeshSpec
 from fred_hw.operations.operation import OPERATIONS
 from fred_hw.registry import Registry
 from fred_hw.spec import SwitchSpec
@@ -37,10 +39,12 @@ from testbench.sim.simulator import SIMULATORS
 Run = Callable[..., tuple[int, str, str]]
 NEW = "newcomer"
 
+MESH = Path(__file__).parents[2] / "examples/mesh-5x4.yaml"
 ESTIMATE = "estimate --topology fred-d --workload"
 REFUSED: dict[str, tuple[Registry[Any], str]] = {
     "number format": (FORMATS, "gen tiny-2 -o out --set format=none"),
     "operation": (OPERATIONS, "gen tiny-2 -o out --set operation=none"),
+    "way through a mesh": (ROUTINGS, f"gen {MESH} --level router -o out --set routing=none"),
     "algorithm": (ALGORITHMS, "collective --topology fred-d --algorithm none"),
     "section": (SECTIONS, "reproduce --section none"),
     "topology": (TOPOLOGIES, "collective --topology none"),
@@ -126,6 +130,8 @@ def test_new_format_and_operation_can_be_specified_and_new_file_is_written() -> 
         with lent(registry):
             spec = validate(SwitchSpec, {"ports": 2, "lanes": 1, field: NEW}, "spec")
             assert NEW in spec.name
+    with lent(ROUTINGS):
+        assert NEW in MeshSpec(width=2, height=2, routing=NEW).name
     with lent(COMPANIONS):
         design = generate(SwitchSpec(ports=2, lanes=1))
         assert f"{design.name}.{NEW}" in design.files()

@@ -12,13 +12,16 @@
 import ast
 import inspect
 import re
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
-from docs.generate.catalogue import entry, units
+from docs.generate.catalogue import entry, parts, sizes, units
 from fred_hw.arith.lane_unit import LaneUnit
 from fred_hw.control.switch_map import switch_map
+from fred_hw.protocol import ProtocolSpec
+from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit
 from tests.fred_hw.specs import LINK, sizes_of_units
 
@@ -27,6 +30,7 @@ AXI_LITE = "s_axil_awaddr, ... s_axil_rready"
 """How Members tells AXI4-Lite."""
 
 UNITS = units()
+CLASSES = {unit.__name__: unit for unit in UNITS}
 EACH = pytest.mark.parametrize("unit", UNITS, ids=[unit.__name__ for unit in UNITS])
 
 
@@ -44,16 +48,16 @@ def test_docstring_has_the_sections_of_a_contract(unit: type[Unit]) -> None:
         assert entry(unit, name), f"Timing of {unit.__name__} does not say {name}"
 
 
-def made(unit: type[Unit]) -> Unit | None:
+def made(unit: type[Unit], spec: SwitchSpec = LINK) -> Unit | None:
     """Return the unit, or None if it is of a lane, whose members ``LaneUnit`` has for all."""
     if issubclass(unit, LaneUnit):
         return None
-    sizes = sizes_of_units(LINK)
-    sizes |= {"registers": switch_map(LINK)} if unit.__name__ == "AxiLiteRegisters" else {}
+    given = sizes_of_units(spec)
+    given |= {"registers": switch_map(spec)} if unit.__name__ == "AxiLiteRegisters" else {}
     names = inspect.signature(unit).parameters
-    unknown = names.keys() - sizes.keys()
+    unknown = names.keys() - given.keys()
     assert not unknown, f"sizes_of_units has no size for {unknown} of {unit.__name__}"
-    return unit(**{name: sizes[name] for name in names})
+    return unit(**{name: given[name] for name in names})
 
 
 def told(unit: type[Unit]) -> set[str]:
@@ -101,3 +105,39 @@ def test_timing_has_tests(unit: type[Unit]) -> None:
         and not any(test.startswith("test_") and name.lower() in test for test in tests)
     }
     assert missing == set(), path
+
+
+FILES = sizes()
+WITHIN = {unit.__name__: parts(unit) for unit in UNITS}
+
+
+def with_another(name: str) -> SwitchSpec:
+    """Return a specification that differs from the usual one in a size of links."""
+    usual = getattr(LINK.protocol, name)
+    for value in (2 * usual, usual + 1, usual - 1):
+        try:
+            return LINK.with_changes(protocol={**LINK.protocol.model_dump(), name: value})
+        except ValueError:
+            continue
+    raise AssertionError(f"{name} has no other value")
+
+
+@pytest.mark.parametrize("name", ProtocolSpec.model_fields)
+def test_names_tell_the_sizes_that_units_go_by(name: str) -> None:
+    """What is generated has one module of a name: units of equal names must be equal hardware."""
+    other = with_another(name)
+    follow = [
+        one for one in FILES if getattr(LINK.protocol, one, 0) != getattr(other.protocol, one, 0)
+    ]
+    files = {HERE.parents[1] / "fred_hw" / path for one in follow for path in FILES[one]}
+    concerned: set[str] = set()
+    for unit in TopologicalSorter(WITHIN).static_order():
+        home = Path(inspect.getfile(CLASSES[unit]))
+        if home in files or WITHIN[unit] & concerned:
+            concerned.add(unit)
+    assert concerned or name == "round_trip_cycles"
+    for unit in sorted(concerned):
+        if name == "phases" and "mesh" in inspect.signature(CLASSES[unit]).parameters:
+            continue  # routers have none
+        one, another = made(CLASSES[unit]), made(CLASSES[unit], other)
+        assert one is None or another is None or one.unit_name != another.unit_name, unit

@@ -13,7 +13,7 @@ from perfmodel.published import (
     WAFER_BANDWIDTH,
     Published,
 )
-from perfmodel.studies.section import GIB, SECTIONS, ReproduceRow, Setting, number, word
+from perfmodel.studies.section import GIB, SECTIONS, ReproduceRow, Section, Setting, number, word
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import BASELINE, FABRICS, shared_topology
 from perfmodel.training.placement.place import Placement, place
@@ -150,4 +150,8 @@ def _closer(setting: Setting) -> ReproduceRow:
     )
 
 
-SECTIONS.add("bandwidth", bandwidth, rank=0)
+_SUBJECTS = {
+    "bandwidth": "Effective bandwidths of an NPU",
+    "traffic": "Traffic that in-network collectives save",
+}
+SECTIONS.add("bandwidth", Section(bandwidth, _SUBJECTS), rank=0)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from perfmodel.constants import LINK_LATENCY_S, NUMBER_BYTES
 from perfmodel.published import ACK_SHARE, BUFFER, CHIPLET_PORT
-from perfmodel.studies.section import SECTIONS, ReproduceRow, Setting, bound, number
+from perfmodel.studies.section import SECTIONS, ReproduceRow, Section, Setting, bound, number
 from perfmodel.switch_timing.record import load_record
 
 __all__ = ["link"]
@@ -37,4 +37,4 @@ def link(_setting: Setting) -> Iterator[ReproduceRow]:
     )
 
 
-SECTIONS.add("link", link, rank=1.5)
+SECTIONS.add("link", Section(link, {"link": "The link"}), rank=1.5)

@@ -7,7 +7,7 @@ from perfmodel.constants import NUMBER_BYTES
 from perfmodel.derived import RESNET_COMPUTE_US, RESNET_DP_MB, RESNET_DP_US
 from perfmodel.published import GPT_3_GAIN, INPUT_LOAD, ORDER, SPEEDUP_C, SPEEDUP_D
 from perfmodel.studies.identify import described, identify
-from perfmodel.studies.section import SECTIONS, ReproduceRow, Setting, number, spread, word
+from perfmodel.studies.section import SECTIONS, ReproduceRow, Section, Setting, number, spread, word
 from perfmodel.topology.parse import BASELINE, FABRICS, shared_topology
 from perfmodel.training.compute_model import compute_model
 from perfmodel.training.compute_models.calibrated import FABRIC
@@ -131,4 +131,8 @@ def _resnet(setting: Setting, found: dict[str, Estimate]) -> Iterator[ReproduceR
     )
 
 
-SECTIONS.add("speedups", speedups, rank=2)
+_SUBJECTS = {
+    "speedup": "Speed-ups of whole iterations",
+    **dict.fromkeys(("input-load", "time", "gain"), "What iterations are made of"),
+}
+SECTIONS.add("speedups", Section(speedups, _SUBJECTS), rank=2)

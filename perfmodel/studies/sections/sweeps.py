@@ -5,7 +5,7 @@ from functools import cache
 
 from perfmodel.published import SWEEPS, Sweep
 from perfmodel.studies.identify import described
-from perfmodel.studies.section import SECTIONS, ReproduceRow, Setting, number, word
+from perfmodel.studies.section import SECTIONS, ReproduceRow, Section, Setting, number, word
 from perfmodel.studies.strategies import StrategyRow, feasible, sweep
 from perfmodel.topology.parse import BASELINE, shared_topology
 from perfmodel.training.estimate import Estimate
@@ -105,4 +105,4 @@ def _fastest(estimates: _Estimates) -> str:
     return min(estimates, key=lambda key: estimates[key].time_per_sample_s)
 
 
-SECTIONS.add("sweeps", sweeps, rank=3)
+SECTIONS.add("sweeps", Section(sweeps, {"sweep": "All strategies"}), rank=3)

@@ -18,7 +18,7 @@ from perfmodel.published import (
     SWITCH_POWER_W,
     WAFER_POWER_W,
 )
-from perfmodel.studies.section import GIB, SECTIONS, ReproduceRow, Setting, number, word
+from perfmodel.studies.section import GIB, SECTIONS, ReproduceRow, Section, Setting, number, word
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.parse import BASELINE, FABRICS, shared_topology
 from perfmodel.training.placement.search import default_placement
@@ -182,4 +182,8 @@ def _switch_area_mm2(fabric: Topology) -> tuple[float, str]:
     return area, text
 
 
-SECTIONS.add("wafer", wafer, rank=1)
+_TITLE = "The wafer: bisection, areas, power, input and output"
+_SUBJECTS: dict[str, str] = dict.fromkeys(
+    ("hot-spot", "line-rate", "bisection", "area", "power"), _TITLE
+)
+SECTIONS.add("wafer", Section(wafer, _SUBJECTS), rank=1)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from fred_hw.mesh.routing import ROUTINGS
 from fred_hw.mesh.spec import DIRECTIONS, MeshSpec, Place
 from fred_hw.spec import SwitchSpec
 from tests.fred_hw.specs import MESH
@@ -45,7 +46,7 @@ def test_ends_of_its_links_are_those_of_a_switch() -> None:
             "height: must leave at most 128 NPUs and controllers, not 136 with 8 rows of 12",
         ),
         ({"controllers": 1}, "must be true or false, not 1"),
-        ({"routing": "yx"}, "must be one of xy, odd_even, not 'yx'"),
+        ({"routing": "yx"}, f"must be one of {', '.join(ROUTINGS)}, not 'yx'"),
         ({"width": 0}, "must be an integer from 1 to 64, not 0"),
     ],
 )
@@ -60,7 +61,7 @@ def test_names_tell_meshes_apart() -> None:
         {},
         {"width": 2},
         {"controllers": False},
-        {"routing": "odd_even"},
+        *({"routing": one} for one in ROUTINGS if one != MESH.routing),
         {"lanes": 2},
     ]
     assert len({MESH.with_changes(**one).name for one in sizes}) == len(sizes)

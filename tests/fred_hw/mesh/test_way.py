@@ -7,7 +7,8 @@ from itertools import product
 
 import pytest
 
-from fred_hw.mesh.spec import DIRECTIONS, ROUTINGS, MeshSpec
+from fred_hw.mesh.routing import ROUTINGS
+from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
 from fred_hw.mesh.way import Way
 from fred_hw.protocol import ADDRESSES
 from tests.fred_hw.simulation import trace

@@ -1,12 +1,17 @@
 """Tests of fred_hw.mesh.ways."""
 
-from itertools import product
+from collections import defaultdict
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise, product
 
 import pytest
 
-from fred_hw.mesh.spec import DIRECTIONS, ROUTINGS, MeshSpec
+from fred_hw.mesh.routing import ROUTINGS, Fork
+from fred_hw.mesh.routings.xy import Xy
+from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
 from fred_hw.mesh.way import Way
-from fred_hw.mesh.ways import link_loads, way
+from fred_hw.mesh.ways import Link, link_loads, way
 from tests.fred_hw.simulation import trace
 
 
@@ -22,6 +27,33 @@ def test_ways_are_those_of_the_routers(routing: str) -> None:
             asked.append({"source": source, "destination": destination, "here.x": x, "here.y": y})
             wanted.append((DIRECTIONS.index(direction), 0))
     assert trace(Way(mesh=mesh, directions=DIRECTIONS), asked, ["exit", "astray"]) == wanted
+
+
+class EitherWay(Xy):
+    """All turns, which no mesh can have."""
+
+    def port(self, fork: Fork) -> str:
+        return fork.across if sum(fork.ends) % 2 else fork.along
+
+
+def in_order(routing: str) -> Iterator[Link]:
+    """Yield the links of a mesh such that none comes before one that packets wait for on it."""
+    mesh = MeshSpec(width=5, height=4, lanes=1, controllers=False, routing=routing)
+    waits: dict[Link, set[Link]] = defaultdict(set)
+    for source, destination in product(range(mesh.routers), repeat=2):
+        for link, following in pairwise(way(mesh, source, destination)):
+            waits[link].add(following)
+    yield from TopologicalSorter(waits).static_order()
+
+
+@pytest.mark.parametrize("routing", ROUTINGS)
+def test_no_circle_of_links_waits_for_itself(routing: str) -> None:
+    assert len(list(in_order(routing))) > 5 * 4
+
+
+def test_a_circle_is_seen() -> None:
+    with ROUTINGS.lending("either", EitherWay()), pytest.raises(CycleError):
+        list(in_order("either"))
 
 
 def test_flits_of_all_pairs_add_up_on_each_link() -> None:

@@ -172,8 +172,13 @@ def test_misses_of_the_sweeps_stay_visible() -> None:
     assert any(not row.ok for row in rows)
 
 
-def test_sections_are_all_there() -> None:
-    assert tuple(SECTIONS) == ("bandwidth", "wafer", "link", "speedups", "sweeps")
+def test_sections_have_the_subjects_of_their_rows() -> None:
+    subjects = [name for section in SECTIONS.values() for name in section.subjects]
+    assert {*subjects} == {name.partition("/")[0] for name in json.loads(FIGURES.read_text())}
+    for name in MISSES:
+        assert {row.id.partition("/")[0] for row in rows_of(name)} == {*SECTIONS[name].subjects}
+    titles = {title for section in SECTIONS.values() for title in section.subjects.items()}
+    assert len(titles) == len({*subjects}), "a subject has one title"
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,13 @@ from typing import Any
 import pytest
 
 from fred_hw.errors import InputError
-from perfmodel.switch_timing.record import RECORDS, ProtocolModel, load_record
+from fred_hw.files import FileModel, validate
+from fred_hw.protocol import ProtocolSpec
+from perfmodel.studies.rtl import WaferRecord
+from perfmodel.studies.rtl_mesh import MeshRecord
+from perfmodel.switch_timing.endpoint import EndpointRecord
+from perfmodel.switch_timing.record import RECORDS, ProtocolModel, TimingRecord, load_record
+from perfmodel.switch_timing.router import RouterRecord
 
 SHIPPED = {"l1-11": 11, "l1-12": 12, "l2-10": 10}
 
@@ -33,6 +39,31 @@ def write(folder: Path, data: object) -> str:
     path = folder / "record.json"
     path.write_text(json.dumps(data), encoding="utf-8")
     return str(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [
+        *((name, TimingRecord) for name in SHIPPED),
+        ("mesh-5x4", RouterRecord),
+        ("endpoint", EndpointRecord),
+        ("wafer-20", WaferRecord),
+        ("mesh-5x4-phases", MeshRecord),
+    ],
+)
+def test_key_of_a_specification_that_has_its_default_may_be_missing(
+    name: str, model: type[FileModel]
+) -> None:
+    """A key that is new, and changes no hardware by its default, makes no record stale."""
+    said = json.loads((RECORDS / f"{name}.json").read_text(encoding="utf-8"))
+    whole = validate(model, said, name)
+    default = ProtocolSpec().model_dump()
+    for spec in (said["spec"], said["measured_spec"]):
+        protocol = spec["protocol"]
+        assert protocol.keys() == default.keys()
+        spec["protocol"] = {key: one for key, one in protocol.items() if one != default[key]}
+        assert len(spec["protocol"]) < len(default)
+    assert validate(model, said, name) == whole
 
 
 @pytest.mark.parametrize(("name", "ports"), SHIPPED.items())

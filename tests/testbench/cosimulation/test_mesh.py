@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from fred_hw.mesh.routing import ROUTINGS
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.protocol import ProtocolSpec
 from testbench.cosimulation.launch import Options
@@ -25,8 +26,9 @@ PROTOCOL = ProtocolSpec(
     stuck_cycles=512,
 )
 SMALL = MeshSpec(width=2, height=2, controllers=False, lanes=1, format="int16", protocol=PROTOCOL)
-ODD_EVEN = SMALL.with_changes(width=3, height=3, routing="odd_even")
-LESS = ODD_EVEN.with_changes(height=2)  # columns of both kinds, and rows to turn into
+OTHERS = [
+    SMALL.with_changes(width=3, height=3, routing=one) for one in ROUTINGS if one != SMALL.routing
+]
 COLUMN = SMALL.with_changes(width=1, height=2, controllers=True)
 QUICK = ["every_end_sends_to_every_end", "random_traffic_comes_through_faults"]
 TRAFFIC = [
@@ -49,7 +51,10 @@ def test_small_mesh_carries_everything_through_faults(tmp_path: Path) -> None:
     "mesh",
     [
         pytest.param(SMALL, id="two by two"),
-        pytest.param(ODD_EVEN, id="odd-even of three by three", marks=pytest.mark.long),
+        *(
+            pytest.param(mesh, id=f"{mesh.routing} of three by three", marks=pytest.mark.long)
+            for mesh in OTHERS
+        ),
         pytest.param(COLUMN, id="a column with controllers"),
         pytest.param(COLUMN.with_changes(height=3), id="a longer column", marks=pytest.mark.long),
     ],
@@ -61,9 +66,11 @@ def test_all_benches_pass(mesh: MeshSpec, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_traffic_passes_where_packets_may_turn_either_way(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mesh", OTHERS, ids=lambda mesh: mesh.routing)
+def test_traffic_passes_where_packets_may_turn_either_way(mesh: MeshSpec, tmp_path: Path) -> None:
     # What ends do wrong is the same to every routing, and tested above.
-    found = cosimulate_mesh(LESS, tmp_path, packets=1, seed=2, tests=TRAFFIC)
+    less = mesh.with_changes(height=2)  # columns of both kinds, and rows to turn into
+    found = cosimulate_mesh(less, tmp_path, packets=1, seed=2, tests=TRAFFIC)
     assert [(test.name, test.message) for test in found.failures] == []
     assert {test.name.partition("/")[0] for test in found.tests} == set(TRAFFIC)
 

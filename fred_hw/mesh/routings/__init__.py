@@ -1,0 +1,1 @@
+"""Ways through a mesh: each module adds its own to the registry."""

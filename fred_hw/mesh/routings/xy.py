@@ -1,0 +1,28 @@
+"""Along the row to the column of the end, then along that."""
+
+from typing import TYPE_CHECKING
+
+from fred_hw.mesh.routing import ROUTINGS, Fork, Routing
+
+if TYPE_CHECKING:
+    from amaranth.hdl import Module, Value
+    from amaranth.lib import data
+
+    from fred_hw.mesh.way import Way
+
+__all__ = ["Xy"]
+
+
+class Xy(Routing):
+    """Row first: nothing turns from a column into a row."""
+
+    def port(self, fork: Fork) -> str:
+        return fork.across
+
+    def between(
+        self, m: "Module", way: "Way", end: "data.View", across: "Value", along: "Value"
+    ) -> "Value":
+        return across
+
+
+ROUTINGS.add("xy", Xy(), rank=0)
