@@ -33,7 +33,7 @@ def route_mesh(
     if strategy is None:
         raise InputError("route", "--strategy", "must be given with a mesh, not FLOWS")
     count = whole_flits(size, mesh.link.data_width // 8)
-    with checked("--strategy"), progress(f"compiling {strategy}"):
+    with checked("--strategy", spec=source), progress(f"compiling {strategy}"):
         program = compile_for_mesh(mesh, Strategy.parse(strategy), count, algorithm=algorithm)
     if output is not None:
         write_json(program.to_dict(), output)

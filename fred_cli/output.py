@@ -10,7 +10,7 @@ from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from fred_hw.errors import InputError
+from fred_hw.errors import FieldError, InputError
 
 __all__ = [
     "as_csv",
@@ -120,10 +120,15 @@ def _numeric(cell: object) -> bool:
 
 
 @contextmanager
-def checked(source: str, field: str = "") -> Iterator[None]:
-    """Turn what a room below refuses into an error line that names ``source`` and ``field``."""
+def checked(source: str, field: str = "", *, spec: str = "") -> Iterator[None]:
+    """Turn what a room below refuses into an error line that names ``source`` and ``field``.
+
+    Of a specification it names the field that is at fault, and with ``spec`` where that is from.
+    """
     try:
         yield
+    except FieldError as error:
+        raise InputError(spec or source, error.field, error.message) from None
     except (ValueError, TypeError) as error:
         raise InputError(source, field, str(error)) from None
 

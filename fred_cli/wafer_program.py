@@ -34,7 +34,7 @@ def route_wafer(
     if strategy is None:
         raise InputError("route", "--strategy", "must be given with a wafer, not FLOWS")
     count = whole_flits(size, wafer.link.data_width // 8)
-    with checked("--strategy"), progress(f"compiling {strategy}"):
+    with checked("--strategy", spec=source), progress(f"compiling {strategy}"):
         more = {"generation": generation, "collectives": collectives}
         program = compile_strategy(wafer, Strategy.parse(strategy), count, **more)
     if output is not None:

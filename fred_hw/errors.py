@@ -1,6 +1,6 @@
 """The error that bad input ends in."""
 
-__all__ = ["LINE", "InputError", "one_line"]
+__all__ = ["LINE", "FieldError", "InputError", "one_line"]
 
 LINE = 300
 """Characters of an error line, with the word before it."""
@@ -28,6 +28,22 @@ def one_line(text: str, limit: int = LINE - len(_WORD)) -> str:
         return text
     tail = limit // 3
     return f"{text[: limit - tail - 3]}...{text[-tail:]}"
+
+
+class FieldError(ValueError):
+    """A field of a specification does not suit what is asked of it.
+
+    Parameters
+    ----------
+    field : str
+        Field, as a dotted path.
+    message : str
+        What is allowed and what it has, from "must" on.
+    """
+
+    def __init__(self, field: str, message: str) -> None:
+        self.field, self.message = field, message
+        super().__init__(f"{field} {message}")
 
 
 class InputError(Exception):

@@ -94,7 +94,7 @@ def command(
             how = (collectives,) if collectives else ("in-network", "ring")
             more |= {"collectives": how, "simulator": simulator}
         fabric = (read_wafer if level == "wafer" else read_mesh)(spec_source, changes)
-        _characterize_phases(level, fabric, strategies, flits, more, path, as_json)
+        _characterize_phases(level, spec_source, fabric, strategies, flits, more, path, as_json)
         return
     of_mesh = level == "router"
     spec = (read_mesh if of_mesh else read_spec)(spec_source, changes)
@@ -161,6 +161,7 @@ def _check_options(level: str, liberty: tuple[Path, ...]) -> None:
 
 def _characterize_phases(
     level: str,
+    source: str,
     fabric: Any,
     strategies: tuple[str, ...],
     flits: tuple[int, ...],
@@ -176,7 +177,7 @@ def _characterize_phases(
         if not 1 <= count <= 1 << 16:
             raise InputError("--flits", "", f"must be 1 to 65536, not {count}")
     load_testbench(more.get("simulator", "verilator"))
-    with simulating(), checked("--strategy"), progress(f"measuring {fabric.name}"):
+    with simulating(), checked("--strategy", spec=source), progress(f"measuring {fabric.name}"):
         if level == "wafer":
             from testbench.characterize_wafer import characterize_wafer
 

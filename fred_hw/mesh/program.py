@@ -16,6 +16,7 @@ from fred_hw.compiler.placement import (
     mp_groups,
     phases,
 )
+from fred_hw.errors import FieldError
 from fred_hw.spec import SwitchSpec
 
 from .collectives import ALGORITHMS, Lane, Place, algorithm_of, collective, multicast, queued
@@ -241,24 +242,27 @@ def compile_for_mesh(
 
     Raises
     ------
+    FieldError
+        Endpoints cannot be made of such flits, or the strategy has more workers than there are
+        NPUs.
     ValueError
-        Endpoints cannot be made of such flits, the strategy has more workers than there are NPUs, a
-        group does not fit the algorithm or a ring, or the size is not of whole flits, not of a
+        A group does not fit the algorithm or a ring, or the size is not of whole flits, not of a
         block for each member of an all-to-all, or too large for a descriptor.
     """
     check_mesh("compile_for_mesh", mesh)
     check_choice("algorithm", algorithm, ALGORITHMS)
     flit = mesh.link.data_width // 8
     if flit & (flit - 1):
-        raise ValueError(f"lanes must make flits of 1, 2, 4, ... bytes, not of {flit}")
+        raise FieldError("lanes", f"must make flits of 1, 2, 4, ... bytes, not of {flit}")
     most = flit * _MOST_FLITS
     if check_int("size", size, minimum=1) % flit or size > most:
         message = f"size must be a multiple of {flit} bytes, a flit, at most {most}, not {size}"
         raise ValueError(message)
     if strategy.workers > mesh.routers:
-        raise ValueError(
-            f"strategy {strategy} must have at most as many workers as the mesh has NPUs "
-            f"({mesh.routers}), not {strategy.workers}"
+        raise FieldError(
+            "width",
+            f"must make {strategy.workers} NPUs or more with height {mesh.height} for strategy "
+            f"{strategy}, not {mesh.routers}",
         )
     found = []
     for number, (name, (pattern, what)) in enumerate(_wanted(strategy).items()):

@@ -22,7 +22,20 @@ _MOST_STEPS, _MOST_ROUTINGS = 20_000, 50
 
 
 class NoWayError(ValueError):
-    """Not all flows of a phase can be active at once; says how many can."""
+    """Not all flows of a phase can be active at once; says how many can.
+
+    Parameters
+    ----------
+    room, flows : int
+        How many can, of how many.
+    """
+
+    def __init__(self, room: int, flows: int) -> None:
+        self.room, self.flows = room, flows
+        super().__init__(
+            "must have at most as many flows at once as links and micro-switches have room for, "
+            f"which is {room}, not {flows}"
+        )
 
 
 @dataclass(frozen=True)
@@ -153,11 +166,7 @@ def find_ways(
     search = _Search(plane, flows, busy)
     found = search.place(0)
     if found is None:
-        fit = min(search.most, len(flows) - 1)
-        raise NoWayError(
-            f"must have at most as many flows at once as links and micro-switches have room for, "
-            f"which is {fit}, not {len(flows)}"
-        )
+        raise NoWayError(min(search.most, len(flows) - 1), len(flows))
     for chiplet, own in found.flows.items():
         for port in (port for flow in own for port in flow.outputs):
             if plane.chiplets[chiplet].ends[port].kind == "chiplet":

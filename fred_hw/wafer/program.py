@@ -13,6 +13,7 @@ from fred_hw.compiler.placement import Strategy, phases
 from fred_hw.control.access import Access
 from fred_hw.control.phase_entry import entry_word
 from fred_hw.control.switch_map import switch_map
+from fred_hw.errors import FieldError
 from fred_hw.protocol import DATA_CIRCUITS, GENERATIONS
 from fred_hw.spec import SwitchSpec
 
@@ -258,10 +259,12 @@ def compile_strategy(
 
     Raises
     ------
-    ValueError
+    FieldError
         The strategy has more workers than there are NPUs, or more phases than a switch has entries
-        for; not all flows of a phase can be active at once; rings cannot do one, or what
-        controllers with endpoints store; or the size is not of whole flits.
+        for; or not all flows of a phase can be active at once.
+    ValueError
+        Rings cannot do a phase, or what controllers with endpoints store; or the size is not of
+        whole flits.
     """
     check_int("generation", generation, minimum=0, maximum=GENERATIONS - 1)
     check_choice("collectives", collectives, COLLECTIVES)
@@ -269,14 +272,13 @@ def compile_strategy(
     if check_int("size", size, minimum=1) % flit:
         raise ValueError(f"size must be a multiple of {flit} bytes, a flit, not {size}")
     if strategy.workers > wafer.npus:
-        raise ValueError(
-            f"strategy {strategy} must have at most as many workers as the wafer has NPUs "
-            f"({wafer.npus}), not {strategy.workers}"
+        raise FieldError(
+            "npus", f"must be {strategy.workers} or more for strategy {strategy}, not {wafer.npus}"
         )
     plane, in_network = Plane(wafer), collectives == "in-network"
     wanted = {**phases(strategy), **storage_phases(plane, strategy)}
     if in_network:
-        _check_room(plane, wanted)
+        _check_room(plane, wanted, strategy)
     else:
         _check_links(wafer)
     busy: dict[str, dict[tuple[int, int], int]] = {name: {} for name in DATA_CIRCUITS}
@@ -284,14 +286,25 @@ def compile_strategy(
     for number, (name, flows) in enumerate(wanted.items()):
         circuit, ways = circuit_of(name), PhaseWays({}, {}, {})
         if in_network:
-            try:
-                ways = find_ways(plane, flows, busy[circuit])
-            except NoWayError as error:
-                raise ValueError(f"phase {name} of {strategy} {error}") from None
+            ways = _ways(plane, flows, busy[circuit], f"{name} of {strategy}")
         else:
             check_rings(plane, f"{name} of {strategy}", flows)
         found.append(Phase(name, circuit, number, flows, ways))
     return WaferProgram(plane, strategy, tuple(found), size, generation, collectives)
+
+
+def _ways(
+    plane: Plane, flows: Sequence[Flow], busy: dict[tuple[int, int], int], name: str
+) -> PhaseWays:
+    """Return the ways of a phase, or say that switches have no room for it."""
+    try:
+        return find_ways(plane, flows, busy)
+    except NoWayError as error:
+        raise FieldError(
+            "switches",
+            f"must have links and micro-switches for {error.flows} flows at once, for "
+            f"phase {name}, not for {error.room}",
+        ) from None
 
 
 def _check_links(wafer: WaferSpec) -> None:
@@ -304,14 +317,19 @@ def _check_links(wafer: WaferSpec) -> None:
 
 
 def _check_room(
-    plane: Plane, wanted: dict[str, Sequence[Flow]] | dict[str, tuple[Flow, ...]]
+    plane: Plane,
+    wanted: dict[str, Sequence[Flow]] | dict[str, tuple[Flow, ...]],
+    strategy: Strategy,
 ) -> None:
     """Refuse more phases than each switch and endpoint has entries for."""
-    room = {one.name: one.spec.protocol.phases for one in plane.chiplets}
-    room["endpoints"] = plane.wafer.protocol.phases
-    least = min(room, key=lambda name: room[name])
-    if len(wanted) > room[least]:
-        raise ValueError(
-            f"strategy must have at most {room[least]} phases, as many as {least} has room for, "
-            f"not {len(wanted)}"
+    room = {"protocol.phases": plane.wafer.protocol.phases}
+    for number, one in enumerate(plane.wafer.switches):
+        if one.protocol:
+            room[f"switches.{number}.protocol.phases"] = one.protocol.phases
+    field, least = min(room.items(), key=lambda one: one[1])
+    if len(wanted) > least:
+        raise FieldError(
+            field,
+            f"must be {len(wanted)} or more for strategy {strategy}, not {least} ({least} of "
+            f"{len(wanted)} phases fit)",
         )

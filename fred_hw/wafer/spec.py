@@ -123,7 +123,8 @@ class WaferSpec(FileModel):
     pydantic.ValidationError
         A key is unknown, a value has the wrong type or is out of range; the switches are no tree,
         have other ports than links, or share them out unevenly; an NPU is attached twice or not at
-        all; or ends of links differ in what they count by. A ``ValueError``.
+        all; nothing hangs on a switch; or ends of links differ in what they count by. A
+        ``ValueError``.
     """
 
     npus: Annotated[int, int_range(2, ADDRESSES)]
@@ -148,6 +149,7 @@ class WaferSpec(FileModel):
         self._check_endpoint()
         self._check_tree()
         self._check_npus()
+        self._check_leaves()
         for number in range(len(self.switches)):
             self._check_chiplets(number)
         for number in range(len(self.switches)):
@@ -198,6 +200,14 @@ class WaferSpec(FileModel):
                     loop = ", ".join(seen[seen.index(above) :])
                     raise _refused(f"switches.{number}.above", message, names=loop)
                 seen.append(above)
+
+    def _check_leaves(self) -> None:
+        """Refuse a switch that nothing hangs on."""
+        above = {one.above for one in self.switches}
+        for number, one in enumerate(self.switches):
+            if not one.npus and not one.controllers and one.name not in above:
+                message = "must be one or more, or controllers, where no switch is below, not none"
+                raise _refused(f"switches.{number}.npus", message)
 
     def _check_npus(self) -> None:
         """Refuse NPUs that are attached twice, or not at all."""

@@ -13,6 +13,12 @@ from perfmodel.switch_timing import record as timing
 
 Run = Callable[..., tuple[int, str, str]]
 
+NARROW = """npus: 4
+switches:
+- {name: l2, chiplets: 1, ports: 2}
+- {name: l1_0, above: l2, chiplets: 1, ports: 3, uplinks: 1, npus: [0, 1]}
+- {name: l1_1, above: l2, chiplets: 1, ports: 3, uplinks: 1, npus: [2, 3]}
+"""
 TEXTS = {
     "small.yaml": "ports: 4\nmiddle: 3\nformat: int8\nlanes: 1\n",
     "no-link.yaml": "ports: 4\nprotocol: {link: false}\n",
@@ -33,6 +39,10 @@ TEXTS = {
     "samples_per_replica: 4\n",
     "two-roots.yaml": "npus: 2\nswitches:\n- {name: a, chiplets: 1, ports: 2, npus: [0, 1]}\n"
     "- {name: b, chiplets: 1, ports: 2, controllers: 2}\n",
+    "bare-leaf.yaml": "npus: 2\nswitches:\n- {name: a, chiplets: 1, ports: 4, npus: [0, 1]}\n"
+    "- {name: b, above: a, chiplets: 1, ports: 2, uplinks: 2}\n",
+    "narrow.yaml": NARROW,
+    "few-phases.yaml": NARROW.replace("npus: [0, 1]", "npus: [0, 1], protocol: {phases: 1}"),
     "wafer.yaml": (Path(__file__).parents[2] / "examples/wafer-4.yaml").read_text(),
     "mesh.yaml": "width: 3\nheight: 2\nlanes: 1\n",
     "one-flow.yaml": "- {inputs: [0, 1, 2, 3], outputs: [0, 1, 2, 3]}\n",

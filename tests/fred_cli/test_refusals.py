@@ -81,10 +81,19 @@ REFUSED = {
     "reproduce --rtl --protocol ideal": r"reproduce: --protocol: must not be given with --rtl",
     "route wafer.yaml": r"route: --strategy: must be given with a wafer, not FLOWS",
     "route wafer.yaml circular.yaml": r"route: FLOWS: must be given with a switch, not a wafer",
-    "route wafer.yaml --strategy MP2-DP2-PP2": r"--strategy: .* must have at most as many "
-    r"workers as the wafer has NPUs \(4\), not 8",
-    "route wafer.yaml --strategy MP2-DP2-PP1 --set protocol.phases=1": r"--strategy: strategy "
-    "must have at most 1 phases, as many as l2 has room for, not 2",
+    "gen bare-leaf.yaml --level wafer -o out": r"bare-leaf\.yaml: switches\.1\.npus: must be one "
+    "or more, or controllers, where no switch is below, not none",
+    "route bare-leaf.yaml --strategy MP2-DP1-PP1": r"bare-leaf\.yaml: switches\.1\.npus: must .*",
+    "route wafer.yaml --strategy MP2-DP2-PP2": r"wafer\.yaml: npus: must be 8 or more for strategy "
+    "MP2-DP2-PP2, not 4",
+    "characterize wafer.yaml --level wafer --strategy MP2-DP2-PP2 --flits 4": r"wafer\.yaml: npus: "
+    "must be 8 or more for strategy MP2-DP2-PP2, not 4",
+    "route wafer.yaml --strategy MP2-DP2-PP1 --set protocol.phases=1": r"wafer\.yaml: "
+    r"protocol\.phases: must be 2 or more for strategy MP2-DP2-PP1, not 1 \(1 of 2 phases fit\)",
+    "route few-phases.yaml --strategy MP2-DP2-PP1": r"few-phases\.yaml: "
+    r"switches\.1\.protocol\.phases: must be 2 or more for .*, not 1 \(1 of 2 phases fit\)",
+    "route narrow.yaml --strategy MP2-DP2-PP1": r"narrow\.yaml: switches: must have links and "
+    "micro-switches for 2 flows at once, for phase dp_all_reduce of MP2-DP2-PP1, not for 1",
     "route wafer.yaml --strategy MP2-DP1-PP1-SP --collectives ring": r"--strategy: phase "
     r"sp_reduce_scatter_0 of .* must copy, .* not reduce \[0, 1\] to \[0\]",
     "route demo-8 --strategy MP2-DP2-PP1 --collectives ring": r"route: --collectives: must be "
@@ -109,15 +118,17 @@ REFUSED = {
     "route mesh.yaml circular.yaml": r"route: FLOWS: must be given with a switch, not a mesh",
     "route mesh.yaml --strategy MP2-DP2-PP1 --generation 1": r"route: --generation: must be given "
     "with a switch or a wafer, not a mesh",
-    "route mesh.yaml --strategy MP2-DP2-PP2": r"--strategy: .* must have at most as many workers "
-    r"as the mesh has NPUs \(6\), not 8",
+    "route mesh.yaml --strategy MP2-DP2-PP2": r"mesh\.yaml: width: must make 8 NPUs or more with "
+    r"height 2 for strategy MP2-DP2-PP2, not 6",
+    "characterize mesh.yaml --level mesh --strategy MP2-DP2-PP2 --flits 4": r"mesh\.yaml: width: "
+    r"must make 8 NPUs or more with height 2 for strategy MP2-DP2-PP2, not 6",
     "route mesh.yaml --strategy MP2-DP3-PP1 --algorithm bidirectional": r"--strategy: phase "
     "mp_all_reduce of MP2-DP3-PP1: bidirectional groups must have 3 NPUs or more, not 0, 1",
     "route mesh.yaml --strategy MP3-DP2-PP1 --algorithm hierarchical": r"--strategy: .* must be "
     "all NPUs at which two or more rows and columns cross, not 0, 1, 2",
     "route mesh.yaml --strategy MP2-DP3-PP1 --algorithm snake": r"fred route: Invalid value for .*",
     "route mesh.yaml --strategy MP2-DP3-PP1 --size 3B": r"--size: must be whole flits of 2 B, .*",
-    "route mesh.yaml --strategy MP2-DP3-PP1 --set lanes=3 --size 6B": r"--strategy: lanes must "
+    "route mesh.yaml --strategy MP2-DP3-PP1 --set lanes=3 --size 6B": r"mesh\.yaml: lanes: must "
     "make flits of 1, 2, 4, ... bytes, not of 6",
     "gen demo-8 --set protocol=3 -o out": r"demo-8: protocol: must be a mapping .*, not 3",
     "gen no-link.yaml -o out": rf"no-link\.yaml: protocol\.link: unknown key; allowed are {SIZES}",

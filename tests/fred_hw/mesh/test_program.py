@@ -172,7 +172,13 @@ def test_program_says_what_to_write_and_to_read() -> None:
 @pytest.mark.parametrize(
     ("changes", "strategy", "flits", "algorithm", "message"),
     [
-        ({}, "MP7-DP3-PP1", 8, "auto", r"strategy MP7-DP3-PP1 must have at most .* \(20\), not 21"),
+        (
+            {},
+            "MP7-DP3-PP1",
+            8,
+            "auto",
+            "width must make 21 NPUs or more with height 4 for strategy MP7-DP3-PP1, not 20",
+        ),
         ({}, "MP2-DP1-PP1", 8, "bidirectional", r".*bidirectional groups must have 3 NPUs .* 0, 1"),
         ({}, "MP5-DP1-PP1", 8, "hierarchical", r".*hierarchical groups must be all NPUs .*, 4"),
         ({}, "MP2-DP1-PP1", 8, "snake", "algorithm must be one of .*, not 'snake'"),

@@ -99,6 +99,16 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"switches.2.npus": [3, 3]},
         "switches.2.npus: must have each NPU once, not 3 twice",
     ),
+    "nothing on a switch": (
+        {
+            "switches.1.npus": [0, 1, 2, 3],
+            "switches.1.ports": 7,
+            "switches.2.npus": [],
+            "switches.2.controllers": 0,
+            "switches.2.ports": 2,
+        },
+        "switches.2.npus: must be one or more, or controllers, where no switch is below, not none",
+    ),
     "NPU nowhere": ({"npus": 5}, "npus: must each hang on a switch, but 4 does not"),
     "NPU beyond": ({"npus": 3}, "switches.2.npus: must be numbers from 0 to 2, not 3"),
     "ports": (

@@ -119,6 +119,6 @@ def test_too_few_entries_for_loads_are_refused() -> None:
     wafer = load_wafer(
         str(EXAMPLES / "wafer-20.yaml"), {"controllers": "endpoints", "protocol": {"phases": 6}}
     )
-    message = r"^strategy must have at most 6 phases, as many as l2_p0 has room for, not 7$"
+    message = r"^protocol\.phases must be 7 or more for strategy .*, not 6 \(6 of 7 phases fit\)$"
     with pytest.raises(ValueError, match=message):
         compile_strategy(wafer, Strategy.parse("MP2-DP5-PP2"), FLIT)
