@@ -1,0 +1,207 @@
+"""The generated tops of the published wafer and mesh, as text: the same wires as simulated ones.
+
+They are too large to simulate as one module. Their units are compiled and joined in C++ instead
+(``testbench.volume``); here each connection of the text is held against those joints.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from fred_hw.mesh.load import load_mesh
+from fred_hw.mesh.router import MeshRouter
+from fred_hw.mesh.spec import DIRECTIONS
+from fred_hw.wafer.load import load_wafer
+from fred_hw.wafer.plane import Plane
+from gen.mesh_top import mesh_ports, mesh_top, router_kinds
+from gen.ports import Port, module_ports
+from gen.wafer_top import wafer_ports, wafer_top
+from gen.wafers import modules_of
+from testbench.collectives.fabric import Sizes
+from testbench.volume import plane as volume
+from testbench.volume.joined import Joint, Netlist
+from tests.gen.tools import lint
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+WAFER = load_wafer(str(EXAMPLES / "wafer-20.yaml"))
+MESH = load_mesh(str(EXAMPLES / "mesh-5x4.yaml"))
+SHARED = {"clk", "rst", "incarnation"}
+WIRES = ("tdata", "tvalid", "tready", "tlast", "tuser")
+
+Pins = Mapping[str, str]
+"""What is at each port of an instance."""
+
+
+class Top(NamedTuple):
+    """A top: its name, text and ports, and those of the modules that it has instances of."""
+
+    name: str
+    text: str
+    ports: Sequence[Port]
+    modules: Mapping[str, Sequence[Port]]
+
+
+@cache
+def wafer() -> Top:
+    plane, modules = Plane(WAFER), modules_of(WAFER)
+    kinds = {one.name: one.ports for one in modules.values()}
+    return Top(WAFER.name, wafer_top(plane, modules), wafer_ports(plane, modules), kinds)
+
+
+@cache
+def mesh() -> Top:
+    routers = {kind: MeshRouter(mesh=MESH, directions=kind) for kind in router_kinds(MESH)}
+    names = {kind: one.unit_name for kind, one in routers.items()}
+    kinds = {one.unit_name: module_ports(one) for one in routers.values()}
+    return Top(MESH.name, mesh_top(MESH, names), mesh_ports(MESH), kinds)
+
+
+TOPS = [pytest.param(wafer, id="wafer"), pytest.param(mesh, id="mesh")]
+
+
+def instances(top: Top) -> dict[str, tuple[str, Pins]]:
+    """Return module and pins of each instance of a top, by its name."""
+    found: dict[str, tuple[str, Pins]] = {}
+    of_one = re.compile(r"^  (\w+) (\w+) \(\n(.*?)\n  \);$", re.MULTILINE | re.DOTALL)
+    for module, name, text in of_one.findall(top.text):
+        pins = re.findall(r"\.(\w+)\(([^()]*)\)", text)
+        assert len(dict(pins)) == len(pins) == text.count("(")
+        assert name not in found
+        found[name] = (module, dict(pins))
+    return found
+
+
+def joints_of(netlist: Callable[..., object], monkeypatch: pytest.MonkeyPatch) -> Netlist:
+    """Return what a function of ``testbench.volume.plane`` would have joined."""
+    found: list[Netlist] = []
+    monkeypatch.setattr(volume, "build_joined", lambda one, _: found.append(one))
+    spec = WAFER if netlist is volume.build_compiled_plane else MESH
+    netlist(spec, Sizes())
+    return found[0]
+
+
+def stream(begin: str) -> tuple[str, ...]:
+    return tuple(f"{begin}_{wire}" for wire in WIRES)
+
+
+def connections(units: Sequence[tuple[Pins, Sequence[str]]]) -> Iterator[Joint]:
+    """Yield the joints between units, by what is at all wires of their streams ("" is ``m_axis``).
+
+    A unit is its pins and what stands for the number of each of its ports.
+    """
+
+    def ends(letter: str) -> Iterator[tuple[tuple[str, ...], tuple[int, int]]]:
+        for number, (pins, ports) in enumerate(units):
+            for port, text in enumerate(ports):
+                yield tuple(pins[pin] for pin in stream(f"{letter}{text}_axis")), (number, port)
+
+    takes = dict(ends("s"))
+    assert len(takes) == len(list(ends("s")))
+    for wires, sender in ends("m"):
+        if wires in takes:
+            yield Joint(*sender, *takes[wires])
+
+
+@pytest.mark.parametrize("top", TOPS)
+def test_every_pin_is_joined_once_and_every_wire_has_one_driver(top: Callable[[], Top]) -> None:
+    """Each wire is that of one output, and of inputs or the outside."""
+    made = top()
+    drivers, readers = Counter[str](), Counter[str]()
+    for module, pins in instances(made).values():
+        ports = {name: direction for name, direction, _ in made.modules[module]}
+        assert pins.keys() == ports.keys()
+        for pin, wire in pins.items():
+            (drivers if ports[pin] == "output" else readers)[wire] += 1
+    assert {wire for wire, n in readers.items() if n > 1 and "'" not in wire} == SHARED
+    drivers.update(name for name, direction, _ in made.ports if direction == "input")
+    read = {wire for wire in readers if "'" not in wire}  # constants aside
+    read |= {name for name, direction, _ in made.ports if direction == "output"}
+    for wire, value in re.findall(r"^  assign (\w+) = (.*);$", made.text, re.MULTILINE):
+        drivers[wire] += 1
+        read.update(re.findall(r"[a-z]\w*", value))
+    assert set(drivers.values()) == {1}
+    assert drivers.keys() == read
+
+
+def test_wires_of_the_wafer_are_those_that_are_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    plane, found = Plane(WAFER), instances(wafer())
+    netlist = joints_of(volume.build_compiled_plane, monkeypatch)
+    names = [f"npu{npu}" for npu in range(WAFER.npus)] + [one.name for one in plane.chiplets]
+    assert list(found) == [f"u_{name}" for name in names]
+    assert [found[f"u_{name}"][0] for name in names] == [
+        one.unit.unit_name for one in netlist.instances
+    ]
+    ports = [[""]] * WAFER.npus + [list(map(str, range(one.spec.ports))) for one in plane.chiplets]
+    units = [(found[f"u_{name}"][1], own) for name, own in zip(names, ports, strict=True)]
+    assert sorted(connections(units)) == sorted(netlist.joints)
+    assert len(netlist.joints) == 2 * (20 + 5 * 4)  # of NPUs, and of L1s, two to each L2
+
+    # All other ports of switches are those of controllers, each of which has one.
+    joined = {(one.unit, one.port) for one in netlist.joints}
+    left = [
+        (plane.chiplets[number - WAFER.npus].ends[port].number, pins, port)
+        for number, (pins, own) in enumerate(units)
+        for port in range(len(own))
+        if (number, port) not in joined
+    ]
+    assert sorted(address for address, _, _ in left) == list(range(20, 20 + 18))
+    for address, pins, port in left:
+        for letter in "sm":
+            for pin, wire in zip(
+                stream(f"{letter}{port}_axis"), stream(f"io{address}_{letter}_axis"), strict=True
+            ):
+                assert pins[pin] == wire
+
+
+def test_wires_of_the_mesh_are_those_that_are_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, netlist = instances(mesh()), joints_of(volume.build_compiled_mesh, monkeypatch)
+    names = [f"router_{one.x}_{one.y}" for one in MESH.places[: MESH.routers]]
+    assert sorted(found) == sorted(names)
+    ports = [str(port) for port in range(len(DIRECTIONS))]
+    units = [(found[name][1], ports) for name in names]
+    between = [
+        Joint(one.unit - MESH.routers, one.port, one.other - MESH.routers, one.entry)
+        for one in netlist.joints
+        if min(one.unit, one.other) >= MESH.routers
+    ]
+    assert sorted(connections(units)) == sorted(between)
+    assert len(between) == 2 * (4 * 4 + 5 * 3)
+    for name, simulated in zip(names, netlist.instances[MESH.routers :], strict=True):
+        module, pins = found[name]
+        assert module == simulated.unit.unit_name
+        assert int(pins["position"].partition("'d")[2]) == simulated.pins["position"]
+
+    # Ends are at the ports that no neighbour is at, by their addresses.
+    for address, place in enumerate(MESH.places):
+        pins, port = found[f"router_{place.x}_{place.y}"][1], DIRECTIONS.index(place.direction)
+        for letter in "sm":
+            for pin, wire in zip(
+                stream(f"{letter}{port}_axis"), stream(f"{letter}{address}_axis"), strict=True
+            ):
+                assert pins[pin] == wire
+    own = [one for one in netlist.joints if one.unit < MESH.routers]
+    local = DIRECTIONS.index("local")
+    assert own == [Joint(npu, 0, MESH.routers + npu, local) for npu in range(MESH.routers)]
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("top", TOPS)
+def test_verilator_finds_nothing_in_a_top_of_empty_units(
+    top: Callable[[], Top], tmp_path: Path
+) -> None:
+    """Widths, names and directions; what is in the units is linted with the small tops."""
+    made = top()
+    lines = ["/* verilator lint_off UNUSEDSIGNAL */", "/* verilator lint_off UNDRIVEN */"]
+    lines.append("/* verilator lint_off DECLFILENAME */")
+    for name, ports in made.modules.items():
+        lines.append(f"module {name}({', '.join(port for port, _, _ in ports)});")
+        lines += [f"  {direction} [{bits - 1}:0] {port};" for port, direction, bits in ports]
+        lines.append("endmodule")
+    (tmp_path / "units.v").write_text("\n".join(lines) + "\n")
+    (tmp_path / f"{made.name}.v").write_text(made.text)
+    assert lint(tmp_path, made.name, "units.v", f"{made.name}.v") == (0, "")
