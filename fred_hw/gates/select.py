@@ -8,17 +8,22 @@ from collections.abc import Sequence
 from functools import reduce
 from itertools import combinations
 from operator import or_
+from typing import NamedTuple
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, ValueLike
 
 from .wire import wire
 
 __all__ = [
+    "Turn",
+    "above",
     "any_of",
+    "chosen_by_pairs",
     "first_of",
     "gated",
     "largest",
     "may_pass",
+    "next_turn",
     "one_hot_mux",
     "round_robin",
     "selected",
@@ -51,15 +56,20 @@ def may_pass(value: Value, limit: int) -> bool:
     return limit < (1 << len(value)) - 1
 
 
-def first_of(m: Module, name: str, choices: Value) -> Value:
-    """Return the lowest bit that is set, alone."""
+def above(m: Module, name: str, choices: Value) -> Value:
+    """Return the bits above the lowest one that is set, by steps that double."""
     width, step = len(choices), 1
-    below = (choices << 1)[:width]  # whether any below is set, by steps that double
+    below = (choices << 1)[:width]
     while step < width - 1:
         below = wire(m, f"{name}_below_{step}", below)
         below = below | (below << step)[:width]
         step *= 2
-    return choices & ~below
+    return below
+
+
+def first_of(m: Module, name: str, choices: Value) -> Value:
+    """Return the lowest bit that is set, alone."""
+    return choices & ~above(m, name, choices)
 
 
 def largest(m: Module, name: str, values: Sequence[Value]) -> Value:
@@ -89,17 +99,63 @@ def _winner(m: Module, name: str, values: Sequence[Value]) -> Value:
     return winner
 
 
+class Turn(NamedTuple):
+    """Who is next, and who comes before the others then.
+
+    Parameters
+    ----------
+    chosen : Signal
+        The one, alone; 0 if there is no choice.
+    behind : Signal
+        Those behind it, which the caller keeps for the next turn; 0 if there is no choice.
+    """
+
+    chosen: Signal
+    behind: Signal
+
+
+def next_turn(m: Module, name: str, choices: Value, behind: Value) -> Turn:
+    """Return the first bit of ``choices`` in ``behind``, then of all.
+
+    ``behind`` has the bits behind the one that was chosen last, so that the turn begins with what
+    a register has; 0 for the first turn. Both rounds are looked at side by side.
+    """
+    width = len(choices)
+    ahead = wire(m, f"{name}_ahead", choices & behind)
+    again = wire(m, f"{name}_again", ~ahead.any())
+    above_ahead = wire(m, f"{name}_above_ahead", above(m, f"{name}_ahead", ahead))
+    above_all = wire(m, f"{name}_above_all", above(m, name, choices))
+    alone, first = ahead & ~above_ahead, choices & ~above_all
+    return Turn(
+        wire(m, f"{name}_chosen", alone | (first & again.replicate(width))),
+        wire(m, f"{name}_behind", above_ahead | (above_all & again.replicate(width))),
+    )
+
+
+def chosen_by_pairs(m: Module, name: str, choices: Value, behind: Value) -> Signal:
+    """Return what :func:`next_turn` chooses, found by looking at each pair of bits.
+
+    Who of two comes first is known from ``behind``, before ``choices``. It takes more gates, and
+    fewer behind each other; ``behind`` has no bit below one that it does not have.
+    """
+    width = len(choices)
+    # Whether the turn begins between them, so that the higher one comes first.
+    between = {
+        (i, k): wire(m, f"{name}_between_{i}_{k}", behind[k] & ~behind[i])
+        for i, k in combinations(range(width), 2)
+    }
+    first = [
+        [choices[i] & ~between[i, k] for i in range(k)]
+        + [choices[i] & between[k, i] for i in range(k + 1, width)]
+        for k in range(width)
+    ]
+    return wire(m, f"{name}_chosen", Cat(choices[k] & ~Cat(first[k]).any() for k in range(width)))
+
+
 def round_robin(m: Module, name: str, choices: Value, recent: Value) -> Signal:
     """Return, alone, the first bit of ``choices`` behind the one of ``recent``, then from 0 on.
 
     ``recent`` is what was granted last, or 0; the caller keeps it. With no choice there is none.
+    Where the clock is short, keep those behind it instead (:func:`next_turn`).
     """
-    width = len(choices)
-    behind = Signal(width, name=f"{name}_behind")
-    chosen = Signal(width, name=f"{name}_chosen")
-    m.d.comb += behind.eq(choices & ~((recent - 1) | recent))
-    with m.If(behind.any()):
-        m.d.comb += chosen.eq(first_of(m, f"{name}_behind", behind))
-    with m.Else():
-        m.d.comb += chosen.eq(first_of(m, name, choices))
-    return chosen
+    return next_turn(m, name, choices, ~((recent - 1) | recent)[: len(choices)]).chosen

@@ -1,8 +1,10 @@
 """Credits of a circuit at its sender."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
+from fred_hw.gates.late_choice import choose_late
+from fred_hw.gates.wire import wire
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec
 
@@ -97,17 +99,29 @@ class CircuitCredits(Unit):
             self.room.eq(room),
             fits.eq(self.lost | ((credits >= largest) & (credits <= most))),
             # Of use if a largest packet fits, so there is no borrow.
-            last.eq(~self.lost & (spare <= self.length)),
+            last.eq(~self.lost & self._at_most_length(m, spare)),
         ]
+        open_ = wire(m, "open", fits & ~self.closed & ~self.begins)
         m.d.sync += [
             begun.eq(self.start),
             length.eq(self.length),
             taken.eq(self.ticket),
             self.owed.eq(credits != most),
-            room.eq(~self.closed & fits & ~(self.start & last)),
+            # Whether a packet starts is known last.
+            room.eq(choose_late(m, "room_then", self.start, open_ & ~last, open_)),
         ]
         with m.If(self.grant):
             m.d.sync += limit.eq(self.limit)
         with m.If(self.begins):
-            m.d.sync += [taken.eq(0), limit.eq(0), room.eq(0)]
+            m.d.sync += [taken.eq(0), limit.eq(0)]
         return m
+
+    def _at_most_length(self, m: Module, spare: Value) -> Value:
+        """Return whether a number is at most the length, of which all bits are known late."""
+        bits = (self.spec.protocol.packet_flits - 1).bit_length()
+        most = Cat(spare <= length for length in range(1 << bits))
+        for place in reversed(range(bits)):
+            half = 1 << place
+            name = f"by_length_{place}"
+            most = choose_late(m, name, self.length[place], most[half:], most[:half])
+        return most[0]

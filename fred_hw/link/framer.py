@@ -8,7 +8,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.gates.select import round_robin, selected
+from fred_hw.gates.select import next_turn, selected
 from fred_hw.protocol import CONTROL, CRC_BITS, DATA_CIRCUITS, HEADER_BITS, HELLO_FIELDS, Kind
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, sized_name
@@ -200,8 +200,8 @@ class Framer(Unit):
         """Return whether there is news of a limit, of which circuit, and the limit."""
         bits, most = ticket_bits(self.spec), self.spec.protocol.buffer_flits
         circuit, limit, news = Signal(2, init=CONTROL), Signal(bits), Signal()
-        changed, recent = Signal(COUNT), Signal(COUNT)
-        chosen = round_robin(m, "told", changed, recent)
+        changed, behind = Signal(COUNT), Signal(COUNT)
+        chosen, later = next_turn(m, "told", changed, behind)
         m.d.comb += news.eq(circuit != CONTROL)
         loads = taken | (~news & ~kept)
         with m.If(loads):
@@ -212,7 +212,7 @@ class Framer(Unit):
             m.d.comb += changed[number].eq((here != told) | asked)
             with m.If(loads & chosen[number]):
                 m.d.sync += [circuit.eq(number), limit.eq(here), told.eq(here), asked.eq(0)]
-                m.d.sync += recent.eq(chosen)
+                m.d.sync += behind.eq(later)
             with m.If(self.here.synced[number] | self.begins):
                 m.d.sync += asked.eq(1)
         # One that is loaded is of the time before.

@@ -95,7 +95,7 @@ class Acknowledger(Unit):
         ``retransmit``, 3 to the same one about a unicast; 1 from ``restart`` to ``due.write``.
     Throughput : one message in 6 cycles, one that is answered in 8, one that changes nothing as it
         is of another generation in 3, one about a unicast in 2; none in the 2 cycles of a restart.
-    Paths : ``restart`` to ``due.key`` and ``event.taken``, ``event`` to ``event.taken``.
+    Paths : ``restart`` to ``due.key``.
     Reset : starts all phases' numbers at 0, which takes a cycle for each and one more.
 
     Raises

@@ -6,7 +6,7 @@ from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.gates.select import one_hot_mux, round_robin
+from fred_hw.gates.select import next_turn, one_hot_mux
 from fred_hw.link.descriptor import FLOW
 from fred_hw.link.message import Message, message_layout, message_signature
 from fred_hw.protocol import Kind
@@ -60,7 +60,7 @@ class CaseQueue(Unit):
     event : In(event_signature(spec)).array(P)
         Events of the input ports, which come behind the messages in each round.
     found, pick : Out(1), In(1)
-        There is one; take it.
+        There is one; take it. Neither counts in the cycle behind ``pick``, in which it leaves.
     case : Out(case_layout(spec))
         What was taken, from the next cycle on.
     lost : Out(P)
@@ -68,9 +68,10 @@ class CaseQueue(Unit):
 
     Timing
     ------
-    Latency : 1 cycle from a message to ``found``, none from an event; 1 cycle from ``pick``.
-    Throughput : one per cycle.
-    Paths : ``event`` to ``found``, ``pick`` and ``event`` to ``event.taken``.
+    Latency : 1 cycle from a message to ``found``, none from an event; 1 cycle from ``pick`` to
+        ``case`` and to ``event.taken``.
+    Throughput : one in 2 cycles.
+    Paths : ``event`` to ``found``.
     Reset : forgets all messages.
 
     Raises
@@ -105,16 +106,17 @@ class CaseQueue(Unit):
     def build(self, platform: object) -> Module:
         m = Module()
         ports = self.spec.ports
-        taken, waiting, recent = Signal(2 * ports), Signal(2 * ports), Signal(2 * ports)
+        taken, waiting, behind = Signal(2 * ports), Signal(2 * ports), Signal(2 * ports)
         there, offers = zip(
             *self._messages(m, taken[:ports]), *self._events(m, taken[ports:]), strict=True
         )
-        chosen = round_robin(m, "grant", waiting, recent)
+        chosen, later = next_turn(m, "grant", waiting, behind)
         m.d.comb += [waiting.eq(Cat(there)), self.found.eq(waiting.any())]
+        # Who is picked is known late, and leaves its queue in the next cycle.
+        m.d.sync += taken.eq(chosen & self.pick.replicate(2 * ports))
         with m.If(self.pick):
-            m.d.comb += taken.eq(chosen)
             m.d.sync += [
-                recent.eq(chosen),
+                behind.eq(later),
                 self.case.as_value().eq(one_hot_mux(chosen, list(offers))),
             ]
         return m

@@ -1,11 +1,11 @@
 """What a port has on the circuit that is served at it."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_int
-from fred_hw.gates.select import selected
+from fred_hw.gates.select import one_hot_mux, selected
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.unit import Unit
 
@@ -28,8 +28,9 @@ class CircuitChoice(Unit):
     -------
     online : In(1)
         Whether unicasts are served.
-    phase, unicast : In(2), In(2)
-        Circuit of the phase that is served, and of the unicast.
+    phase, unicast : In(3), In(2)
+        Circuit of the phase that is served, as the bit that is high, and number of that of the
+        unicast.
     values : In(ArrayLayout(width, 3))
         What is known of each circuit.
     circuit : Out(2)
@@ -67,7 +68,7 @@ class CircuitChoice(Unit):
         super().__init__(
             {
                 "online": In(1),
-                "phase": In(2),
+                "phase": In(COUNT),
                 "unicast": In(2),
                 "values": In(data.ArrayLayout(width, COUNT)),
                 "circuit": Out(2),
@@ -79,8 +80,8 @@ class CircuitChoice(Unit):
     def build(self, platform: object) -> Module:
         m = Module()
         m.d.comb += [
-            self.circuit.eq(Mux(self.online, self.unicast, self.phase)),
-            self.of_phase.eq(selected(self.phase, list(self.values))),
+            self.circuit.eq(Mux(self.online, self.unicast, Cat(self.phase[1], self.phase[2]))),
+            self.of_phase.eq(one_hot_mux(self.phase, list(self.values))),
             self.of_unicast.eq(selected(self.unicast, list(self.values))),
         ]
         return m

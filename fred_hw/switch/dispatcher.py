@@ -148,7 +148,7 @@ class Dispatcher(Unit):
         waits = Cat(unicast.able for unicast in unicasts).any()
         for number in range(len(DATA_CIRCUITS)):
             mine = Cat(circuit == number for circuit in router.circuit_of)
-            of_phase = service.circuit == number
+            of_phase = service.circuit[number]
             starts, goes = (
                 (Cat(getattr(unicast, name) for unicast in unicasts) & mine).any()
                 for name in ("start", "inside")

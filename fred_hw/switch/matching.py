@@ -6,7 +6,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Member, Out
 
-from fred_hw.gates.select import any_of, gated, round_robin
+from fred_hw.gates.select import above, any_of, chosen_by_pairs, gated
 from fred_hw.gates.wire import wire
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.unit import Unit
@@ -155,19 +155,22 @@ class Matching(Unit):
                 wire(m, f"asks_{j}_{name}", Cat(pick[c] & coming[c][j] for pick, coming in pairs))
                 for c, name in enumerate(DATA_CIRCUITS)
             ]
-            circuit, began = Signal(2, name=f"circuit_{j}"), Signal(size, name=f"began_{j}")
+            path = wire(m, f"path_to_{j}", Cat(path[j] for path in self.destination_of))
+            circuit, began = Signal(2, name=f"circuit_{j}"), Signal(name=f"began_{j}")
             m.d.comb += [
                 circuit.eq(Mux(asks[0].any(), 0, Mux(asks[1].any(), 1, 2))),
-                began.eq(Cat(path[j] for path in self.destination_of) & self.starts),
+                began.eq((path & self.starts).any()),
             ]
             circuits.append(circuit)
-            last = [Signal(size, name=f"last_{j}_{name}") for name in DATA_CIRCUITS]
+            # Who has the path is known before whether it starts.
+            behind = wire(m, f"behind_path_to_{j}", above(m, f"path_to_{j}", path))
+            last = [Signal(size, name=f"behind_{j}_{name}") for name in DATA_CIRCUITS]
             for c, own in enumerate(last):
-                with m.If(began.any() & (self.circuit_to[j] == c)):
-                    m.d.sync += own.eq(began)
+                with m.If(began & (self.circuit_to[j] == c)):
+                    m.d.sync += own.eq(behind)
             # Turns of each circuit are there at the same time, and the most urgent one is taken.
             turns = [
-                round_robin(m, f"to_{j}_{name}", asks[c], last[c])
+                chosen_by_pairs(m, f"to_{j}_{name}", asks[c], last[c])
                 for c, name in enumerate(DATA_CIRCUITS)
             ]
             chosen = wire(

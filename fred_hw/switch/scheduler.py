@@ -1,13 +1,15 @@
 """Scheduler: which phase the interconnect serves."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.control.entry_port import entry_layout, number_bits
-from fred_hw.gates.select import one_hot_mux, round_robin, selected
+from fred_hw.gates.select import any_of, gated, next_turn, one_hot_mux
+from fred_hw.gates.wire import wire
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, place
@@ -29,6 +31,30 @@ __all__ = ["Scheduler"]
 COUNT = len(DATA_CIRCUITS)
 SEEK_CYCLES = 4
 """Cycles in which nothing is under way before unicasts that are ready give way to others."""
+
+
+class _Following(NamedTuple):
+    """What follows, if ``valid``, and the circuits of unicasts that are ready.
+
+    Its circuit is the bit that is high; ``online`` says that it is the default index.
+    """
+
+    valid: Value
+    circuit: Value
+    online: Value
+    unicasts: Value
+
+
+class _Halts(NamedTuple):
+    """Whether what is served has to stand still, in the next cycle, and if another is loaded.
+
+    ``ends`` : it stands still, and is served no more.
+    """
+
+    now: Value
+    then: Value
+    loaded: Value
+    ends: Value
 
 
 class Scheduler(Unit):
@@ -127,52 +153,56 @@ class Scheduler(Unit):
         m.d.sync += stopped.eq(stops)
         m.d.comb += [
             stops.eq(self.halt.asked.replicate(phases) & (1 << self.halt.number)),
-            halted.eq((served[:phases] & stopped).any()),
             self.halt.stands.eq(stopped.any() & ~halted),
         ]
         partly = self._probe(m, watches, served[:phases] | stopped)
         known = Cat(watch.complete for watch in watches) | partly
-        unicasts = self._unicasts(m)
+        unicasts, packets = Signal(COUNT, name="online_ready"), self._unicasts(m)
+        m.d.sync += unicasts.eq(packets)
         ready = Cat(known & ~stopped, unicasts) & ~served
         circuits = [*(watch.circuit for watch in watches), *(Const(c, 2) for c in range(COUNT))]
-        service = self.service
-        keeps, circuit, behind = Signal(), Signal(2), Signal(COUNT)
-        chosen, hurry = self._choose(m, ready, circuits, following, (circuit, behind), keeps)
-        valid = Signal()  # what follows is there, and need not stand still
-        online = following[phases:].any()
-        self._leave(m, valid, (circuit, behind), halted, online, unicasts)
+        service, online = self.service, following[phases:].any()
+        keeps, valid, circuit = Signal(), Signal(), Signal(COUNT)
+        chosen, taken, hurry = self._choose(m, ready, circuits, circuit, keeps)
+        # It may have to stand still from the next cycle on.
+        free = Cat(~stops, ~Const(0, COUNT))
+        stays, goes = following & free, chosen & free
+        now = _Following(valid, circuit, online, unicasts)
+        then = _Following(
+            wire(m, "valid_then", Mux(keeps, stays.any(), goes.any())),
+            wire(m, "circuit_then", Mux(keeps, circuit, taken)),
+            online,
+            packets,
+        )
+        # Whether what is served has to stand still is known a cycle before.
+        halts = _Halts(
+            halted,
+            wire(m, "halted_then", (served[:phases] & stops).any()),
+            wire(m, "halted_loaded", (following[:phases] & stops).any()),
+            wire(m, "ends", halted & service.stands),
+        )
+        m.d.sync += halted.eq(Mux(service.load, halts.loaded, halts.then & ~halts.ends))
+        self._leave(m, now, then, halts)
         m.d.comb += [
             # What is served takes the room that the next one waits for, which gets its turn.
             keeps.eq(valid & service.leaving & ~hurry),
-            self.read.eq(chosen.any() & ~keeps),
+            self.read.eq(ready.any() & ~keeps),
             self.next_phase.eq(
                 one_hot_mux(chosen, [Const(k if k < phases else 0) for k in range(count)])
             ),
         ]
+        m.d.sync += [circuit.eq(then.circuit), valid.eq(then.valid & ~service.load)]
         with m.If(service.load):
-            m.d.sync += [
-                service.active.eq(1),
-                service.online.eq(online),
-                service.circuit.eq(circuit),
-                service.phase.eq(service.following),
-                # Unicasts of all circuits are served together.
-                served.eq(following | Mux(online, (1 << count) - (1 << phases), 0)),
-                # What was chosen before what is served was known may be the same.
-                following.eq(0),
-                valid.eq(0),
-            ]
+            # Unicasts of all circuits are served together.
+            both = following | Mux(online, (1 << count) - (1 << phases), 0)
+            # What was chosen before what is served was known may be the same.
+            m.d.sync += [served.eq(both), following.eq(0)]
         with m.Else():
-            # It may have to stand still from the next cycle on.
-            free = Cat(~stops, ~Const(0, COUNT))
-            stays, goes = following & free, chosen & free
-            with m.If(keeps):
-                m.d.sync += valid.eq(stays.any())
-            with m.Else():
+            with m.If(~keeps):
                 number = one_hot_mux(chosen, [Const(min(k, phases)) for k in range(count)])
                 m.d.sync += [following.eq(chosen), service.following.eq(number)]
-                m.d.sync += valid.eq(goes.any())
-            with m.If(halted & service.stands):
-                m.d.sync += [service.active.eq(0), served.eq(0)]
+            with m.If(halts.ends):
+                m.d.sync += served.eq(0)
         return m
 
     def _choose(
@@ -180,72 +210,76 @@ class Scheduler(Unit):
         m: Module,
         ready: Value,
         circuits: Sequence[Value],
-        following: Value,
-        kept: tuple[Signal, Signal],
+        circuit: Value,
         keeps: Value,
-    ) -> tuple[Signal, Value]:
-        """Choose what goes first, and keep its circuit, and those that are more urgent.
+    ) -> tuple[Value, Value, Value]:
+        """Choose what goes first, and keep its turn.
 
-        Return it, and whether something more urgent is ready than what was chosen before.
+        Return it, its circuit as the bit that is high, and whether something more urgent is ready
+        than what was chosen before, of ``circuit``. Turns of all circuits are there at the same
+        time, and the most urgent one is taken.
         """
-        pool, recent, found = Signal(len(ready)), Signal(len(ready)), []
-        circuit, behind = kept
-        for number, name in reversed(list(enumerate(DATA_CIRCUITS))):
-            own, before = (Signal(len(ready), name=f"{what}_{name}") for what in ("ready", "last"))
+        chosen, later, found, none = [], [], [], Const(1, 1)
+        taken, behind = Signal(COUNT), Signal(len(ready), name="behind_following")
+        for number, name in enumerate(DATA_CIRCUITS):
+            own, before = (
+                Signal(len(ready), name=f"{what}_{name}") for what in ("ready", "behind")
+            )
             m.d.comb += own.eq(ready & Cat(other == number for other in circuits))
-            with m.If(own.any()):
-                m.d.comb += [pool.eq(own), recent.eq(before)]
-                with m.If(~keeps):
-                    m.d.sync += [circuit.eq(number), behind.eq((1 << number) - 1)]
-            found.append(own.any() & (circuit > number))
-            with m.If(self.service.load & (circuit == number)):
-                m.d.sync += before.eq(following)
-        return round_robin(m, "grant", pool, recent), Cat(found).any()
+            some = wire(m, f"some_{name}", own.any())
+            turn = next_turn(m, f"grant_{name}", own, before)
+            m.d.comb += taken[number].eq(some & none)
+            chosen.append(gated(turn.chosen, taken[number]))
+            later.append(gated(turn.behind, taken[number]))
+            found.append(some & circuit[number + 1 :].any())
+            none = none & ~some
+            with m.If(self.service.load & circuit[number]):
+                m.d.sync += before.eq(behind)
+        with m.If(~keeps):
+            m.d.sync += behind.eq(any_of(later))
+        return wire(m, "chosen", any_of(chosen)), taken, Cat(found).any()
 
-    def _leave(
-        self,
-        m: Module,
-        valid: Value,
-        kept: tuple[Value, Value],
-        halted: Value,
-        online: Value,
-        unicasts: Value,
-    ) -> None:
-        """Say when what is served gives way, and when what follows takes its place."""
-        service, urgent, wants = self.service, Signal(), Signal(COUNT)
+    def _leave(self, m: Module, now: _Following, then: _Following, halts: _Halts) -> None:
+        """Say when what is served gives way, a cycle before, and when what follows is served."""
+        service = self.service
         done, under, seeks = Signal(COUNT), Signal(COUNT), Signal(range(SEEK_CYCLES + 1))
-        idle, own = Signal(), Signal(COUNT, init=1)
-        circuit, behind = kept
-        with m.If(service.load):
-            m.d.sync += own.eq(1 << circuit)
+        idle, idles, gone = Signal(), Signal(), Signal()
         # What starts is known late, and counts a cycle later.
-        m.d.sync += [
-            under.eq(service.under),
-            idle.eq(service.rests & (seeks <= 1) & ~service.load),
-        ]
         m.d.comb += [
-            # The circuits on which packets of what is served go, or would.
-            wants.eq(Mux(service.online, unicasts | under, own)),
-            urgent.eq(valid & ((wants & Cat(1, behind[:-1])) == 0)),
-            service.leaving.eq(
-                service.active
-                & (
-                    urgent
-                    | halted
-                    | (valid & idle)
-                    | (valid & ((wants & behind) == 0) & selected(circuit, list(done)))
-                )
-            ),
-            service.load.eq(valid & (~service.active | idle | (service.leaving & ~service.runs))),
-            self.preempts.eq(service.load & service.leaving & urgent & ~service.stands),
+            idles.eq(service.rests & (seeks <= 1)),
+            gone.eq(service.leaving & ~service.runs),
+            service.load.eq(now.valid & (~service.active | idle | gone)),
         ]
-        m.d.sync += done.eq(Mux(service.load, 0, done | service.ran))
+        m.d.sync += [under.eq(service.under), idle.eq(idles & ~service.load)]
+        # The circuits on which packets of what is served go, or would.
+        wants, wanted = (
+            wire(m, name, Mux(service.online, one.unicasts | goes, service.circuit))
+            for name, one, goes in (("wants", now, under), ("wanted", then, service.under))
+        )
+        ran = wire(m, "ran", done | service.ran)
+        # It gives way to what is more urgent, and to what is as urgent once it has run.
+        urgent = Cat(~wants[: c + 1].any() for c in range(COUNT))
+        gives = Cat(~wanted[:c].any() & (~wanted[c] | ran[c]) for c in range(COUNT))
+        preempts = service.load & service.leaving & (now.circuit & urgent).any()
+        m.d.comb += self.preempts.eq(preempts & ~service.stands)
         with m.If(service.load):
-            m.d.sync += seeks.eq(Mux(online, SEEK_CYCLES, 0))
-        with m.Elif(service.online & service.ran.any()):
-            m.d.sync += seeks.eq(SEEK_CYCLES)
-        with m.Elif(seeks != 0):
-            m.d.sync += seeks.eq(seeks - 1)
+            m.d.sync += [
+                service.active.eq(1),
+                service.online.eq(now.online),
+                service.circuit.eq(now.circuit),
+                service.phase.eq(service.following),
+                service.leaving.eq(halts.loaded),
+                done.eq(0),
+                seeks.eq(Mux(now.online, SEEK_CYCLES, 0)),
+            ]
+        with m.Else():
+            leaves = halts.then | (then.valid & (idles | (then.circuit & gives).any()))
+            stays = service.active & ~halts.ends
+            m.d.sync += [service.leaving.eq(stays & leaves), service.active.eq(stays), done.eq(ran)]
+            with m.If(service.online & service.ran.any()):
+                m.d.sync += seeks.eq(SEEK_CYCLES)
+            with m.Elif(seeks != 0):
+                m.d.sync += seeks.eq(seeks - 1)
 
     def _watches(self, m: Module) -> list[PhaseWatch]:
         """Watch each phase, and tell ports which ones take packets from them."""
@@ -267,27 +301,27 @@ class Scheduler(Unit):
         return watches
 
     def _unicasts(self, m: Module) -> Signal:
-        """Return for each circuit whether a packet of the default index is ready, a cycle old."""
-        ready = Signal(COUNT, name="online_ready")
+        """Return for each circuit whether a packet of the default index is ready."""
+        ready = Signal(COUNT, name="online_packets")
         for c in range(COUNT):
             packets = Cat(
                 port.waiting[c] & (port.phases[c] == self.spec.protocol.online) & port.reaches[c]
                 for port in self.ports
             )
-            m.d.sync += ready[c].eq(packets.any())
+            m.d.comb += ready[c].eq(packets.any())
         return ready
 
     def _probe(self, m: Module, watches: Sequence[PhaseWatch], others: Value) -> Signal:
         """Look at phases that have some packet but for others; return which have a ready flow."""
         phases, ports = self.spec.protocol.phases, self.spec.ports
-        looked, recent = Signal(phases), Signal(phases)
+        looked, recent, behind = Signal(phases), Signal(phases), Signal(phases)
         m.d.comb += looked.eq(Cat(watch.some for watch in watches) & ~others)
-        chosen = round_robin(m, "probe", looked, recent)
+        chosen, later = next_turn(m, "probe", looked, behind)
         m.d.comb += [
             self.probes.eq(looked.any()),
             self.probe.eq(one_hot_mux(chosen, [Const(k) for k in range(phases)])),
         ]
-        m.d.sync += recent.eq(chosen)
+        m.d.sync += [recent.eq(chosen), behind.eq(later)]
         there, room, found = Signal(ports), Signal(ports), Signal()
         m.d.comb += [
             there.eq(one_hot_mux(recent, [watch.there for watch in watches])),

@@ -135,9 +135,10 @@ def service_signature(spec: SwitchSpec) -> wiring.Signature:
 
     Members
     -------
-    active, online, phase, circuit : Out(1), Out(1), Out(phase), Out(2)
+    active, online, phase, circuit : Out(1), Out(1), Out(phase), Out(3)
         Whether something is served, whether that is the default index, its phase, and the circuit
-        of the phase; unicasts of all circuits are served together.
+        of the phase as the bit that is high, 0 before the first; unicasts of all circuits are
+        served together.
     load, following : Out(1), Out(phase)
         In the next cycle something else is served; if it is a phase, by the entry that is there.
         Its phase, as ``phase`` will say it.
@@ -154,7 +155,7 @@ def service_signature(spec: SwitchSpec) -> wiring.Signature:
             "active": Out(1),
             "online": Out(1),
             "phase": Out(spec.protocol.fields["phase"]),
-            "circuit": Out(2),
+            "circuit": Out(COUNT),
             "load": Out(1),
             "following": Out(spec.protocol.fields["phase"]),
             "leaving": Out(1),

@@ -6,6 +6,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
+from fred_hw.gates.late_choice import choose_late
 from fred_hw.gates.select import selected
 from fred_hw.link.descriptor import descriptor_layout
 from fred_hw.spec import SwitchSpec
@@ -164,8 +165,8 @@ class CircuitQueue(FlitQueue):
         m = Module()
         here, head, pop = Signal(), Signal(mark_layout(self.spec)), Signal()
         inside = Signal()  # the packet at the head has started and has not finished
-        source, moves, direct = self.advance(m, here, head, pop)
-        self._compare_phase(m, moves, head.descriptor.phase, source.descriptor.phase)
+        source, comes, moves, direct = self.advance(m, here, head, pop)
+        self._compare_phase(m, (comes, here, pop), head, source)
         first, goes, outside = here & head.first & ~inside, Signal(), Signal()
         # Whether the next cycle is between packets.
         m.d.comb += outside.eq(self.finish | (~inside & ~self.start))
@@ -195,15 +196,22 @@ class CircuitQueue(FlitQueue):
         self.keep_places(m, pop)
         return m
 
-    def _compare_phase(self, m: Module, moves: Value, own: Value, then: Value) -> None:
+    def _compare_phase(
+        self, m: Module, moves: tuple[Value, Value, Value], head: data.View, source: data.View
+    ) -> None:
         """Find out a cycle before whether the head will be of the phase that is served then.
 
-        What moves and what is served are known late, and choose.
+        Called with whether a flit is there for the head, whether one is at it, and goes. That it
+        goes, and what is served, are known late, and choose.
         """
-        stays, comes = (
-            Mux(self.load, phase == self.following, phase == self.served) for phase in (own, then)
+        comes, here, pop = moves
+        own, then = (
+            Cat(one.descriptor.phase == phase for phase in (self.served, self.following))
+            for one in (head, source)
         )
-        m.d.sync += self.of_phase.eq(Mux(moves, comes, stays))
+        gone, kept = (Mux(moved, then, own) for moved in (comes, comes & ~here))
+        loaded = choose_late(m, "loaded", self.load, Cat(gone[1], kept[1]), Cat(gone[0], kept[0]))
+        m.d.sync += self.of_phase.eq(choose_late(m, "then", pop, loaded[0], loaded[1]))
 
     def _judge(
         self,
@@ -252,15 +260,17 @@ class CircuitQueue(FlitQueue):
         with m.Elif(due & ~ends):
             m.d.sync += patience.eq(patience + 1)
         with m.If(spoilt):
-            m.d.sync += [chain.eq(0), due.eq(0), judged.eq(0)]
+            m.d.sync += [chain.eq(0), judged.eq(0)]
         with m.Elif(moves & source.first):
-            m.d.sync += [chain.eq(0), due.eq(follows), judged.eq(follows)]
+            m.d.sync += [chain.eq(0), judged.eq(follows)]
         with m.Elif(self.start):
-            m.d.sync += [chain.eq(1), due.eq(0)]
+            m.d.sync += chain.eq(1)
         with m.Elif(asked):
-            m.d.sync += [due.eq(verdict["due"]), judged.eq(1)]
-        with m.Elif(gives_up):
-            m.d.sync += due.eq(0)
+            m.d.sync += judged.eq(1)
+        stays = ~self.start & Mux(asked, verdict["due"], due & ~gives_up)
+        # What moves is known last.
+        kept = choose_late(m, "due_then", moves & source.first, follows, stays)
+        m.d.sync += due.eq(kept & ~spoilt)
 
     def _compare(self, m: Module, head: data.View) -> dict[str, Value]:
         """Compare the packet at the head with the number of its flow, if it has one here."""

@@ -30,8 +30,10 @@ class FlitQueue(Unit):
 
     def advance(
         self, m: Module, here: Signal, head: data.View, pop: Value
-    ) -> tuple[data.View, Signal, Value]:
-        """Move flits to the head; return the next one, whether it moves, and whether it just comes.
+    ) -> tuple[data.View, Signal, Signal, Value]:
+        """Move flits to the head.
+
+        Return the next one, whether there is one, whether it moves, and whether it just comes.
 
         Behind the head there is a place for one flit, so that what goes into the memory or comes
         out of it need not know whether the head goes.
@@ -60,7 +62,7 @@ class FlitQueue(Unit):
             m.d.sync += [held.eq(comes), second.eq(source)]
         with m.If(moves):
             m.d.sync += head.eq(source)
-        return source, moves, ~held & ~marks.o.valid
+        return source, comes, moves, ~held & ~marks.o.valid
 
     def keep_places(self, m: Module, pop: Value) -> None:
         """Say where payload is, and how much there is."""

@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.control.entry_port import number_bits
 from fred_hw.control.routes import routes_layout
 from fred_hw.datapath.flit import Flit, flit_signature
-from fred_hw.gates.select import first_of, may_pass, one_hot_mux, round_robin, selected
+from fred_hw.gates.select import first_of, may_pass, next_turn, one_hot_mux, selected
 from fred_hw.link.arrival import Arrival
 from fred_hw.link.credits import Credits, credit_signature
 from fred_hw.link.deframer import Deframer
@@ -218,9 +218,12 @@ class InputPort(Unit):
         with m.If(begins):
             m.d.sync += lost.eq(astray)
         for arrival, queue in zip(deframer.o, queues, strict=True):
+            # That nothing more comes ends a packet, which is a long way: it counts a cycle later.
+            incoming = Signal.like(queue.incoming)
+            m.d.sync += incoming.eq(arrival.incoming & ~lost)
             m.d.comb += [
+                queue.incoming.eq(incoming),
                 queue.arrives.eq(arrival.valid & ~astray),
-                queue.incoming.eq(arrival.incoming & ~lost),
                 arrival.ready.eq(queue.ready | astray),
                 arrival.used.eq(queue.used),
                 queue.mark.exit.eq(self.exit),
@@ -331,7 +334,7 @@ class InputPort(Unit):
     def _events(self, m: Module, queues: list[CircuitQueue]) -> None:
         """Say where packets come that are not due."""
         patience = self.spec.protocol.patience_cycles
-        event, recent = self.event, Signal(len(queues), name="told")
+        event, behind = self.event, Signal(len(queues), name="behind_told")
         pauses = [Signal(range(patience + 1), name=f"pause_{k}") for k in range(len(queues))]
         late, early = (
             Cat(
@@ -343,9 +346,9 @@ class InputPort(Unit):
         # Each circuit has a pause of its own: were it one, sources that send again at the same
         # times would have one and the same of them told each time, and the other one never.
         wanting = Mux(late.any(), late, early)
-        chosen = round_robin(m, "event_of", wanting, recent)
+        chosen, later = next_turn(m, "event_of", wanting, behind)
         with m.If(~event.late & ~event.early & wanting.any()):
-            m.d.sync += [event.late.eq(late.any()), event.early.eq(~late.any()), recent.eq(chosen)]
+            m.d.sync += [event.late.eq(late.any()), event.early.eq(~late.any()), behind.eq(later)]
             m.d.sync += event.key.eq(
                 one_hot_mux(chosen, [queue.descriptor.phase[: len(event.key)] for queue in queues])
             )

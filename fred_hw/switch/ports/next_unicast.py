@@ -5,6 +5,9 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.fifo import Fifo
+from fred_hw.gates.late_choice import choose_late
+from fred_hw.gates.select import gated
+from fred_hw.gates.wire import wire
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, place
 
@@ -67,12 +70,11 @@ class NextUnicast(Unit):
         m = Module()
         packet = data.StructLayout({"online": 1, "exit": len(self.exit)})
         waiting = place(m, "waiting", Fifo(shape=packet, depth=self.spec.protocol.buffer_flits))
-        here, held, comes = Signal(), Signal(), Signal()
+        here, held = Signal(), Signal()
         # What comes is known late in its cycle.
         came, given = Signal(), Signal(packet)
         m.d.sync += [came.eq(self.enters), given.online.eq(self.online), given.exit.eq(self.exit)]
         second, source = Signal(packet), Signal(packet)
-        moves = ~here | self.leaves
         ports = Cat(source.exit == port for port in range(self.spec.ports))
         m.d.comb += [
             # Behind the first there is a place for one, so that the queue need not know what
@@ -80,20 +82,24 @@ class NextUnicast(Unit):
             waiting.i.valid.eq(came & (held | waiting.o.valid)),
             waiting.i.payload.eq(given),
             waiting.o.ready.eq(~held),
-            # One that leaves before it is seen here was alone.
-            comes.eq(held | waiting.o.valid | (came & (here | ~self.leaves))),
             source.eq(given),
         ]
         with m.If(held):
             m.d.comb += source.eq(second)
         with m.Elif(waiting.o.valid):
             m.d.comb += source.eq(waiting.o.payload)
-        with m.If(moves):
-            m.d.sync += [
-                here.eq(comes),
-                held.eq(0),
-                self.destination.eq(Mux(comes & source.online, ports, 0)),
-            ]
-        with m.Elif(~held):
-            m.d.sync += [held.eq(comes), second.eq(source)]
+        there = wire(m, "there", held | waiting.o.valid | came)
+        # One that leaves before it is seen here was alone.
+        behind = wire(m, "behind", held | waiting.o.valid | (came & here))
+        # What leaves is late in its cycle, and chooses.
+        stays = Cat(here | there, Mux(here, self.destination, gated(ports, there & source.online)))
+        goes = Cat(behind, gated(ports, behind & source.online))
+        after = choose_late(m, "after", self.leaves, goes, stays)
+        m.d.sync += [
+            here.eq(after[0]),
+            self.destination.eq(after[1:]),
+            held.eq(here & there & ~self.leaves),
+        ]
+        with m.If(~held):
+            m.d.sync += second.eq(source)
         return m

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_int
 from fred_hw.datapath.flit import Flit, flit_signature
+from fred_hw.gates.late_choice import choose_late
 from fred_hw.link.credits import Credits, credit_signature
 from fred_hw.link.descriptor import descriptor_layout
 from fred_hw.link.flit import framed_signature
@@ -135,7 +136,7 @@ class OutputPort(Unit):
         fits, more = (counted <= self.depth - count * largest for count in (1, 2))
         m.d.sync += [
             promised.eq(counted - self.given),
-            room.eq(Mux(self.injection.start, more, fits)),
+            room.eq(choose_late(m, "room_then", self.injection.start, more, fits)),
         ]
         with m.If(enters.fire):
             m.d.sync += index.eq(index + 1)

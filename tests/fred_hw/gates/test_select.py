@@ -8,11 +8,13 @@ from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import (
+    above,
     any_of,
     first_of,
     gated,
     largest,
     may_pass,
+    next_turn,
     one_hot_mux,
     round_robin,
     selected,
@@ -52,12 +54,13 @@ def outputs(function: Callable[[Module, Value, Value], Value]) -> dict[tuple[int
         (lambda m, a, b: gated(a, b[0]), lambda a, b: a * (b & 1)),
         (lambda m, a, b: gated(a[2], b[0]), lambda a, b: a >> 2 & b & 1),
         (lambda m, a, b: first_of(m, "first", a), lambda a, b: a & -a),
+        (lambda m, a, b: above(m, "first", a), lambda a, b: -2 * (a & -a) & (1 << WIDTH) - 1),
         (
             lambda m, a, b: selected(a, [b, Const(7), b[:2]]),
             lambda a, b: [b, 7, b & 3][a] if a < 3 else 0,
         ),
     ],
-    ids=["any_of", "gated", "gated_bit", "first_of", "selected"],
+    ids=["any_of", "gated", "gated_bit", "first_of", "above", "selected"],
 )
 def test_gates(
     function: Callable[[Module, Value, Value], Value], want: Callable[[int, int], int]
@@ -79,6 +82,21 @@ def test_round_robin_goes_on_behind_the_last_one() -> None:
             want = next((1 << n for n in order if choices >> n & 1), 0)
             assert got[choices, 1 << last] == want
         assert got[choices, 0] == choices & -choices
+
+
+def test_a_turn_begins_with_those_behind_the_last_one_and_tells_those_behind_it() -> None:
+    def turn(m: Module, a: Value, b: Value) -> Value:
+        both = next_turn(m, "turn", a[:4], b[:4])
+        return Cat(both.chosen, both.behind)
+
+    got = outputs(turn)
+    for choices in range(1 << 4):
+        for last in range(4):
+            behind = 15 & -2 << last
+            first = choices & behind or choices
+            chosen = first & -first
+            assert got[choices, behind] == chosen | (15 & -2 * chosen) << 4
+        assert got[choices, 0] & 15 == choices & -choices
 
 
 def test_round_robin_is_fair() -> None:

@@ -16,7 +16,7 @@ VALUES = {f"values[{c}]": 5 + c for c in range(3)}
 def test_throughput_is_a_choice_of_phase_or_unicast_every_cycle_without_latency(
     phase: int, unicast: int
 ) -> None:
-    both = VALUES | {"phase": phase, "unicast": unicast}
+    both = VALUES | {"phase": 1 << phase, "unicast": unicast}
     watch = ["circuit", "of_phase", "of_unicast"]
     found = trace(CircuitChoice(width=3), [both, both | {"online": 1}], watch)
     assert found == [(phase, 5 + phase, 5 + unicast), (unicast, 5 + phase, 5 + unicast)]

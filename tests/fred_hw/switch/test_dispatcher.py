@@ -18,7 +18,7 @@ LOAD = ENTRY | {"service.load": 1, "service.active": 0}
 SERVED = {
     "service.active": 1,
     "service.phase": 2,
-    "service.circuit": PP,
+    "service.circuit": 1 << PP,
     "heads[0].waiting": 1 << PP,
     "heads[0].of_phase": 1 << PP,
     f"heads[0].descriptor[{PP}].sequence": 9,
@@ -161,7 +161,7 @@ def unicast(k: int, destination: int, circuit: int = PP) -> dict[str, int]:
 
 
 UNICASTS = {"service.active": 1, "service.online": 1, "service.phase": ONLINE}
-UNICASTS |= {"service.circuit": PP} | {f"injections[{k}].room": 7 for k in range(4)}
+UNICASTS |= {"service.circuit": 1 << PP} | {f"injections[{k}].room": 7 for k in range(4)}
 
 
 def test_a_unicast_goes_to_its_exit_with_the_addresses_that_it_has() -> None:

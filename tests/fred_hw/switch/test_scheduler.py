@@ -42,6 +42,7 @@ PARTLY = waits(0, PP, 3) | {"probed.inputs[0]": 1, "probed.outputs[2]": 1}
 """Port 1 of phase 3 has no packet, but port 0 is a flow of its own."""
 STANDS, RUNS = {"service.stands": 1, "service.rests": 1}, {"service.runs": 1}
 SERVED = ["service.active", "service.phase", "service.circuit"]
+"""The circuit is the bit that is high."""
 READ, LOAD = ["read", "next_phase"], "service.load"
 SERVE = [LOW | STANDS] * 3
 """Phase 0 is loaded in cycle 2 and served from the next one on."""
@@ -70,8 +71,8 @@ def test_latency_is_three_cycles_from_a_packet_to_its_phase() -> None:
         (0, 0, 0, 0, 0, 0),
         (1, 2, 0, 0, 0, 0),
         (1, 2, 1, 0, 0, 0),
-        (0, 0, 0, 1, 2, DP),
-        (0, 0, 0, 1, 2, DP),
+        (0, 0, 0, 1, 2, 1 << DP),
+        (0, 0, 0, 1, 2, 1 << DP),
     ]
 
 
@@ -96,7 +97,7 @@ def test_throughput_is_a_phase_in_two_cycles() -> None:
     ],
 )
 def test_the_most_urgent_circuit_goes_first(packets: Cycle, phase: int, circuit: int) -> None:
-    assert seen([packets | STANDS] * 4, SERVED)[3] == (1, phase, circuit)
+    assert seen([packets | STANDS] * 4, SERVED)[3] == (1, phase, 1 << circuit)
 
 
 def test_one_that_is_more_urgent_takes_the_place_of_what_was_chosen_before() -> None:
@@ -168,7 +169,7 @@ def test_unicasts_of_a_circuit_are_served_together(reaches: int) -> None:
     cycle = waits(3, PP, ONLINE) | STANDS | {"ports[3].reaches": reaches << PP}
     found = seen([cycle] * 4, ["service.active", "service.online", *SERVED[1:]])
     assert found[2] == (0, 0, 0, 0)
-    assert found[3] == ((1, 1, ONLINE, PP) if reaches else (0, 0, 0, 0))
+    assert found[3] == ((1, 1, ONLINE, 1 << PP) if reaches else (0, 0, 0, 0))
 
 
 @pytest.mark.parametrize("under_way", range(SEEK_CYCLES + 3))
@@ -415,7 +416,9 @@ class Traffic:
             inputs |= {f"ports[{k}].reaches": 7}
         phase, circuit = served["service.phase"], served["service.circuit"]
         # Unicasts of all circuits are served together.
-        mine = [p for p, n in self.heads.items() if n == phase and (n == ONLINE or p[1] == circuit)]
+        mine = [
+            p for p, n in self.heads.items() if n == phase and (n == ONLINE or circuit >> p[1] & 1)
+        ]
         starts = served["service.active"] and not served["service.leaving"] and mine
         if not self.flits and starts and rng.random() < 0.5:
             del self.heads[mine[0]]

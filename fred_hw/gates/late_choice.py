@@ -1,0 +1,67 @@
+"""Choice between two values by what comes late in its cycle."""
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.checks import check_int
+from fred_hw.unit import Unit, place
+
+__all__ = ["LateChoice", "choose_late"]
+
+
+class LateChoice(Unit):
+    """Take one of two values by a bit that is known late, as the last thing before they are used.
+
+    Both are found out beforehand. Synthesis maps modules one by one, so it cannot choose what they
+    are made of first and find out behind it.
+
+    Parameters
+    ----------
+    width : int
+        Bits of a value, 1 or more.
+
+    Members
+    -------
+    late : In(1)
+        Which one.
+    high, low : In(width), In(width)
+        What is taken if ``late`` is high, and low.
+    o : Out(width)
+        That.
+
+    Timing
+    ------
+    Latency : none.
+    Throughput : every cycle.
+    Paths : all inputs to ``o``.
+    Reset : none.
+
+    Raises
+    ------
+    TypeError, ValueError
+        The parameter is none of these.
+    """
+
+    clocked = resettable = False
+
+    late: Signal
+    high: Signal
+    low: Signal
+    o: Signal
+
+    def __init__(self, *, width: int) -> None:
+        self.width = check_int("LateChoice width", width, minimum=1)
+        self.unit_name = f"late_choice_w{width}"
+        super().__init__({"late": In(1), "high": In(width), "low": In(width), "o": Out(width)})
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        m.d.comb += self.o.eq(Mux(self.late, self.high, self.low))
+        return m
+
+
+def choose_late(m: Module, name: str, late: Value, high: Value, low: Value) -> Signal:
+    """Place a :class:`LateChoice` of two values of one width, and return what it takes."""
+    choice = place(m, name, LateChoice(width=len(high)))
+    m.d.comb += [choice.late.eq(late), choice.high.eq(high), choice.low.eq(low)]
+    return choice.o
