@@ -114,7 +114,7 @@ WITHIN = {unit.__name__: parts(unit) for unit in UNITS}
 def with_another(name: str) -> SwitchSpec:
     """Return a specification that differs from the usual one in a size of links."""
     usual = getattr(LINK.protocol, name)
-    for value in (2 * usual, usual + 1, usual - 1):
+    for value in (2 * usual or 1, usual + 1, usual - 1):
         try:
             return LINK.with_changes(protocol={**LINK.protocol.model_dump(), name: value})
         except ValueError:
