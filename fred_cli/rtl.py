@@ -82,7 +82,9 @@ class Beside:
         }
 
 
-def beside_rtl(source: str, fabric: Any, job: Any, found: Any, algorithm: str) -> Beside:
+def beside_rtl(
+    source: str, fabric: Any, job: Any, found: Any, algorithm: str, *, recorded: bool = False
+) -> Beside:
     """Co-simulate an iteration on hardware.
 
     Parameters
@@ -93,6 +95,8 @@ def beside_rtl(source: str, fabric: Any, job: Any, found: Any, algorithm: str) -
         What was estimated, and what ``simulate`` found.
     algorithm : str
         Of collectives, as it was given to ``simulate``: hardware does the same.
+    recorded : bool
+        Whether a record is to be written of it.
 
     Raises
     ------
@@ -100,12 +104,14 @@ def beside_rtl(source: str, fabric: Any, job: Any, found: Any, algorithm: str) -
         The hardware is not that of the topology, or does not do what the iteration asks for.
     """
     from perfmodel.chakra.iteration import iteration_traces
-    from perfmodel.chakra.plane import plane_tasks
 
     iteration, npu, scale, _ = found
     hardware = load_hardware(source)
     hardware.check(fabric)
     does = hardware.algorithm(fabric, _groups(iteration.placement), algorithm)
+    if recorded and hardware.controllers:
+        message = "must be of hardware without endpoints at I/O controllers, as it has NPUs alone"
+        raise InputError("--record", "", message)
     estimated = iteration.time_s * hardware.clock_hz
     if estimated > MAX_CYCLES:
         message = (
@@ -114,23 +120,36 @@ def beside_rtl(source: str, fabric: Any, job: Any, found: Any, algorithm: str) -
         )
         raise InputError("--rtl", "", message)
     traces = iteration_traces(fabric, job, iteration.placement, npu, scale)
-    try:
-        tasks = plane_tasks(
-            traces.ranks,
-            traces.groups,
-            clock_hz=hardware.clock_hz,
-            planes=hardware.planes,
-            flit_bytes=hardware.flit_bytes,
-            full_flit_bytes=hardware.full_flit_bytes,
-        )
-    except InputError as error:
-        raise InputError("--rtl", error.field, error.message) from None
+    tasks = _tasks(hardware, iteration.placement.strategy, traces, streams=job.mode == "streaming")
     tasks = _with_circuits(tasks, iteration.placement)
     link_cycles = max(1, round(fabric.links[0].latency_s * hardware.clock_hz))
     limit = 4 * round(estimated) + 20_000
     run = _simulate(hardware, iteration.placement.strategy, does, tasks, link_cycles, limit)
     ran = run.simulator, link_cycles, _MEMORY_CYCLES, run.cycles, iteration.time_s
     return Beside(hardware, *ran, tasks, run.times, run.circuits)
+
+
+def _tasks(hardware: Hardware, strategy: Any, traces: Any, *, streams: bool) -> list[list[Any]]:
+    """Return the tasks of all endpoints; with ``streams`` weights come from storage."""
+    from perfmodel.chakra.plane import plane_tasks
+
+    try:
+        storage = hardware.storage(strategy, streams) if hardware.storage else None
+    except ValueError as error:
+        raise InputError("--rtl", "", str(error)) from None
+    try:
+        return plane_tasks(
+            traces.ranks,
+            traces.groups,
+            clock_hz=hardware.clock_hz,
+            planes=hardware.planes,
+            flit_bytes=hardware.flit_bytes,
+            full_flit_bytes=hardware.full_flit_bytes,
+            storage=storage,
+            endpoints=hardware.npus + hardware.controllers,
+        )
+    except InputError as error:
+        raise InputError("--rtl", error.field, error.message) from None
 
 
 def _with_circuits(tasks: Any, placement: Any) -> list[list[Any]]:
@@ -194,10 +213,12 @@ def with_rtl(trace: Mapping[str, Any], beside: Beside) -> dict[str, Any]:
         if one["ph"] == "M" and one["name"] == "process_name":
             one["args"] = {"name": f"{one['args']['name']}, estimate"}
     for npu in range(npus):
-        for pid, place in ((npu, 0), (npus + npu, 1)):
+        own = ((npu, 0),) if npu < beside.hardware.npus else ()
+        for pid, place in (*own, (npus + npu, 1)):
             sort = {"sort_index": _SORTED * npu + place}
             events.append({"ph": "M", "name": "process_sort_index", "pid": pid, "args": sort})
-        name = {"name": f"NPU {npu}, hardware"}
+        what = "NPU" if npu < beside.hardware.npus else "I/O controller"
+        name = {"name": f"{what} {npu}, hardware"}
         events.append({"ph": "M", "name": "process_name", "pid": npus + npu, "args": name})
         for place, thread in enumerate(_THREADS):
             said = {"name": thread or "compute"}

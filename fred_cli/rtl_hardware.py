@@ -54,6 +54,11 @@ class Hardware:
         Algorithms of all-reduces that it does, as the model calls them, and as it does itself.
     program : Callable
         Compiles a strategy, the bytes of its largest task and one of its own ``algorithms``.
+    controllers : int
+        I/O controllers with endpoints.
+    storage : Callable, optional
+        Returns for a strategy, and whether weights are streamed, which controller loads and stores
+        what; None without controllers.
     verilog_sha256 : Callable
         Returns what says of which Verilog it is: that of the shipped records of the same plane, or
         of routers and endpoints, so that whoever holds those against it has done so with this.
@@ -75,6 +80,8 @@ class Hardware:
     program: Callable[[Any, int, str], Any]
     verilog_sha256: Callable[[], str]
     grid: tuple[int, int] | None = None
+    controllers: int = 0
+    storage: Callable[[Any, bool], Any] | None = None
 
     def check(self, fabric: Any) -> None:
         """Refuse a topology that is not of this hardware.
@@ -97,6 +104,23 @@ class Hardware:
             message = (
                 f"must have planes and lanes that make {rate / self.clock_hz:g} B of a cycle at "
                 f"each NPU, as {fabric.name}, not {self.planes} planes of {self.full_flit_bytes} B"
+            )
+            raise InputError("--rtl", "", message)
+        if self.controllers:
+            self._check_controllers(fabric)
+
+    def _check_controllers(self, fabric: Any) -> None:
+        """Refuse a topology with other I/O controllers, as loads take as long as these need."""
+        given = len(fabric.io_nodes)
+        if given != self.controllers:
+            message = f"must have {given} I/O controllers, as {fabric.name}, not {self.controllers}"
+            raise InputError("--rtl", "", message)
+        rates = {one.bytes_per_s for one in fabric.links if one.source in fabric.io_nodes}
+        rate = self.planes * self.full_flit_bytes * self.clock_hz
+        if any(abs(rate / one - 1) > _SAME for one in rates):
+            message = (
+                f"must have I/O controllers of {min(rates) / self.clock_hz:g} B of a cycle, as "
+                f"{fabric.name}, not endpoints of {self.planes} planes of {self.full_flit_bytes} B"
             )
             raise InputError("--rtl", "", message)
 
@@ -141,7 +165,9 @@ def load_hardware(source: str) -> Hardware:
 
 def _plane(source: str) -> Hardware:
     from fred_hw.wafer.load import load_wafer
+    from fred_hw.wafer.plane import Plane
     from fred_hw.wafer.program import compile_strategy
+    from fred_hw.wafer.storage import storage_ends
     from gen.clock import CLOCK_HZ, CLOCK_SOURCE
 
     def verilog_sha256() -> str:
@@ -150,6 +176,11 @@ def _plane(source: str) -> Hardware:
         return wafer_hash(measured_wafer(whole))
 
     whole, small = load_wafer(source), load_wafer(source, _SMALLER)
+
+    def storage(strategy: Any, weights: bool) -> Any:
+        return storage_ends(Plane(small), strategy, weights=weights)
+
+    controllers = whole.endpoints - whole.npus
     return Hardware(
         source=source,
         name=whole.name,
@@ -164,6 +195,8 @@ def _plane(source: str) -> Hardware:
         algorithms=_IN_NETWORK,
         program=lambda strategy, size, _: compile_strategy(small, strategy, size),
         verilog_sha256=verilog_sha256,
+        controllers=controllers,
+        storage=storage if controllers else None,
     )
 
 

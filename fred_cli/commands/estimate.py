@@ -130,7 +130,9 @@ def _estimate(
         how = (strategy, None, compute, placement, algorithm, tier)
         found = simulate(fabric, job, *how, repeats=repeats and timeline is None and rtl is None)
         result = summarize(fabric, job, *found)
-    beside = beside_rtl(str(rtl), fabric, job, found, algorithm) if rtl else None
+    recorded = record is not None
+    run = (str(rtl), fabric, job, found, algorithm)
+    beside = beside_rtl(*run, recorded=recorded) if rtl else None
     if record and beside:
         how = {"topology": topology, "workload": workload, "strategy": result.strategy}
         how |= {"placement": placement, "algorithm": algorithm, "compute": compute}

@@ -14,7 +14,7 @@ from fred_hw.compiler.placement import Strategy, dp_groups, expert_dp_groups, mp
 
 from .plane import Plane
 
-__all__ = ["controllers_of", "storage_phases"]
+__all__ = ["controllers_of", "storage_ends", "storage_phases"]
 
 Group = tuple[int, ...]
 
@@ -54,6 +54,42 @@ def storage_phases(plane: Plane, strategy: Strategy) -> dict[str, tuple[Flow, ..
             found[f"{prefix}store_{turn}"] = stores
     for turn, pairs in enumerate(_turns(plane, samples, uses)):
         found[f"input_{turn}"] = tuple(Flow((controller,), group) for controller, group in pairs)
+    return found
+
+
+def storage_ends(
+    plane: Plane, strategy: Strategy, *, weights: bool
+) -> dict[tuple[str, Group], int]:
+    """Return the controller of each group of NPUs, for an iteration.
+
+    Keys are what a group has there, "load", "store" or "input", and its NPUs in ascending order.
+
+    Parameters
+    ----------
+    plane, strategy : Plane, Strategy
+        As for ``storage_phases``.
+    weights : bool
+        Whether weights are loaded and gradients stored.
+
+    Raises
+    ------
+    ValueError
+        Weights take turns. A controller with two groups would do stores of two phases in one order,
+        and each switch those of its NPUs in another: none would end.
+    """
+    phases, groups = storage_phases(plane, strategy), len(dp_groups(strategy))
+    if weights and "load_1" in phases:
+        raise ValueError(
+            f"strategy must have at most as many groups of the same weights as there are "
+            f"controllers ({plane.addresses - plane.wafer.npus}), not {groups} as {strategy}"
+        )
+    found: dict[tuple[str, Group], int] = {}
+    for name, flows in phases.items():
+        kind = name.rsplit("_", 1)[0]
+        for flow in flows:
+            stores = "store" in kind
+            ends, npus = (flow.outputs, flow.inputs) if stores else (flow.inputs, flow.outputs)
+            found[kind, npus] = ends[0]
     return found
 
 

@@ -1,7 +1,7 @@
 """Traces of an iteration as tasks of one plane of a wafer in hardware.
 
 A plane has one port of each NPU, so of all bytes it has a share, in whole flits. Loads and stores
-beyond the NPUs are left out: a plane in simulation has no I/O controllers.
+beyond the NPUs are left out where a plane has no endpoints at I/O controllers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,11 +10,19 @@ from fred_hw.errors import InputError
 from fred_hw.wafer.tasks import Task, check_tasks
 
 from .kinds import CollectiveType, NodeType
+from .marks import ROLE
 from .node import DURATION_NS, Node
+from .plane_storage import with_controllers
 
 __all__ = ["plane_tasks"]
 
-_LEFT_OUT = (NodeType.MEM_LOAD_NODE, NodeType.MEM_STORE_NODE, NodeType.METADATA_NODE)
+_STORAGE = (NodeType.MEM_LOAD_NODE, NodeType.MEM_STORE_NODE)
+
+Ends = Mapping[tuple[str, tuple[int, ...]], int]
+"""Controllers by what a group of NPUs has there: ``load``, ``store`` or ``input``."""
+
+_ENDS = {"weights": "load", "gradients": "store", "input": "input"}
+"""What each role of loads and stores is to a plane."""
 
 
 def plane_tasks(
@@ -25,10 +33,13 @@ def plane_tasks(
     planes: int,
     flit_bytes: int,
     full_flit_bytes: int,
+    storage: Ends | None = None,
+    endpoints: int = 0,
 ) -> list[list[Task]]:
     """Return the tasks of each NPU in one of the planes, in the order of its trace.
 
-    Messages of one NPU with the same tag to several others are one multicast.
+    Messages of one NPU with the same tag to several others are one multicast. With controllers
+    their tasks stand behind, and loads and stores as ``plane_storage.with_controllers`` says.
 
     Parameters
     ----------
@@ -43,12 +54,16 @@ def plane_tasks(
     flit_bytes, full_flit_bytes : int
         Bytes of a flit of the plane that does the tasks, and of the one that they are for: cycles
         do not depend on lanes, so fewer will do.
+    storage : mapping of (str, tuple of int) to int, optional
+        Address of the controller of each group of NPUs; without it loads and stores are left out.
+    endpoints : int
+        Endpoints of NPUs and controllers.
 
     Raises
     ------
     InputError
-        A node is none that a plane does: compute, all-reduces and messages; or nodes of NPUs do
-        not go together.
+        A node is none that a plane does: compute, all-reduces, messages, and loads and stores of
+        groups that have a controller; or nodes of NPUs do not go together.
     """
     sent: dict[tuple[int, int], list[int]] = {}
     for nodes in ranks:
@@ -58,10 +73,13 @@ def plane_tasks(
                 sent.setdefault(key, []).append(one.integer("comm_dst"))
     found: list[list[Task]] = []
     for rank, nodes in enumerate(ranks):
-        writer = _Writer(rank, groups, sent, clock_hz, planes * full_flit_bytes, flit_bytes)
+        sizes = planes * full_flit_bytes, flit_bytes
+        writer = _Writer(rank, groups, sent, storage, clock_hz, *sizes)
         for node in nodes:
             writer.add(node)
         found.append(writer.tasks)
+    if storage is not None:
+        found = with_controllers(found, endpoints, flit_bytes)
     try:
         check_tasks(found)
     except ValueError as error:
@@ -74,8 +92,9 @@ class _Writer:
 
     Parameters
     ----------
-    rank, groups, sent : int, mapping, mapping
-        Whose nodes, the ranks of each communicator, and those that each message goes to.
+    rank, groups, sent, storage : int, mapping, mapping, mapping or None
+        Whose nodes, the ranks of each communicator, those that each message goes to, and
+        controllers.
     clock_hz : float
         Of the plane [Hz].
     share : int
@@ -89,12 +108,13 @@ class _Writer:
         rank: int,
         groups: Mapping[str, Sequence[int]],
         sent: Mapping[tuple[int, int], Sequence[int]],
+        storage: Ends | None,
         clock_hz: float,
         share: int,
         flit_bytes: int,
     ) -> None:
         self.tasks: list[Task] = []
-        self._rank, self._groups, self._sent = rank, groups, sent
+        self._rank, self._groups, self._sent, self._storage = rank, groups, sent, storage
         self._clock_hz, self._share, self._flit_bytes = clock_hz, share, flit_bytes
         self._places: dict[int, tuple[int, ...]] = {}  # by node, the tasks that it ends with
         self._messages: dict[object, int] = {}
@@ -104,23 +124,41 @@ class _Writer:
         """Add what a node is, if it is a task of its own."""
         before = {place for one in node.data_deps for place in self._places.get(one, ())}
         after = tuple(sorted(before))
-        if node.type in _LEFT_OUT:
+        left_out = self._storage is None and node.type in _STORAGE
+        if left_out or node.type == NodeType.METADATA_NODE:
             self._places[node.id] = after
             return
         if node.type == NodeType.COMP_NODE:
             task = Task(name=node.name, after=after, cycles=self._cycles(node))
         else:
-            inputs, outputs = _flow(node, self._rank, self._groups, self._sent)
+            inputs, outputs = self._flow(node)
             key = inputs, outputs, node.integer("comm_tag")
             if node.type == NodeType.COMM_SEND_NODE:
                 place = self._messages.setdefault(key, len(self.tasks))
                 self._places[node.id] = (place,)
                 if place < len(self.tasks):
                     return
-            size = -(-node.integer("comm_size") // self._share) * self._flit_bytes
+            named = "tensor_size" if node.type in _STORAGE else "comm_size"
+            size = -(-node.integer(named) // self._share) * self._flit_bytes
             task = Task(name=node.name, after=after, inputs=inputs, outputs=outputs, size=size)
         self._places[node.id] = (len(self.tasks),)
         self.tasks.append(task)
+
+    def _flow(self, node: Node) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return who takes part in a communication: inputs and outputs."""
+        if self._storage is None or node.type not in _STORAGE:
+            return _flow(node, self._rank, self._groups, self._sent)
+        role, group = node.attr(ROLE), node.attr("pg_name")
+        kind = _ENDS.get(str(role.value) if role else "", "")
+        members = tuple(sorted(self._groups[str(group.value)])) if group else (self._rank,)
+        if (kind, members) not in self._storage:
+            message = (
+                "must be a load or a store of NPUs that have a controller for it, not "
+                f"{node.name!r:.60} of {list(members)}"
+            )
+            raise InputError("", f"node {node.id} of rank {self._rank}", message)
+        controller = (self._storage[kind, members],)
+        return (members, controller) if kind == "store" else (controller, members)
 
     def _cycles(self, node: Node) -> int:
         """Return the cycles of compute, sums of which stay within one of the trace's."""

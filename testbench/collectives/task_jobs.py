@@ -25,6 +25,9 @@ __all__ = ["MeshJobs", "PlaneJobs", "TaskJobs", "jobs_of"]
 _SMALL = 4
 """NPUs of fabrics that Icarus has done with before Verilator has built them."""
 
+_STEP_CYCLES = 6
+"""What a driver takes at most for a write of a register that nothing holds up [cycles]."""
+
 _SECOND = {"mp": "pp", "pp": "dp", "dp": "pp"}
 """Which circuit carries the second half of what has two, as in ``fred_hw.mesh.program``."""
 
@@ -86,6 +89,8 @@ class PlaneJobs(TaskJobs):
         self.program = self._made = program
         self.flits = 2 * len(program.phases) * program.size // (program.link.data_width // 8)
         self.ready = 300 if program.npus <= _SMALL else 1600
+        if program.endpoints > program.npus:  # more phases
+            self.ready = _STEP_CYCLES * max(map(len, program.unit_steps()))
         self._phases: dict[object, Phase] = {
             (tuple(sorted(flow.inputs)), tuple(sorted(flow.outputs))): phase
             for phase in program.phases

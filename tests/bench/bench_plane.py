@@ -58,8 +58,8 @@ def memories(made: WaferProgram, seed: int) -> list[Bytes]:
     flit = made.plane.wafer.link.data_width // 8
     flits = (2 * len(made.phases) + 2) * made.size // flit
     rng = np.random.default_rng(seed)
-    npus = range(made.plane.wafer.npus)
-    return [rng.integers(0, 256, (flits, flit), dtype=np.uint8) for _ in npus]
+    ends = range(made.endpoints)
+    return [rng.integers(0, 256, (flits, flit), dtype=np.uint8) for _ in ends]
 
 
 def numbers(memory: Bytes, buffer: Buffer) -> NDArray[np.uint16]:
@@ -100,14 +100,15 @@ def alone(model: Path, made: WaferProgram, phase: Phase) -> int:
 def at_once(model: Path, made: WaferProgram, seed: int, faults: int) -> int:
     """Return the cycles of all phases at once, begun at random times, with unicasts beside."""
     before, rng, steps = memories(made, seed), random.Random(seed), []
-    for npu in range(made.plane.wafer.npus):
+    for npu in range(made.endpoints):
         jobs = []
         # DP first, so that the more urgent ones preempt it.
         for phase in sorted(made.phases, key=lambda one: one.circuit != "dp"):
             for descriptor in made.descriptors(npu, phase):
                 jobs.append((rng.randrange(100), descriptor))
                 jobs += [(0, descriptor)] * 2 * (phase.circuit == "mp")
-        jobs.append((0, unicast(made, npu)))
+        if npu < made.npus:
+            jobs.append((0, unicast(made, npu)))
         steps.append(npu_steps(made, npu, jobs, READY))
     one = PlaneRun(program=made, steps=steps, memories=before, seed=seed, limit=400_000)
     found = run(model, replace(one, faults=faults, memory_stalls=5 if faults else 0))
@@ -148,8 +149,14 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help=text)
     text = "the published chiplets, of 12, 11 and 10 ports, not of 8 and 10"
     parser.add_argument("--published", action="store_true", help=text)
+    text = "endpoints at I/O controllers too, loads and stores; with --published"
+    parser.add_argument("--controllers", action="store_true", help=text)
     arguments = parser.parse_args()
     sizes = {"lanes": 1, "protocol": {"phases": 8}, "endpoint": {"fsms": 1, "slots": 2}}
+    if arguments.controllers:
+        if not arguments.published:
+            parser.error("--controllers must be given with --published")
+        sizes["controllers"] = "endpoints"
     wafer = load_wafer(str(WAFER), sizes)
     wafer = wafer if arguments.published else small(wafer)
     TOTAL["threads"] = arguments.threads

@@ -20,6 +20,8 @@ UNITS = "B, kB, MB, GB, TB, KiB, MiB, GiB, TiB"
 FRED_D = "collective --topology fred-d"
 EXAMPLES = Path(__file__).parents[2] / "examples"
 WAFER, ITERATION = EXAMPLES / "wafer-20.yaml", EXAMPLES / "iteration.yaml"
+ENDS, WIDE = EXAMPLES / "wafer-20-controllers.yaml", EXAMPLES / "fred-d-controllers.yaml"
+STREAMED = EXAMPLES / "iteration-streaming.yaml"
 MESH = EXAMPLES / "mesh-5x4.yaml"
 
 FITTING = fitting(parse_topology("fred-d"))
@@ -64,6 +66,14 @@ REFUSED = {
     r"that takes at most 10,000,000 cycles \(8\.5 ms\), not .*",
     f"estimate --topology fred-a --workload {ITERATION} --rtl {WAFER} --strategy MP4-DP5-PP1-SP": (
         r"--rtl: node \d+ of rank 0: must be compute, an all-reduce, a message or memory, .*"
+    ),
+    f"estimate --topology fred-d --workload {ITERATION} --rtl {ENDS}": r"--rtl: must have I/O "
+    r"controllers of 109.* B of a cycle, as fred-d, not endpoints of 5 planes of 512 B",
+    f"estimate --topology {WIDE} --workload {STREAMED} --rtl {ENDS} --record r.json": r"--record: "
+    "must be of hardware without endpoints at I/O controllers, as it has NPUs alone",
+    f"estimate --topology {WIDE} --workload {STREAMED} --rtl {ENDS} --strategy MP10-DP1-PP2": (
+        "--rtl: strategy must have at most as many groups of the same weights as there are "
+        r"controllers \(18\), not 20 as MP10-DP1-PP2"
     ),
     "route two-roots.yaml --strategy MP2-DP1-PP1": r"two-roots\.yaml: switches\.1\.above: .*",
     "characterize wafer.yaml --level wafer": r"characterize: --strategy: must be given with "

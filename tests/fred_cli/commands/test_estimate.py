@@ -4,9 +4,11 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from fred_hw.wafer.program import WaferProgram
 from fred_hw.wafer.tasks import Task
 from perfmodel.studies.rtl_iteration import load_iteration, simulated
 from perfmodel.training.compute import EFFICIENCY
@@ -184,6 +186,31 @@ def test_estimate_puts_hardware_beside_itself(
     assert sum(one["ph"] == "X" and one["pid"] == 20 for one in events) == 89
     out = fred(*arguments)[1]
     assert "887" in out and "estimate / hardware" in out
+
+
+def test_estimate_has_controllers_in_hardware_too(
+    fred: Run, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(made: WaferProgram, tasks: Sequence[Sequence[Task]], *_: object, **__: object) -> Any:
+        assert made.endpoints == len(tasks) == 38
+        assert {len(one) for one in tasks[20:]} == {0, 1, 8, 13}
+        times = [[(10 * place, 10 * place + 7) for place in range(len(one))] for one in tasks]
+        circuits = [["" if task.cycles else "dp" for task in one] for one in tasks]
+        return IterationRun("verilator", times, circuits)
+
+    monkeypatch.setattr("testbench.collectives.iteration.run_tasks", run)
+    examples = Path(__file__).parents[3] / "examples"
+    files = (f"{examples}/fred-d-controllers.yaml", f"{examples}/iteration-streaming.yaml")
+    given = ("--topology", files[0], "--workload", files[1], "--timeline", "timeline.json")
+    status, out, err = fred("estimate", *given, "--rtl", f"{examples}/wafer-20-controllers.yaml")
+    assert (status, err) == (0, "") and "estimate / hardware" in out
+    events = json.loads((place / "timeline.json").read_text())["traceEvents"]
+    names = {one["pid"]: one["args"]["name"] for one in events if one["name"] == "process_name"}
+    assert names[38 + 20] == "I/O controller 20, hardware" and 20 not in names
+    order = {one["pid"] for one in events if one["name"] == "process_sort_index"}
+    assert order == {*range(20), *range(38, 76)}
+    said = {one["name"] for one in events if one["ph"] == "X" and one["pid"] == 38 + 20}
+    assert {"weights of embedding, forward", "gradients of layer"} <= said
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,7 @@ def traces(strategy: str) -> Traces:
 
 
 def tasks(found: Traces, flit_bytes: int = 2) -> list[list[Task]]:
-    sizes = {"planes": PLANES, "flit_bytes": flit_bytes, "full_flit_bytes": FLIT}
+    sizes: dict[str, Any] = {"planes": PLANES, "flit_bytes": flit_bytes, "full_flit_bytes": FLIT}
     return plane_tasks(found.ranks, found.groups, clock_hz=HZ, **sizes)
 
 

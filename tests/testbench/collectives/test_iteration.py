@@ -13,6 +13,7 @@ from fred_hw.mesh.program import compile_for_mesh
 from fred_hw.wafer.load import load_wafer
 from fred_hw.wafer.program import WaferProgram, compile_strategy
 from fred_hw.wafer.tasks import Task
+from perfmodel.chakra.plane_storage import with_controllers
 from testbench.collectives import task_jobs
 from testbench.collectives.fabric import Finished, Sizes
 from testbench.collectives.iteration import run_tasks, task_steps, under_way
@@ -166,3 +167,60 @@ def test_a_message_is_under_way_from_its_sender_to_the_memories() -> None:
     ]
     # Where memories tell nothing software does, when it knows.
     assert under_way(jobs, tasks, times, [])[2] == [(10, 90), (21, 91)]
+
+
+def streamed() -> list[list[Task]]:
+    """Return two layers of MP2-DP2-PP1 whose weights come and whose gradients go, on six ends."""
+    found: list[list[Task]] = []
+    for npu in range(4):
+        row, column = (npu // 2 * 2, npu // 2 * 2 + 1), (npu % 2, npu % 2 + 2)
+        home = (4 + npu % 2,)
+        own = [
+            flow((4 + npu // 2,), row, 4),
+            flow(home, column, 24),
+            work(40, 1),
+            flow(row, row, 6, 2),
+            flow(home, column, 20),
+            work(300, 3, 4),
+            flow(home, column, 16, 3),
+            flow(column, home, 20, 5),
+            work(50, 5, 6),
+            flow(column, home, 24, 8),
+        ]
+        found.append(own)
+    return with_controllers(found, 6, FLIT)
+
+
+def test_weights_come_while_npus_compute(tmp_path: Path) -> None:
+    """Loads, stores and input through the RTL of controllers, with compute and all-reduces."""
+    wafer = load_wafer(str(EXAMPLE), {"controllers": "endpoints"})
+    made = compile_strategy(wafer, Strategy.parse("MP2-DP2-PP1"), 24 * FLIT)
+    tasks = streamed()
+    run = run_tasks(made, tasks, tmp_path, size=Sizes(), limit=8_000)
+    assert len(run.times) == 6 and [len(one) for one in tasks] == [11] * 4 + [7] * 2
+    for own, times in zip(tasks, run.times, strict=True):
+        for task, (begin, _) in zip(own, times, strict=True):
+            assert all(times[before][1] <= begin for before in task.after), task
+    # The second load has come when the second layer begins, and the third while that is at work.
+    names = [(one.inputs, one.size // FLIT) for one in tasks[0]]
+    second, third = names.index(((4,), 20)), names.index(((4,), 16))
+    begin, end = next(
+        span for one, span in zip(tasks[0], run.times[0], strict=True) if one.cycles == 300
+    )
+    assert run.times[0][second][1] <= begin <= run.times[0][third][1] <= end
+    # What is sent before an NPU has room takes a timeout more, 1,000 cycles here.
+    assert run.times[4][-1][1] == run.cycles < 1_400 and set(run.circuits[4]) == {"dp"}
+
+
+def test_wrong_stores_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lazy(_: Path, run: PlaneRun, __: Path) -> Finished:
+        return Finished([*run.memories], [{"ERROR": [0]}] * 6, [], 0, [[1, 2]] * 6)
+
+    monkeypatch.setattr(task_jobs, "build_plane", lambda *_: tmp_path)
+    monkeypatch.setattr(task_jobs, "run_plane", lazy)
+    wafer = load_wafer(str(EXAMPLE), {"controllers": "endpoints"})
+    made = compile_strategy(wafer, Strategy.parse("MP2-DP2-PP1"), 24 * FLIT)
+    store = flow((1, 3), (5,), 4)
+    tasks = [[work(1)], [store], [work(1)], [store], [work(1)], [store]]
+    with pytest.raises(SimulatorError, match="store_0: what NPU 5 has received is wrong"):
+        run_tasks(made, tasks, tmp_path, size=Sizes(), limit=4_000)
