@@ -6,16 +6,12 @@ __all__ = [
     "HBM_BYTES_PER_S",
     "IO_BYTES_PER_S",
     "LINK_LATENCY_S",
-    "MESH_LINK_BYTES_PER_S",
     "NPU_L1_BYTES_PER_S",
     "NUMBER_BYTES",
 ]
 
 LINK_LATENCY_S = 20e-9
 """Latency of a link in one direction [s]."""
-
-MESH_LINK_BYTES_PER_S = 750e9
-"""Bandwidth of one of the four links of an NPU in the baseline mesh, each direction [B/s]."""
 
 NPU_L1_BYTES_PER_S = 3e12
 """Bandwidth between an NPU and its L1 switch, each direction [B/s]."""

@@ -13,7 +13,6 @@ __all__ = [
     "BISECTION",
     "BUFFER",
     "CHIPLET_AREA_MM2",
-    "CHIPLET_PORT",
     "CLOSER",
     "COMET_GAIN",
     "COMET_SPREAD",
@@ -199,9 +198,6 @@ Transformer-1T."""
 
 CHIPLET_AREA_MM2 = {12: 685.0, 11: 678.0, 10: 814.0}
 """Area of a switch chiplet by its ports [mm2]: such that the published sum comes out."""
-
-CHIPLET_PORT = 600e9
-"""Bandwidth of a port of a switch chiplet, each direction [B/s] (FRED, arXiv 2406.19580)."""
 
 NPU_AREA_MM2, IO_AREA_MM2 = 1314, 20
 """Area of an NPU, and of an I/O controller such that the published sum comes out [mm2]."""

@@ -1,6 +1,11 @@
 """Registers of an endpoint."""
 
 from fred_hw.control.common_registers import (
+    ADDRESS,
+    CYCLES,
+    PARTNER,
+    REWINDS,
+    STROBE,
     cause_registers,
     constant,
     control_register,
@@ -28,15 +33,15 @@ CAUSES = {
     "size": "members, rank, state machines, blocks or messages of a descriptor do not fit",
     "full": "descriptor for a circuit whose queue is full",
     "locked": "COMMAND written while a descriptor was prepared",
-    "address": "access to no register, unaligned, or write to a register that is read-only",
-    "strobe": "write of a part of a register",
-    "partner": "hello of a neighbour that speaks another protocol or has other sizes",
+    "address": ADDRESS,
+    "strobe": STROBE,
+    "partner": PARTNER,
     "link": "flit of a kind that there is not, too many in a packet, or beyond the credits",
 }
 """All errors; a place is a bit of ERROR, so a new one is the last."""
 
 COUNTERS = {
-    "cycles": "Clock cycles",
+    "cycles": CYCLES,
     "memory_reads": "Flits read from memory",
     "memory_writes": "Flits written to memory",
     "read_stalls": "Cycles in which memory did not take a read",
@@ -44,7 +49,7 @@ COUNTERS = {
     "flits_sent": "Flits of payload given to the link, each once",
     "flits_received": "Flits of payload taken from the link, each once",
     "flits_reduced": "Flits that were reduced",
-    "rewinds": "Times that sending went back to an earlier packet",
+    "rewinds": REWINDS,
     "dropped": "Flits from the link that were dropped",
 }
 """Performance counters; the place is the order of the registers."""

@@ -4,7 +4,27 @@ from collections.abc import Mapping
 
 from .registers import WORD_BITS, Field, Register
 
-__all__ = ["cause_registers", "constant", "control_register", "version_register", "word"]
+__all__ = [
+    "ADDRESS",
+    "CYCLES",
+    "PARTNER",
+    "REWINDS",
+    "STROBE",
+    "cause_registers",
+    "constant",
+    "control_register",
+    "version_register",
+    "word",
+]
+
+ADDRESS = "access to no register, unaligned, or write to a register that is read-only"
+STROBE = "write of a part of a register"
+PARTNER = "hello of a neighbour that speaks another protocol or has other sizes"
+"""Errors that both have."""
+
+CYCLES = "Clock cycles"
+REWINDS = "Times that sending went back to an earlier packet"
+"""Performance counters that both have."""
 
 
 def constant(name: str, low: int, width: int, value: int, description: str) -> Field:

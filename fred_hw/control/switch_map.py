@@ -3,7 +3,18 @@
 from fred_hw.protocol import ADDRESSES
 from fred_hw.spec import SwitchSpec
 
-from .common_registers import cause_registers, constant, control_register, version_register, word
+from .common_registers import (
+    ADDRESS,
+    CYCLES,
+    PARTNER,
+    REWINDS,
+    STROBE,
+    cause_registers,
+    constant,
+    control_register,
+    version_register,
+    word,
+)
 from .phase_entry import CONFIGURATION_BYTES, entry_bits, phase_fields, phases_that_fit
 from .registers import WORD_BITS, Field, Register, RegisterMap
 from .routes import route_bits
@@ -35,10 +46,10 @@ CAUSES = {
     "overflow": "flit beyond the credits",
     "stuck": "packet given up at the head of a queue",
     "configuration": "entry refused, phase out of range, or locked register written",
-    "address": "access to no register, unaligned, or write to a register that is read-only",
-    "strobe": "write of a part of a register",
+    "address": ADDRESS,
+    "strobe": STROBE,
     "route": "unicast, or message about one, to an address without a route",
-    "partner": "hello of a neighbour that speaks another protocol or has other sizes",
+    "partner": PARTNER,
 }
 """All errors; a place is a bit of ERROR and a word of ERROR_COUNT, so a new one is the last."""
 
@@ -50,7 +61,7 @@ COMMANDS = ("none", "commit", "load", "erase")
 """What COMMAND takes; the place is the number."""
 
 COUNTERS = {
-    "cycles": "Clock cycles",
+    "cycles": CYCLES,
     "phase_starts": "Starts of phases",
     "preemptions": "Packets that went before waiting packets of a less urgent circuit",
     "reconfiguration_cycles": "Clock cycles lost to changes of configuration",
@@ -62,7 +73,7 @@ PORT_COUNTERS = {
     "flits_out": "Flits that went out",
     "dropped": "Flits that were dropped; a packet of another generation than its phase's, or "
     "to an address without a route, is one",
-    "rewinds": "Times that sending went back to an earlier packet",
+    "rewinds": REWINDS,
 }
 """Performance counters of each port."""
 

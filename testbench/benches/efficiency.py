@@ -4,12 +4,13 @@ from collections import Counter
 from collections.abc import Iterable
 
 from fred_hw.protocol import CRC_BITS, HEADER_BITS, KINDS
+from fred_hw.published_links import FLIT_BYTES
 from testbench.benches.agents.switch import SwitchBench, Watch
 
 __all__ = ["shares"]
 
 HEADER_AND_CRC = HEADER_BITS + CRC_BITS
-PAYLOAD_BITS = 4096  # of the published flit, 512 bytes
+PAYLOAD_BITS = 8 * FLIT_BYTES  # of the published flit
 
 
 def shares(bench: SwitchBench, watches: Iterable[Watch]) -> dict[str, float]:

@@ -16,9 +16,10 @@ from typing import Any
 from fred_hw.mesh.routing import ROUTINGS
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.protocol import CRC_BITS, HEADER_BITS
+from fred_hw.published_links import FLIT_BYTES
 from testbench.volume.mesh import LOADS, MeshLoad, build_mesh, run_mesh
 
-PAYLOAD = 8 * 512 / (8 * 512 + HEADER_BITS + CRC_BITS)
+PAYLOAD = 8 * FLIT_BYTES / (8 * FLIT_BYTES + HEADER_BITS + CRC_BITS)
 CURVE = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.8, 0.9)
 
 

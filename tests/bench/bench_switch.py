@@ -22,6 +22,7 @@ from typing import Any
 from fred_hw.compiler.flows import Flow
 from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.protocol import CRC_BITS, HEADER_BITS, ProtocolSpec
+from fred_hw.published_links import FLIT_BYTES
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import ADDED_CYCLES
 from testbench.stimulus.phases import Phase, make_turn, phase_table
@@ -48,7 +49,7 @@ cent less than in docs/switch.md."""
 CROWDS = {(24, 8): 0.98, (32, 8): 0.98, (48, 8): 0.75, (48, 16): 0.98}
 """Data flits per port and cycle that an all-reduce must reach, by ports and flits of a packet."""
 
-PAYLOAD = 8 * 512 / (8 * 512 + HEADER_BITS + CRC_BITS)
+PAYLOAD = 8 * FLIT_BYTES / (8 * FLIT_BYTES + HEADER_BITS + CRC_BITS)
 DELAY = 24
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from fred_hw.protocol import CRC_BITS, HEADER_BITS, ProtocolSpec
+from fred_hw.published_links import FLIT_BYTES
 from fred_hw.spec import SwitchSpec
 
 __all__ = ["payload_share", "slow_but_first", "small"]
@@ -39,7 +40,7 @@ def payload_share(rate: float) -> float:
 
     Flits are the published ones of 512 B, to which a header and a CRC come.
     """
-    return rate * 4096 / (4096 + HEADER_BITS + CRC_BITS)
+    return rate * 8 * FLIT_BYTES / (8 * FLIT_BYTES + HEADER_BITS + CRC_BITS)
 
 
 def slow_but_first(cases: Mapping[str, object], name: str = "spec") -> Any:

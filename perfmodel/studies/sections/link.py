@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
+from fred_hw.published_links import PORT_BYTES_PER_S
 from perfmodel.constants import LINK_LATENCY_S, NUMBER_BYTES
-from perfmodel.published import ACK_SHARE, BUFFER, CHIPLET_PORT
+from perfmodel.published import ACK_SHARE, BUFFER
 from perfmodel.studies.section import SECTIONS, ReproduceRow, Section, Setting, bound, number
 from perfmodel.switch_timing.record import load_record
 
@@ -25,7 +26,7 @@ def link(_setting: Setting) -> Iterator[ReproduceRow]:
         needed,
         "co-simulated: a packet starts when there is room for all of it, credits take cycles too",
         exact=True,
-        others=f"600 GB/s x 2 x 20 ns alone: {CHIPLET_PORT * 2 * LINK_LATENCY_S / 1e3:.4g}",
+        others=f"600 GB/s x 2 x 20 ns alone: {PORT_BYTES_PER_S * 2 * LINK_LATENCY_S / 1e3:.4g}",
     )
     assert record.switch is not None
     yield bound(

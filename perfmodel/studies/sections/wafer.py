@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
+from fred_hw.published_links import PORT_BYTES_PER_S
 from perfmodel import published
 from perfmodel.collectives.run import profile
 from perfmodel.constants import IO_BYTES_PER_S
 from perfmodel.published import (
     BISECTION,
     CHIPLET_AREA_MM2,
-    CHIPLET_PORT,
     DENSE_IO_AREA,
     IO_AREA_MM2,
     IO_GB_PER_S_PER_MM,
@@ -167,7 +167,7 @@ def _switch_area_mm2(fabric: Topology) -> tuple[float, str]:
         rates: dict[str, list[float]] = {"npu": [], "io": [], "switch": []}
         for link in fabric.links:
             if link.source == place:
-                rates[fabric.nodes[link.target].kind].append(link.bytes_per_s / CHIPLET_PORT)
+                rates[fabric.nodes[link.target].kind].append(link.bytes_per_s / PORT_BYTES_PER_S)
         if rates["npu"]:
             # As many chiplets as an NPU has ports; each has a port of every I/O controller.
             chips = round(rates["npu"][0])

@@ -7,7 +7,8 @@ import pytest
 
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
-from perfmodel.constants import IO_BYTES_PER_S, MESH_LINK_BYTES_PER_S
+from fred_hw.published_links import MESH_LINK_BYTES_PER_S
+from perfmodel.constants import IO_BYTES_PER_S
 from perfmodel.topology.fred_file import FredFile, L1Entry
 from perfmodel.topology.mesh import MeshFile
 from perfmodel.topology.parse import FABRICS, parse_topology
