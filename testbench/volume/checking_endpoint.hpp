@@ -79,7 +79,7 @@ class CheckingEndpoint final : public Npu, private Endpoint {
         const Outgoing* sent = sending(h);
         const bool answer = h.kind == ACK || h.kind == NACK, data = h.kind == DATA;
         if (data) check_data(h);
-        if (stale(h)) return;
+        if (stale(h) || options_.any(phase_of(h))) return;
         if ((data || h.kind == ASK) && !receiving(h))
             report_.violation(now_, port_, "%s of phase %u, peer %u, which does not come here",
                               KIND_NAMES[h.kind], phase_of(h), h.source);
@@ -94,6 +94,7 @@ class CheckingEndpoint final : public Npu, private Endpoint {
 
     // Nothing is acknowledged that a destination still waits for.
     void check_acked(const Outgoing& flow) {
+        if (options_.any(flow.phase)) return;
         report_.progress = now_;
         for (const Incoming* one : flow.destinations)
             if (one->expected < flow.base)
@@ -128,7 +129,13 @@ public:
         in.pool = phase.wanted[port_];
     }
 
-    bool done() const { return all_sent() && all_here(); }
+    bool done() const {
+        const auto over = [this](const Burst& one) { return options_.any(one.flow->phase); };
+        const auto sent = [&](const Circuit& c) {
+            return std::all_of(c.bursts.begin() + c.at, c.bursts.end(), over);
+        };
+        return std::all_of(circuits_.begin(), circuits_.end(), sent) && all_here();
+    }
 
     void receive(const Flit& flit, uint64_t now) {
         Header h;

@@ -5,10 +5,11 @@
 
 #include "npu.hpp"
 
-// What is done on the bus of a switch: writes, reads until bits have a value, or cycles to wait.
+// What is done on the bus of a switch: writes, reads until bits have a value, cycles to wait, or
+// writes that may be refused, of some bytes.
 struct Operation {
-    enum : uint64_t { WRITE, POLL, WAIT };
-    uint64_t kind, device, address, select, value;
+    enum : uint64_t { WRITE, POLL, WAIT, ATTEMPT };
+    uint64_t kind, device, address, select, value;  // of an attempt the bytes in place of the bits
 };
 
 // What happens when all steps have ended that it is behind; a burst ends when it is acknowledged.

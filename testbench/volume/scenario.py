@@ -12,6 +12,7 @@ from testbench.stimulus.addresses import address_of
 from .fabric import Fabric
 
 __all__ = [
+    "Attempt",
     "Burst",
     "Operation",
     "Operations",
@@ -26,7 +27,7 @@ __all__ = [
     "scripted",
 ]
 
-_WRITE, _POLL, _WAIT = range(3)  # kinds of operations
+_WRITE, _POLL, _WAIT, _ATTEMPT = range(4)  # kinds of operations
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,27 @@ class Wait:
     cycles: int
 
 
-Operations = Sequence[Operation | Wait]
+@dataclass(frozen=True)
+class Attempt:
+    """A write to the registers of a switch that may be refused.
+
+    Parameters
+    ----------
+    address, value : int
+        Byte address, and the word.
+    strobes : int
+        Bytes that are written.
+    device : int
+        Which switch.
+    """
+
+    address: int
+    value: int
+    strobes: int = 15
+    device: int = 0
+
+
+Operations = Sequence[Operation | Wait | Attempt]
 Packets = Mapping[int, Sequence[int]]
 """Flits of a packet by NPU."""
 
@@ -116,6 +137,8 @@ def scripted(operations: Operations) -> Iterator[int]:
     for one in operations:
         if isinstance(one, Wait):
             yield from (_WAIT, 0, 0, 0, one.cycles)
+        elif isinstance(one, Attempt):
+            yield from (_ATTEMPT, one.device, one.address, one.strobes, one.value)
         else:
             kind = _WRITE if one.select is None else _POLL
             yield from (kind, one.device, one.address, one.select or 0, one.value)

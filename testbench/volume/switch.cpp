@@ -324,6 +324,7 @@ bool run(Program& program) {
     program.read("stop_port", options.stop_port);
     program.read("stop_at", options.stop_at);
     program.read("stop_cycles", options.stop_cycles);
+    program.read("written_phase", options.written_phase);
     program.read("fault_kind", kind);
     program.read("fault_at", at);
     program.read("fault_direction", direction);

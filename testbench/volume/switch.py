@@ -89,6 +89,8 @@ class SwitchConditions(Conditions):
         fast as it goes.
     trace : bool
         Whether the result has ``arrivals``.
+    written_phase : int, optional
+        A phase whose packets are held against nothing, as its entry may be anything at any time.
     """
 
     fault: LinkFault | None = None
@@ -97,6 +99,7 @@ class SwitchConditions(Conditions):
     gap_cycles: int = 0
     interval_cycles: int = 0
     trace: bool = False
+    written_phase: int | None = None
     idle_limit: int = 500_000
 
     def options(self) -> dict[str, float]:

@@ -14,7 +14,7 @@ from testbench.stimulus.phases import Packet, Phase, Turn, make_turn
 from .fabric import one_level
 from .scenario import Burst, Operation, Operations, Unicast, Write, commit, routes, scenario
 
-__all__ = ["Traffic", "configure", "random_traffic"]
+__all__ = ["Traffic", "configure", "flits_of", "random_traffic"]
 
 _POOL = 67  # different packets of a phase; odd, so that packets a power of two apart differ
 _MOST_PACKETS, _UNICASTS = 200, 0.3  # packets of the longest burst, share of unicasts of the bursts
@@ -68,7 +68,7 @@ class Traffic:
                 phase.circuit,
                 phase.number % GENERATIONS,
                 phase.flows,
-                [(_flits(turn.sent), _flits(turn.wanted)) for turn in self.pools[phase.number]],
+                [(flits_of(turn.sent), flits_of(turn.wanted)) for turn in self.pools[phase.number]],
             )
             for phase in self.phases
         ]
@@ -82,7 +82,8 @@ class Traffic:
         )
 
 
-def _flits(packets: Mapping[int, Packet]) -> dict[int, tuple[int, ...]]:
+def flits_of(packets: Mapping[int, Packet]) -> dict[int, tuple[int, ...]]:
+    """Return the flits of packets by port."""
     return {port: packet.flits for port, packet in packets.items()}
 
 

@@ -47,7 +47,7 @@ class VerilatedSwitch {
     }
 
     void check_answer(unsigned response) const {
-        if (response) refuse("address " + std::to_string(doing_.address) + " was refused");
+        if (response && doing_.kind != Operation::ATTEMPT) refuse("address " + std::to_string(doing_.address) + " was refused");
     }
 
     void follow(const Moves& moves) {
@@ -92,7 +92,7 @@ public:
         } else {
             top_.s_axil_awaddr = one.address;
             top_.s_axil_wdata = one.value;
-            top_.s_axil_wstrb = 0xF;
+            top_.s_axil_wstrb = one.kind == Operation::ATTEMPT ? one.select : 0xF;
             top_.s_axil_awvalid = top_.s_axil_wvalid = top_.s_axil_bready = 1;
         }
     }

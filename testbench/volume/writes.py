@@ -1,0 +1,147 @@
+"""Writes of anything to the registers of a switch, which may hurt one phase and no other."""
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from fred_hw.control.phase_entry import entry_word
+from fred_hw.control.registers import WORD_BITS
+from fred_hw.control.switch_map import COMMANDS, switch_map
+from fred_hw.protocol import DATA_CIRCUITS, GENERATIONS
+from fred_hw.spec import SwitchSpec
+from testbench.stimulus.addresses import address_of
+from testbench.stimulus.phases import make_turn, phase_table
+
+from .fabric import one_level
+from .scenario import Attempt, Burst, Unicast, Wait, Write, commit
+from .switch import SwitchConditions, run_fabric
+from .traffic import flits_of
+
+__all__ = ["attempts", "run_writes"]
+
+_TURNS = 11
+_COMMIT, _LOAD = COMMANDS.index("commit"), COMMANDS.index("load")
+
+
+def attempts(
+    rng: random.Random, spec: SwitchSpec, phase: int, words: Sequence[int], count: int, most: int
+) -> list[Attempt | Wait]:
+    """Return writes of single registers, as many as ``count``, each up to ``most`` cycles later.
+
+    COMMAND acts on ``phase`` or on none that there is, but for loads of others; ROUTE has those of
+    addresses that nobody has. All else is written at random, with any strobe now and then.
+
+    Parameters
+    ----------
+    rng : random.Random
+        What is chosen by.
+    spec : SwitchSpec
+        The switch.
+    phase : int
+        The one whose entry is written.
+    words : sequence of int
+        Entries, parts of which are written to ENTRY.
+    count, most : int
+        Writes; cycles.
+    """
+    # What came before may have left the number of another one.
+    found: list[Attempt | Wait] = [Attempt(switch_map(spec).register("PHASE").address, phase)]
+    while len(found) < 2 * count:
+        for one in _written(rng, spec, phase, words):
+            found += [Wait(rng.randint(1, most)), one]
+    return found
+
+
+def _written(
+    rng: random.Random, spec: SwitchSpec, phase: int, words: Sequence[int]
+) -> Iterator[Attempt]:
+    """Yield a random write, or a few that bring another entry to the phase."""
+    registers, chance = switch_map(spec), rng.random()
+    number, command = (registers.register(name).address for name in ("PHASE", "COMMAND"))
+    entry = registers.register("ENTRY")
+    if chance < 0.1:  # that of another one, by way of ENTRY
+        yield Attempt(number, rng.randrange(spec.protocol.phases))
+        yield Attempt(command, _LOAD)
+    elif chance < 0.3:
+        word = rng.choice(words)
+        for index in range(entry.words):
+            yield Attempt(entry.address + 4 * index, word >> WORD_BITS * index & 0xFFFFFFFF)
+    if chance < 0.4:
+        yield Attempt(number, phase)
+        yield Attempt(command, _COMMIT)
+        return
+    register = rng.choice([one for one in registers.registers if one.writable])
+    own = {address_of(port) for port in range(spec.ports)}
+    index = rng.choice(
+        [k for k in range(register.words) if register.name != "ROUTE" or k not in own]
+    )
+    value = rng.getrandbits(WORD_BITS)
+    if register.name == "PHASE":
+        value = rng.choice([phase, phase, spec.protocol.phases, value | 1 << 31])
+    elif register.name == "COMMAND":
+        value = rng.randrange(len(COMMANDS))
+    elif register.name == "ENTRY" and rng.random() < 0.7:
+        value = rng.choice(words) >> WORD_BITS * index & 0xFFFFFFFF
+    strobes = 15 if rng.random() < 0.9 else rng.randrange(15)
+    yield Attempt(register.address + 4 * index, value, strobes)
+
+
+def run_writes(
+    program: Path, spec: SwitchSpec, *, seed: int, writes: int, packets: int, **options: Any
+) -> dict[str, Any]:
+    """Run phases and unicasts while anything is written, and return what ``run_fabric`` does.
+
+    One phase is written, has a circuit of its own, and is not held against anything; all others
+    must be delivered as ever.
+
+    Parameters
+    ----------
+    program, spec : Path, SwitchSpec
+        Of ``build_switch``.
+    seed : int
+        Of all of it.
+    writes : int
+        Single registers that are written.
+    packets : int
+        Of each burst; there are three of each phase.
+    options
+        Of ``SwitchConditions``.
+    """
+    rng, phases = random.Random(seed), spec.protocol.phases
+    victim, mine = rng.randrange(phases), rng.randrange(len(DATA_CIRCUITS))
+    others = [circuit for circuit in range(len(DATA_CIRCUITS)) if circuit != mine]
+    table = [
+        replace(phase, circuit=mine if phase.number == victim else rng.choice(others))
+        for phase in phase_table(rng, spec, phases)
+    ]
+    words = {
+        (phase.number, generation): entry_word(
+            spec, phase.configuration, phase.flows, phase.circuit, generation=generation
+        )
+        for phase in table
+        for generation in range(GENERATIONS)
+    }
+    steps: list[Write | Burst | Unicast] = []
+    for phase in table:
+        turns = [
+            make_turn(
+                rng, spec, phase, [rng.randint(1, spec.protocol.packet_flits)] * len(phase.flows)
+            )
+            for _ in range(_TURNS)
+        ]
+        first = commit(spec, phase.number, words[phase.number, 0])
+        sent = [(flits_of(turn.sent), flits_of(turn.wanted)) for turn in turns]
+        steps.append(Write(phase.number, phase.circuit, 0, phase.flows, sent, first))
+    ready = (len(steps) - 1,)
+    # Behind the others, as a phase that is there but has no flows.
+    anything = attempts(rng, spec, victim, list(words.values()), writes, 24)
+    steps += [
+        Burst(phase.number, packets, ready) for _ in range(3) for phase in table if phase.flows
+    ]
+    pairs = {(a, b): rng.choice(others) for a in range(spec.ports) for b in range(spec.ports)}
+    steps += [Unicast(a, b, circuit, packets // 4 + 1, ready) for (a, b), circuit in pairs.items()]
+    steps.append(Write(victim, mine, 0, (), (), anything, ready))
+    conditions = SwitchConditions(seed=seed, written_phase=victim, **options)
+    return run_fabric(program, spec, one_level(spec.ports), steps, conditions)
