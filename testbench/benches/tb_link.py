@@ -31,7 +31,7 @@ async def payload_crosses_a_link_that_loses_flits(dut: Any, packets: int = 20) -
         dut[f"m{end}_ready"].value = 1
     dut.clear.value = 0
     dut.rst.value = 1
-    Clock(dut.clk, 10, unit="ns").start()
+    Clock(dut.clk, 10, unit="ns", impl="gpi").start()
     for _ in range(3):
         await RisingEdge(dut.clk)
     dut.rst.value = 0

@@ -149,7 +149,7 @@ class InterconnectBench:
         self.dut.configuration.value = 0
         for data in self.source.data:
             data.value = 0
-        cocotb.start_soon(Clock(self.dut.clk, 10, unit="ns").start())
+        cocotb.start_soon(Clock(self.dut.clk, 10, unit="ns", impl="gpi").start())
         await self.reset()
 
     async def reset(self, cycles: int = 3) -> None:

@@ -69,7 +69,7 @@ class MeshBench(SwitchBench):
             for name in ("tvalid", "tdata", "tlast", "tuser"):
                 dut[f"s{port}_axis_{name}"].value = 0
             dut[f"m{port}_axis_tready"].value = 0
-        cocotb.start_soon(Clock(dut.clk, 10, unit="ns").start())
+        cocotb.start_soon(Clock(dut.clk, 10, unit="ns", impl="gpi").start())
         await self._edges(2)
         self.ends = [EndPort(dut, self.spec, port, self.delay) for port in every]
         for port in dead:
@@ -77,9 +77,8 @@ class MeshBench(SwitchBench):
         self.ports = list(self.ends)
         self.inputs = [Watch(dut, f"s{port}_axis") for port in every]
         self.outputs = [Watch(dut, f"m{port}_axis") for port in every]
-        for one in self.ends if self.stall else ():
-            one.source.set_pause_generator(self.pauses())
-            one.sink.set_pause_generator(self.pauses())
+        if self.stall:
+            self.pause([agent for one in self.ends for agent in (one.source, one.sink)])
         await self._edges(2)
         dut.rst.value = 0
         cocotb.start_soon(self._run())
