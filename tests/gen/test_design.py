@@ -25,7 +25,14 @@ GOLDEN = Path(__file__).parent / "golden"
 SMALL = ("tiny-2", "small-4", "odd-5", "demo-8")
 LARGE = tuple(name for name in PRESETS if name not in SMALL)
 MOST_LANES = 16  # the chiplets' 256 lanes are 256 equal instances
-ALL = [*SMALL, *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE)]
+LARGEST = pytest.mark.xdist_group("64 ports")  # which one process generates
+ALL = [
+    *SMALL,
+    *(
+        pytest.param(name, marks=[pytest.mark.slow, *((LARGEST,) if name == "big-64" else ())])
+        for name in LARGE
+    ),
+]
 QUICK = ("tiny-2", "odd-5")
 LINTED = [
     *QUICK,
@@ -71,6 +78,7 @@ def test_instances_are_as_many_as_the_paper_has_microswitches(preset: str) -> No
 
 
 @pytest.mark.slow
+@LARGEST
 def test_64_ports_of_16_lanes_stay_under_2_mb() -> None:
     design = design_of("big-64")
     assert design.manifest["verilog_bytes"] < 2_000_000

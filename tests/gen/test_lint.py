@@ -13,10 +13,7 @@ from tests.gen.tools import debian_verilator, lint
 SIZES = ProtocolSpec(phases=1)
 
 # All values of the bits of a port number stand for one with 3, 7, 15, ... ports: nothing is beyond.
-MARKS = {
-    3: [pytest.mark.slow],
-    6: [pytest.mark.slow],
-}
+MARKS = {3: [pytest.mark.slow]}
 """Of how many ports, in which tests; the others are long, and 2, 4 and 5 are in test_switch.py."""
 
 

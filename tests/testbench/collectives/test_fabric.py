@@ -156,7 +156,8 @@ def test_ring_all_reduce_reads_and_writes_each_byte_once(tmp_path: Path) -> None
     assert 3 * read == 2 * sent
 
 
-@pytest.mark.parametrize("faults", [0, 5000])
+# Links without faults are those of most tests here.
+@pytest.mark.parametrize("faults", [pytest.param(0, marks=pytest.mark.long), 5000])
 def test_rings_of_sizes_that_do_not_divide_evenly(tmp_path: Path, faults: int) -> None:
     """One behind the other, with blocks that are shorter or empty, as 3, 3, 3 and 0 flits are."""
     made, before, first = programs(), memories(), 0

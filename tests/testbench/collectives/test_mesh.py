@@ -73,7 +73,7 @@ def test_phases_of_a_strategy_on_two_circuits(tmp_path: Path) -> None:
     run(tmp_path, made, tuple(one.name for one in made.phases))
 
 
-@pytest.mark.parametrize("size", [9, 2])
+@pytest.mark.parametrize("size", [pytest.param(9, marks=pytest.mark.long), 2])
 def test_rings_with_empty_blocks(tmp_path: Path, size: int) -> None:
     """Of four members, whose blocks have 3, 3, 3 and 0 flits, or 1, 1, 0 and 0."""
     run(tmp_path, program("MP1-DP4-PP1", "ring", size), ("dp_all_reduce",))

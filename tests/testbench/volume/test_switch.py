@@ -246,8 +246,9 @@ def test_hardware_passes(spec: SwitchSpec, seed: int) -> None:
     assert result["preemptions"] > 100
 
 
+# Storms have up to 60,000.
 @each
-@pytest.mark.parametrize("faults", [1_000, 30_000])
+@pytest.mark.parametrize("faults", [1_000, pytest.param(30_000, marks=pytest.mark.long)])
 def test_hardware_passes_faults_of_every_kind(spec: SwitchSpec, faults: int) -> None:
     result = run_random(spec, 1, flits=100_000, faults_per_million=faults, stall_percent=20)
     assert result["stomped"] > 20
