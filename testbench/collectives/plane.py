@@ -52,7 +52,7 @@ __all__ = [
     "write_programs",
 ]
 
-_STEPS = 1024
+_STEPS = 4096
 WAIT, WRITE, UNTIL, SHOW = range(4)
 MARK, LEAST = 7, 8
 """What a driver does: see ``fabric.v``."""
