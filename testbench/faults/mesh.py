@@ -5,15 +5,17 @@
 
 from typing import Any
 
-from amaranth.hdl import Module
+from amaranth.hdl import Const, Module
 
+from fred_hw.gates.select import selected
 from fred_hw.mesh.crossbar import Crossbar
 from fred_hw.mesh.packet_queue import PacketQueue
+from fred_hw.mesh.way import Way
 from fred_hw.switch.ports.output_port import OutputPort
 
 from .fault import broken
 
-__all__ = ["held_by_the_dead", "never_stuck", "wrong_way_across"]
+__all__ = ["held_by_the_dead", "never_stuck", "turns_both_ways", "wrong_way_across"]
 
 
 @broken(Crossbar, {"mesh": "every_end_sends_to_every_end"})
@@ -36,3 +38,15 @@ def held_by_the_dead(m: Module, sound: Any, ports: Any) -> None:
     """Packets for a link that is down wait until it is up."""
     with m.If(ports.down):
         m.d.comb += ports.injection.room.eq(0)
+
+
+@broken(Way, {"saturated mesh": "wedged"})
+def turns_both_ways(m: Module, sound: Any, ports: Any) -> None:
+    """Packets of odd sources take the column first, so that a circle of waits can close."""
+    places = [(one.x, one.y) for one in sound.mesh.places]
+    x, y = (
+        selected(ports.destination, [Const(place[axis], len(ports.here[name])) for place in places])
+        for axis, name in enumerate("xy")
+    )
+    with m.If(ports.source[0] & (y != ports.here.y)):
+        m.d.comb += sound.here.x.eq(x)

@@ -2,6 +2,7 @@
 
 They are those of Dally and Towles, "Principles and Practices of Interconnection Networks" (2004),
 section 3.2. What is made for a torus is taken with the columns and rows as rings.
+Half around a ring of up to four, "tornado" is as "neighbor", and tells something from five on.
 """
 
 from collections.abc import Callable, Mapping

@@ -16,6 +16,7 @@
 namespace {
 
 constexpr unsigned mask(unsigned bits) { return (1u << bits) - 1; }
+constexpr uint64_t SILENCE = 5000;  // less than routers wait with a packet that is stuck
 constexpr unsigned PORTS = 5, LOCAL = 4, TICKETS = mask(TICKET_BITS), NODES = WIDTH * HEIGHT;
 
 struct Header {
@@ -103,7 +104,8 @@ class Router {
     }
 
 public:
-    Router(unsigned x, unsigned y) {
+    Router(unsigned x, unsigned y, int count, char** arguments) {
+        context_.commandArgs(count, arguments);  // those with a plus choose a fault
         top_.position = x | y << POSITION_X_BITS;
         top_.incarnation = 0;
         top_.rst = 1;
@@ -146,7 +148,7 @@ struct Run {
 
 // What is told of all ends.
 struct Totals {
-    uint64_t sent = 0, came = 0, wrong = 0, packets = 0, cycles = 0, least = ~0ull, waiting = 0;
+    uint64_t sent = 0, came = 0, flits = 0, wrong = 0, packets = 0, cycles = 0, least = ~0ull, waiting = 0;
     double latency = 0;
 };
 
@@ -186,6 +188,7 @@ class End {
         came_[h.circuit] = (came_[h.circuit] + 1) & TICKETS;
         const uint64_t number = expected_[h.source];
         if (h.destination != address_ || flit.data != payload(h.source, address_, number, h.index)) ++totals_.wrong;
+        ++totals_.flits;
         totals_.came += now >= run_.warm && now < run_.warm + run_.measure;
         if (h.index != h.last) return;
         ++expected_[h.source];
@@ -288,14 +291,15 @@ class Mesh {
     std::vector<End> ends_;
     std::vector<Line> lines_, out_, in_;  // into each port of each router; to and from ends
     std::vector<std::array<std::deque<uint64_t>, NODES>> born_;
+    uint64_t seen_ = 0, since_ = 0;
 
 public:
     Totals totals;
     unsigned errors = 0;
 
-    explicit Mesh(const Run& run) : run_(run), born_(NODES) {
+    Mesh(const Run& run, int count, char** arguments) : run_(run), born_(NODES) {
         for (unsigned k = 0; k < NODES; ++k) {
-            routers_.push_back(std::make_unique<Router>(k % WIDTH, k / WIDTH));
+            routers_.push_back(std::make_unique<Router>(k % WIDTH, k / WIDTH, count, arguments));
             ends_.emplace_back(run_, totals, k, born_.data());
             out_.emplace_back(run.delay);
         }
@@ -328,6 +332,12 @@ public:
         for (const End& end : ends_) count += end.waiting();
         return count;
     }
+
+    // Whether packets wait, and nothing has come to any end for longer than the longest way takes.
+    bool wedged(uint64_t now) {
+        if (totals.flits != seen_) seen_ = totals.flits, since_ = now;
+        return now - since_ > SILENCE && waiting();
+    }
 };
 
 }  // namespace
@@ -343,17 +353,17 @@ int main(int count, char** arguments) {
     run.warm = number(6, 2000);
     run.measure = number(7, 10000);
     run.seed = number(8, 1);
-    Mesh mesh(run);
+    Mesh mesh(run, count, arguments);
     uint64_t now = 0;
-    for (; now < run.warm + run.measure; ++now) mesh.step(now, true);
-    const uint64_t backlog = mesh.waiting(), drain = number(9, 20000);
-    for (uint64_t rest = 0; rest < drain && mesh.waiting(); ++rest, ++now) mesh.step(now, false);
+    for (; now < run.warm + run.measure && !mesh.wedged(now); ++now) mesh.step(now, true);
+    const uint64_t backlog = mesh.waiting();
+    for (; mesh.waiting() && !mesh.wedged(now); ++now) mesh.step(now, false);
     const Totals& t = mesh.totals;
     const double each = double(run.measure) * NODES;
     std::printf("{\"offered\": %.6f, \"accepted\": %.6f, \"latency_cycles\": %.3f, \"least_cycles\": %llu, "
-                "\"packets\": %llu, \"backlog\": %llu, \"left\": %llu, \"wrong\": %llu, \"errors\": %u, \"cycles\": %llu}\n",
+                "\"packets\": %llu, \"backlog\": %llu, \"left\": %llu, \"wrong\": %llu, \"errors\": %u, \"wedged\": %s, \"cycles\": %llu}\n",
                 t.sent / each, t.came / each, t.packets ? t.latency / t.packets : 0, (unsigned long long)(t.packets ? t.least : 0),
                 (unsigned long long)t.packets, (unsigned long long)backlog, (unsigned long long)mesh.waiting(),
-                (unsigned long long)t.wrong, mesh.errors, (unsigned long long)now);
+                (unsigned long long)t.wrong, mesh.errors, mesh.waiting() ? "true" : "false", (unsigned long long)now);
     return t.wrong || mesh.errors ? 1 : 0;
 }

@@ -2,12 +2,14 @@
 
 import json
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fred_hw.mesh.router import MeshRouter
 from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
+from gen.emitter import VerilogEmitter
 from testbench.models.protocol_header import protocol_header, protocol_sizes
 from testbench.sim.harness import build_harness
 from testbench.stimulus.meshes import PATTERNS
@@ -56,8 +58,15 @@ class MeshLoad:
     seed: int = 1
 
 
-def build_mesh(mesh: MeshSpec) -> Path:
+def build_mesh(mesh: MeshSpec, emitter: VerilogEmitter | None = None) -> Path:
     """Return the program of a mesh, whose routers all have five ports.
+
+    Parameters
+    ----------
+    mesh : MeshSpec
+        The mesh.
+    emitter : VerilogEmitter, optional
+        One that puts broken units into the routers.
 
     Raises
     ------
@@ -92,11 +101,24 @@ def build_mesh(mesh: MeshSpec) -> Path:
     ]
     source = Path(__file__).with_name("mesh.cpp").read_text()
     files = {"mesh.cpp": source, "protocol.hpp": protocol_header(), "model.hpp": "\n".join(lines)}
-    return build_harness(router, files)
+    return build_harness(router, files, emitter)
 
 
-def run_mesh(program: Path, load: MeshLoad) -> dict[str, Any]:
+def run_mesh(program: Path, load: MeshLoad, plusargs: Sequence[str] = ()) -> dict[str, Any]:
     """Run a mesh; return what is offered and accepted per end and cycle, latencies, and errors.
+
+    Ends stop making packets after the measurement, and all that are on their way have to come. The
+    mesh is ``wedged`` if packets wait and for 5,000 cycles no end gets anything: routers throw a
+    packet away that is stuck, which is an error, but not before ``stuck_cycles``.
+
+    Parameters
+    ----------
+    program : Path
+        What ``build_mesh`` returned.
+    load : MeshLoad
+        What ends send.
+    plusargs : sequence of str
+        Which fault the routers have, see ``FaultyEmitter.plusargs``.
 
     Raises
     ------
@@ -108,7 +130,7 @@ def run_mesh(program: Path, load: MeshLoad) -> dict[str, Any]:
     numbers = (load.load, LOADS.index(load.pattern), load.flits, load.circuits, load.delay)
     arguments = [*numbers, load.warm, load.measure, load.seed]
     said = subprocess.run(
-        [str(program), *map(str, arguments)],
+        [str(program), *map(str, arguments), *plusargs],
         capture_output=True,
         text=True,
         check=False,
@@ -117,4 +139,4 @@ def run_mesh(program: Path, load: MeshLoad) -> dict[str, Any]:
     if said.returncode not in (0, 1):
         raise RuntimeError(f"the harness ended with {said.returncode}: {said.stderr}")
     found = json.loads(said.stdout)
-    return {**found, "right": not (found["wrong"] or found["errors"] or found["left"])}
+    return {**found, "right": not (found["wrong"] or found["errors"] or found["wedged"])}

@@ -4,12 +4,13 @@ Packets of 8 flits on one circuit, links without delay unless said. Prints cycle
 to the other side; data flits per cycle of links at full load, and payload of 512 B flits as a share
 of the raw link; for uniform random traffic latency against load, and the saturation of several
 patterns: data flits accepted per end and cycle when each offers one, and for uniform traffic that
-as a share of what the links across the middle allow. Returns 1 if a flit was lost or wrong, or a
-router found an error.
+as a share of what the links across the middle allow. Returns 1 if a flit was lost or wrong, a
+router found an error, or packets wait for each other.
 """
 
 import sys
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -23,18 +24,21 @@ PAYLOAD = 8 * FLIT_BYTES / (8 * FLIT_BYTES + HEADER_BITS + CRC_BITS)
 CURVE = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.8, 0.9)
 
 
-def mesh_of(size: int, routing: str = "xy") -> MeshSpec:
-    """Return a square mesh with a small payload."""
-    return MeshSpec(width=size, height=size, lanes=2, routing=routing)
+SHAPES = ((4, 4), (5, 4), (8, 8))
 
 
-def across_the_middle(size: int) -> float:
-    """Return the flits per end and cycle that links across the middle of a square mesh carry.
+def mesh_of(width: int, height: int, routing: str = "xy") -> MeshSpec:
+    """Return a mesh with a small payload."""
+    return MeshSpec(width=width, height=height, lanes=2, routing=routing)
 
-    Half of ``size * size`` ends send to the other half over ``size`` links, each to any other end.
+
+def across_the_middle(width: int, height: int) -> float:
+    """Return the flits per end and cycle that links across the middle of a mesh carry.
+
+    The ends of the western half send to the others over a link in each row, each to any other end.
     """
-    half = size * size // 2
-    return size / (half * half / (size * size - 1))
+    ends, west = width * height, width // 2 * height
+    return height / (west * (ends - west) / (ends - 1))
 
 
 def report_lone(program: Path) -> list[dict[str, Any]]:
@@ -62,33 +66,36 @@ def report_curve(program: Path, load: MeshLoad) -> list[dict[str, Any]]:
     return runs
 
 
-def report_saturation(program: Path, name: str, size: int, load: MeshLoad) -> dict[str, Any]:
+def report_saturation(
+    program: Path, name: str, shape: tuple[int, int], load: MeshLoad
+) -> dict[str, Any]:
     """Print what goes through when each end offers a flit in each cycle."""
     found = run_mesh(program, load)
     share = ""
     if load.pattern == "uniform":
-        share = f", {found['accepted'] / across_the_middle(size):.3f} of the middle's links"
+        share = f", {found['accepted'] / across_the_middle(*shape):.3f} of the middle's links"
     sys.stdout.write(f"{name}, {load.pattern}: {found['accepted']:.3f} at saturation{share}\n")
+    if not found["right"]:
+        sys.stdout.write(f"error: {name}, {load.pattern}: {found}\n")
     return found
 
 
 def main() -> int:
     """Print a line per run."""
     runs: list[dict[str, Any]] = []
-    four = build_mesh(mesh_of(4))
+    four = build_mesh(mesh_of(4, 4))
     runs += report_lone(four)
     runs += report_curve(four, MeshLoad(load=0.1))
-    for routing in ROUTINGS:
-        program = build_mesh(mesh_of(4, routing))
+    for shape, routing in product(SHAPES, ROUTINGS):
+        program = build_mesh(mesh_of(*shape, routing))
         for pattern in LOADS:
             load = MeshLoad(load=1.0, pattern=pattern)
-            runs.append(report_saturation(program, f"4 x 4, {routing}", 4, load))
+            name = f"{shape[0]} x {shape[1]}, {routing}"
+            runs.append(report_saturation(program, name, shape, load))
     far = MeshLoad(load=1.0, delay=24, warm=4000)
-    runs.append(report_saturation(four, "4 x 4, links of 24 cycles", 4, far))
+    runs.append(report_saturation(four, "4 x 4, links of 24 cycles", (4, 4), far))
     three = MeshLoad(load=1.0, circuits=3)
-    runs.append(report_saturation(four, "4 x 4, three circuits", 4, three))
-    eight = build_mesh(mesh_of(8))
-    runs.append(report_saturation(eight, "8 x 8, xy", 8, MeshLoad(load=1.0)))
+    runs.append(report_saturation(four, "4 x 4, three circuits", (4, 4), three))
     return int(not all(one["right"] for one in runs))
 
 
