@@ -20,7 +20,7 @@ from testbench.sim.cache import built
 from testbench.sim.runner import find_simulator
 from testbench.sim.tools import SimulatorError
 
-from .outputs import marks_of, memories_of, wrote_of
+from .outputs import effort_of, faults_of, marks_of, memories_of, wrote_of
 from .units import switch_and_endpoint
 
 __all__ = [
@@ -205,6 +205,8 @@ class Finished:
     worked, simulated_s : float
         Share of the cycles of all units that were simulated, as in others one stood still, below 1
         for compiled fabrics; and seconds that these took.
+    faults : int
+        Flits that links lost or changed; of compiled fabrics a few behind the end too.
     """
 
     memories: list[Flits]
@@ -215,6 +217,7 @@ class Finished:
     wrote: list[list[tuple[int, int]]] = field(default_factory=list)
     worked: float = 1.0
     simulated_s: float = field(default=0.0, compare=False)
+    faults: int = field(default=0, compare=False)
 
 
 _AXIL = ("awaddr", "awvalid", "awready", "wdata", "wvalid", "wready", "bresp", "bvalid")
@@ -493,7 +496,5 @@ def collected(spec: SwitchSpec, nodes: int, command: Sequence[str], work: Path) 
     for node, address, value, now in re.findall(r"^READ (\d+) (\d+) (\d+) (\d+)$", said, re.M):
         reads[int(node)].setdefault(names[int(address)], []).append(int(value))
         times[int(node)].append(int(now))
-    told = marks_of(said, nodes), wrote_of(said, nodes)
-    speed = re.search(r"^SPEED ([\d.]+) s, .* ([\d.]+) of all steps$", said, re.MULTILINE)
-    effort = (float(speed[2]), float(speed[1])) if speed else ()
-    return Finished(memories_of(work, nodes), reads, times, int(ended[1]), *told, *effort)
+    told = marks_of(said, nodes), wrote_of(said, nodes), *effort_of(said), faults_of(said)
+    return Finished(memories_of(work, nodes), reads, times, int(ended[1]), *told)

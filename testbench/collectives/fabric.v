@@ -14,6 +14,7 @@ module line #(parameter WIDTH = 1, CYCLES = 1) (
     dice <= (dice == 0 ? seed : dice) * 32'd1664525 + 32'd1013904223;
     for (i = 1; i < CYCLES; i = i + 1) stages[i] <= stages[i-1];
     stages[0] <= {(valid === 1'b1) & ~(hit & dice[31]), flit ^ {{(WIDTH-1){1'b0}}, hit}};
+    if (valid === 1'b1 && hit) $display("FAULT");
   end
 endmodule
 

@@ -1,8 +1,8 @@
 """A plane of a wafer with memories, links between its units, and programs, in Icarus."""
 
 import random
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from fred_hw.ace.endpoint_map import endpoint_map
@@ -48,6 +48,7 @@ __all__ = [
     "line_text",
     "npu_steps",
     "options_of",
+    "preempted",
     "run_plane",
     "write_programs",
 ]
@@ -77,6 +78,8 @@ class PlaneRun:
         Faults in a million flits of a link.
     memory_stalls : int
         Cycles of 100 in which memory takes nothing.
+    behind : mapping of int to Sequence
+        What the driver of a switch does behind its program, by the switch's number.
     limit : int
         Cycles after which a run has failed.
     seed : int
@@ -88,6 +91,7 @@ class PlaneRun:
     memories: Sequence[Flits]
     faults: int = 0
     memory_stalls: int = 0
+    behind: Mapping[int, Sequence[Code]] = field(default_factory=dict)
     limit: int = 100_000
     seed: int = 1
 
@@ -123,6 +127,11 @@ def npu_steps(
         steps.append((UNTIL, program.completed(name), jobs_of, 0xFFFFFFFF))
     error = endpoint_map(program.link).register("ERROR").address
     return [*steps, (SHOW, error, 0, 0)]
+
+
+def preempted(spec: SwitchSpec) -> Code:
+    """Return the step of a switch's driver that waits until a preemption is counted."""
+    return (LEAST, switch_map(spec).register("PREEMPTIONS").address, 1, 0xFFFFFFFF)
 
 
 _LINE = """
@@ -238,7 +247,8 @@ def build_plane(wafer: WaferSpec, size: Sizes) -> Path:
 
 def write_programs(work: Path, run: PlaneRun) -> None:
     """Write the programs of all drivers: endpoints, then other units."""
-    units = [codes(one) for one in run.program.unit_steps()]
+    own = enumerate(run.program.unit_steps())
+    units = [[*codes(one), *run.behind.get(number, ())] for number, one in own]
     write_steps(work, [*run.steps, *units], _STEPS)
 
 

@@ -152,6 +152,8 @@ class Line {
     Random dice_;
 
 public:
+    uint64_t faults = 0;
+
     Line(const Sends& from, Unit& unit, unsigned entry, uint64_t seed)
         : from_(&from), unit_(&unit), to_(&unit.takes[entry]), dice_{seed} {}
     void sample(uint64_t now) {
@@ -161,6 +163,7 @@ public:
         flit.data = *from_->data;
         flit.user = *from_->user;
         if (options.faults && dice_() % 1000000 < options.faults) {
+            ++faults;
             if (dice_() & 1) flit.valid = false;
             else flit.data ^= 1;
         }
@@ -480,6 +483,9 @@ int main(int count, char** arguments) {
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begun;
     uint64_t steps = 0;
     for (const Node& one : nodes) steps += one.runner.steps;
+    uint64_t faults = 0;
+    for (const Line& one : lines) faults += one.faults;
+    std::printf("FAULTS %" PRIu64 "\n", faults);
     std::printf("SPEED %.3f s, %.3f s of CPU, %.3f of all steps\nENDED %" PRIu64 "\n", wall.count(),
                 cpu_s, double(steps) / nodes.size() / cycles, last + 1);
 }

@@ -79,6 +79,8 @@ def at_once(model: Path, made: MeshProgram, faults: int) -> int:
             sys.exit(f"error: {phase.name}: what NPUs {wrong} have is wrong")
     if any(each["ERROR"] != [0] for each in found.reads):
         sys.exit("error: an endpoint has refused a descriptor")
+    if (found.faults > 0) != (faults > 0):
+        sys.exit(f"error: {found.faults} faults fell on links, of {faults} in a million")
     return found.cycles
 
 

@@ -175,6 +175,7 @@ def test_rings_of_sizes_that_do_not_divide_evenly(tmp_path: Path, faults: int) -
         program.finish("dp")
         program.show("ERROR")
     found = run(tmp_path, made, faults=faults, limit=20000, seed=4)
+    assert (found.faults > 0) == (faults > 0)
     for k in EVERY:
         assert (found.memories[k] == want[k]).all()
         assert found.reads[k]["ERROR"] == [0]
@@ -196,6 +197,7 @@ def test_ring_and_network_at_once_on_links_that_lose_flits(tmp_path: Path) -> No
     found = run(
         tmp_path, made, phases={1: word}, faults=5000, memory_stalls=30, limit=30000, seed=3
     )
+    assert found.faults > 0
     reduced = ring_sum([numbers(one, 0, 36) for one in before], 36)
     summed = out([numbers(one, 100, 27) for one in before])
     for k in EVERY:

@@ -64,6 +64,7 @@ def run(tmp_path: Path, made: MeshProgram, names: tuple[str, ...], **more: int) 
     assert [each["ERROR"] for each in found.reads] == [[0]] * 4
     for name in names:
         assert wrong_npus(made, name, before, found.memories) == [], name
+    assert (found.faults > 0) == ("faults" in more)
     return found
 
 

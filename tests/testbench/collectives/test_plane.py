@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from fred_hw.wafer.load import load_wafer
 from fred_hw.wafer.program import Phase, WaferProgram, compile_strategy
 from fred_hw.wafer.spec import WaferSpec
 from testbench.collectives.fabric import Finished, Sizes
-from testbench.collectives.plane import PlaneRun, build_plane, npu_steps, run_plane
+from testbench.collectives.plane import PlaneRun, build_plane, npu_steps, preempted, run_plane
 from testbench.models.golden import reduction_of
 from testbench.models.golden_plane import walk_phase
 
@@ -64,7 +65,7 @@ def unicast(npu: int) -> Descriptor:
     return exchange("pp", (sent, other), (received, other))
 
 
-def run(tmp_path: Path, made: WaferProgram, jobs: Sequence, seed: int, **more: int) -> Finished:
+def run(tmp_path: Path, made: WaferProgram, jobs: Sequence, seed: int, **more: Any) -> Finished:
     before = memories(seed)
     steps = [npu_steps(made, npu, jobs[npu], READY) for npu in range(4)]
     finished = run_plane(
@@ -84,7 +85,10 @@ def check(made: WaferProgram, before: Sequence[Bytes], after: Sequence[Bytes]) -
 
 
 def test_phases_and_unicasts_cross_two_levels_at_once(tmp_path: Path) -> None:
-    """All circuits at a time, begun at random times: MP preempts DP, with unicasts beside."""
+    """All circuits at a time, begun at random times: MP preempts DP, with unicasts beside.
+
+    The run ends when each L1 has counted a preemption.
+    """
     made, rng = program(), random.Random(1)
     mp, dp = made.phases
     jobs = []
@@ -92,8 +96,11 @@ def test_phases_and_unicasts_cross_two_levels_at_once(tmp_path: Path) -> None:
         parts = [one for phase in (dp, mp) for one in made.descriptors(npu, phase)]
         again = [(rng.randrange(60), parts[1]) for _ in range(2)]
         jobs.append([(rng.randrange(60), parts[0]), (10, unicast(npu)), *again])
-    before, found = memories(1), run(tmp_path, made, jobs, 1, limit=6000)
+    l1s = [(n, one.spec) for n, one in enumerate(made.plane.chiplets) if one.name != "l2"]
+    behind = {number: [preempted(spec)] for number, spec in l1s}
+    before, found = memories(1), run(tmp_path, made, jobs, 1, limit=6000, behind=behind)
     check(made, before, found.memories)
+    assert found.faults == 0
     for npu in range(4):
         got = found.memories[npu][UNICASTS + 20 : UNICASTS + 40]
         assert (got == before[3 - npu][UNICASTS : UNICASTS + 20]).all()
@@ -108,6 +115,7 @@ def test_phases_come_through_faults_on_all_links(tmp_path: Path) -> None:
     more = {"faults": 5000, "memory_stalls": 30, "limit": 40_000}
     before, found = memories(2), run(tmp_path, made, jobs, 2, **more)
     check(made, before, found.memories)
+    assert found.faults > 0
 
 
 def test_stages_on_two_switches_multicast_to_each_other(tmp_path: Path) -> None:
@@ -148,6 +156,7 @@ def test_planes_of_a_wafer_do_their_parts_of_a_tensor_alone(tmp_path: Path) -> N
         )
         found = run_plane(model(), one, tmp_path / str(plane))
         cycles.append(found.cycles)
+        assert (found.faults > 0) == (faults > 0)
         after.append(found.memories)
     assert cycles[0] < cycles[1]
 

@@ -60,6 +60,7 @@ def test_what_stands_still_is_left_alone(faults: int, stalls: int, tmp_path: Pat
     for a, b, c in zip(found.memories, alone.memories, plain.memories, strict=True):
         assert (a == b).all() and (b == c).all()
         assert (a.reshape(-1)[SIZE : 2 * SIZE] != 0).any()
+    assert all((each.faults > 0) == (faults > 0) for each in (found, alone, plain))
     told = [replace(each, memories=[], worked=1.0) for each in (found, alone, plain)]
     assert told[0] == told[1] == told[2]
     for reads, times in zip(found.reads, found.times, strict=True):
