@@ -2,6 +2,7 @@
 
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,7 +48,7 @@ def program(strategy: str, algorithm: str = "auto", size: int = SIZE) -> MeshPro
     return compile_for_mesh(MESH, Strategy.parse(strategy), FLIT * size, algorithm=algorithm)
 
 
-def run(tmp_path: Path, made: MeshProgram, names: tuple[str, ...], **more: int) -> Finished:
+def run(tmp_path: Path, made: MeshProgram, names: tuple[str, ...], **more: Any) -> Finished:
     """Do phases one after the other, and compare all results; None of them reads another's."""
     before = random_memories(made, 1)
     steps = [
