@@ -1,7 +1,7 @@
 """Synthesize the switches, the router and the endpoint of both fabrics, a lane of INT8 each.
 
-Prints area, clock, flip-flops and bits of memories of each, with ASAP7 in ../shared, and whether
-the shipped record of areas is of the same Verilog; returns 1 if it is not. `-o FILE` writes the
+Prints area, clock, flip-flops and bits of memories of each, with nangate45, and whether the
+shipped record of areas is of the same Verilog; returns 1 if it is not. `-o FILE` writes the
 record, `--work DIR` keeps the reports of `fred synth --json` there and takes what is there of the
 same Verilog. An hour of CPU time.
 """
@@ -16,15 +16,14 @@ import click
 from fred_hw.load import load_spec
 from fred_hw.mesh.load import load_mesh
 from perfmodel.switch_timing.areas import load_areas
-from synth.goals import GOAL_CLOCKS_NS
+from synth.installed import library_path
 from synth.liberty import Libraries, read_libraries
 from synth.synthesis import Source, from_mesh, from_spec, synthesize
 from testbench.characterize import git_commit
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = [root / "shared/data/liberty" for root in ROOT.parents]
 LONE = {"format": "int8", "lanes": 1}
-CLOCK_NS, EFFORT = GOAL_CLOCKS_NS["ASAP7"], "speed"
+LIBRARY, CLOCK_NS, EFFORT = "nangate45", 0.853, "speed"
 
 
 def sources() -> dict[str, Source]:
@@ -47,7 +46,11 @@ def report(source: Source, cells: Libraries, kept: Path | None) -> dict[str, Any
     wanted = hashlib.sha256(source.verilog.encode()).hexdigest()
     if kept and kept.exists():
         said = json.loads(kept.read_text())
-        if said["provenance"]["verilog_sha256"] == wanted:
+        origin, files = said["provenance"], [one.sha256 for one in cells.files]
+        if (origin["verilog_sha256"], [one["sha256"] for one in origin["libraries"]]) == (
+            wanted,
+            files,
+        ):
             return said
     said = synthesize(source, cells, clock_ns=CLOCK_NS, effort=EFFORT).to_dict()
     if kept:
@@ -67,12 +70,8 @@ def row(unit: str, said: dict[str, Any]) -> dict[str, Any]:
 @click.option("--work", type=click.Path(path_type=Path), help="Folder of reports.")
 def main(output: Path | None, work: Path | None) -> None:
     """Print a line for each unit."""
-    pattern = "asap7_*_RVT_TT.lib.gz"
-    files = sorted(file for folder in FOLDERS for file in folder.glob(pattern))
-    if not files:
-        sys.stdout.write(f"left out: no {pattern} in ../shared/data/liberty\n")
-        return
-    cells, rows, said = read_libraries(files), list[dict[str, Any]](), dict[str, Any]()
+    cells = read_libraries([library_path(LIBRARY)])
+    rows, said = list[dict[str, Any]](), dict[str, Any]()
     for unit, source in sources().items():
         said = report(source, cells, work / f"{source.name}.json" if work else None)
         rows.append(row(unit, said))
@@ -85,7 +84,7 @@ def main(output: Path | None, work: Path | None) -> None:
     record = {
         "schema": "fred-areas/1",
         **LONE,
-        "library": "ASAP7 RVT TT",
+        "library": LIBRARY,
         "libraries": {Path(one["file"]).name: one["sha256"] for one in origin["libraries"]},
         "tools": origin["tools"],
         "effort": EFFORT,
