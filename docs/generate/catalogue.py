@@ -63,6 +63,13 @@ def parts(unit: type[Unit]) -> set[str]:
     nodes = [node for tree in trees for node in ast.walk(tree)]
     bodies = [line for node in nodes if isinstance(node, ast.FunctionDef) for line in node.body]
     found = {node.id for line in bodies for node in ast.walk(line) if isinstance(node, ast.Name)}
+    # A function of its module, or one that this imports, may make it.
+    makers = [vars(import_module(one.__module__)).get(name) for one in classes for name in found]
+    for maker in makers:
+        if inspect.isfunction(maker) and maker.__module__.startswith("fred_hw."):
+            tree = ast.parse(dedent(inspect.getsource(maker)))
+            calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+            found |= {func.id for func in calls if isinstance(func, ast.Name)}
     lanes = {one.__name__ for one in units() if issubclass(one, LaneUnit)}
     found |= lanes if unit is LaneGroup else set()  # an operation makes them
     return found & {one.__name__ for one in units()} - {unit.__name__}

@@ -174,7 +174,6 @@ class Scheduler(Unit):
             online,
             packets,
         )
-        # Whether what is served has to stand still is known a cycle before.
         halts = _Halts(
             halted,
             wire(m, "halted_then", (served[:phases] & stops).any()),

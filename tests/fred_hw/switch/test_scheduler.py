@@ -41,11 +41,9 @@ LOW, HIGH, EQUAL = waits(0, DP, 0), waits(1, MP, 1), waits(2, DP, 2)
 PARTLY = waits(0, PP, 3) | {"probed.inputs[0]": 1, "probed.outputs[2]": 1}
 """Port 1 of phase 3 has no packet, but port 0 is a flow of its own."""
 STANDS, RUNS = {"service.stands": 1, "service.rests": 1}, {"service.runs": 1}
-SERVED = ["service.active", "service.phase", "service.circuit"]
-"""The circuit is the bit that is high."""
+SERVED = ["service.active", "service.phase", "service.circuit"]  # of a circuit its bit is high
 READ, LOAD = ["read", "next_phase"], "service.load"
-SERVE = [LOW | STANDS] * 3
-"""Phase 0 is loaded in cycle 2 and served from the next one on."""
+SERVE = [LOW | STANDS] * 3  # phase 0 is loaded in cycle 2, and served from the next one on
 
 
 def seen(cycles: list[Cycle], watch: list[str]) -> list[Any]:
@@ -223,9 +221,8 @@ def test_the_default_index_is_as_urgent_as_the_most_urgent_unicast(
 def test_a_less_urgent_phase_waits_for_unicasts_under_way_and_behind_them(name: str) -> None:
     more = {name: 1 << MP} if name == "service.under" else unicast(MP)
     cycles = [unicast(MP) | LOW | STANDS] * 3 + [LOW | more | RUNS] * 9 + [LOW | RUNS] * 4
-    found = seen(cycles, ["service.leaving"])
     # What was under way or ready in the cycle before counts.
-    assert found == [0] * 13 + [1] * 3
+    assert seen(cycles, ["service.leaving"]) == [0] * 13 + [1] * 3
 
 
 def test_less_urgent_unicasts_do_not_hold_up_a_phase() -> None:

@@ -10,7 +10,8 @@ from testbench.faults.fault import Fault, noticed_by
 
 BENCHES = (
     *("vectors", "interconnect", "control"),
-    *("switch", "link", "loaded switch", "loaded fabric", "switch with endpoints", "mesh"),
+    *("switch", "link", "loaded switch", "loaded fabric", "switch with endpoints"),
+    *("mesh", "saturated mesh"),
 )
 """Those whose tests ask for their faults."""
 
