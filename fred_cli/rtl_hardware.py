@@ -20,16 +20,6 @@ _SMALLER: dict[str, Any] = {
 """Cycle counts do not depend on lanes, entries that are not used, and state machines of rings."""
 
 
-_IN_NETWORK = {"in_network": "in_network"}
-"""What switches of a plane do."""
-
-_RINGS = {
-    "ring": "ring",
-    "bidirectional_ring": "bidirectional",
-    "hierarchical_2d_halves": "hierarchical",
-}
-"""What endpoints of a mesh do."""
-
 _FEWER_LANES: dict[str, Any] = {"lanes": 1}
 """Endpoints of a mesh reduce, so their state machines are all at work."""
 
@@ -50,10 +40,11 @@ class Hardware:
         Its clock [Hz], and where that comes from.
     changes : mapping
         What is simulated differs in these keys from what the file says.
-    algorithms : mapping of str to str
-        Algorithms of all-reduces that it does, as the model calls them, and as it does itself.
+    algorithms : Callable
+        Returns the algorithms of all-reduces that it does in a group, as the model calls them, and
+        as it does itself.
     program : Callable
-        Compiles a strategy, the bytes of its largest task and one of its own ``algorithms``.
+        Compiles a strategy, the bytes of its largest task and one of its own algorithms.
     controllers : int
         I/O controllers with endpoints.
     storage : Callable, optional
@@ -76,7 +67,7 @@ class Hardware:
     clock_hz: float
     clock_source: str
     changes: Mapping[str, Any]
-    algorithms: Mapping[str, str]
+    algorithms: Callable[[Sequence[int]], Mapping[str, str]]
     program: Callable[[Any, int, str], Any]
     verilog_sha256: Callable[[], str]
     grid: tuple[int, int] | None = None
@@ -134,20 +125,20 @@ class Hardware:
         """
         from perfmodel.collectives.select import chosen
 
-        taken = sorted(
-            {
-                asked if asked == "auto" else chosen(fabric, "all_reduce", one, asked)
-                for one in groups
-            }
-        )
-        if not taken:
-            return next(iter(self.algorithms.values()))
-        if len(taken) > 1 or taken[0] not in self.algorithms:
-            given = asked if asked == taken[0] else f"{asked} ({', '.join(taken)})"
-            allowed = " or ".join(self.algorithms)
+        every = [tuple(one) for one in groups]
+        taken = {
+            one: asked if asked == "auto" else chosen(fabric, "all_reduce", one, asked)
+            for one in every
+        }
+        does = {self.algorithms(one).get(name, "") for one, name in taken.items()}
+        if "" in does or len(does) > 1:
+            names = sorted({*taken.values()})
+            given = asked if names == [asked] else f"{asked} ({', '.join(names)})"
+            first = next((o for o in every if taken[o] not in self.algorithms(o)), every[0])
+            allowed = " or ".join(self.algorithms(first))
             message = f"must be {allowed} on {self.words} with --rtl, not {given}"
             raise InputError("--algorithm", "", message)
-        return self.algorithms[taken[0]]
+        return does.pop() if does else next(iter(self.algorithms(()).values()))
 
 
 def load_hardware(source: str) -> Hardware:
@@ -192,7 +183,7 @@ def _plane(source: str) -> Hardware:
         clock_hz=CLOCK_HZ,
         clock_source=CLOCK_SOURCE,
         changes=_SMALLER,
-        algorithms=_IN_NETWORK,
+        algorithms=lambda _: {"in_network": "in_network"},
         program=lambda strategy, size, _: compile_strategy(small, strategy, size),
         verilog_sha256=verilog_sha256,
         controllers=controllers,
@@ -202,6 +193,7 @@ def _plane(source: str) -> Hardware:
 
 def _mesh(source: str) -> Hardware:
     from fred_hw.compiler.placement import Strategy
+    from fred_hw.mesh.collectives import in_halves
     from fred_hw.mesh.load import load_mesh
     from fred_hw.mesh.program import compile_for_mesh
     from gen.clock import ROUTER_CLOCK_HZ, ROUTER_CLOCK_SOURCE
@@ -216,6 +208,13 @@ def _mesh(source: str) -> Hardware:
         return hashlib.sha256(both.encode()).hexdigest()
 
     whole, small = load_mesh(source), load_mesh(source, _FEWER_LANES)
+
+    def algorithms(group: Sequence[int]) -> Mapping[str, str]:
+        rings = {"ring": "ring", "bidirectional_ring": "bidirectional"}
+        # The model has no rows and columns in one order alone.
+        halves = {"hierarchical_2d_halves": "hierarchical"} if in_halves(small, group) else {}
+        return rings | halves
+
     return Hardware(
         source=source,
         name=whole.name,
@@ -228,7 +227,7 @@ def _mesh(source: str) -> Hardware:
         clock_source=ROUTER_CLOCK_SOURCE,
         changes=_FEWER_LANES,
         # Tasks say who takes part in what, so there is nothing in it but sizes.
-        algorithms=_RINGS,
+        algorithms=algorithms,
         program=lambda _, size, algorithm: compile_for_mesh(
             small, Strategy(1, 1, 1), size, algorithm=algorithm
         ),

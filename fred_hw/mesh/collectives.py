@@ -23,6 +23,7 @@ __all__ = [
     "Place",
     "algorithm_of",
     "collective",
+    "in_halves",
     "multicast",
     "queued",
 ]
@@ -103,13 +104,21 @@ def algorithm_of(mesh: MeshSpec, group: Sequence[int], algorithm: str) -> str:
     return "hierarchical" if crosses else "bidirectional" if len(group) > 2 else "ring"
 
 
+def in_halves(mesh: MeshSpec, group: Sequence[int]) -> bool:
+    """Return whether "hierarchical" has half of a group's data go by columns first.
+
+    Lines of two have one order for all data, as no flow may be on two circuits.
+    """
+    lines = product(mesh.width, group)
+    return lines is not None and min(map(len, lines)) > 2
+
+
 def collective(place: Place, group: Sequence[int], pattern: str, algorithm: str) -> list[Lane]:
     """Return a collective of a group.
 
     The order in which a ring goes around is that of ``mesh_ring``, and its first half in two
     directions; rows go to the east and columns to the south in one half of the data, which begins
-    with rows, and to the west and north in the other. Lines of two have one order for all data, as
-    no flow may be on two circuits.
+    with rows, and to the west and north in the other, if it is ``in_halves``.
 
     Parameters
     ----------
@@ -171,7 +180,7 @@ def _hierarchical(place: Place, group: Sequence[int], pattern: str) -> list[Lane
     xs, ys = lines
     rows = [[x + place.mesh.width * y for x in xs] for y in ys]
     columns = [[x + place.mesh.width * y for y in ys] for x in xs]
-    if min(len(xs), len(ys)) < 3:
+    if not in_halves(place.mesh, group):
         return [_two_levels(place, rows, columns, pattern)]
     back = [[line[::-1] for line in lines] for lines in (columns, rows)]
     return [

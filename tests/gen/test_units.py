@@ -85,4 +85,4 @@ def test_text_of_a_router_grows_no_faster_than_pairs_at_each_port() -> None:
 
     # A value without a name is written out in every place where it is used.
     # Each destination looks at all pairs of sources.
-    assert size(8) < 8 * size(4)
+    assert size(8) < 5 * size(4)

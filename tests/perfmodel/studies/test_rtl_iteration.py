@@ -31,6 +31,9 @@ every = pytest.mark.parametrize("name", SHIPPED_ITERATIONS)
 OFF = {"iteration-wafer-20": 0.01, "iteration-mesh-5x4": 0.08}
 """How far the model may be off at most."""
 
+RINGS, HALVES = "ring or bidirectional_ring", "hierarchical_2d_halves"
+FOUR_BY_FOUR = tuple(x + 5 * y for y in range(4) for x in range(4))
+
 KIND_OFF = {
     "iteration-wafer-20": {"mp": 0.03, "dp": 0.03},
     "iteration-mesh-5x4": {"mp": 0.19, "dp": 0.27},
@@ -117,26 +120,29 @@ def test_hardware_does_the_algorithm_that_was_estimated(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "asked", "allowed", "given"),
+    ("name", "group", "asked", "allowed"),
     [
-        ("iteration-wafer-20", "ring", "in_network", "ring"),
-        ("iteration-wafer-20", "auto", "in_network", "auto"),
-        (
-            "iteration-mesh-5x4",
-            "halving_doubling",
-            "ring or bidirectional_ring or hierarchical_2d_halves",
-            "halving_doubling",
-        ),
+        ("iteration-wafer-20", (0, 1), "ring", "in_network"),
+        ("iteration-wafer-20", (0, 1), "auto", "in_network"),
+        ("iteration-mesh-5x4", (0, 1), "halving_doubling", RINGS),
+        ("iteration-mesh-5x4", (0, 1, 5, 6), HALVES, RINGS),
+        ("iteration-mesh-5x4", FOUR_BY_FOUR, "halving_doubling", f"{RINGS} or {HALVES}"),
     ],
 )
 def test_another_algorithm_than_that_of_the_hardware_is_refused(
-    name: str, asked: str, allowed: str, given: str
+    name: str, group: tuple[int, ...], asked: str, allowed: str
 ) -> None:
     record, (topology, *_) = found(name)
     with pytest.raises(InputError) as error:
-        hardware(record).algorithm(topology, [(0, 1)], asked)
+        hardware(record).algorithm(topology, [group], asked)
     words = hardware(record).words
-    assert str(error.value) == f"--algorithm: must be {allowed} on {words} with --rtl, not {given}"
+    assert str(error.value) == f"--algorithm: must be {allowed} on {words} with --rtl, not {asked}"
+
+
+def test_rows_and_columns_are_done_in_halves() -> None:
+    record, (topology, *_) = found("iteration-mesh-5x4")
+    does = hardware(record).algorithm(topology, [FOUR_BY_FOUR, range(20)], HALVES)
+    assert does == "hierarchical"
 
 
 def test_groups_that_take_several_algorithms_are_refused() -> None:

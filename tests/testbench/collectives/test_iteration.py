@@ -201,7 +201,8 @@ def test_weights_come_while_npus_compute(tmp_path: Path) -> None:
     for own, times in zip(tasks, run.times, strict=True):
         for task, (begin, _) in zip(own, times, strict=True):
             assert all(times[before][1] <= begin for before in task.after), task
-    # The second load has come when the second layer begins, and the third soon behind that.
+    # The second load has come when the second layer begins, and the third while that is at work:
+    # software, which computes meanwhile, knows of it sooner than a load takes.
     names = [(one.inputs, one.size // FLIT) for one in tasks[0]]
     second, third = names.index(((4,), 20)), names.index(((4,), 16))
     begin, end = next(
