@@ -27,9 +27,9 @@ class AceFsm(Unit):
     -------
     work : In(work_layout(spec))
         Constant while ``busy``.
-    begin, i : In(1), In(slot)
+    begin, i : In(1), In(slot_bits(spec))
         Own a chunk, which is loaded, and its slot.
-    busy, slot : Out(1), Out(slot)
+    busy, slot : Out(1), Out(slot_bits(spec))
         A chunk is owned, in this slot.
     send, receive : Out(1)
         The next message may go, as it is in the slot, and may come.

@@ -28,11 +28,11 @@ def memory_signature(spec: SwitchSpec) -> wiring.Signature:
 
     Members
     -------
-    read : Out(stream of addresses)
+    read : Out(stream.Signature(word_bits(spec)))
         Addresses of words to read, in flits.
-    data : In(stream of words)
+    data : In(stream.Signature(data_width))
         The words, in the order of ``read``.
-    write : Out(stream of ``write_layout``)
+    write : Out(stream.Signature(write_layout(spec)))
         Words to write; one that was taken is written before any that is taken later, and any read
         behind it.
     """

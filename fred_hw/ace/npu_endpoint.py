@@ -38,18 +38,19 @@ class NpuEndpoint(Unit):
 
     Members
     -------
-    s_axis_tdata, tvalid, tready, tlast, tuser : In, In(1), Out(1), In(1), In
+    s_axis_tdata, tvalid, tready, tlast, tuser : In(data_width), In(1), Out(1), In(1), In(88)
         Flits from the link, see docs/protocol.md. ``tready`` is always high, and ``tlast``, which
         the header says too, is not looked at.
-    m_axis_tdata, tvalid, tready, tlast, tuser : Out, Out(1), In(1), Out(1), Out
+    m_axis_tdata, tvalid, tready, tlast, tuser : Out(data_width), Out(1), In(1), Out(1), Out(88)
         Flits to the link.
     m_axis_read_tvalid, read_tready, read_tdata : Out(1), In(1), Out(40)
         To memory: addresses of flits to read [bytes].
-    s_axis_data_tvalid, data_tready, data_tdata : In(1), Out(1), In
+    s_axis_data_tvalid, data_tready, data_tdata : In(1), Out(1), In(data_width)
         From memory: the flits, in that order.
-    m_axis_write_tvalid, write_tready, write_tdata, write_tuser : Out(1), In(1), Out, Out(40)
-        To memory: flits to write, and in ``tuser`` their addresses [bytes]. One that is taken
-        counts as written.
+    m_axis_write_tvalid, write_tready : Out(1), In(1)
+        To memory: writes. One that is taken counts as written.
+    m_axis_write_tdata, write_tuser : Out(data_width), Out(40)
+        The flits, and their addresses [bytes].
     s_axil_awaddr, ... s_axil_rready
         AXI4-Lite slave of the registers in docs/endpoint.md.
     incarnation : In(8)

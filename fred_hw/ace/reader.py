@@ -40,8 +40,10 @@ class AceReader(Unit):
     -------
     i : In(stream.Signature(request_layout(spec))).array(3)
         Reads of each circuit, a mark at the last of each part or in its place.
-    read, data : Out(stream of addresses), In(stream of words)
-        To memory, see ``memory_signature``.
+    read : Out(stream.Signature(word_bits(spec)))
+        To memory, see ``memory_signature``: addresses.
+    data : In(stream.Signature(data_width))
+        From memory: the words.
     valid, ready, o : Out(1), In(1), Out(load_layout(spec))
         A word that came, until it is taken.
     begun, loaded : Out(3)

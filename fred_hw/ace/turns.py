@@ -37,7 +37,7 @@ class AceTurns(Unit):
         Begin.
     turn : Out(fsms)
         One bit, or none while it is not known and before and behind all.
-    place, offset, size : Out(place), Out(count + 1), Out(size)
+    place, offset, size : Out(place_bits(spec)), Out(count_bits(spec) + 1), Out(size_bits(spec))
         The part whose turn it is: place in the slot, in the buffer, and flits, which may be 0.
     step, first, last : Out(7), Out(1), Out(1)
         Number of the step, and whether it is the first and the last of the chunk.

@@ -79,15 +79,15 @@ class AxiLiteRegisters(Unit):
     bad_address, bad_strobe, bad_lock : Out(1)
         High for a cycle for an access that is refused for its address, its write strobe, the lock;
         several at once if several are wrong.
-    <register>_<field>
-        By access: ``constant`` has none; ``ro`` In, what is read; ``rw`` Out, what was written;
-        ``w1c`` Out, the bits; ``pulse`` Out, what is written in a cycle, else 0. Names are in lower
-        case. That of an array holds all words, the first lowest.
-    <register>_<field>_set, <register>_<field>_clear : In, In(1)
+    <register>_<field> : In(bits) if access == "ro" else Out(bits)
+        By access: ``constant`` has none; ``ro`` what is read; ``rw`` what was written; ``w1c`` the
+        bits; ``pulse`` what is written in a cycle, else 0. Names are in lower case. That of an
+        array holds all words, the first lowest.
+    <register>_<field>_set, <register>_<field>_clear : In(bits), In(1)
         Bits of ``w1c`` to set, and whether to clear all; one that is set and cleared is set.
-    <register>_<field>_kept : Out
+    <register>_<field>_kept : Out(bits)
         Bits of ``w1c`` that are 1 and not cleared in this cycle.
-    <register>_<field>_load, <register>_<field>_next : In(1), In
+    <register>_<field>_load, <register>_<field>_next : In(1), In(bits)
         Load ``next`` into an ``rw`` that ``loads``; that wins against a write.
 
     Timing

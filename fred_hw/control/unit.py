@@ -41,7 +41,7 @@ class ControlUnit(Unit):
         To the configuration memory.
     errors : In(error_signature(spec))
         Errors of ports.
-    active, active_phase : In(1), In(bits of phases)
+    active, active_phase : In(1), In(phases.bit_length())
         Whether a phase is active, and which; the number of phases stands for online routing.
     counts : In(count_signature(spec))
         What the performance counters count.

@@ -40,10 +40,10 @@ class Interconnect(Unit):
 
     Members
     -------
-    i : In(flit).array(P)
+    i : In(flit_signature(data_width)).array(P)
         Flits. All inputs of a flow must be valid in the same cycle: a reduction with an input
         missing delivers nothing.
-    o : Out(flit).array(P)
+    o : Out(flit_signature(data_width)).array(P)
         Flits of the flow that each port is an output of; ``data`` is 0 where no flow ends.
     configuration : In(configuration_width(P, m))
         State of every micro-switch, for the flits of the same cycle. It may change each cycle:

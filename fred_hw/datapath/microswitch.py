@@ -95,9 +95,9 @@ class RMicroswitch(_Reducing):
 
     Members
     -------
-    i : In(flit).array(2)
+    i : In(flit_signature(data_width)).array(2)
         Flits; a reduction takes both in the same cycle and yields nothing if one is missing.
-    o : Out(flit).array(m)
+    o : Out(flit_signature(data_width)).array(m)
         Flits to the middle subswitches; ``data`` is 0 where no input is routed.
     configuration : In(2 * code_width(m))
         Destination of input 0 (low half) and of input 1, for the flits of the same cycle: 0 is
@@ -144,9 +144,9 @@ class RDMicroswitch(_Reducing):
 
     Members
     -------
-    i : In(flit).array(2)
+    i : In(flit_signature(data_width)).array(2)
         Flits; a reduction takes both in the same cycle and yields nothing if one is missing.
-    o : Out(flit).array(2)
+    o : Out(flit_signature(data_width)).array(2)
         Flits; ``data`` is 0 where no input is selected.
     configuration : In(4)
         Selection of output 0 (low half) and of output 1, for the flits of the same cycle: bit 0
@@ -187,9 +187,9 @@ class DMicroswitch(Unit):
 
     Members
     -------
-    i : In(flit).array(m)
+    i : In(flit_signature(data_width)).array(m)
         Flits from the middle subswitches.
-    o : Out(flit).array(2)
+    o : Out(flit_signature(data_width)).array(2)
         Flits; ``data`` is 0 where no input is selected.
     configuration : In(2 * code_width(m))
         Source of output 0 (low half) and of output 1, for the flits of the same cycle: 0 is none,

@@ -24,9 +24,9 @@ class Demultiplexer(Unit):
 
     Members
     -------
-    i : In(flit)
+    i : In(flit_signature(data_width))
         Flits of the last input port.
-    o : Out(flit).array(m)
+    o : Out(flit_signature(data_width)).array(m)
         Flits to the middle subswitches; ``data`` is 0 where the input is not routed.
     configuration : In(code_width(m))
         Destination for the flit of the same cycle: 0 is nowhere, c + 1 is output c.
@@ -80,9 +80,9 @@ class Multiplexer(Unit):
 
     Members
     -------
-    i : In(flit).array(m)
+    i : In(flit_signature(data_width)).array(m)
         Flits from the middle subswitches.
-    o : Out(flit)
+    o : Out(flit_signature(data_width))
         Flits to the last output port; ``data`` is 0 where no input is selected.
     configuration : In(code_width(m))
         Source for the flit of the same cycle: 0 is none, c + 1 is input c.

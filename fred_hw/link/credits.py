@@ -7,7 +7,15 @@ from amaranth.lib.wiring import Out
 from fred_hw.protocol import CONTROL, DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 
-__all__ = ["Credits", "Grant", "Limits", "credit_signature", "limit_signature", "ticket_bits"]
+__all__ = [
+    "Credits",
+    "Grant",
+    "Limits",
+    "credit_signature",
+    "grant_signature",
+    "limit_signature",
+    "ticket_bits",
+]
 
 
 class Grant(wiring.PureInterface):
@@ -52,21 +60,27 @@ def limit_signature(spec: SwitchSpec) -> wiring.Signature:
     return wiring.Signature({"limit": Out(limits), "synced": Out(count)})
 
 
+def grant_signature(spec: SwitchSpec) -> wiring.Signature:
+    """Return the signature of what the neighbour grants.
+
+    Members
+    -------
+    valid, circuit, limit : Out(1), Out(2), Out(ticket_bits(spec))
+        High for a cycle when the neighbour tells its limit of a circuit, and these.
+    """
+    circuit, limit = CONTROL.bit_length(), ticket_bits(spec)
+    return wiring.Signature({"valid": Out(1), "circuit": Out(circuit), "limit": Out(limit)})
+
+
 def credit_signature(spec: SwitchSpec) -> wiring.Signature:
     """Return the signature of what a ``Deframer`` tells the ``Sender`` of the other direction.
 
     Members
     -------
-    grant : Out(Signature)
-        ``valid`` is high for a cycle when the neighbour tells its ``limit`` of ``circuit``.
+    grant : Out(grant_signature(spec))
+        What the neighbour grants.
     here : Out(limit_signature(spec))
         Limits to tell the neighbour.
     """
-    grant = wiring.Signature(
-        {
-            "valid": Out(1),
-            "circuit": Out(CONTROL.bit_length()),
-            "limit": Out(ticket_bits(spec)),
-        }
-    )
-    return wiring.Signature({"grant": Out(grant), "here": Out(limit_signature(spec))})
+    members = {"grant": Out(grant_signature(spec)), "here": Out(limit_signature(spec))}
+    return wiring.Signature(members)

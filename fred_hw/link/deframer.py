@@ -17,7 +17,7 @@ from .descriptor import FLOW
 from .flit import LinkFlit, link_flit_signature
 from .flit_check import FlitCheck
 from .message import Message, message_signature
-from .session import Hello, session_signature
+from .session import Hello, hello_signature
 
 __all__ = ["PACKET_FIELDS", "Deframer"]
 
@@ -44,8 +44,8 @@ class Deframer(Unit):
         The link.
     o : Out(arrival_signature(spec)).array(3)
         Flits of each data circuit; one whose queue is not ready is lost.
-    hello : Out(Signature)
-        Hello, see ``session_signature``.
+    hello : Out(hello_signature())
+        Hellos that come.
     down : In(1)
         All but hellos is ignored, tickets start at 0, and no more comes of a packet.
     message : Out(message_signature(spec))
@@ -88,7 +88,7 @@ class Deframer(Unit):
             {
                 "i": In(link_flit_signature(spec)),
                 "o": Out(arrival_signature(spec)).array(COUNT),
-                "hello": session_signature().members["came"].flip(),
+                "hello": Out(hello_signature()),
                 "down": In(1),
                 "message": Out(message_signature(spec)),
                 "credit": Out(credit_signature(spec)),

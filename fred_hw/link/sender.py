@@ -53,8 +53,10 @@ class Sender(Unit):
     wanted : In(3)
         Circuits that a packet waits to start on: while there is room, missing credits of theirs
         need not be asked for.
-    hello, down, closing, begins, empty : In, In(1), In(1), In(1), Out(1)
-        See ``session_signature``. While ``down``, all but hellos is lost.
+    hello : In(stream.Signature(hello_layout()))
+        Hellos to send, see ``sending_signature``.
+    down, closing, begins, empty : In(1), In(1), In(1), Out(1)
+        See ``sending_signature``. While ``down``, all but hellos is lost.
     swallows : In(1)
         Packets may start while ``down``, and are lost, until ``closing``.
     i : In(frame_signature(spec))

@@ -13,6 +13,7 @@ __all__ = [
     "LinkSession",
     "Session",
     "hello_layout",
+    "hello_signature",
     "sending_signature",
     "session_signature",
 ]
@@ -40,6 +41,17 @@ class Session(wiring.PureInterface):
 def hello_layout() -> data.StructLayout:
     """Return a hello as bits; see docs/protocol.md."""
     return data.StructLayout({name: HEADER_FIELDS[name].bits for name in HELLO_FIELDS})
+
+
+def hello_signature() -> wiring.Signature:
+    """Return the signature of hellos that come from a link.
+
+    Members
+    -------
+    valid, payload : Out(1), Out(hello_layout())
+        High for a cycle with each, and the hello.
+    """
+    return wiring.Signature({"valid": Out(1), "payload": Out(hello_layout())})
 
 
 def sending_signature() -> wiring.Signature:
@@ -74,15 +86,15 @@ def session_signature() -> wiring.Signature:
 
     Members
     -------
-    came : In(Signature)
-        High for a cycle with each hello that comes, and the hello.
+    came : In(hello_signature())
+        Hellos that come.
     refused : Out(1)
         High for a cycle for each hello of an end that does not fit.
     <the others>
         See :func:`sending_signature`.
     """
-    came = wiring.Signature({"valid": Out(1), "payload": Out(hello_layout())})
-    return wiring.Signature({"came": In(came), "refused": Out(1), **sending_signature().members})
+    sending = sending_signature().members
+    return wiring.Signature({"came": In(hello_signature()), "refused": Out(1), **sending})
 
 
 class LinkSession(Unit):

@@ -52,10 +52,10 @@ class MeshRouter(Unit):
 
     Members
     -------
-    s<k>_axis_tdata, tvalid, tready, tlast, tuser : In, In(1), Out(1), In(1), In
+    s<k>_axis_tdata, tvalid, tready, tlast, tuser : In(data_width), In(1), Out(1), In(1), In(88)
         Flits from port k, its number among ``DIRECTIONS``; see docs/protocol.md. ``tready`` is
         always high, and ``tlast``, which the header says too, is not looked at.
-    m<k>_axis_tdata, tvalid, tready, tlast, tuser : Out, Out(1), In(1), Out(1), Out
+    m<k>_axis_tdata, tvalid, tready, tlast, tuser : Out(data_width), Out(1), In(1), Out(1), Out(88)
         Flits to port k.
     position : In(position_layout(mesh))
         Column and row of the router, constant.

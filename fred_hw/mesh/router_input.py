@@ -14,7 +14,7 @@ from fred_hw.link.credits import Credits, credit_signature
 from fred_hw.link.deframer import Deframer
 from fred_hw.link.flit import LinkFlit, link_flit_signature
 from fred_hw.link.message import Message, message_signature
-from fred_hw.link.session import Hello, session_signature
+from fred_hw.link.session import Hello, hello_signature
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.ports.next_unicast import NextUnicast
@@ -99,7 +99,7 @@ class RouterInput(Unit):
         The flits that are taken.
     credit, message : Out(credit_signature(spec)), Out(message_signature(spec))
         See ``Deframer``; likewise, of unicasts alone.
-    hello, down : Out(Signature), In(1)
+    hello, down : Out(hello_signature()), In(1)
         See ``session_signature``.
     exit : Out(port_bits(spec))
         Port that a ``message`` leaves by.
@@ -155,7 +155,7 @@ class RouterInput(Unit):
             "flit": Out(flit_signature(spec.data_width)),
             "credit": Out(credit_signature(spec)),
             "message": Out(message_signature(spec)),
-            "hello": session_signature().members["came"].flip(),
+            "hello": Out(hello_signature()),
             "down": In(1),
             "exit": Out(port_bits(spec)),
             **dict.fromkeys(strobes, Out(1)),

@@ -69,7 +69,7 @@ class FlowProgress(Unit):
     -------
     case : In(case_layout(spec))
         The case; stays until it is served.
-    inputs, outputs : In(ArrayLayout(flow, P)), In(ArrayLayout(flow, P))
+    inputs, outputs : In(ArrayLayout(P.bit_length(), P))
         Flows of the phase by port, with ``gather``.
     due : In(ArrayLayout(sequence, P))
         Number that is due at each port, with ``gather``.

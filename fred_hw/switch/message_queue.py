@@ -29,8 +29,8 @@ class MessageQueue(Unit):
 
     Members
     -------
-    i : In(Signature)
-        ``payload``, a message, with ``valid``; nothing can hold them back.
+    i : In(wiring.Signature({"valid": Out(1), "payload": Out(layout)}))
+        Messages that nothing can hold back.
     o : Out(stream.Signature(layout))
         The same; what is offered stays until it is taken.
     lost : Out(1)

@@ -4,6 +4,8 @@
   Paths and Reset.
 - Members names each member of the signature, and each is annotated on the class, but for those of
   AXI and of registers.
+- Members gives each a shape, and that of the signature, in the names that its module has and those
+  of ``words``.
 - ``tests/fred_hw/<folder>/test_<module>.py`` makes the unit, or ``arith/test_units.py`` one of that
   room without a file of its own, and for each of Latency, Throughput and Reset that is not "none"
   there is a test whose name says it.
@@ -13,13 +15,23 @@ import ast
 import inspect
 import re
 from graphlib import TopologicalSorter
+from importlib import import_module
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
+from amaranth.hdl import Shape
+from amaranth.lib.data import ArrayLayout
+from amaranth.lib.wiring import In, Member, Out
 
 from docs.generate.catalogue import entry, parts, sizes, units
 from fred_hw.arith.lane_unit import LaneUnit
+from fred_hw.control.axi_lite import AxiLiteRegisters
 from fred_hw.control.switch_map import switch_map
+from fred_hw.datapath.reduction import reduction_unit
+from fred_hw.formats.fp16 import FP16
+from fred_hw.formats.integers import INT16
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit
@@ -28,6 +40,22 @@ from tests.fred_hw.specs import LINK, sizes_of_units
 HERE = Path(__file__).parent
 AXI_LITE = "s_axil_awaddr, ... s_axil_rready"
 """How Members tells AXI4-Lite."""
+
+OTHER = SwitchSpec(
+    ports=10,
+    middle=7,
+    lanes=4,
+    format="int8",
+    protocol={"phases": 31, "buffer_packets": 10},
+    endpoint={"fsms": 2, "slots": 4, "chunk_flits": 2048},
+)
+"""Sizes of units that are alike in ``LINK`` are not alike in it."""
+
+LANES = {
+    type(unit): unit
+    for form, operation in product((FP16, INT16), ("sum", "max"))
+    for unit in [reduction_unit(form, operation, "saturate", 2)]
+}
 
 UNITS = units()
 CLASSES = {unit.__name__: unit for unit in UNITS}
@@ -48,43 +76,105 @@ def test_docstring_has_the_sections_of_a_contract(unit: type[Unit]) -> None:
         assert entry(unit, name), f"Timing of {unit.__name__} does not say {name}"
 
 
-def made(unit: type[Unit], spec: SwitchSpec = LINK) -> Unit | None:
-    """Return the unit, or None if it is of a lane, whose members ``LaneUnit`` has for all."""
-    if issubclass(unit, LaneUnit):
-        return None
+def arguments(unit: type[Unit], spec: SwitchSpec) -> dict[str, Any]:
+    """Return what makes a unit, not one of a lane."""
     given = sizes_of_units(spec)
-    given |= {"registers": switch_map(spec)} if unit.__name__ == "AxiLiteRegisters" else {}
+    given |= {"registers": switch_map(spec)} if unit is AxiLiteRegisters else {}
     names = inspect.signature(unit).parameters
     unknown = names.keys() - given.keys()
     assert not unknown, f"sizes_of_units has no size for {unknown} of {unit.__name__}"
-    return unit(**{name: given[name] for name in names})
+    return {name: given[name] for name in names}
 
 
-def told(unit: type[Unit]) -> set[str]:
-    """Return the names that Members tells, those such as "a, b : In(1)"."""
-    found = set()
-    for line in re.findall(r"^(\w[\w<>, .]*?) :", section(unit, "Members"), re.MULTILINE):
+def made(unit: type[Unit], spec: SwitchSpec = LINK) -> Unit:
+    """Return the unit, of a specification or of any lane."""
+    return LANES[unit] if issubclass(unit, LaneUnit) else unit(**arguments(unit, spec))
+
+
+def told(unit: type[Unit]) -> dict[str, str]:
+    """Return the shape that Members tells of each name; all of "a, b : In(1)" have that one."""
+    found = {}
+    for line, text in re.findall(r"^([\w<].*?) : (.*)", section(unit, "Members"), re.MULTILINE):
         stream = re.match(r"[sm](<k>)?_axis_", line)
         first, *others = line.split(", ")
-        found |= {first, *((stream[0] if stream else "") + name for name in others)}
+        names = [first, *((stream[0] if stream else "") + name for name in others)]
+        shapes = [ast.unparse(one) for one in ast.parse(f"[{text}]", mode="eval").body.elts]
+        found |= zip(names, shapes * len(names) if len(shapes) == 1 else shapes, strict=True)
     return found
 
 
 @EACH
 def test_members_are_told_and_annotated(unit: type[Unit]) -> None:
     annotated = {name for one in unit.__mro__ for name in inspect.get_annotations(one)}
-    one = made(unit)
-    names = set(one.signature.members) if one else set()
+    names = set(made(unit).signature.members)
     axi_lite = {name for name in names if name.startswith("s_axil_")}
     assert not axi_lite or AXI_LITE in section(unit, "Members")
     names -= axi_lite
     if unit.__name__ == "AxiLiteRegisters":
         names &= annotated
     streams = {re.sub(r"^([sm])\d+_", r"\1<k>_", name) for name in names}
-    assert streams - told(unit) == set(), f"Members of {unit.__name__}"
+    assert streams - told(unit).keys() == set(), f"Members of {unit.__name__}"
     # The wires of an AXI stream, of all ports or of the one, are no attributes by name.
     plain = {name for name in names if not re.match(r"[sm]\d*_axis_t\w+$", name)}
     assert plain - annotated == set(), f"annotations of {unit.__name__}"
+
+
+def words(one: Unit, spec: SwitchSpec) -> dict[str, Any]:
+    """Return what shapes in the docstring of a unit are made of."""
+    lane = isinstance(one, LaneUnit)
+    own = {"inside": one.inside, "width": one.number_format.width} if lane else {}
+    own |= {} if lane else arguments(type(one), spec)
+    own["spec"] = spec = getattr(one, "spec", spec)
+    protocol = spec.protocol
+    sizes = {"data_width": spec.data_width, "fsms": spec.endpoint.fsms}
+    sizes |= {name: getattr(protocol, name) for name in ("phases", "buffer_flits")}
+    sizes |= {"P": own.get("ports", spec.ports), "m": own.get("middle", spec.middle)}
+    sizes |= protocol.fields | {"address": protocol.fields["destination"]}
+    names = vars(import_module(type(one).__module__))
+    return names | {"In": In, "Out": Out, "ArrayLayout": ArrayLayout} | sizes | own
+
+
+def is_that(told: object, member: Member) -> bool:
+    """Return whether a member has a shape that is told, whatever it starts from."""
+    if not isinstance(told, Member) or told.flow != member.flow:
+        return False
+    shapes = [
+        (Shape.cast(one.shape) if one.is_port else one.signature, one.dimensions)
+        for one in (told, member)
+    ]
+    return shapes[0] == shapes[1]
+
+
+def fields(unit: Unit) -> dict[str, dict[str, Any]]:
+    """Return what shapes of the members of each field go by, of ``AxiLiteRegisters``."""
+    registers = unit.registers.registers if isinstance(unit, AxiLiteRegisters) else ()
+    return {
+        f"{register.name}_{field.name}".lower(): {
+            "access": field.access,
+            "bits": register.total_bits or field.width * register.words,
+        }
+        for register in registers
+        for field in register.fields
+    }
+
+
+@EACH
+@pytest.mark.parametrize("spec", [LINK, OTHER], ids=["usual", "other"])
+def test_members_have_the_shapes_that_are_told(unit: type[Unit], spec: SwitchSpec) -> None:
+    one, shapes, seen, wrong = made(unit, spec), told(unit), set[str](), dict[str, str]()
+    known, of_fields = words(one, spec), fields(one)
+    for name, member in one.signature.members.items():
+        if name.startswith("s_axil_"):
+            continue
+        line, more = re.sub(r"^([sm])\d+_", r"\1<k>_", name), dict[str, Any]()
+        field = name if name in of_fields else name.rpartition("_")[0]
+        if field in of_fields:
+            line, more = name.replace(field, "<register>_<field>"), of_fields[field]
+        seen.add(line)
+        if not is_that(eval(shapes[line], known | more), member):
+            wrong[line] = f"{shapes[line]} is {member}"
+    assert wrong == {}
+    assert seen == shapes.keys()
 
 
 @EACH
@@ -140,4 +230,4 @@ def test_names_tell_the_sizes_that_units_go_by(name: str) -> None:
         if name == "phases" and "mesh" in inspect.signature(CLASSES[unit]).parameters:
             continue  # routers have none
         one, another = made(CLASSES[unit]), made(CLASSES[unit], other)
-        assert one is None or another is None or one.unit_name != another.unit_name, unit
+        assert one.unit_name != another.unit_name, unit

@@ -16,7 +16,7 @@ from fred_hw.link.credits import Credits, credit_signature
 from fred_hw.link.deframer import Deframer
 from fred_hw.link.flit import LinkFlit, link_flit_signature
 from fred_hw.link.message import Message, message_signature
-from fred_hw.link.session import Hello, session_signature
+from fred_hw.link.session import Hello, hello_signature
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, place, sized_name
@@ -67,7 +67,7 @@ class InputPort(Unit):
         By what port unicasts leave. One to an address without a route is not kept.
     credit, message : Out(credit_signature(spec)), Out(message_signature(spec))
         See ``Deframer``; likewise.
-    hello, down : Out(Signature), In(1)
+    hello, down : Out(hello_signature()), In(1)
         See ``session_signature``.
     exit : Out(port_bits(spec))
         Port that a ``message`` about a unicast leaves by.
@@ -137,7 +137,7 @@ class InputPort(Unit):
             "changed": In(1),
             "routes": In(routes_layout(spec)),
             "exit": Out(port_bits(spec)),
-            "hello": session_signature().members["came"].flip(),
+            "hello": Out(hello_signature()),
             "down": In(1),
             **dict.fromkeys(strobes, Out(1)),
             "i": In(link_flit_signature(spec)),

@@ -50,8 +50,10 @@ class OutputPort(Unit):
         Control messages to send.
     credit : In(credit_signature(spec))
         From this port's ``InputPort``.
-    hello, down, closing, begins, empty : In, In(1), In(1), In(1), Out(1)
-        See ``session_signature``. While the link is down, packets start and are lost, so that they
+    hello : In(stream.Signature(hello_layout()))
+        Hellos to send, see ``sending_signature``.
+    down, closing, begins, empty : In(1), In(1), In(1), Out(1)
+        See ``sending_signature``. While the link is down, packets start and are lost, so that they
         hold up no others.
     given : Out(1)
         High for a cycle per data flit that leaves.
