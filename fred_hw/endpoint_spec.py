@@ -3,9 +3,8 @@
 from typing import Annotated
 
 from pydantic import AfterValidator, ValidationInfo, WithJsonSchema
-from pydantic_core import PydanticCustomError
 
-from .files import FileModel, int_range
+from .files import FileModel, int_range, refused
 
 __all__ = ["MOST_MEMBERS", "EndpointSpec"]
 
@@ -17,16 +16,15 @@ _REPLAYS = [0, *(1 << bits for bits in range(1, 7))]
 
 def _replays(value: int) -> int:
     if value not in _REPLAYS:
-        message = "must be 0 or a power of two from 2 to 64, not {value}"
-        raise PydanticCustomError("int_range", message, {"value": value})
+        raise refused(f"must be 0 or a power of two from 2 to 64, not {value}")
     return value
 
 
 def _enough(value: int, info: ValidationInfo) -> int:
     """Refuse fewer slots than state machines."""
-    if value < info.data.get("fsms", 1):
-        message = "must be {fsms} or more, as each of fsms owns one, not {value}"
-        raise PydanticCustomError("int_range", message, {**info.data, "value": value})
+    fsms = info.data.get("fsms", 1)
+    if value < fsms:
+        raise refused(f"must be {fsms} or more, as each of fsms owns one, not {value}")
     return value
 
 

@@ -39,6 +39,7 @@ __all__ = [
     "one_of",
     "parse_number",
     "read_kind",
+    "refused",
     "validate",
 ]
 
@@ -49,6 +50,15 @@ AUTO: Any = "auto"
 
 NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 """Texts that :func:`parse_number` takes, as a regular expression."""
+
+
+_REFUSED = "refused"
+"""Type of errors whose message is in our words."""
+
+
+def refused(message: str) -> PydanticCustomError:
+    """Return what a check raises: what is allowed, and what was given instead."""
+    return PydanticCustomError(_REFUSED, message)  # pyright: ignore[reportArgumentType]
 
 
 @dataclass(frozen=True)
@@ -116,11 +126,10 @@ def _each_once(entries: list[Any]) -> list[Any]:
     seen: set[Any] = set()
     for entry in entries:
         if entry in seen:
-            message = "must have each entry once, not {given} twice"
-            raise PydanticCustomError("one_of", message, {"given": repr(entry)})
+            raise refused(f"must have each entry once, not {entry!r} twice")
         seen.add(entry)
     if not entries:
-        raise PydanticCustomError("one_of", "must have 1 or more entries, not []")
+        raise refused("must have 1 or more entries, not []")
     return entries
 
 
@@ -158,11 +167,7 @@ def in_range(value: object, minimum: int, maximum: int, other: str = "") -> obje
     if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= maximum:
         span = f"an integer from {minimum} to {maximum}"
         allowed = str(minimum) if minimum == maximum else span
-        raise PydanticCustomError(
-            "int_range",
-            "must be {other}{allowed}, not {given}",
-            {"other": other, "allowed": allowed, "given": repr(value)},
-        )
+        raise refused(f"must be {other}{allowed}, not {value!r}")
     return value
 
 
@@ -177,11 +182,7 @@ def number_range(minimum: float, maximum: float) -> Check:
             number = nan
         # As an integer may be too large for a float, it is compared before it is made one.
         if not minimum <= number <= maximum:
-            raise PydanticCustomError(
-                "int_range",
-                "must be a number from {minimum} to {maximum}, not {given}",
-                {"minimum": f"{minimum:g}", "maximum": f"{maximum:g}", "given": repr(value)},
-            )
+            raise refused(f"must be a number from {minimum:g} to {maximum:g}, not {value!r}")
         return float(number)
 
     return Check(check, schema=lambda: {"anyOf": [number, text]})
@@ -205,11 +206,7 @@ def name_in(choices: Collection[str], *others: str) -> Check:
 
     def check(value: object) -> object:
         if not isinstance(value, str) or value not in (*others, *choices):
-            raise PydanticCustomError(
-                "one_of",
-                "must be one of {choices}, not {given}",
-                {"choices": ", ".join((*others, *choices)), "given": repr(value)},
-            )
+            raise refused(f"must be one of {', '.join((*others, *choices))}, not {value!r}")
         return value
 
     return Check(check, schema=lambda: {"type": "string", "enum": [*others, *choices]})
@@ -228,7 +225,7 @@ def describe(error: ValidationError, model: type[BaseModel]) -> tuple[str, str]:
         return field, f"unknown key; allowed are {allowed}" if allowed else "unknown key"
     if kind == "missing":
         return field, "is required and was not given"
-    if kind in {"int_range", "one_of", "value_error"}:
+    if kind in {_REFUSED, "value_error"}:
         return field, first["msg"].removeprefix("Value error, ")
     if kind in {"model_type", "model_attributes_type", "dict_type"}:
         return field, f"must be a mapping of keys to values, not {given}"

@@ -4,9 +4,8 @@ from enum import IntEnum
 from typing import Annotated, NamedTuple
 
 from pydantic import AfterValidator, Field, ValidationInfo, WithJsonSchema
-from pydantic_core import PydanticCustomError
 
-from .files import AUTO, AutoOrInt, FileModel, int_range
+from .files import AUTO, AutoOrInt, FileModel, int_range, refused
 
 __all__ = [
     "ADDRESSES",
@@ -161,32 +160,20 @@ def _served_cycles(ports: int) -> int:
     return ports * _ACK_CYCLES + _ANSWER_CYCLES
 
 
-def _too_few(needed: int, purpose: str, value: int) -> PydanticCustomError:
-    return PydanticCustomError(
-        "int_range",
-        "must be {needed} or more to {purpose}, not {value}",
-        {"needed": needed, "purpose": purpose, "value": value},
-    )
-
-
 def _covers_round_trip(value: int, info: ValidationInfo) -> int:
     """Refuse a buffer that tickets cannot count, or that a sender at full rate finds full."""
     given = info.data
     if "packet_flits" in given and value * given["packet_flits"] > _MOST_BUFFER_FLITS:
-        raise PydanticCustomError(
-            "int_range",
-            "must be {most} or less in packets of packet_flits, which are {flits}, not {value}",
-            {
-                "most": _MOST_BUFFER_FLITS // given["packet_flits"],
-                "flits": given["packet_flits"],
-                "value": value,
-            },
+        size = given["packet_flits"]
+        most = _MOST_BUFFER_FLITS // size
+        raise refused(
+            f"must be {most} or less in packets of packet_flits, which are {size}, not {value}"
         )
     if {"packet_flits", "round_trip_cycles"} <= given.keys():
         needed = max(2, _flight(given))
         if value < needed:
-            purpose = f"cover round_trip_cycles, which are {given['round_trip_cycles']}"
-            raise _too_few(needed, purpose, value)
+            trip = f"round_trip_cycles, which are {given['round_trip_cycles']}"
+            raise refused(f"must be {needed} or more to cover {trip}, not {value}")
     return value
 
 
@@ -199,13 +186,11 @@ def _covers_acks(value: int, info: ValidationInfo) -> int:
         interval = _interval(given)
         needed = interval + 2 * _flight(given) + 1
         if value < needed:
-            raise _too_few(needed, f"send on until the ack of {interval}", value)
+            raise refused(
+                f"must be {needed} or more to send on until the ack of {interval}, not {value}"
+            )
     if value & (value - 1):
-        raise PydanticCustomError(
-            "int_range",
-            "must be a power of two such as {needed}, not {value}",
-            {"needed": 1 << value.bit_length(), "value": value},
-        )
+        raise refused(f"must be a power of two such as {1 << value.bit_length()}, not {value}")
     return value
 
 

@@ -10,30 +10,31 @@ from pydantic import (
     model_serializer,
     model_validator,
 )
-from pydantic_core import PydanticCustomError
 
 from .adder_delays import adder_delays
 from .endpoint_spec import EndpointSpec
-from .files import AUTO, AutoOrInt, FileModel, int_range, name_in, number_range
+from .files import AUTO, AutoOrInt, FileModel, int_range, name_in, number_range, refused
 from .formats.number_format import FORMATS, OVERFLOWS, IntFormat, NumberFormat
 from .operations.operation import OPERATIONS, fitting
 from .protocol import HEADER_FIELDS, PROTOCOL_VERSION, SHARED_SIZES, ProtocolSpec
 
-__all__ = ["SwitchSpec", "check_operation"]
+__all__ = ["SwitchSpec", "check_operation", "check_replay"]
 
 
 def check_operation(operation: str, format: str) -> None:
     """Refuse an operation that does not take a format."""
     number_format = FORMATS[format]
     if not OPERATIONS[operation].takes(number_format):
-        raise PydanticCustomError(
-            "value_error",
-            "operation: must be one of {fitting} with format {format}, not {given}",
-            {
-                "fitting": ", ".join(fitting(number_format)),
-                "format": format,
-                "given": repr(operation),
-            },
+        names = ", ".join(fitting(number_format))
+        raise refused(f"operation: must be one of {names} with format {format}, not {operation!r}")
+
+
+def check_replay(endpoint: EndpointSpec, protocol: ProtocolSpec) -> None:
+    """Refuse an endpoint that keeps more packets than may be unacknowledged."""
+    most, given = protocol.window_packets, endpoint.replay_packets
+    if given > most:
+        raise refused(
+            f"endpoint.replay_packets: must be 0 or at most window_packets {most}, not {given}"
         )
 
 
@@ -107,14 +108,7 @@ class SwitchSpec(FileModel):
 
     @model_validator(mode="after")
     def _endpoint_fits(self) -> Self:
-        replays = self.endpoint.replay_packets
-        if replays > self.protocol.window_packets:
-            message = (
-                "endpoint.replay_packets: must be 0 or at most window_packets {most}, not {given}"
-            )
-            raise PydanticCustomError(
-                "value_error", message, {"most": self.protocol.window_packets, "given": replays}
-            )
+        check_replay(self.endpoint, self.protocol)
         return self
 
     def model_post_init(self, context: Any, /) -> None:
@@ -149,13 +143,9 @@ class SwitchSpec(FileModel):
         for registers, shortest in enumerate(clocks):
             if shortest <= self.clock_ns:
                 return registers
-        values = {"what": f"{self.operation} of {self.format}", "given": f"{self.clock_ns:g}"}
-        if not clocks:
-            message = "clock_ns: must be left out with auto registers in {what}, not {given}"
-        else:
-            message = "clock_ns: must be {least} or more with auto registers in {what}, not {given}"
-            values["least"] = f"{ceil(min(clocks) * 1000) / 1000:g}"
-        raise PydanticCustomError("value_error", message, values)  # pyright: ignore[reportArgumentType]
+        allowed = f"{ceil(min(clocks) * 1000) / 1000:g} or more" if clocks else "left out"
+        what = f"with auto registers in {self.operation} of {self.format}"
+        raise refused(f"clock_ns: must be {allowed} {what}, not {self.clock_ns:g}")
 
     @property
     def data_width(self) -> int:

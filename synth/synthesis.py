@@ -245,8 +245,8 @@ def synthesize(
         why = _no_sizing(sizing, effort, opensta, timing, clock_ns)
         done = Sizing(why, 0, 0, [], timing.clock_ns, area.area_um2)
         if not why:
-            flow = _Flow(source, libraries, clock_ns, work, flat, progress, effort)
-            mapped, area, timing, done = flow.best(mapped, area, timing)
+            sizer = _Sizer(source, libraries, clock_ns, work, flat, progress, effort)
+            mapped, area, timing, done = sizer.best(mapped, area, timing)
     return Synthesis(
         name=source.name,
         effort=effort,
@@ -281,7 +281,7 @@ _Made = tuple[Mapped, Area, Timing, Sizing]
 
 
 @dataclass(frozen=True)
-class _Flow:
+class _Sizer:
     """What all steps need to know."""
 
     source: Source

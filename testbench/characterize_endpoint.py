@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fred_hw.ace.operations import Buffer, Descriptor, Flow, Ring, exchange
+from fred_hw.ace.operations import Buffer, Descriptor, FlowId, Ring, exchange
 from fred_hw.checks import check_int
 from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.spec import SwitchSpec
@@ -72,13 +72,13 @@ class _Pair:
         self, node: int, flits: int, *, send: bool = True, receive: bool = True, phase: bool = False
     ) -> Descriptor:
         """Return an exchange with the other one; in a phase it is another flow."""
-        flow = Flow(0) if phase else Flow(1 - node, unicast=True)
+        flow = FlowId(0) if phase else FlowId(1 - node, unicast=True)
         sent, received = self.buffers(flits)
         return exchange("dp", (sent, flow) if send else None, (received, flow) if receive else None)
 
     def ring(self, node: int, flits: int, fsms: int, message: int = 0) -> Descriptor:
         """Return an all-reduce around both, in messages of so many flits, or half a slot."""
-        flow = Flow(1 - node, unicast=True)
+        flow = FlowId(1 - node, unicast=True)
         source, destination = self.buffers(flits)
         message_bytes = (message or self.chunk // 2) * self.flit
         return Descriptor(
@@ -219,7 +219,7 @@ def _credit_cycles(spec: SwitchSpec, work: Path, rng: np.random.Generator) -> in
         memories = [rng.integers(0, 256, shape, dtype=np.uint8) for _ in range(2)]
         programs = [Program(small) for _ in range(2)]
         source, result = Buffer(0, flits * flit), Buffer(lengths[-1] * flit, flits * flit)
-        ends = [Flow(address, unicast=True) for address in ADDRESSES[:2]]
+        ends = [FlowId(address, unicast=True) for address in ADDRESSES[:2]]
         parts = [exchange("dp", (source, ends[1])), exchange("dp", None, (result, ends[0]))]
         for node, program in enumerate(programs):
             program.begin(ADDRESSES[node])

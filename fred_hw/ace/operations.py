@@ -16,7 +16,7 @@ __all__ = [
     "OPERATIONS",
     "Buffer",
     "Descriptor",
-    "Flow",
+    "FlowId",
     "Ring",
     "all_to_all",
     "block_of",
@@ -33,8 +33,8 @@ RINGS = OPERATIONS[3:]
 
 
 @dataclass(frozen=True)
-class Flow:
-    """A phase with its generation, or the address of the other end of unicasts.
+class FlowId:
+    """What a flow is known by: its phase and generation, or the other end's address of unicasts.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class Descriptor:
     source, destination : Buffer, optional
         What is sent or reduced, and where results go. All-gathers are in place: this one's block
         is read from ``source`` and not written, so both are usually the same.
-    send, receive : Flow, optional
+    send, receive : FlowId, optional
         Flows; one that is None stays as it is.
     ring : Ring, optional
         Of a ring, whose blocks are as large as ``source`` divided by its members, rounded up.
@@ -125,8 +125,8 @@ class Descriptor:
     circuit: str
     source: Buffer = Buffer(0, 0)
     destination: Buffer = Buffer(0, 0)
-    send: Flow | None = None
-    receive: Flow | None = None
+    send: FlowId | None = None
+    receive: FlowId | None = None
     ring: Ring | None = None
 
     def __post_init__(self) -> None:
@@ -172,8 +172,8 @@ NO_FLOW = 1 << 16
 
 def exchange(
     circuit: str,
-    sent: tuple[Buffer, Flow] | None = None,
-    received: tuple[Buffer, Flow] | None = None,
+    sent: tuple[Buffer, FlowId] | None = None,
+    received: tuple[Buffer, FlowId] | None = None,
 ) -> Descriptor:
     """Return a descriptor that sends a buffer in a flow and receives one in another.
 
@@ -198,13 +198,18 @@ def block_of(buffer: Buffer, members: int, index: int, flit_bytes: int) -> Buffe
 
 
 def reduce_in_network(
-    circuit: str, flows: Sequence[Flow], rank: int, buffer: Buffer, result: Buffer, flit_bytes: int
+    circuit: str,
+    flows: Sequence[FlowId],
+    rank: int,
+    buffer: Buffer,
+    result: Buffer,
+    flit_bytes: int,
 ) -> list[Descriptor]:
     """Return a reduce-scatter in the network: a phase reduces block i to member i, i = 0, 1, ...
 
     Parameters
     ----------
-    flows : sequence of Flow
+    flows : sequence of FlowId
         A phase for each member, which reduces what all send to that one.
     rank : int
         Which member this is.
@@ -220,7 +225,7 @@ def reduce_in_network(
 
 
 def gather_in_network(
-    circuit: str, flows: Sequence[Flow], rank: int, buffer: Buffer, flit_bytes: int
+    circuit: str, flows: Sequence[FlowId], rank: int, buffer: Buffer, flit_bytes: int
 ) -> list[Descriptor]:
     """Return an all-gather in the network, in place: phase i copies block i from member i to all.
 
@@ -236,7 +241,7 @@ def gather_in_network(
     return parts
 
 
-def multicast(circuit: str, flow: Flow, rank: int, root: int, buffer: Buffer) -> list[Descriptor]:
+def multicast(circuit: str, flow: FlowId, rank: int, root: int, buffer: Buffer) -> list[Descriptor]:
     """Return this end's part of a multicast in the network, from ``root`` to all others."""
     return [
         exchange(circuit, (buffer, flow))
@@ -284,8 +289,8 @@ def all_to_all(
         parts.append(
             exchange(
                 circuit,
-                (block_of(buffer, members, to, flit_bytes), Flow(addresses[to], unicast=True)),
-                (block_of(result, members, of, flit_bytes), Flow(addresses[of], unicast=True)),
+                (block_of(buffer, members, to, flit_bytes), FlowId(addresses[to], unicast=True)),
+                (block_of(result, members, of, flit_bytes), FlowId(addresses[of], unicast=True)),
             )
         )
     return parts

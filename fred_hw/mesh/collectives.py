@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from fred_hw.ace.operations import Buffer, Descriptor, Flow, Ring, all_to_all, block_of, exchange
+from fred_hw.ace.operations import Buffer, Descriptor, FlowId, Ring, all_to_all, block_of, exchange
 from fred_hw.checks import check_choice
-from fred_hw.compiler.flows import Flow as Paths
+from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.mesh_rings import mesh_ring, product
 from fred_hw.compiler.ring_messages import message_flits
 
@@ -161,8 +161,8 @@ def _ring(place: Place, orders: Iterable[Sequence[int]], pattern: str) -> dict[i
                 circuit=place.circuits[0],
                 source=here.source,
                 destination=here.destination,
-                send=Flow(order[(rank + 1) % count], unicast=True),
-                receive=Flow(order[rank - 1], unicast=True),
+                send=FlowId(order[(rank + 1) % count], unicast=True),
+                receive=FlowId(order[rank - 1], unicast=True),
                 ring=Ring(
                     members=count,
                     rank=rank,
@@ -220,7 +220,7 @@ def _in_turns(place: Place, group: Sequence[int]) -> list[dict[int, Descriptor]]
     return [{npu: own[turn] for npu, own in parts.items()} for turn in range(len(group) - 1)]
 
 
-def multicast(place: Place, flows: Iterable[Paths]) -> list[Lane]:
+def multicast(place: Place, flows: Iterable[Flow]) -> list[Lane]:
     """Return multicasts as unicasts: each source sends to its destinations one after the other.
 
     In turn k all sources send to their k-th destination at once, so no two wait for each other.
@@ -248,8 +248,8 @@ def _unicasts(place: Place, turn: Mapping[int, int]) -> dict[int, Descriptor]:
     return {
         npu: exchange(
             place.circuits[0],
-            (place.source, Flow(turn[npu], unicast=True)) if npu in turn else None,
-            (place.destination, Flow(back[npu], unicast=True)) if npu in back else None,
+            (place.source, FlowId(turn[npu], unicast=True)) if npu in turn else None,
+            (place.destination, FlowId(back[npu], unicast=True)) if npu in back else None,
         )
         for npu in sorted({*turn, *back})
     }

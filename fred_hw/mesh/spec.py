@@ -5,14 +5,13 @@ from functools import cached_property
 from typing import Annotated, Any, NamedTuple, Self
 
 from pydantic import SerializerFunctionWrapHandler, model_serializer, model_validator
-from pydantic_core import PydanticCustomError
 
 from fred_hw.endpoint_spec import EndpointSpec
-from fred_hw.files import Check, FileModel, int_range, name_in
+from fred_hw.files import Check, FileModel, int_range, name_in, refused
 from fred_hw.formats.number_format import FORMATS, OVERFLOWS
 from fred_hw.operations.operation import OPERATIONS
 from fred_hw.protocol import ADDRESSES, ProtocolSpec
-from fred_hw.spec import SwitchSpec, check_operation
+from fred_hw.spec import SwitchSpec, check_operation, check_replay
 
 from .routing import ROUTINGS
 
@@ -34,8 +33,7 @@ class Place(NamedTuple):
 
 def _boolean(value: object) -> object:
     if not isinstance(value, bool):
-        message = "must be true or false, not {given}"
-        raise PydanticCustomError("one_of", message, {"given": repr(value)})
+        raise refused(f"must be true or false, not {value!r}")
     return value
 
 
@@ -97,27 +95,14 @@ class MeshSpec(FileModel):
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if self.routers == 1:
-            message = "width: must be 2 or more in a mesh of one row, not 1"
-            raise PydanticCustomError("value_error", message)
+            raise refused("width: must be 2 or more in a mesh of one row, not 1")
         if len(self.places) > ADDRESSES:
-            raise PydanticCustomError(
-                "value_error",
-                "height: must leave at most {most} NPUs and controllers, not {given} with {height}"
-                " rows of {width}",
-                {
-                    "most": ADDRESSES,
-                    "given": len(self.places),
-                    "height": self.height,
-                    "width": self.width,
-                },
+            raise refused(
+                f"height: must leave at most {ADDRESSES} NPUs and controllers, not "
+                f"{len(self.places)} with {self.height} rows of {self.width}"
             )
         check_operation(self.operation, self.format)
-        most, given = self.protocol.window_packets, self.endpoint.replay_packets
-        if given > most:
-            message = (
-                "endpoint.replay_packets: must be 0 or at most window_packets {most}, not {given}"
-            )
-            raise PydanticCustomError("value_error", message, {"most": most, "given": given})
+        check_replay(self.endpoint, self.protocol)
         return self
 
     @property

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fred_hw.ace.operations import Buffer, Descriptor, exchange
-from fred_hw.ace.operations import Flow as Route
+from fred_hw.ace.operations import Buffer, Descriptor, FlowId, exchange
 from fred_hw.ace.steps import EndpointProgram, Step, circuit_of
 from fred_hw.checks import check_choice, check_int
 from fred_hw.compiler.flows import Flow
@@ -141,7 +140,7 @@ class WaferProgram(EndpointProgram):
 
     def descriptors(self, npu: int, phase: Phase) -> list[Descriptor]:
         """Return an endpoint's part of a phase, one behind the other; none if it has none."""
-        flow = Route(phase.number, generation=self.generation)
+        flow = FlowId(phase.number, generation=self.generation)
         sends = any(npu in one.inputs for one in phase.flows)
         receives = any(npu in one.outputs for one in phase.flows)
         if not sends and not receives:

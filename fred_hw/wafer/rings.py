@@ -6,8 +6,7 @@ What FRED-A and FRED-C do, whose switches only route (FRED, arXiv 2406.19580, se
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fred_hw.ace.operations import Buffer, Descriptor, Ring, exchange
-from fred_hw.ace.operations import Flow as Route
+from fred_hw.ace.operations import Buffer, Descriptor, FlowId, Ring, exchange
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.ring_messages import message_flits
 from fred_hw.endpoint_spec import MOST_MEMBERS
@@ -84,8 +83,8 @@ def ring_descriptors(
         (root,) = flow.inputs
         if npu == root:
             others = [one for one in sorted(flow.outputs) if one != root]
-            return [exchange(circuit, (source, Route(to, unicast=True))) for to in others]
-        return [exchange(circuit, None, (destination, Route(root, unicast=True)))]
+            return [exchange(circuit, (source, FlowId(to, unicast=True))) for to in others]
+        return [exchange(circuit, None, (destination, FlowId(root, unicast=True)))]
     levels = levels_of(plane, sorted(flow.inputs))
     if len(levels) == 1:
         return [_ring(plane, "all_reduce", circuit, levels[0], npu, source, destination)]
@@ -139,7 +138,7 @@ def _ring(
         circuit=circuit,
         source=source,
         destination=destination,
-        send=Route(members[(rank + 1) % count], unicast=True),
-        receive=Route(members[(rank - 1) % count], unicast=True),
+        send=FlowId(members[(rank + 1) % count], unicast=True),
+        receive=FlowId(members[(rank - 1) % count], unicast=True),
         ring=Ring(members=count, rank=rank, message_bytes=message * flit, fsms=engine.fsms),
     )

@@ -7,14 +7,13 @@ from typing import Annotated, Any, Self
 from zlib import crc32
 
 from pydantic import AfterValidator, Field, model_validator
-from pydantic_core import PydanticCustomError
 
 from fred_hw.endpoint_spec import EndpointSpec
-from fred_hw.files import Check, FileModel, int_range, name_in, one_of
+from fred_hw.files import Check, FileModel, int_range, name_in, one_of, refused
 from fred_hw.formats.number_format import FORMATS, OVERFLOWS
 from fred_hw.operations.operation import OPERATIONS
 from fred_hw.protocol import ADDRESSES, SHARED_SIZES, ProtocolSpec
-from fred_hw.spec import SwitchSpec, check_operation
+from fred_hw.spec import SwitchSpec, check_operation, check_replay
 
 __all__ = ["CONTROLLERS", "SwitchEntry", "WaferSpec"]
 
@@ -30,18 +29,16 @@ _RESERVED = re.compile(r"(?:npu|io)\d+|.*_p\d+")
 
 def _name(value: object) -> object:
     if not isinstance(value, str) or not re.fullmatch(_NAME, value):
-        message = (
-            "must be a lower-case letter and up to 31 more, digits or underscores, not {given}"
+        raise refused(
+            f"must be a lower-case letter and up to 31 more, digits or underscores, not {value!r}"
         )
-        raise PydanticCustomError("one_of", message, {"given": repr(value)})
     return value
 
 
 def _each_once(npus: list[int]) -> list[int]:
     for npu in npus:
         if npus.count(npu) > 1:
-            message = "must have each NPU once, not {npu} twice"
-            raise PydanticCustomError("value_error", message, {"npu": npu})
+            raise refused(f"must have each NPU once, not {npu} twice")
     return npus
 
 
@@ -84,10 +81,6 @@ class SwitchEntry(FileModel):
     controllers: Annotated[int, int_range(0, 64)] = 0
     middle: Annotated[int, int_range(2, 8)] = 3
     protocol: ProtocolSpec | None = None
-
-
-def _refused(field: str, message: str, **values: object) -> PydanticCustomError:
-    return PydanticCustomError("value_error", f"{field}: {message}", values)  # pyright: ignore[reportArgumentType]
 
 
 class WaferSpec(FileModel):
@@ -157,48 +150,46 @@ class WaferSpec(FileModel):
             self._check_headers(number)
         if self.npus + sum(one.controllers for one in self.switches) > ADDRESSES:
             given = self.npus + sum(one.controllers for one in self.switches)
-            message = "must be at most {most} with I/O controllers, not {given}"
-            raise _refused("npus", message, most=ADDRESSES, given=given)
+            raise refused(f"npus: must be at most {ADDRESSES} with I/O controllers, not {given}")
         if self.controllers == "endpoints" and self.endpoints == self.npus:
-            message = "must be links where no switch has I/O controllers, not 'endpoints'"
-            raise _refused("controllers", message)
+            raise refused(
+                "controllers: must be links where no switch has I/O controllers, not 'endpoints'"
+            )
         return self
 
     def _check_endpoint(self) -> None:
         """Refuse what endpoints cannot be made of."""
         size = self.lanes * FORMATS[self.format].width // 8
         if size & (size - 1):
-            message = "must make flits of 1, 2, 4, ... bytes, not of {size}"
-            raise _refused("lanes", message, size=size)
-        most, given = self.protocol.window_packets, self.endpoint.replay_packets
-        if given > most:
-            message = "must be 0 or at most window_packets {most}, not {given}"
-            raise _refused("endpoint.replay_packets", message, most=most, given=given)
+            raise refused(f"lanes: must make flits of 1, 2, 4, ... bytes, not of {size}")
+        check_replay(self.endpoint, self.protocol)
 
     def _check_tree(self) -> None:
         """Refuse names that are not those of a tree: one at the top, and no loop."""
         names = [one.name for one in self.switches]
         for number, one in enumerate(self.switches):
+            field = f"switches.{number}"
             if one.name in names[:number]:
-                message = "must be another than those before, not {name}"
-                raise _refused(f"switches.{number}.name", message, name=repr(one.name))
+                raise refused(f"{field}.name: must be another than those before, not {one.name!r}")
             if _RESERVED.fullmatch(one.name):
-                message = "must be no name of an NPU, a controller or a chiplet, as {name} is"
-                raise _refused(f"switches.{number}.name", message, name=repr(one.name))
+                other = "no name of an NPU, a controller or a chiplet"
+                raise refused(f"{field}.name: must be {other}, as {one.name!r} is")
             if one.above is not None and one.above not in names:
-                message = "must be the name of a switch, not {name}"
-                raise _refused(f"switches.{number}.above", message, name=repr(one.above))
+                raise refused(f"{field}.above: must be the name of a switch, not {one.above!r}")
         tops = [number for number, one in enumerate(self.switches) if one.above is None]
         if len(tops) > 1:
-            message = "must be given, as {top} is at the top, not left out"
-            raise _refused(f"switches.{tops[1]}.above", message, top=names[tops[0]])
+            top = names[tops[0]]
+            field = f"switches.{tops[1]}.above"
+            raise refused(f"{field}: must be given, as {top} is at the top, not left out")
         for number, one in enumerate(self.switches):
             seen = [one.name]
             while (above := self.switches[names.index(seen[-1])].above) is not None:
                 if above in seen:
-                    message = "must lead to one switch at the top, not in a loop through {names}"
                     loop = ", ".join(seen[seen.index(above) :])
-                    raise _refused(f"switches.{number}.above", message, names=loop)
+                    raise refused(
+                        f"switches.{number}.above: must lead to one switch at the top, not in a "
+                        f"loop through {loop}"
+                    )
                 seen.append(above)
 
     def _check_leaves(self) -> None:
@@ -206,8 +197,10 @@ class WaferSpec(FileModel):
         above = {one.above for one in self.switches}
         for number, one in enumerate(self.switches):
             if not one.npus and not one.controllers and one.name not in above:
-                message = "must be one or more, or controllers, where no switch is below, not none"
-                raise _refused(f"switches.{number}.npus", message)
+                raise refused(
+                    f"switches.{number}.npus: must be one or more, or controllers, where no switch "
+                    "is below, not none"
+                )
 
     def _check_npus(self) -> None:
         """Refuse NPUs that are attached twice, or not at all."""
@@ -216,35 +209,30 @@ class WaferSpec(FileModel):
             for npu in one.npus:
                 field = f"switches.{number}.npus"
                 if npu >= self.npus:
-                    message = "must be numbers from 0 to {most}, not {npu}"
-                    raise _refused(field, message, most=self.npus - 1, npu=npu)
+                    raise refused(f"{field}: must be numbers from 0 to {self.npus - 1}, not {npu}")
                 if npu in places:
-                    message = "must be NPUs that no other switch has, not {npu}, which {other} has"
-                    raise _refused(field, message, npu=npu, other=places[npu])
+                    other = f"{npu}, which {places[npu]} has"
+                    raise refused(f"{field}: must be NPUs that no other switch has, not {other}")
                 places[npu] = one.name
         missing = [npu for npu in range(self.npus) if npu not in places]
         if missing:
-            message = "must each hang on a switch, but {npu} does not"
-            raise _refused("npus", message, npu=missing[0])
+            raise refused(f"npus: must each hang on a switch, but {missing[0]} does not")
 
     def _check_chiplets(self, number: int) -> None:
         """Refuse chiplets and links that cannot be shared out over planes, and over each other."""
         one, field = self.switches[number], f"switches.{number}"
         if one.chiplets % self.planes:
-            message = "must be a multiple of the {planes} planes, not {chiplets}"
-            raise _refused(f"{field}.chiplets", message, planes=self.planes, chiplets=one.chiplets)
+            allowed = f"a multiple of the {self.planes} planes"
+            raise refused(f"{field}.chiplets: must be {allowed}, not {one.chiplets}")
         if (one.npus or one.controllers) and one.chiplets != self.planes:
-            message = "must be {planes} with NPUs or controllers, one in each plane, not {chiplets}"
-            raise _refused(f"{field}.chiplets", message, planes=self.planes, chiplets=one.chiplets)
+            allowed = f"{self.planes} with NPUs or controllers, one in each plane"
+            raise refused(f"{field}.chiplets: must be {allowed}, not {one.chiplets}")
         parts = self.parts(self.above(number)) if one.above is not None else 0
         if parts == 0 and one.uplinks:
-            message = "must be 0 at the top, not {uplinks}"
-            raise _refused(f"{field}.uplinks", message, uplinks=one.uplinks)
+            raise refused(f"{field}.uplinks: must be 0 at the top, not {one.uplinks}")
         if parts and (not one.uplinks or one.uplinks % parts):
-            message = "must be a multiple of {parts}, the chiplets of {above} in a plane, not "
-            message += "{uplinks}"
-            values = {"parts": parts, "above": one.above, "uplinks": one.uplinks}
-            raise _refused(f"{field}.uplinks", message, **values)
+            allowed = f"a multiple of {parts}, the chiplets of {one.above} in a plane"
+            raise refused(f"{field}.uplinks: must be {allowed}, not {one.uplinks}")
 
     def _check_ports(self, number: int) -> None:
         """Refuse a chiplet with more ports than links, or fewer."""
@@ -252,17 +240,9 @@ class WaferSpec(FileModel):
         down = sum(self.links_between(child) for child in self.below(number))
         links = len(one.npus) + one.controllers + down + one.uplinks
         if links != one.ports:
-            message = "must be {links}, its links: {npus} to NPUs, {controllers} to controllers, "
-            message += "{down} down, {up} up; not {ports}"
-            raise _refused(
-                f"switches.{number}.ports",
-                message,
-                links=links,
-                npus=len(one.npus),
-                controllers=one.controllers,
-                down=down,
-                up=one.uplinks,
-                ports=one.ports,
+            raise refused(
+                f"switches.{number}.ports: must be {links}, its links: {len(one.npus)} to NPUs, "
+                f"{one.controllers} to controllers, {down} down, {one.uplinks} up; not {one.ports}"
             )
 
     def _check_headers(self, number: int) -> None:
@@ -271,9 +251,8 @@ class WaferSpec(FileModel):
         for name in SHARED_SIZES:
             wanted, given = getattr(self.protocol, name), getattr(mine, name)
             if wanted != given:
-                message = "must be {wanted}, as all ends of links have it, not {given}"
-                field = f"switches.{number}.protocol.{name}"
-                raise _refused(field, message, wanted=wanted, given=given)
+                allowed = f"{wanted}, as all ends of links have it"
+                raise refused(f"switches.{number}.protocol.{name}: must be {allowed}, not {given}")
 
     @cached_property
     def _numbers(self) -> dict[str, int]:

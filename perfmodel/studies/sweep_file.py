@@ -3,9 +3,8 @@
 from typing import Annotated, Any, cast
 
 from pydantic import Field
-from pydantic_core import PydanticCustomError
 
-from fred_hw.files import Check, EachOnce, FileModel, int_range, name_in
+from fred_hw.files import Check, EachOnce, FileModel, int_range, name_in, refused
 from perfmodel.collectives.algorithm import ALGORITHMS
 from perfmodel.collectives.select import PUBLISHED
 from perfmodel.topology.files import NpuEntry, Protocol
@@ -28,11 +27,7 @@ _Shares = Annotated[list[Annotated[int, int_range(1, MAX_SHARES)]], EachOnce()]
 def _strategies(value: object) -> object:
     """Check ``strategies``."""
     if value != ALL and not _texts(value):
-        raise PydanticCustomError(
-            "one_of",
-            "must be all, or a list of one or more like MP2-DP5-PP2, not {given}",
-            {"given": repr(value)},
-        )
+        raise refused(f"must be all, or a list of one or more like MP2-DP5-PP2, not {value!r}")
     return value
 
 

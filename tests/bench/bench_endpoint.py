@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fred_hw.ace.operations import Buffer, Descriptor, Flow, Ring
+from fred_hw.ace.operations import Buffer, Descriptor, FlowId, Ring
 from fred_hw.endpoint.flow_sender import replay_packets
 from fred_hw.endpoint_spec import EndpointSpec
 from fred_hw.protocol import ProtocolSpec
@@ -87,8 +87,8 @@ def programs(spec: SwitchSpec, point: Point, flits: int) -> list[Program]:
                 circuit="dp",
                 source=Buffer(0, flits),
                 destination=Buffer(flits, flits),
-                send=Flow(ADDRESSES[(k + 1) % members], unicast=True),
-                receive=Flow(ADDRESSES[(k - 1) % members], unicast=True),
+                send=FlowId(ADDRESSES[(k + 1) % members], unicast=True),
+                receive=FlowId(ADDRESSES[(k - 1) % members], unicast=True),
                 ring=Ring(members=members, rank=k, message_bytes=point.message, fsms=point.fsms),
             )
         )

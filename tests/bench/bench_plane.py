@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fred_hw.ace.operations import Buffer, Descriptor, Flow, exchange
+from fred_hw.ace.operations import Buffer, Descriptor, FlowId, exchange
 from fred_hw.compiler.placement import Strategy
 from fred_hw.wafer.load import load_wafer
 from fred_hw.wafer.program import Phase, WaferProgram, compile_strategy
@@ -87,8 +87,8 @@ def unicast(made: WaferProgram, npu: int) -> Descriptor:
     to, of = ((npu + turn * count // 2) % count for turn in (1, -1))
     return exchange(
         "pp",
-        (Buffer(first, made.size), Flow(to, unicast=True)),
-        (Buffer(first + made.size, made.size), Flow(of, unicast=True)),
+        (Buffer(first, made.size), FlowId(to, unicast=True)),
+        (Buffer(first + made.size, made.size), FlowId(of, unicast=True)),
     )
 
 

@@ -273,9 +273,9 @@ def test_what_area_is_worth_is_bisected(
         return price, Mock(area_um2=10 - (price or 0)), Mock(clock_ns=clocks[price]), None
 
     monkeypatch.setattr(synthesis, "_PRICES", (1.0, 3.0, 9.0))
-    monkeypatch.setattr(synthesis._Flow, "sized", sized)
-    monkeypatch.setattr(synthesis._Flow, "measured", lambda *_: (None, None))
+    monkeypatch.setattr(synthesis._Sizer, "sized", sized)
+    monkeypatch.setattr(synthesis._Sizer, "measured", lambda *_: (None, None))
     monkeypatch.setattr(synthesis, "map_design", lambda *_: None)
-    flow = synthesis._Flow(Mock(), Mock(), asked, Path(), False, lambda _: None, "clock")
+    flow = synthesis._Sizer(Mock(), Mock(), asked, Path(), False, lambda _: None, "clock")
     found: Any = flow.fitted(Mock(), Mock(), Mock())
     assert (asked_for, found[0]) == (tried, taken)

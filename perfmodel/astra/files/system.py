@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Annotated, Literal, cast
 
 from pydantic import Field, PrivateAttr
-from pydantic_core import PydanticCustomError
 
 from fred_hw.errors import InputError
-from fred_hw.files import Check, FileModel, int_range, load_model, number_range, one_of
+from fred_hw.files import Check, FileModel, int_range, load_model, number_range, one_of, refused
 from fred_hw.reading import read_data
 from perfmodel.chakra.traces import find_traces
 
@@ -27,12 +26,9 @@ _IMPLEMENTATION = (
 
 def _implementation(value: object) -> object:
     if not isinstance(value, str) or not re.fullmatch(_IMPLEMENTATION, value):
-        known = "ring, direct, halvingDoubling, doubleBinaryTree, oneRing, oneDirect"
-        raise PydanticCustomError(
-            "one_of",
-            "must be one of {known}, oneHalvingDoubling, or direct with a window as direct4, "
-            "not {given}",
-            {"known": known, "given": repr(value)},
+        raise refused(
+            "must be one of ring, direct, halvingDoubling, doubleBinaryTree, oneRing, oneDirect, "
+            f"oneHalvingDoubling, or direct with a window as direct4, not {value!r}"
         )
     return value
 

@@ -47,7 +47,7 @@ warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"cocotbex
 gc.set_threshold(100_000, 20, 20)
 
 Packets = list[tuple[int, ...]]
-Flow = tuple[int, int]
+FlowKey = tuple[int, int]
 """Phase, and the address of the other end at the default index, else 0."""
 
 
@@ -142,7 +142,7 @@ class LinkPort:
         return self.endpoint
 
     @property
-    def received(self) -> dict[Flow, Packets]:
+    def received(self) -> dict[FlowKey, Packets]:
         """By flow, the packets that have come."""
         return self.endpoint.received
 
@@ -252,7 +252,7 @@ class SwitchBench:
         self.ports: list[LinkPort] = []
         self.inputs: list[Watch] = []
         self.outputs: list[Watch] = []
-        self.wanted: list[dict[Flow, Packets]] = [{} for _ in range(spec.ports)]
+        self.wanted: list[dict[FlowKey, Packets]] = [{} for _ in range(spec.ports)]
         self.probes: dict[str, Any] = {}
         self.seen: dict[str, list[int]] = {}
         self.generations: dict[int, int] = {}
@@ -407,7 +407,7 @@ class SwitchBench:
         self.ports[source].send(online, (source + destination) % 3, new, address_of(destination))
         self.want(destination, online, address_of(source), new)
 
-    def _wanted(self, phases: Iterable[Phase] | None) -> Iterator[tuple[int, Flow, Packets]]:
+    def _wanted(self, phases: Iterable[Phase] | None) -> Iterator[tuple[int, FlowKey, Packets]]:
         """Yield port, flow and packets of what was to come, of some phases or of all."""
         numbers = None if phases is None else {phase.number for phase in phases}
         for port, wanted in enumerate(self.wanted):

@@ -3,7 +3,7 @@
 from typing import Any
 
 from fred_hw.ace.engine import AceEngine
-from fred_hw.ace.operations import Buffer, Flow, exchange
+from fred_hw.ace.operations import Buffer, FlowId, exchange
 from fred_hw.protocol import DATA_CIRCUITS
 from tests.fred_hw.simulation import RST, known, simulate
 
@@ -50,8 +50,8 @@ class Bench:
 
     async def copy(self, ctx: Any, to: int) -> None:
         """Queue a copy of the buffer, by way of the streams, to a place in memory [flits]."""
-        send = Buffer(0, 2 * SIZE), Flow(1)
-        receive = Buffer(2 * to, 2 * SIZE), Flow(2)
+        send = Buffer(0, 2 * SIZE), FlowId(1)
+        receive = Buffer(2 * to, 2 * SIZE), FlowId(2)
         for word in exchange("pp", send, receive).writes(2):
             await write_register(ctx, self.unit, self.cycle, word)
         self.times["command"] = [self.now - 1]
@@ -98,7 +98,7 @@ def test_flow_stays_while_flits_wait_for_the_link() -> None:
     async def play(ctx: Any) -> None:
         unit = bench.unit
         for flow in (1, 2):
-            words = exchange("pp", (Buffer(0, 6), Flow(flow))).writes(2)
+            words = exchange("pp", (Buffer(0, 6), FlowId(flow))).writes(2)
             for word in words:
                 await write_register(ctx, unit, bench.cycle, word)
         await bench.run(ctx, 60)

@@ -6,7 +6,7 @@ import pytest
 
 from fred_hw.ace.endpoint_map import CAUSES
 from fred_hw.ace.npu_endpoint import BEGIN_CYCLES, END_CYCLES, NpuEndpoint
-from fred_hw.ace.operations import Buffer, Descriptor, Flow, exchange
+from fred_hw.ace.operations import Buffer, Descriptor, FlowId, exchange
 from fred_hw.ace.work import ADDRESS_BITS
 from fred_hw.endpoint_spec import EndpointSpec
 from fred_hw.protocol import Kind
@@ -67,7 +67,7 @@ class Loop:
 
     async def copy(self, ctx: Any, to: int, cycles: int) -> int:
         """Send a buffer to itself, in so many cycles; return when COMMAND was taken."""
-        send, receive = Flow(ADDRESS, unicast=True), Flow(ADDRESS, unicast=True)
+        send, receive = FlowId(ADDRESS, unicast=True), FlowId(ADDRESS, unicast=True)
         whole = 2 * SIZE
         copy = exchange("pp", (Buffer(0, whole), send), (Buffer(to, whole), receive))
         for word in copy.writes(2):

@@ -12,6 +12,7 @@ from fred_hw.ace.endpoint_map import CAUSES
 from fred_hw.ace.operations import (
     Buffer,
     Descriptor,
+    FlowId,
     Ring,
     all_to_all,
     exchange,
@@ -19,7 +20,6 @@ from fred_hw.ace.operations import (
     multicast,
     reduce_in_network,
 )
-from fred_hw.ace.operations import Flow as Route
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.routing import route
 from fred_hw.control.phase_entry import entry_word
@@ -89,8 +89,8 @@ def ring(
         circuit=circuit,
         source=Buffer(BYTES * first, BYTES * size),
         destination=Buffer(BYTES * to, BYTES * size),
-        send=Route(ADDRESSES[(k + 1) % N], unicast=True),
-        receive=Route(ADDRESSES[(k - 1) % N], unicast=True),
+        send=FlowId(ADDRESSES[(k + 1) % N], unicast=True),
+        receive=FlowId(ADDRESSES[(k - 1) % N], unicast=True),
         ring=Ring(members=N, rank=k, message_bytes=BYTES * message, fsms=2),
     )
 
@@ -188,7 +188,9 @@ def test_ring_and_network_at_once_on_links_that_lose_flits(tmp_path: Path) -> No
     for k, program in enumerate(made):
         both = Buffer(BYTES * 100, BYTES * 27)
         program.queue(ring("reduce_scatter", k, (0, 36), 40, message=2))
-        program.queue(exchange("mp", (both, Route(1)), (Buffer(BYTES * 130, both.size), Route(1))))
+        program.queue(
+            exchange("mp", (both, FlowId(1)), (Buffer(BYTES * 130, both.size), FlowId(1)))
+        )
         program.queue(ring("all_gather", k, (40, 36), 40, message=3))
         program.finish("mp", "dp")
         program.show("ERROR")
@@ -220,11 +222,11 @@ def test_collectives_of_several_descriptors(tmp_path: Path) -> None:
     for k, program in enumerate(made):
         blocks, result = Buffer(0, BYTES * size), Buffer(BYTES * (20 + 3 * k), BYTES * size)
         program.queue(
-            *reduce_in_network("mp", [Route(i) for i in EVERY], k, blocks, result, BYTES),
+            *reduce_in_network("mp", [FlowId(i) for i in EVERY], k, blocks, result, BYTES),
             *gather_in_network(
-                "mp", [Route(4 + i) for i in EVERY], k, Buffer(BYTES * 20, BYTES * size), BYTES
+                "mp", [FlowId(4 + i) for i in EVERY], k, Buffer(BYTES * 20, BYTES * size), BYTES
             ),
-            *multicast("mp", Route(6), k, 2, Buffer(BYTES * 40, BYTES * 9)),
+            *multicast("mp", FlowId(6), k, 2, Buffer(BYTES * 40, BYTES * 9)),
         )
         program.queue(
             *all_to_all(
@@ -259,8 +261,8 @@ def all_reduce_twice(size: int) -> tuple[dict[str, dict[int, int]], Callable[...
     again, _ = entry(flow, circuit=2, generation=1)
     source, first, second = (Buffer(BYTES * place, BYTES * size) for place in (0, 80, 160))
     descriptors = [
-        exchange("dp", (source, Route(1)), (first, Route(1))),
-        exchange("dp", (source, Route(1, generation=1)), (second, Route(1, generation=1))),
+        exchange("dp", (source, FlowId(1)), (first, FlowId(1))),
+        exchange("dp", (source, FlowId(1, generation=1)), (second, FlowId(1, generation=1))),
     ]
     return {"phases": {1: word}, "rewrites": {1: again}}, out, descriptors
 
@@ -322,7 +324,7 @@ def test_ends_without_work_need_no_reset_when_another_is_reset(tmp_path: Path) -
 def test_a_source_that_is_ahead_waits_for_its_turn(tmp_path: Path) -> None:
     """One has sent for its second descriptor before the destination has begun the one between."""
     made, size = programs(), 6
-    flows = [Route(address, unicast=True) for address in ADDRESSES]
+    flows = [FlowId(address, unicast=True) for address in ADDRESSES]
 
     def send(source: int, first: int) -> None:
         made[source].queue(exchange("pp", (Buffer(BYTES * first, BYTES * size), flows[0])))
@@ -353,11 +355,11 @@ def test_wrong_descriptors_are_refused_and_hold_up_nothing(tmp_path: Path) -> No
     made = programs()
     word, out = entry(Flow([0, 1, 2, 3], [0, 1, 2, 3]), circuit=0)
     good = exchange(
-        "mp", (Buffer(0, BYTES * 20), Route(1)), (Buffer(BYTES * 100, BYTES * 20), Route(1))
+        "mp", (Buffer(0, BYTES * 20), FlowId(1)), (Buffer(BYTES * 100, BYTES * 20), FlowId(1))
     )
     wrong = {
-        "alignment": exchange("mp", (Buffer(2, BYTES), Route(1))),
-        "flow": exchange("mp", (Buffer(0, BYTES), Route(12))),
+        "alignment": exchange("mp", (Buffer(2, BYTES), FlowId(1))),
+        "flow": exchange("mp", (Buffer(0, BYTES), FlowId(12))),
         "size": ring("all_reduce", 0, (0, 20), 50, message=5),
     }
     for program in made:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from fred_hw.ace.operations import Buffer, Descriptor, Flow, exchange
+from fred_hw.ace.operations import Buffer, Descriptor, FlowId, exchange
 from fred_hw.compiler.placement import Strategy
 from fred_hw.reading import read_data
 from fred_hw.wafer.load import load_wafer
@@ -60,7 +60,7 @@ def wanted(made: WaferProgram, phase: Phase, before: Sequence[Bytes]) -> dict[in
 
 def unicast(npu: int) -> Descriptor:
     """Return the exchange of each NPU with the one across the L2."""
-    other = Flow(3 - npu, unicast=True)
+    other = FlowId(3 - npu, unicast=True)
     sent, received = (Buffer(FLIT * (UNICASTS + k), FLIT * 20) for k in (0, 20))
     return exchange("pp", (sent, other), (received, other))
 

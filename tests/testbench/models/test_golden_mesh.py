@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fred_hw.ace.operations import Buffer, Descriptor, Flow, Ring, exchange
+from fred_hw.ace.operations import Buffer, Descriptor, FlowId, Ring, exchange
 from testbench.models.golden_mesh import carry_out, contributions
 
 
@@ -17,8 +17,8 @@ def ring(operation: str, rank: int, flits: int, place: int = 0) -> Descriptor:
         circuit="dp",
         source=Buffer(place, flits),
         destination=Buffer(10, flits),
-        send=Flow(order[(rank + 1) % 3], unicast=True),
-        receive=Flow(order[rank - 1], unicast=True),
+        send=FlowId(order[(rank + 1) % 3], unicast=True),
+        receive=FlowId(order[rank - 1], unicast=True),
         ring=Ring(members=3, rank=rank, message_bytes=1),
     )
 
@@ -55,12 +55,12 @@ def test_gathered_blocks_are_those_of_each_in_the_order_of_the_ring() -> None:
 def test_exchanges_wait_for_the_one_before() -> None:
     """NPU 1 hands on what came to it; on one circuit, in order."""
     jobs = {
-        0: [exchange("pp", (Buffer(0, 2), Flow(1, unicast=True)))],
+        0: [exchange("pp", (Buffer(0, 2), FlowId(1, unicast=True)))],
         1: [
-            exchange("pp", None, (Buffer(4, 2), Flow(0, unicast=True))),
-            exchange("pp", (Buffer(4, 2), Flow(2, unicast=True))),
+            exchange("pp", None, (Buffer(4, 2), FlowId(0, unicast=True))),
+            exchange("pp", (Buffer(4, 2), FlowId(2, unicast=True))),
         ],
-        2: [exchange("pp", None, (Buffer(6, 2), Flow(1, unicast=True)))],
+        2: [exchange("pp", None, (Buffer(6, 2), FlowId(1, unicast=True)))],
     }
     after = carry_out(jobs, memories(), 1, join)
     assert after[2].tolist() == [3] * 6 + [1] * 2 + [3] * 12

@@ -11,7 +11,7 @@ import pytest
 
 from fred_hw.ace.endpoint_map import endpoint_map
 from fred_hw.ace.npu_endpoint import NpuEndpoint
-from fred_hw.ace.operations import Buffer, Flow, exchange
+from fred_hw.ace.operations import Buffer, FlowId, exchange
 from fred_hw.compiler.placement import Strategy
 from fred_hw.endpoint_spec import EndpointSpec
 from fred_hw.mesh.program import MeshProgram, compile_for_mesh
@@ -39,7 +39,7 @@ def pair_run(made: MeshProgram, pause: int) -> PlaneRun:
     """Return exchanges before and behind a pause in which nothing happens."""
     registers, steps = endpoint_map(made.link), []
     for npu in range(2):
-        other = Flow(1 - npu, unicast=True)
+        other = FlowId(1 - npu, unicast=True)
         one = exchange("pp", (Buffer(0, SIZE), other), (Buffer(SIZE, SIZE), other))
         begin = npu_steps(made, npu, [(0, one)], 0)
         shown = [(SHOW, registers.register(n).address, 0, 0) for n in ("CYCLES", "FLITS_RECEIVED")]
