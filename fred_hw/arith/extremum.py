@@ -120,7 +120,7 @@ class FloatExtremum(_Extremum):
 
 
 class IntExtremum(_Extremum):
-    """Return the larger or the smaller of two two's complement integers.
+    """Return the larger or the smaller of two integers of a format.
 
     Parameters
     ----------
@@ -155,6 +155,7 @@ class IntExtremum(_Extremum):
 
     def _compare(self, m: Module, operands: tuple[Value, Value], reduce: Value) -> Ranked:
         first, second = operands
-        less = wire(m, "less", first.as_signed() < second.as_signed())
+        a, b = (one.as_signed() if self.number_format.signed else one for one in operands)
+        less = wire(m, "less", a < b)
         better = less if self.operation == "max" else ~less
         return Ranked(first, second, wire(m, "take_second", better & reduce))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from amaranth.hdl import Cat, Module, Mux, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Value
 
 from fred_hw.checks import check_choice
 from fred_hw.formats.number_format import OVERFLOWS, IntFormat
@@ -16,7 +16,7 @@ __all__ = ["IntAdd"]
 
 
 class IntAdd(LaneUnit):
-    """Add two two's complement integers, saturating or wrapping beyond the range.
+    """Add two integers of a format, saturating or wrapping beyond its range.
 
     Saturating sums of several numbers depend on the order of addition; wrapping ones do not.
 
@@ -68,16 +68,24 @@ class IntAdd(LaneUnit):
 
     def _add(self, m: Module, operands: tuple[Value, Value], reduce: Value) -> Value:
         """Return the sum, with one more bit than the format where the limit looks at it."""
-        width = self.number_format.width + (self.overflow == "saturate")
-        a, b = (Cat(operand, operand[-1].replicate(width - len(operand))) for operand in operands)
-        return wire(m, "total", a + b, width=width)
+        more = int(self.overflow == "saturate")
+        ahead = [
+            operand[-1].replicate(more) if self.number_format.signed else Const(0, more)
+            for operand in operands
+        ]
+        a, b = (Cat(*both) for both in zip(operands, ahead, strict=True))
+        return wire(m, "total", a + b, width=self.number_format.width + more)
 
     def _limit(self, m: Module, total: Value, reduce: Value) -> Value:
-        """Return the sum, or the end of the range that it passed: its two top bits differ."""
+        """Return the sum, or the end of the range that it passed.
+
+        With a sign its two top bits differ then, without one the top bit is a carry.
+        """
         if self.overflow == "wrap":
             return total
-        negative, width = total[-1], self.number_format.width
-        passed = wire(m, "passed", (negative ^ total[-2]) & reduce)
+        width, signed = self.number_format.width, self.number_format.signed
+        passed = wire(m, "passed", (total[-1] ^ total[-2] if signed else total[-1]) & reduce)
         lowest = 1 << (width - 1)
-        limit = wire(m, "range_end", Mux(negative, lowest, lowest - 1), width=width)
+        end = Mux(total[-1], lowest, lowest - 1) if signed else (1 << width) - 1
+        limit = wire(m, "range_end", end, width=width)
         return wire(m, "limited", Mux(passed, limit, total[:-1]))

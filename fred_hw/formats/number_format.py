@@ -84,7 +84,7 @@ class FloatFormat:
 
 @dataclass(frozen=True)
 class IntFormat:
-    """A two's complement integer.
+    """An integer; arithmetic, golden sides and benches ask the format for its sign.
 
     Parameters
     ----------
@@ -92,10 +92,13 @@ class IntFormat:
         Name in specifications.
     width : int
         Bits of a number: 8, 16 or 32.
+    signed : bool
+        True for two's complement, False for numbers from 0 on.
     """
 
     name: str
     width: int
+    signed: bool = True
 
     def __post_init__(self) -> None:
         _check_width("IntFormat", self.width)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from fred_hw.formats.number_format import IntFormat, NumberFormat
 
-from .operation import Operation, Words, is_nan, storage
+from .operation import Operation, Words, int_type, is_nan
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,8 +49,8 @@ class Extremum(Operation):
         import numpy as np
 
         if isinstance(number_format, IntFormat):
-            signed = storage(number_format, signed=True)
-            return np.where(self._first(a.view(signed), b.view(signed)), a, b)
+            kind = int_type(number_format)
+            return np.where(self._first(a.view(kind), b.view(kind)), a, b)
         sign = number_format.width - 1
 
         def rank(words: Words) -> "NDArray[np.int64]":
@@ -63,7 +63,5 @@ class Extremum(Operation):
         canonical = a.dtype.type(number_format.canonical_nan)
         return np.where(nan_a & nan_b, canonical, chosen)
 
-    def _first(
-        self, a: "NDArray[np.signedinteger]", b: "NDArray[np.signedinteger]"
-    ) -> "NDArray[np.bool_]":
+    def _first(self, a: "NDArray[np.integer]", b: "NDArray[np.integer]") -> "NDArray[np.bool_]":
         return a >= b if self.name == "max" else a <= b

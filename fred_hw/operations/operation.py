@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from fred_hw.formats.number_format import FloatFormat, NumberFormat
+from fred_hw.formats.number_format import FloatFormat, IntFormat, NumberFormat
 from fred_hw.registry import Registry
 
 if TYPE_CHECKING:
@@ -12,7 +12,16 @@ if TYPE_CHECKING:
 
     from fred_hw.arith.lane_unit import LaneUnit
 
-__all__ = ["OPERATIONS", "Operation", "Words", "fitting", "float_type", "is_nan", "storage"]
+__all__ = [
+    "OPERATIONS",
+    "Operation",
+    "Words",
+    "fitting",
+    "float_type",
+    "int_type",
+    "is_nan",
+    "storage",
+]
 
 Words: TypeAlias = "NDArray[np.unsignedinteger]"
 
@@ -63,14 +72,22 @@ def fitting(number_format: NumberFormat) -> tuple[str, ...]:
     return tuple(name for name, one in OPERATIONS.items() if one.takes(number_format))
 
 
-def storage(number_format: NumberFormat, *, signed: bool = False) -> "np.dtype[Any]":
-    """Return the type that holds the bits of a number, little endian; or the number, ``signed``.
+def storage(number_format: NumberFormat) -> "np.dtype[Any]":
+    """Return the type that holds the bits of a number, little endian.
 
     Nothing else says how wide the words are that hold numbers.
     """
     import numpy as np
 
-    return np.dtype(f"<{'i' if signed else 'u'}{number_format.width // 8}")
+    return np.dtype(f"<u{number_format.width // 8}")
+
+
+def int_type(number_format: IntFormat) -> "np.dtype[Any]":
+    """Return the type of numpy that has the numbers of the format, with its sign or without."""
+    import numpy as np
+
+    kind = "i" if number_format.signed else "u"
+    return np.dtype(f"<{kind}{storage(number_format).itemsize}")
 
 
 def float_type(number_format: FloatFormat) -> "np.dtype[Any]":

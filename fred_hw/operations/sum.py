@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fred_hw.formats.number_format import IntFormat, NumberFormat
 
-from .operation import OPERATIONS, Operation, Words, float_type, is_nan, storage
+from .operation import OPERATIONS, Operation, Words, float_type, int_type, is_nan
 
 if TYPE_CHECKING:
     from fred_hw.arith.lane_unit import LaneUnit
@@ -62,13 +62,13 @@ class Sum(Operation):
         import numpy as np
 
         if isinstance(number_format, IntFormat):
-            signed = storage(number_format, signed=True)
+            kind = int_type(number_format)
             # In 64 bits nothing overflows; the conversion back keeps the low bits: it wraps.
-            total = a.view(signed).astype(np.int64) + b.view(signed).astype(np.int64)
+            total = a.view(kind).astype(np.int64) + b.view(kind).astype(np.int64)
             if overflow == "saturate":
-                limits = np.iinfo(signed)
+                limits = np.iinfo(kind)
                 total = np.clip(total, limits.min, limits.max)
-            return total.astype(signed).view(a.dtype)
+            return total.astype(kind).view(a.dtype)
         kind = float_type(number_format)
         with np.errstate(all="ignore"):
             total = (a.view(kind) + b.view(kind)).view(a.dtype)

@@ -9,7 +9,7 @@ import numpy as np
 
 from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.formats.number_format import FloatFormat, NumberFormat
-from fred_hw.operations.operation import float_type, storage
+from fred_hw.operations.operation import float_type, int_type, storage
 from fred_hw.spec import SwitchSpec
 from gen.design import generate
 from testbench.sim.kept import kept
@@ -18,7 +18,7 @@ from testbench.sim.tools import SimulatorError
 from .benches import benches
 from .launch import launch
 
-__all__ = ["Shown", "cosimulate_shown"]
+__all__ = ["Shown", "as_text", "cosimulate_shown"]
 
 FLITS = 3
 
@@ -72,7 +72,7 @@ def cosimulate_shown(spec: SwitchSpec, work: Path, simulator: str = "icarus") ->
         raise SimulatorError(f"{simulator}: the all-reduce to show: {found.failures[0].message}")
     rows = {
         side: tuple(
-            tuple(None if raw is None else _text(raw, form) for raw in row)
+            tuple(None if raw is None else as_text(raw, form) for raw in row)
             for row in found.measurements[side]
         )
         for side in ("i", "o")
@@ -88,9 +88,9 @@ def _raw(number: int, form: NumberFormat) -> int:
     return int(np.asarray(number, float_type(form)).view(storage(form)))
 
 
-def _text(raw: int, form: NumberFormat) -> str:
+def as_text(raw: int, form: NumberFormat) -> str:
     """Return the number that some bits stand for."""
     words = np.asarray(raw, storage(form))
     if not isinstance(form, FloatFormat):
-        return str(int(words.view(storage(form, signed=True))))
+        return str(int(words.view(int_type(form))))
     return f"{float(words.view(float_type(form))):g}"

@@ -34,7 +34,7 @@ FP16, INT8 = FORMATS["fp16"], FORMATS["int8"]
         (
             lambda: FloatAdd(number_format=INT8, registers=1),
             TypeError,
-            "FloatAdd number_format must be a FloatFormat, not IntFormat(name='int8', width=8)",
+            f"FloatAdd number_format must be a FloatFormat, not {INT8!r}",
         ),
         (
             lambda: IntAdd(number_format=INT8, overflow="clip", registers=1),

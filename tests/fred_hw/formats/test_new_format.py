@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from fred_hw.arith.lane_unit import LaneUnit
 from fred_hw.datapath.reduction import reduction_unit
-from fred_hw.formats.integers import INT8
-from fred_hw.formats.number_format import FORMATS, OVERFLOWS, FloatFormat
+from fred_hw.formats.number_format import FORMATS, OVERFLOWS, FloatFormat, IntFormat
 from fred_hw.operations.operation import fitting, float_type
 from fred_hw.spec import SwitchSpec
 from gen.emitter import VerilogEmitter
@@ -24,6 +23,7 @@ from testbench.models.arithmetic import combine
 from testbench.sim.tools import icarus_bin
 from tests.fred_hw.formats.e4m3 import E4M3
 from tests.fred_hw.formats.e5m2 import E5M2
+from tests.fred_hw.formats.uint8 import UINT8
 
 Bytes = NDArray[np.uint8]
 REFERENCES = ("sum", "max", "min")
@@ -33,6 +33,10 @@ TYPES = {"e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2}
 REGISTERED = [form for form in FORMATS.values() if isinstance(form, FloatFormat)]
 FORMS = [form for form in dict.fromkeys((E4M3, E5M2, *REGISTERED)) if form.width == 8]
 """These two, and all floats of a byte that are shipped, of which an equal one is the same."""
+
+_SHIPPED = [form for form in FORMATS.values() if isinstance(form, IntFormat)]
+INTEGERS = [form for form in dict.fromkeys((*_SHIPPED, UINT8)) if form.width == 8]
+"""All integers of a byte that are shipped, and one without a sign."""
 
 BENCH = """
 module bench;
@@ -120,22 +124,24 @@ def test_every_pair_is_right_in_hardware(form: FloatFormat, tmp_path: Path) -> N
 
 @pytest.mark.sim
 @needs_icarus
-def test_every_pair_of_int8_is_right_in_hardware(tmp_path: Path) -> None:
-    a, b = (words.view(np.int8).astype(int) for words in all_pairs())
+@pytest.mark.parametrize("form", INTEGERS, ids=lambda form: form.name)
+def test_every_pair_of_integers_is_right_in_hardware(form: IntFormat, tmp_path: Path) -> None:
+    least, largest = (-128, 127) if form.signed else (0, 255)
+    a, b = ((words.astype(int) - least) % 256 + least for words in all_pairs())
     wanted = {
-        "saturate": np.clip(a + b, -128, 127),
-        "wrap": (a + b + 128) % 256 - 128,
+        "saturate": np.clip(a + b, least, largest),
+        "wrap": (a + b - least) % 256 + least,
         "max": np.maximum(a, b),
         "min": np.minimum(a, b),
     }
     cases = {name: ("sum", name) for name in OVERFLOWS}
-    cases |= {name: (name, "wrap") for name in fitting(INT8) if name != "sum"}
-    units = {name: reduction_unit(INT8, *case, 0) for name, case in cases.items()}
+    cases |= {name: (name, "wrap") for name in fitting(form) if name != "sum"}
+    units = {name: reduction_unit(form, *case, 0) for name, case in cases.items()}
     assert wanted.keys() <= units.keys()
     for name, got in in_hardware(units, tmp_path).items():
         if name in wanted:
-            np.testing.assert_array_equal(got.view(np.int8), wanted[name], name)
-        np.testing.assert_array_equal(combine(*all_pairs(), INT8, *cases[name]), got, name)
+            np.testing.assert_array_equal((got.astype(int) - least) % 256 + least, wanted[name])
+        np.testing.assert_array_equal(combine(*all_pairs(), form, *cases[name]), got, name)
 
 
 @pytest.mark.parametrize("operation", REFERENCES)

@@ -9,6 +9,7 @@ import pytest
 from fred_hw.formats.number_format import FORMATS
 from fred_hw.operations.operation import OPERATIONS, storage
 from fred_hw.spec import SwitchSpec
+from tests.fred_hw.formats.uint8 import UINT8
 
 
 def chosen(operation: str, form: str, pairs: list[tuple[int, int]]) -> list[int]:
@@ -29,6 +30,12 @@ def test_every_format_is_taken_without_a_register_and_without_overflow(operation
 @pytest.mark.parametrize(("operation", "want"), [("max", [127, 255, 100]), ("min", [1, 128, 255])])
 def test_bytes_are_ordered_with_their_sign(operation: str, want: list[int]) -> None:
     assert chosen(operation, "int8", [(127, 1), (128, 255), (255, 100)]) == want
+
+
+@pytest.mark.parametrize(("operation", "want"), [("max", [127, 255, 255]), ("min", [1, 128, 100])])
+def test_bytes_without_a_sign_are_ordered_as_they_stand(operation: str, want: list[int]) -> None:
+    with FORMATS.lending("uint8", UINT8):
+        assert chosen(operation, "uint8", [(127, 1), (128, 255), (255, 100)]) == want
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 from fred_hw.formats.number_format import FORMATS, FloatFormat
 from fred_hw.operations.operation import OPERATIONS, storage
 from fred_hw.spec import SwitchSpec
+from tests.fred_hw.formats.uint8 import UINT8
 
 SUM = OPERATIONS["sum"]
 
@@ -48,3 +49,9 @@ def test_integers_saturate_or_wrap() -> None:
     ends = [(0x7FFFFFFF, 1), (0x80000000, 0xFFFFFFFF)]
     assert added("int32", ends) == [0x7FFFFFFF, 0x80000000]
     assert added("int32", ends, "wrap") == [0x80000000, 0x7FFFFFFF]
+
+
+def test_integers_without_a_sign_end_at_all_ones() -> None:
+    with FORMATS.lending("uint8", UINT8):
+        assert added("uint8", [(127, 1), (200, 100), (255, 255)]) == [128, 255, 255]
+        assert added("uint8", [(127, 1), (200, 100), (255, 255)], "wrap") == [128, 44, 254]

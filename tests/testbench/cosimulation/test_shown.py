@@ -6,13 +6,16 @@ from typing import Any
 import pytest
 
 from fred_hw.datapath.interconnect import latency_cycles
+from fred_hw.formats.number_format import FORMATS, NumberFormat
 from fred_hw.spec import SwitchSpec
-from testbench.cosimulation.shown import cosimulate_shown
+from testbench.cosimulation.shown import as_text, cosimulate_shown
+from tests.fred_hw.formats.uint8 import UINT8
 
 SPECS: list[dict[str, Any]] = [
     {"ports": 5, "format": "fp16", "lanes": 2},
     {"ports": 3, "format": "int8", "lanes": 1, "operation": "max", "stage_registers": 2},
 ]
+NUMBERS = [(FORMATS["int8"], 200, "-56"), (UINT8, 200, "200"), (FORMATS["fp16"], 0xC000, "-2")]
 SUMS = {"sum": ["7", "12", "17"], "max": ["2", "3", "4"]}
 
 
@@ -30,3 +33,10 @@ def test_ports_are_seen_cycle_by_cycle(fields: dict[str, Any], tmp_path: Path) -
     for row in shown.outputs:
         assert list(row) == [*idle[1:], *SUMS[spec.operation], None]
     assert len(shown.inputs) == len(shown.outputs) == spec.ports
+
+
+@pytest.mark.parametrize(("form", "raw", "text"), NUMBERS, ids=lambda one: str(one)[:20])
+def test_bits_are_shown_as_the_number_that_they_stand_for(
+    form: NumberFormat, raw: int, text: str
+) -> None:
+    assert as_text(raw, form) == text
