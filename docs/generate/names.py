@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fred_cli.schemas.file_kind import FILES
-from fred_hw.formats.number_format import FORMATS, FloatFormat
+from fred_hw.formats.number_format import FORMATS, FloatFormat, NumberFormat
 from fred_hw.load import PRESETS, preset_path
 from fred_hw.mesh.routing import ROUTINGS
 from fred_hw.operations.operation import OPERATIONS, Operation
@@ -25,6 +25,7 @@ from perfmodel.workloads.pipeline_schedule import SCHEDULES
 from perfmodel.workloads.workload import WORKLOADS as MODELS
 from perfmodel.workloads.workload import workload_path
 from synth.installed import INSTALLED
+from testbench.faults.fault import every_fault
 from testbench.sim.simulator import SIMULATORS
 
 from .files import says
@@ -38,7 +39,8 @@ HEAD = """# Names
 <!-- Written by: python -m docs.generate -->
 
 What can be asked for by name, and the file that holds it. [extending.md](extending.md) says how to
-add one: a file in the folder that its heading names.
+add one: a file in the folder that its heading names. Broken units are what
+[benches](extending.md#a-broken-unit) must notice.
 """
 
 
@@ -63,6 +65,13 @@ def shipped(heading: str, paths: Iterable[Path]) -> list[str]:
         place = path.resolve().relative_to(ROOT)
         rows.append((f"`{path.stem}`", words, f"[{path.name}](../{place.as_posix()})"))
     return table(heading, ("name", "is", "in"), rows)
+
+
+def kind_of(number_format: NumberFormat) -> str:
+    """Return what kind of numbers a format has."""
+    if isinstance(number_format, FloatFormat):
+        return "float"
+    return "integer" if number_format.signed else "integer without a sign"
 
 
 def formats_of(operation: Operation) -> str:
@@ -103,12 +112,23 @@ def figures() -> list[tuple[str, str, str]]:
     return rows
 
 
+def faults() -> list[tuple[str, ...]]:
+    """Return what each broken unit is, of which unit, and the benches that must notice it."""
+    return [
+        (
+            f"`{fault.__name__}`",
+            " ".join((fault.disturb.__doc__ or "").split()).removesuffix("."),
+            f"`{fault.unit.__name__}`",
+            ", ".join(fault.noticed),
+            f"[{module}.py](../testbench/faults/{module}.py)",
+        )
+        for fault, module in every_fault().items()
+    ]
+
+
 def names() -> str:
     """Return the page."""
-    formats = [
-        (f"`{name}`", str(one.width), "float" if isinstance(one, FloatFormat) else "integer")
-        for name, one in FORMATS.items()
-    ]
+    formats = [(f"`{name}`", str(one.width), kind_of(one)) for name, one in FORMATS.items()]
     operations = [
         (f"`{name}`", formats_of(one), registers_of(one), one.description)
         for name, one in OPERATIONS.items()
@@ -162,4 +182,6 @@ def names() -> str:
     lines += table("Published figures: `perfmodel/published.py`", ("name", "of", "is"), figures())
     lines += shipped("Workloads: `perfmodel/workloads/`", map(workload_path, MODELS))
     lines += shipped("Presets of switches: `fred_hw/presets/`", map(preset_path, PRESETS))
+    titles = ("name", "is", "unit", "noticed by", "in")
+    lines += table("Broken units: `testbench/faults/`", titles, faults())
     return "\n".join(lines)

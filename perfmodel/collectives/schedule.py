@@ -1,4 +1,4 @@
-"""Schedules: the transfers of one chunk of a collective, and how they are put together."""
+"""Schedules: the transfers of one chunk of a collective, and what each asks of the links."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

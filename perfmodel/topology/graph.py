@@ -1,4 +1,4 @@
-"""The graph of a wafer: NPUs, switches, I/O controllers and the directed links between them."""
+"""The graph of a wafer: nodes, directed links, and how late a message is on its way over them."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence

@@ -17,7 +17,7 @@ from amaranth.lib.wiring import In
 from fred_hw.unit import Unit
 from gen.emitter import VerilogEmitter
 
-__all__ = ["Fault", "FaultyEmitter", "broken", "noticed_by"]
+__all__ = ["Fault", "FaultyEmitter", "broken", "every_fault", "noticed_by"]
 
 _NUMBER_BITS = 8
 _SELECT = """
@@ -68,14 +68,19 @@ def broken(unit: type[Unit], noticed: Mapping[str, str]) -> Callable[[Disturb], 
 
 
 def noticed_by(bench: str) -> dict[Fault, str]:
-    """Return the faults of all modules of this folder that a bench must notice, and by what."""
+    """Return the faults that a bench must notice, and by what."""
+    return {fault: fault.noticed[bench] for fault in every_fault() if bench in fault.noticed}
+
+
+def every_fault() -> dict[Fault, str]:
+    """Return the faults of all modules of this folder, each with the name of its module."""
     package = __name__.rpartition(".")[0]
-    found: dict[Fault, str] = {}
-    for module in iter_modules([str(Path(__file__).parent)]):
-        for fault in vars(import_module(f"{package}.{module.name}")).values():
-            if isinstance(fault, Fault) and bench in fault.noticed:
-                found[fault] = fault.noticed[bench]
-    return found
+    return {
+        fault: module.name
+        for module in iter_modules([str(Path(__file__).parent)])
+        for fault in vars(import_module(f"{package}.{module.name}")).values()
+        if isinstance(fault, Fault)
+    }
 
 
 class _Breakable(Unit):
