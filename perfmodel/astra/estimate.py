@@ -17,7 +17,6 @@ from .engine.stats import RankTimes, times_of
 from .engine.trace import Trace, check_count, load_traces
 from .files.groups import check_members, load_groups
 from .files.system import COLLECTIVES, SystemFile, load_system
-from .fluid.network import FluidNetwork
 
 if TYPE_CHECKING:
     from perfmodel.switch_timing.record import ProtocolModel
@@ -291,11 +290,9 @@ def _check_places(requests: Sequence[JobRequest], npus: int) -> None:
 def _provenance(setup: Setup) -> Provenance:
     """Return the records and assumptions of all fabrics of a network."""
     found = Provenance()
-    network = setup.network
-    for line in network.lines if isinstance(network, FluidNetwork) else ():
-        if line.fabric:
-            one = line.fabric.provenance
-            records = (*found.records, *one.records)
-            assumptions = dict.fromkeys((*found.assumptions, *one.assumptions))
-            found = Provenance(records, tuple(assumptions))
+    for fabric in setup.network.fabrics:
+        one = fabric.provenance
+        records = (*found.records, *one.records)
+        assumptions = dict.fromkeys((*found.assumptions, *one.assumptions))
+        found = Provenance(records, tuple(assumptions))
     return found

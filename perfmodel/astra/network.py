@@ -10,8 +10,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from math import prod
+from typing import TYPE_CHECKING
 
 from perfmodel.topology.block import Block, BlockKind
+
+if TYPE_CHECKING:
+    from perfmodel.topology.graph import Topology
 
 __all__ = ["Dimension", "Hop", "Network", "Shape"]
 
@@ -90,12 +94,20 @@ class Shape:
         There is no dimension.
     """
 
+    fabrics: "Sequence[Topology]" = ()
+    """The fabrics of ours that dimensions are."""
+
     def __init__(self, sizes: Sequence[int]) -> None:
         if not sizes:
             raise ValueError("dimensions must be one or more, not none")
         self.sizes = tuple(sizes)
         self.strides = tuple(prod(self.sizes[:i]) for i in range(len(self.sizes)))
         self.npus = prod(self.sizes)
+
+    @property
+    def fabric(self) -> "Topology | None":
+        """The fabric of ours, if the network is one and nothing else."""
+        return self.fabrics[0] if self.fabrics and len(self.sizes) == 1 else None
 
     def place(self, npu: int, dimension: int) -> int:
         """Return the place of an NPU along a dimension."""

@@ -59,9 +59,7 @@ def endpoint_s(
         return 0.0
     sent: dict[int, list[int]] = {}
     for number, item in enumerate(messages):
-        if isinstance(item, Transfer) and not item.hops:
-            continue  # a join sends nothing
-        for source in item.sources if isinstance(item, Transfer) else item.members:
+        for source in (one for sources, _, _ in item.sends() for one in sources):
             if topology.nodes[source].kind == "npu":
                 sent.setdefault(source, []).append(number)
     longest_s = 0.0

@@ -6,8 +6,8 @@ from itertools import chain, product
 from perfmodel.topology.graph import Topology
 
 from .select import PUBLISHED, build_schedule
-from .transfer import Transfer
-from .turns import joins, turns
+from .transfer import RingPass, Transfer
+from .turns import turns
 
 __all__ = ["Rivals", "rivals"]
 
@@ -42,10 +42,10 @@ def rivals(
     if not topology.interconnects or len(groups) < 2:
         return found
     own: list[tuple[int, int, float]] = []  # group, step and bytes of each message
-    numbered: list[list[tuple[int, Transfer]]] = []
+    numbered: list[list[tuple[int, Transfer | RingPass]]] = []
     for number, group in enumerate(groups):
         schedule = build_schedule(topology, pattern, [group], 1.0, algorithm, lockstep=True)
-        messages = [one for one in schedule.messages if isinstance(one, Transfer) and joins(one)]
+        messages = [one for one in schedule.messages if one.joins]
         numbered.append(list(enumerate(messages, len(own))))
         own += [(number, step, one.payload_bytes) for step, one in enumerate(messages)]
     rounds: dict[tuple[int, int], list[list[int]]] = {}

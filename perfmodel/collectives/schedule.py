@@ -118,21 +118,8 @@ def as_flows(
 
     flows: list[FluidFlow] = []
     for number, item in enumerate(track(messages, "messages")):
-        if isinstance(item, Transfer):
-            loads = (*((link, 1.0) for link, _ in item.hops), *taken.get(number, ()))
-            late_s = latency_s(item.hops)
-            flows.append(FluidFlow(loads, item.payload_bytes, late_s, item.after, item.sources))
-            continue
-        carried: dict[int, float] = {}
-        for hops in item.edges:
-            for link, _ in hops:
-                carried[link] = carried.get(link, 0.0) + 1.0
-        # A shard crosses all edges but one; the slowest way leaves out the quickest edge.
-        edges_s = [latency_s(hops) for hops in item.edges]
-        late_s = sum(edges_s) - min(edges_s)
-        flows.append(
-            FluidFlow(tuple(carried.items()), item.payload_bytes, late_s, item.after, item.members)
-        )
+        loads, late_s = (*item.loads(), *taken.get(number, ())), item.late_s(latency_s)
+        flows.append(FluidFlow(loads, item.payload_bytes, late_s, item.after, item.sources))
     return tuple(flows)
 
 

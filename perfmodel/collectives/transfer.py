@@ -1,11 +1,18 @@
 """Transfers: what a schedule moves over the links."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from perfmodel.topology.graph import Hops
 
-__all__ = ["RingPass", "Transfer"]
+__all__ = ["Loads", "RingPass", "Sent", "Transfer"]
+
+Loads = tuple[tuple[int, float], ...]
+"""Links, each with how many times the bytes cross it."""
+
+Sent = tuple[tuple[int, ...], tuple[int, ...], Hops]
+"""Nodes that send together, nodes that receive, and the way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +50,24 @@ class Transfer:
     action: Literal["reduce", "copy"] = "copy"
     step: int = -1
 
+    @property
+    def joins(self) -> bool:
+        """Whether it joins or forks, as unicasts do not."""
+        return len(self.sources) + len(self.targets) > 2
+
+    def sends(self) -> Iterator[Sent]:
+        """Yield what is sent: nothing by what only waits, which has no way."""
+        if self.hops:
+            yield self.sources, self.targets, self.hops
+
+    def loads(self) -> Loads:
+        """Return what it puts on links."""
+        return tuple((link, 1.0) for link, _ in self.hops)
+
+    def late_s(self, latency_s: Callable[[Hops], float]) -> float:
+        """Return its latency by that of a way [s]."""
+        return latency_s(self.hops)
+
 
 @dataclass(frozen=True, slots=True)
 class RingPass:
@@ -67,3 +92,31 @@ class RingPass:
     edges: tuple[Hops, ...]
     payload_bytes: float
     after: tuple[int, ...] = ()
+
+    joins: ClassVar[bool] = False
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        """Who sends."""
+        return self.members
+
+    def sends(self) -> Iterator[Sent]:
+        """Yield what each member sends."""
+        for i, hops in enumerate(self.edges):
+            yield (self.members[i],), (self.members[(i + 1) % len(self.members)],), hops
+
+    def loads(self) -> Loads:
+        """Return what it puts on links."""
+        carried: dict[int, float] = {}
+        for hops in self.edges:
+            for link, _ in hops:
+                carried[link] = carried.get(link, 0.0) + 1.0
+        return tuple(carried.items())
+
+    def late_s(self, latency_s: Callable[[Hops], float]) -> float:
+        """Return its latency by that of a way [s]: a shard crosses all edges but one.
+
+        The slowest leaves out the quickest edge.
+        """
+        edges_s = [latency_s(hops) for hops in self.edges]
+        return sum(edges_s) - min(edges_s)

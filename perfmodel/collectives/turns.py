@@ -14,7 +14,7 @@ from perfmodel.topology.graph import Topology
 
 from .transfer import RingPass, Transfer
 
-__all__ = ["Turn", "joins", "turns"]
+__all__ = ["Turn", "turns"]
 
 EFFORT = 2_000
 """Solver conflicts to spend on a set of flows; where they do not do, flows take turns."""
@@ -36,11 +36,6 @@ class Turn:
     messages: tuple[int, ...]
 
 
-def joins(item: Transfer) -> bool:
-    """Return whether a message joins or forks, as unicasts do not."""
-    return len(item.sources) + len(item.targets) > 2
-
-
 def turns(
     topology: Topology, groups: Sequence[Sequence[tuple[int, Transfer | RingPass]]]
 ) -> list[Turn]:
@@ -60,10 +55,7 @@ def turns(
     found: list[Turn] = []
     if not topology.interconnects or len(groups) < 2:
         return found
-    flows = [
-        [(position, item) for position, item in group if isinstance(item, Transfer) and joins(item)]
-        for group in groups
-    ]
+    flows = [[(position, item) for position, item in group if item.joins] for group in groups]
     for step in range(max(map(len, flows))):
         at_once = [group[step] for group in flows if step < len(group)]
         if len(at_once) > 1:
@@ -71,11 +63,13 @@ def turns(
     return found
 
 
-def _turns_of_a_step(topology: Topology, at_once: Iterable[tuple[int, Transfer]]) -> list[Turn]:
+def _turns_of_a_step(
+    topology: Topology, at_once: Iterable[tuple[int, Transfer | RingPass]]
+) -> list[Turn]:
     crossing: dict[int, list[tuple[int, list[int], list[int]]]] = {}
     for position, item in at_once:
         ends: dict[int, tuple[list[int], list[int]]] = {}
-        for index, _ in item.hops:
+        for index, _ in item.loads():
             link = topology.links[index]
             if link.target in topology.interconnects:
                 ends.setdefault(link.target, ([], []))[0].append(link.source)

@@ -31,15 +31,8 @@ def waits_s(topology: Topology, messages: Iterable[Transfer | RingPass], more: i
     ends: dict[tuple[int, ...], set[tuple[int, ...]]] = {}
     longest_s = 0.0
     for item in messages:
-        if isinstance(item, Transfer):
-            if not item.hops:
-                continue  # a join sends nothing
-            ends.setdefault(item.sources, set()).add(item.targets)
-            longest_s = max(longest_s, topology.latency_s(item.hops))
-            continue
-        for i, hops in enumerate(item.edges):
-            there = item.members[(i + 1) % len(item.members)]
-            ends.setdefault((item.members[i],), set()).add((there,))
+        for sources, targets, hops in item.sends():
+            ends.setdefault(sources, set()).add(targets)
             longest_s = max(longest_s, topology.latency_s(hops))
     flows: dict[int, int] = {}
     for sources, targets in ends.items():
@@ -53,5 +46,5 @@ def ack_s(topology: Topology, messages: Iterable[Transfer | RingPass]) -> float:
     """Return how long after the end of some messages their sources know of it [s]."""
     if not topology.waits_for_acks:
         return 0.0
-    ways = (item.edges if isinstance(item, RingPass) else (item.hops,) for item in messages)
-    return max((topology.latency_s(hops) for way in ways for hops in way), default=0.0)
+    ways = (hops for item in messages for _, _, hops in item.sends())
+    return max(map(topology.latency_s, ways), default=0.0)

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from perfmodel.astra.collectives.plan import ROOTED
-from perfmodel.astra.fluid.lines import BlockLine
-from perfmodel.astra.fluid.network import FluidNetwork
+from perfmodel.astra.fluid.network import FluidNetwork, as_fluid
 from perfmodel.astra.network import Dimension, Network
 from perfmodel.chakra.kinds import NodeType
 
@@ -97,10 +96,7 @@ def alike(job: Job, setup: Setup, model: str) -> Alike | None:
 
 def _dimensions(network: Network | FluidNetwork) -> list[Dimension] | None:
     """Return the dimensions of a network of ASTRA-sim, in which no NPU is special."""
-    if isinstance(network, Network):
-        return list(network.dimensions)
-    found = [one.dimension for one in network.lines if isinstance(one, BlockLine)]
-    return found if len(found) == len(network.lines) else None
+    return list(network.dimensions) if isinstance(network, Network) else None
 
 
 def _names(trace: Trace, setup: Setup, model: str) -> list[str] | None:
@@ -149,8 +145,7 @@ def _steps(
 
 def _share_links(network: Network | FluidNetwork, groups: Mapping[str, Sequence[int]]) -> bool:
     """Return whether groups without a common member, which may run at a time, share a link."""
-    if isinstance(network, Network):
-        network = FluidNetwork([BlockLine(one) for one in network.dimensions])
+    network = as_fluid(network)
     known: dict[object, list[str]] = {}
     members = {name: {*group} for name, group in groups.items()}
     for name, group in groups.items():

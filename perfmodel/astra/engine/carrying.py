@@ -8,8 +8,7 @@ from typing import cast
 from perfmodel.astra.collectives.ends import Ends
 from perfmodel.astra.collectives.plan import Axis, Kind, Plan, plan_of
 from perfmodel.astra.fluid.flows import Flows
-from perfmodel.astra.fluid.lines import BlockLine
-from perfmodel.astra.fluid.network import FluidNetwork
+from perfmodel.astra.fluid.network import FluidNetwork, as_fluid
 from perfmodel.astra.network import Hop, Network
 from perfmodel.astra.transport import Aware, Unaware
 from perfmodel.clock import Clock
@@ -335,9 +334,7 @@ def carrying(
     """
     network = setup.network
     if model == "fluid":
-        if isinstance(network, Network):
-            network = FluidNetwork([BlockLine(one) for one in network.dimensions])
-        return _Fluid(setup, network, clock, several, symmetry)
+        return _Fluid(setup, as_fluid(network), clock, several, symmetry)
     assert isinstance(network, Network)
     if model == "unaware":
         return _Alone(setup, network, clock)

@@ -43,8 +43,7 @@ class Setup:
     @property
     def fabric(self) -> "Topology | None":
         """The fabric of ours that the network is, if it is one and nothing else."""
-        network = self.network
-        return network.fabric if isinstance(network, FluidNetwork) else None
+        return self.network.fabric
 
 
 def load_setup(
@@ -74,12 +73,11 @@ def load_setup(
         A file is bad, or they do not go together.
     """
     found = load_network(network, protocol, algorithm)
-    if isinstance(found, FluidNetwork) and model not in ("fluid", None):
+    if found.fabrics and model not in ("fluid", None):
         message = f"must be a network of ASTRA-sim alone with network model {model}"
         raise InputError(str(network), "", f"{message}, not one with a fabric of ours")
     said = load_memory(memory) if memory else NO_MEMORY
-    fabric = isinstance(found, FluidNetwork) and found.fabric is not None
-    if not fabric:  # of which the traces may have fewer NPUs
+    if not found.fabric:  # of which the traces may have fewer NPUs
         said.check_npus(found.npus, str(memory))
     members = load_groups(groups) if groups else {}
     check_members(members, found.npus, str(groups))

@@ -111,20 +111,17 @@ class NetworkFile(FileModel):
         if prod(self.npus_count) > MAX_NPUS:
             message = f"must be at most {MAX_NPUS} NPUs in all, not {prod(self.npus_count)}"
             raise InputError(source, "npus_count", message)
-        found: list[Dimension | Line] = []
+        if all(kind in _KINDS for kind in self.topology):
+            return Network([self._dimension(source, number) for number in range(count)])
+        lines: list[Line] = []
         for number, kind in enumerate(self.topology):
             if kind in _KINDS:
-                found.append(self._dimension(source, number))
+                lines.append(BlockLine(self._dimension(source, number)))
             else:
                 fabric = _fabric(kind, source, f"topology.{number}", base, protocol)
                 self._check_fabric(source, number, fabric)
-                found.append(_line(fabric, algorithm))
-        blocks = [one for one in found if isinstance(one, Dimension)]
-        if len(blocks) == count:
-            return Network(blocks)
-        return FluidNetwork(
-            [BlockLine(one) if isinstance(one, Dimension) else one for one in found]
-        )
+                lines.append(_line(fabric, algorithm))
+        return FluidNetwork(lines)
 
     def _dimension(self, source: str, number: int) -> Dimension:
         rates: list[float] = []

@@ -8,7 +8,7 @@ from perfmodel.astra.collectives.streams import Queues
 from perfmodel.clock import Clock
 from perfmodel.fluid.sharing import SharedFlow, Sharing
 
-from .lines import BlockLine, Cost, Line, Link
+from .lines import Cost, Line, Link
 from .network import FluidNetwork, WholeLine
 from .phases import phase_cost
 
@@ -148,9 +148,7 @@ class Flows:
         rates: dict[Link, float] = {}
         for line, cost, firsts in lines:
             for link, count in cost.bytes.items():
-                every = [link]
-                if cost.turned and isinstance(line, BlockLine):
-                    every = dict.fromkeys(line.turned(link))
+                every = dict.fromkeys(line.turned(link)) if cost.turned else [link]
                 rate = line.bytes_per_ns(link)
                 for one in every:
                     for name in [(*first, one) for first in firsts] if firsts else [one]:

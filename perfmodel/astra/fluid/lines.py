@@ -67,6 +67,9 @@ class Line(ABC):
     fabric: "Topology | None" = None
     """The fabric of ours that it is, which has its own collectives."""
 
+    turns = False
+    """Whether all NPUs are alike, so that to turn the places round turns links into links."""
+
     def __init__(self, npus: int) -> None:
         self.npus = npus
         self.way = lru_cache(_WAYS)(self._way)
@@ -102,18 +105,27 @@ class Line(ABC):
     def bytes_per_ns(self, link: Link) -> float:
         """Return the rate of a link [bytes per ns]."""
 
+    def like(self, link: Link) -> Link:
+        """Return the link from place 0, or to it, that a link can be turned into."""
+        return link
+
+    def turned(self, link: Link) -> Iterable[Link]:
+        """Return all links that a link from place 0, or to it, can be turned into."""
+        return (link,)
+
 
 class BlockLine(Line):
     """A line of NPUs along a dimension of ASTRA-sim's networks.
 
     Messages cut through: they take the latency of their links and their bytes at the rate of one.
-    All NPUs are alike: to turn the places round turns links into links.
 
     Parameters
     ----------
     dimension : Dimension
         What joins them.
     """
+
+    turns = True
 
     def __init__(self, dimension: Dimension) -> None:
         super().__init__(dimension.npus)
@@ -127,15 +139,13 @@ class BlockLine(Line):
         """Return the rate of each link [bytes per ns]."""
         return self.dimension.bytes_per_ns
 
-    def like(self, link: Link) -> tuple[int, int]:
-        """Return the link from place 0, or to it, that a link can be turned into."""
+    def like(self, link: Link) -> Link:
         source, target = cast("tuple[int, int]", link)
         if target < 0:
             return 0, -1
         return (-1, 0) if source < 0 else (0, (target - source) % self.npus)
 
     def turned(self, link: Link) -> Iterable[Link]:
-        """Return all links that a link from place 0, or to it, can be turned into."""
         source, target = cast("tuple[int, int]", link)
         for place in range(self.npus):
             yield tuple(one if one < 0 else (one + place) % self.npus for one in (source, target))

@@ -2,16 +2,13 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
-from perfmodel.astra.network import Shape
+from perfmodel.astra.network import Network, Shape
 
-from .lines import Line, Link, Way
+from .lines import BlockLine, Line, Link, Way
 
-if TYPE_CHECKING:
-    from perfmodel.topology.graph import Topology
-
-__all__ = ["FluidNetwork", "WholeLine"]
+__all__ = ["FluidNetwork", "WholeLine", "as_fluid"]
 
 _WAYS = 1 << 16
 
@@ -35,13 +32,8 @@ class FluidNetwork(Shape):
     def __init__(self, lines: Sequence[Line]) -> None:
         super().__init__([one.npus for one in lines])
         self.lines = tuple(lines)
+        self.fabrics = [one.fabric for one in lines if one.fabric]
         self.way = lru_cache(_WAYS)(self._way)
-
-    @property
-    def fabric(self) -> "Topology | None":
-        """The fabric of ours, if the network is one and nothing else."""
-        (first, *others) = self.lines
-        return None if others else first.fabric
 
     def _way(self, source: int, target: int) -> Way:
         """Return the way between two NPUs, through each dimension in which they differ."""
@@ -61,6 +53,13 @@ class FluidNetwork(Shape):
         """Return the rate of a link [bytes per ns]."""
         number, _, one = cast("tuple[int, int, Link]", link)
         return self.lines[number].bytes_per_ns(one)
+
+
+def as_fluid(network: Network | FluidNetwork) -> FluidNetwork:
+    """Return a network as lines of links that messages share."""
+    if isinstance(network, FluidNetwork):
+        return network
+    return FluidNetwork([BlockLine(one) for one in network.dimensions])
 
 
 class WholeLine(Line):

@@ -13,7 +13,7 @@ from perfmodel.astra.collectives.plan import ROOTED, Phase, Plan
 from perfmodel.astra.collectives.program import Program, program_of, ring_costs_ns
 from perfmodel.astra.collectives.tree import tree
 
-from .lines import BlockLine, Cost, Line, Link, Way
+from .lines import Cost, Line, Link, Way
 
 __all__ = ["phase_cost"]
 
@@ -49,9 +49,8 @@ def phase_cost(phase: Phase, plan: Plan, line: Line, number: int, *, symmetry: b
         rounds = _tree_rounds(phase, plan, second=number % 2 == 1)
         return _cost(line, rounds, plan.endpoint_ns, None)
     program = program_of(phase, plan)
-    turning = symmetry and isinstance(line, BlockLine) and algorithm != "halving_doubling"
-    places = range(1 if turning else phase.axis.count)
-    turned = line if turning and isinstance(line, BlockLine) else None
+    turned = line if symmetry and line.turns and algorithm != "halving_doubling" else None
+    places = range(1 if turned else phase.axis.count)
     if algorithm == "ring":
         return _ring_cost(phase, plan, program, line, places, turned)
     last = range(program.sends, program.sends + program.window)
@@ -64,7 +63,7 @@ def _ring_cost(
     program: Program,
     line: Line,
     places: Sequence[int],
-    turned: BlockLine | None,
+    turned: Line | None,
 ) -> Cost:
     """Return what a ring takes: each message goes on round it, whatever the others do."""
     ways = [line.way(place, program.peers(place, 0)[0]) for place in places]
@@ -139,7 +138,7 @@ def _tree_rounds(phase: Phase, plan: Plan, second: bool) -> Iterator[_Round]:
         yield _Round(cost_ns, [(parent, child, size) for parent, child in pairs])
 
 
-def _cost(line: Line, rounds: Iterator[_Round], last_ns: float, turned: BlockLine | None) -> Cost:
+def _cost(line: Line, rounds: Iterator[_Round], last_ns: float, turned: Line | None) -> Cost:
     """Return what rounds one after the other take, and what is done after the last."""
     time_ns, whole = last_ns, dict[Link, float]()
     for one in rounds:
@@ -153,7 +152,7 @@ def _cost(line: Line, rounds: Iterator[_Round], last_ns: float, turned: BlockLin
 
 
 def _carried(
-    ways: "Iterator[tuple[Way, int]] | Sequence[tuple[Way, int]]", turned: BlockLine | None
+    ways: "Iterator[tuple[Way, int]] | Sequence[tuple[Way, int]]", turned: Line | None
 ) -> dict[Link, float]:
     """Return the bytes that cross each link, or each of those that stand for others."""
     found: dict[Link, float] = {}
