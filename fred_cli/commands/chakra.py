@@ -181,7 +181,9 @@ def validate(trace: str, control: bool, as_json: bool) -> None:
 @click.argument("source", metavar="[SOURCE]", type=InputPath(), required=False)
 @click.option("--workload", metavar="NAME|FILE", type=workload_name, help="Instead of SOURCE.")
 @click.option("--topology", metavar="NAME|FILE", type=topology_name, help="Of the workload.")
-@click.option("--strategy", help="Like MP2-DP5-PP2; that of the workload by default.")
+@click.option(
+    "--strategy", help="Like MP2-DP5-PP2 or TP2-DP5-PP2; that of the workload by default."
+)
 @click.option(
     "-o",
     "--output",

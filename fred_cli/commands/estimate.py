@@ -33,7 +33,9 @@ __all__ = ["command"]
 @click.command("estimate")
 @optional_topology_option
 @optional_workload_option
-@click.option("--strategy", help="Like MP2-DP5-PP2; that of the workload by default.")
+@click.option(
+    "--strategy", help="Like MP2-DP5-PP2 or TP2-DP5-PP2; that of the workload by default."
+)
 @compute_option()
 @placement_option
 @algorithm_option

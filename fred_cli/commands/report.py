@@ -51,7 +51,10 @@ __all__ = ["command"]
     cls=ListingOption,
     listing=lambda: f"Own model: {workloads_listing()}",
 )
-@click.option("--strategy", help="Own strategy, like MP2-DP5-PP2; that of the workload by default.")
+@click.option(
+    "--strategy",
+    help="Own strategy, like MP2-DP5-PP2 or TP2-DP5-PP2; that of the workload by default.",
+)
 @click.option(
     "--compute",
     metavar="MODEL",

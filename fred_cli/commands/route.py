@@ -37,7 +37,9 @@ def _algorithms() -> tuple[str, ...]:
 @spec_argument
 @click.argument("flows_file", metavar="[FLOWS]", required=False, type=InputPath())
 @set_option
-@click.option("--strategy", help="Route all phases of a strategy like MP2-DP5-PP2 instead.")
+@click.option(
+    "--strategy", help="Route all phases of a strategy like MP2-DP5-PP2 or TP2-DP5-PP2 instead."
+)
 @click.option("--effort", type=int, help="Bound on the exact search, in solver conflicts.")
 @click.option("--generation", type=int, help="Of the entries, 0 to 7; 0 by default.")
 @click.option(

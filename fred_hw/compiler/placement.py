@@ -30,7 +30,8 @@ class Strategy:
     Parameters
     ----------
     mp, dp, pp : int
-        Workers along the model-, data- and pipeline-parallel dimension, each at least 1.
+        Workers along the model-, data- and pipeline-parallel dimension, each at least 1. MP is
+        tensor parallelism by the paper's name; in texts it may be TP.
     cp : int
         Workers that share out the sequence of a sample: context parallelism.
     ep : int
@@ -70,11 +71,11 @@ class Strategy:
         Raises
         ------
         ValueError
-            ``text`` is not of the form ``MP2-DP5-PP2``, perhaps with ``-CP2``, ``-EP5`` and
-            ``-SP`` behind it in this order, or its sizes do not go together.
+            ``text`` is not of the form ``MP2-DP5-PP2`` or ``TP2-DP5-PP2``, perhaps with ``-CP2``,
+            ``-EP5`` and ``-SP`` behind it in this order, or its sizes do not go together.
         """
         size = "([0-9]{1,9})"
-        form = rf"MP{size}-DP{size}-PP{size}(?:-CP{size})?(?:-EP{size})?(-SP)?"
+        form = rf"[MT]P{size}-DP{size}-PP{size}(?:-CP{size})?(?:-EP{size})?(-SP)?"
         match = re.fullmatch(form, text)
         if match is None:
             raise ValueError(f"strategy must be of the form MP2-DP5-PP2, not {text!r}")

@@ -52,8 +52,8 @@ class SweepFile(FileModel):
     workloads : list of str
         Names or files, likewise, as `--workload` takes them.
     strategies : list of str
-        Each like ``MP2-DP5-PP2``, or `all` for those that fit the smallest of the topologies;
-        without it each workload has its own.
+        Each like ``MP2-DP5-PP2`` or ``TP2-DP5-PP2``, or `all` for those that fit the smallest of
+        the topologies; without it each workload has its own.
     samples : int
         Samples in an iteration for each replica, in as many microbatches as `fred strategies`
         takes; without it those of the workload, or 40 with `all` strategies.

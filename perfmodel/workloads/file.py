@@ -27,7 +27,7 @@ MODES = ("stationary", "streaming")
 """Whether the model stays on the wafer or its layers are streamed in (FRED, arXiv 2406.19580)."""
 
 STRATEGY = (
-    r"^MP(?!0+-)[0-9]{1,9}-DP(?!0+-)[0-9]{1,9}-PP(?!0+(?![0-9]))[0-9]{1,9}"
+    r"^[MT]P(?!0+-)[0-9]{1,9}-DP(?!0+-)[0-9]{1,9}-PP(?!0+(?![0-9]))[0-9]{1,9}"
     r"(-CP(?!0+(?![0-9]))[0-9]{1,9})?(-EP(?!0+(?![0-9]))[0-9]{1,9})?(-SP)?$"
 )
 """What ``Strategy.parse`` takes."""
@@ -63,9 +63,9 @@ class WorkloadFile(FileModel):
     kind : str
         Says which other keys there are.
     strategy : str
-        Such as ``MP2-DP5-PP2``: MP is tensor parallelism, called model parallelism in the paper.
-        Behind it may stand ``-CP2`` (context), ``-EP5`` (experts, divides DP) and ``-SP`` (sequence
-        parallelism). The one used when no other is asked for.
+        Such as ``MP2-DP5-PP2``: MP is tensor parallelism, called model parallelism in the paper,
+        and may be written TP. Behind it may stand ``-CP2`` (context), ``-EP5`` (experts, divides
+        DP) and ``-SP`` (sequence parallelism). The one used when no other is asked for.
     mode : str
         Whether the model stays on the wafer (`stationary`) or its layers are streamed in.
     microbatches : int

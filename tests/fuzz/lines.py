@@ -50,7 +50,7 @@ _GIVEN: Mapping[str, tuple[str, ...]] = {
     "--chunks": ("1", "8"),
     "--algorithm": ("auto", "published", "ring", "bidirectional", "hierarchical"),
     "--pattern": ("all_reduce", "all_to_all", "multicast"),
-    "--strategy": ("MP2-DP2-PP1", "MP1-DP4-PP1"),
+    "--strategy": ("MP2-DP2-PP1", "MP1-DP4-PP1", "TP4-DP1-PP1"),
     "--microbatches": ("1", "2"),
     "--samples": ("4", "16"),
     "--compute": ("first-principles", "scaled:0.5", "peak:2"),

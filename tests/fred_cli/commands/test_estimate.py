@@ -77,8 +77,9 @@ def test_estimate_leaves_out_microbatches_that_repeat(fred: Run, place: Path) ->
     assert not (place / "made.json").exists()
 
 
-def test_estimate_takes_a_strategy(fred: Run) -> None:
-    arguments = ("--topology", "mesh:2x2", "--workload", "resnet-152", "--strategy", "MP1-DP4-PP1")
+@pytest.mark.parametrize("strategy", ["MP1-DP4-PP1", "TP1-DP4-PP1"])
+def test_estimate_takes_a_strategy(fred: Run, strategy: str) -> None:
+    arguments = ("--topology", "mesh:2x2", "--workload", "resnet-152", "--strategy", strategy)
     said = json.loads(fred("estimate", *arguments, "--json")[1])
     assert (said["topology"], said["strategy"]) == ("mesh:2x2", "MP1-DP4-PP1")
 

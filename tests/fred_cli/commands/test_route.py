@@ -81,6 +81,7 @@ def test_strategy_routes_all_its_phases(fred: Run) -> None:
     names = ["mp_all_reduce", "dp_all_reduce", "pp_forward", "pp_backward"]
     assert said["routed"] and list(said["phases"]) == names
     assert all(phase["routed"] for phase in said["phases"].values())
+    assert fred("route", "demo-8", "--strategy", "TP2-DP2-PP2", "--json") == (status, out, err)
     status, out, err = fred("route", "demo-8", "--strategy", "MP2-DP2-PP2")
     assert [line.partition(":")[0] for line in out.splitlines()] == names
 

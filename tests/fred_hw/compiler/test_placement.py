@@ -19,6 +19,7 @@ from fred_hw.compiler.placement import (
     strategies,
 )
 from fred_hw.compiler.routing import route
+from perfmodel.workloads.file import STRATEGY
 
 
 def test_text_comes_back() -> None:
@@ -26,8 +27,26 @@ def test_text_comes_back() -> None:
     assert str(Strategy(2, 5, 2)) == "MP2-DP5-PP2"
 
 
+def test_tp_is_mp() -> None:
+    for rest in ("2-DP5-PP2", "2-DP4-PP2-CP3-EP2-SP"):
+        assert Strategy.parse(f"TP{rest}") == Strategy.parse(f"MP{rest}")
+        assert re.fullmatch(STRATEGY, f"TP{rest}")
+    assert str(Strategy.parse("TP2-DP5-PP2")) == "MP2-DP5-PP2"
+
+
 @pytest.mark.parametrize(
-    "text", ["", "MP2", "mp2-dp5-pp2", "DP5-MP2-PP2", "MP2-DP5-PP2 ", "MP-1-DP1-PP1"]
+    "text",
+    [
+        "",
+        "MP2",
+        "tp2-dp5-pp2",
+        "P2-DP5-PP2",
+        "MP2-TP2-DP5-PP2",
+        "mp2-dp5-pp2",
+        "DP5-MP2-PP2",
+        "MP2-DP5-PP2 ",
+        "MP-1-DP1-PP1",
+    ],
 )
 def test_other_text_is_refused(text: str) -> None:
     message = f"strategy must be of the form MP2-DP5-PP2, not {text!r}"

@@ -98,6 +98,10 @@ REFUSED = {
         {"strategies": ["MP1-DP2-PP1", "MP01-DP2-PP1"]},
         r"strategies: must have each entry once, not 'MP01-DP2-PP1' twice",
     ),
+    "same in other letters": (
+        {"strategies": ["MP1-DP2-PP1", "TP1-DP2-PP1"]},
+        r"strategies: must have each entry once, not 'TP1-DP2-PP1' twice",
+    ),
     "least": (
         {"least_npus": 4},
         r"least_npus: must be given with strategies: all alone",

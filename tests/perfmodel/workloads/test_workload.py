@@ -72,6 +72,8 @@ def test_shipped_workloads_are_those_of_the_paper_and_then_others(
 
 def test_file_is_read(tmp_path: Path) -> None:
     assert load_workload(write(tmp_path, GOOD)).network == transformer(2, 8, 2, 4, 10)
+    tensor = GOOD.replace("MP2", "TP2")
+    assert load_workload(write(tmp_path, tensor)) == load_workload(write(tmp_path, GOOD))
     assert len(load_workload(write(tmp_path, RESNET)).network.layers) == 1 + 4 + 1
 
 
