@@ -34,8 +34,8 @@ def test_bytes_are_ordered_with_their_sign(operation: str, want: list[int]) -> N
 
 @pytest.mark.parametrize(("operation", "want"), [("max", [127, 255, 255]), ("min", [1, 128, 100])])
 def test_bytes_without_a_sign_are_ordered_as_they_stand(operation: str, want: list[int]) -> None:
-    with FORMATS.lending("uint8", UINT8):
-        assert chosen(operation, "uint8", [(127, 1), (128, 255), (255, 100)]) == want
+    with FORMATS.lending("newcomer", UINT8):
+        assert chosen(operation, "newcomer", [(127, 1), (128, 255), (255, 100)]) == want
 
 
 @pytest.mark.parametrize(

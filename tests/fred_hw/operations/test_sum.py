@@ -52,6 +52,6 @@ def test_integers_saturate_or_wrap() -> None:
 
 
 def test_integers_without_a_sign_end_at_all_ones() -> None:
-    with FORMATS.lending("uint8", UINT8):
-        assert added("uint8", [(127, 1), (200, 100), (255, 255)]) == [128, 255, 255]
-        assert added("uint8", [(127, 1), (200, 100), (255, 255)], "wrap") == [128, 44, 254]
+    with FORMATS.lending("newcomer", UINT8):
+        assert added("newcomer", [(127, 1), (200, 100), (255, 255)]) == [128, 255, 255]
+        assert added("newcomer", [(127, 1), (200, 100), (255, 255)], "wrap") == [128, 44, 254]
