@@ -8,7 +8,7 @@ from fred_hw.gates.select import first_of, one_hot_mux
 from fred_hw.link.deframer import Deframer
 from fred_hw.link.message import Message, message_signature
 from fred_hw.link.packet_stream import PayloadStream, payload_signature
-from fred_hw.link.session import LinkSession
+from fred_hw.link.session import LinkSession, join_session
 from fred_hw.protocol import CRC_BITS, DATA_CIRCUITS, HEADER_BITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, place
@@ -169,15 +169,9 @@ class Endpoint(Unit):
         transmitter = place(m, "transmitter", Transmitter(spec=self.spec))
         wiring.connect(m, deframer.credit, transmitter.credit)
         session = place(m, "session", LinkSession(spec=self.spec))
-        wiring.connect(m, session.link.hello, transmitter.link.hello)
-        wiring.connect(m, deframer.hello, session.link.came)
+        join_session(m, session.link, deframer, transmitter.link)
         m.d.comb += [
             session.incarnation.eq(self.incarnation),
-            session.link.empty.eq(transmitter.link.empty),
-            transmitter.link.down.eq(session.link.down),
-            transmitter.link.closing.eq(session.link.closing),
-            transmitter.link.begins.eq(session.link.begins),
-            deframer.down.eq(session.link.down),
             self.up.eq(session.up),
             self.refused.eq(session.link.refused),
         ]

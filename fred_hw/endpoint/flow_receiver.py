@@ -1,5 +1,7 @@
 """Destination of a flow: packets in order, each once, or a request to retransmit."""
 
+from typing import NamedTuple
+
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
@@ -15,6 +17,19 @@ from fred_hw.unit import Unit, check_spec, place, sized_name
 from .ledger import Ledger
 
 __all__ = ["FlowReceiver"]
+
+
+class _Judged(NamedTuple):
+    """What the flit that comes is.
+
+    Of the flow, the next one of it, the end of a packet, behind one that is lost, turned away.
+    """
+
+    mine: Signal
+    came: Signal
+    ended: Signal
+    lost: Signal
+    turned_away: Signal
 
 
 class FlowReceiver(Unit):
@@ -115,9 +130,7 @@ class FlowReceiver(Unit):
         spec, word = self.spec, self.i.word
         descriptor = word.descriptor
         expected = Signal.like(descriptor.sequence)
-        mine, came, ended, lost, away = (
-            Signal(name=name) for name in ("mine", "came", "ended", "lost", "turned_away")
-        )
+        flit = _Judged(*(Signal(name=name) for name in _Judged._fields))
         here = same_flow(spec, descriptor.phase, descriptor.source, self.phase, self.peer)
         valid = self.i.valid & (
             (descriptor.phase != spec.protocol.online) | (descriptor.destination == self.address)
@@ -125,7 +138,7 @@ class FlowReceiver(Unit):
         ledger = place(m, "ledger", Ledger(spec=spec))
         queue = place(m, "queue", Fifo(shape=spec.data_width + 1, depth=spec.protocol.buffer_flits))
         m.d.comb += [
-            mine.eq(
+            flit.mine.eq(
                 valid
                 & self.i.ready
                 & here
@@ -135,38 +148,29 @@ class FlowReceiver(Unit):
             ledger.phase.eq(self.phase),
             ledger.peer.eq(self.peer),
             ledger.generation.eq(self.generation),
-            ledger.write.eq(came & word.last),
+            ledger.write.eq(flit.came & word.last),
             ledger.number.eq(expected + 1),
             ledger.clear.eq(self.clear),
             self.i.ready.eq(queue.i.ready),
             self.i.used.eq(queue.used),
-            queue.i.valid.eq(came),
-            self.came.eq(came),
+            queue.i.valid.eq(flit.came),
+            self.came.eq(flit.came),
             queue.i.payload.eq(Cat(word.data, word.last)),
             Cat(self.o.data, self.o.last).eq(queue.o.payload),
             self.o.valid.eq(queue.o.valid),
             queue.o.ready.eq(self.o.ready),
         ]
         restart = self.clear | ledger.changed
-        self._compare(m, expected, mine, came, ended, lost, away, restart)
-        resumes = self._is_resumed(m, away, restart)
-        self._answer(m, ledger, expected, mine, came, ended, lost, resumes, valid & ~here)
+        self._compare(m, expected, flit, restart)
+        resumes = self._is_resumed(m, flit.turned_away, restart)
+        self._answer(m, ledger, expected, flit, resumes, valid & ~here)
         with m.If(restart):
             m.d.sync += expected.eq(Mux(self.clear, 0, ledger.stored))
         return m
 
-    def _compare(
-        self,
-        m: Module,
-        expected: Signal,
-        mine: Value,
-        came: Signal,
-        ended: Signal,
-        lost: Signal,
-        away: Signal,
-        restart: Value,
-    ) -> None:
-        """Say what a flit is: expected, the end of a packet, or behind one that is lost."""
+    def _compare(self, m: Module, expected: Signal, flit: _Judged, restart: Value) -> None:
+        """Say what a flit of the flow is."""
+        mine, came, ended, lost, away = flit
         protocol, word = self.spec.protocol, self.i.word
         index = Signal(self.spec.protocol.fields["index"])
         following, here = Signal.like(index), Signal.like(index)  # place of the flit that came
@@ -210,10 +214,7 @@ class FlowReceiver(Unit):
         m: Module,
         ledger: Ledger,
         expected: Value,
-        mine: Value,
-        came: Value,
-        ended: Value,
-        lost: Value,
+        flit: _Judged,
         resumes: Value,
         stray: Value,
     ) -> None:
@@ -234,7 +235,7 @@ class FlowReceiver(Unit):
         sent = self.message_ready & ~other.any() & ~ledger.changed
         restart = self.clear | ledger.changed
         m.d.comb += acks.eq(due_ack | full | ((pauses | late) & (unsaid != 0)))
-        with m.If(mine):
+        with m.If(flit.mine):
             m.d.sync += idle.eq(0)
         with m.Elif(~quiet):
             m.d.sync += idle.eq(idle + 1)
@@ -244,15 +245,15 @@ class FlowReceiver(Unit):
             m.d.sync += waited.eq(waited + 1)
         # What has just come is said from the next cycle on, when `expected` has moved.
         with m.If(sent & acks):
-            m.d.sync += [due_ack.eq(0), unsaid.eq(ended)]
-        with m.Elif(ended & ~full):
+            m.d.sync += [due_ack.eq(0), unsaid.eq(flit.ended)]
+        with m.Elif(flit.ended & ~full):
             m.d.sync += unsaid.eq(unsaid + 1)
         with m.If(sent & ~acks):
             m.d.sync += due_nack.eq(0)
         with m.If(asked & here):
             m.d.sync += due_ack.eq(1)
         # While packets come, a nack would only have them sent twice.
-        news = self._is_news(m, lost, came, restart) | resumes
+        news = self._is_news(m, flit.lost, flit.came, restart) | resumes
         with m.If((asked & here & quiet) | news):
             m.d.sync += due_nack.eq(1)
         with m.If(restart):

@@ -1,5 +1,7 @@
 """The beginning of a link: who is at the other end, and since when."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -14,6 +16,7 @@ __all__ = [
     "Session",
     "hello_layout",
     "hello_signature",
+    "join_session",
     "sending_signature",
     "session_signature",
 ]
@@ -95,6 +98,28 @@ def session_signature() -> wiring.Signature:
     """
     sending = sending_signature().members
     return wiring.Signature({"came": In(hello_signature()), "refused": Out(1), **sending})
+
+
+def join_session(m: Module, link: Session, receiver: Any, sender: Any) -> None:
+    """Connect a session to both directions of its link.
+
+    Parameters
+    ----------
+    m : Module
+        Where they are.
+    link : Session
+        The session.
+    receiver, sender : units
+        What has ``hello`` and ``down`` as in ``Deframer``, and what has the members of
+        :func:`sending_signature`.
+    """
+    wiring.connect(m, receiver.hello, link.came)
+    wiring.connect(m, link.hello, sender.hello)
+    m.d.comb += [
+        receiver.down.eq(link.down),
+        *(getattr(sender, name).eq(getattr(link, name)) for name in ("down", "closing", "begins")),
+        link.empty.eq(sender.empty),
+    ]
 
 
 class LinkSession(Unit):

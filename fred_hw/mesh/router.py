@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Member, Out
 
 from fred_hw.gates.select import one_hot_mux, selected
 from fred_hw.gates.wire import wire
-from fred_hw.link.session import LinkSession
+from fred_hw.link.session import LinkSession, join_session
 from fred_hw.protocol import DATA_CIRCUITS, HEADER_FIELDS
 from fred_hw.switch.ports.output_port import OutputPort
 from fred_hw.switch.unicast_sequencer import UnicastSequencer
@@ -128,19 +128,11 @@ class MeshRouter(Unit):
             wiring.connect(m, ins[k].credit, outs[k].credit)
             wiring.connect(m, ins[k].message, messages.i[k])
             wiring.connect(m, messages.o[k], outs[k].message)
-            link = sessions[k].link
-            wiring.connect(m, ins[k].hello, link.came)
-            wiring.connect(m, link.hello, outs[k].hello)
+            join_session(m, sessions[k].link, ins[k], outs[k])
             m.d.comb += [
                 messages.exits[k].eq(ins[k].exit),
                 ins[k].position.eq(self.position),
                 ins[k].tick.eq(tick),
-                ins[k].down.eq(link.down),
-                *(
-                    getattr(outs[k], name).eq(getattr(link, name))
-                    for name in ("down", "closing", "begins")
-                ),
-                link.empty.eq(outs[k].empty),
                 sessions[k].incarnation.eq(self.incarnation),
                 self.up[k].eq(sessions[k].up),
             ]
