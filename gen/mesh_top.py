@@ -6,10 +6,10 @@ inputs, which sixteen links of 4,096 bits exceed.
 
 from collections.abc import Iterator
 
+from fred_hw.link.axis import USER_BITS
 from fred_hw.mesh.router import ERRORS
 from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
 from fred_hw.protocol import HEADER_FIELDS
-from fred_hw.switch.switch import USER_BITS
 
 from .ports import Port
 

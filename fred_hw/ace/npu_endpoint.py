@@ -2,11 +2,12 @@
 
 from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Member, Out
+from amaranth.lib.wiring import In, Out
 
 from fred_hw.control.axi_lite import axi_lite_members, pass_axi_lite
 from fred_hw.endpoint.endpoint import Endpoint
-from fred_hw.protocol import CRC_BITS, HEADER_BITS, HEADER_FIELDS
+from fred_hw.link.axis import axis_members
+from fred_hw.protocol import HEADER_FIELDS
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, place
 
@@ -85,15 +86,7 @@ class NpuEndpoint(Unit):
         self.spec = check_spec("NpuEndpoint", spec)
         sizes = f"{spec.protocol.suffix}_{spec.endpoint.suffix}"
         self.unit_name = f"npu_p{spec.ports}_{spec.suffix(crosses=False)}_endpoint_{sizes}"
-        members: dict[str, Member] = {}
-        for side, forth, back in (("s", In, Out), ("m", Out, In)):
-            members |= {
-                f"{side}_axis_tdata": forth(spec.data_width),
-                f"{side}_axis_tvalid": forth(1),
-                f"{side}_axis_tready": back(1),
-                f"{side}_axis_tlast": forth(1),
-                f"{side}_axis_tuser": forth(HEADER_BITS + CRC_BITS),
-            }
+        members = axis_members(None, spec.data_width)
         members |= {
             "m_axis_read_tvalid": Out(1),
             "m_axis_read_tready": In(1),

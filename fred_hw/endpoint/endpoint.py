@@ -5,11 +5,12 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Member, Out
 
 from fred_hw.gates.select import first_of, one_hot_mux
+from fred_hw.link.axis import axis_members, join_axis
 from fred_hw.link.deframer import Deframer
 from fred_hw.link.message import Message, message_signature
 from fred_hw.link.packet_stream import PayloadStream, payload_signature
 from fred_hw.link.session import LinkSession, join_session
-from fred_hw.protocol import CRC_BITS, DATA_CIRCUITS, HEADER_BITS
+from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, place
 
@@ -144,14 +145,7 @@ class Endpoint(Unit):
             "up": Out(1),
             "refused": Out(1),
         }
-        for side, forth, back in (("s", In, Out), ("m", Out, In)):
-            members |= {
-                f"{side}_axis_tdata": forth(spec.data_width),
-                f"{side}_axis_tvalid": forth(1),
-                f"{side}_axis_tready": back(1),
-                f"{side}_axis_tlast": forth(1),
-                f"{side}_axis_tuser": forth(HEADER_BITS + CRC_BITS),
-            }
+        members |= axis_members(None, spec.data_width)
         for name, flow in (("send", In), ("receive", Out)):
             members |= {
                 name: flow(payload_signature(spec)).array(COUNT),
@@ -175,17 +169,8 @@ class Endpoint(Unit):
             self.up.eq(session.up),
             self.refused.eq(session.link.refused),
         ]
-        flit = transmitter.o.payload
+        join_axis(m, self, None, deframer.i, transmitter.o)
         m.d.comb += [
-            self.s_axis_tready.eq(1),
-            deframer.i.valid.eq(self.s_axis_tvalid),
-            deframer.i.data.eq(self.s_axis_tdata),
-            Cat(deframer.i.header.as_value(), deframer.i.crc).eq(self.s_axis_tuser),
-            self.m_axis_tvalid.eq(transmitter.o.valid),
-            self.m_axis_tdata.eq(flit.data),
-            self.m_axis_tlast.eq(flit.last),
-            self.m_axis_tuser.eq(Cat(flit.header.as_value(), flit.crc)),
-            transmitter.o.ready.eq(self.m_axis_tready),
             self.dropped.eq(deframer.dropped),
             self.kind_error.eq(deframer.kind_error),
             self.length_error.eq(deframer.length_error),

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Member, Out
 
 from fred_hw.gates.select import one_hot_mux, selected
 from fred_hw.gates.wire import wire
+from fred_hw.link.axis import axis_members, join_axis
 from fred_hw.link.session import LinkSession, join_session
 from fred_hw.protocol import DATA_CIRCUITS, HEADER_FIELDS
 from fred_hw.switch.ports.output_port import OutputPort
@@ -15,7 +16,6 @@ from fred_hw.switch.unicast_sequencer import UnicastSequencer
 from fred_hw.unit import Unit, place
 
 from .allocator import Allocator
-from .axis import axis_members, join_axis
 from .crossbar import Crossbar
 from .message_crossing import MessageCrossing
 from .packet_queue import packet_layout

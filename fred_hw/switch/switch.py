@@ -1,24 +1,21 @@
 """The whole switch: a core with AXI4-Stream ports and registers on AXI4-Lite."""
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Member, Out
 
 from fred_hw.control.axi_lite import axi_lite_members, pass_axi_lite
 from fred_hw.control.switch_map import switch_map
 from fred_hw.control.unit import ControlUnit
+from fred_hw.link.axis import axis_members, join_axis
 from fred_hw.link.session import LinkSession
-from fred_hw.protocol import CRC_BITS, HEADER_BITS, HEADER_FIELDS
+from fred_hw.protocol import HEADER_FIELDS
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, place
 
 from .core import SwitchCore
 
-__all__ = ["ADDED_CYCLES", "USER_BITS", "Switch"]
-
-
-USER_BITS = HEADER_BITS + CRC_BITS
-"""Width of ``tuser``: header and CRC."""
+__all__ = ["ADDED_CYCLES", "Switch"]
 
 ADDED_CYCLES = 10
 """Cycles that a lone flit takes beside those of the interconnect."""
@@ -64,14 +61,7 @@ class Switch(Unit):
         self.unit_name = f"{spec.name}_switch_{spec.protocol.suffix}"
         members: dict[str, Member] = {}
         for k in range(spec.ports):
-            for letter, forth, back in (("s", In, Out), ("m", Out, In)):
-                members |= {
-                    f"{letter}{k}_axis_tdata": forth(spec.data_width),
-                    f"{letter}{k}_axis_tvalid": forth(1),
-                    f"{letter}{k}_axis_tready": back(1),
-                    f"{letter}{k}_axis_tlast": forth(1),
-                    f"{letter}{k}_axis_tuser": forth(USER_BITS),
-                }
+            members |= axis_members(k, spec.data_width)
         members |= axi_lite_members(switch_map(spec).address_bits)
         super().__init__(
             members | {"irq": Out(1), "incarnation": In(HEADER_FIELDS["incarnation"].bits)}
@@ -84,7 +74,7 @@ class Switch(Unit):
         ports = range(self.spec.ports)
         sessions = [place(m, f"link_{k}", LinkSession(spec=self.spec)) for k in ports]
         for k, session in enumerate(sessions):
-            self._connect(m, core, k)
+            join_axis(m, self, k, core.i[k], core.o[k])
             wiring.connect(m, session.link, core.links[k])
             m.d.comb += session.incarnation.eq(self.incarnation)
         pass_axi_lite(m, self, control)
@@ -101,23 +91,3 @@ class Switch(Unit):
             core.routes.eq(control.routes),
         ]
         return m
-
-    def _connect(self, m: Module, core: SwitchCore, k: int) -> None:
-        """Connect the streams of a port."""
-        i, o = core.i[k], core.o[k]
-
-        def wire(letter: str, name: str) -> Value:
-            return getattr(self, f"{letter}{k}_axis_t{name}")
-
-        flit = o.payload
-        m.d.comb += [
-            i.valid.eq(wire("s", "valid")),
-            i.data.eq(wire("s", "data")),
-            wire("m", "valid").eq(o.valid),
-            wire("m", "data").eq(flit.data),
-            wire("m", "last").eq(flit.last),
-            o.ready.eq(wire("m", "ready")),
-            wire("s", "ready").eq(1),
-            Cat(i.header.as_value(), i.crc).eq(wire("s", "user")),
-            wire("m", "user").eq(Cat(flit.header.as_value(), flit.crc)),
-        ]

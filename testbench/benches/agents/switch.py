@@ -29,9 +29,9 @@ from cocotbext.axi import (
 from fred_hw.control.access import AsyncAccess
 from fred_hw.control.phase_entry import entry_word
 from fred_hw.control.switch_map import switch_map
+from fred_hw.link.axis import USER_BITS
 from fred_hw.protocol import CONTROL, GENERATIONS, HEADER_BITS
 from fred_hw.spec import SwitchSpec
-from fred_hw.switch.switch import USER_BITS
 from testbench.benches.agents.line import Line
 from testbench.models.endpoint import Endpoint, Flit, FlitCodec
 from testbench.stimulus.addresses import address_of

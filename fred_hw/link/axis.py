@@ -1,0 +1,57 @@
+"""Links on AXI4-Stream at the edge of a product, and between units."""
+
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Value
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Member, Out
+
+from fred_hw.protocol import CRC_BITS, HEADER_BITS
+
+from .flit import LinkFlit
+
+__all__ = ["USER_BITS", "axis_members", "join_axis"]
+
+USER_BITS = HEADER_BITS + CRC_BITS
+"""Width of ``tuser``: header and CRC."""
+
+
+def axis_members(number: int | None, data_width: int) -> dict[str, Member]:
+    """Return the members of a link: ``s<number>_axis_t...`` and ``m<number>_axis_t...``.
+
+    Who has one link has no number.
+    """
+    members: dict[str, Member] = {}
+    for letter, forth, back in (("s", In, Out), ("m", Out, In)):
+        members |= {
+            _name(letter, number, "data"): forth(data_width),
+            _name(letter, number, "valid"): forth(1),
+            _name(letter, number, "ready"): back(1),
+            _name(letter, number, "last"): forth(1),
+            _name(letter, number, "user"): forth(USER_BITS),
+        }
+    return members
+
+
+def _name(letter: str, number: int | None, name: str) -> str:
+    return f"{letter}{'' if number is None else number}_axis_t{name}"
+
+
+def join_axis(m: Module, unit: Any, number: int | None, i: LinkFlit, o: stream.Interface) -> None:
+    """Connect the streams of a link to what comes from it and goes to it."""
+
+    def wire(letter: str, name: str) -> Value:
+        return getattr(unit, _name(letter, number, name))
+
+    flit = o.payload
+    m.d.comb += [
+        i.valid.eq(wire("s", "valid")),
+        i.data.eq(wire("s", "data")),
+        wire("m", "valid").eq(o.valid),
+        wire("m", "data").eq(flit.data),
+        wire("m", "last").eq(flit.last),
+        o.ready.eq(wire("m", "ready")),
+        wire("s", "ready").eq(1),
+        Cat(i.header.as_value(), i.crc).eq(wire("s", "user")),
+        wire("m", "user").eq(Cat(flit.header.as_value(), flit.crc)),
+    ]
