@@ -23,6 +23,7 @@ from .acknowledger import Acknowledger
 from .dispatcher import Dispatcher
 from .phase_table import PhaseTable
 from .scheduler import Scheduler
+from .starvation_guard import StarvationGuard
 
 __all__ = ["READ_CYCLES", "SwitchCore"]
 
@@ -117,7 +118,7 @@ class SwitchCore(Unit):
         latency = latency_cycles(spec) + READ_CYCLES
         ins = [place(m, f"input_{k}", InputPort(spec=spec)) for k in range(spec.ports)]
         outs = [
-            place(m, f"output_{k}", OutputPort(spec=spec, latency=latency))
+            place(m, f"output_{k}", OutputPort(spec=spec, latency=latency, guarded=True))
             for k in range(spec.ports)
         ]
         scheduler = place(m, "scheduler", Scheduler(spec=spec))
@@ -162,6 +163,7 @@ class SwitchCore(Unit):
                 link.empty.eq(out.empty),
             ]
         self._hint(m, scheduler, ins, outs)
+        self._guard(m, scheduler, ins, outs)
         self._report(m, scheduler, dispatcher, ins, outs)
         self._acknowledge(m, table, dispatcher, ins, outs)
         return m
@@ -190,6 +192,37 @@ class SwitchCore(Unit):
                     hints.phases[circuit].eq(descriptor.phase),
                     hints.reaches[circuit].eq(selected(exits, rooms)),
                 ]
+
+    def _guard(
+        self, m: Module, scheduler: Scheduler, ins: list[InputPort], outs: list[OutputPort]
+    ) -> None:
+        """Let room be kept for who would never find any."""
+        guard, service = place(m, "guard", StarvationGuard(spec=self.spec)), scheduler.service
+        m.d.comb += [
+            guard.probes.eq(scheduler.probes),
+            guard.probe.eq(scheduler.probe),
+            guard.probed.eq(scheduler.probed),
+            guard.there.eq(scheduler.there),
+            guard.active.eq(service.active),
+            guard.online.eq(service.online),
+            guard.phase.eq(service.phase),
+            scheduler.claims.eq(guard.claims),
+            scheduler.holds.eq(guard.holds),
+        ]
+        for ages, port, out in zip(guard.ports, ins, outs, strict=True):
+            m.d.comb += [
+                ages.waiting.eq(port.head.waiting),
+                ages.anew.eq(port.head.anew),
+                ages.exits.eq(port.head.exits),
+                *(
+                    ages.phases[c].eq(port.head.descriptor[c].phase)
+                    for c in range(len(DATA_CIRCUITS))
+                ),
+                ages.starts.eq(out.starts),
+                ages.circuit.eq(out.started),
+                ages.vacant.eq(out.vacant),
+                out.reserved.eq(ages.reserved),
+            ]
 
     def _report(
         self,

@@ -88,6 +88,11 @@ class Scheduler(Unit):
         Makes a phase stand still.
     probes, probe, probed : Out(1), Out(number_bits(spec)), In(entry_layout(spec))
         Whether a phase is looked at, which, and a cycle later its entry.
+    there : Out(P)
+        Ports with a packet of that phase at the head of its circuit, with ``probed``.
+    claims, holds : In(phases + 3), In(3)
+        What is ready whatever room was seen, and circuits of which nothing else may be chosen; see
+        ``StarvationGuard``.
     service : Out(service_signature(spec))
         What is served, and how it goes.
     read, next_phase : Out(1), Out(number_bits(spec))
@@ -119,6 +124,9 @@ class Scheduler(Unit):
     probes: Signal
     probe: Signal
     probed: data.View
+    there: Signal
+    claims: Signal
+    holds: Signal
     service: Service
     read: Signal
     next_phase: Signal
@@ -136,6 +144,9 @@ class Scheduler(Unit):
                 "probes": Out(1),
                 "probe": Out(number),
                 "probed": In(entry_layout(spec)),
+                "there": Out(spec.ports),
+                "claims": In(spec.protocol.phases + COUNT),
+                "holds": In(COUNT),
                 "service": Out(service_signature(spec)),
                 "read": Out(1),
                 "next_phase": Out(number),
@@ -224,7 +235,8 @@ class Scheduler(Unit):
             own, before = (
                 Signal(len(ready), name=f"{what}_{name}") for what in ("ready", "behind")
             )
-            m.d.comb += own.eq(ready & Cat(other == number for other in circuits))
+            may = ~self.holds[number].replicate(len(ready)) | self.claims
+            m.d.comb += own.eq(ready & Cat(other == number for other in circuits) & may)
             some = wire(m, f"some_{name}", own.any())
             turn = next_turn(m, f"grant_{name}", own, before)
             m.d.comb += taken[number].eq(some & none)
@@ -307,7 +319,7 @@ class Scheduler(Unit):
                 port.waiting[c] & (port.phases[c] == self.spec.protocol.online) & port.reaches[c]
                 for port in self.ports
             )
-            m.d.comb += ready[c].eq(packets.any())
+            m.d.comb += ready[c].eq(packets.any() | self.claims[self.spec.protocol.phases + c])
         return ready
 
     def _probe(self, m: Module, watches: Sequence[PhaseWatch], others: Value) -> Signal:
@@ -321,7 +333,7 @@ class Scheduler(Unit):
             self.probe.eq(one_hot_mux(chosen, [Const(k) for k in range(phases)])),
         ]
         m.d.sync += [recent.eq(chosen), behind.eq(later)]
-        there, room, found = Signal(ports), Signal(ports), Signal()
+        there, room, found = self.there, Signal(ports), Signal()
         m.d.comb += [
             there.eq(one_hot_mux(recent, [watch.there for watch in watches])),
             room.eq(one_hot_mux(recent, [watch.free for watch in watches])),
@@ -333,5 +345,6 @@ class Scheduler(Unit):
             ready.append(members.any() & (there | ~members).all() & (room | ~ends).all())
         m.d.comb += found.eq(Cat(ready).any())
         partly = Signal(phases)
-        m.d.sync += partly.eq(((partly & ~recent) | (recent & found.replicate(phases))) & looked)
+        flows = (partly & ~recent) | (recent & found.replicate(phases))
+        m.d.sync += partly.eq((flows | self.claims[:phases]) & looked)
         return partly

@@ -66,6 +66,8 @@ class CircuitQueue(FlitQueue):
         Phase that is served in this cycle, and in the next one if ``load`` is high.
     of_phase : Out(1)
         Whether the head is of the phase that is served; of use while ``waiting``.
+    anew : Out(1)
+        Another packet is at the head, or that at it started in the cycle before.
     start, take, finish : In(1)
         Start it, with ``take``; take a flit; its flow ends its packet, what is left of this one is
         thrown away.
@@ -114,6 +116,7 @@ class CircuitQueue(FlitQueue):
     following: Signal
     load: Signal
     of_phase: Signal
+    anew: Signal
     start: Signal
     take: Signal
     finish: Signal
@@ -139,6 +142,7 @@ class CircuitQueue(FlitQueue):
             "asks",
             "waiting",
             "of_phase",
+            "anew",
             "valid",
             "last",
             "broken",
@@ -234,7 +238,7 @@ class CircuitQueue(FlitQueue):
         goes_on = online | due_next
         stuck = self.spec.protocol.stuck_cycles
         patience = Signal(range(stuck + 1))
-        ends, gives_up, anew = Signal(), Signal(), Signal()
+        ends, gives_up, anew = Signal(), Signal(), self.anew
         m.d.comb += [
             self.asks.eq(first & ~judged & ~asked & self.enable),
             spoilt.eq(self.changed | self.overtaken),

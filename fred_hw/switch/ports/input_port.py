@@ -167,6 +167,7 @@ class InputPort(Unit):
                 queue.following.eq(self.following),
                 queue.load.eq(self.load),
                 self.head.waiting[number].eq(queue.waiting),
+                self.head.anew[number].eq(queue.anew),
                 self.head.of_phase[number].eq(queue.of_phase),
                 self.head.descriptor[number].eq(queue.descriptor),
                 self.head.exits[number].eq(queue.exit),

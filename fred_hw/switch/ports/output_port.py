@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.checks import check_int
 from fred_hw.datapath.flit import Flit, flit_signature
 from fred_hw.gates.late_choice import choose_late
+from fred_hw.gates.select import gated
 from fred_hw.link.credits import Credits, credit_signature
 from fred_hw.link.descriptor import descriptor_layout
 from fred_hw.link.flit import framed_signature
@@ -36,12 +37,20 @@ class OutputPort(Unit):
         Sizes.
     latency : int
         Cycles that the interconnect takes, 1 or more.
+    guarded : bool, optional
+        Whether room may be kept; else there are no registers for it, and ``reserved`` counts for
+        nothing.
 
     Members
     -------
     injection : In(injection_signature(spec))
         What goes into the interconnect for this port. There is ``room`` for a packet if there is
         room here beside all that was promised, and in the next receiver.
+    reserved, vacant : In(3), Out(3)
+        Circuits whose room is kept, so that ``injection.room`` says there is none; whether there
+        is room, kept or not.
+    starts, started : Out(1), Out(2)
+        A packet has started in the cycle before, and its circuit.
     i : In(flit_signature(data_width))
         What the interconnect gives this port, ``latency`` cycles after ``injection.fire``.
     o : Out(framed_signature(spec))
@@ -61,7 +70,8 @@ class OutputPort(Unit):
     Timing
     ------
     Latency : 2 cycles from a flit given to the same flit offered; 1 from ``injection.start`` to
-        ``injection.room``, 2 from the end of a short packet, from ``given`` and ``credit.grant``.
+        ``injection.room``, as from ``reserved``; 2 from the end of a short packet, from ``given``
+        and ``credit.grant``.
     Throughput : one flit per cycle; packet follows packet without a gap while ``o.ready`` is high.
     Paths : ``o.ready`` and ``message`` to ``given``, ``message`` to ``o`` and ``o.ready`` to
         ``message.ready``.
@@ -69,6 +79,10 @@ class OutputPort(Unit):
     """
 
     injection: Injection
+    reserved: Signal
+    vacant: Signal
+    starts: Signal
+    started: Signal
     i: Flit
     o: stream.Interface
     message: stream.Interface
@@ -80,14 +94,20 @@ class OutputPort(Unit):
     empty: Signal
     given: Signal
 
-    def __init__(self, *, spec: SwitchSpec, latency: int) -> None:
+    def __init__(self, *, spec: SwitchSpec, latency: int, guarded: bool = False) -> None:
         self.spec = check_spec("OutputPort", spec)
         self.latency = check_int("OutputPort latency", latency, minimum=1)
+        self.guarded = guarded
         self.unit_name = (
-            f"output_port_w{spec.data_width}_p{spec.ports}_l{latency}_{spec.protocol.suffix}"
+            f"output_port_w{spec.data_width}_p{spec.ports}_l{latency}"
+            f"{'_guarded' if guarded else ''}_{spec.protocol.suffix}"
         )
         members: dict[str, Any] = {
             "injection": In(injection_signature(spec)),
+            "reserved": In(COUNT),
+            "vacant": Out(COUNT),
+            "starts": Out(1),
+            "started": Out(2),
             "i": In(flit_signature(spec.data_width)),
             "given": Out(1),
             "o": Out(framed_signature(spec)),
@@ -113,7 +133,8 @@ class OutputPort(Unit):
         known = Signal(descriptor_layout(self.spec), reset_less=True)
         m.d.sync += known.eq(self.injection.descriptor)
         index = Signal(range(self.spec.protocol.packet_flits))  # of the flit that went in
-        room = self._promise(m, enters, index)
+        room, rooms = self._promise(m, enters, index)
+        m.d.comb += [self.starts.eq(enters.start), self.started.eq(enters.circuit)]
         frame = Signal(frame_layout(self.spec))
         descriptor = Signal(descriptor_layout(self.spec), reset_less=True)
         m.d.comb += [
@@ -124,11 +145,18 @@ class OutputPort(Unit):
             frame.index.eq(index),
         ]
         m.d.sync += descriptor.eq(frame.descriptor)
-        self._send(m, room, enters, frame)
+        sender = self._send(m, enters, frame)
+        m.d.comb += [
+            self.injection.room.eq(sender.room & rooms),
+            self.vacant.eq(sender.room & room.replicate(COUNT)),
+        ]
         return m
 
-    def _promise(self, m: Module, enters: Injection, index: Signal) -> Value:
-        """Count flits that have room, come or not; return whether a largest packet has."""
+    def _promise(self, m: Module, enters: Injection, index: Signal) -> tuple[Signal, Value]:
+        """Count flits that have room, come or not.
+
+        Return whether a largest packet has, and for which circuits that is not kept.
+        """
         largest = self.spec.protocol.packet_flits
         promised = Signal(range(self.depth + 1))
         spare = Signal(range(largest))
@@ -146,7 +174,12 @@ class OutputPort(Unit):
                 m.d.sync += index.eq(0)
                 # A short packet gives back the room that it did not take.
                 m.d.comb += spare.eq(largest - 1 - index)
-        return room
+        if not self.guarded:
+            return room, room.replicate(COUNT)
+        rooms, kept = Signal(COUNT, init=-1), self.reserved
+        then = (gated(~kept, one) for one in (more, fits))
+        m.d.sync += rooms.eq(choose_late(m, "rooms_then", self.injection.start, *then))
+        return room, rooms
 
     def _carried(self, m: Module, enters: Injection, frame: Any) -> tuple[Value, Any]:
         """Return whether a flit leaves the interconnect, and what was known when it entered."""
@@ -158,12 +191,11 @@ class OutputPort(Unit):
             fire, frame = valid, register
         return fire, frame
 
-    def _send(self, m: Module, room: Value, enters: Injection, frame: data.View) -> None:
-        """Send flits behind the interconnect."""
+    def _send(self, m: Module, enters: Injection, frame: data.View) -> Sender:
+        """Send flits behind the interconnect; return what does."""
         sender = place(m, "sender", Sender(spec=self.spec, depth=self.depth))
         m.d.comb += [
             frame.ticket.eq(sender.ticket),
-            self.injection.room.eq(sender.room & room.replicate(COUNT)),
             sender.start.eq(
                 Cat(
                     self.injection.start & (self.injection.circuit == number)
@@ -190,3 +222,4 @@ class OutputPort(Unit):
         wiring.connect(m, wiring.flipped(self.message), sender.message)
         wiring.connect(m, wiring.flipped(self.hello), sender.hello)
         wiring.connect(m, sender.o, wiring.flipped(self.o))
+        return sender

@@ -29,6 +29,7 @@ class Head(wiring.PureInterface):
     """Packets at the heads of an input port's queues, and what becomes of one."""
 
     waiting: Signal
+    anew: Signal
     of_phase: Signal
     descriptor: data.View
     exits: data.View
@@ -97,6 +98,8 @@ def head_signature(spec: SwitchSpec) -> wiring.Signature:
     -------
     waiting, descriptor : Out(3), Out(ArrayLayout(descriptor_layout(spec), 3))
         For each circuit whether a packet may start, and what is known of it.
+    anew : Out(3)
+        For each circuit whether it has just come to the head, or started in the cycle before.
     of_phase : Out(3)
         For each circuit whether that packet is of the phase that is served.
     exits : Out(ArrayLayout(port_bits(spec), 3))
@@ -115,6 +118,7 @@ def head_signature(spec: SwitchSpec) -> wiring.Signature:
     return wiring.Signature(
         {
             "waiting": Out(COUNT),
+            "anew": Out(COUNT),
             "of_phase": Out(COUNT),
             "descriptor": Out(data.ArrayLayout(descriptor_layout(spec), COUNT)),
             "exits": Out(data.ArrayLayout(port_bits(spec), COUNT)),

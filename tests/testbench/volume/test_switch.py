@@ -304,6 +304,18 @@ def test_flows_of_a_circuit_take_fair_turns() -> None:
     assert max(shares(result).values()) <= 305
 
 
+@pytest.mark.parametrize("delay", [2, 24])
+def test_a_flow_whose_room_comes_in_the_turns_of_others_has_its_share(delay: int) -> None:
+    # All packets are of 8 flits, so that turns come at fixed times: without the guard 1 -> 2 has
+    # 13 of 600. Its turns come later while room is kept for it, and then are not fixed any more.
+    ends, count = [(0, [0], [2]), (0, [1], [2])], 600
+    bursts = [Burst(0, count), Burst(1, count), Unicast(3, 2, 0, count), Unicast(2, 0, 0, count)]
+    result = run_flows(LINK, ends, bursts, delay=delay)
+    assert min(shares(result).values()) >= count // 3
+    # Each of them takes 8 flits at output 2, which goes on meanwhile.
+    assert result["out"][2]["rate"] > 0.95
+
+
 def test_a_phase_has_its_turn_among_unicasts_that_never_pause() -> None:
     # Unicasts of its circuit want its destinations, less urgent ones are what its sources have.
     mine, beside = [Unicast(2, 0, 1, 300), Unicast(3, 1, 1, 300)], [(0, 2), (1, 3)]

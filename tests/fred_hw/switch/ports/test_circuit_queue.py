@@ -70,6 +70,12 @@ def test_latency_to_waiting_is_a_cycle_from_the_head_if_the_number_was_foretold(
     assert seen == [(0, 0, 0, 0), (0, 0, 0, 1), (0, 1, 1, 1), (0, 1, 1, 1)]
 
 
+def test_what_comes_to_the_head_is_told_and_what_has_started_a_cycle_later() -> None:
+    moves = {0: FORETOLD, 1: {"due": 3}, 5: {"start": 1, "take": 1}, 8: {"take": 1, "finish": 1}}
+    seen = run([*flits(2, 3), *flits(1, 4)], ["anew"], moves, 11)
+    assert high(seen) == [1, 6, 9]
+
+
 @pytest.mark.parametrize("load", range(5))
 def test_what_is_served_is_compared_with_the_head_from_the_cycle_of_either_on(load: int) -> None:
     # The second packet is of phase 2, and comes to the head in cycle 3.

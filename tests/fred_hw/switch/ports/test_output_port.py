@@ -37,7 +37,7 @@ class Cycle(NamedTuple):
 
 def run(inputs: Sequence[Mapping[str, int]], watch: Sequence[str]) -> list[Any]:
     rest = {"o.ready": 1} | {f"credit.here.limit[{k}]": MOST for k in range(3)}
-    return trace(OutputPort(spec=LINK, latency=LATENCY), inputs, watch, **rest)
+    return trace(OutputPort(spec=LINK, latency=LATENCY, guarded=True), inputs, watch, **rest)
 
 
 def packets(*lengths: int, circuit: int = MP, **more: int) -> list[dict[str, int]]:
@@ -240,6 +240,21 @@ def test_room_is_that_of_the_next_receiver_too() -> None:
     begun = MOST - SIZE + 1
     seen = run(packets(*[1] * begun), ["injection.room"])
     assert seen[: begun + 1] == [*[7] * begun, 0b110]
+
+
+def test_room_that_is_kept_is_none_a_cycle_later_and_still_vacant() -> None:
+    start = {"injection.start": 1, "injection.circuit": DP}
+    full = [start] * (DEPTH // SIZE)
+    kept = [{"reserved": 1 << PP}] * 3 + [{}] * 2 + [one | {"reserved": 1 << PP} for one in full]
+    watch = ["injection.room", "vacant", "starts", "started"]
+    seen = run([one | {"o.ready": 0} for one in [*kept, {}]], watch)
+    rest = [(0b101, 7, 1, DP)] * (len(full) - 1)
+    assert seen == [
+        *[(7, 7, 0, 0), *[(0b101, 7, 0, 0)] * 3],
+        *[(7, 7, 0, 0)] * 2,
+        *rest,
+        (0, 0, 1, DP),
+    ]
 
 
 @pytest.mark.parametrize(("bad", "valid"), [(1, 1), (0, 0)], ids=["bad", "missing"])

@@ -1,0 +1,313 @@
+"""Who waits for room that others always take first."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.control.entry_port import entry_layout, number_bits
+from fred_hw.gates.fsm import Fsm
+from fred_hw.gates.select import any_of, gated, one_hot_mux
+from fred_hw.gates.wire import wire
+from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.spec import SwitchSpec
+from fred_hw.unit import Unit, check_spec
+
+from .ports.signatures import port_bits
+
+__all__ = [
+    "CLAIM_CYCLES",
+    "RESERVE_CYCLES",
+    "WATCH_CYCLES",
+    "PortAges",
+    "StarvationGuard",
+    "port_ages_signature",
+]
+
+COUNT = len(DATA_CIRCUITS)
+WATCH_CYCLES = 256
+"""Cycles that a packet waits at a head before room is kept for it."""
+RESERVE_CYCLES = 1024
+"""Cycles that room is kept for at most, as an output may have none for long."""
+CLAIM_CYCLES = 64
+"""Cycles in which a packet that has room must be served; more urgent ones may not let it."""
+SETTLE_CYCLES = 8
+"""Cycles until room that was seen is what nobody takes any more."""
+
+
+class _Flow(NamedTuple):
+    """The outputs of a flow, and whether an input of it has no packet."""
+
+    ends: Value
+    alone: Value
+
+
+class PortAges(wiring.PureInterface):
+    """What waits at the heads of a port, and what its output gives."""
+
+    waiting: Signal
+    anew: Signal
+    phases: data.View
+    exits: data.View
+    starts: Signal
+    circuit: Signal
+    vacant: Signal
+    reserved: Signal
+
+
+def port_ages_signature(spec: SwitchSpec) -> wiring.Signature:
+    """Return the signature of what the guard knows of a port, and says to it.
+
+    Members
+    -------
+    waiting, anew : Out(3), Out(3)
+        For each circuit: a packet waits at the head; it has just come there, or started in the
+        cycle before.
+    phases, exits : Out(ArrayLayout(phase, 3)), Out(ArrayLayout(port_bits(spec), 3))
+        Phases of those packets, and output ports of those that are unicasts.
+    starts, circuit : Out(1), Out(2)
+        A packet to the output of this port started in the cycle before, on that circuit.
+    vacant : Out(3)
+        For each circuit whether the output has room for a packet, kept or not.
+    reserved : In(3)
+        Circuits whose room at the output is kept.
+    """
+    phase = spec.protocol.fields["phase"]
+    return wiring.Signature(
+        {
+            **dict.fromkeys(("waiting", "anew", "vacant"), Out(COUNT)),
+            "phases": Out(data.ArrayLayout(phase, COUNT)),
+            "exits": Out(data.ArrayLayout(port_bits(spec), COUNT)),
+            "starts": Out(1),
+            "circuit": Out(2),
+            "reserved": In(COUNT),
+        }
+    )
+
+
+class StarvationGuard(Unit):
+    """Keep room for a packet that could start, had others not always taken it.
+
+    Turns go to what could start, and traffic may be such that the room of one comes back only in
+    the turns of others. The guard looks at the heads of queues in turns. If a packet has waited
+    ``WATCH_CYCLES`` at one, all inputs of its flow have theirs, and in that time others sent
+    packets to each of its outputs that is full, it reserves these outputs: nobody starts a packet
+    of the circuit to them. When all have room it claims the turn: of its circuit and of less urgent
+    ones nothing else is chosen, and when the packet's phase is served the room is there. So one
+    that waits for other inputs, or for an output that takes nothing, holds up nobody. Unicasts take
+    turns among themselves, so for one only packets of phases count.
+
+    Parameters
+    ----------
+    spec : SwitchSpec
+        Sizes.
+
+    Members
+    -------
+    ports : In(port_ages_signature(spec)).array(P)
+        What waits, and where packets go.
+    probes, probe : In(1), In(number_bits(spec))
+        Whether the scheduler looks at a phase, and which.
+    probed, there : In(entry_layout(spec)), In(P)
+        Its entry, and the ports that have a packet of it at the head, a cycle later.
+    active, online, phase : In(1), In(1), In(phase)
+        What is served; see ``service_signature``.
+    claims : Out(phases + 3)
+        Alone, the phase of the packet, or behind the phases the circuit of a unicast.
+    holds : Out(3)
+        Circuits of which only what claims may be chosen.
+
+    Timing
+    ------
+    Latency : 1 cycle from ``phase`` to ``ports[...].reserved``, 2 from ``ports[...].vacant`` and 3
+        from ``ports[...].anew`` to ``claims`` and ``holds``; ``WATCH_CYCLES`` and some from a
+        packet that waits to ``reserved``, ``2 * 3 * P`` of which until its queue is looked at.
+    Throughput : one packet at a time.
+    Paths : none.
+    Reset : watches the first queue anew.
+
+    Raises
+    ------
+    TypeError
+        ``spec`` is no specification.
+    """
+
+    ports: list[PortAges]
+    probes: Signal
+    probe: Signal
+    probed: data.View
+    there: Signal
+    active: Signal
+    online: Signal
+    phase: Signal
+    claims: Signal
+    holds: Signal
+
+    def __init__(self, *, spec: SwitchSpec) -> None:
+        self.spec = check_spec("StarvationGuard", spec)
+        protocol = spec.protocol
+        self.unit_name = f"starvation_guard_p{spec.ports}_f{protocol.phases}"
+        super().__init__(
+            {
+                "ports": In(port_ages_signature(spec)).array(spec.ports),
+                "probes": In(1),
+                "probe": In(number_bits(spec)),
+                "probed": In(entry_layout(spec)),
+                "there": In(spec.ports),
+                "active": In(1),
+                "online": In(1),
+                "phase": In(protocol.fields["phase"]),
+                "claims": Out(protocol.phases + COUNT),
+                "holds": Out(COUNT),
+            }
+        )
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        ports = self.spec.ports
+        port, circuit = Signal(ports, init=1), Signal(COUNT, init=1)
+        phase, online = Signal.like(self.phase), Signal(name="of_unicast")
+        ends, passed, alone = Signal(ports), Signal(ports), Signal()
+        time, head = Signal(range(RESERVE_CYCLES)), self._head(m, port, circuit)
+        took, vacant = self._outputs(m, circuit, online)
+        looks, flow = self._flow(m, port, phase)
+        fsm, enter, leave = self._states(m, time, port, circuit)
+        with fsm.state("seek"), m.If(time[0]):  # the head is of this queue
+            m.d.sync += [
+                phase.eq(head.phase),
+                online.eq(head.phase == self.spec.protocol.online),
+                ends.eq(1 << head.exit),
+                passed.eq(0),
+                alone.eq(0),
+            ]
+            with m.If(head.waiting):
+                enter("watch")
+            with m.Else():
+                leave()
+        with fsm.state("watch"):
+            with m.If(time != 0):  # before that, for what was watched last
+                m.d.sync += passed.eq(passed | took)
+            with m.If(head.anew):
+                leave()
+            with m.Elif(time == WATCH_CYCLES - 1):
+                with m.If(online & head.waiting):
+                    enter("judge")
+                with m.Else():
+                    enter("look")
+        with fsm.state("look"):
+            with m.If(looks):
+                enter("judge")
+                m.d.sync += [ends.eq(flow.ends), alone.eq(flow.alone)]
+            with m.Elif(head.anew | (time == WATCH_CYCLES - 1)):
+                leave()
+        with fsm.state("judge"):
+            with m.If(alone | (ends & ~passed & ~vacant).any()):
+                leave()
+            with m.Else():
+                enter("reserve")
+        with fsm.state("reserve"):
+            with m.If((time >= SETTLE_CYCLES) & (vacant | ~ends).all()):
+                enter("claim")
+            with m.Elif(head.anew | (time == RESERVE_CYCLES - 1)):
+                leave()
+        with fsm.state("claim"), m.If(head.anew | (time == CLAIM_CYCLES - 1)):
+            leave()
+        self._claim(m, fsm, circuit, phase, online, ends)
+        return m
+
+    def _states(
+        self, m: Module, time: Signal, port: Signal, circuit: Signal
+    ) -> tuple[Fsm, Callable[[str], None], Callable[[], None]]:
+        """Return the states, what enters one, and what goes on to the next queue."""
+        fsm = Fsm(m, "seek", "watch", "look", "judge", "reserve", "claim")
+        m.d.sync += time.eq(time + 1)
+
+        def enter(state: str) -> None:
+            fsm.go(state)
+            m.d.sync += time.eq(0)
+
+        def leave() -> None:
+            enter("seek")
+            m.d.sync += circuit.eq(circuit.rotate_left(1))
+            with m.If(circuit[-1]):
+                m.d.sync += port.eq(port.rotate_left(1))
+
+        return fsm, enter, leave
+
+    def _head(self, m: Module, port: Signal, circuit: Signal) -> data.View:
+        """Return what is at the head of the queue that is watched, a cycle old."""
+        layout = data.StructLayout(
+            {
+                "waiting": 1,
+                "anew": 1,
+                "phase": len(self.phase),
+                "exit": port_bits(self.spec),
+            }
+        )
+        head = Signal(layout)
+        heads = [
+            one_hot_mux(
+                circuit,
+                [
+                    Cat(own.waiting[c], own.anew[c], own.phases[c], own.exits[c])
+                    for c in range(COUNT)
+                ],
+            )
+            for own in self.ports
+        ]
+        m.d.sync += head.eq(one_hot_mux(port, heads))
+        return head
+
+    def _outputs(self, m: Module, circuit: Signal, online: Signal) -> tuple[Signal, Signal]:
+        """Return to which outputs others start packets of the circuit, and which have room."""
+        ports, unicasts = self.spec.ports, Signal(name="unicasts_started")
+        took, vacant = Signal(ports), Signal(ports)
+        counts = wire(m, "counts", ~(online & unicasts))
+        m.d.sync += unicasts.eq(self.online)
+        for k, own in enumerate(self.ports):
+            of_circuit = any_of([circuit[c] & (own.circuit == c) for c in range(COUNT)])
+            m.d.sync += [
+                took[k].eq(own.starts & of_circuit & counts),
+                vacant[k].eq((own.vacant & circuit).any()),
+            ]
+        return took, vacant
+
+    def _flow(self, m: Module, port: Signal, phase: Signal) -> tuple[Value, _Flow]:
+        """Return whether the phase is looked at, and then the flow of the packet."""
+        looks, looked = Signal(), Signal.like(self.probe)
+        m.d.sync += [looks.eq(self.probes), looked.eq(self.probe)]
+        entry = self.probed
+        own = wire(m, "own_flow", one_hot_mux(port, list(entry.inputs)))
+        members, ends = (
+            wire(m, name, Cat(flow == own for flow in flows))
+            for name, flows in (("members", entry.inputs), ("flow_ends", entry.outputs))
+        )
+        # One that has changed meanwhile may have none.
+        alone = (own == 0) | (members & ~self.there).any()
+        return looks & (looked == phase), _Flow(ends, wire(m, "alone_now", alone))
+
+    def _claim(
+        self,
+        m: Module,
+        fsm: Fsm,
+        circuit: Signal,
+        phase: Signal,
+        online: Signal,
+        ends: Signal,
+    ) -> None:
+        """Say what is kept for the packet, and what others may not do."""
+        phases, serves, keeps = self.spec.protocol.phases, Signal(), Signal()
+        claims = fsm.ongoing("claim")
+        m.d.comb += [
+            serves.eq(self.active & (self.online == online) & (online | (self.phase == phase))),
+            keeps.eq(fsm.ongoing("reserve") | (claims & ~serves)),
+        ]
+        of_phase = gated((1 << phase)[:phases], ~online)
+        m.d.sync += [
+            self.claims.eq(gated(Cat(of_phase, gated(circuit, online)), claims)),
+            self.holds.eq(gated(Cat(circuit[: c + 1].any() for c in range(COUNT)), claims)),
+        ]
+        for k, own in enumerate(self.ports):
+            m.d.sync += own.reserved.eq(gated(circuit, keeps & ends[k]))

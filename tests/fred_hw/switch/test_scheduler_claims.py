@@ -1,0 +1,34 @@
+"""What a claim does in fred_hw.switch.scheduler, cycle by cycle."""
+
+from tests.fred_hw.specs import LINK
+from tests.fred_hw.switch.test_scheduler import (
+    DP,
+    EQUAL,
+    HIGH,
+    LOW,
+    ONLINE,
+    PP,
+    STANDS,
+    loads,
+    unicast,
+)
+
+FULL = {"ports[3].room": 0}
+"""Phase 2 has no room, as is seen."""
+
+
+def test_what_is_claimed_is_ready_whatever_room_is_seen() -> None:
+    assert loads([EQUAL | FULL | STANDS] * 6) == []
+    assert loads([EQUAL | FULL | STANDS | {"claims": 1 << 2}] * 6) == [(3, 2)]
+    # No packet of the default index reaches its output.
+    lone = unicast(DP) | {"ports[3].reaches": 0}
+    claim = {"claims": 1 << LINK.protocol.phases + DP}
+    assert loads([lone | STANDS] * 6) == []
+    assert loads([lone | STANDS | claim] * 6) == [(2, ONLINE)]
+
+
+def test_of_a_circuit_that_is_held_only_what_claims_is_chosen() -> None:
+    held = LOW | EQUAL | unicast(PP) | STANDS | {"holds": 0b110, "claims": 1 << 2}
+    assert loads([held] * 20) == [(2, 2)]
+    assert loads([held | {"claims": 0}] * 20) == []
+    assert loads([held | HIGH] * 12)[0] == (2, 1)

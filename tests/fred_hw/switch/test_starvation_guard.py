@@ -1,0 +1,152 @@
+"""Contract of fred_hw.switch.starvation_guard, cycle by cycle."""
+
+from typing import Any
+
+import pytest
+
+from fred_hw.switch.starvation_guard import (
+    CLAIM_CYCLES,
+    RESERVE_CYCLES,
+    WATCH_CYCLES,
+    StarvationGuard,
+)
+from tests.fred_hw.simulation import trace
+from tests.fred_hw.specs import LINK
+
+MP, PP, DP = range(3)
+PHASES, ONLINE = LINK.protocol.phases, LINK.protocol.online
+Cycle = dict[str, int]
+
+ROOM = {f"ports[{k}].vacant": 7 for k in range(LINK.ports)}
+FULL = ROOM | {"ports[2].vacant": 0}
+PASSED = {"ports[2].starts": 1, "ports[2].circuit": PP}
+"""A packet to output 2 starts."""
+UNICAST = {
+    "ports[1].waiting": 1 << PP,
+    f"ports[1].phases[{PP}]": ONLINE,
+    f"ports[1].exits[{PP}]": 2,
+}
+# Phase 3 reduces ports 1 and 3 to outputs 0 and 2.
+FLOW = {"ports[1].waiting": 1 << PP, f"ports[1].phases[{PP}]": 3, "there": 0b1010}
+FLOW |= {f"probed.{ends}[{k}]": 4 for ends, k in (("inputs", 1), ("inputs", 3))}
+FLOW |= {f"probed.outputs[{k}]": 4 for k in (0, 2)}
+FLOW |= {"probes": 1, "probe": 3}
+ANEW = {"ports[1].anew": 1 << PP}
+SEEN = [f"ports[{k}].reserved" for k in range(LINK.ports)]
+SEEN += ["claims", "holds"]
+NOTHING = (0,) * len(SEEN)
+SEEK = 2 * 3 * LINK.ports
+"""Cycles in which each queue has been looked at."""
+SOON = SEEK + WATCH_CYCLES + 8
+"""When room is kept, at the latest."""
+
+
+def seen(cycles: list[Cycle], waits: Cycle = UNICAST) -> list[Any]:
+    return trace(StarvationGuard(spec=LINK), [FULL | waits | cycle for cycle in cycles], SEEN)
+
+
+def reserved(of_output: int, circuit: int = PP) -> tuple[int, ...]:
+    return *(1 << circuit if k == of_output else 0 for k in range(LINK.ports)), 0, 0
+
+
+PASSING = [PASSED] * SOON
+
+
+@pytest.mark.parametrize(
+    ("waits", "kept", "claims"),
+    [(UNICAST, (0, 0, 2, 0), 1 << PHASES + PP), (FLOW, (2, 0, 2, 0), 1 << 3)],
+    ids=["unicast", "flow"],
+)
+def test_latency_until_room_is_kept_and_then_claimed(
+    waits: Cycle, kept: tuple[int, ...], claims: int
+) -> None:
+    phase = waits[f"ports[1].phases[{PP}]"]
+    served = {"active": 1, "online": int(phase == ONLINE), "phase": phase}
+    cycles = [*PASSING, *[ROOM] * 4, ROOM | served, ROOM | ANEW, *[ROOM] * 4]
+    found = seen(cycles, waits)
+    first = next(t for t, row in enumerate(found) if row != NOTHING)
+    assert WATCH_CYCLES < first <= SOON
+    assert set(found[first:SOON]) == {(*kept, 0, 0)}
+    # Room is seen a cycle late, and a cycle later it is claimed.
+    claimed = (*kept, claims, 0b110)
+    assert found[SOON:] == [
+        *[(*kept, 0, 0)] * 3,
+        claimed,
+        claimed,
+        (0, 0, 0, 0, claims, 0b110),
+        *[claimed] * 2,
+        *[NOTHING] * 2,
+    ]
+
+
+@pytest.mark.parametrize(
+    "cycle",
+    [
+        {"ports[2].starts": 0},
+        PASSED | {"ports[2].circuit": MP},
+        {"ports[2].starts": 0, "ports[1].starts": 1, "ports[1].circuit": PP},
+        PASSED | {"online": 1},
+        PASSED | {"ports[1].waiting": 1 << DP},
+    ],
+    ids=["nobody", "other circuit", "other output", "other unicasts", "nothing waits"],
+)
+def test_no_room_is_kept_for_a_unicast_that_phases_do_not_overtake(cycle: Cycle) -> None:
+    assert set(seen([cycle] * SOON)) == {NOTHING}
+
+
+@pytest.mark.parametrize(
+    "cycle",
+    [
+        PASSED | {"there": 0b0010},
+        PASSED | {"probed.inputs[1]": 0},
+        PASSED | {"ports[0].vacant": 0},
+        PASSED | {"probes": 0},
+        PASSED | {"probe": 1},
+    ],
+    ids=["other input waits", "of no flow", "other output is full", "not looked at", "other phase"],
+)
+def test_no_room_is_kept_for_a_flow_that_waits_for_something_else(cycle: Cycle) -> None:
+    assert set(seen([cycle] * (SOON + WATCH_CYCLES), FLOW)) == {NOTHING}
+
+
+def test_packets_of_others_by_unicasts_count_for_a_flow() -> None:
+    assert seen([PASSED | {"online": 1}] * SOON, FLOW)[-1] == (2, 0, 2, 0, 0, 0)
+
+
+def test_a_packet_that_moves_is_watched_anew() -> None:
+    moves = [PASSED | (ANEW if t % WATCH_CYCLES == 0 else {}) for t in range(3 * SOON)]
+    assert set(seen(moves)) == {NOTHING}
+
+
+def test_room_is_not_kept_for_longer_than_its_time() -> None:
+    found = seen(PASSING + [{}] * (RESERVE_CYCLES + SEEK))
+    assert sum(row != NOTHING for row in found) == RESERVE_CYCLES
+    assert found[-1] == NOTHING
+
+
+def test_a_claim_that_is_not_served_ends() -> None:
+    found = seen(PASSING + [ROOM] * (CLAIM_CYCLES + 2 * 3 + SEEK))
+    assert sum(row[-2] != 0 for row in found) == CLAIM_CYCLES
+    assert found[-1] == NOTHING
+
+
+def test_throughput_is_one_packet_at_a_time_queues_in_turns() -> None:
+    both = UNICAST | {
+        "ports[3].waiting": 1 << DP,
+        f"ports[3].phases[{DP}]": ONLINE,
+        f"ports[3].exits[{DP}]": 0,
+        "ports[0].vacant": 0,
+        "ports[0].starts": 1,
+        "ports[0].circuit": DP,
+    }
+    found = seen([PASSED] * (2 * (SOON + RESERVE_CYCLES)), both)
+    assert set(found) == {NOTHING, reserved(2), reserved(0, DP)}
+
+
+def test_reset_watches_anew() -> None:
+    assert seen([*PASSING, {"rst": 1}, {}])[-2:] == [reserved(2), NOTHING]
+
+
+def test_what_is_no_specification_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"^StarvationGuard spec must be a SwitchSpec, not 4$"):
+        StarvationGuard(spec=4)  # pyright: ignore[reportArgumentType]
