@@ -8,6 +8,7 @@ from fred_hw.compiler.shape import configuration_width
 from fred_hw.control.entry_port import entry_layout
 from fred_hw.gates.select import any_of, one_hot_mux, selected
 from fred_hw.gates.wire import wire
+from fred_hw.link.descriptor import descriptor_layout
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, place
@@ -105,7 +106,7 @@ class Dispatcher(Unit):
                 with m.If(service.load):
                     m.d.sync += kept.eq(Cat(one == number for one in ports))
                 m.d.comb += getattr(flow, name).eq(kept)
-        self._look(m, states, router, unicasts)
+        of_unicasts = self._look(m, states, router, unicasts)
         self._route(m, router, unicasts)
         self._serve(m, router, flows, unicasts)
         may = service.active & ~service.leaving & ~self.hold
@@ -117,7 +118,7 @@ class Dispatcher(Unit):
         ]
         m.d.sync += self.configuration.eq(Mux(service.online, router.configuration, configuration))
         self._take(m, states.may, flows, unicasts)
-        self._inject(m, states, router, flows, unicasts)
+        self._inject(m, states, of_unicasts, router, flows, unicasts)
         return m
 
     def _configuration(self, m: Module) -> Value:
@@ -169,11 +170,17 @@ class Dispatcher(Unit):
         states: PortStates,
         router: OnlineRouter,
         unicasts: list[UnicastSequencer],
-    ) -> None:
-        """Look at the heads of the circuits that are served, and at what has room on them."""
+    ) -> list[data.View]:
+        """Look at the heads of the circuits that are served, and at what has room on them.
+
+        Return what is known of the unicasts at the heads.
+        """
         rooms = Signal(self.spec.ports, name="room_of_unicasts")
+        layout = descriptor_layout(self.spec)
+        descriptors, strobes = [], 5
+        width = strobes + self.spec.protocol.fields["last"]
         for k, (head, injection) in enumerate(zip(self.heads, self.injections, strict=True)):
-            of = self._choose(m, f"of_{k}", router.circuit_of[k], 5)
+            of = self._choose(m, f"of_{k}", router.circuit_of[k], width)
             to = self._choose(m, f"to_{k}", router.circuit_to[k], 1)
             path, unicast = router.destination_of[k], unicasts[k]
             for c in range(len(DATA_CIRCUITS)):
@@ -181,25 +188,34 @@ class Dispatcher(Unit):
                 here = waits & head.of_phase[c]
                 # A unicast has the flow of its source alone, and is there only with a path.
                 lone = waits & (phase == self.spec.protocol.online) & (head.coming[c] & path).any()
+                seen = head.valid[c], head.last[c], head.broken[c], here, lone
                 m.d.comb += [
-                    of.values[c].eq(Cat(head.valid[c], head.last[c], head.broken[c], here, lone)),
+                    of.values[c].eq(Cat(*seen, head.descriptor[c].length)),
                     to.values[c].eq(injection.room[c]),
                 ]
+            descriptor = Signal(layout, name=f"descriptor_of_{k}")
+            of_unicast = Signal(layout, name=f"descriptor_of_unicast_{k}")
+            descriptors.append(of_unicast)
             known = (states.valid, states.last, states.broken, states.here)
             own = (unicast.valid, unicast.last, unicast.broken, Signal(), unicast.here)
             m.d.comb += [
                 head.circuit.eq(of.circuit),
                 injection.circuit.eq(to.circuit),
-                states.descriptors[k]
-                .as_value()
-                .eq(selected(of.circuit, [one.as_value() for one in head.descriptor])),
+                descriptor.as_value().eq(
+                    selected(of.circuit, [one.as_value() for one in head.descriptor])
+                ),
+                # The length is wanted first, and known before it is said which circuit it is of.
+                *(one.eq(descriptor) for one in (states.descriptors[k], of_unicast)),
+                states.descriptors[k].length.eq(of.of_phase[strobes:]),
+                of_unicast.length.eq(of.of_unicast[strobes:]),
                 Cat(one[k] for one in known).eq(of.of_phase),
                 Cat(own).eq(of.of_unicast),
                 states.room[k].eq(to.of_phase),
                 rooms[k].eq(to.of_unicast),
                 unicast.room.eq((path & rooms).any()),
-                unicast.length.eq(states.descriptors[k].length),
+                unicast.length.eq(of_unicast.length),
             ]
+        return descriptors
 
     def _choose(self, m: Module, name: str, unicast: Value, width: int) -> CircuitChoice:
         """Choose the circuit of a port."""
@@ -251,6 +267,7 @@ class Dispatcher(Unit):
         self,
         m: Module,
         states: PortStates,
+        of_unicasts: list[data.View],
         router: OnlineRouter,
         flows: list[FlowSequencer],
         unicasts: list[UnicastSequencer],
@@ -261,7 +278,7 @@ class Dispatcher(Unit):
             wire(
                 m,
                 f"descriptor_{k}",
-                Mux(online, states.descriptors[k].as_value(), flow.descriptor.as_value()),
+                Mux(online, of_unicasts[k].as_value(), flow.descriptor.as_value()),
             )
             for k, flow in enumerate(flows)
         ]
