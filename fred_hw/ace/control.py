@@ -46,7 +46,7 @@ class AceControl(Unit):
         Start the numbers of a circuit's flow at 0.
     partner, link : In(1)
         Errors of the link, see ``CAUSES``.
-    counts : In(10)
+    counts : In(len(COUNTERS))
         What each of ``COUNTERS`` counts, high in each cycle that it does.
 
     Timing

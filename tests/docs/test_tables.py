@@ -2,7 +2,7 @@
 
 import re
 
-from fred_hw.control.switch_map import CAUSES, switch_map
+from fred_hw.control.switch_map import CAUSES, COUNTERS, PORT_COUNTERS, switch_map
 from fred_hw.protocol import HEADER_FIELDS, SHARED_SIZES
 from fred_hw.spec import SwitchSpec
 from perfmodel.training.compute_model import COMPUTE_MODELS
@@ -62,13 +62,15 @@ def test_protocol_page_names_what_both_ends_must_have_alike() -> None:
     assert sorted(names(said)) == sorted(SHARED_SIZES)
 
 
-def test_addresses_that_extending_calls_free_are_free() -> None:
+def test_counters_have_the_addresses_that_extending_leaves_them() -> None:
     text = (ROOT / "docs/extending.md").read_text(encoding="utf-8")
     [said] = re.findall(r"^from the map\. Free are (.*?); with one of these", text, re.M | re.S)
     ranges = [(int(a, 16), int(b, 16)) for a, b in re.findall(r"(0x\w+) to (0x\w+)", said)]
     [behind] = re.findall(r"from (0x\w+) on", said)
     largest = switch_map(SwitchSpec(ports=64, middle=8, format="fp32", lanes=256))
-    taken = [(one.address, one.address + 4 * one.words - 1) for one in largest.registers]
-    assert ranges and max(last for _, last in taken) < int(behind, 16)
-    for first, last in ranges:
-        assert not any(begin <= last and first <= end for begin, end in taken), hex(first)
+    ends = {one.name: one.address + 4 * one.words - 1 for one in largest.registers}
+    assert max(ends.values()) < int(behind, 16)
+    for (first, last), counters in zip(ranges, (COUNTERS, PORT_COUNTERS), strict=True):
+        inside = {one.name for one in largest.registers if first <= one.address <= last}
+        assert {name.upper() for name in counters} <= inside, hex(first)
+        assert max(ends[name] for name in inside) <= last
