@@ -38,8 +38,7 @@ class OutputPort(Unit):
     latency : int
         Cycles that the interconnect takes, 1 or more.
     guarded : bool, optional
-        Whether room may be kept; else there are no registers for it, and ``reserved`` counts for
-        nothing.
+        Whether room may be kept.
 
     Members
     -------
@@ -47,10 +46,10 @@ class OutputPort(Unit):
         What goes into the interconnect for this port. There is ``room`` for a packet if there is
         room here beside all that was promised, and in the next receiver.
     reserved, vacant : In(3), Out(3)
-        Circuits whose room is kept, so that ``injection.room`` says there is none; whether there
-        is room, kept or not.
+        If ``guarded``: circuits whose room is kept, so that ``injection.room`` says there is none;
+        whether there is room, kept or not.
     starts, started : Out(1), Out(2)
-        A packet has started in the cycle before, and its circuit.
+        If ``guarded``: a packet has started in the cycle before, and its circuit.
     i : In(flit_signature(data_width))
         What the interconnect gives this port, ``latency`` cycles after ``injection.fire``.
     o : Out(framed_signature(spec))
@@ -102,12 +101,10 @@ class OutputPort(Unit):
             f"output_port_w{spec.data_width}_p{spec.ports}_l{latency}"
             f"{'_guarded' if guarded else ''}_{spec.protocol.suffix}"
         )
+        kept = {"reserved": In(COUNT), "vacant": Out(COUNT), "starts": Out(1), "started": Out(2)}
         members: dict[str, Any] = {
             "injection": In(injection_signature(spec)),
-            "reserved": In(COUNT),
-            "vacant": Out(COUNT),
-            "starts": Out(1),
-            "started": Out(2),
+            **(kept if guarded else {}),
             "i": In(flit_signature(spec.data_width)),
             "given": Out(1),
             "o": Out(framed_signature(spec)),
@@ -134,7 +131,8 @@ class OutputPort(Unit):
         m.d.sync += known.eq(self.injection.descriptor)
         index = Signal(range(self.spec.protocol.packet_flits))  # of the flit that went in
         room, rooms = self._promise(m, enters, index)
-        m.d.comb += [self.starts.eq(enters.start), self.started.eq(enters.circuit)]
+        if self.guarded:
+            m.d.comb += [self.starts.eq(enters.start), self.started.eq(enters.circuit)]
         frame = Signal(frame_layout(self.spec))
         descriptor = Signal(descriptor_layout(self.spec), reset_less=True)
         m.d.comb += [
@@ -146,10 +144,9 @@ class OutputPort(Unit):
         ]
         m.d.sync += descriptor.eq(frame.descriptor)
         sender = self._send(m, enters, frame)
-        m.d.comb += [
-            self.injection.room.eq(sender.room & rooms),
-            self.vacant.eq(sender.room & room.replicate(COUNT)),
-        ]
+        m.d.comb += self.injection.room.eq(sender.room & rooms)
+        if self.guarded:
+            m.d.comb += self.vacant.eq(sender.room & room.replicate(COUNT))
         return m
 
     def _promise(self, m: Module, enters: Injection, index: Signal) -> tuple[Signal, Value]:
