@@ -1,13 +1,12 @@
 // A fabric: each distinct unit Verilated once, links, memories and drivers between them.
 //
 // See testbench/volume/joined.py, which writes joined_model.hpp, and testbench/collectives for
-// programs and memories. What comes out is what testbench/collectives/fabric.v says too.
+// programs and memories. What comes out is what testbench/collectives/fabric.v says too, as text.
 
 #include <algorithm>
 #include <atomic>
 #include <barrier>
 #include <chrono>
-#include <cinttypes>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -16,12 +15,11 @@
 #include <fstream>
 #include <memory>
 #include <optional>
-#include <string>
 #include <thread>
 #include <tuple>
-#include <vector>
 
 #include "joined_model.hpp"
+#include "program.hpp"
 
 namespace {
 
@@ -29,6 +27,7 @@ struct Options {
     uint64_t faults = 0, stalls = 0, limit = 100000, seed = 1, plain = 0, threads = 1;
 } options;
 
+// Not that of flit.hpp: a seed goes on giving the faults and stalls that it gave.
 struct Random {
     uint64_t state;
     uint32_t operator()() {
@@ -37,6 +36,7 @@ struct Random {
     }
 };
 
+// A flit as the wires have it: nothing is read in it, so it is never taken apart.
 struct Flit {
     bool valid = false;
     Data data = 0;
@@ -435,19 +435,14 @@ std::pair<uint64_t, uint64_t> simulate(std::vector<Node>& nodes) {
 
 }  // namespace
 
-int main(int count, char** arguments) {
-    for (int k = 1; k < count; ++k) {
-        const std::string one = arguments[k];
-        const size_t equals = one.find('=');
-        const std::string name = one.substr(1, equals - 1);
-        const uint64_t value = std::stoull(one.substr(equals + 1));
-        if (name == "faults") options.faults = value;
-        if (name == "stalls") options.stalls = value;
-        if (name == "limit") options.limit = value;
-        if (name == "seed") options.seed = value;
-        if (name == "plain") options.plain = value;
-        if (name == "threads") options.threads = value;
-    }
+bool run(Program& program) {
+    program.read("faults", options.faults);
+    program.read("stalls", options.stalls);
+    program.read("limit", options.limit);
+    program.read("seed", options.seed);
+    program.read("plain", options.plain);
+    program.read("threads", options.threads);
+    program.finish();
     std::vector<Unit> units = make_units();  // endpoints first
     std::vector<Node> nodes(units.begin(), units.end());
     std::deque<Line> lines;
@@ -471,7 +466,7 @@ int main(int count, char** arguments) {
         *unit.rst = 0;
     }
     const auto [last, cycles] = simulate(nodes);
-    if (last > options.limit) return say_late(nodes), 1;
+    if (last > options.limit) return say_late(nodes), false;
     Journal journal;
     for (unsigned k = 0; k < NPUS; ++k) {
         nodes[k].memory->back_to(last);
@@ -488,4 +483,5 @@ int main(int count, char** arguments) {
     std::printf("FAULTS %" PRIu64 "\n", faults);
     std::printf("SPEED %.3f s, %.3f s of CPU, %.3f of all steps\nENDED %" PRIu64 "\n", wall.count(),
                 cpu_s, double(steps) / nodes.size() / cycles, last + 1);
+    return true;
 }

@@ -195,8 +195,9 @@ def build_joined(netlist: Netlist, size: Sizes) -> Path:
         emitter = VerilogEmitter()
         emitter.add(unit)
         models[name] = verilate_model(emitter.verilog(), name, f"Vu{number}")
-    source = Path(__file__).with_name("joined.cpp").read_text()
-    sources = {"joined.cpp": source, "joined_model.hpp": _header(netlist, size, models)}
+    files = ("program.hpp", "program.cpp", "joined.cpp")
+    sources = {name: Path(__file__).with_name(name).read_text() for name in files}
+    sources["joined_model.hpp"] = _header(netlist, size, models)
     return link_models(netlist.name, sources, [*models.values()])
 
 
@@ -227,7 +228,7 @@ def run_joined(
     work.mkdir(parents=True, exist_ok=True)
     write_programs(work, run)
     write_memories(work, run.memories)
-    command = [str(model), *(f"+{a}={b}" for a, b in options_of(run).items())]
-    command += ["+plain=1"] if plain else []
-    command += [f"+threads={(os.cpu_count() or 1) if threads is None else threads}"]
+    options = options_of(run) | {"plain": int(plain)}
+    options["threads"] = (os.cpu_count() or 1) if threads is None else threads
+    command = [str(model), *(f"{name}={value}" for name, value in options.items())]
     return collected(run.program.link, run.program.endpoints, command, work)

@@ -204,4 +204,4 @@ def run_link(program: Path, run: LinkRun) -> dict[str, Any]:
         ``faults``
             By kind.
     """
-    return run_program(program, run)
+    return run_program(program, run.options(), run.plusargs)

@@ -1,18 +1,17 @@
 """A mesh of Verilated routers under open-loop traffic: latency against load."""
 
-import json
-import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from fred_hw.mesh.router import MeshRouter
 from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
 from gen.emitter import VerilogEmitter
-from testbench.models.protocol_header import protocol_header, protocol_sizes
 from testbench.sim.harness import build_harness
 from testbench.stimulus.meshes import PATTERNS
+
+from .program import harness_sources, run_program
 
 __all__ = ["LOADS", "MeshLoad", "build_mesh", "run_mesh"]
 
@@ -22,8 +21,6 @@ LOADS = ("uniform", "hot spot", *PATTERNS)
 The first two are random: of "hot spot" an eighth goes to one NPU beside uniform traffic. Others are
 those of ``testbench.stimulus.meshes``, which go into the harness as a table.
 """
-
-_TIMEOUT_S = 900
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +54,10 @@ class MeshLoad:
     measure: int = 6000
     seed: int = 1
 
+    def options(self) -> dict[str, float]:
+        """Return the options of the program."""
+        return {**asdict(self), "pattern": LOADS.index(self.pattern)}
+
 
 def build_mesh(mesh: MeshSpec, emitter: VerilogEmitter | None = None) -> Path:
     """Return the program of a mesh, whose routers all have five ports.
@@ -78,30 +79,20 @@ def build_mesh(mesh: MeshSpec, emitter: VerilogEmitter | None = None) -> Path:
     if mesh.link.data_width != 32 or not mesh.controllers:
         raise ValueError("mesh must have flits of 32 bits, and controllers, for the harness")
     router = MeshRouter(mesh=mesh, directions=DIRECTIONS)
-    sizes = protocol_sizes(mesh.link)
     ends = [[to(mesh, source) for source in range(mesh.routers)] for to in PATTERNS.values()]
     rows = ", ".join(
         f"{{{', '.join(str(source if end is None else end) for source, end in enumerate(row))}}}"
         for row in ends
     )
     lines = [
-        "#pragma once",
-        f'#include "V{router.unit_name}.h"',
-        '#include "verilated.h"',
-        '#include "protocol.hpp"',
-        f"using Top = V{router.unit_name};",
-        f"constexpr Sizes SIZES{{{', '.join(map(str, sizes.values()))}}};",
         f"constexpr unsigned WIDTH = {mesh.width}, HEIGHT = {mesh.height};",
-        f"constexpr unsigned BUFFER_FLITS = {sizes['buffer_flits']};",
         f"constexpr unsigned POSITION_X_BITS = {max(1, (mesh.width - 1).bit_length())};",
         f"#define EACH_PORT(DO) {' '.join(f'DO({k})' for k in range(len(DIRECTIONS)))}",
         "// Where each end sends to in a fixed pattern; to itself if it sends nothing.",
         f"constexpr unsigned FIXED[][{mesh.routers}] = {{{rows}}};",
-        "",
     ]
-    source = Path(__file__).with_name("mesh.cpp").read_text()
-    files = {"mesh.cpp": source, "protocol.hpp": protocol_header(), "model.hpp": "\n".join(lines)}
-    return build_harness(router, files, emitter)
+    sources = harness_sources("mesh.cpp", router.unit_name, mesh.link, lines)
+    return build_harness(router, sources, emitter)
 
 
 def run_mesh(program: Path, load: MeshLoad, plusargs: Sequence[str] = ()) -> dict[str, Any]:
@@ -127,16 +118,5 @@ def run_mesh(program: Path, load: MeshLoad, plusargs: Sequence[str] = ()) -> dic
     subprocess.TimeoutExpired
         It hangs.
     """
-    numbers = (load.load, LOADS.index(load.pattern), load.flits, load.circuits, load.delay)
-    arguments = [*numbers, load.warm, load.measure, load.seed]
-    said = subprocess.run(
-        [str(program), *map(str, arguments), *plusargs],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=_TIMEOUT_S,
-    )
-    if said.returncode not in (0, 1):
-        raise RuntimeError(f"the harness ended with {said.returncode}: {said.stderr}")
-    found = json.loads(said.stdout)
+    found = run_program(program, load.options(), plusargs)
     return {**found, "right": not (found["wrong"] or found["errors"] or found["wedged"])}

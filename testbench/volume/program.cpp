@@ -42,6 +42,13 @@ void Json::open(const char* name, char bracket) {
     text_ += bracket;
 }
 
+void Json::add(const char* name, double value, int digits) {
+    char text[64];
+    std::snprintf(text, sizeof text, "%.*f", digits, value);
+    begin(name);
+    put(text);
+}
+
 void Json::print() { std::printf("%s}\n", text_.c_str()); }
 
 Program::Program(int argc, const char** argv) : count(argc), arguments(argv) {

@@ -38,6 +38,8 @@ public:
         else if constexpr (std::is_arithmetic_v<T>) put(std::to_string(value));
         else put('"' + std::string(value) + '"');
     }
+    // A number with so many digits behind the point.
+    void add(const char* name, double value, int digits);
     template <class Values>
     void add_list(const char* name, const Values& values) {
         open(name, '[');

@@ -3,19 +3,17 @@
 import json
 import subprocess
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from fred_hw.spec import SwitchSpec
 from testbench.models.protocol_header import protocol_header, protocol_sizes
 
-from .conditions import Conditions
-
 __all__ = ["harness_sources", "run_program"]
 
 _FOLDER = Path(__file__).parent
-_TIMEOUT_S = 600
+_TIMEOUT_S = 900
 
 
 def harness_sources(
@@ -55,7 +53,10 @@ def harness_sources(
 
 
 def run_program(
-    program: Path, conditions: Conditions, scenario: Iterable[int] | None = None
+    program: Path,
+    options: Mapping[str, float],
+    plusargs: Sequence[str] = (),
+    scenario: Iterable[int] | None = None,
 ) -> dict[str, Any]:
     """Run a harness and return what it printed, and as ``state`` what it said on standard error.
 
@@ -63,8 +64,10 @@ def run_program(
     ----------
     program : Path
         The harness.
-    conditions : Conditions
-        How it runs.
+    options : mapping of str to float
+        How it runs, by the names that it reads; others are refused.
+    plusargs : sequence of str
+        Arguments of the model, each with its "+".
     scenario : iterable of int, optional
         Numbers of the file that it reads.
 
@@ -81,9 +84,9 @@ def run_program(
             file = Path(folder) / "scenario.txt"
             file.write_text(" ".join(map(str, scenario)))
             arguments.append(str(file))
-        arguments += [f"{name}={float(value)}" for name, value in conditions.options().items()]
+        arguments += [f"{name}={float(value)}" for name, value in options.items()]
         said = subprocess.run(
-            [*arguments, *conditions.plusargs],
+            [*arguments, *plusargs],
             capture_output=True,
             text=True,
             check=False,

@@ -203,7 +203,8 @@ def run_switch(
     """
     if operations is None:
         operations = configure(spec, traffic.phases)
-    return run_program(program, conditions, traffic.numbers(spec, operations))
+    numbers = traffic.numbers(spec, operations)
+    return run_program(program, conditions.options(), conditions.plusargs, numbers)
 
 
 def run_fabric(
@@ -237,7 +238,7 @@ def run_fabric(
             Times that software has written a phase.
     """
     numbers = scenario(spec, fabric, fabric_routes(spec, fabric), steps)
-    found = run_program(program, conditions, numbers)
+    found = run_program(program, conditions.options(), conditions.plusargs, numbers)
     found["errors"] = [
         {cause for place, cause in enumerate(CAUSES) if word >> place & 1}
         for word in found["registers"]

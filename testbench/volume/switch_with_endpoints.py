@@ -212,8 +212,8 @@ def run_switch_with_endpoints(
         ``flits``, ``matched``, ``wrong``, ``errors``, ``cycles``, ``span_cycles``, ``rewinds``,
         and ``faults`` by kind.
     """
-    rng = random.Random(conditions.seed)
-    return run_program(program, conditions, _scenario(rng, spec, table, load))
+    numbers = _scenario(random.Random(conditions.seed), spec, table, load)
+    return run_program(program, conditions.options(), conditions.plusargs, numbers)
 
 
 _POOL = 31  # different packets of a flow; odd, so that packets a power of two apart differ

@@ -1,37 +1,10 @@
 // The Verilated switch, with the bus of its configuration memory.
 #pragma once
 
-#include <type_traits>
-
 #include "scenario.hpp"
+#include "verilated_ports.hpp"
 
-constexpr unsigned UPPER = HEADER_BITS - 32;  // bits of the header in the second word
-
-template <size_t Words>
-void put_user(VlWide<Words>& to, const Flit& flit) {
-    to[0] = flit.header;
-    to[1] = flit.header >> 32 | flit.crc << UPPER;
-    to[2] = flit.crc >> (32 - UPPER);
-}
-template <size_t Words>
-void get_user(const VlWide<Words>& from, Flit& flit) {
-    flit.header = from[0] | uint64_t{from[1] & mask(UPPER)} << 32;
-    flit.crc = from[1] >> UPPER | from[2] << (32 - UPPER);
-}
-
-// The hardware: inputs are given before `settle`, outputs hold from there to `tick`.
-class VerilatedSwitch {
-    template <class T>
-    using Pin = std::remove_reference_t<T>*;
-    struct Port {
-        Pin<decltype(Top::s0_axis_tdata)> s_data, m_data;
-        Pin<decltype(Top::s0_axis_tuser)> s_user, m_user;
-        CData *s_valid, *s_ready, *s_last, *m_valid, *m_ready, *m_last;
-    };
-    VerilatedContext context_;
-    Top top_{&context_};
-    std::array<Port, PORTS> ports_;
-
+class VerilatedSwitch : public VerilatedPorts {
     Operation doing_;
     bool busy_ = false;
     uint64_t word_ = 0;
@@ -61,21 +34,11 @@ class VerilatedSwitch {
     }
 
 public:
-    explicit VerilatedSwitch(const Program& program) {
-        context_.commandArgs(program.count, program.arguments);
-#define BIND(k)                                                                      \
-    ports_[k] = {&top_.s##k##_axis_tdata,  &top_.m##k##_axis_tdata,                  \
-                 &top_.s##k##_axis_tuser,  &top_.m##k##_axis_tuser,                  \
-                 &top_.s##k##_axis_tvalid, &top_.s##k##_axis_tready,                 \
-                 &top_.s##k##_axis_tlast,  &top_.m##k##_axis_tvalid,                 \
-                 &top_.m##k##_axis_tready, &top_.m##k##_axis_tlast};
-        EACH_PORT(BIND)
-#undef BIND
-    }
+    using VerilatedPorts::VerilatedPorts;
 
     void reset() {
         top_.rst = 1;
-        for (Port& port : ports_) *port.s_valid = *port.m_ready = 0;
+        for (auto& port : ports_) *port.s_valid = *port.m_ready = 0;
         top_.s_axil_awvalid = top_.s_axil_wvalid = top_.s_axil_arvalid = 0;
         top_.s_axil_bready = top_.s_axil_rready = 0;
         for (int k = 0; k < 4; ++k) settle(), tick();
@@ -111,10 +74,6 @@ public:
         return word_;
     }
 
-    void settle() {
-        top_.clk = 0;
-        top_.eval();
-    }
     void tick() {
         const Moves moved = busy_ ? moves() : Moves{};
         if (moved.answered) check_answer(top_.s_axil_bresp);
@@ -122,24 +81,7 @@ public:
             check_answer(top_.s_axil_rresp);
             word_ = top_.s_axil_rdata;
         }
-        top_.clk = 1;
-        top_.eval();
+        VerilatedPorts::tick();
         follow(moved);
-    }
-    void give(unsigned k, bool valid, const Flit& flit) {
-        *ports_[k].s_valid = valid;
-        if (!valid) return;
-        *ports_[k].s_data = flit.data;
-        *ports_[k].s_last = flit.last;
-        put_user(*ports_[k].s_user, flit);
-    }
-    bool taken(unsigned k) const { return *ports_[k].s_ready; }
-    void ready(unsigned k, bool ready) { *ports_[k].m_ready = ready; }
-    bool shown(unsigned k, Flit& flit) const {
-        if (!*ports_[k].m_valid) return false;
-        flit.data = *ports_[k].m_data;
-        flit.last = *ports_[k].m_last;
-        get_user(*ports_[k].m_user, flit);
-        return true;
     }
 };
