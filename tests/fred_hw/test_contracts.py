@@ -16,7 +16,6 @@ import inspect
 import re
 from graphlib import TopologicalSorter
 from importlib import import_module
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +31,7 @@ from fred_hw.control.switch_map import switch_map
 from fred_hw.datapath.reduction import reduction_unit
 from fred_hw.formats.fp16 import FP16
 from fred_hw.formats.integers import INT16
+from fred_hw.operations.operation import fitting
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit
@@ -53,7 +53,8 @@ OTHER = SwitchSpec(
 
 LANES = {
     type(unit): unit
-    for form, operation in product((FP16, INT16), ("sum", "max"))
+    for form in (FP16, INT16)
+    for operation in fitting(form)
     for unit in [reduction_unit(form, operation, "saturate", 2)]
 }
 
