@@ -31,6 +31,8 @@ __all__ = ["Scheduler"]
 COUNT = len(DATA_CIRCUITS)
 SEEK_CYCLES = 4
 """Cycles in which nothing is under way before unicasts that are ready give way to others."""
+LATE_CYCLES = 64
+"""Cycles that others wait while unicasts are served, before these give way in the first of them."""
 
 
 class _Following(NamedTuple):
@@ -68,7 +70,8 @@ class Scheduler(Unit):
     the most urgent of them that is ready or under way. While a phase is served, one of a more
     urgent circuit takes its place as soon as the packets under way have ended; so does one of the
     same circuit, once a packet has been served on it; others do when nothing was under way or
-    about to start for a cycle, the default index keeping its place for ``SEEK_CYCLES`` before that.
+    about to start for a cycle, the default index keeping its place for ``SEEK_CYCLES`` before that,
+    though not once something has waited for ``LATE_CYCLES``.
     One that another gives way to is served though it may not be ready any more, as the other took
     the room, unless a more urgent one is. A phase that is about to change stands still first: flows
     go by the entry that was loaded, so it must not change under their packets.
@@ -255,6 +258,7 @@ class Scheduler(Unit):
         service = self.service
         done, under, seeks = Signal(COUNT), Signal(COUNT), Signal(range(SEEK_CYCLES + 1))
         idle, idles, gone = Signal(), Signal(), Signal()
+        waited, late = Signal(range(LATE_CYCLES)), Signal()
         # What starts is known late, and counts a cycle later.
         m.d.comb += [
             idles.eq(service.rests & (seeks <= 1)),
@@ -282,12 +286,16 @@ class Scheduler(Unit):
                 service.leaving.eq(halts.loaded),
                 done.eq(0),
                 seeks.eq(Mux(now.online, SEEK_CYCLES, 0)),
+                waited.eq(0),
+                late.eq(0),
             ]
         with m.Else():
             leaves = halts.then | (then.valid & (idles | (then.circuit & gives).any()))
             stays = service.active & ~halts.ends
             m.d.sync += [service.leaving.eq(stays & leaves), service.active.eq(stays), done.eq(ran)]
-            with m.If(service.online & service.ran.any()):
+            with m.If(now.valid):
+                m.d.sync += [waited.eq(waited + 1), late.eq(late | waited.all())]
+            with m.If(service.online & service.ran.any() & ~late):
                 m.d.sync += seeks.eq(SEEK_CYCLES)
             with m.Elif(seeks != 0):
                 m.d.sync += seeks.eq(seeks - 1)

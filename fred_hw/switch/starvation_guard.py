@@ -92,12 +92,13 @@ class StarvationGuard(Unit):
 
     Turns go to what could start, and traffic may be such that the room of one comes back only in
     the turns of others. The guard looks at the heads of queues in turns. If a packet has waited
-    ``WATCH_CYCLES`` at one, all inputs of its flow have theirs, and in that time others sent
-    packets to each of its outputs that is full, it reserves these outputs: nobody starts a packet
-    of the circuit to them. When all have room it claims the turn: of its circuit and of less urgent
-    ones nothing else is chosen, and when the packet's phase is served the room is there. So one
-    that waits for other inputs, or for an output that takes nothing, holds up nobody. Unicasts take
-    turns among themselves, so for one only packets of phases count.
+    ``WATCH_CYCLES`` at one, all inputs of its flow have theirs, and in that time others of its
+    circuit or of less urgent ones, which share the queue of an output, sent packets to each of its
+    outputs that is full, it reserves these outputs: none of them starts a packet there. When all
+    have room it claims the turn: nothing else of these circuits is chosen, and when the packet's
+    phase is served the room is there. So one that waits for other inputs, or for an output that
+    takes nothing, holds up nobody. Unicasts take turns among themselves, so for one only packets
+    of phases, and of less urgent circuits, count.
 
     Parameters
     ----------
@@ -261,15 +262,16 @@ class StarvationGuard(Unit):
         return head
 
     def _outputs(self, m: Module, circuit: Signal, online: Signal) -> tuple[Signal, Signal]:
-        """Return to which outputs others start packets of the circuit, and which have room."""
+        """Return to which outputs others start packets, and which have room for the circuit."""
         ports, unicasts = self.spec.ports, Signal(name="unicasts_started")
         took, vacant = Signal(ports), Signal(ports)
         counts = wire(m, "counts", ~(online & unicasts))
         m.d.sync += unicasts.eq(self.online)
         for k, own in enumerate(self.ports):
-            of_circuit = any_of([circuit[c] & (own.circuit == c) for c in range(COUNT)])
+            same = any_of([circuit[c] & (own.circuit == c) for c in range(COUNT)])
+            less = any_of([circuit[c] & (own.circuit > c) for c in range(COUNT - 1)])
             m.d.sync += [
-                took[k].eq(own.starts & of_circuit & counts),
+                took[k].eq(own.starts & (less | (same & counts))),
                 vacant[k].eq((own.vacant & circuit).any()),
             ]
         return took, vacant
@@ -305,9 +307,11 @@ class StarvationGuard(Unit):
             keeps.eq(fsm.ongoing("reserve") | (claims & ~serves)),
         ]
         of_phase = gated((1 << phase)[:phases], ~online)
+        # The circuit and less urgent ones.
+        held = wire(m, "held", Cat(circuit[: c + 1].any() for c in range(COUNT)))
         m.d.sync += [
             self.claims.eq(gated(Cat(of_phase, gated(circuit, online)), claims)),
-            self.holds.eq(gated(Cat(circuit[: c + 1].any() for c in range(COUNT)), claims)),
+            self.holds.eq(gated(held, claims)),
         ]
         for k, own in enumerate(self.ports):
-            m.d.sync += own.reserved.eq(gated(circuit, keeps & ends[k]))
+            m.d.sync += own.reserved.eq(gated(held, keeps & ends[k]))

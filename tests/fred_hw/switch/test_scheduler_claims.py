@@ -1,11 +1,13 @@
-"""What a claim does in fred_hw.switch.scheduler, cycle by cycle."""
+"""Who has waited for long in fred_hw.switch.scheduler, cycle by cycle."""
 
+from fred_hw.switch.scheduler import LATE_CYCLES, SEEK_CYCLES
 from tests.fred_hw.specs import LINK
 from tests.fred_hw.switch.test_scheduler import (
     DP,
     EQUAL,
     HIGH,
     LOW,
+    MP,
     ONLINE,
     PP,
     STANDS,
@@ -32,3 +34,13 @@ def test_of_a_circuit_that_is_held_only_what_claims_is_chosen() -> None:
     assert loads([held] * 20) == [(2, 2)]
     assert loads([held | {"claims": 0}] * 20) == []
     assert loads([held | HIGH] * 12)[0] == (2, 1)
+
+
+def test_unicasts_give_way_at_once_to_who_has_waited_for_long() -> None:
+    # One starts in every third cycle, so that there is never nothing for as long as they seek.
+    runs = {"service.ran": 1 << MP, "service.under": 1 << MP}
+    cycles = [LOW | unicast(MP) | (STANDS if t % 3 else runs) for t in range(2 * LATE_CYCLES)]
+    found = loads([unicast(MP) | STANDS] * 3 + cycles)
+    assert found[0] == (2, ONLINE)
+    assert found[1][1] == 0
+    assert LATE_CYCLES < found[1][0] < LATE_CYCLES + 3 + 2 * SEEK_CYCLES

@@ -46,7 +46,8 @@ def seen(cycles: list[Cycle], waits: Cycle = UNICAST) -> list[Any]:
 
 
 def reserved(of_output: int, circuit: int = PP) -> tuple[int, ...]:
-    return *(1 << circuit if k == of_output else 0 for k in range(LINK.ports)), 0, 0
+    held = (-1 << circuit) & 7  # less urgent ones, too
+    return *(held if k == of_output else 0 for k in range(LINK.ports)), 0, 0
 
 
 PASSING = [PASSED] * SOON
@@ -54,7 +55,7 @@ PASSING = [PASSED] * SOON
 
 @pytest.mark.parametrize(
     ("waits", "kept", "claims"),
-    [(UNICAST, (0, 0, 2, 0), 1 << PHASES + PP), (FLOW, (2, 0, 2, 0), 1 << 3)],
+    [(UNICAST, (0, 0, 6, 0), 1 << PHASES + PP), (FLOW, (6, 0, 6, 0), 1 << 3)],
     ids=["unicast", "flow"],
 )
 def test_latency_until_room_is_kept_and_then_claimed(
@@ -88,7 +89,7 @@ def test_latency_until_room_is_kept_and_then_claimed(
         PASSED | {"online": 1},
         PASSED | {"ports[1].waiting": 1 << DP},
     ],
-    ids=["nobody", "other circuit", "other output", "other unicasts", "nothing waits"],
+    ids=["nobody", "more urgent", "other output", "other unicasts", "nothing waits"],
 )
 def test_no_room_is_kept_for_a_unicast_that_phases_do_not_overtake(cycle: Cycle) -> None:
     assert set(seen([cycle] * SOON)) == {NOTHING}
@@ -110,7 +111,13 @@ def test_no_room_is_kept_for_a_flow_that_waits_for_something_else(cycle: Cycle) 
 
 
 def test_packets_of_others_by_unicasts_count_for_a_flow() -> None:
-    assert seen([PASSED | {"online": 1}] * SOON, FLOW)[-1] == (2, 0, 2, 0, 0, 0)
+    assert seen([PASSED | {"online": 1}] * SOON, FLOW)[-1] == (6, 0, 6, 0, 0, 0)
+
+
+@pytest.mark.parametrize("online", [0, 1])
+def test_less_urgent_packets_of_any_kind_count(online: int) -> None:
+    cycles = [PASSED | {"ports[2].circuit": DP, "online": online}] * SOON
+    assert seen(cycles)[-1] == reserved(2)
 
 
 def test_a_packet_that_moves_is_watched_anew() -> None:
