@@ -12,7 +12,7 @@ from fred_hw.control.routes import routes_layout
 from fred_hw.datapath.interconnect import Interconnect, latency_cycles
 from fred_hw.gates.select import any_of, selected
 from fred_hw.link.flit import LinkFlit, framed_signature, link_flit_signature
-from fred_hw.link.session import Session, session_signature
+from fred_hw.link.session import Session, join_session, session_signature
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.ports.input_port import InputPort
@@ -152,16 +152,7 @@ class SwitchCore(Unit):
             wiring.connect(m, dispatcher.injections[k], out.injection)
             wiring.connect(m, interconnect.o[k], out.i)
             wiring.connect(m, out.o, wiring.flipped(self.o[k]))
-            link = self.links[k]
-            wiring.connect(m, port.hello, wiring.flipped(link.came))
-            wiring.connect(m, wiring.flipped(link.hello), out.hello)
-            m.d.comb += [
-                port.down.eq(link.down),
-                out.down.eq(link.down),
-                out.closing.eq(link.closing),
-                out.begins.eq(link.begins),
-                link.empty.eq(out.empty),
-            ]
+            join_session(m, wiring.flipped(self.links[k]), port, out)
         self._hint(m, scheduler, ins, outs)
         self._guard(m, scheduler, ins, outs)
         self._report(m, scheduler, dispatcher, ins, outs)

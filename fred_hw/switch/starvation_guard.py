@@ -20,6 +20,7 @@ from .ports.signatures import port_bits
 __all__ = [
     "CLAIM_CYCLES",
     "RESERVE_CYCLES",
+    "SETTLE_CYCLES",
     "WATCH_CYCLES",
     "PortAges",
     "StarvationGuard",
@@ -94,11 +95,11 @@ class StarvationGuard(Unit):
     the turns of others. The guard looks at the heads of queues in turns. If a packet has waited
     ``WATCH_CYCLES`` at one, all inputs of its flow have theirs, and in that time others of its
     circuit or of less urgent ones, which share the queue of an output, sent packets to each of its
-    outputs that is full, it reserves these outputs: none of them starts a packet there. When all
-    have room it claims the turn: nothing else of these circuits is chosen, and when the packet's
-    phase is served the room is there. So one that waits for other inputs, or for an output that
-    takes nothing, holds up nobody. Unicasts take turns among themselves, so for one only packets
-    of phases, and of less urgent circuits, count.
+    outputs that is full, it reserves all of its outputs: none of them starts a packet there. When
+    all have room it claims the turn: nothing else of these circuits is chosen, and when the
+    packet's phase is served the room is there. So one that waits for other inputs, or for an output
+    that takes nothing, holds up nobody. Unicasts take turns among themselves, so for one only
+    packets of phases, and of less urgent circuits, count.
 
     Parameters
     ----------

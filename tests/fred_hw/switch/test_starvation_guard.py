@@ -7,6 +7,7 @@ import pytest
 from fred_hw.switch.starvation_guard import (
     CLAIM_CYCLES,
     RESERVE_CYCLES,
+    SETTLE_CYCLES,
     WATCH_CYCLES,
     StarvationGuard,
 )
@@ -123,6 +124,12 @@ def test_less_urgent_packets_of_any_kind_count(online: int) -> None:
 def test_a_packet_that_moves_is_watched_anew() -> None:
     moves = [PASSED | (ANEW if t % WATCH_CYCLES == 0 else {}) for t in range(3 * SOON)]
     assert set(seen(moves)) == {NOTHING}
+
+
+def test_room_that_was_there_before_is_not_claimed_until_nobody_takes_it() -> None:
+    found = seen([PASSED | ROOM] * (SOON + 2 * SETTLE_CYCLES))
+    kept = found.index(reserved(2))
+    assert [row[-2] != 0 for row in found[kept:]].index(True) == SETTLE_CYCLES + 1
 
 
 def test_room_is_not_kept_for_longer_than_its_time() -> None:
