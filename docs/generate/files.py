@@ -1,36 +1,52 @@
-"""The page of all files, each with the first sentence of its docstring."""
+"""The page of all files, each with the first sentence that it says of itself."""
 
 import ast
 from itertools import groupby
 from pathlib import Path
 
-__all__ = ["ROOMS", "files", "says"]
+__all__ = ["ROOMS", "files", "found_files", "says"]
 
 ROOT = Path(__file__).parents[2]
 
 ROOMS = ("fred_hw", "gen", "testbench", "synth", "perfmodel", "fred_cli", "docs/generate", "tests")
 
+ENDINGS = (".py", ".hpp", ".cpp", ".v")
+
 HEAD = """# Files
 
 <!-- Written by: python -m docs.generate -->
 
-Every Python file, with the first sentence of its docstring. [architecture.md](architecture.md) says
-what folders are for, and which may import which. Tests mirror them; here is only what is no test.
+Every file of Python, C++ and Verilog, with its first sentence. [architecture.md](architecture.md)
+says what folders are for, and which may import which. Tests mirror them; here is only what is no
+test.
 """
 
 
 def says(path: Path) -> str:
-    """Return the first sentence of a module's docstring, without its full stop."""
-    text = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
+    """Return the first line of a module's docstring, or of a comment, without its full stop."""
+    text = path.read_text("utf-8")
+    if path.suffix == ".py":
+        text = ast.get_docstring(ast.parse(text)) or ""
+    else:
+        text = text.removeprefix("//") if text.startswith("// ") else ""
     return text.partition("\n")[0].strip().removesuffix(".").replace("``", "`")
+
+
+def found_files() -> list[Path]:
+    """Return the files that are on the page, in its order."""
+    found = [
+        path
+        for room in ROOMS
+        for path in (ROOT / room).rglob("*")
+        if path.suffix in ENDINGS and listed(path)
+    ]
+    return sorted(found, key=lambda path: (ROOMS.index(room_of(path)), path.parent, path.name))
 
 
 def files() -> str:
     """Return the page."""
-    found = [path for room in ROOMS for path in (ROOT / room).rglob("*.py") if listed(path)]
-    found.sort(key=lambda path: (ROOMS.index(room_of(path)), path.parent, path.name))
     lines = [HEAD]
-    for folder, paths in groupby(found, lambda path: path.parent):
+    for folder, paths in groupby(found_files(), lambda path: path.parent):
         about = folder / "__init__.py"
         lines.append(f"## `{folder.relative_to(ROOT).as_posix()}/`\n")
         lines += [f"{says(about)}.\n"] if about.exists() and says(about) else []
@@ -49,6 +65,7 @@ def room_of(path: Path) -> str:
 
 
 def listed(path: Path) -> bool:
-    """Whether a file is on the page."""
-    test = path.name.startswith("test_") and path.is_relative_to(ROOT / "tests")
+    """Whether a file is on the page: no test, nor what a program wrote for one."""
+    tests = path.is_relative_to(ROOT / "tests")
+    test = tests and (path.name.startswith("test_") or path.suffix != ".py")
     return path.name != "__init__.py" and not test

@@ -1,3 +1,4 @@
+// Options, the scenario and JSON of every harness, and its main: what program.hpp declares.
 #include "program.hpp"
 
 #include <cstdio>

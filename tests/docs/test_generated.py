@@ -7,6 +7,7 @@ import pytest
 from docs.generate.__main__ import DIAGRAMS, FIGURES, documents
 from docs.generate.catalogue import parts as told
 from docs.generate.catalogue import sizes, units
+from docs.generate.files import found_files, says
 from fred_hw.datapath.reduction import reduction_unit
 from fred_hw.formats.number_format import FORMATS
 from fred_hw.operations.operation import fitting
@@ -34,6 +35,12 @@ def test_committed_pages_and_figures_are_fresh() -> None:
     stale = [path.name for path, text in found.items() if path.read_text("utf-8") != text]
     assert stale == [], "make docs writes them"
     assert {path for path in FIGURES.iterdir() if path.suffix == ".svg"} <= found.keys()
+
+
+def test_every_file_says_what_it_is() -> None:
+    found = found_files()
+    assert {path.suffix for path in found} == {".py", ".hpp", ".cpp", ".v"}
+    assert [path.name for path in found if not says(path)] == []
 
 
 def parts(unit: type[Unit], spec: SwitchSpec) -> set[str]:
