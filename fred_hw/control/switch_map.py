@@ -77,9 +77,10 @@ PORT_COUNTERS = {
 }
 """Performance counters of each port."""
 
-# Registers of ports begin at fixed addresses with room for the 64 ports of the largest switch.
-# docs/extending.md says which others are free.
-_PORT_COUNTERS_AT, _PORT_COUNTER_BYTES = 0x100, 0x100
+# Registers of ports begin at fixed addresses with room for the 64 ports of the largest switch; the
+# sixth counter and those after it stand behind the largest ENTRY. docs/extending.md says which
+# others are free.
+_PORT_COUNTERS_AT = (*range(0x100, 0x600, 0x100), *range(0xA000, 0xC000, 0x100))
 _ROUTES_AT, _ENTRY_AT = 0x600, 0x800
 
 
@@ -88,7 +89,7 @@ def switch_map(spec: SwitchSpec) -> RegisterMap:
 
     Addresses are the same for all switches; only the lengths of arrays differ.
     """
-    registers = (
+    registers = [
         *_identity(spec),
         *_state(),
         *_errors(),
@@ -96,7 +97,7 @@ def switch_map(spec: SwitchSpec) -> RegisterMap:
         *_counters(spec.ports),
         _routes(spec),
         _entry(spec),
-    )
+    ]
     name = f"{spec.name}_{spec.protocol.suffix}"
     bits = entry_bits(spec)
     description = (
@@ -106,7 +107,8 @@ def switch_map(spec: SwitchSpec) -> RegisterMap:
         f"{phases_that_fit(spec)} of them; {spec.protocol.phases} take "
         f"{-(-spec.protocol.phases * bits // 8)} bytes."
     )
-    return RegisterMap(name=name, description=description, registers=registers)
+    registers.sort(key=lambda register: register.address)
+    return RegisterMap(name=name, description=description, registers=tuple(registers))
 
 
 def _identity(spec: SwitchSpec) -> tuple[Register, ...]:
@@ -265,7 +267,7 @@ def _counters(ports: int) -> tuple[Register, ...]:
     arrays = [
         word(
             name.upper(),
-            _PORT_COUNTERS_AT + _PORT_COUNTER_BYTES * place,
+            _PORT_COUNTERS_AT[place],
             "ro",
             f"{text}, by port, modulo 2^32",
             ports,

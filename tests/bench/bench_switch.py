@@ -49,11 +49,12 @@ cent less than in docs/switch.md."""
 CROWDS = {(24, 8): 0.98, (32, 8): 0.98, (48, 8): 0.75, (48, 16): 0.98}
 """Data flits per port and cycle that an all-reduce must reach, by ports and flits of a packet."""
 
+DEFAULT = ProtocolSpec().buffer_packets
 PAYLOAD = 8 * FLIT_BYTES / (8 * FLIT_BYTES + HEADER_BITS + CRC_BITS)
 DELAY = 24
 
 
-def sized(buffer_packets: int = 9) -> SwitchSpec:
+def sized(buffer_packets: int = DEFAULT) -> SwitchSpec:
     """Return the switch, four ports with a small payload."""
     protocol = ProtocolSpec(phases=6, buffer_packets=buffer_packets)
     return SwitchSpec(ports=4, lanes=2, format="int16", overflow="wrap", protocol=protocol)
@@ -209,7 +210,7 @@ def main() -> int:
     spec = sized()
     program = build_switch(spec)
     right = [report_times(program, spec)]
-    right += [report_load(sized(packets)) for packets in (6, 7, 8, 9)]
+    right += [report_load(sized(packets)) for packets in range(6, DEFAULT + 1)]
     right += [report_crowd(*sizes, least) for sizes, least in CROWDS.items()]
     eight = spec.with_changes(ports=8)
     carries = build_switch(eight)

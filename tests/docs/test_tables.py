@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from fred_hw.control.switch_map import CAUSES, COUNTERS, PORT_COUNTERS, switch_map
 from fred_hw.protocol import HEADER_FIELDS, SHARED_SIZES
 from fred_hw.spec import SwitchSpec
@@ -62,15 +64,24 @@ def test_protocol_page_names_what_both_ends_must_have_alike() -> None:
     assert sorted(names(said)) == sorted(SHARED_SIZES)
 
 
-def test_counters_have_the_addresses_that_extending_leaves_them() -> None:
+def test_counters_have_the_addresses_that_extending_leaves_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     text = (ROOT / "docs/extending.md").read_text(encoding="utf-8")
-    [said] = re.findall(r"^from the map\. Free are (.*?); with one of these", text, re.M | re.S)
-    ranges = [(int(a, 16), int(b, 16)) for a, b in re.findall(r"(0x\w+) to (0x\w+)", said)]
+    [said] = re.findall(r"^from the map\. Free are (.*?)\. With one from", text, re.M | re.S)
     [behind] = re.findall(r"from (0x\w+) on", said)
+    single, first, more = (
+        range(int(a, 16), int(b, 16) + 1) for a, b in re.findall(r"(0x\w+) to (0x\w+)", said)
+    )
+    assert (len(first) + len(more)) % 0x100 == 0
+    for number in range((len(first) + len(more)) // 0x100 - len(PORT_COUNTERS)):
+        monkeypatch.setitem(PORT_COUNTERS, f"new_{number}", "Events")
     largest = switch_map(SwitchSpec(ports=64, middle=8, format="fp32", lanes=256))
-    ends = {one.name: one.address + 4 * one.words - 1 for one in largest.registers}
-    assert max(ends.values()) < int(behind, 16)
-    for (first, last), counters in zip(ranges, (COUNTERS, PORT_COUNTERS), strict=True):
-        inside = {one.name for one in largest.registers if first <= one.address <= last}
-        assert {name.upper() for name in counters} <= inside, hex(first)
-        assert max(ends[name] for name in inside) <= last
+    assert max(one.end for one in largest.registers) == int(behind, 16) == more.stop
+    for names, rooms in ((COUNTERS, (single,)), (PORT_COUNTERS, (first, more))):
+        inside = {
+            one.name
+            for one in largest.registers
+            if any(one.address < room.stop and room.start < one.end for room in rooms)
+        }
+        assert inside == {name.upper() for name in names}

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from fred_hw.errors import InputError
 from fred_hw.files import AUTO, validate
@@ -49,6 +50,16 @@ def test_hardware_tells_phases_from_unicasts_and_from_what_is_neither(phases: in
     assert 1 << spec.fields["phase"] > spec.online + 1 > phases
 
 
+SIZES = {
+    "packet_flits": 8,
+    "round_trip_cycles": 47,
+    "buffer_packets": 9,
+    "ack_interval": 16,
+    "window_packets": 64,
+}
+"""Sizes that go together, whatever the defaults are."""
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -59,7 +70,6 @@ def test_hardware_tells_phases_from_unicasts_and_from_what_is_neither(phases: in
             {"buffer_packets": 5},
             "buffer_packets: must be 6 or more to cover round_trip_cycles, which are 47, not 5",
         ),
-        # Values that are not given are held against the others too.
         (
             {"round_trip_cycles": 200},
             "buffer_packets: must be 25 or more to cover round_trip_cycles, which are 200, not 9",
@@ -94,27 +104,41 @@ def test_hardware_tells_phases_from_unicasts_and_from_what_is_neither(phases: in
 )
 def test_impossible_protocol_is_refused(given: dict[str, int], message: str) -> None:
     with pytest.raises(InputError, match=rf"^switch\.yaml: protocol\.{message}$"):
-        validate(SwitchSpec, {"ports": 4, "protocol": given}, "switch.yaml")
+        validate(SwitchSpec, {"ports": 4, "protocol": SIZES | given}, "switch.yaml")
+
+
+def test_values_that_are_not_given_are_held_against_the_others_too() -> None:
+    least, mine = 255, ProtocolSpec().buffer_packets
+    said = f"must be {least} or more to cover round_trip_cycles, which are {least}, not {mine}"
+    with pytest.raises(ValidationError, match=f"buffer_packets\n.*{said}"):
+        ProtocolSpec(packet_flits=1, round_trip_cycles=least)
 
 
 def test_suffix_tells_all_sizes_that_are_not_the_default() -> None:
     assert ProtocolSpec().suffix == "link"
     assert ProtocolSpec(phases=3).suffix == "link_f3"
-    changed: dict[str, int] = {
-        "phases": 15,
-        "packet_flits": 9,
-        "round_trip_cycles": 40,
-        "buffer_packets": 10,
-        "ack_interval": 15,
-        "window_packets": 32,
-        "timeout_cycles": 1000,
-        "idle_cycles": 60,
-        "patience_cycles": 100,
-        "stuck_cycles": 1000,
+    pairs = {
+        "phases": (15, 14),
+        "packet_flits": (9, 10),
+        "round_trip_cycles": (40, 41),
+        "buffer_packets": (10, 11),
+        "ack_interval": (15, 14),
+        "window_packets": (32, 64),
+        "timeout_cycles": (1000, 1001),
+        "idle_cycles": (60, 61),
+        "patience_cycles": (100, 101),
+        "stuck_cycles": (1000, 1001),
     }
-    assert changed.keys() == ProtocolSpec.model_fields.keys()
-    names = {ProtocolSpec.model_validate({name: value}).suffix for name, value in changed.items()}
-    assert len(names - {"link"}) == len(changed)
+    assert pairs.keys() == ProtocolSpec.model_fields.keys()
+    default = ProtocolSpec().for_ports(0)
+    names = {
+        ProtocolSpec.model_validate({name: other}).suffix
+        for name, pair in pairs.items()
+        for other in pair
+        if other != getattr(default, name)
+    }
+    assert "link" not in names
+    assert {name.removeprefix("link_")[0] for name in names} == set("fkrbawtips")
 
 
 @pytest.mark.parametrize(

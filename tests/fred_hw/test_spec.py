@@ -14,7 +14,7 @@ from fred_hw.formats.number_format import FORMATS, IntFormat, NumberFormat
 from fred_hw.load import PRESETS, load_spec, parse_change
 from fred_hw.operations.extremum import Extremum
 from fred_hw.operations.operation import OPERATIONS, fitting
-from fred_hw.protocol import PROTOCOL_VERSION
+from fred_hw.protocol import PROTOCOL_VERSION, ProtocolSpec
 from fred_hw.spec import SwitchSpec
 
 
@@ -156,7 +156,25 @@ def test_a_date_in_a_file_is_text(tmp_path: Path) -> None:
         load_spec(str(path))
 
 
-NEIGHBOUR = SwitchSpec(ports=4, lanes=2, format="int8")
+SIZES = {
+    "phases": 16,
+    "packet_flits": 8,
+    "round_trip_cycles": 47,
+    "buffer_packets": 9,
+    "ack_interval": 16,
+    "window_packets": 64,
+    "timeout_cycles": 1024,
+    "idle_cycles": 64,
+    "patience_cycles": 128,
+    "stuck_cycles": 8192,
+}
+NEIGHBOUR = SwitchSpec(ports=4, lanes=2, format="int8", protocol=ProtocolSpec(**SIZES))
+"""Whatever the defaults are."""
+
+
+def neighbour(change: dict[str, Any]) -> SwitchSpec:
+    """Return it with a change, whose ``protocol`` has the sizes that are others."""
+    return NEIGHBOUR.with_changes(**{**change, "protocol": SIZES | change.get("protocol", {})})
 
 
 @pytest.mark.parametrize(
@@ -173,7 +191,7 @@ NEIGHBOUR = SwitchSpec(ports=4, lanes=2, format="int8")
     ids=str,
 )
 def test_what_both_ends_of_a_link_must_have_alike_is_in_the_digest(change: dict[str, Any]) -> None:
-    assert NEIGHBOUR.with_changes(**change).digest != NEIGHBOUR.digest
+    assert neighbour(change).digest != NEIGHBOUR.digest
 
 
 def test_version_of_the_protocol_is_in_the_digest(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,6 +226,6 @@ def test_version_of_the_protocol_is_in_the_digest(monkeypatch: pytest.MonkeyPatc
 def test_what_ends_of_a_link_may_have_as_they_like_is_not_in_the_digest(
     change: dict[str, Any],
 ) -> None:
-    changed = NEIGHBOUR.with_changes(**change)
+    changed = neighbour(change)
     assert changed != NEIGHBOUR
     assert changed.digest == NEIGHBOUR.digest

@@ -3,7 +3,7 @@
 import pytest
 
 from fred_hw.control.phase_entry import entry_bits
-from fred_hw.control.switch_map import CAUSES, ID, PORT_CAUSES, VERSION, switch_map
+from fred_hw.control.switch_map import CAUSES, ID, PORT_CAUSES, PORT_COUNTERS, VERSION, switch_map
 from fred_hw.load import PRESETS, load_spec
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
@@ -44,6 +44,18 @@ def test_largest_switch_has_room() -> None:
     entry = switch_map(LARGEST).register("ENTRY")
     assert entry.words == -(-(305664 + 896 + 6) // 32)
     assert switch_map(LARGEST).address_bits == 16
+
+
+def test_counters_of_ports_find_room_around_those_that_are_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = {one.name: one.address for one in switch_map(LARGEST).registers}
+    for number in range(5):
+        monkeypatch.setitem(PORT_COUNTERS, f"new_{number}", "Events")
+    after = {one.name: one.address for one in switch_map(LARGEST).registers}
+    assert {name: after[name] for name in before} == before
+    found = [after[f"NEW_{number}"] for number in range(5)]
+    assert found == [0x500, 0xA000, 0xA100, 0xA200, 0xA300]
 
 
 def test_causes_are_the_same_everywhere() -> None:
