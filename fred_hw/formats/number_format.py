@@ -71,6 +71,11 @@ class FloatFormat:
         return self.largest + 1 if self.has_infinity else None
 
     @property
+    def beyond(self) -> int:
+        """Bits of what a positive sum beyond the range becomes: the infinity, or the one NaN."""
+        return self.canonical_nan if self.infinity is None else self.infinity
+
+    @property
     def first_nan(self) -> int:
         """Bits of the lowest positive NaN; all above, up to the sign, are NaNs too."""
         return self.largest + 1 + self.has_infinity

@@ -161,6 +161,7 @@ def test_format_says_what_is_special() -> None:
     assert E4M3.infinity is None
     assert (E4M3.first_nan, E4M3.canonical_nan) == (0x7F, 0x7F)
     assert (E5M2.first_nan, E5M2.canonical_nan) == (0x7D, 0x7E)
+    assert (E4M3.beyond, E5M2.beyond) == (0x7F, E5M2.infinity)
 
 
 def test_registered_format_can_be_specified() -> None:

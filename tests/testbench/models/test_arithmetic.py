@@ -15,11 +15,6 @@ ALL = dict.fromkeys((*FORMATS.values(), E4M3))
 FLOATS = [form for form in ALL if isinstance(form, FloatFormat)]
 
 
-def beyond(form: FloatFormat) -> int:
-    """Return the bits of what lies beyond the largest number."""
-    return form.canonical_nan if form.infinity is None else form.infinity
-
-
 def exact(bits: int, form: FloatFormat) -> Fraction:
     """Return the value of a finite number."""
     fraction = bits & ((1 << form.fraction_bits) - 1)
@@ -44,7 +39,8 @@ def nearest(value: Fraction, form: FloatFormat) -> int:
     # Adding the significand to the exponent field lets the hidden bit and carries count.
     bits = whole + ((exponent - smallest) << form.fraction_bits)
     if bits > form.largest:
-        return beyond(form) if form.infinity is None else sign | beyond(form)
+        bits = form.beyond
+        return bits if bits >= form.first_nan else sign | bits  # NaNs have no sign
     return sign | bits
 
 
@@ -87,7 +83,7 @@ def test_zeros_infinities_and_nans_add_as_the_standard_says(form: FloatFormat) -
         (0, minus, 0),
         (one, one | minus, 0),
         (form.first_nan, one, form.canonical_nan),
-        (form.largest, form.largest, beyond(form)),
+        (form.largest, form.largest, form.beyond),
     ]
     if form.infinity is not None:
         infinity = form.infinity
