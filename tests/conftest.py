@@ -13,6 +13,7 @@ from hypothesis import settings
 
 from testbench.sim.cache import BUILDS, cpu_s
 from testbench.sim.tools import icarus_bin
+from tests.by_file import ByFile
 
 WITHOUT_ICARUS = ("test_vectors.py",)
 
@@ -42,7 +43,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep tests of one model on one worker, begin with long ones, skip what lacks Icarus.
 
-    A long one that came last would keep one worker busy while the other has nothing left.
+    A long one that came last would keep one worker busy while the other has nothing left. Those of
+    a group come together, and so do the short ones of a file.
     """
     if "long" not in str(config.getoption("markexpr")):
         left = [item for item in items if item.get_closest_marker("long")]
@@ -62,7 +64,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.xdist_group(_model(item)))
         if icarus_bin() is None and item.path.name not in WITHOUT_ICARUS:
             item.add_marker(skip)
-    items.sort(key=_seconds, reverse=True)
+    seconds: dict[str, float] = {}
+    for item in items:
+        seconds[_together(item)] = seconds.get(_together(item), 0) + _seconds(item)
+    items.sort(key=lambda item: (-seconds[_together(item)], _together(item)))
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile | None:
+    """Hand out files and groups, not each test alone."""
+    return ByFile(config, log) if config.getoption("dist") == "loadgroup" else None
 
 
 def pytest_collection_finish() -> None:
@@ -74,6 +84,13 @@ def _seconds(item: pytest.Item) -> float:
     """Return about how long a test takes [s], as the argument of its marker says, if it is slow."""
     slow = item.get_closest_marker("slow")
     return (*slow.args, 1)[0] if slow else 0
+
+
+def _together(item: pytest.Item) -> str:
+    """Return a name that tests have in common which should come together."""
+    group = item.get_closest_marker("xdist_group")
+    alone = item.nodeid if _seconds(item) > 1 else f"{item.path} {_seconds(item)}"
+    return str(group.args[0]) if group else alone
 
 
 def _model(item: pytest.Item) -> str:
