@@ -160,8 +160,13 @@ def test_charts_are_drawn(wide: Any) -> None:
         for npu in one.shown
     )
     more = {"chart-rtl-iteration": spans, "chart-rtl-phases": 2 * len(found.rows)}
+    drawn = {
+        one.get_attribute("id"): one.locator(".main-svg .point").count()
+        for one in wide.locator("figure.chart").all()
+    }
+    assert {name for name, points in drawn.items() if not points} == set()
     for name, bars in {**BARS, **more}.items():
-        assert wide.locator(f"#{name} .main-svg .point").count() == bars, name
+        assert drawn[name] == bars, name
     assert wide.locator("#chart-roofline .main-svg .point").count() >= 8
     assert wide.locator("svg.loads").count() == 3 * 6
     assert wide.locator(".map:visible").count() == 1
