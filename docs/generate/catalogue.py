@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
 from textwrap import dedent
+from types import FunctionType
 
 import fred_hw
 from fred_hw.arith.lane_unit import LaneUnit
@@ -59,19 +60,23 @@ def units() -> list[type[Unit]]:
     return [value for _, value in sorted(found.items()) if value not in bases]
 
 
+@cache
+def _tree(thing: type[Unit] | FunctionType) -> ast.Module:
+    """Return the syntax of a class or function."""
+    return ast.parse(dedent(inspect.getsource(thing)))
+
+
 def parts(unit: type[Unit]) -> set[str]:
     """Return the names of the other units that a unit makes, which stand in it."""
     classes = [one for one in unit.__mro__ if issubclass(one, Unit) and one is not Unit]
-    trees = [ast.parse(dedent(inspect.getsource(one))) for one in classes]
-    nodes = [node for tree in trees for node in ast.walk(tree)]
+    nodes = [node for one in classes for node in ast.walk(_tree(one))]
     bodies = [line for node in nodes if isinstance(node, ast.FunctionDef) for line in node.body]
     found = {node.id for line in bodies for node in ast.walk(line) if isinstance(node, ast.Name)}
     # A function of its module, or one that this imports, may make it.
     makers = [vars(import_module(one.__module__)).get(name) for one in classes for name in found]
     for maker in makers:
         if inspect.isfunction(maker) and maker.__module__.startswith("fred_hw."):
-            tree = ast.parse(dedent(inspect.getsource(maker)))
-            calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+            calls = [node.func for node in ast.walk(_tree(maker)) if isinstance(node, ast.Call)]
             found |= {func.id for func in calls if isinstance(func, ast.Name)}
     lanes = {one.__name__ for one in units() if issubclass(one, LaneUnit)}
     found |= lanes if unit is LaneGroup else set()  # an operation makes them

@@ -27,6 +27,7 @@ SMALLER = {
     "estimate": [],
     "report": ["--spec", "tiny-2"],
     "reproduce": ["--section", "wafer"],
+    "rtl": [],
     "strategies": ["--topology", "fred-d", "--least-npus", "20"],
     "mesh": ["--set", "lanes=1", "--set", "width=2", "--set", "height=1"],
     "switch": ["--set", "lanes=1"],

@@ -35,6 +35,7 @@ def test_protocol_page_has_the_places_of_header_and_crc() -> None:
     assert f"| `tuser` | bits {HEADER_BITS + CRC_BITS - 1}:{HEADER_BITS} | the CRC |" in text
 
 
+@pytest.mark.slow
 def test_one_trace_on_three_fabrics_is_one_chart(tmp_path: Path) -> None:
     """And the page shows the commands of the example, and what they say."""
     script, page = (ROOT / one for one in ("examples/trace-to-chart.sh", "docs/astra-sim.md"))

@@ -15,7 +15,6 @@ from .pages import ROOT
 
 PAGE = (ROOT / "docs/fidelity.md").read_text("utf-8")
 IDEAL = json.loads((ROOT / "tests/perfmodel/studies/ideal_figures.json").read_text("utf-8"))
-SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in READINGS if name != "weights"]
 
 
 def rows(name: str) -> list[list[str]]:
@@ -24,7 +23,8 @@ def rows(name: str) -> list[list[str]]:
     return [row.split(" | ") for row in found]
 
 
-@pytest.mark.parametrize("name", ["weights", *SLOW])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", READINGS)
 def test_speed_ups_of_a_reading(name: str) -> None:
     found = {row.id: row for row in reproduce(["speedups"], Setting("ideal", name))}
     pairs = [[found[f"speedup/{one}/fred-{fabric}"] for fabric in "cd"] for one in PUBLISHED]

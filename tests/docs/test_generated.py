@@ -51,7 +51,7 @@ def parts(unit: type[Unit], spec: SwitchSpec) -> set[str]:
     return {type(one).__name__ for one, *_ in inside if isinstance(one, Unit)} & UNITS.keys()
 
 
-@pytest.mark.slow_after_first
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DIAGRAMS)
 def test_boxes_are_the_units_inside(name: str) -> None:
     blocks = DIAGRAMS[name]

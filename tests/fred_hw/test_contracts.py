@@ -14,6 +14,7 @@
 import ast
 import inspect
 import re
+from functools import cache
 from graphlib import TopologicalSorter
 from importlib import import_module
 from pathlib import Path
@@ -199,7 +200,12 @@ def test_timing_has_tests(unit: type[Unit]) -> None:
 
 
 FILES = sizes()
-WITHIN = {unit.__name__: parts(unit) for unit in UNITS}
+
+
+@cache
+def within() -> dict[str, set[str]]:
+    """Return the names of what stands in each unit."""
+    return {unit.__name__: parts(unit) for unit in UNITS}
 
 
 def with_another(name: str) -> SwitchSpec:
@@ -222,9 +228,9 @@ def test_names_tell_the_sizes_that_units_go_by(name: str) -> None:
     ]
     files = {HERE.parents[1] / "fred_hw" / path for one in follow for path in FILES[one]}
     concerned: set[str] = set()
-    for unit in TopologicalSorter(WITHIN).static_order():
+    for unit in TopologicalSorter(within()).static_order():
         home = Path(inspect.getfile(CLASSES[unit]))
-        if home in files or WITHIN[unit] & concerned:
+        if home in files or within()[unit] & concerned:
             concerned.add(unit)
     assert concerned or name == "round_trip_cycles"
     for unit in sorted(concerned):

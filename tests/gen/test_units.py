@@ -60,7 +60,7 @@ def written(name: str, folder: Path) -> str:
     return top
 
 
-@pytest.mark.slow_after_first
+@pytest.mark.slow
 @pytest.mark.sim
 @each
 def test_verilator_finds_nothing(name: str, tmp_path: Path) -> None:

@@ -267,7 +267,7 @@ def test_what_only_simulators_do_is_left_out(tmp_path: Path) -> None:
     assert "$" not in result.verilog.partition("module")[2]
 
 
-@pytest.mark.slow_after_first
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["_top", "a$b", "cell", "step_0"])
 def test_names_that_verilog_allows_are_mapped(tmp_path: Path, name: str) -> None:
     """Also those that tools have for themselves, and those that modules of parameters get."""
@@ -294,6 +294,7 @@ def test_a_library_that_yosys_refuses_is_named(tmp_path: Path) -> None:
         map_design(SIZES, "steps", libraries, tmp_path, MapOptions("area", "source"))
 
 
+@pytest.mark.slow
 def test_spaces_in_the_name_of_the_work_folder_do_no_harm(tmp_path: Path) -> None:
     folder = tmp_path / "a b [c]"
     folder.mkdir()

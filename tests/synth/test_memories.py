@@ -23,7 +23,9 @@ from tests.testbench.cases import small
 SMALL = small(3, form="int8")
 TOPS = {"switch": Switch, "endpoint": Endpoint}
 
-each = pytest.mark.parametrize("name", [pytest.param("switch", marks=pytest.mark.slow), "endpoint"])
+each = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) for name in TOPS]
+)
 
 SRAM = """\
 ram block $__SRAM_ {
@@ -145,10 +147,8 @@ def test_memories_have_a_write_port_and_a_read_port_with_an_enable(
         assert otherwise == OTHERWISE.get(cell["name"], set()), cell["name"]
 
 
-@pytest.mark.parametrize(
-    ("name", "left"),
-    [pytest.param("switch", [], marks=pytest.mark.slow), ("endpoint", ["ledger.memory"])],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "left"), [("switch", []), ("endpoint", ["ledger.memory"])])
 def test_no_memory_but_the_smallest_is_left_as_flip_flops(
     name: str, left: list[str], tmp_path: Path
 ) -> None:

@@ -228,6 +228,7 @@ def test_the_report_is_that_of_the_design_as_sized(
     assert "effort speed, sizing of the whole design, " in on.provenance
 
 
+@pytest.mark.slow
 def test_effort_area_is_not_sized(tmp_path: Path) -> None:
     source = from_spec(load_spec("tiny-2"), "interconnect", "tiny-2")
     found = synthesize(source, sloped_libraries(tmp_path), clock_ns=1.0, effort="area")

@@ -50,6 +50,7 @@ def test_two_runs_give_the_same(tmp_path: Path) -> None:
     assert one.to_dict() == other.to_dict()
 
 
+@pytest.mark.slow
 def test_without_opensta_it_is_an_estimate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(synthesis, "find_opensta", lambda: None)
     result = synthesize(source(), tiny_libraries(tmp_path), clock_ns=1.0)
@@ -58,6 +59,7 @@ def test_without_opensta_it_is_an_estimate(tmp_path: Path, monkeypatch: pytest.M
     assert result.timing.clock_ns > 0 and result.timing.paths[0].levels > 5
 
 
+@pytest.mark.slow
 def test_provenance_names_all_that_it_depends_on(tmp_path: Path) -> None:
     libraries = tiny_libraries(tmp_path)
     result = synthesize(source(), libraries, clock_ns=1.0, effort="area")

@@ -111,6 +111,7 @@ def test_synth_takes_any_verilog(fred: Run, place: Path, tiny: tuple[str, ...]) 
     assert (report["area_um2"], report["cells"], report["flip_flops"]) == (7.0, 2, 1)
 
 
+@pytest.mark.slow
 def test_a_library_is_known_by_its_name(fred: Run, place: Path) -> None:
     (place / "twice.v").write_text(TWICE)
     (place / "nangate45").write_text("is a file, and not the library")

@@ -5,8 +5,13 @@ import re
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from fred_cli.drawings.hardware import phases_chart
 from fred_cli.report.hardware import gather_hardware
+
+# What reports say of it is computed once for all tests of reports.
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("report")]
 
 
 def traces(drawn: str) -> list[list[dict[str, Any]]]:

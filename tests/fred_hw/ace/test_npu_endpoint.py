@@ -174,6 +174,7 @@ def test_addresses_are_in_bytes_and_whole_bytes_wide() -> None:
     assert len(unit.s_axis_data_tdata) == len(unit.m_axis_write_tdata) == SPEC.data_width
 
 
+@pytest.mark.slow
 def test_buffer_without_a_flow_is_refused_and_not_sent_for_good() -> None:
     bench, errors = Loop(), []
 

@@ -94,6 +94,7 @@ def test_a_program_has_endpoints_of_controllers() -> None:
     assert {made.phase(name).circuit for name in ("load_0", "store_0", "input_0")} == {"dp"}
 
 
+@pytest.mark.slow
 def test_what_fits_without_loads_and_stores_fits_with_them() -> None:
     wafers = plane().wafer.with_changes(controllers="links"), plane().wafer
     fits: list[set[str]] = [set(), set()]

@@ -55,7 +55,7 @@ def end_s(traces: Traces, name: str, memory: MemoryFile | None = None) -> float 
     return run and max(end for rank in run.spans for part in rank for _, end in part)
 
 
-@pytest.mark.slow_after_first
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "workload", "strategy", "microbatches"),
     [

@@ -42,7 +42,7 @@ def test_traces_run_and_their_messages_match(name: str, strategy: str) -> None:
     assert max(compute_us) == pytest.approx(iteration.busy_s * 1e6, abs=1)
 
 
-@pytest.mark.slow_after_first
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "strategy"), [STATIONARY, STREAMING])
 def test_all_ranks_together_come_to_an_end(name: str, strategy: str) -> None:
     """A receive waits for its send, and a collective for all of its group."""

@@ -39,6 +39,7 @@ def test_all_kinds_of_phases_have_been_measured_at_four_sizes() -> None:
     assert len(rows) == 52
 
 
+@pytest.mark.slow
 def test_the_model_is_within_tolerance_of_the_rtl() -> None:
     """3 % over 10,000 cycles, else 10 % or 60 cycles."""
     rows = mesh_beside_rtl(load_mesh_cycles())

@@ -56,6 +56,7 @@ def test_every_point_is_what_an_estimate_of_it_is(tmp_path: Path) -> None:
     assert len(figures) > 60  # each list matters
 
 
+@pytest.mark.slow
 def test_speedups_are_over_the_baseline_in_all_else_alike(tmp_path: Path) -> None:
     given: dict[str, Any] = {"topologies": ["fred-c", "mesh:5x4", "fred-d"]}
     given |= {"workloads": ["transformer-17b"], "protocols": ["ideal", "measured"]}

@@ -130,7 +130,9 @@ def test_nothing_but_the_cost_differs(
     check_same(*iterations(*given, **changes))
 
 
-@pytest.mark.parametrize("name", ["transformer-17b", "mixtral-8x7b"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("transformer-17b", marks=pytest.mark.slow), "mixtral-8x7b"]
+)
 def test_a_million_microbatches_cost_what_64_cost(name: str) -> None:
     topology, job = shared_topology("fred-d"), load_workload(name)
     took_s, found = dict[int, float](), dict[int, float]()

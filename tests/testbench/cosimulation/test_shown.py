@@ -19,7 +19,7 @@ NUMBERS = [(FORMATS["int8"], 200, "-56"), (UINT8, 200, "200"), (FORMATS["fp16"],
 SUMS = {"sum": ["7", "12", "17"], "max": ["2", "3", "4"]}
 
 
-@pytest.mark.slow_after_first
+@pytest.mark.slow
 @pytest.mark.sim
 @pytest.mark.parametrize("fields", SPECS, ids=lambda fields: SwitchSpec(**fields).name)
 def test_ports_are_seen_cycle_by_cycle(fields: dict[str, Any], tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def test_bursts_on_a_circuit_of_a_link_between_switches_follow_each_other(seed: 
     assert shared > 10
 
 
-@pytest.mark.slow_after_first
+@pytest.mark.slow
 @seeds
 def test_generation_0_waits_until_no_switch_has_a_copy_on_the_way_up_and_down(seed: int) -> None:
     steps = changing_steps(SPEC.with_changes(), FABRIC, flits=200_000, seed=seed)
