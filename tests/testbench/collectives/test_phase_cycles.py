@@ -1,4 +1,4 @@
-"""Phases that endpoints do alone, on a plane in Icarus: bit for bit, and how long they take."""
+"""Phases that endpoints do alone, on a plane: bit for bit, and how long they take."""
 
 from dataclasses import replace
 from functools import cache
@@ -15,8 +15,9 @@ from testbench.collectives.phase_cycles import phase_cycles
 from testbench.collectives.plane import PlaneRun, build_plane, run_plane
 from testbench.models.golden_ring import all_reduce
 from testbench.sim.tools import SimulatorError
+from testbench.volume.joined import run_joined
+from tests.testbench.collectives.planes import EXAMPLE, compiled_plane
 
-EXAMPLE = Path(__file__).parents[3] / "examples/wafer-4.yaml"
 FLIT = 2
 
 
@@ -34,19 +35,24 @@ def program(strategy: str, flits: int) -> WaferProgram:
 @pytest.mark.slow
 @pytest.mark.xdist_group("wafer")
 @pytest.mark.parametrize(
-    ("strategy", "phase", "flits"),
+    ("strategy", "phase", "flits", "icarus"),
     [
-        ("MP2-DP2-PP1", "dp_all_reduce", 25),  # through the L2; blocks are not alike
-        ("MP4-DP1-PP1", "mp_all_reduce", 24),  # two levels of rings
-        ("MP1-DP1-PP4", "pp_backward", 24),  # who sends in one flow receives in another
+        ("MP2-DP2-PP1", "dp_all_reduce", 25, False),  # through the L2; blocks are not alike
+        ("MP4-DP1-PP1", "mp_all_reduce", 24, False),  # two levels of rings
+        ("MP1-DP1-PP4", "pp_backward", 24, True),  # who sends in one flow receives in another
     ],
 )
-def test_endpoints_do_phases_alone(tmp_path: Path, strategy: str, phase: str, flits: int) -> None:
+def test_endpoints_do_phases_alone(
+    tmp_path: Path, strategy: str, phase: str, flits: int, icarus: bool
+) -> None:
     """And what is wrong is told: a result, and a descriptor that was refused."""
     made, kept = program(strategy, flits), []
 
     def run(one: PlaneRun) -> Finished:
-        kept.append(run_plane(model(), one, tmp_path))
+        if icarus:
+            kept.append(run_plane(model(), one, tmp_path))
+        else:
+            kept.append(run_joined(compiled_plane(), one, tmp_path))
         return kept[0]
 
     found = phase_cycles(made, made.phase(phase), run)

@@ -1,4 +1,7 @@
-"""A plane of two levels: phases from the compiler's program, bit for bit, in Icarus."""
+"""A plane of two levels: phases from the compiler's program, bit for bit.
+
+In Icarus as it is generated, and in compiled code where links have faults.
+"""
 
 import random
 from collections.abc import Sequence
@@ -21,8 +24,9 @@ from testbench.collectives.fabric import Finished, Sizes
 from testbench.collectives.plane import PlaneRun, build_plane, npu_steps, preempted, run_plane
 from testbench.models.golden import reduction_of
 from testbench.models.golden_plane import walk_phase
+from testbench.volume.joined import run_joined
+from tests.testbench.collectives.planes import EXAMPLE, compiled_plane
 
-EXAMPLE = Path(__file__).parents[3] / "examples/wafer-4.yaml"
 FLIT, SIZE, READY = 2, 24, 300  # bytes of a flit, flits of a buffer, cycles until all is written
 UNICASTS = 200  # where they are in memory [flits]
 pytestmark = [pytest.mark.sim, pytest.mark.slow, pytest.mark.xdist_group("wafer")]
@@ -66,11 +70,14 @@ def unicast(npu: int) -> Descriptor:
 
 
 def run(tmp_path: Path, made: WaferProgram, jobs: Sequence, seed: int, **more: Any) -> Finished:
+    """Simulate in Icarus, or in compiled code if links have faults."""
     before = memories(seed)
     steps = [npu_steps(made, npu, jobs[npu], READY) for npu in range(4)]
-    finished = run_plane(
-        model(), PlaneRun(program=made, steps=steps, memories=before, seed=seed, **more), tmp_path
-    )
+    one = PlaneRun(program=made, steps=steps, memories=before, seed=seed, **more)
+    if one.faults:
+        finished = run_joined(compiled_plane(), one, tmp_path)
+    else:
+        finished = run_plane(model(), one, tmp_path)
     assert [one["ERROR"] for one in finished.reads] == [[0]] * 4
     return finished
 
@@ -143,7 +150,7 @@ def test_planes_of_a_wafer_do_their_parts_of_a_tensor_alone(tmp_path: Path) -> N
 
     whole = [np.concatenate(pair) for pair in zip(memories(4), memories(5), strict=True)]
     parts = [[each[256 * plane :][:256] for each in whole] for plane in range(wafer.planes)]
-    assert wafer.name == load_wafer(str(EXAMPLE)).name  # a plane of it is that of `model`
+    assert wafer.name == load_wafer(str(EXAMPLE)).name  # a plane of it is that of the example
     cycles, after = [], []
     for plane, faults in ((0, 0), (1, 3000)):
         jobs = [
@@ -154,7 +161,7 @@ def test_planes_of_a_wafer_do_their_parts_of_a_tensor_alone(tmp_path: Path) -> N
         one = PlaneRun(
             program=made, steps=steps, memories=parts[plane], faults=faults, limit=40_000
         )
-        found = run_plane(model(), one, tmp_path / str(plane))
+        found = run_joined(compiled_plane(), one, tmp_path / str(plane))
         cycles.append(found.cycles)
         assert (found.faults > 0) == (faults > 0)
         after.append(found.memories)

@@ -1,4 +1,7 @@
-"""Loads and stores of I/O controllers on a plane of two levels, bit for bit, in Icarus."""
+"""Loads and stores of I/O controllers on a plane of two levels, bit for bit.
+
+Each alone in Icarus, beside all other phases in compiled code.
+"""
 
 import random
 from functools import cache
@@ -14,8 +17,9 @@ from testbench.collectives.fabric import Finished, Sizes
 from testbench.collectives.phase_cycles import phase_cycles, random_memories
 from testbench.collectives.plane import PlaneRun, build_plane, npu_steps, run_plane
 from testbench.models.golden_phase import golden_results, wrong_npus
+from testbench.volume.joined import run_joined
+from tests.testbench.collectives.planes import EXAMPLE, compiled_plane
 
-EXAMPLE = Path(__file__).parents[3] / "examples/wafer-4.yaml"
 FLIT, FLITS, READY = 2, 16, 400  # bytes of a flit, flits of a buffer, cycles until all is written
 pytestmark = [pytest.mark.sim, pytest.mark.slow, pytest.mark.xdist_group("wafer")]
 
@@ -48,7 +52,8 @@ def test_loads_and_stores_go_beside_all_other_phases(
     stalls = 20 if faults else 0
     run = PlaneRun(program=made, steps=steps, memories=before, seed=7, limit=40_000)
     run = PlaneRun(**{**vars(run), "faults": faults, "memory_stalls": stalls})
-    found = run_plane(model(), run, tmp_path)
+    found = run_joined(compiled_plane("endpoints"), run, tmp_path)
+    assert (found.faults > 0) == (faults > 0)
     assert [one["ERROR"] for one in found.reads] == [[0]] * 6
     for phase in made.phases:
         assert wrong_npus(made, phase.name, before, found.memories) == []
