@@ -18,6 +18,9 @@ from pathlib import Path
 
 from .cache import built
 from .compiler import STANDARD, find_compiler, run_tool, said
+from .constants import with_constants
+from .lookups import with_lookups
+from .selections import with_selections
 from .tools import SimulatorError, verilator_bin, verilator_version
 
 __all__ = ["link_models", "verilate", "verilate_model"]
@@ -100,7 +103,9 @@ def verilate(
     return built(f"{top[:60]}-verilator", [*content, *sources, *sources.values()], build) / top
 
 
-def verilate_model(verilog: str, top: str, prefix: str) -> Path:
+def verilate_model(
+    verilog: str, top: str, prefix: str, constants: Mapping[str, int] | None = None
+) -> Path:
     """Return a folder with the header and the objects of a Verilated module, from the cache.
 
     For programs of several models, see ``link_models``.
@@ -111,16 +116,22 @@ def verilate_model(verilog: str, top: str, prefix: str) -> Path:
         Text of the design, name of its top module.
     prefix : str
         Name of the model's class and header.
+    constants : mapping of str to int, optional
+        Inputs that never change, see ``with_constants``.
 
     Raises
     ------
     SimulatorError
         Verilator or a compiler is not installed or could not build.
+    ValueError
+        A constant is no input.
     """
     tools = _tools(False)
     command = [tools.verilator, *_CPP]
     command += ["--prefix", prefix, "--top-module", _SHORT]
-    verilog = _shortened(verilog, top)
+    verilog = _shortened(
+        with_selections(with_lookups(with_constants(verilog, top, constants or {}))), top
+    )
 
     def build(work: Path) -> None:
         (work / f"{top}.v").write_text(verilog)

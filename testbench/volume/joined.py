@@ -100,6 +100,16 @@ def _ports(unit: Unit) -> list[str]:
     return [str(number) for number in range(unit.spec.ports)] if isinstance(unit, Switch) else [""]
 
 
+def _constants(unit: Unit) -> dict[str, int]:
+    """Return the inputs of a unit that never change here."""
+    ports = _ports(unit)
+    constants = {f"m{port}_axis_tready": 1 for port in ports}
+    constants |= {f"s{port}_axis_tlast": 0 for port in ports}
+    if not isinstance(unit, MeshRouter):
+        constants |= {"s_axil_wstrb": 15, "s_axil_bready": 1, "s_axil_rready": 1}
+    return constants | {"incarnation": 9}
+
+
 def _inside(prefix: str, model: Path) -> list[str]:
     """Return what says where the state of a model is, and what of it has a meaning here."""
     text = (model / f"{prefix}___024root.h").read_text()
@@ -116,16 +126,13 @@ def _maker(prefix: str, unit: Unit, model: Path) -> list[str]:
     lines += [f"    auto* top = new {prefix}(new VerilatedContext);"]
     lines += ["    unit.eval = [top] { top->eval(); };"]
     lines += ["    unit.clk = &top->clk;", "    unit.rst = &top->rst;", *_inside(prefix, model)]
-    lines += ["    top->incarnation = 9;"]
     if isinstance(unit, MeshRouter):
         lines += ["    unit.position = &top->position;"]
     else:
-        lines += ["    top->s_axil_wstrb = 15;"]
-        lines += ["    top->s_axil_bready = top->s_axil_rready = 1;"]
         lines += [f"    unit.bus.{name} = &top->s_axil_{name};" for name in (*_AXIL, *_AXIL_READ)]
     for port in _ports(unit):
         s, m = f"top->s{port}_axis_", f"top->m{port}_axis_"
-        lines += [f"    {m}tready = 1;", f"    {s}tvalid = {s}tlast = 0;"]
+        lines += [f"    {s}tvalid = 0;"]
         lines += [f"    unit.sends.push_back({{&{m}tvalid, &{m}tdata, &{m}tuser}});"]
         lines += [f"    unit.takes.push_back({{&{s}tvalid, &{s}tdata, &{s}tuser}});"]
     if isinstance(unit, NpuEndpoint):
@@ -194,7 +201,7 @@ def build_joined(netlist: Netlist, size: Sizes) -> Path:
     for number, (name, unit) in enumerate(netlist.kinds.items()):
         emitter = VerilogEmitter()
         emitter.add(unit)
-        models[name] = verilate_model(emitter.verilog(), name, f"Vu{number}")
+        models[name] = verilate_model(emitter.verilog(), name, f"Vu{number}", _constants(unit))
     files = ("program.hpp", "program.cpp", "joined.cpp")
     sources = {name: Path(__file__).with_name(name).read_text() for name in files}
     sources["joined_model.hpp"] = _header(netlist, size, models)
