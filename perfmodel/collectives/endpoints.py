@@ -123,6 +123,7 @@ def _lane_s(
                 first=first,
                 lanes=share.lanes,
                 loads=count if alone and place < share.reduces else 0,
+                reduces=share.alone and place < share.reduces,
             )
             ring_s, late_s = ring_s + pass_s, late_s + hidden_s
         else:
@@ -157,6 +158,7 @@ def _pass_s(
     first: bool,
     lanes: int,
     loads: int,
+    reduces: bool,
 ) -> tuple[float, float]:
     """Return how long a pass takes, and which latencies its bytes do not wait for.
 
@@ -175,6 +177,7 @@ def _pass_s(
         first=first,
         lanes=lanes,
         loads=loads,
+        reduces=reduces,
     )
     way_s = sum(edges_s) / count + timing.ring_step_s(count, sent_bytes / steps) if first else 0.0
     return engine_s, late_s - way_s

@@ -241,6 +241,7 @@ class EndpointTiming:
         first: bool = True,
         lanes: int = 1,
         loads: int = 0,
+        reduces: bool = False,
     ) -> float:
         """Return how long a block goes once around a ring, in steps of one member less [s].
 
@@ -260,12 +261,14 @@ class EndpointTiming:
         late_s : float or None
             All ways that the message takes which is last [s]; those of the mean by default.
         first : bool
-            Whether this is the first of two turns of one descriptor; the second follows without a
-            pause where the link is busy.
+            Whether it is the first turn of a descriptor; a second one has no pause on a busy link.
         lanes : int
             Circuits that share the link, and memory, at a time.
         loads : int
             Blocks that are loaded meanwhile.
+        reduces : bool
+            Whether what comes first waits for what it is reduced with, which is loaded behind a
+            message of each state machine.
         """
         message = self._message_bytes(members, block_bytes)
         chunks = ceil(block_bytes / message - ROUNDING)
@@ -284,8 +287,13 @@ class EndpointTiming:
         step_s = self.step_s(message)
         # From the first flit of a message to its last one is a cycle less than it has flits.
         steps_s = ((rounds - 1) * step_s + self.step_s(last) - rounds * self.cycle_s) * steps
-        behind_s = way_s + step_s if first else 0.0
+        ahead_s = lanes * self._ahead_s(block_bytes, message) if reduces else 0.0
+        behind_s = max(way_s + step_s, ahead_s) if first else 0.0
         return max(rounds_s + steps_s, steps * link_s + behind_s, loads * load_s)
+
+    def _ahead_s(self, block_bytes: float, message_bytes: float) -> float:
+        """Return how long a message of each state machine is loaded, before what it meets [s]."""
+        return min(block_bytes, self.fsms * message_bytes) / self.load_bytes_per_s
 
     def _message_bytes(self, members: int, block_bytes: float) -> float:
         """Return the size of messages as compilers make them, whole flits [B]."""

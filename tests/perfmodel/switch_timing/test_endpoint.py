@@ -102,6 +102,21 @@ def test_state_machines_wait_for_the_way_or_for_the_link(tmp_path: Path) -> None
     assert second == pytest.approx(7680 * CYCLE_S)
 
 
+def test_the_first_message_waits_for_what_it_is_reduced_with(tmp_path: Path) -> None:
+    """A message of each state machine is loaded before: that takes longer than a short way."""
+    one, rate = timing(tmp_path), 512 * 1e9
+    # Four messages of 64, of 10, and of 64 again; a step takes 25.
+    for flits, way, cycles in ((256, 66, 256), (256, 300, 325), (40, 20, 45), (2048, 100, 256)):
+        free, waits = (
+            one.ring_s(2, flits * 512, way * CYCLE_S, rate, reduces=reduces)
+            for reduces in (False, True)
+        )
+        assert free == pytest.approx((flits + way + 25) * CYCLE_S)
+        assert waits == pytest.approx((flits + cycles) * CYCLE_S)
+    later = one.ring_s(2, 256 * 512, 66 * CYCLE_S, rate, first=False, reduces=True)
+    assert later == pytest.approx(256 * CYCLE_S)
+
+
 def test_a_packet_that_is_short_is_read_sooner(tmp_path: Path) -> None:
     """The record is of packets of 8 flits; messages of 6 leave 2 cycles earlier."""
     one = timing(tmp_path)
