@@ -2,11 +2,15 @@
 
 import ast
 import inspect
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
+import click
+
+from fred_cli.cli import cli
 from fred_cli.schemas.file_kind import FILES
 from fred_hw.formats.number_format import FORMATS, FloatFormat, NumberFormat
 from fred_hw.load import PRESETS, preset_path
@@ -29,6 +33,7 @@ from testbench.faults.fault import every_fault
 from testbench.sim.simulator import SIMULATORS
 
 from .files import says
+from .reference import EXAMPLES, files
 
 __all__ = ["names"]
 
@@ -39,8 +44,8 @@ HEAD = """# Names
 <!-- Written by: python -m docs.generate -->
 
 What can be asked for by name, and the file that holds it. [extending.md](extending.md) says how to
-add one: a file in the folder that its heading names. Broken units are what
-[benches](extending.md#a-broken-unit) must notice.
+add one: a file in the folder that its heading names. Every command takes `--json` and `--help` too.
+Broken units are what [benches](extending.md#a-broken-unit) must notice.
 """
 
 
@@ -56,15 +61,64 @@ def home(registry: Registry[Any], name: str) -> str:
     return f"[{parts[-1]}.py](../{'/'.join(parts)}.py)"
 
 
+def comment(path: Path) -> str:
+    """Return the comment at the head of a YAML file, without commands to type."""
+    head = takewhile(lambda line: line.startswith("#"), path.read_text("utf-8").splitlines())
+    words = (line.lstrip("# ").strip() for line in head)
+    return " ".join(line for line in words if not line.startswith("fred ")).removesuffix(".")
+
+
+def link(path: Path) -> str:
+    """Return a link to a file."""
+    return f"[{path.name}](../{path.resolve().relative_to(ROOT).as_posix()})"
+
+
 def shipped(heading: str, paths: Iterable[Path]) -> list[str]:
     """Return a section of YAML files of the package: names, and the comment at their head."""
-    rows = []
-    for path in paths:
-        comment = takewhile(lambda line: line.startswith("#"), path.read_text("utf-8").splitlines())
-        words = " ".join(line.lstrip("# ").strip() for line in comment).removesuffix(".")
-        place = path.resolve().relative_to(ROOT)
-        rows.append((f"`{path.stem}`", words, f"[{path.name}](../{place.as_posix()})"))
+    rows = [(f"`{path.stem}`", comment(path), link(path)) for path in paths]
     return table(heading, ("name", "is", "in"), rows)
+
+
+@cache
+def examples() -> tuple[tuple[str, str, str], ...]:
+    """Return kind, first sentence and place of each YAML file to copy from, by kind."""
+    return tuple(
+        (
+            f"[{name}](reference.md#{name})",
+            comment(path).split(". ")[0].replace("`", ""),
+            link(path),
+        )
+        for name, kind in FILES.items()
+        for path in files(kind)
+        if path.is_relative_to(EXAMPLES)
+    )
+
+
+def commands(
+    group: click.Group = cli, above: str = "", parent: click.Context | None = None
+) -> Iterator[tuple[str, str, str, str]]:
+    """Yield words, arguments and options, what it does and the file of each command."""
+    context = parent or click.Context(group)
+    for name in group.list_commands(context):
+        command, words = group.get_command(context, name), f"{above} {name}".lstrip()
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from commands(command, words, click.Context(command, parent=context))
+            continue
+        asked = [
+            one.opts[-1] if one.param_type_name == "option" else one.human_readable_name
+            for one in command.params
+        ]
+        does = (command.help or "").partition("\n\n")[0]
+        home = ROOT / "fred_cli/commands" / f"{words.split()[0]}.py"
+        listed = ", ".join(f"`{one}`" for one in asked if one not in ("--json", "--help"))
+        yield f"`{words}`", listed, " ".join(does.split()).removesuffix("."), link(home)
+
+
+def command_table() -> list[str]:
+    """Return the section of all commands."""
+    titles = ("name", "arguments and options", "does", "in")
+    return table("Commands: `fred_cli/commands/`", titles, commands())
 
 
 def kind_of(number_format: NumberFormat) -> str:
@@ -167,7 +221,7 @@ def names() -> str:
         does = [says(ROOT / f"{registry.module(name).replace('.', '/')}.py") for name in registry]
         rows = [(f"`{name}`", what) for name, what in zip(registry, does, strict=True)]
         rich[heading] = registry, ("name", "its file is about"), rows
-    lines = [HEAD]
+    lines = [HEAD, *command_table()]
     for heading, (registry, titles, rows) in rich.items():
         homes = [home(registry, name) for name in registry]
         placed = [(*row, at) for row, at in zip(rows, homes, strict=True)]
@@ -182,6 +236,7 @@ def names() -> str:
     lines += table("Published figures: `perfmodel/published.py`", ("name", "of", "is"), figures())
     lines += shipped("Workloads: `perfmodel/workloads/`", map(workload_path, MODELS))
     lines += shipped("Presets of switches: `fred_hw/presets/`", map(preset_path, PRESETS))
+    lines += table("Files to copy from: `examples/`", ("kind", "is", "in"), examples())
     titles = ("name", "is", "unit", "noticed by", "in")
     lines += table("Broken units: `testbench/faults/`", titles, faults())
     return "\n".join(lines)

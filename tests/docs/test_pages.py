@@ -122,6 +122,13 @@ def test_yaml_is_a_workload(page: str, tmp_path: Path) -> None:
         assert load_workload(str(path)).samples_per_replica
 
 
+def test_extending_begins_with_an_index_of_its_sections() -> None:
+    head, *sections = (ROOT / "docs/extending.md").read_text().split("\n## ")
+    index = head.partition("\nWhatever you add:\n")[0]
+    headings = [slug(section.partition("\n")[0]) for section in sections]
+    assert sorted(re.findall(r"\]\(#([^)]+)\)", index)) == sorted(headings)
+
+
 def test_every_decision_has_a_number_of_its_own() -> None:
     numbers = [path.name[:4] for path in (ROOT / "docs" / "decisions").glob("*.md")]
     assert all(re.fullmatch(r"\d{4}", number) for number in numbers)
