@@ -53,8 +53,7 @@ class Transmitter(Unit):
         packet.
     Throughput : one flit per cycle, without a gap between packets, while there are credits and
         ``o.ready`` is high.
-    Paths : ``i.waiting`` to ``i.take`` and to what is asked for on ``o``, ``message`` to ``o``,
-        ``o.ready`` to ``message.ready``.
+    Paths : ``i.waiting`` to ``i.take``, that, ``message`` and ``o.ready`` to ``message.ready``.
     Reset : forgets what is on the way, tickets and limits; the neighbour must be reset with it.
     """
 

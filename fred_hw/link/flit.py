@@ -9,7 +9,7 @@ from fred_hw.spec import SwitchSpec
 
 from .header import header_layout
 
-__all__ = ["LinkFlit", "framed_signature", "link_flit_signature"]
+__all__ = ["LinkFlit", "framed_layout", "framed_signature", "link_flit_signature"]
 
 
 class LinkFlit(wiring.PureInterface):
@@ -38,12 +38,17 @@ def link_flit_signature(spec: SwitchSpec) -> wiring.Signature:
     return wiring.Signature({"valid": Out(1), **{k: Out(v) for k, v in _parts(spec).items()}})
 
 
-def framed_signature(spec: SwitchSpec) -> stream.Signature:
-    """Return the stream of flits to a link: ``header``, ``data`` and ``crc``, and ``last``.
+def framed_layout(spec: SwitchSpec) -> data.StructLayout:
+    """Return the layout of a flit to a link: ``header``, ``data`` and ``crc``, and ``last``.
 
     ``last`` is high at the end of each packet and with each control flit.
     """
-    return stream.Signature(data.StructLayout({**_parts(spec), "last": 1}))
+    return data.StructLayout({**_parts(spec), "last": 1})
+
+
+def framed_signature(spec: SwitchSpec) -> stream.Signature:
+    """Return the stream of flits to a link, see ``framed_layout``."""
+    return stream.Signature(framed_layout(spec))
 
 
 def _parts(spec: SwitchSpec) -> dict[str, object]:

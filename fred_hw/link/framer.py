@@ -9,6 +9,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import next_turn, selected
+from fred_hw.gates.wire import wire
 from fred_hw.protocol import CONTROL, CRC_BITS, DATA_CIRCUITS, HEADER_BITS, HELLO_FIELDS, Kind
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, sized_name
@@ -31,7 +32,8 @@ class Framer(Unit):
 
     Hellos go first, then control messages, then what asks for missing credits, then data, then
     credits that nothing took along. Limits that changed are told one at a time, round robin over
-    the circuits.
+    the circuits, each as it is in the cycle in which its flit is taken: what is offered may change
+    until then.
 
     Parameters
     ----------
@@ -61,7 +63,8 @@ class Framer(Unit):
     ------
     Latency : none, from what is offered to ``o``; 1 cycle from a limit that changed.
     Throughput : one flit per cycle.
-    Paths : ``i`` and ``message`` to ``o``, ``o.ready`` to ``i.ready`` and ``message.ready``.
+    Paths : ``i``, ``here`` and ``message`` to ``o``, ``o.ready`` to ``i.ready`` and
+        ``message.ready``.
     Reset : forgets what was told.
     """
 
@@ -197,12 +200,15 @@ class Framer(Unit):
         return parities ^ rest ^ broken
 
     def _credits(self, m: Module, taken: Value, kept: Value) -> tuple[Value, Value, Value]:
-        """Return whether there is news of a limit, of which circuit, and the limit."""
+        """Return whether there is news of a limit, of which circuit, and the limit.
+
+        The circuit is chosen a cycle before, its limit is that of now.
+        """
         bits, most = ticket_bits(self.spec), self.spec.protocol.buffer_flits
-        circuit, limit, news = Signal(2, init=CONTROL), Signal(bits), Signal()
+        circuit = Signal(2, init=CONTROL)
         changed, behind = Signal(COUNT), Signal(COUNT)
         chosen, later = next_turn(m, "told", changed, behind)
-        m.d.comb += news.eq(circuit != CONTROL)
+        news = wire(m, "news", selected(circuit, list(changed)) & (circuit != CONTROL))
         loads = taken | (~news & ~kept)
         with m.If(loads):
             m.d.sync += circuit.eq(CONTROL)
@@ -211,14 +217,12 @@ class Framer(Unit):
             asked = Signal(name=f"asked_{number}")
             m.d.comb += changed[number].eq((here != told) | asked)
             with m.If(loads & chosen[number]):
-                m.d.sync += [circuit.eq(number), limit.eq(here), told.eq(here), asked.eq(0)]
-                m.d.sync += behind.eq(later)
+                m.d.sync += [circuit.eq(number), behind.eq(later)]
+            with m.If(taken & (circuit == number)):
+                m.d.sync += [told.eq(here), asked.eq(0)]
             with m.If(self.here.synced[number] | self.begins):
                 m.d.sync += asked.eq(1)
-        # One that is loaded is of the time before.
-        with m.If(self.begins & ~kept):
-            m.d.sync += circuit.eq(CONTROL)
-        return news, circuit, limit
+        return news, circuit, selected(circuit, list(self.here.limit))
 
     def _syncs(self, m: Module, sent: Value, kept: Value) -> tuple[Value, Value, Value]:
         """Return whether to ask for missing credits, of which circuit, and its next ticket.

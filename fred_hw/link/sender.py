@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.checks import check_int
 from fred_hw.gates.fifo import Fifo
 from fred_hw.gates.select import one_hot_mux
+from fred_hw.gates.stream_register import StreamRegister
 from fred_hw.protocol import DATA_CIRCUITS, HEADER_BITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, place, sized_name
@@ -14,7 +15,7 @@ from fred_hw.unit import Unit, check_spec, place, sized_name
 from .circuit_credits import CircuitCredits
 from .crc import FlitCrc
 from .credits import Credits, credit_signature, ticket_bits
-from .flit import framed_signature
+from .flit import framed_layout, framed_signature
 from .frame import FramedData, checked_layout, frame_layout, frame_signature
 from .framer import Framer
 from .message import message_stream
@@ -62,19 +63,18 @@ class Sender(Unit):
     i : In(frame_signature(spec))
         Flits.
     gone : Out(1)
-        High for a cycle per flit of these that leaves.
+        High for a cycle per flit of these that leaves, or is the next one to.
     message : In(message_stream(spec))
         Control messages.
     o : Out(framed_signature(spec))
-        The link.
+        The link, from registers.
 
     Timing
     ------
-    Latency : 2 cycles from a flit on ``i`` to the same flit on ``o``, none from ``message``; 1 from
+    Latency : 2 cycles from a flit on ``i`` to the same flit on ``o``, 1 from ``message``; 1 from
         ``start`` to ``room``, 2 from ``credit.grant``.
     Throughput : one flit per cycle, packet after packet without a gap while ``o.ready`` is high.
-    Paths : ``message`` and ``wanted`` to ``o`` and ``gone``, ``o.ready``
-        to ``message.ready`` and ``gone``.
+    Paths : ``message``, ``wanted`` and ``o.ready`` to ``message.ready`` and ``gone``.
     Reset : forgets what is inside, tickets and limits; the neighbour must be reset with it.
     """
 
@@ -121,21 +121,23 @@ class Sender(Unit):
         m = Module()
         framer = place(m, "framer", Framer(spec=self.spec))
         queue = place(m, "queue", Fifo(shape=checked_layout(self.spec), depth=self.depth))
-        self._check(m, queue)
-        wiring.connect(m, queue.o, framer.i)
+        self._pass(m, queue, framer)
         wiring.connect(m, wiring.flipped(self.credit.here), framer.here)
         wiring.connect(m, wiring.flipped(self.message), framer.message)
         wiring.connect(m, wiring.flipped(self.hello), framer.hello)
         m.d.comb += [framer.down.eq(self.down), framer.begins.eq(self.begins)]
-        wiring.connect(m, framer.o, wiring.flipped(self.o))
-        m.d.comb += self.gone.eq(queue.o.valid & queue.o.ready)
-        ends = self.gone & queue.o.payload.frame.last
+        last = place(m, "leaving", StreamRegister(shape=framed_layout(self.spec)))
+        wiring.connect(m, framer.o, last.i)
+        wiring.connect(m, last.o, wiring.flipped(self.o))
+        leaving = framer.i.payload.frame
+        m.d.comb += self.gone.eq(framer.i.valid & framer.i.ready)
+        ends = self.gone & leaving.last
         held, there, begun = Signal.like(self.ticket), Signal(COUNT), Signal(COUNT)
         taken: list[Value] = []
         m.d.comb += self.empty.eq(~there.any())
         for number, name in enumerate(DATA_CIRCUITS):
             credits = place(m, f"credits_{name}", CircuitCredits(spec=self.spec))
-            grant, ended = self.credit.grant, queue.o.payload.frame.circuit == number
+            grant, ended = self.credit.grant, leaving.circuit == number
             inside = self._packets_inside(m, name, begun[number], ends & ended)
             taken.append(credits.taken)
             m.d.comb += [
@@ -159,19 +161,24 @@ class Sender(Unit):
         m.d.sync += held.eq(self.ticket)
         return m
 
-    def _check(self, m: Module, queue: Fifo) -> None:
-        """Compute the CRCs of flits while they go into the queue."""
+    def _pass(self, m: Module, queue: Fifo, framer: Framer) -> None:
+        """Compute the CRCs of flits, and queue those that cannot go at once."""
         check = place(m, "check", FlitCrc(data_width=self.spec.data_width))
         valid, payload = Signal(), Signal(self.spec.data_width, reset_less=True)
         frame = Signal(frame_layout(self.spec), reset_less=True)
         m.d.sync += [valid.eq(self.i.valid), payload.eq(self.i.data), frame.eq(self.i.frame)]
         m.d.comb += [
             check.word[HEADER_BITS:].eq(self.i.data),
-            queue.i.valid.eq(valid),
             queue.i.payload.data.eq(payload),
             queue.i.payload.crc.eq(check.crc),
             queue.i.payload.frame.eq(frame),
+            queue.i.valid.eq(valid & (queue.o.valid | ~framer.i.ready)),
+            queue.o.ready.eq(framer.i.ready),
+            framer.i.valid.eq(queue.o.valid | valid),
+            framer.i.payload.eq(queue.i.payload),
         ]
+        with m.If(queue.o.valid):
+            m.d.comb += framer.i.payload.eq(queue.o.payload)
 
     def _packets_inside(self, m: Module, name: str, begun: Value, end: Value) -> Value:
         """Return whether packets of a circuit have started that have not left.

@@ -70,7 +70,7 @@ class MeshRouter(Unit):
 
     Timing
     ------
-    Latency : 8 cycles, from the first flit of a lone packet on a port to the same flit offered; 3
+    Latency : 8 cycles, from the first flit of a lone packet on a port to the same flit offered; 4
         for a message.
     Throughput : one flit per port and cycle, without a gap between packets but for those of one
         flit from a port to different ones, which go in every other cycle.

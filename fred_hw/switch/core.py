@@ -212,6 +212,7 @@ class SwitchCore(Unit):
                 ages.starts.eq(out.starts),
                 ages.circuit.eq(out.started),
                 ages.vacant.eq(out.vacant),
+                ages.granted.eq(out.granted),
                 out.reserved.eq(ages.reserved),
             ]
 

@@ -290,7 +290,10 @@ class Scheduler(Unit):
                 late.eq(0),
             ]
         with m.Else():
-            leaves = halts.then | (then.valid & (idles | (then.circuit & gives).any()))
+            # Unicasts that come meanwhile would let no phase in beside less urgent ones.
+            goes_on = service.leaving & service.online
+            urges = idles | goes_on | (then.circuit & gives).any()
+            leaves = halts.then | (then.valid & urges)
             stays = service.active & ~halts.ends
             m.d.sync += [service.leaving.eq(stays & leaves), service.active.eq(stays), done.eq(ran)]
             with m.If(now.valid):

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -19,8 +19,10 @@ from .ports.signatures import port_bits
 
 __all__ = [
     "CLAIM_CYCLES",
+    "RECENT_CYCLES",
     "RESERVE_CYCLES",
     "SETTLE_CYCLES",
+    "URGENT_CYCLES",
     "WATCH_CYCLES",
     "PortAges",
     "StarvationGuard",
@@ -30,7 +32,11 @@ __all__ = [
 COUNT = len(DATA_CIRCUITS)
 WATCH_CYCLES = 256
 """Cycles that a packet waits at a head before room is kept for it."""
-RESERVE_CYCLES = 1024
+URGENT_CYCLES = 32
+"""The same, if less urgent ones took the room that it waits for."""
+RECENT_CYCLES = 2048
+"""Cycles for which it is known at least that a packet went to an output; twice that at most."""
+RESERVE_CYCLES = 2048
 """Cycles that room is kept for at most, as an output may have none for long."""
 CLAIM_CYCLES = 64
 """Cycles in which a packet that has room must be served; more urgent ones may not let it."""
@@ -39,10 +45,38 @@ SETTLE_CYCLES = 8
 
 
 class _Flow(NamedTuple):
-    """The outputs of a flow, and whether an input of it has no packet."""
+    """Whether the phase is looked at, outputs of the flow, and whether an input has no packet."""
 
+    now: Value
     ends: Value
     alone: Value
+
+
+class _Outputs(NamedTuple):
+    """Outputs with room, with room in the next receiver, that others, or less urgent ones, took."""
+
+    vacant: Signal
+    granted: Signal
+    took: Signal
+    less: Signal
+
+
+class _Watched(NamedTuple):
+    """Whether the packet has moved, and its flow; ``early`` if less urgent ones alone count."""
+
+    anew: Value
+    ends: Signal
+    alone: Signal
+    early: Signal
+
+
+class _States(NamedTuple):
+    """States, the time in one, what enters one, and what goes on to the next queue."""
+
+    fsm: Fsm
+    time: Signal
+    enter: Callable[[str], None]
+    leave: Callable[[], None]
 
 
 class PortAges(wiring.PureInterface):
@@ -55,6 +89,7 @@ class PortAges(wiring.PureInterface):
     starts: Signal
     circuit: Signal
     vacant: Signal
+    granted: Signal
     reserved: Signal
 
 
@@ -70,15 +105,16 @@ def port_ages_signature(spec: SwitchSpec) -> wiring.Signature:
         Phases of those packets, and output ports of those that are unicasts.
     starts, circuit : Out(1), Out(2)
         A packet to the output of this port started in the cycle before, on that circuit.
-    vacant : Out(3)
-        For each circuit whether the output has room for a packet, kept or not.
+    vacant, granted : Out(3), Out(3)
+        For each circuit whether the output has room for a packet, kept or not; whether the receiver
+        behind it has.
     reserved : In(3)
         Circuits whose room at the output is kept.
     """
     phase = spec.protocol.fields["phase"]
     return wiring.Signature(
         {
-            **dict.fromkeys(("waiting", "anew", "vacant"), Out(COUNT)),
+            **dict.fromkeys(("waiting", "anew", "vacant", "granted"), Out(COUNT)),
             "phases": Out(data.ArrayLayout(phase, COUNT)),
             "exits": Out(data.ArrayLayout(port_bits(spec), COUNT)),
             "starts": Out(1),
@@ -93,13 +129,18 @@ class StarvationGuard(Unit):
 
     Turns go to what could start, and traffic may be such that the room of one comes back only in
     the turns of others. The guard looks at the heads of queues in turns. If a packet has waited
-    ``WATCH_CYCLES`` at one, all inputs of its flow have theirs, and in that time others of its
-    circuit or of less urgent ones, which share the queue of an output, sent packets to each of its
-    outputs that is full, it reserves all of its outputs: none of them starts a packet there. When
-    all have room it claims the turn: nothing else of these circuits is chosen, and when the
-    packet's phase is served the room is there. So one that waits for other inputs, or for an output
-    that takes nothing, holds up nobody. Unicasts take turns among themselves, so for one only
-    packets of phases, and of less urgent circuits, count.
+    ``WATCH_CYCLES`` at one, all inputs of its flow have theirs, and others of its circuit or of
+    less urgent ones, which share the queue of an output, sent packets to each of its outputs that
+    is full, it reserves these: none of them starts a packet there. When they have room it reserves
+    all outputs, and when those had it for ``SETTLE_CYCLES`` it claims the turn: nothing else of
+    these circuits is chosen, and when the packet's phase is served the room is there. An output
+    that turns out to be full then is one of those that are reserved first. So a packet that waits
+    for other inputs, or for an output that takes nothing, holds up nobody. Others sent packets to
+    an output if they did so in the last ``RECENT_CYCLES``, watched or not: a slow one may take a
+    packet in each watch of another queue. Unicasts take turns among themselves, so for one only
+    packets of phases, and of less urgent circuits, count. If less urgent packets alone went to each
+    of those outputs, ``URGENT_CYCLES`` are enough. Less urgent packets take room in the queue of an
+    output alone: they do not count, and go on, where the receiver behind it has none.
 
     Parameters
     ----------
@@ -123,9 +164,10 @@ class StarvationGuard(Unit):
 
     Timing
     ------
-    Latency : 1 cycle from ``phase`` to ``ports[...].reserved``, 2 from ``ports[...].vacant`` and 3
-        from ``ports[...].anew`` to ``claims`` and ``holds``; ``WATCH_CYCLES`` and some from a
-        packet that waits to ``reserved``, ``2 * 3 * P`` of which until its queue is looked at.
+    Latency : 1 cycle from ``phase`` to ``ports[...].reserved``, ``SETTLE_CYCLES`` and 4 from
+        ``ports[...].vacant`` and 3 from ``ports[...].anew`` to ``claims`` and ``holds``;
+        ``WATCH_CYCLES`` and some from a packet that waits to ``reserved``, ``2 * 3 * P`` of which
+        until its queue is looked at.
     Throughput : one packet at a time.
     Paths : none.
     Reset : watches the first queue anew.
@@ -171,59 +213,82 @@ class StarvationGuard(Unit):
         ports = self.spec.ports
         port, circuit = Signal(ports, init=1), Signal(COUNT, init=1)
         phase, online = Signal.like(self.phase), Signal(name="of_unicast")
-        ends, passed, alone = Signal(ports), Signal(ports), Signal()
-        time, head = Signal(range(RESERVE_CYCLES)), self._head(m, port, circuit)
-        took, vacant = self._outputs(m, circuit, online)
-        looks, flow = self._flow(m, port, phase)
-        fsm, enter, leave = self._states(m, time, port, circuit)
+        ends, alone, early = Signal(ports), Signal(), Signal()
+        head, looked = self._head(m, port, circuit), self._flow(m, port, phase)
+        outputs = self._outputs(m, circuit, online)
+        states = self._states(m, port, circuit)
+        fsm, time, enter, leave = states
         with fsm.state("seek"), m.If(time[0]):  # the head is of this queue
             m.d.sync += [
                 phase.eq(head.phase),
                 online.eq(head.phase == self.spec.protocol.online),
                 ends.eq(1 << head.exit),
-                passed.eq(0),
                 alone.eq(0),
+                early.eq(1),
             ]
             with m.If(head.waiting):
                 enter("watch")
             with m.Else():
                 leave()
+        late = time == WATCH_CYCLES - 1
+        soon = (time == URGENT_CYCLES - 1) & early & outputs.less.any()
         with fsm.state("watch"):
-            with m.If(time != 0):  # before that, for what was watched last
-                m.d.sync += passed.eq(passed | took)
             with m.If(head.anew):
                 leave()
-            with m.Elif(time == WATCH_CYCLES - 1):
+            with m.Elif(soon | late):
+                m.d.sync += early.eq(~late)
                 with m.If(online & head.waiting):
                     enter("judge")
                 with m.Else():
                     enter("look")
         with fsm.state("look"):
-            with m.If(looks):
+            with m.If(looked.now):
                 enter("judge")
-                m.d.sync += [ends.eq(flow.ends), alone.eq(flow.alone)]
-            with m.Elif(head.anew | (time == WATCH_CYCLES - 1)):
+                m.d.sync += [ends.eq(looked.ends), alone.eq(looked.alone)]
+            with m.Elif(head.anew | late):
                 leave()
-        with fsm.state("judge"):
-            with m.If(alone | (ends & ~passed & ~vacant).any()):
-                leave()
-            with m.Else():
-                enter("reserve")
-        with fsm.state("reserve"):
-            with m.If((time >= SETTLE_CYCLES) & (vacant | ~ends).all()):
-                enter("claim")
-            with m.Elif(head.anew | (time == RESERVE_CYCLES - 1)):
-                leave()
+        kept = self._reserve(m, states, _Watched(head.anew, ends, alone, early), outputs)
         with fsm.state("claim"), m.If(head.anew | (time == CLAIM_CYCLES - 1)):
             leave()
-        self._claim(m, fsm, circuit, phase, online, ends)
+        self._claim(m, fsm, circuit, phase, online, (kept, outputs.granted))
         return m
 
-    def _states(
-        self, m: Module, time: Signal, port: Signal, circuit: Signal
-    ) -> tuple[Fsm, Callable[[str], None], Callable[[], None]]:
-        """Return the states, what enters one, and what goes on to the next queue."""
+    def _reserve(self, m: Module, states: _States, watched: _Watched, outputs: _Outputs) -> Value:
+        """Keep room for what is watched, if there is hope, until it can be claimed.
+
+        Return the outputs whose room is kept.
+        """
+        fsm, time, enter, leave = states
+        ends, early = watched.ends, watched.early
+        full, settled = Signal(len(ends)), Signal(range(SETTLE_CYCLES + 1))
+        lacks = wire(m, "lacks", ends & ~outputs.vacant)
+        took = Mux(early, outputs.less, outputs.took)
+        hopeless = wire(m, "hopeless", watched.alone | (lacks & ~took).any())
+        with fsm.state("judge"):
+            m.d.sync += [full.eq(lacks), settled.eq(0), early.eq(0)]
+            with m.If(~hopeless):
+                enter("reserve")
+            with m.Elif(early):
+                enter("watch")
+            with m.Else():
+                leave()
+        with fsm.state("reserve"):
+            whole, done = full == ends, wire(m, "done", settled == SETTLE_CYCLES)
+            settles = whole | (~done & ~(full & lacks).any())
+            m.d.sync += settled.eq(Mux(settles, settled + ~done, 0))
+            with m.If(done):
+                m.d.sync += full.eq(full | lacks)
+            with m.If(done & ~lacks.any()):
+                enter("claim")
+            with m.Elif(watched.anew | (done & hopeless) | (time == RESERVE_CYCLES - 1)):
+                leave()
+        some = fsm.ongoing("reserve") & ~settled.any()
+        return wire(m, "kept", Mux(some, full, ends))
+
+    def _states(self, m: Module, port: Signal, circuit: Signal) -> _States:
+        """Return the states, the time in one, what enters one, and what goes to the next queue."""
         fsm = Fsm(m, "seek", "watch", "look", "judge", "reserve", "claim")
+        time = Signal(range(RESERVE_CYCLES))
         m.d.sync += time.eq(time + 1)
 
         def enter(state: str) -> None:
@@ -236,7 +301,7 @@ class StarvationGuard(Unit):
             with m.If(circuit[-1]):
                 m.d.sync += port.eq(port.rotate_left(1))
 
-        return fsm, enter, leave
+        return _States(fsm, time, enter, leave)
 
     def _head(self, m: Module, port: Signal, circuit: Signal) -> data.View:
         """Return what is at the head of the queue that is watched, a cycle old."""
@@ -262,22 +327,41 @@ class StarvationGuard(Unit):
         m.d.sync += head.eq(one_hot_mux(port, heads))
         return head
 
-    def _outputs(self, m: Module, circuit: Signal, online: Signal) -> tuple[Signal, Signal]:
-        """Return to which outputs others start packets, and which have room for the circuit."""
-        ports, unicasts = self.spec.ports, Signal(name="unicasts_started")
-        took, vacant = Signal(ports), Signal(ports)
-        counts = wire(m, "counts", ~(online & unicasts))
-        m.d.sync += unicasts.eq(self.online)
+    def _outputs(self, m: Module, circuit: Signal, online: Signal) -> _Outputs:
+        """Return what is known of outputs for the circuit."""
+        names = ("vacant_now", "granted_now", "took", "less_urgent_took")
+        vacant, granted, took, passed = (Signal(self.spec.ports, name=name) for name in names)
+        for known, name in ((vacant, "vacant"), (granted, "granted")):
+            rooms = (getattr(own, name) for own in self.ports)
+            m.d.sync += known.eq(Cat((room & circuit).any() for room in rooms))
+        unicasts = Signal(name="unicasts_started")
+        age, ages = Signal(range(RECENT_CYCLES)), Signal()
+        m.d.sync += [unicasts.eq(self.online), age.eq(age + 1), ages.eq(age.all())]
         for k, own in enumerate(self.ports):
-            same = any_of([circuit[c] & (own.circuit == c) for c in range(COUNT)])
-            less = any_of([circuit[c] & (own.circuit > c) for c in range(COUNT - 1)])
-            m.d.sync += [
-                took[k].eq(own.starts & (less | (same & counts))),
-                vacant[k].eq((own.vacant & circuit).any()),
-            ]
-        return took, vacant
+            seen: list[list[Value]] = []
+            for kind, of_kind in (("flow", ~unicasts), ("unicast", unicasts)):
+                # Packets of each circuit since the last change of ages, and since the one before.
+                new, old = (Signal(COUNT, name=f"{of}_{kind}_to_{k}") for of in ("new", "old"))
+                starts = gated(Cat(own.circuit == c for c in range(COUNT)), own.starts & of_kind)
+                m.d.sync += new.eq(starts | gated(new, ~ages))
+                with m.If(ages):
+                    m.d.sync += old.eq(new)
+                seen.append([new[c] | old[c] for c in range(COUNT)])
+            of_flows, of_unicasts = seen
+            same = any_of(
+                [circuit[c] & (of_flows[c] | (of_unicasts[c] & ~online)) for c in range(COUNT)]
+            )
+            less = any_of(
+                [
+                    circuit[c] & any_of([of_flows[d] | of_unicasts[d] for d in range(c + 1, COUNT)])
+                    for c in range(COUNT - 1)
+                ]
+            )
+            queued = less & granted[k]
+            m.d.sync += [took[k].eq(same | queued), passed[k].eq(queued)]
+        return _Outputs(vacant, granted, took, passed)
 
-    def _flow(self, m: Module, port: Signal, phase: Signal) -> tuple[Value, _Flow]:
+    def _flow(self, m: Module, port: Signal, phase: Signal) -> _Flow:
         """Return whether the phase is looked at, and then the flow of the packet."""
         looks, looked = Signal(), Signal.like(self.probe)
         m.d.sync += [looks.eq(self.probes), looked.eq(self.probe)]
@@ -289,7 +373,7 @@ class StarvationGuard(Unit):
         )
         # One that has changed meanwhile may have none.
         alone = (own == 0) | (members & ~self.there).any()
-        return looks & (looked == phase), _Flow(ends, wire(m, "alone_now", alone))
+        return _Flow(looks & (looked == phase), ends, wire(m, "alone_now", alone))
 
     def _claim(
         self,
@@ -298,9 +382,12 @@ class StarvationGuard(Unit):
         circuit: Signal,
         phase: Signal,
         online: Signal,
-        ends: Signal,
+        rooms: tuple[Value, Value],
     ) -> None:
-        """Say what is kept for the packet, and what others may not do."""
+        """Say what is kept for the packet, and what others may not do.
+
+        Called with the outputs whose room is kept, and those with room in the next receiver.
+        """
         phases, serves, keeps = self.spec.protocol.phases, Signal(), Signal()
         claims = fsm.ongoing("claim")
         m.d.comb += [
@@ -314,5 +401,5 @@ class StarvationGuard(Unit):
             self.claims.eq(gated(Cat(of_phase, gated(circuit, online)), claims)),
             self.holds.eq(gated(held, claims)),
         ]
-        for k, own in enumerate(self.ports):
-            m.d.sync += own.reserved.eq(gated(held, keeps & ends[k]))
+        for own, kept, granted in zip(self.ports, *rooms, strict=True):
+            m.d.sync += own.reserved.eq(gated(circuit | gated(held, granted), keeps & kept))

@@ -37,9 +37,9 @@ test = scenario()
 one_phase_each = scenario(PROTOCOL.phases >= 2)
 SEEN_CYCLES = 3  # from a head to the cycle in which nothing less urgent starts
 BEGUN = (
-    OutputPort(spec=SPEC, latency=latency_cycles(SPEC) + READ_CYCLES).depth // PROTOCOL.packet_flits
-)
-"""Largest packets that start though none can leave."""
+    OutputPort(spec=SPEC, latency=latency_cycles(SPEC) + READ_CYCLES).depth + 1
+) // PROTOCOL.packet_flits
+"""Largest packets that start though none can leave but the flit that is offered."""
 waiting_test = scenario(PROTOCOL.phases >= 2 and PROTOCOL.buffer_packets > BEGUN)
 
 

@@ -146,7 +146,7 @@ async def flows_go_on_on_faulty_links(dut: Any, share: float, delay: int) -> Non
     for port in bench.ports:
         port.to_switch.change = port.from_switch.change = change
     # Few flits of a small switch may all be spared at first.
-    for _ in range(20):
+    for _ in range(100):
         for _ in range(PACKETS):
             bench.play(turns_of(rng, rng.choice(table), PACKETS))
             bench.unicast(rng.randrange(PORTS), rng.randrange(PORTS), 2)

@@ -88,9 +88,11 @@ async def links_carry_data_at_full_load(dut: Any) -> None:
     efficiency = shares(bench, bench.outputs)
     record(efficiency=efficiency)
     data = efficiency["data_flits_per_cycle"]
-    # An ack takes a flit of all that ``ack_interval`` packets would.
+    # An ack takes a flit of all that ``ack_interval`` packets would, and no cycle is lost. Acks may
+    # be a flit nearer to each other, where the first and the last of them are.
     most = 1 - 1 / (1 + PROTOCOL.ack_interval * MOST)
-    assert data >= most - 1e-9, efficiency
+    assert data >= most - 0.002, efficiency
+    assert data + efficiency["control_share"] >= 1 - 1e-9, efficiency
     finish(bench)
 
 

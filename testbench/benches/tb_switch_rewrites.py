@@ -23,7 +23,7 @@ from .tb_switch import (
 )
 
 PACKETS, MOST = 12, PROTOCOL.packet_flits
-DELAY, ROUNDS, WRITES = 80, 12, 10
+DELAY, ROUNDS, WRITES = 80, 12, 20
 test, rewrite_test = scenario(), scenario(PROTOCOL.phases >= 3)
 
 

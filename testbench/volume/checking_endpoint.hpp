@@ -7,6 +7,7 @@ class CheckingEndpoint final : public Npu, private Endpoint {
     View going_{};
     unsigned recent_ = 0;  // circuit of the packet that was begun last
     std::array<uint64_t, CIRCUITS> busy_until_{};
+    std::array<unsigned, CIRCUITS> released_{};  // flits that may be taken, of a slow port
 
     Outgoing* sending(const Header& h) override { return outgoing_of(phase_of(h), h.source); }
     Incoming* receiving(const Header& h) override { return incoming_of(phase_of(h), h.source); }
@@ -31,6 +32,12 @@ class CheckingEndpoint final : public Npu, private Endpoint {
         if (options_.stall && now_ >= until && rng_.below(200) == 0)
             until = now_ + rng_.below(4 * BUFFER_FLITS);
         if (now_ < until || options_.stops(port_, now_)) return 0;
+        if (options_.slow(port_)) {
+            if (now_ % options_.slow_cycles == 0) released_[circuit] = PACKET_FLITS;
+            const unsigned some = std::min(circuits_[circuit].waiting, released_[circuit]);
+            released_[circuit] -= some;
+            return some;
+        }
         unsigned flits = 0;
         while (flits < circuits_[circuit].waiting && !rng_.percent(options_.stall)) ++flits;
         return flits;

@@ -12,7 +12,8 @@ struct Options {
     double faults = 0;
     unsigned stall = 0, spread = 0, gap = 0, interval = 0, stop_port = 0,
              written_phase = ~0u;
-    uint64_t stop_at = 0, stop_cycles = 0;
+    unsigned slow_port = 0;
+    uint64_t stop_at = 0, stop_cycles = 0, slow_cycles = 0;
     bool trace = false;
 
     // Whether anything may become of a phase, as its entry is written meanwhile.
@@ -20,6 +21,7 @@ struct Options {
     bool stops(unsigned port, uint64_t now) const {
         return port == stop_port && now >= stop_at && now - stop_at < stop_cycles;
     }
+    bool slow(unsigned port) const { return slow_cycles && port == slow_port; }
 };
 
 struct View {

@@ -324,6 +324,8 @@ bool run(Program& program) {
     program.read("stop_port", options.stop_port);
     program.read("stop_at", options.stop_at);
     program.read("stop_cycles", options.stop_cycles);
+    program.read("slow_port", options.slow_port);
+    program.read("slow_cycles", options.slow_cycles);
     program.read("written_phase", options.written_phase);
     program.read("fault_kind", kind);
     program.read("fault_at", at);

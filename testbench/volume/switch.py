@@ -20,6 +20,7 @@ from .traffic import Traffic, configure
 __all__ = [
     "FAULT_KINDS",
     "LinkFault",
+    "Slow",
     "Stop",
     "SwitchConditions",
     "build_switch",
@@ -72,6 +73,22 @@ class Stop:
     cycles: int
 
 
+@dataclass(frozen=True)
+class Slow:
+    """A port that makes room for a largest packet of each circuit at fixed times only.
+
+    Parameters
+    ----------
+    port : int
+        Which one.
+    cycles : int
+        From one time to the next.
+    """
+
+    port: int
+    cycles: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class SwitchConditions(Conditions):
     """How the switch and its NPUs run; packets that an NPU has got keep their room in stalls.
@@ -82,6 +99,8 @@ class SwitchConditions(Conditions):
         A single fault.
     stop : Stop, optional
         A port that stops for a while.
+    slow : Slow, optional
+        A port that is slow.
     start_spread, gap_cycles : int
         A circuit of a port starts, and goes on after a burst, up to so many cycles late.
     interval_cycles : int
@@ -95,6 +114,7 @@ class SwitchConditions(Conditions):
 
     fault: LinkFault | None = None
     stop: Stop | None = None
+    slow: Slow | None = None
     start_spread: int = 0
     gap_cycles: int = 0
     interval_cycles: int = 0
@@ -117,6 +137,8 @@ class SwitchConditions(Conditions):
                 "stop_at": self.stop.at,
                 "stop_cycles": self.stop.cycles,
             }
+        if self.slow:
+            found |= {"slow_port": self.slow.port, "slow_cycles": self.slow.cycles}
         return found
 
 

@@ -45,9 +45,9 @@ class OutputPort(Unit):
     injection : In(injection_signature(spec))
         What goes into the interconnect for this port. There is ``room`` for a packet if there is
         room here beside all that was promised, and in the next receiver.
-    reserved, vacant : In(3), Out(3)
+    reserved, vacant, granted : In(3), Out(3), Out(3)
         If ``guarded``: circuits whose room is kept, so that ``injection.room`` says there is none;
-        whether there is room, kept or not.
+        whether there is room, kept or not; whether there is in the next receiver.
     starts, started : Out(1), Out(2)
         If ``guarded``: a packet has started in the cycle before, and its circuit.
     i : In(flit_signature(data_width))
@@ -72,14 +72,14 @@ class OutputPort(Unit):
         ``injection.room``, as from ``reserved``; 2 from the end of a short packet, from ``given``
         and ``credit.grant``.
     Throughput : one flit per cycle; packet follows packet without a gap while ``o.ready`` is high.
-    Paths : ``o.ready`` and ``message`` to ``given``, ``message`` to ``o`` and ``o.ready`` to
-        ``message.ready``.
+    Paths : ``o.ready`` and ``message`` to ``given`` and ``message.ready``.
     Reset : forgets all packets and promises.
     """
 
     injection: Injection
     reserved: Signal
     vacant: Signal
+    granted: Signal
     starts: Signal
     started: Signal
     i: Flit
@@ -101,7 +101,8 @@ class OutputPort(Unit):
             f"output_port_w{spec.data_width}_p{spec.ports}_l{latency}"
             f"{'_guarded' if guarded else ''}_{spec.protocol.suffix}"
         )
-        kept = {"reserved": In(COUNT), "vacant": Out(COUNT), "starts": Out(1), "started": Out(2)}
+        kept = {"reserved": In(COUNT), **dict.fromkeys(("vacant", "granted"), Out(COUNT))}
+        kept |= {"starts": Out(1), "started": Out(2)}
         members: dict[str, Any] = {
             "injection": In(injection_signature(spec)),
             **(kept if guarded else {}),
@@ -146,7 +147,10 @@ class OutputPort(Unit):
         sender = self._send(m, enters, frame)
         m.d.comb += self.injection.room.eq(sender.room & rooms)
         if self.guarded:
-            m.d.comb += self.vacant.eq(sender.room & room.replicate(COUNT))
+            m.d.comb += [
+                self.vacant.eq(sender.room & room.replicate(COUNT)),
+                self.granted.eq(sender.room),
+            ]
         return m
 
     def _promise(self, m: Module, enters: Injection, index: Signal) -> tuple[Signal, Value]:

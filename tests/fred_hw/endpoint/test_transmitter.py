@@ -60,16 +60,18 @@ def test_no_packet_begins_without_credits() -> None:
 
 def test_a_link_that_is_not_ready_fills_the_queue_alone() -> None:
     inputs = [waits(MP, ends=0) | {"o.ready": 0}] * (DEPTH + 3)
-    assert circuits(inputs) == [*[MP] * DEPTH, None, None, None]
+    # And the register behind it.
+    assert circuits(inputs) == [*[MP] * (DEPTH + 1), None, None]
     assert circuits([*inputs, waits(MP, ends=0), waits(MP, ends=0)])[-2:] == [None, MP]
 
 
 def test_messages_go_between_flits_at_once() -> None:
     message = {"message.valid": 1, "message.payload.kind": Kind.ACK}
     watch = ["o.valid", "message.ready", "o.payload.data"]
-    flits = [waits(MP), waits(MP) | {"i[0].data": 7}, {"i[0].data": 7}, message, {}, {}, {}]
+    flits = [waits(MP), waits(MP) | {"i[0].data": 7}, {"i[0].data": 7} | message, {}, {}, {}]
     seen = run(flits, watch)
-    assert seen[3:] == [(1, 1, 0), (1, 0, 7), (1, 0, 7), (0, 0, 0)]
+    assert seen[2:5] == [(0, 1, 0), (1, 0, 0), (1, 0, 7)]
+    assert [word[0] for word in seen] == [0, 0, 0, 1, 1, 1]
 
 
 def test_reset_forgets_what_is_on_the_way_and_tickets() -> None:

@@ -53,16 +53,27 @@ def test_latency_is_two_cycles_and_throughput_a_flit_per_cycle_with_a_right_crc(
     assert {(word["kind"], word["circuit"], word["ticket"]) for word in sent} == {(0, PP, 1)}
 
 
-def test_gone_is_high_in_the_cycle_in_which_a_flit_leaves() -> None:
+def test_gone_is_high_in_the_cycle_before_a_flit_is_offered() -> None:
     inputs = [flit(1), flit(2), {"o.ready": 0}, {}, {}, {}]
-    assert run(inputs, ["gone"]) == [0, 0, 0, 1, 1, 0]
+    assert run(inputs, ["gone", "o.valid"]) == [(0, 0), (1, 0), (0, 1), (1, 1), (0, 1), (0, 0)]
 
 
-def test_a_message_leaves_at_once_and_takes_the_place_of_a_flit() -> None:
+@pytest.mark.parametrize("held", range(1, 7))
+def test_flits_that_wait_for_the_link_stay_in_order_and_whole(held: int) -> None:
+    packet = [flit(k + 5, k, 3, circuit=PP, ticket=1) for k in range(4)]
+    stalled = [one | {"o.ready": 0} for one in [*packet, {}, {}][:held]]
+    rest = [*packet, {}, {}][held:]
+    sent = link([*stalled, *rest, *[{}] * 4])
+    assert [word["data"] for word in sent] == [5, 6, 7, 8]
+    first = max(held, 2)
+    assert [word["cycle"] for word in sent] == list(range(first, first + 4))
+
+
+def test_a_message_leaves_in_the_next_cycle_and_takes_the_place_of_a_flit() -> None:
     message = {"message.valid": 1, "message.payload.kind": Kind.ACK}
     watch = ["o.valid", "message.ready", "gone"]
-    seen = run([message, flit(1), {}, message, {}, {}], watch)
-    assert seen == [(1, 1, 0), (0, 0, 0), (0, 0, 0), (1, 1, 0), (1, 0, 1), (0, 0, 0)]
+    seen = run([message, flit(1), message, {}, {}], watch)
+    assert seen == [(0, 1, 0), (1, 0, 0), (0, 1, 0), (1, 0, 1), (1, 0, 0)]
 
 
 def test_the_ticket_of_a_packet_is_there_from_the_cycle_behind_its_start_on() -> None:
@@ -82,15 +93,15 @@ def test_there_is_room_for_as_many_packets_as_granted() -> None:
 def test_missing_credits_are_asked_for_once_the_circuit_is_quiet(waits: bool) -> None:
     rest = [{"wanted": int(waits)}] * (TIMEOUT + 3)
     sent = link([start(MP), {}, {}, flit(1), *rest])
-    # Quiet from the cycle after the flit has left, if no packet waits for its grant.
+    # Quiet from the cycle in which the flit leaves, if no packet waits for its grant.
     syncs = [word["cycle"] for word in sent if word["kind"] == Kind.SYNC]
     assert syncs == ([] if waits else [3 + 2 + 1 + TIMEOUT])
 
 
 def test_a_packet_that_is_about_to_start_takes_the_question_back_in_its_cycle() -> None:
-    quiet = [start(MP), {}, {}, flit(1), *[{}] * (TIMEOUT + 2)]
-    assert run([*quiet, {}, {}], ["o.valid"])[-2:] == [1, 0]
-    assert run([*quiet, {"wanted": 1}, {}], ["o.valid"])[-2:] == [0, 0]
+    quiet = [start(MP), {}, {}, flit(1), *[{}] * (TIMEOUT + 1)]
+    assert run([*quiet, {}, {}, {}], ["o.valid"])[-3:] == [0, 1, 0]
+    assert run([*quiet, {"wanted": 1}, {}, {}], ["o.valid"])[-3:] == [0, 0, 0]
 
 
 def test_a_packet_that_waits_without_room_has_its_credits_asked_for() -> None:
@@ -102,7 +113,7 @@ def test_a_packet_that_waits_without_room_has_its_credits_asked_for() -> None:
 
 def test_limits_of_this_end_are_told() -> None:
     sent = link([{"credit.here.limit[2]": 5}] * 4)
-    assert [(w["cycle"], w["credit_circuit"], w["credit_limit"]) for w in sent] == [(1, DP, 5)]
+    assert [(w["cycle"], w["credit_circuit"], w["credit_limit"]) for w in sent] == [(2, DP, 5)]
 
 
 def test_a_bad_flit_is_sent_with_its_crc_inverted() -> None:
@@ -129,6 +140,6 @@ def test_empty_is_low_while_a_packet_has_started_that_has_not_left() -> None:
     rest = {"down": 1, "swallows": 1, "o.ready": 0}
     packet = [rest | start(PP, 2) | flit(1, 0, 1, circuit=PP), rest | flit(2, 1, 1, circuit=PP)]
     seen = run([rest, *packet, *[rest] * 4], ["empty", "o.valid"])
-    assert seen == [(1, 0), (1, 0), (0, 0), (0, 0), (0, 0), (1, 0), (1, 0)]
+    assert seen == [(1, 0), (1, 0), (0, 0), (0, 0), (1, 0), (1, 0), (1, 0)]
     # Where it begins anew tickets start at 0.
     assert run([start(MP, 3), {"begins": 1, "closing": 1}, {}, start(MP), {}], ["ticket"])[-1] == 0

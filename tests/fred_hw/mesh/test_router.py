@@ -39,9 +39,9 @@ def test_latency_is_eight_cycles_and_throughput_a_flit_per_cycle() -> None:
 
 
 @pytest.mark.slow
-def test_latency_of_a_message_is_three_cycles() -> None:
+def test_latency_of_a_message_is_four_cycles() -> None:
     ack = CODEC.pack(kind=Kind.ACK, circuit=CONTROL, unicast=1, destination=2, sequence=7)
-    assert shown_data(seen(on_axis(WEST, [ack]), out(EAST)), kind=Kind.ACK) == [(3, 0)]
+    assert shown_data(seen(on_axis(WEST, [ack]), out(EAST)), kind=Kind.ACK) == [(4, 0)]
 
 
 def test_all_ports_go_together() -> None:

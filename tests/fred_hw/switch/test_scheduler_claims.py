@@ -6,15 +6,21 @@ from tests.fred_hw.switch.test_scheduler import (
     DP,
     EQUAL,
     HIGH,
+    LOAD,
     LOW,
     MP,
     ONLINE,
     PP,
+    RUNS,
     STANDS,
     loads,
+    seen,
     unicast,
+    waits,
 )
 
+BOTH = waits(0, PP, 3) | waits(1, PP, 3)
+"""All of phase 3."""
 FULL = {"ports[3].room": 0}
 """Phase 2 has no room, as is seen."""
 
@@ -44,3 +50,15 @@ def test_unicasts_give_way_at_once_to_who_has_waited_for_long() -> None:
     assert found[0] == (2, ONLINE)
     assert found[1][1] == 0
     assert LATE_CYCLES < found[1][0] < LATE_CYCLES + 3 + 2 * SEEK_CYCLES
+
+
+def test_unicasts_that_give_way_do_so_whatever_comes_meanwhile() -> None:
+    # An urgent unicast comes while the packet of a less urgent one is still under way.
+    slow = RUNS | {"service.under": 1 << DP}
+    cycles = [*[unicast(DP) | STANDS] * 4, slow, *[BOTH | slow] * 4]
+    urgent = [unicast(MP) | BOTH | slow] * 4
+    found = seen([*cycles, *urgent, BOTH], ["service.leaving", LOAD])
+    assert found[len(cycles) :] == [*[(1, 0)] * 4, (1, 1)]
+    # Without a phase that is ready they go on.
+    found = seen([*cycles[:5], *[unicast(MP) | slow] * 6], ["service.leaving", LOAD])
+    assert found[5:] == [(0, 0)] * 6

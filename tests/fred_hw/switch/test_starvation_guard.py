@@ -6,8 +6,10 @@ import pytest
 
 from fred_hw.switch.starvation_guard import (
     CLAIM_CYCLES,
+    RECENT_CYCLES,
     RESERVE_CYCLES,
     SETTLE_CYCLES,
+    URGENT_CYCLES,
     WATCH_CYCLES,
     StarvationGuard,
 )
@@ -18,7 +20,7 @@ MP, PP, DP = range(3)
 PHASES, ONLINE = LINK.protocol.phases, LINK.protocol.online
 Cycle = dict[str, int]
 
-ROOM = {f"ports[{k}].vacant": 7 for k in range(LINK.ports)}
+ROOM = {f"ports[{k}].{name}": 7 for k in range(LINK.ports) for name in ("vacant", "granted")}
 FULL = ROOM | {"ports[2].vacant": 0}
 PASSED = {"ports[2].starts": 1, "ports[2].circuit": PP}
 """A packet to output 2 starts."""
@@ -54,25 +56,31 @@ def reserved(of_output: int, circuit: int = PP) -> tuple[int, ...]:
 PASSING = [PASSED] * SOON
 
 
+def first_kept(found: list[Any]) -> int:
+    return next(t for t, row in enumerate(found) if row != NOTHING)
+
+
 @pytest.mark.parametrize(
-    ("waits", "kept", "claims"),
+    ("waits", "keeps", "claims"),
     [(UNICAST, (0, 0, 6, 0), 1 << PHASES + PP), (FLOW, (6, 0, 6, 0), 1 << 3)],
     ids=["unicast", "flow"],
 )
 def test_latency_until_room_is_kept_and_then_claimed(
-    waits: Cycle, kept: tuple[int, ...], claims: int
+    waits: Cycle, keeps: tuple[int, ...], claims: int
 ) -> None:
     phase = waits[f"ports[1].phases[{PP}]"]
     served = {"active": 1, "online": int(phase == ONLINE), "phase": phase}
-    cycles = [*PASSING, *[ROOM] * 4, ROOM | served, ROOM | ANEW, *[ROOM] * 4]
-    found = seen(cycles, waits)
-    first = next(t for t, row in enumerate(found) if row != NOTHING)
-    assert WATCH_CYCLES < first <= SOON
-    assert set(found[first:SOON]) == {(*kept, 0, 0)}
+    # The room of all outputs is kept for a while first, if only that of the full ones was.
+    settles = SETTLE_CYCLES if waits is FLOW else 0
+    room = [ROOM] * (settles + 4)
+    found = seen([*PASSING, *room, ROOM | served, ROOM | ANEW, *[ROOM] * 4], waits)
+    assert WATCH_CYCLES < first_kept(found) <= SOON
+    assert set(found[first_kept(found) : SOON]) == {(0, 0, 6, 0, 0, 0)}
     # Room is seen a cycle late, and a cycle later it is claimed.
-    claimed = (*kept, claims, 0b110)
+    claimed = (*keeps, claims, 0b110)
     assert found[SOON:] == [
-        *[(*kept, 0, 0)] * 3,
+        *[(0, 0, 6, 0, 0, 0)] * 3,
+        *[(*keeps, 0, 0)] * settles,
         claimed,
         claimed,
         (0, 0, 0, 0, claims, 0b110),
@@ -93,7 +101,7 @@ def test_latency_until_room_is_kept_and_then_claimed(
     ids=["nobody", "more urgent", "other output", "other unicasts", "nothing waits"],
 )
 def test_no_room_is_kept_for_a_unicast_that_phases_do_not_overtake(cycle: Cycle) -> None:
-    assert set(seen([cycle] * SOON)) == {NOTHING}
+    assert set(seen([cycle | {"ports[2].starts": 0}, *[cycle] * SOON])) == {NOTHING}
 
 
 @pytest.mark.parametrize(
@@ -112,13 +120,64 @@ def test_no_room_is_kept_for_a_flow_that_waits_for_something_else(cycle: Cycle) 
 
 
 def test_packets_of_others_by_unicasts_count_for_a_flow() -> None:
-    assert seen([PASSED | {"online": 1}] * SOON, FLOW)[-1] == (6, 0, 6, 0, 0, 0)
+    cycles = [FULL | {"online": 1}, *[PASSED | {"online": 1}] * SOON]
+    assert seen(cycles, FLOW)[-1] == (0, 0, 6, 0, 0, 0)
 
 
 @pytest.mark.parametrize("online", [0, 1])
-def test_less_urgent_packets_of_any_kind_count(online: int) -> None:
+def test_less_urgent_packets_of_any_kind_count_and_soon(online: int) -> None:
     cycles = [PASSED | {"ports[2].circuit": DP, "online": online}] * SOON
-    assert seen(cycles)[-1] == reserved(2)
+    found = seen(cycles)
+    assert found[-1] == reserved(2)
+    assert URGENT_CYCLES < first_kept(found) <= SEEK + URGENT_CYCLES + 8
+
+
+def test_soon_is_for_less_urgent_packets_to_all_outputs_that_are_full() -> None:
+    both = FULL | {"ports[0].vacant": 0}
+    less, equal = ({"ports[0].starts": 1, "ports[0].circuit": c} for c in (DP, PP))
+    for other, kept in ((less, (6, 0, 6, 0, 0, 0)), (equal, NOTHING), ({}, NOTHING)):
+        cycles = [both | PASSED | other | {"ports[2].circuit": DP}] * (SOON - WATCH_CYCLES // 2)
+        assert seen(cycles, FLOW)[-1] == kept
+    # Those that are as urgent count later.
+    cycles = [both | PASSED | equal | {"ports[2].circuit": DP}] * (SOON + 2 * URGENT_CYCLES)
+    assert seen(cycles, FLOW)[-1] == (6, 0, 6, 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("before", "kept"),
+    [(0, True), (RECENT_CYCLES - SOON, True), (2 * RECENT_CYCLES, False)],
+)
+def test_a_packet_before_the_watch_counts_for_a_time(before: int, kept: bool) -> None:
+    # As from a receiver that makes room at fixed times, each time while another queue is watched.
+    found = seen([PASSED, *[{"ports[1].waiting": 0}] * before, *[{}] * SOON])
+    assert found[-1] == (reserved(2) if kept else NOTHING)
+
+
+def test_less_urgent_packets_go_on_where_the_receiver_has_no_room() -> None:
+    none = {"ports[2].granted": 7 & ~(1 << PP)}
+    less = PASSED | {"ports[2].circuit": DP}
+    assert set(seen([less | none] * (SOON + WATCH_CYCLES))) == {NOTHING}
+    kept = (0, 0, 1 << PP, 0, 0, 0)
+    assert seen([PASSED | none] * SOON)[-1] == kept
+    # It has room, and the queue of the output has none.
+    assert seen([*[PASSED | none] * SOON, {}, {}, {}])[-3:] == [kept, kept, reserved(2)]
+
+
+def test_an_output_that_turns_out_to_be_full_has_its_room_kept_too() -> None:
+    full = ROOM | {"ports[0].vacant": 0, "ports[0].starts": 1, "ports[0].circuit": PP}
+    settling = SETTLE_CYCLES + 4
+    # Output 2 has room and 0 has none; then that has some, while 2 is not full again.
+    found = seen([*PASSING, *[full] * settling, *[full] * 20, *[ROOM] * settling], FLOW)
+    assert (0, 0, 6, 0, 0, 0) in found[:SOON]
+    assert set(found[SOON + settling :][:20]) == {(6, 0, 6, 0, 0, 0)}
+    assert found[-1] == (6, 0, 6, 0, 1 << 3, 0b110)
+
+
+def test_an_output_that_turns_out_to_be_dead_ends_it() -> None:
+    dead = ROOM | {"ports[0].vacant": 0}
+    found = seen([*PASSING, *[dead] * (SETTLE_CYCLES + 6)], FLOW)
+    assert found[SOON] == (0, 0, 6, 0, 0, 0)
+    assert found[-1] == NOTHING
 
 
 def test_a_packet_that_moves_is_watched_anew() -> None:
@@ -129,7 +188,7 @@ def test_a_packet_that_moves_is_watched_anew() -> None:
 def test_room_that_was_there_before_is_not_claimed_until_nobody_takes_it() -> None:
     found = seen([PASSED | ROOM] * (SOON + 2 * SETTLE_CYCLES))
     kept = found.index(reserved(2))
-    assert [row[-2] != 0 for row in found[kept:]].index(True) == SETTLE_CYCLES + 1
+    assert [row[-2] != 0 for row in found[kept:]].index(True) == SETTLE_CYCLES
 
 
 def test_room_is_not_kept_for_longer_than_its_time() -> None:

@@ -25,6 +25,7 @@ from testbench.volume.scenario import Burst, Unicast
 from testbench.volume.switch import (
     FAULT_KINDS,
     LinkFault,
+    Slow,
     Stop,
     SwitchConditions,
     build_switch,
@@ -314,6 +315,25 @@ def test_a_flow_whose_room_comes_in_the_turns_of_others_has_its_share(delay: int
     assert min(shares(result).values()) >= count // 3
     # Each of them takes 8 flits at output 2, which goes on meanwhile.
     assert result["out"][2]["rate"] > 0.95
+
+
+@pytest.mark.parametrize("cycles", [270, 537])
+def test_flows_to_a_receiver_that_makes_room_at_fixed_times_have_their_share(cycles: int) -> None:
+    # It may do so in the watch of another queue each time: had the guard seen those 256 cycles
+    # alone, one flow would have 4 packets when the first is through.
+    ends, count = [(0, [0], [2]), (0, [1], [2])], 60
+    others = [Unicast(3, 2, 0, count), Unicast(2, 0, 0, 100 * count)]
+    slow = Slow(port=2, cycles=cycles)
+    result = run_flows(LINK, ends, [Burst(0, count), Burst(1, count), *others], slow=slow)
+    # What waits for longer than `timeout_cycles` is sent again, and takes room once more.
+    assert min(shares(result)[name] for name in ("2/0", "2/1")) >= count // 2
+
+
+def test_a_phase_has_its_turn_where_less_urgent_unicasts_bridge_pauses_of_urgent_ones() -> None:
+    # A packet of 8 flits in 16 cycles each, to one output: 0 of 400 if it had to begin in a pause.
+    others = [Unicast(2, 3, 0, 400), Unicast(1, 3, 2, 400)]
+    result = run_flows(LINK, [(1, [0], [1])], [Burst(0, 400), *others], interval_cycles=16)
+    assert min(shares(result).values()) >= 190
 
 
 def test_a_phase_has_its_turn_among_unicasts_that_never_pause() -> None:

@@ -28,11 +28,8 @@ class Cycle(NamedTuple):
     room: int
     start: bool
     spare: int
+    given: int
     flit: int | None
-
-    @property
-    def given(self) -> bool:
-        return self.flit is not None
 
 
 def run(inputs: Sequence[Mapping[str, int]], watch: Sequence[str]) -> list[Any]:
@@ -103,14 +100,17 @@ def play(
             ctx.set(unit.injection.fire, fire)
             ctx.set(unit.injection.last, last)
             ctx.set(unit.credit.grant.limit, (sent + most) % tickets)
-            ctx.set(unit.o.ready, ready(cycle))
+            taken = ready(cycle)
+            ctx.set(unit.o.ready, taken)
             inside.append(fire)
             arrives = inside.popleft()
             ctx.set(unit.i.valid, arrives)
             ctx.set(unit.i.data, out)
             out += arrives
-            flit = ctx.get(port(unit, "o.payload.data")) if ctx.get(unit.given) else None
-            seen.append(Cycle(room, start, size - length if last else 0, flit))
+            leaves = taken and ctx.get(unit.o.valid)
+            flit = ctx.get(port(unit, "o.payload.data")) if leaves else None
+            spare = size - length if last else 0
+            seen.append(Cycle(room, start, spare, ctx.get(unit.given), flit))
             await ctx.tick()
 
     simulate(unit, bench)
@@ -134,7 +134,7 @@ def test_latency_and_throughput_of_packets_without_a_gap() -> None:
     seen = run(packets(4, 2, 1), ["o.valid", "given", "o.payload.data"])
     first = LATENCY + ADDED
     assert [cycle for cycle, word in enumerate(seen) if word[0]] == list(range(first, first + 7))
-    assert [word[1] for word in seen] == [word[0] for word in seen]
+    assert [word[1] for word in seen] == [*(word[0] for word in seen[1:]), 0]
     assert [word[2] for word in seen if word[0]] == list(range(1, 8))
 
 
@@ -171,10 +171,11 @@ def test_room_counts_a_packet_that_starts_in_the_cycle_behind(pause: int) -> Non
 
 
 def test_room_counts_what_ends_short_and_what_leaves_two_cycles_later() -> None:
-    # The fourth of these is 1 flit long: until that is known there is no room for a fifth.
-    goes, leaves = 4 + 4 + 3, 20
+    # The fourth of these is 1 flit long: until that is known there is no room for a fifth. The
+    # first flit is in the register that offers it.
+    goes, leaves = 4 + 4 + 4, 20
     seen = play(
-        sized(SIZE), leaves + 4, iter([4, 4, 3, 1, 1, 4]), ready=lambda cycle: cycle >= leaves
+        sized(SIZE), leaves + 4, iter([4, 4, 4, 1, 1, 4]), ready=lambda cycle: cycle >= leaves
     )
     rooms = {cycle: word.room for cycle, word in enumerate(seen)}
     assert all(rooms[cycle] == 7 for cycle in range(goes + 1))
@@ -182,7 +183,7 @@ def test_room_counts_what_ends_short_and_what_leaves_two_cycles_later() -> None:
     # The fifth fills it: 13 flits are inside, and a largest packet does not fit beside them.
     assert [seen[goes + k].start for k in (0, 1, 2)] == [True, False, True]
     assert {rooms[cycle] for cycle in range(goes + 3, leaves + 2)} == {0}
-    assert [word.given for word in seen[leaves - 1 :]] == [False, *[True] * 4]
+    assert [word.given for word in seen[leaves - 1 :]] == [0, *[1] * 4]
     assert rooms[leaves + 2] == 7
 
 
@@ -190,9 +191,10 @@ def test_a_short_packet_gives_back_the_room_that_it_did_not_take() -> None:
     # The last of these start where a largest packet fits, but only once the end of the one before
     # is known, which it is in the second cycle behind it.
     seen = play(sized(SIZE), 2 * DEPTH, repeat(1), ready=lambda cycle: False)
-    starts, full = [cycle for cycle, word in enumerate(seen) if word.start], DEPTH - 2 * SIZE + 2
+    # The first flit is in the register that offers it.
+    starts, full = [cycle for cycle, word in enumerate(seen) if word.start], DEPTH - 2 * SIZE + 3
     assert starts == [*range(full), full + 1, full + 3, full + 5]
-    assert len(starts) == DEPTH - SIZE + 1
+    assert len(starts) == DEPTH - SIZE + 2
 
 
 @pytest.mark.slow_after_first
@@ -231,7 +233,7 @@ def test_never_more_is_promised_than_fits(size: int) -> None:
     promised = list(counted(unit, seen))
     assert [word.room for word in seen] == [7 * (one + size <= unit.depth) for one in promised]
     assert unit.depth - size < max(promised) <= unit.depth
-    flits = [word.flit for word in seen if word.given]
+    flits = [word.flit for word in seen if word.flit is not None]
     assert flits == list(range(len(flits))) and len(flits) > 100
 
 
@@ -246,15 +248,18 @@ def test_room_that_is_kept_is_none_a_cycle_later_and_still_vacant() -> None:
     start = {"injection.start": 1, "injection.circuit": DP}
     full = [start] * (DEPTH // SIZE)
     kept = [{"reserved": 1 << PP}] * 3 + [{}] * 2 + [one | {"reserved": 1 << PP} for one in full]
-    watch = ["injection.room", "vacant", "starts", "started"]
+    watch = ["injection.room", "vacant", "starts", "started", "granted"]
     seen = run([one | {"o.ready": 0} for one in [*kept, {}]], watch)
-    rest = [(0b101, 7, 1, DP)] * (len(full) - 1)
+    rest = [(0b101, 7, 1, DP, 7)] * (len(full) - 1)
     assert seen == [
-        *[(7, 7, 0, 0), *[(0b101, 7, 0, 0)] * 3],
-        *[(7, 7, 0, 0)] * 2,
+        *[(7, 7, 0, 0, 7), *[(0b101, 7, 0, 0, 7)] * 3],
+        *[(7, 7, 0, 0, 7)] * 2,
         *rest,
-        (0, 0, 1, DP),
+        (0, 0, 1, DP, 7),
     ]
+    # Where the next receiver has none there is none, though the queue here has.
+    seen = run(packets(*[1] * (MOST - SIZE + 1)), watch)
+    assert (0b110, 0b110, 1, MP, 0b110) in seen
 
 
 @pytest.mark.parametrize(("bad", "valid"), [(1, 1), (0, 0)], ids=["bad", "missing"])
@@ -266,20 +271,21 @@ def test_what_must_not_be_used_leaves_with_a_crc_inverted(bad: int, valid: int) 
     assert word[0] and word[3] == CODEC.crc(word[1], word[2]) ^ STOMP
 
 
-def test_a_message_leaves_in_the_same_cycle_before_a_flit() -> None:
+def test_a_message_leaves_in_the_next_cycle_before_a_flit() -> None:
     message = {"message.valid": 1, "message.payload.kind": Kind.ASK}
     watch = ["o.valid", "message.ready", "given"]
-    assert run([message | {"o.ready": 0}, message, {}], watch) == [(1, 0, 0), (1, 1, 0), (0, 0, 0)]
+    stalled = [message | {"o.ready": 0}] * 2
+    assert run([*stalled, message, {}], watch) == [(0, 1, 0), (1, 0, 0), (1, 1, 0), (1, 0, 0)]
     inputs = packets(1)
-    inputs[LATENCY + ADDED] |= message
-    assert run(inputs, watch)[LATENCY + ADDED :][:2] == [(1, 1, 0), (1, 0, 1)]
+    inputs[LATENCY + ADDED - 1] |= message
+    assert run(inputs, watch)[LATENCY + ADDED - 1 :][:3] == [(0, 1, 0), (1, 0, 1), (1, 0, 0)]
 
 
-def test_a_flit_is_given_in_the_cycle_in_which_it_is_taken() -> None:
-    inputs = packets(1)
+def test_a_flit_is_given_in_the_cycle_before_it_is_offered() -> None:
+    inputs = packets(2)
     inputs[LATENCY + ADDED] |= {"o.ready": 0}
     seen = run(inputs, ["o.valid", "given"])
-    assert seen[LATENCY + ADDED :] == [(1, 0), (1, 1), (0, 0)]
+    assert seen[LATENCY + ADDED - 1 :] == [(0, 1), (1, 0), (1, 1), (1, 0), (0, 0)]
 
 
 def test_reset_forgets_all_packets_and_promises() -> None:

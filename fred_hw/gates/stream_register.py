@@ -1,0 +1,64 @@
+"""A word of a stream in a register, so that what is behind it sees no gates before it."""
+
+from amaranth.hdl import Module, Shape, ShapeLike, Signal, Value
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+
+from fred_hw.checks import check_int
+from fred_hw.unit import Unit
+
+__all__ = ["StreamRegister"]
+
+
+class StreamRegister(Unit):
+    """Offer words from a register, which takes the next one while its own is taken.
+
+    Parameters
+    ----------
+    shape : ShapeLike
+        Of a word, 1 bit or more.
+
+    Members
+    -------
+    i : In(stream.Signature(shape))
+        Words.
+    o : Out(stream.Signature(shape))
+        The same, in order.
+
+    Timing
+    ------
+    Latency : 1 cycle from a word taken to the same word offered.
+    Throughput : one word per cycle.
+    Paths : ``o.ready`` to ``i.ready``.
+    Reset : forgets the word.
+
+    Raises
+    ------
+    TypeError, ValueError
+        A parameter is none of these.
+    """
+
+    i: stream.Interface
+    o: stream.Interface
+
+    def __init__(self, *, shape: ShapeLike) -> None:
+        self.shape = shape
+        self.width = check_int("StreamRegister width", Shape.cast(shape).width, minimum=1)
+        self.unit_name = f"stream_register_w{self.width}"
+        words = stream.Signature(shape)
+        super().__init__({"i": In(words), "o": Out(words)})
+
+    def build(self, platform: object) -> Module:
+        m = Module()
+        offered, word = Signal(), Signal(self.width, reset_less=True)
+        m.d.comb += [
+            self.i.ready.eq(~offered | self.o.ready),
+            self.o.valid.eq(offered),
+            Value.cast(self.o.payload).eq(word),
+        ]
+        with m.If(self.i.ready):
+            m.d.sync += offered.eq(self.i.valid)
+            # A word that is not there does not toggle it.
+            with m.If(self.i.valid):
+                m.d.sync += word.eq(self.i.payload)
+        return m
