@@ -82,9 +82,11 @@ def test_rings_with_empty_blocks(tmp_path: Path, size: int) -> None:
 
 
 def test_two_directions_and_multicasts_through_faults(tmp_path: Path) -> None:
-    run(tmp_path, program("MP1-DP4-PP1", "bidirectional"), ("dp_all_reduce",), **FAULTS)
+    # Few flits: with fewer faults all of them may be spared.
+    faults = FAULTS | {"faults": 15000}
+    run(tmp_path, program("MP1-DP4-PP1", "bidirectional"), ("dp_all_reduce",), **faults)
     made = program("MP2-DP1-PP2")
-    run(tmp_path, made, ("pp_forward", "pp_backward"), **FAULTS)
+    run(tmp_path, made, ("pp_forward", "pp_backward"), **faults)
 
 
 def test_rows_and_columns_reduce_scatter_and_all_gather(tmp_path: Path) -> None:
