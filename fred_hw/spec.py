@@ -1,7 +1,7 @@
 """Specification of a switch: the one description that every room reads."""
 
 from math import ceil
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Protocol, Self
 from zlib import crc32
 
 from pydantic import (
@@ -18,24 +18,38 @@ from .formats.number_format import FORMATS, OVERFLOWS, IntFormat, NumberFormat
 from .operations.operation import OPERATIONS, fitting
 from .protocol import HEADER_FIELDS, PROTOCOL_VERSION, SHARED_SIZES, ProtocolSpec
 
-__all__ = ["SwitchSpec", "check_operation", "check_replay"]
+__all__ = ["SwitchSpec", "check_link"]
 
 
-def check_operation(operation: str, format: str) -> None:
+class _Linked(Protocol):
+    """What specifications of switches, meshes and wafers say of their links."""
+
+    @property
+    def operation(self) -> str: ...
+    @property
+    def format(self) -> str: ...
+    @property
+    def protocol(self) -> ProtocolSpec: ...
+    @property
+    def endpoint(self) -> EndpointSpec: ...
+
+
+def check_link(spec: _Linked) -> None:
+    """Refuse what no link of a switch, a mesh or a wafer can be made of."""
+    _check_operation(spec.operation, spec.format)
+    most, given = spec.protocol.window_packets, spec.endpoint.replay_packets
+    if given > most:
+        raise refused(
+            f"endpoint.replay_packets: must be 0 or at most window_packets {most}, not {given}"
+        )
+
+
+def _check_operation(operation: str, format: str) -> None:
     """Refuse an operation that does not take a format."""
     number_format = FORMATS[format]
     if not OPERATIONS[operation].takes(number_format):
         names = ", ".join(fitting(number_format))
         raise refused(f"operation: must be one of {names} with format {format}, not {operation!r}")
-
-
-def check_replay(endpoint: EndpointSpec, protocol: ProtocolSpec) -> None:
-    """Refuse an endpoint that keeps more packets than may be unacknowledged."""
-    most, given = protocol.window_packets, endpoint.replay_packets
-    if given > most:
-        raise refused(
-            f"endpoint.replay_packets: must be 0 or at most window_packets {most}, not {given}"
-        )
 
 
 class SwitchSpec(FileModel):
@@ -102,13 +116,8 @@ class SwitchSpec(FileModel):
         return said
 
     @model_validator(mode="after")
-    def _operation_takes_format(self) -> Self:
-        check_operation(self.operation, self.format)
-        return self
-
-    @model_validator(mode="after")
-    def _endpoint_fits(self) -> Self:
-        check_replay(self.endpoint, self.protocol)
+    def _fits(self) -> Self:
+        check_link(self)
         return self
 
     def model_post_init(self, context: Any, /) -> None:
@@ -137,7 +146,7 @@ class SwitchSpec(FileModel):
     @property
     def _registers_of_clock(self) -> int:
         """Return the least depth that reaches the clock; a longer one never takes more."""
-        check_operation(self.operation, self.format)
+        _check_operation(self.operation, self.format)
         assert self.clock_ns is not None
         clocks = adder_delays().clocks_ns(self.operation, self.format)
         for registers, shortest in enumerate(clocks):

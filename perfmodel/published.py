@@ -1,6 +1,7 @@
-"""Figures that the paper prints, which ours are put beside; nothing here enters a result.
+"""Figures that the paper prints: ours are put beside them, columns may show what follows.
 
-What we work out from them ourselves is in ``perfmodel.derived``.
+No time is worked out from them but those of ``calibrated``. What we work out from them ourselves is
+in ``perfmodel.derived``.
 """
 
 from dataclasses import dataclass

@@ -118,7 +118,7 @@ def _state() -> tuple[Register, ...]:
                 Field("preparing", 1, 1, "ro", "Whether a descriptor is prepared"),
                 Field("busy", 4, 3, "ro", "Circuits with a descriptor under way or waiting"),
                 Field("idle", 8, 3, "ro", "Circuits on which all that was sent is acknowledged"),
-                Field("full", 12, 3, "ro", "Circuits for which four descriptors wait already"),
+                Field("full", 12, 3, "ro", "Circuits whose queue of descriptors is full"),
             ),
         ),
         control_register(0x14),

@@ -11,7 +11,7 @@ from fred_hw.files import Check, FileModel, int_range, name_in, refused
 from fred_hw.formats.number_format import FORMATS, OVERFLOWS
 from fred_hw.operations.operation import OPERATIONS
 from fred_hw.protocol import ADDRESSES, ProtocolSpec
-from fred_hw.spec import SwitchSpec, check_operation, check_replay
+from fred_hw.spec import SwitchSpec, check_link
 
 from .routing import ROUTINGS
 
@@ -101,8 +101,7 @@ class MeshSpec(FileModel):
                 f"height: must leave at most {ADDRESSES} NPUs and controllers, not "
                 f"{len(self.places)} with {self.height} rows of {self.width}"
             )
-        check_operation(self.operation, self.format)
-        check_replay(self.endpoint, self.protocol)
+        check_link(self)
         return self
 
     @property

@@ -13,7 +13,7 @@ from fred_hw.files import Check, FileModel, int_range, name_in, one_of, refused
 from fred_hw.formats.number_format import FORMATS, OVERFLOWS
 from fred_hw.operations.operation import OPERATIONS
 from fred_hw.protocol import ADDRESSES, SHARED_SIZES, ProtocolSpec
-from fred_hw.spec import SwitchSpec, check_operation, check_replay
+from fred_hw.spec import SwitchSpec, check_link
 
 __all__ = ["CONTROLLERS", "SwitchEntry", "WaferSpec"]
 
@@ -138,8 +138,8 @@ class WaferSpec(FileModel):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        check_operation(self.operation, self.format)
-        self._check_endpoint()
+        check_link(self)
+        self._check_flits()
         self._check_tree()
         self._check_npus()
         self._check_leaves()
@@ -157,12 +157,11 @@ class WaferSpec(FileModel):
             )
         return self
 
-    def _check_endpoint(self) -> None:
-        """Refuse what endpoints cannot be made of."""
+    def _check_flits(self) -> None:
+        """Refuse flits that endpoints cannot address."""
         size = self.lanes * FORMATS[self.format].width // 8
         if size & (size - 1):
             raise refused(f"lanes: must make flits of 1, 2, 4, ... bytes, not of {size}")
-        check_replay(self.endpoint, self.protocol)
 
     def _check_tree(self) -> None:
         """Refuse names that are not those of a tree: one at the top, and no loop."""

@@ -1,4 +1,4 @@
-"""All fabrics against all workloads."""
+"""All workloads on all fabrics, and speed-ups over the first fabric."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -62,7 +62,7 @@ class Layer:
     operators : tuple of Operator
         What it computes, in order.
     output_numbers : int
-        Activations of a sample that the next layer gets.
+        Activations of a sample that the next layer gets, what it only hands on included.
     stored_numbers : float
         Activations of a sample that the backward pass needs, if nothing is recomputed.
     mp_reductions : int
