@@ -48,6 +48,10 @@ def test_ends_of_its_links_are_those_of_a_switch() -> None:
         ({"controllers": 1}, "must be true or false, not 1"),
         ({"routing": "yx"}, f"must be one of {', '.join(ROUTINGS)}, not 'yx'"),
         ({"width": 0}, "must be an integer from 1 to 64, not 0"),
+        (
+            {"endpoint": {"replay_packets": 64}},
+            "endpoint.replay_packets: must be 0 or at most window_packets 8, not 64",
+        ),
     ],
 )
 def test_bad_values_are_refused(changes: dict[str, Any], message: str) -> None:
