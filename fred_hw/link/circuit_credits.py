@@ -1,6 +1,6 @@
 """Credits of a circuit at its sender."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.late_choice import choose_late
@@ -83,8 +83,9 @@ class CircuitCredits(Unit):
     def build(self, platform: object) -> Module:
         m = Module()
         most, largest = self.spec.protocol.buffer_flits, self.spec.protocol.packet_flits
-        taken, credits, before = (Signal.like(self.ticket) for _ in range(3))
-        limit, spare = Signal.like(self.ticket, init=most), Signal.like(self.ticket)
+        taken, before, spare = (Signal.like(self.ticket) for _ in range(3))
+        # The first place at which no largest packet may begin, so that it need not be taken off.
+        limit = Signal.like(self.ticket, init=most - largest)
         # What starts is known late in its cycle, and counts behind it.
         begun, length = Signal(), Signal.like(self.length)
         fits, last, flits = Signal(), Signal(), Signal.like(self.ticket)
@@ -94,10 +95,10 @@ class CircuitCredits(Unit):
             self.ticket.eq(taken + flits),
             self.taken.eq(taken),
             before.eq(limit - taken),
-            credits.eq(before - flits),
-            spare.eq(credits - largest),
+            # What has started has a flit more than its length: the complement takes both off.
+            spare.eq(before + (begun.replicate(len(spare)) & ~(length | Const(0, len(spare))))),
             self.room.eq(room),
-            fits.eq(self.lost | ((credits >= largest) & (credits <= most))),
+            fits.eq(self.lost | (spare <= most - largest)),
             # Of use if a largest packet fits, so there is no borrow.
             last.eq(~self.lost & self._at_most_length(m, spare)),
         ]
@@ -106,14 +107,14 @@ class CircuitCredits(Unit):
             begun.eq(self.start),
             length.eq(self.length),
             taken.eq(self.ticket),
-            self.owed.eq(credits != most),
+            self.owed.eq(spare != most - largest),
             # Whether a packet starts is known last.
             room.eq(choose_late(m, "room_then", self.start, open_ & ~last, open_)),
         ]
         with m.If(self.grant):
-            m.d.sync += limit.eq(self.limit)
+            m.d.sync += limit.eq(self.limit - largest)
         with m.If(self.begins):
-            m.d.sync += [taken.eq(0), limit.eq(0)]
+            m.d.sync += [taken.eq(0), limit.eq(-largest)]
         return m
 
     def _at_most_length(self, m: Module, spare: Value) -> Value:

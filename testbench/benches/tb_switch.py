@@ -221,6 +221,26 @@ async def urgent_turn_overtakes_those_of_the_same_ports(dut: Any) -> None:
     finish(bench)
 
 
+@scenario(PROTOCOL.phases >= 2 and PORTS >= 3)
+async def phases_of_a_circuit_take_turns(dut: Any) -> None:
+    """Let two sources send to one destination, each in a phase of its own, all at full rate."""
+    table = [phase_of(number, 1, Flow((number,), (PORTS - 1,))) for number in range(2)]
+    bench, rng = await started(dut, 0.0, table)
+    most, count = PROTOCOL.packet_flits, 2 * PROTOCOL.buffer_packets
+    for phase in table:
+        bench.play(turns_of(rng, phase, count, most))
+    await bench.drain()
+    packets = [
+        fields["phase"]
+        for fields in map(bench.codec.unpack, (b.flit for b in bench.data(bench.outputs[-1])))
+        if fields["index"] == 0
+    ]
+    # A turn is a packet, or as many as start within two cycles.
+    ahead = [abs(packets[:place].count(0) - packets[:place].count(1)) for place in range(count)]
+    assert max(ahead) <= 1 + -(-2 // most), f"the order is {packets}"
+    finish(bench)
+
+
 @waiting_test
 async def urgent_turn_goes_before_those_that_waited_longer(dut: Any) -> None:
     patient, urgent, most = everyone(0, 2), everyone(1, 0), PROTOCOL.packet_flits

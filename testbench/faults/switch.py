@@ -5,7 +5,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Module, Signal
 
 from fred_hw.protocol import KINDS
 from fred_hw.switch.acknowledger import Acknowledger
@@ -26,6 +26,7 @@ __all__ = [
     "any_number",
     "cleared_under_a_packet",
     "eager_ack",
+    "first_again",
     "flit_early",
     "never_empty",
     "never_preempts",
@@ -37,11 +38,34 @@ __all__ = [
 ]
 
 
+_PATIENCE = 16  # cycles, more than a largest packet takes
+
+
 @broken(Scheduler, {"switch": "urgent_packet_overtakes_at_every_flit_position"})
 def never_preempts(m: Module, sound: Any, ports: Any) -> None:
     """A phase is served to its end, however urgent another one is."""
     # A packet always goes on, as it seems, until none is left.
     m.d.comb += [ports.service.leaving.eq(0), sound.service.runs.eq(1)]
+
+
+@broken(Scheduler, {"switch": "phases_of_a_circuit_take_turns"})
+def first_again(m: Module, sound: Any, ports: Any) -> None:
+    """Others have a turn only when no packet of phase 0 has come for some time."""
+    heads = [
+        (waits, phase == 0)
+        for port in ports.ports
+        for waits, phase in zip(port.waiting, port.phases, strict=True)
+    ]
+    since = Signal(range(_PATIENCE + 1))
+    with m.If(Cat(waits & own for waits, own in heads).any()):
+        m.d.sync += since.eq(_PATIENCE)
+    with m.Elif(since != 0):
+        m.d.sync += since.eq(since - 1)
+    for mine, theirs in zip(sound.ports, ports.ports, strict=True):
+        others = Cat(phase != 0 for phase in theirs.phases)
+        m.d.comb += mine.waiting.eq(
+            theirs.waiting & ~(others & (since != 0).replicate(len(others)))
+        )
 
 
 @broken(Scheduler, {"switch": "phase_that_is_served_goes_by_its_new_entry"})

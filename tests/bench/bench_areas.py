@@ -70,6 +70,8 @@ def row(unit: str, said: dict[str, Any]) -> dict[str, Any]:
 @click.option("--work", type=click.Path(path_type=Path), help="Folder of reports.")
 def main(output: Path | None, work: Path | None) -> None:
     """Print a line for each unit."""
+    if work:
+        work.mkdir(parents=True, exist_ok=True)
     cells = read_libraries([library_path(LIBRARY)])
     rows, said = list[dict[str, Any]](), dict[str, Any]()
     for unit, source in sources().items():
