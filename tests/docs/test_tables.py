@@ -31,6 +31,18 @@ def test_driver_page_says_of_every_error_what_to_do() -> None:
     assert all(reason and remedy for _, reason, remedy in told)
 
 
+def test_switch_page_has_where_each_rule_is_tried() -> None:
+    told = rows("docs/switch.md", "Each of these rules has tests and scenarios made against it:")
+    for rule, tests in told:
+        assert names(tests), rule
+        linked = re.findall(r"\[`(\w+)`\]\(\.\./([\w/.]+)\)", tests)
+        assert [name for name, _ in linked] == names(tests)
+        for name, file in linked:
+            assert re.search(rf"^(async )?def {name}\(", (ROOT / file).read_text(), re.MULTILINE), (
+                name
+            )
+
+
 def test_synthesis_page_has_every_class_of_area() -> None:
     told = rows("docs/synth.md", "## What is counted where")
     assert [name for name, _ in told] == [*CLASSES, UNKNOWN]
