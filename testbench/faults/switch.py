@@ -52,20 +52,20 @@ def never_preempts(m: Module, sound: Any, ports: Any) -> None:
 def first_again(m: Module, sound: Any, ports: Any) -> None:
     """Others have a turn only when no packet of phase 0 has come for some time."""
     heads = [
-        (waits, phase == 0)
+        waits & (phase == 0)
         for port in ports.ports
         for waits, phase in zip(port.waiting, port.phases, strict=True)
     ]
     since = Signal(range(_PATIENCE + 1))
-    with m.If(Cat(waits & own for waits, own in heads).any()):
+    with m.If(Cat(heads).any()):
         m.d.sync += since.eq(_PATIENCE)
     with m.Elif(since != 0):
         m.d.sync += since.eq(since - 1)
     for mine, theirs in zip(sound.ports, ports.ports, strict=True):
-        others = Cat(phase != 0 for phase in theirs.phases)
-        m.d.comb += mine.waiting.eq(
-            theirs.waiting & ~(others & (since != 0).replicate(len(others)))
-        )
+        m.d.comb += [
+            hears.eq(waits & ((since == 0) | (phase == 0)))
+            for hears, waits, phase in zip(mine.waiting, theirs.waiting, theirs.phases, strict=True)
+        ]
 
 
 @broken(Scheduler, {"switch": "phase_that_is_served_goes_by_its_new_entry"})
