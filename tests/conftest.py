@@ -49,7 +49,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if "long" not in str(config.getoption("markexpr")):
         left = [item for item in items if item.get_closest_marker("long")]
         config.hook.pytest_deselected(items=left)
-        items[:] = [item for item in items if not item.get_closest_marker("long")]
+        apart = set(left)
+        items[:] = [item for item in items if item not in apart]
     seen: set[str] = set()
     for item in items:
         test = item.nodeid.partition("[")[0]
@@ -64,10 +65,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.xdist_group(_model(item)))
         if icarus_bin() is None and item.path.name not in WITHOUT_ICARUS:
             item.add_marker(skip)
+    together = {item: _together(item) for item in items}  # looking for marks takes its time
     seconds: dict[str, float] = {}
-    for item in items:
-        seconds[_together(item)] = seconds.get(_together(item), 0) + _seconds(item)
-    items.sort(key=lambda item: (-seconds[_together(item)], _together(item)))
+    for item, name in together.items():
+        seconds[name] = seconds.get(name, 0) + _seconds(item)
+    items.sort(key=lambda item: (-seconds[together[item]], together[item]))
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile | None:
@@ -89,8 +91,10 @@ def _seconds(item: pytest.Item) -> float:
 def _together(item: pytest.Item) -> str:
     """Return a name that tests have in common which should come together."""
     group = item.get_closest_marker("xdist_group")
-    alone = item.nodeid if _seconds(item) > 1 else f"{item.path} {_seconds(item)}"
-    return str(group.args[0]) if group else alone
+    if group:
+        return str(group.args[0])
+    seconds = _seconds(item)
+    return item.nodeid if seconds > 1 else f"{item.path} {seconds}"
 
 
 def _model(item: pytest.Item) -> str:

@@ -103,7 +103,10 @@ def row(unit: type[Unit], drawn: dict[str, list[str]], homes: dict[str, list[str
 def sizes() -> dict[str, list[str]]:
     """Return which files of ``fred_hw`` name a size of links or endpoints, or what follows."""
     folder, found = ROOT / "fred_hw", {}
-    texts = {path: path.read_text("utf-8") for path in sorted(folder.rglob("*.py"))}
+    named: dict[tuple[str, str], dict[Path, None]] = {}
+    for path in sorted(folder.rglob("*.py")):
+        for size in re.findall(r"\b(protocol|endpoint)\.(\w+)", path.read_text("utf-8")):
+            named.setdefault(size, {})[path] = None
     for where, model in (("protocol", ProtocolSpec), ("endpoint", EndpointSpec)):
         follow = [
             name
@@ -111,8 +114,7 @@ def sizes() -> dict[str, list[str]]:
             if isinstance(value, property) and value.fget.__annotations__["return"] is int
         ]
         for name in (*model.model_fields, *follow):
-            size = re.compile(rf"\b{where}\.{name}\b")
-            files = [path for path, text in texts.items() if size.search(text)]
+            files = named.get((where, name), ())
             found[name] = [path.relative_to(folder).as_posix() for path in files]
     return {name: files for name, files in found.items() if files}
 

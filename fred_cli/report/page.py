@@ -84,8 +84,10 @@ def build(
         check_folder(work_folder(spec))
     if find_simulator(_SIMULATORS):
         check_folder(shown_folder(spec))
+    # What is given is refused before anything that takes long.
+    given = simulation_results(spec, results) if results else None
     asked = study(question or Question())
-    simulation = simulation_results(spec, results)
+    simulation = given or simulation_results(spec, None)
     wafer, mapped = gather(), maps(asked)
     page = {**_switch(spec, spec_source, simulation), **_study(asked, wafer, mapped)}
     page |= _hardware()

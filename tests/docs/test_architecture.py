@@ -4,11 +4,13 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from .pages import ROOT
+from .sources import statements
 
 PACKAGES = ("fred_hw", "gen", "testbench", "perfmodel", "synth", "fred_cli")
 ROW = re.compile(r"^\| `(\w+)` \|.*\| ([^|]*) \|$", re.MULTILINE)
@@ -22,15 +24,21 @@ ROOMS = [path.parent.name for path in sorted((ROOT / "fred_hw").glob("*/__init__
 def modules(folder: Path) -> Iterator[str]:
     """Yield what the files of a folder import, at the top and inside functions."""
     for path in folder.rglob("*.py"):
-        package = path.relative_to(ROOT).parts[:-1]
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Import):
-                yield from (name.name for name in node.names)
-            elif isinstance(node, ast.ImportFrom):
-                above = package[: len(package) - node.level + 1] if node.level else ()
-                base = ".".join((*above, *([node.module] if node.module else [])))
-                yield base
-                yield from (f"{base}.{name.name}" for name in node.names)
+        yield from imports(path)
+
+
+@cache
+def imports(path: Path) -> list[str]:
+    """Return what a file imports: that of a room is looked at for its package, too."""
+    package, found = path.relative_to(ROOT).parts[:-1], list[str]()
+    for node in statements(path):
+        if isinstance(node, ast.Import):
+            found += [name.name for name in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else ()
+            base = ".".join((*above, *([node.module] if node.module else [])))
+            found += [base, *(f"{base}.{name.name}" for name in node.names)]
+    return found
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from .pages import ROOT
+from .sources import statements
 from .test_architecture import PACKAGES
 
 FUNCTION_LINES, FILE_LINES = 60, 500
@@ -14,7 +15,7 @@ FUNCTION_LINES, FILE_LINES = 60, 500
 
 def functions(path: Path) -> Iterator[tuple[str, int]]:
     """Yield name and length of each function of a file, docstring included."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in statements(path):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             assert node.end_lineno is not None
             yield node.name, node.end_lineno - node.lineno + 1

@@ -105,7 +105,7 @@ def mapped(
     return map_design(verilog, top, tiny_libraries(folder), folder, options)
 
 
-@pytest.mark.slow_after_first
+@pytest.mark.slow
 @pytest.mark.parametrize("effort", EFFORTS)
 def test_what_is_mapped_computes_the_same(tmp_path: Path, effort: str) -> None:
     design = generate(load_spec("tiny-2"))

@@ -20,6 +20,7 @@ def source(**changes: object) -> Source:
     return from_spec(load_spec("tiny-2", changes), "interconnect", "tiny-2")
 
 
+@pytest.mark.slow
 def test_report_adds_up(tmp_path: Path) -> None:
     result = synthesize(source(), tiny_libraries(tmp_path), clock_ns=1.0)
     report = result.to_dict()

@@ -104,9 +104,10 @@ class Contents(HTMLParser):
 
 @pytest.mark.slow_after_first
 @pytest.mark.parametrize("case", NO_RESULTS)
-def test_results_that_are_none_are_refused(
-    refused: Callable[..., str], place: Path, case: str
+def test_results_that_are_none_are_refused_before_all_that_takes_long(
+    refused: Callable[..., str], place: Path, case: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("fred_cli.report.page.study", None)
     data, message = NO_RESULTS[case]
     (place / "results.json").write_text(json.dumps(data))
     said = refused("report", "-o", "out", "--spec", "small-4", "--results", "results.json")

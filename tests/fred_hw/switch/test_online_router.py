@@ -190,7 +190,7 @@ def turns(source: int, ports: int, flits: int, packets: int = 300) -> Packets:
     return [((source + 1 + k % (ports - 1)) % ports, flits) for k in range(packets)]
 
 
-@pytest.mark.slow_after_first
+@pytest.mark.slow
 @pytest.mark.parametrize(("flits", "period"), [(1, 2), (2, 2), (3, 3), (8, 8)])
 @pytest.mark.parametrize("middle", [2, 3])
 def test_all_to_all_goes_at_full_rate_but_for_packets_of_one_flit(

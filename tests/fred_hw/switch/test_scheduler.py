@@ -465,7 +465,7 @@ def storm(cycles: int = 4500) -> list[dict[str, int]]:
     return rows[len(TABLE) :]
 
 
-@pytest.mark.xdist_group("scheduler in a storm")
+@pytest.mark.slow
 def test_a_phase_that_stands_still_never_is_served_in_a_storm() -> None:
     still: list[int] = []
     kinds = dict.fromkeys(("served", "chosen", "other"), 0)
@@ -482,7 +482,7 @@ def test_a_phase_that_stands_still_never_is_served_in_a_storm() -> None:
     assert min(kinds.values()) >= 15
 
 
-@pytest.mark.xdist_group("scheduler in a storm")
+@pytest.mark.slow
 def test_what_is_loaded_was_read_before_and_not_served_in_a_storm() -> None:
     rows = storm()
     found: list[int] = []

@@ -10,14 +10,14 @@ from perfmodel.chakra.feeder import Feeder
 from perfmodel.chakra.iteration import Traces, iteration_traces
 from perfmodel.chakra.kinds import CollectiveType, NodeType
 from perfmodel.chakra.stats import Messages, add_messages, check_messages, check_node, measure
-from perfmodel.topology.parse import parse_topology
+from perfmodel.topology.parse import shared_topology
 from perfmodel.training.estimate import simulate
 from perfmodel.training.iteration import Iteration
 from perfmodel.workloads.workload import load_workload
 
 
 def made(name: str, strategy: str, topology: str = "fred-d") -> tuple[Traces, Iteration]:
-    fabric, workload = parse_topology(topology), load_workload(name)
+    fabric, workload = shared_topology(topology), load_workload(name)
     iteration, npu, scale, _ = simulate(fabric, workload, strategy)
     return iteration_traces(fabric, workload, iteration.placement, npu, scale), iteration
 

@@ -13,7 +13,7 @@ from perfmodel.collectives.algorithms import direct as direct_module
 from perfmodel.collectives.run import CollectiveResult, profile, run_collective, run_collectives
 from perfmodel.collectives.schedule import PATTERNS, Schedule
 from perfmodel.collectives.select import build_schedule
-from perfmodel.topology.parse import FABRICS, parse_topology
+from perfmodel.topology.parse import FABRICS, shared_topology
 from tests.examples import examples
 
 GIB = 1 << 30
@@ -28,7 +28,7 @@ WAFERS.append(str(Path(__file__).with_name("blocks.yaml")))
 def test_second_ring_uses_the_other_direction_of_all_links(
     topology: str, group: list[int], one: float, both: float
 ) -> None:
-    mesh = parse_topology(topology, "ideal")
+    mesh = shared_topology(topology, "ideal")
     names = {"ring": one, "bidirectional_ring": both, "auto": both, "published": one}
     if len(group) == mesh.npus:
         names["published"] = both  # in two dimensions
@@ -40,7 +40,7 @@ def test_second_ring_uses_the_other_direction_of_all_links(
 @examples(60)
 @given(data=st.data())
 def test_auto_is_never_slower_than_any_algorithm(data: st.DataObject) -> None:
-    wafer = parse_topology(data.draw(st.sampled_from(WAFERS)))
+    wafer = shared_topology(data.draw(st.sampled_from(WAFERS)))
     order = data.draw(st.permutations(range(wafer.npus)))
     size = data.draw(st.integers(2, wafer.npus))
     count = data.draw(st.integers(1, wafer.npus // size))
@@ -70,7 +70,7 @@ def test_auto_is_never_slower_than_any_algorithm(data: st.DataObject) -> None:
 def test_auto_is_never_slower_than_messages_for_each_pair_of_many(
     pattern: str, size_bytes: float
 ) -> None:
-    mesh = parse_topology("mesh:13x5")
+    mesh = shared_topology("mesh:13x5")
     groups = [range(65)]
     auto = run_collective(mesh, pattern, size_bytes, algorithm="auto")
     direct = run_collective(mesh, pattern, size_bytes, algorithm="direct")
@@ -90,7 +90,7 @@ def test_many_messages_are_built_where_they_may_be_fastest_alone(
         return real(*arguments, **options)
 
     monkeypatch.setattr("perfmodel.collectives.run.build_schedule", build)
-    mesh = parse_topology("mesh:13x5")
+    mesh = shared_topology("mesh:13x5")
     assert run_collective(mesh, "all_gather", 1e9).algorithm_name != "direct"
     assert built and "direct" not in built
     assert run_collective(mesh, "all_gather", 1e3).algorithm_name == "direct"
@@ -100,7 +100,7 @@ def test_many_messages_are_built_where_they_may_be_fastest_alone(
 @examples(60)
 @given(data=st.data())
 def test_no_direct_collective_takes_less_than_its_bound(data: st.DataObject) -> None:
-    wafer = parse_topology(data.draw(st.sampled_from(WAFERS)))
+    wafer = shared_topology(data.draw(st.sampled_from(WAFERS)))
     order = data.draw(st.permutations(range(wafer.npus)))
     size = data.draw(st.integers(2, wafer.npus))
     groups = [order[i : i + size] for i in range(0, wafer.npus - size + 1, size)]
@@ -115,7 +115,7 @@ def test_no_direct_collective_takes_less_than_its_bound(data: st.DataObject) -> 
 
 @pytest.mark.parametrize("pattern", ["all_reduce", "all_to_all"])
 def test_a_thousand_npus_have_no_message_for_each_pair(pattern: str) -> None:
-    mesh = parse_topology("mesh:32x32")
+    mesh = shared_topology("mesh:32x32")
     for name in ("halving_doubling", "double_binary_tree"):
         found = build_schedule(mesh, pattern, [range(1024)], 1.0, name, lockstep=True)
         assert len(found.messages) <= 20 * 1024

@@ -16,7 +16,7 @@ from perfmodel.collectives.schedule import PATTERNS
 from perfmodel.collectives.streaming import STREAMS
 from perfmodel.topology.graph import Topology
 from perfmodel.topology.mesh import MeshFile
-from perfmodel.topology.parse import FABRICS, parse_topology
+from perfmodel.topology.parse import FABRICS, parse_topology, shared_topology
 from tests.examples import examples
 
 # 1 B to 16 GiB, and closer between 1.5 and 3 MiB.
@@ -40,7 +40,7 @@ def fitting(topology: Topology, pattern: str) -> list[str]:
 @pytest.mark.parametrize("pattern", PATTERNS)
 @pytest.mark.parametrize("topology", [*FABRICS, "mesh:3x3", BLOCKS])
 def test_more_data_never_take_less_with_any_algorithm(topology: str, pattern: str) -> None:
-    wafer = parse_topology(topology)
+    wafer = shared_topology(topology)
     names = ["auto", *fitting(wafer, pattern)]
     assert len(names) >= 6
     for name in names:
@@ -53,7 +53,7 @@ def test_more_data_never_take_less_with_any_algorithm(topology: str, pattern: st
 @pytest.mark.parametrize("pattern", STREAMS)
 @pytest.mark.parametrize("topology", FABRICS)
 def test_more_data_never_stream_in_less(topology: str, pattern: str) -> None:
-    wafer = parse_topology(topology)
+    wafer = shared_topology(topology)
     groups = [[k + 4 * dp for dp in range(5)] for k in range(4)]
     times = [profile(wafer, pattern, size, groups)[0].time_s for size in SIZES]
     assert all(less <= more * (1 + 1e-12) for less, more in pairwise(times))
@@ -71,7 +71,7 @@ def test_more_data_never_stream_in_less(topology: str, pattern: str) -> None:
 def test_slower_or_later_link_never_takes_less(
     topology: str, pattern: str, algorithm: str, size: float, seed: int, later: bool
 ) -> None:
-    wafer, slow = parse_topology(topology), parse_topology(topology)
+    wafer, slow = shared_topology(topology), parse_topology(topology)
     rng = random.Random(seed)
     if algorithm not in ("auto", *fitting(wafer, pattern)):
         algorithm = "auto"
@@ -125,7 +125,7 @@ def test_group_more_on_slow_links_of_a_mesh_never_takes_less() -> None:
 def test_group_more_never_takes_less(
     topology: str, pattern: str, algorithm: str, size: float, seed: int
 ) -> None:
-    wafer, rng = parse_topology(topology), random.Random(seed)
+    wafer, rng = shared_topology(topology), random.Random(seed)
     npus = rng.sample(range(wafer.npus), wafer.npus)
     counts = rng.choices(range(2, 6), k=4)
     groups = [[npus.pop() for _ in range(count)] for count in counts if count <= len(npus)]

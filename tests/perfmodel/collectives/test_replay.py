@@ -13,7 +13,7 @@ from perfmodel.collectives.replay import replay
 from perfmodel.collectives.run import run_collective
 from perfmodel.collectives.schedule import PATTERNS, Schedule, ScheduleBuilder
 from perfmodel.collectives.select import build_schedule
-from perfmodel.topology.parse import FABRICS, parse_topology
+from perfmodel.topology.parse import FABRICS, shared_topology
 from tests.examples import examples
 
 GROUPS = {
@@ -29,7 +29,7 @@ GROUPS = {
 
 
 def schedule(topology: str = "fred-a", pattern: str = "all_reduce") -> Schedule:
-    return build_schedule(parse_topology(topology), pattern, [range(20)], 1e6)
+    return build_schedule(shared_topology(topology), pattern, [range(20)], 1e6)
 
 
 @pytest.mark.parametrize("groups", GROUPS.values(), ids=GROUPS.keys())
@@ -38,13 +38,13 @@ def schedule(topology: str = "fred-a", pattern: str = "all_reduce") -> Schedule:
 def test_every_member_ends_with_every_contribution_once(
     topology: str, pattern: str, groups: list[list[int]]
 ) -> None:
-    replay(build_schedule(parse_topology(topology), pattern, groups, 1e6))
+    replay(build_schedule(shared_topology(topology), pattern, groups, 1e6))
 
 
 @pytest.mark.parametrize("size", ["1x2", "2x1", "1x7", "7x1", "2x2", "3x5", "8x2"])
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_meshes_of_other_sizes(size: str, pattern: str) -> None:
-    mesh = parse_topology(f"mesh:{size}")
+    mesh = shared_topology(f"mesh:{size}")
     replay(build_schedule(mesh, pattern, [range(mesh.npus)], 1e6))
 
 
@@ -58,7 +58,7 @@ def test_meshes_of_other_sizes(size: str, pattern: str) -> None:
 def test_any_groups(topology: str, pattern: str, order: list[int], sizes: list[int]) -> None:
     ends = [0, *accumulate(sizes)]
     groups = [order[start:end] for start, end in pairwise(ends) if end <= len(order)]
-    replay(build_schedule(parse_topology(topology), pattern, groups, 1e6))
+    replay(build_schedule(shared_topology(topology), pattern, groups, 1e6))
 
 
 def recursive_doubling(
@@ -73,7 +73,7 @@ def recursive_doubling(
 
 def test_two_may_exchange_the_same_shard_without_waiting_for_each_other() -> None:
     doubling = Algorithm("recursive doubling", recursive_doubling, ("all_reduce",))
-    wafer = parse_topology("fred-c", "ideal")
+    wafer = shared_topology("fred-c", "ideal")
     with ALGORITHMS.lending("doubling", doubling):
         one = build_schedule(wafer, "all_reduce", [range(4)], 1e6, "doubling")
         took_s = run_collective(wafer, "all_reduce", 1e6, range(4), 1, "doubling").time_s
@@ -153,7 +153,7 @@ def test_reduce_that_misses_a_member_is_noticed() -> None:
 
 def test_schedule_with_passes_as_one_cannot_be_replayed() -> None:
     lockstep = build_schedule(
-        parse_topology("fred-a"), "all_reduce", [range(20)], 1e6, lockstep=True
+        shared_topology("fred-a"), "all_reduce", [range(20)], 1e6, lockstep=True
     )
     message = r"^a schedule must be built without lockstep to have every message$"
     with pytest.raises(ValueError, match=message):

@@ -13,7 +13,7 @@ from perfmodel.derived import ALL_REDUCE_BANDWIDTH, DP_BANDWIDTH
 from perfmodel.published import TRAFFIC_SAVED
 from perfmodel.topology.fred import FredTopology
 from perfmodel.topology.mesh import MeshTopology
-from perfmodel.topology.parse import FABRICS, parse_topology
+from perfmodel.topology.parse import FABRICS, shared_topology
 
 GIB = 1 << 30
 WIRE_S = 20e-9
@@ -24,11 +24,11 @@ def run(
     topology: str, pattern: str = "all_reduce", size: float = GIB, **more: object
 ) -> CollectiveResult:
     arguments = {"algorithm": "published", **more}
-    return run_collective(parse_topology(topology, "ideal"), pattern, size, **arguments)  # type: ignore[arg-type]
+    return run_collective(shared_topology(topology, "ideal"), pattern, size, **arguments)  # type: ignore[arg-type]
 
 
 def switch_s(topology: str, *names: str) -> float:
-    wafer = parse_topology(topology, "ideal")
+    wafer = shared_topology(topology, "ideal")
     return sum(wafer.nodes[wafer.node_index[name]].latency_s for name in names)
 
 
@@ -61,14 +61,14 @@ def test_concurrent_dp_groups_reach_the_published_bandwidth(topology: str) -> No
     expected = DP_BANDWIDTH[topology].value
     if topology in ("fred-b", "fred-d"):  # as if they had not saved traffic
         expected /= 1 - TRAFFIC_SAVED.value / 100
-    result = run_collectives(parse_topology(topology, "ideal"), "all_reduce", GIB, DP_GROUPS)
+    result = run_collectives(shared_topology(topology, "ideal"), "all_reduce", GIB, DP_GROUPS)
     assert result.npu_bandwidth_bytes_per_s == pytest.approx(expected, rel=0.02)
 
 
 @pytest.mark.parametrize("topology", ["fred-a", "fred-b", "fred-c", "fred-d"])
 def test_pairs_on_one_switch_run_at_link_rate(topology: str) -> None:
     pairs = [[2 * i, 2 * i + 1] for i in range(10)]
-    result = run_collectives(parse_topology(topology, "ideal"), "all_reduce", GIB, pairs)
+    result = run_collectives(shared_topology(topology, "ideal"), "all_reduce", GIB, pairs)
     assert result.npu_bandwidth_bytes_per_s == pytest.approx(3e12, rel=0.01)
 
 
@@ -132,7 +132,7 @@ def test_measured_switches_delay_and_slow_an_in_network_all_reduce(
 ) -> None:
     give_whole_switches(SHARES, LATENCIES)
     size = 1e6
-    result = run_collective(parse_topology(topology), "all_reduce", size, chunks=1)
+    result = run_collective(shared_topology(topology), "all_reduce", size, chunks=1)
     latency_s = 4 * WIRE_S + (60 + 100 + 60) / CLOCK_HZ
     assert result.time_s == pytest.approx(size / rate + latency_s, rel=1e-6)
 
@@ -143,7 +143,7 @@ def test_measured_switch_delays_and_slows_every_step_of_a_ring(
     give_whole_switches(SHARES, LATENCIES)
     size = 1e6
     step_s = size / 4 / (3e12 * 0.6) + 2 * WIRE_S + 40 / CLOCK_HZ
-    wafer = parse_topology("fred-c")
+    wafer = shared_topology("fred-c")
     ring = {"group": [0, 1, 2, 3], "chunks": 1, "algorithm": "ring"}
     result = run_collective(wafer, "all_reduce", size, **ring)  # type: ignore[arg-type]
     assert result.time_s == pytest.approx(6 * step_s, rel=1e-6)
@@ -154,7 +154,7 @@ def test_measured_protocol_slows_the_mesh_and_does_not_delay_it(
 ) -> None:
     give_whole_switches(SHARES, LATENCIES)
     size = 1e6
-    wafer = parse_topology("mesh:5x4")
+    wafer = shared_topology("mesh:5x4")
     result = run_collective(wafer, "broadcast", size, group=[0, 7], chunks=1)
     assert result.time_s == pytest.approx(size / (750e9 * 0.6) + 3 * WIRE_S, rel=1e-6)
 
@@ -166,7 +166,7 @@ def test_ideal_protocol_does_not_depend_on_the_whole_switch(
     before = run(topology)
     give_whole_switches(SHARES, LATENCIES)
     assert run(topology).time_s == before.time_s
-    slower = run_collective(parse_topology(topology), "all_reduce", GIB)
+    slower = run_collective(shared_topology(topology), "all_reduce", GIB)
     assert slower.time_s > 1.5 * before.time_s
 
 
@@ -249,7 +249,7 @@ def test_result_repeats() -> None:
 
 
 def test_provenance_is_that_of_the_topology_and_the_algorithm() -> None:
-    fred = parse_topology("fred-d", "ideal")
+    fred = shared_topology("fred-d", "ideal")
     assert isinstance(fred, FredTopology)
     assert run_collective(fred, "all_reduce", 1.0).provenance == fred.provenance
     assumptions = run("mesh:5x4", "broadcast", 1).provenance.assumptions

@@ -13,7 +13,7 @@ from perfmodel.collectives.schedule import PATTERNS
 from perfmodel.collectives.select import build_schedule
 from perfmodel.fluid.flow import FluidFlow
 from perfmodel.fluid.pipeline import Pipeline
-from perfmodel.topology.parse import FABRICS, parse_topology
+from perfmodel.topology.parse import FABRICS, shared_topology
 from tests.examples import examples
 from tests.perfmodel.reference.engine import simulate
 from tests.perfmodel.reference.plan import Batch
@@ -221,7 +221,7 @@ def differ_from_single_messages(
     topology: str, pattern: str, groups: list[list[int]], chunks: int
 ) -> float:
     """Return the difference to messages served one by one, in times of a chunk."""
-    wafer = parse_topology(topology, "ideal")
+    wafer = shared_topology(topology, "ideal")
     fluid_s = run_collectives(wafer, pattern, SIZE, groups, chunks, "published").time_s
     transfers = build_schedule(wafer, pattern, groups, SIZE / chunks).transfers
     messages_s = simulate(wafer, [Batch(transfers, chunks)]).finish_s[0]
@@ -255,5 +255,5 @@ def test_chains_that_share_links_take_what_single_messages_take(chunks: int) -> 
 @pytest.mark.parametrize("topology", FABRICS)
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_no_link_carries_more_than_it_can(topology: str, pattern: str) -> None:
-    result = run_collectives(parse_topology(topology, "ideal"), pattern, SIZE, [range(20)])
+    result = run_collectives(shared_topology(topology, "ideal"), pattern, SIZE, [range(20)])
     assert max(load.utilisation for load in result.links) <= 1 + 1e-9

@@ -10,7 +10,7 @@ from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
 from perfmodel.published import SWEEPS
 from perfmodel.studies.strategies import MAX_ROWS, feasible, microbatch_rule, sweep
-from perfmodel.topology.parse import parse_topology
+from perfmodel.topology.parse import shared_topology
 from perfmodel.workloads.transformer import transformer
 from perfmodel.workloads.workload import load_workload
 
@@ -49,7 +49,7 @@ def test_microbatches_of_other_workloads_fill_the_pipeline() -> None:
 
 @pytest.mark.slow
 def test_rows_are_sorted_and_what_does_not_fit_comes_last() -> None:
-    fabrics = [parse_topology(name) for name in ("mesh:5x4", "fred-d")]
+    fabrics = [shared_topology(name) for name in ("mesh:5x4", "fred-d")]
     small = transformer(20, 4256, 28, 1024, 50257)
     job = replace(load_workload("transformer-17b"), network=small)
     rows = sweep(fabrics, job, feasible(job, 20, 20), 40)
@@ -61,7 +61,7 @@ def test_rows_are_sorted_and_what_does_not_fit_comes_last() -> None:
 def test_activations_that_do_not_fit_come_behind_those_that_do() -> None:
     job = load_workload("transformer-17b")
     choices = [Strategy(1, 20, 1), Strategy(20, 1, 1), Strategy(2, 10, 1), Strategy(10, 2, 1)]
-    rows = sweep([parse_topology("fred-d")], job, choices, 40)
+    rows = sweep([shared_topology("fred-d")], job, choices, 40)
     assert [(row.estimate.strategy, row.fits, row.estimate.memory_verdict) for row in rows] == [
         ("MP2-DP10-PP1", True, "fits if recomputed"),
         ("MP10-DP2-PP1", True, "fits if recomputed"),
@@ -76,7 +76,7 @@ def test_weights_that_do_not_fit_are_marked() -> None:
     large = transformer(64, 8192, 64, 2048, 50257)  # 52 G parameters
     job = replace(load_workload("transformer-17b"), name="large", network=large)
     choices = [one for one in feasible(job, 20, 20) if 20 in (one.mp, one.dp)]
-    rows = sweep([parse_topology("fred-d")], job, choices, 40)
+    rows = sweep([shared_topology("fred-d")], job, choices, 40)
     assert [(row.estimate.strategy, row.feasible) for row in rows] == [
         ("MP20-DP1-PP1", True),
         ("MP1-DP20-PP1", False),
@@ -111,7 +111,7 @@ def test_feasible_goes_with_the_layers() -> None:
 
 
 def test_every_strategy_meets_every_fabric() -> None:
-    fabrics = [parse_topology(name) for name in ("mesh:5x4", "fred-a", "fred-d")]
+    fabrics = [shared_topology(name) for name in ("mesh:5x4", "fred-a", "fred-d")]
     job = load_workload("resnet-152")
     choices = feasible(job, 20, 20)
     rows = sweep(fabrics, job, choices, 16)
@@ -130,7 +130,7 @@ def test_what_does_not_fit_comes_last_though_it_is_fastest() -> None:
     large = transformer(64, 8192, 64, 2048, 50257)
     job = replace(load_workload("transformer-17b"), name="large", network=large)
     choices = [Strategy(1, 20, 1), Strategy(20, 1, 1), Strategy(4, 5, 1), Strategy(10, 2, 1)]
-    rows = sweep([parse_topology("fred-d")], job, choices, 40)
+    rows = sweep([shared_topology("fred-d")], job, choices, 40)
     verdicts = [row.feasible for row in rows]
     assert verdicts == sorted(verdicts, reverse=True) and not all(verdicts)
     for row in rows:
@@ -140,7 +140,7 @@ def test_what_does_not_fit_comes_last_though_it_is_fastest() -> None:
 
 
 def test_sweep_refuses_what_it_cannot_run() -> None:
-    fabric, job = [parse_topology("fred-d")], load_workload("transformer-17b")
+    fabric, job = [shared_topology("fred-d")], load_workload("transformer-17b")
     with pytest.raises(InputError, match=r"^compute: must be one of .*, not 'guessed'$"):
         sweep(fabric, job, [job.strategy], compute="guessed")  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"^strategy: must fit the 20 NPUs of fred-d, not need 21"):
@@ -153,9 +153,9 @@ def test_more_estimates_than_anyone_waits_for_are_refused() -> None:
     choices = [Strategy(1, 1, 1)] * (MAX_ROWS + 1)
     message = r"^least-npus: must leave at most 10,000 estimates of strategies, not 10,001$"
     with pytest.raises(InputError, match=message):
-        sweep([parse_topology("mesh:2x2")], load_workload("resnet-152"), choices)
+        sweep([shared_topology("mesh:2x2")], load_workload("resnet-152"), choices)
 
 
 def test_sweep_refuses_more_stages_than_layers() -> None:
     with pytest.raises(InputError, match=r"^strategy: must have at most the 52 layers"):
-        sweep([parse_topology("mesh:8x8")], load_workload("resnet-152"), [Strategy(1, 1, 53)])
+        sweep([shared_topology("mesh:8x8")], load_workload("resnet-152"), [Strategy(1, 1, 53)])

@@ -12,7 +12,7 @@ from perfmodel.memory.file import load_tier
 from perfmodel.studies.strategies import feasible, sweep
 from perfmodel.studies.sweep import SweepRow, run_sweep
 from perfmodel.studies.sweep_points import load_sweep
-from perfmodel.topology.parse import parse_topology
+from perfmodel.topology.parse import shared_topology
 from perfmodel.training.estimate import estimate
 from perfmodel.workloads.workload import load_workload
 
@@ -41,7 +41,7 @@ def test_every_point_is_what_an_estimate_of_it_is(tmp_path: Path) -> None:
     rates = {"": {}, "peak_flops=4e+15 efficiency.matmul=0.5": faster}
     for row in rows[::17]:
         point = row.point
-        fabric = parse_topology(point.topology, point.protocol)  # type: ignore[arg-type]
+        fabric = shared_topology(point.topology, point.protocol)  # type: ignore[arg-type]
         alone = estimate(
             fabric.with_npu(rates[point.npu]),
             load_workload(point.workload),
@@ -95,7 +95,7 @@ def test_remote_memories_meet_all_else_and_what_has_no_room_says_so(tmp_path: Pa
     assert [bool(row.problem) for row in rows] == 5 * [False] + [True]
     assert "num-nodes: must be enough for the 6 NPUs" in rows[-1].problem
     job, tier = load_workload("resnet-152"), load_tier(tmp_path / "pool.yaml", 4)
-    mesh = parse_topology("mesh:2x2")
+    mesh = shared_topology("mesh:2x2")
     assert rows[0].estimate == estimate(mesh, job, "MP1-DP4-PP1", memory=tier)
     assert rows[2].estimate == estimate(mesh, job, "MP1-DP4-PP1")
     loads = [row.estimate and row.estimate.communication_s["input_load"] for row in rows[:5:2]]
@@ -136,7 +136,7 @@ def test_all_strategies_are_those_of_the_smallest_topology(tmp_path: Path) -> No
     rows = swept(tmp_path, **keys, least_npus=6, samples=16)
     choices = feasible(job, 6, 6)
     assert [Strategy.parse(row.point.strategy) for row in rows[::2]] == choices
-    same = sweep([parse_topology(name) for name in names], job, choices, 16)
+    same = sweep([shared_topology(name) for name in names], job, choices, 16)
     by_name = {(one.estimate.topology, one.estimate.strategy): one.estimate for one in same}
     for row in rows:
         assert row.estimate == by_name[row.point.topology, row.point.strategy]

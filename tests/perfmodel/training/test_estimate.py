@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fred_hw.errors import InputError
-from perfmodel.topology.parse import parse_topology
+from perfmodel.topology.parse import parse_topology, shared_topology
 from perfmodel.training.compute import EFFICIENCY, Npu
 from perfmodel.training.estimate import Estimate, estimate, with_batch
 from perfmodel.workloads.workload import load_workload
@@ -21,7 +21,7 @@ def run(
     **more: object,
 ) -> Estimate:
     return estimate(
-        parse_topology(topology, protocol),  # type: ignore[arg-type]
+        shared_topology(topology, protocol),  # type: ignore[arg-type]
         load_workload(workload),
         strategy,
         **more,  # type: ignore[arg-type]
@@ -92,7 +92,7 @@ def test_model_that_fits_no_memory_is_refused() -> None:
         r"not need [\d.]+ GB of 80 GB as MP2-DP5-PP2$"
     )
     with pytest.raises(InputError, match=message):
-        estimate(parse_topology("fred-d"), job)
+        estimate(shared_topology("fred-d"), job)
     message = (
         r"^transformer-1t: mode: must leave room for the layers at work, "
         r"not need [\d.]+ GB of 50 GB as MP1-DP20-PP1$"
@@ -107,7 +107,7 @@ def test_other_compute_models_are_refused() -> None:
     job = replace(load_workload("gpt-3"), name="mine.yaml")
     message = r"^compute: must be first-principles for mine\.yaml; calibrated needs one of .*gpt-3"
     with pytest.raises(InputError, match=message):
-        estimate(parse_topology("fred-d"), job, compute="calibrated")
+        estimate(shared_topology("fred-d"), job, compute="calibrated")
 
 
 def test_batch_that_does_not_divide_is_refused() -> None:
@@ -208,7 +208,7 @@ def test_verdict_of_what_fits_only_recomputed_is_given_and_not_refused() -> None
 def test_refused_mode_is_the_field_that_is_named(mode: str) -> None:
     job = replace(load_workload("transformer-1t"), mode=mode)
     with pytest.raises(InputError) as caught:
-        estimate(parse_topology("fred-d"), job, npu=Npu(hbm_bytes=1e9))
+        estimate(shared_topology("fred-d"), job, npu=Npu(hbm_bytes=1e9))
     assert (caught.value.source, caught.value.field) == ("transformer-1t", "mode")
 
 
@@ -223,7 +223,7 @@ def test_unknown_option_is_refused(option: str, field: str) -> None:
 def test_samples_and_microbatches_of_another_batch() -> None:
     job = with_batch(load_workload("gpt-3"), 40, 8)
     assert (job.samples_per_replica, job.microbatches) == (40, 8)
-    assert estimate(parse_topology("fred-d"), job).minibatch == 40 * 5
+    assert estimate(shared_topology("fred-d"), job).minibatch == 40 * 5
 
 
 def test_assumptions_are_those_of_the_mode_and_the_strategy() -> None:

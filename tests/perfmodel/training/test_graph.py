@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fred_hw.compiler.placement import Strategy
 from perfmodel.fluid.task import Task
 from perfmodel.fluid.tasks import Run, Simulation
-from perfmodel.topology.parse import parse_topology
+from perfmodel.topology.parse import shared_topology
 from perfmodel.training.graph import PREFETCH, Job, Stage, stationary_tasks, streaming_tasks
 from perfmodel.training.operations import PRIORITIES, Operations
 from perfmodel.training.placement.place import place
@@ -19,7 +19,7 @@ from perfmodel.workloads.layers import Layer, Operator
 from perfmodel.workloads.pipeline_schedule import SCHEDULES
 from tests.examples import examples
 
-FABRIC = parse_topology("fred-d", "ideal")
+FABRIC = shared_topology("fred-d", "ideal")
 FORWARD_S, BACKWARD_S = 1.0, 2.0
 
 
@@ -290,7 +290,7 @@ def test_streamed_activations_go_round_the_stages_and_back() -> None:
 
 
 def test_source_waits_for_acks_before_it_sends_the_other_way() -> None:
-    fabric = parse_topology("fred-d")
+    fabric = shared_topology("fred-d")
     strategy = Strategy(1, 1, 3)
     one = replace(job(strategy, 2), operations=Operations(fabric, place(fabric, strategy)))
     tasks = stationary([layer(f"layer {i}") for i in range(3)], one)

@@ -11,7 +11,7 @@ from fred_hw.published_links import MESH_LINK_BYTES_PER_S
 from perfmodel.constants import IO_BYTES_PER_S
 from perfmodel.topology.fred_file import FredFile, L1Entry
 from perfmodel.topology.mesh import MeshFile
-from perfmodel.topology.parse import FABRICS, parse_topology
+from perfmodel.topology.parse import FABRICS, shared_topology
 from perfmodel.training.compute import Npu
 from perfmodel.training.iteration import PARTS, Iteration, simulate_iteration
 from perfmodel.training.operations import Operations
@@ -31,7 +31,7 @@ def run(
     job = load_workload(workload) if isinstance(workload, str) else workload
     job = replace(job, **more)
     wanted = Strategy.parse(strategy) if strategy else job.strategy
-    fabric = parse_topology(topology, "ideal")
+    fabric = shared_topology(topology, "ideal")
     return simulate_iteration(fabric, job, default_placement(fabric, job, wanted), Npu())
 
 
@@ -71,7 +71,7 @@ def test_overlap_hides_most_of_the_gradients() -> None:
 
 
 def test_messages_longer_than_compute_leave_less_of_it_on_the_critical_path() -> None:
-    fabric, job = parse_topology("mesh:5x4"), load_workload("transformer-1t")
+    fabric, job = shared_topology("mesh:5x4"), load_workload("transformer-1t")
     found = simulate_iteration(
         fabric, job, default_placement(fabric, job, job.strategy), Npu(), scale=0.01
     )
@@ -126,7 +126,7 @@ def test_faster_io_controllers_are_never_slower(workload: str) -> None:
 
 @pytest.mark.parametrize("workload", WORKLOADS)
 def test_scale_multiplies_compute_only(workload: str) -> None:
-    fabric, job = parse_topology("fred-d"), load_workload(workload)
+    fabric, job = shared_topology("fred-d"), load_workload(workload)
     placed = place(fabric, job.strategy)
     operations = Operations(fabric, placed)
     once, twice = (
@@ -138,7 +138,7 @@ def test_scale_multiplies_compute_only(workload: str) -> None:
 
 
 def test_operations_used_again_change_nothing() -> None:
-    fabric, job = parse_topology("mesh:5x4"), load_workload("transformer-17b")
+    fabric, job = shared_topology("mesh:5x4"), load_workload("transformer-17b")
     placed = place(fabric, job.strategy, "columns")
     operations = Operations(fabric, placed)
     found = [
@@ -198,7 +198,7 @@ def test_strategy_that_does_not_go_with_the_layers_is_refused(
 
 @pytest.mark.parametrize("fabric", ["mesh:5x4", "fred-d"])
 def test_input_of_all_samples_of_all_replicas_is_loaded_once(fabric: str) -> None:
-    topology, job = parse_topology(fabric), load_workload("resnet-152")
+    topology, job = shared_topology(fabric), load_workload("resnet-152")
     found = simulate_iteration(topology, job, place(topology, Strategy(1, 20, 1)), Npu())
     (load,) = (task.profile for task in found.tasks if task.kind == "input_load")
     ios = topology.io_nodes

@@ -11,7 +11,7 @@ from fred_hw.errors import InputError
 from perfmodel.collectives.run import run_collectives
 from perfmodel.constants import NUMBER_BYTES
 from perfmodel.topology.graph import Topology
-from perfmodel.topology.parse import parse_topology
+from perfmodel.topology.parse import shared_topology
 from perfmodel.training.compute import Npu
 from perfmodel.training.estimate import estimate, with_batch
 from perfmodel.training.iteration import check_strategy, simulate_iteration
@@ -23,7 +23,7 @@ from perfmodel.workloads.transformer import Form, transformer
 from perfmodel.workloads.workload import Workload, load_workload
 from tests.examples import examples
 
-FABRICS = [parse_topology(name) for name in ("fred-d", "mesh:5x4")]
+FABRICS = [shared_topology(name) for name in ("fred-d", "mesh:5x4")]
 H, S, E, K = 64, 32, 8, 2
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fred_hw.compiler.placement import Strategy
-from perfmodel.topology.parse import parse_topology
+from perfmodel.topology.parse import shared_topology
 from perfmodel.training.compute import Npu
 from perfmodel.training.iteration import PARTS, Iteration, simulate_iteration
 from perfmodel.training.placement.search import default_placement
@@ -28,7 +28,7 @@ ALL = pytest.mark.parametrize(("topology", "workload", "strategy"), CASES)
 
 @cache
 def iteration(topology: str, workload: str, strategy: str, scale: float = 1.0) -> Iteration:
-    fabric, job = parse_topology(topology), load_workload(workload)
+    fabric, job = shared_topology(topology), load_workload(workload)
     placed = default_placement(fabric, job, Strategy.parse(strategy))
     return simulate_iteration(fabric, job, placed, Npu(), scale)
 

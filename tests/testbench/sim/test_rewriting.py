@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from testbench.sim.lookups import with_lookups
 from testbench.sim.selections import with_selections
 from testbench.sim.tools import icarus_bin
 
-CRC = "flit_crc_w16"
+CRC = FlitCrc(data_width=16)
 TABLE = "\n".join(
     [
         "module choice(index, table_, o);",
@@ -42,6 +43,7 @@ TABLE = "\n".join(
 needs_icarus = pytest.mark.skipif(icarus_bin() is None, reason="Icarus is not installed")
 
 
+@cache
 def emitted(unit: FlitCrc | Framer) -> str:
     emitter = VerilogEmitter()
     emitter.add(unit)
@@ -88,9 +90,7 @@ def same(first: str, second: str, top: str, folder: Path, words: int = 400) -> b
 
 
 @needs_icarus
-@pytest.mark.parametrize(
-    "unit", [FlitCrc(data_width=16), Framer(spec=MeshSpec(width=2, height=1, lanes=1).link)]
-)
+@pytest.mark.parametrize("unit", [CRC, Framer(spec=MeshSpec(width=2, height=1, lanes=1).link)])
 def test_parities_are_looked_up(unit: FlitCrc | Framer, tmp_path: Path) -> None:
     design = emitted(unit)
     changed = with_lookups(design)
@@ -101,13 +101,13 @@ def test_parities_are_looked_up(unit: FlitCrc | Framer, tmp_path: Path) -> None:
 
 @needs_icarus
 def test_what_is_wrong_in_a_design_stays_as_wrong(tmp_path: Path) -> None:
-    design = emitted(FlitCrc(data_width=16))
+    design = emitted(CRC)
     wrong = design.replace(
         "assign crc_15 = ^ { word[71:70]", "assign crc_15 = ^ { word[71], 1'h0", 1
     )
     assert wrong != design
-    assert same(wrong, with_lookups(wrong), CRC, tmp_path)
-    assert not same(design, with_lookups(wrong), CRC, tmp_path)
+    assert same(wrong, with_lookups(wrong), CRC.unit_name, tmp_path)
+    assert not same(design, with_lookups(wrong), CRC.unit_name, tmp_path)
 
 
 def test_short_words_and_other_operators_are_left() -> None:

@@ -10,7 +10,7 @@ from perfmodel.collectives.algorithm import ALGORITHMS
 from perfmodel.collectives.replay import replay
 from perfmodel.collectives.run import run_collective
 from perfmodel.collectives.select import build_schedule
-from perfmodel.topology.parse import parse_topology
+from perfmodel.topology.parse import shared_topology
 from tests.examples import examples
 
 BLOCKS = str(Path(__file__).parents[1] / "blocks.yaml")
@@ -48,7 +48,7 @@ def test_every_member_ends_with_what_it_should(
     algorithm: str, pattern: str, data: st.DataObject
 ) -> None:
     names = FITTING.get(algorithm, ["mesh:5x4", "fred-a", "fred-d"])
-    topology = parse_topology(data.draw(st.sampled_from(names)), "ideal")
+    topology = shared_topology(data.draw(st.sampled_from(names)), "ideal")
     if algorithm == "two_level_ring":
         group = data.draw(aligned_groups())
     else:
@@ -75,7 +75,7 @@ def test_all_reduce_inside_a_switch_takes_its_closed_form(
 ) -> None:
     size = 1e6
     result = run_collective(
-        parse_topology("fred-c", "ideal"), "all_reduce", size, range(members), 1, algorithm
+        shared_topology("fred-c", "ideal"), "all_reduce", size, range(members), 1, algorithm
     )
     assert result.time_s == pytest.approx(sent * size / RATE + steps * HOP_S, rel=1e-9)
     assert result.bytes_per_npu == pytest.approx(sent * size)
@@ -86,7 +86,7 @@ def test_rings_of_both_directions_send_while_messages_of_the_other_travel() -> N
     # once; its own messages then travel 6 hops, in which the first one sends.
     size = 1e6
     result = run_collective(
-        parse_topology("fred-c", "ideal"), "all_reduce", size, range(4), 1, "bidirectional_ring"
+        shared_topology("fred-c", "ideal"), "all_reduce", size, range(4), 1, "bidirectional_ring"
     )
     assert result.time_s == pytest.approx(3 * 0.375 * size / RATE + 6 * HOP_S, rel=1e-9)
     assert result.bytes_per_npu == pytest.approx(1.5 * size)
@@ -95,14 +95,14 @@ def test_rings_of_both_directions_send_while_messages_of_the_other_travel() -> N
 @pytest.mark.parametrize("members", [3, 5, 6, 7, 20])
 def test_halving_doubling_takes_groups_that_are_no_power_of_two(members: int) -> None:
     result = run_collective(
-        parse_topology("fred-c", "ideal"), "all_reduce", 1e6, range(members), 1, "halving_doubling"
+        shared_topology("fred-c", "ideal"), "all_reduce", 1e6, range(members), 1, "halving_doubling"
     )
     # The lender's data goes out and back whole, around the core's halving and doubling.
     assert result.time_s > 2 * 1e6 / RATE
 
 
 def test_opposite_rings_double_the_bandwidth_of_a_block_of_the_mesh() -> None:
-    mesh, block = parse_topology("mesh:5x4", "ideal"), [0, 1, 6, 5]
+    mesh, block = shared_topology("mesh:5x4", "ideal"), [0, 1, 6, 5]
     one, two = (
         run_collective(mesh, "all_reduce", 2.0**30, block, algorithm=name).time_s
         for name in ("ring", "bidirectional_ring")
@@ -112,7 +112,7 @@ def test_opposite_rings_double_the_bandwidth_of_a_block_of_the_mesh() -> None:
 
 @pytest.mark.parametrize("topology", ["mesh:5x4", "fred-a", "fred-c"])
 def test_ring_through_neighbours_is_not_slower_than_one_across(topology: str) -> None:
-    wafer = parse_topology(topology, "ideal")
+    wafer = shared_topology(topology, "ideal")
     near, far = (
         run_collective(wafer, "all_reduce", 1e8, group, algorithm="ring").time_s
         for group in ([0, 1, 2, 3], [0, 13, 6, 19])

@@ -13,7 +13,7 @@ from perfmodel.studies.compare import compare
 from perfmodel.studies.strategies import sweep
 from perfmodel.switch_timing.record import PROTOCOL_MODELS, ProtocolModel
 from perfmodel.topology.graph import Topology
-from perfmodel.topology.parse import BASELINE, parse_topology
+from perfmodel.topology.parse import BASELINE, shared_topology
 from perfmodel.training.compute import EFFICIENCY, Npu
 from perfmodel.training.compute_models import calibrated
 from perfmodel.training.compute_models.calibrated import FABRIC, calibrate, solve
@@ -44,7 +44,7 @@ def test_speedup_of_fred_c_is_reached_and_that_of_fred_d_predicted(workload: str
     )
     job = load_workload(workload)
     mesh, c, d = (
-        estimate(parse_topology(name, "ideal"), job, compute="calibrated")
+        estimate(shared_topology(name, "ideal"), job, compute="calibrated")
         for name in (BASELINE, FABRIC, "fred-d")
     )
     speedup = mesh.iteration_time_s / c.iteration_time_s
@@ -68,7 +68,7 @@ def test_scale_depends_neither_on_fred_d_nor_on_its_speedup(
 
     def parse(name: str, protocol: ProtocolModel) -> Topology:
         asked.append(name)
-        return parse_topology(name, protocol)
+        return shared_topology(name, protocol)
 
     monkeypatch.setattr(calibrated, "shared_topology", parse)
     monkeypatch.setattr(published, "SPEEDUP_D", {})
@@ -110,7 +110,7 @@ def test_speedup_out_of_reach_is_told_and_the_nearest_scale_taken(
 def test_scale_multiplies_all_compute_of_the_roofline(
     workload: str, protocol: ProtocolModel
 ) -> None:
-    job, fabric = load_workload(workload), parse_topology("fred-b", protocol)
+    job, fabric = load_workload(workload), shared_topology("fred-b", protocol)
     roofline, scaled = (
         estimate(fabric, job, compute=model) for model in ("first-principles", "calibrated")
     )
@@ -150,7 +150,7 @@ def test_scale_is_solved_with_the_protocol_of_the_fabric(
 
 
 def test_fabrics_of_both_protocols_are_not_calibrated_together() -> None:
-    fabrics = [parse_topology("mesh:5x4", "ideal"), parse_topology("fred-d")]
+    fabrics = [shared_topology("mesh:5x4", "ideal"), shared_topology("fred-d")]
     job = load_workload("resnet-152")
     message = r"^compute: must be first-principles for fabrics some of whose protocols are ideal$"
     with pytest.raises(InputError, match=message):
@@ -170,7 +170,7 @@ def test_files_of_both_protocols_are_not_calibrated_together(tmp_path: Path) -> 
 
 
 def test_other_memory_than_that_of_the_calibration_is_allowed() -> None:
-    fabric, job = parse_topology("fred-d"), load_workload("resnet-152")
+    fabric, job = shared_topology("fred-d"), load_workload("resnet-152")
     small, usual = (
         estimate(fabric, job, npu=npu, compute="calibrated") for npu in (Npu(hbm_bytes=40e9), Npu())
     )
@@ -188,7 +188,7 @@ def test_other_memory_than_that_of_the_calibration_is_allowed() -> None:
 def test_calibrated_compute_is_above_the_peak_of_the_npu_and_says_so(
     workload: str, share: float
 ) -> None:
-    fabric, job = parse_topology("fred-d", "ideal"), load_workload(workload)
+    fabric, job = shared_topology("fred-d", "ideal"), load_workload(workload)
     found = estimate(fabric, job, compute="calibrated")
     assert calibrate(workload, "ideal").identified
     assert found.peak_share == pytest.approx(share, rel=0.03)
@@ -200,7 +200,7 @@ def test_compute_that_a_figure_does_not_tell_has_no_rate() -> None:
     # Without any compute, too, FRED-C is 1.43 times as fast with Transformer-1T: 1.4 as printed.
     found = calibrate("transformer-1t", "ideal")
     assert not found.identified and found.reached
-    fabric, job = parse_topology("fred-d", "ideal"), load_workload("transformer-1t")
+    fabric, job = shared_topology("fred-d", "ideal"), load_workload("transformer-1t")
     result = estimate(fabric, job, compute="calibrated")
     assert result.peak_share is None
     assert any("does not tell the compute" in text for text in result.provenance.assumptions)
@@ -215,4 +215,4 @@ def test_workload_without_a_published_speedup_is_refused(name: str) -> None:
         calibrate(name)
     job = replace(load_workload("gpt-3"), name=name)
     with pytest.raises(InputError, match=message):
-        estimate(parse_topology("fred-d"), job, compute="calibrated")
+        estimate(shared_topology("fred-d"), job, compute="calibrated")

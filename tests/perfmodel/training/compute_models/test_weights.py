@@ -6,7 +6,7 @@ import pytest
 
 from perfmodel.published import SPEEDUP_C, SPEEDUP_D
 from perfmodel.studies.compare import compare
-from perfmodel.topology.parse import parse_topology
+from perfmodel.topology.parse import shared_topology
 from perfmodel.training.compute import Npu
 from perfmodel.training.estimate import estimate
 from perfmodel.workloads.workload import load_workload
@@ -18,7 +18,7 @@ from perfmodel.workloads.workload import load_workload
 )
 def test_compute_is_three_readings_of_the_weights_per_microbatch(workload: str, share: int) -> None:
     job = load_workload(workload)
-    found = estimate(parse_topology("fred-d", "ideal"), job, compute="weights")
+    found = estimate(shared_topology("fred-d", "ideal"), job, compute="weights")
     by_hand = 3 * 2 * job.network.parameters / share * job.microbatches / 3e12
     # Stages do not always cut a network into equal parts, and no NPU has less than the share.
     assert found.busy_s == pytest.approx(by_hand, rel=0.02)
@@ -27,7 +27,7 @@ def test_compute_is_three_readings_of_the_weights_per_microbatch(workload: str, 
 
 
 def test_samples_take_no_time_and_memory_bandwidth_sets_it() -> None:
-    job, fabric = load_workload("resnet-152"), parse_topology("fred-d", "ideal")
+    job, fabric = load_workload("resnet-152"), shared_topology("fred-d", "ideal")
     usual = estimate(fabric, job, compute="weights").busy_s
     more = replace(job, samples_per_replica=64)
     assert estimate(fabric, more, compute="weights").busy_s == usual

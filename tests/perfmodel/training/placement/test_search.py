@@ -6,7 +6,7 @@ import pytest
 
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
-from perfmodel.topology.parse import FABRICS, parse_topology
+from perfmodel.topology.parse import FABRICS, shared_topology
 from perfmodel.training.operations import Operations
 from perfmodel.training.placement import search
 from perfmodel.training.placement.place import Placement, place
@@ -21,8 +21,8 @@ from perfmodel.training.placement.search import (
 from perfmodel.workloads.workload import load_workload
 
 GPT = Strategy(2, 5, 2)
-MESH = parse_topology("mesh:5x4")
-SMALL = parse_topology("mesh:4x2")
+MESH = shared_topology("mesh:5x4")
+SMALL = shared_topology("mesh:4x2")
 
 
 def cost(placed: Placement, workload: str = "gpt-3") -> float:
@@ -52,7 +52,7 @@ def test_of_walks_alike_auto_takes_the_one_with_the_least_busy_link() -> None:
 
 def test_pipelines_cost_the_slowest_send_to_a_next_stage() -> None:
     # From NPU 0 to 1 over one link, from there to 5 over four; from 0 to 5 would be five.
-    line, job = parse_topology("mesh:6x1"), load_workload("transformer-17b")
+    line, job = shared_topology("mesh:6x1"), load_workload("transformer-17b")
     operations = Operations(line, Placement(Strategy(1, 1, 3), (0, 1, 5), "by hand"))
     numbers = job.network.layers[40].output_numbers * 2  # 16 samples in 8 microbatches
     sends = [operations.pp_multicast(stage, stage + 1, numbers) for stage in (0, 1)]
@@ -115,7 +115,7 @@ def test_judge_has_the_last_word_on_what_annealing_finds(
 @pytest.mark.parametrize("policy", ["auto", "anneal"])
 @pytest.mark.parametrize("fabric", [name for name in FABRICS if name.startswith("fred")])
 def test_fred_keeps_the_placement_of_the_paper(fabric: str, policy: str) -> None:
-    placed = default_placement(parse_topology(fabric), load_workload("gpt-3"), GPT, policy)
+    placed = default_placement(shared_topology(fabric), load_workload("gpt-3"), GPT, policy)
     assert (placed.npus, placed.policy) == (tuple(range(20)), "linear")
 
 
