@@ -37,20 +37,15 @@ search: $(STAMP) ## properties with ten times the examples, others in each run
 demo: $(STAMP) ## from a specification to a wafer, into build/demo
 	@bash scripts/demo.sh
 
+BENCHES := routing generator wafer traces link switch mesh endpoint plane mesh_collectives synth areas
+# All of them run, whatever one of them misses: it takes hours.
 bench: $(STAMP) ## measure: routing, generator, wafer, traces, link, switch, mesh, clock and area; tests of large volume
-	$(BIN)/python tests/bench/bench_routing.py
-	$(BIN)/python tests/bench/bench_generator.py
-	$(BIN)/python tests/bench/bench_wafer.py
-	$(BIN)/python tests/bench/bench_traces.py
-	$(BIN)/python tests/bench/bench_link.py
-	$(BIN)/python tests/bench/bench_switch.py
-	$(BIN)/python tests/bench/bench_mesh.py
-	$(BIN)/python tests/bench/bench_endpoint.py
-	$(BIN)/python tests/bench/bench_plane.py
-	$(BIN)/python tests/bench/bench_mesh_collectives.py
-	$(BIN)/python tests/bench/bench_synth.py
-	$(BIN)/python tests/bench/bench_areas.py
-	$(BIN)/pytest -n 2 --dist loadgroup -m long
+	@missed=; for one in $(BENCHES); do \
+	  echo "$(BIN)/python tests/bench/bench_$$one.py"; \
+	  $(BIN)/python tests/bench/bench_$$one.py || missed="$$missed bench_$$one.py"; done; \
+	  echo "$(BIN)/pytest -n 2 --dist loadgroup -m long"; \
+	  $(BIN)/pytest -n 2 --dist loadgroup -m long || missed="$$missed pytest"; \
+	  test -z "$$missed" || { echo "missed a goal, or failed:$$missed"; exit 1; }
 
 fuzz: $(STAMP) ## feed readers and command line nonsense; SEED=, INPUTS=, MINUTES= (1,000,000 or 30 minutes)
 	$(BIN)/python -m tests.fuzz.fuzz --seed $(or $(SEED),1) --inputs $(or $(INPUTS),1000000) --minutes $(or $(MINUTES),30)
