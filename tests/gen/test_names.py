@@ -3,7 +3,9 @@
 import pytest
 
 from fred_hw.load import load_spec
+from fred_hw.mesh.spec import MeshSpec
 from gen.design import generate
+from gen.meshes import MESH_LEVELS, generate_mesh
 from gen.names import with_names
 from testbench.sim.kept import kept
 
@@ -37,5 +39,18 @@ def test_what_goes_nowhere_has_a_name_too() -> None:
 
 
 @pytest.mark.slow
-def test_a_switch_has_no_net_without_a_name() -> None:
-    assert "\\$" not in kept(generate, load_spec("tiny-2"), level="switch").verilog
+@pytest.mark.parametrize("level", ["interconnect", "switch", "endpoint"])
+def test_no_net_is_without_a_name(level: str) -> None:
+    assert "\\$" not in kept(generate, load_spec("tiny-2"), level=level).verilog
+
+
+@pytest.mark.long
+def test_no_net_of_a_chiplet_is_without_a_name() -> None:
+    assert "\\$" not in kept(generate, load_spec("l1-12"), level="switch").verilog
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", MESH_LEVELS)
+def test_no_net_of_a_mesh_is_without_a_name(level: str) -> None:
+    mesh = MeshSpec(width=1, height=2, lanes=1, format="int8", controllers=False)
+    assert "\\$" not in kept(generate_mesh, mesh, level=level).verilog

@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
 
 from testbench.sim.tools import icarus_bin, verilator_bin
@@ -12,10 +13,18 @@ __all__ = ["debian_verilator", "icarus", "lint"]
 _DEBIAN = Path(__file__).parents[2] / ".venv" / "debian" / "bin" / "verilator"
 
 
+@cache
 def debian_verilator() -> Path | None:
-    """Return the Verilator that `scripts/debian-verilator.sh` unpacked, or else one on PATH."""
+    """Return the Verilator 5.006 that `scripts/debian-verilator.sh` unpacked, or one on PATH."""
     found = shutil.which("verilator")
-    return _DEBIAN if os.access(_DEBIAN, os.X_OK) else Path(found) if found else None
+    for program in (_DEBIAN if os.access(_DEBIAN, os.X_OK) else None, found and Path(found)):
+        if program and "Verilator 5.006 " in _said(program, "--version"):
+            return program
+    return None
+
+
+def _said(program: Path, *arguments: str) -> str:
+    return subprocess.run([program, *arguments], capture_output=True, text=True, check=False).stdout
 
 
 def _run(tool: Path, arguments: tuple[str, ...], folder: Path) -> tuple[int, str]:
