@@ -21,6 +21,7 @@ __all__ = [
     "HEADER_FIELDS",
     "HELLO_FIELDS",
     "KINDS",
+    "PASSES",
     "PROTOCOL_VERSION",
     "SHARED_SIZES",
     "Kind",
@@ -51,6 +52,10 @@ CIRCUITS = ("mp", "pp", "dp", "control")
 DATA_CIRCUITS = CIRCUITS[:3]
 CONTROL = CIRCUITS.index("control")
 
+
+PASSES = 3
+"""Packets of less urgent circuits that a source of unicasts, in a switch or a router, sends before
+one that could not go."""
 
 GENERATION_BITS = 3
 """Bits of the generation of a phase's entry, which tells its packets from those of before."""

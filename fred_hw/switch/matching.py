@@ -8,14 +8,12 @@ from amaranth.lib.wiring import In, Member, Out
 
 from fred_hw.gates.select import above, any_of, chosen_by_pairs, gated
 from fred_hw.gates.wire import wire
-from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.protocol import DATA_CIRCUITS, PASSES
 from fred_hw.unit import Unit
 
-__all__ = ["PASSES", "Matching", "matching_members"]
+__all__ = ["Matching", "matching_members"]
 
 COUNT = len(DATA_CIRCUITS)
-PASSES = 3
-"""Packets of less urgent circuits that a source sends before one that could not go."""
 
 
 def matching_members(ports: int) -> dict[str, Member]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fred_hw.switch.matching import PASSES
+from fred_hw.protocol import PASSES
 from fred_hw.switch.online_router import OnlineRouter
 from tests.fred_hw.simulation import known, simulate, trace
 from tests.fred_hw.switch.test_unicast_router import heard
