@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from fred_hw.ace.endpoint_map import endpoint_map
 from fred_hw.ace.operations import Buffer, Descriptor, FlowId, Ring, exchange
 from fred_hw.checks import check_int
 from fred_hw.datapath.interconnect import latency_cycles
@@ -100,9 +101,12 @@ class _Pair:
         self, name: str, parts: Callable[[int], Sequence[Descriptor]]
     ) -> tuple[PairRun, list[Flits]]:
         """Return what came of what both do, and what was in their memories before."""
+        return self.run_programs(name, [self._program(node, parts(node)) for node in range(2)])
+
+    def run_programs(self, name: str, programs: Sequence[Program]) -> tuple[PairRun, list[Flits]]:
+        """Return the same of programs."""
         shape = (2 * self.half, self.flit)
         before = [self.rng.integers(0, 256, shape, dtype=np.uint8) for _ in range(2)]
-        programs = [self._program(node, parts(node)) for node in range(2)]
         done = run_pair(self.model, self.spec, programs, before, self.work / name)
         if any(any(one["ERROR"]) for one in done.finished.reads):
             raise SimulatorError(f"{name}: an endpoint has refused a descriptor")
@@ -204,6 +208,35 @@ def _rings(pair: _Pair) -> dict[str, Any]:
     return found
 
 
+def _commands(pair: _Pair) -> dict[str, Any]:
+    """Measure how long software takes from a COMMAND to that of another ring.
+
+    ERROR is read before each, and twice before the second one: such a read is not counted.
+    """
+    flits = pair.chunk // 2
+    error = endpoint_map(pair.spec).register("ERROR").address
+    programs: list[Program] = []
+    for node in range(2):
+        program = Program(pair.spec)
+        program.begin(node)
+        program.wait(60)
+        for number in range(2):
+            for register, index, value in pair.ring(node, flits, 1).writes(pair.flit):
+                if register == "COMMAND":
+                    program.steps += [(3, error, 0, 0)] * (1 + number)
+                program.write(register, value, index)
+            program.until("STATUS", 0, 2)
+            program.queued["dp"] += 1
+        program.finish("dp")
+        programs.append(program)
+    done, before = pair.run_programs("commands", programs)
+    sent = [pair.words(memory, pair.buffers(flits)[0]) for memory in before]
+    for node in range(2):
+        pair.check("commands", done, node, flits, all_reduce([sent], reduction_of(pair.spec)))
+    first, second, again = done.finished.times[0]
+    return {"command_cycles": (second - first) - (again - second)}
+
+
 def _credit_cycles(spec: SwitchSpec, work: Path, rng: np.random.Generator) -> int:
     """Measure how long a credit takes from an endpoint to a switch and back.
 
@@ -292,6 +325,7 @@ def characterize_endpoint(
         **_one_way(pair),
         **_both_ways(pair),
         **_rings(pair),
+        **_commands(pair),
         "credit_cycles": _credit_cycles(measured_spec, work, pair.rng),
     }
     return {

@@ -19,7 +19,11 @@ __all__ = ["MESH_RECORD_SCHEMA", "MESH_TESTS", "characterize_mesh", "measured_me
 
 MESH_RECORD_SCHEMA = "fred-mesh-timing/1"
 
-MESH_TESTS = ("lone_flit_takes_as_long_at_every_router", "links_carry_data_at_full_load")
+MESH_TESTS = (
+    "lone_flit_takes_as_long_at_every_router",
+    "flit_that_follows_another_one_takes_as_long_at_every_router",
+    "links_carry_data_at_full_load",
+)
 
 
 def measured_mesh(mesh: MeshSpec, lanes: int | None = None) -> MeshSpec:
@@ -94,6 +98,7 @@ def _router(measured: Mapping[str, Any], mesh: MeshSpec) -> dict[str, Any]:
     load, bits = measured["efficiency"], mesh.link.data_width
     return {
         "latency_cycles": measured["router_latency_cycles"],
+        "follow_cycles": measured["router_follow_cycles"],
         "data_flits_per_cycle": load["data_flits_per_cycle"],
         "ack_share": load["ack_share"],
         "control_share": load["control_share"],

@@ -2,14 +2,16 @@
 
 Each link ends in a queue for each circuit. The packet at the head of a queue goes when its next
 link is free, the receiver there has room for a largest packet, and no other packet of the same link
-is on its way: the most urgent circuit first, queues of one circuit by turns (docs/mesh.md). Cycles
-are fractions, as a link carries a little less than a flit in each.
+is on its way: the most urgent circuit first, queues of one circuit by turns (docs/mesh.md). Where a
+packet ends, both ends of its path are matched anew in one cycle, as an allocator does: if the link
+were free later than the queue, a less urgent packet of another way would go ahead each time.
 """
 
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import NamedTuple
 
+from fred_hw.protocol import PASSES
 from perfmodel.clock import Clock
 
 __all__ = ["Packet", "Routers", "Shared", "Sizes"]
@@ -26,8 +28,9 @@ class Sizes(NamedTuple):
         Circuits in use, 0 the most urgent.
     packet_flits, buffer_flits : int
         A largest packet, and a queue.
-    hop_cycles, link_cycles : float
-        From the first flit on a link to it on the next one, and over a link.
+    hop_cycles, follow_cycles, link_cycles : float
+        From the first flit on a link to it on the next one; likewise of a packet behind another one
+        on the same path, which has stayed; and over a link.
     credit_cycles : float
         From the last flit that leaves a queue until its sender knows.
     flits_per_cycle : float
@@ -38,6 +41,7 @@ class Sizes(NamedTuple):
     packet_flits: int
     buffer_flits: int
     hop_cycles: float
+    follow_cycles: float
     link_cycles: float
     credit_cycles: float
     flits_per_cycle: float
@@ -68,10 +72,14 @@ class Packet:
 class _Entry:
     """Queues at the end of a link, or of a source, one for each circuit."""
 
-    __slots__ = ("busy", "link", "queues", "room")
+    __slots__ = ("busy", "link", "passed", "queues", "room", "way")
 
     def __init__(self, link: int | None, sizes: Sizes) -> None:
         self.link = link
+        self.way: int | None = None
+        """Link of the path that it had last."""
+        self.passed = [0] * sizes.circuits
+        """Less urgent packets that have gone before the next one of each circuit."""
         self.busy = False
         self.queues: list[deque[Packet]] = [deque() for _ in range(sizes.circuits)]
         self.room = [sizes.buffer_flits] * sizes.circuits
@@ -81,12 +89,16 @@ class _Entry:
 class _Exit:
     """The beginning of a link: queues that have had something for it, and who was last."""
 
-    __slots__ = ("busy", "entries", "last")
+    __slots__ = ("busy", "debt", "entries", "last", "taken")
 
     def __init__(self, circuits: int) -> None:
         self.busy = False
         self.entries: list[_Entry] = []
         self.last = [0] * circuits
+        self.taken: _Entry | None = None
+        """Whose path to the link was the last one."""
+        self.debt = 0.0
+        """What the link has still to carry beside data [flits]."""
 
 
 class Routers:
@@ -127,6 +139,16 @@ class Routers:
         if len(queue) == 1:
             self._match(link)
 
+    def _near(self, entry: _Entry, packet: Packet) -> None:
+        """Let a packet come, later if there is no path yet."""
+        link = packet.path[packet.place]
+        leaves = self._exits.get(link)
+        if entry.way == link and leaves is not None and leaves.taken is entry:
+            self._come(entry, packet)
+        else:
+            found = self._sizes.hop_cycles - self._sizes.follow_cycles
+            self._clock.after(found, self._come, entry, packet)
+
     def _match(self, link: int) -> None:
         """Let a packet start on a link, if there is one that may."""
         leaves = self._exits.get(link)
@@ -139,40 +161,73 @@ class Routers:
             for turn in range(leaves.last[circuit] + 1, leaves.last[circuit] + 1 + count):
                 entry = leaves.entries[turn % count]
                 queue = entry.queues[circuit]
-                if not entry.busy and queue and queue[0].path[queue[0].place] == link:
+                goes = queue and queue[0].path[queue[0].place] == link
+                if goes and not entry.busy and not self._waits(entry, circuit):
                     leaves.last[circuit] = turn % count
                     self._start(entry, leaves, queue.popleft(), link)
                     return
 
+    def _waits(self, entry: _Entry, circuit: int) -> bool:
+        """Return whether an entry waits for a more urgent packet that enough have gone before."""
+        return any(
+            entry.passed[urgent] == PASSES and self._reaches(entry, urgent)
+            for urgent in range(circuit)
+        )
+
+    def _reaches(self, entry: _Entry, circuit: int) -> bool:
+        """Return whether the next packet of a circuit has room where it goes."""
+        queue = entry.queues[circuit]
+        if not queue:
+            return False
+        link = queue[0].path[queue[0].place]
+        return self._entry(link).room[circuit] >= self._sizes.packet_flits
+
     def _start(self, entry: _Entry, leaves: _Exit, packet: Packet, link: int) -> None:
         sizes, after = self._sizes, self._clock.after
         entry.busy = leaves.busy = True
+        entry.way, leaves.taken = link, entry
+        entry.passed[packet.circuit] = 0
+        for urgent in range(packet.circuit):
+            if entry.passed[urgent] < PASSES and self._reaches(entry, urgent):
+                entry.passed[urgent] += 1
         if entry.link is not None:
             after(packet.flits + sizes.credit_cycles, self._room, entry, packet)
         packet.place += 1
         if packet.place < len(packet.path):
             there = self._entry(link)
             there.room[packet.circuit] -= packet.flits
-            after(sizes.hop_cycles, self._come, there, packet)
+            if there.room[packet.circuit] < sizes.packet_flits:
+                after(0.0, self._no_room, leaves, packet.circuit)
+            after(sizes.follow_cycles, self._near, there, packet)
         else:
             after(sizes.link_cycles + packet.flits - 1, packet.ended)
-        after(packet.flits, self._idle, entry)
-        after(packet.flits / sizes.flits_per_cycle, self._free, leaves, link)
+        # What else a link carries takes whole cycles: packets that are in step stay so.
+        leaves.debt += packet.flits * (1 / sizes.flits_per_cycle - 1)
+        others = int(leaves.debt + _ROUNDING)
+        leaves.debt -= others
+        after(packet.flits + others, self._ended, entry, leaves, link)
 
     def _room(self, entry: _Entry, packet: Packet) -> None:
         assert entry.link is not None
         entry.room[packet.circuit] += packet.flits
         self._match(entry.link)
 
-    def _idle(self, entry: _Entry) -> None:
-        entry.busy = False
+    def _no_room(self, leaves: _Exit, circuit: int) -> None:
+        """Let entries go on that waited for a packet which now has no room."""
+        for entry in leaves.entries:
+            if entry.passed[circuit] == PASSES and not entry.busy:
+                self._go_on(entry)
+
+    def _ended(self, entry: _Entry, leaves: _Exit, link: int) -> None:
+        """Match both ends of a path anew at once: what is most urgent goes first."""
+        entry.busy = leaves.busy = False
+        self._go_on(entry)
+        self._match(link)
+
+    def _go_on(self, entry: _Entry) -> None:
         for queue in entry.queues:
             if queue and not entry.busy:
                 self._match(queue[0].path[queue[0].place])
-
-    def _free(self, leaves: _Exit, link: int) -> None:
-        leaves.busy = False
-        self._match(link)
 
 
 class Shared:

@@ -37,8 +37,8 @@ class _Ring:
 
     Parameters
     ----------
-    circuit : int
-        Its circuit, 0 the most urgent.
+    circuit, place : int
+        Its circuit, 0 the most urgent, and how many descriptors software queues before it.
     members, edges
         As of a ``RingPass``.
     block : float
@@ -50,6 +50,7 @@ class _Ring:
     """
 
     circuit: int
+    place: int
     members: tuple[int, ...]
     edges: tuple[Hops, ...]
     block: float
@@ -59,11 +60,16 @@ class _Ring:
 
 
 def rings_on_circuits(
-    topology: Topology, messages: Sequence[Transfer | RingPass], pattern: str
+    topology: Topology,
+    messages: Sequence[Transfer | RingPass],
+    pattern: str,
+    *,
+    second_first: bool = False,
 ) -> "CircuitRings | None":
     """Return the rings of a schedule of one byte, if there are some on several circuits.
 
-    None where it has others, or the topology no endpoints at routers.
+    None where it has others, or the topology no endpoints at routers. ``second_first`` says that
+    the second half is the more urgent one.
     """
     passes = [item for item in messages if isinstance(item, RingPass)]
     if topology.endpoint is None or topology.grid is None or len(passes) < len(messages):
@@ -72,13 +78,14 @@ def rings_on_circuits(
     for number, item in enumerate(passes):
         for member in item.members:
             sent.setdefault(member, []).append(number)
-    circuit: dict[int, int] = {}
+    placed: dict[int, int] = {}
     reduces: set[int] = set()
     for numbers in sent.values():
         for place, lane in enumerate(lanes_of(passes, numbers)):
-            circuit.update(dict.fromkeys(lane, place))
+            placed.update(dict.fromkeys(lane, place))
             reduces.update(lane[: reducing(pattern, len(lane))])
-    if not any(circuit.values()):
+    last = max(placed.values(), default=0)
+    if not last:
         return None
     rings: list[_Ring] = []
     ring_of: dict[int, int] = {}
@@ -90,7 +97,9 @@ def rings_on_circuits(
             ring_of[number] = len(rings)
             block = item.payload_bytes / (len(item.members) - 1)
             after = sorted({ring_of[one] for one in item.after})
-            rings.append(_Ring(circuit[number], item.members, item.edges, block, after))
+            place = placed[number]
+            circuit = last - place if second_first else place
+            rings.append(_Ring(circuit, place, item.members, item.edges, block, after))
         own = rings[ring_of[number]]
         own.passes, own.reduces = own.passes + 1, own.reduces or number in reduces
     return CircuitRings(topology, topology.endpoint, rings)
@@ -152,6 +161,7 @@ class _Run:
             packet_flits=protocol.packet_flits,
             buffer_flits=protocol.buffer_flits,
             hop_cycles=hop_cycles,
+            follow_cycles=hop_cycles - topology.sooner_cycles,
             link_cycles=link_cycles,
             credit_cycles=max(0.0, trip - hop_cycles - protocol.packet_flits),
             flits_per_cycle=measured.ring_flits_per_cycle,
@@ -177,7 +187,9 @@ class _Run:
         for number, ring in enumerate(self._rings):
             self._jobs[number].ended = lambda number=number: self._ended(number)
             if not ring.after:
-                self.clock.after(self.timing.ring_start_s * self.hz, self._jobs[number].begin)
+                queued = ring.place * self.timing.record.endpoint.command_cycles
+                start = self.timing.ring_start_s * self.hz + queued
+                self.clock.after(start, self._jobs[number].begin)
         self.clock.run()
         return self._last + self.timing.finish_s * self.hz
 

@@ -119,7 +119,7 @@ class _Prepared:
 
 
 _Groups = tuple[tuple[int, ...], ...]
-_Key = tuple[str, str, _Groups, _Groups, bool, int]
+_Key = tuple[str, str, _Groups, _Groups, bool, int, bool]
 _KEPT = 256
 _prepared: WeakKeyDictionary[Topology, dict[_Key, _Prepared]] = WeakKeyDictionary()
 
@@ -168,10 +168,14 @@ def run_collectives(
     groups: Sequence[Sequence[int]],
     chunks: int | None = None,
     algorithm: str = "auto",
+    *,
+    second_first: bool = False,
 ) -> CollectiveResult:
     """Simulate the same collective over several groups at once, ``size_bytes`` in each.
 
-    The other parameters and the errors are those of :func:`run_collective`.
+    The other parameters and the errors are those of :func:`run_collective`. ``second_first`` says
+    of halves of the data on two circuits of a mesh that the second is the more urgent one, as in
+    phases of DP (docs/mesh.md).
     """
     if not (isfinite(size_bytes) and size_bytes > 0):
         raise InputError("size", "", f"must be above 0 bytes, not {size_bytes!r}")
@@ -182,7 +186,7 @@ def run_collectives(
         _check_chunks(chunks)
         piece = size_bytes / chunks
     name = _chosen(topology, pattern, groups, algorithm, size_bytes, piece)
-    prepared = _prepare(topology, pattern, groups, name)
+    prepared = _prepare(topology, pattern, groups, name, second_first=second_first)
     schedule = prepared.schedule
     time_s = prepared.time_s(topology, size_bytes, piece, alone=whole)
     sent: dict[int, float] = {}
@@ -298,10 +302,12 @@ def _prepare(
     beside: Sequence[Sequence[int]] = (),
     urgent: bool = False,
     changes: int = 0,
+    *,
+    second_first: bool = False,
 ) -> _Prepared:
     """Return flows of one byte, remembered for each topology: sizes only scale them."""
     own, other = tuple(map(tuple, groups)), tuple(map(tuple, beside))
-    key = (pattern, algorithm, own, other, urgent, changes)
+    key = (pattern, algorithm, own, other, urgent, changes, second_first)
     known = _prepared.setdefault(topology, {})
     if key not in known:
         if len(known) >= _KEPT:
@@ -323,7 +329,7 @@ def _prepare(
             tuple(sorted(carried.items())),
             _waits_s(topology, schedule, changes),
             ack_s(topology, schedule.messages),
-            rings_on_circuits(topology, schedule.messages, pattern),
+            rings_on_circuits(topology, schedule.messages, pattern, second_first=second_first),
         )
     return known[key]
 

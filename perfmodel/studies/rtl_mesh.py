@@ -132,7 +132,12 @@ def mesh_beside_rtl(record: MeshRecord) -> tuple[RtlRow, ...]:
         pattern, groups = groups_of(phases(Strategy.parse(row.strategy))[row.phase])
         size = row.flits * record.spec.link.data_width / 8
         result = run_collectives(
-            topology, pattern, size, groups, algorithm=_ALGORITHMS[row.algorithm]
+            topology,
+            pattern,
+            size,
+            groups,
+            algorithm=_ALGORITHMS[row.algorithm],
+            second_first=row.phase.startswith("dp_"),
         )
         found.append(
             beside(

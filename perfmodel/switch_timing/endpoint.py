@@ -37,6 +37,9 @@ class EndpointCycles(FileModel):
     start_cycles, ring_start_cycles : int
         From software about to write COMMAND to the first flit on the link, of an exchange and of a
         ring of two [cycles].
+    command_cycles : int
+        From a COMMAND of software to that of the next descriptor, a ring, which it writes meanwhile
+        [cycles].
     finish_cycles : int
         From the last flit on the link to software that has read that all is done [cycles].
     ack_cycles : int
@@ -60,6 +63,7 @@ class EndpointCycles(FileModel):
 
     start_cycles: Cycles
     ring_start_cycles: Cycles
+    command_cycles: Cycles
     finish_cycles: Cycles
     ack_cycles: Cycles
     next_cycles: Cycles

@@ -48,6 +48,8 @@ class Router(FileModel):
     ----------
     latency_cycles : int
         A lone flit, port to port [cycles].
+    follow_cycles : int
+        Likewise of a flit that goes the way of the one before it [cycles].
     data_flits_per_cycle : float
         Share of the cycles in which a data flit crosses, above 0 and at most 1.
     ack_share, control_share : float
@@ -60,6 +62,7 @@ class Router(FileModel):
     """
 
     latency_cycles: Cycles
+    follow_cycles: Cycles
     data_flits_per_cycle: Share
     ack_share: SmallShare
     control_share: SmallShare
@@ -107,6 +110,12 @@ class RouterRecord(FileModel):
         sizes = {"width": spec.width, "height": spec.height, "lanes": spec.lanes}
         if self.measured_spec.with_changes(**sizes, controllers=spec.controllers) != spec:
             raise ValueError("measured_spec must differ from spec in size and lanes only")
+        cycles = self.router
+        if cycles.follow_cycles > cycles.latency_cycles:
+            raise ValueError(
+                f"router.follow_cycles must be at most router.latency_cycles, "
+                f"{cycles.latency_cycles}, not {cycles.follow_cycles}"
+            )
         width = spec.link.data_width
         share = self.router.data_flits_per_cycle * width / (width + HEADER_BITS + CRC_BITS)
         if abs(self.router.payload_share / share - 1) > ROUNDING:
@@ -141,6 +150,9 @@ class RouterTiming:
         """Whether routers take the time and the link rate that were measured."""
         self.latency_cycles = record.router.latency_cycles if self.measured else 0
         """A lone flit, port to port [cycles]."""
+        router = record.router
+        self.sooner_cycles = router.latency_cycles - router.follow_cycles if self.measured else 0
+        """What a flit takes less that goes the way of the one before it [cycles]."""
         self.latency_s = self.latency_cycles / record.clock.hz
         """The same [s]."""
         self.link_share = record.router.payload_share if self.measured else 1.0

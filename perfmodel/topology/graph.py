@@ -193,6 +193,9 @@ class Topology(ABC):
     switch_of: Mapping[int, int] = MappingProxyType({})
     """Switch that an NPU or an I/O controller hangs on, where it hangs on one."""
 
+    sooner_cycles: int = 0
+    """What a packet takes less in a router of a mesh where its path has stayed [cycles]."""
+
     neighbours_matter: bool = False
     """Whether it matters for the time who is next to whom, so that placements are searched."""
 

@@ -61,6 +61,26 @@ async def lone_flit_takes_as_long_at_every_router(dut: Any) -> None:
 
 
 @test
+async def flit_that_follows_another_one_takes_as_long_at_every_router(dut: Any) -> None:
+    """Measure ``router_follow_cycles``: where all paths have stayed from the packet before."""
+    bench = await started(dut)
+    found = set()
+    for end in range(len(MESH.places)):
+        source = NPUS - 1 - end % NPUS
+        routers = routers_between(source, end)
+        if routers > FAR:
+            continue
+        for _ in range(2):
+            bench.send(source, end, 1, 1, 0)
+            await bench.drain()
+        begin = bench.data(bench.inputs[source])[-1].cycle
+        found.add((bench.data(bench.outputs[end])[-1].cycle - begin) / routers)
+    assert found == {HOP_CYCLES - 1}, f"counted {found}, but stated are {HOP_CYCLES - 1}"
+    record(router_follow_cycles=int(max(found)), flits=2 * len(MESH.places))
+    bench.check()
+
+
+@test
 async def links_carry_data_at_full_load(dut: Any) -> None:
     """Measure ``efficiency`` on the links to NPUs, each of which sends to the one beside it."""
     bench = await started(dut)

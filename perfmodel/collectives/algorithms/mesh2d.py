@@ -50,8 +50,8 @@ def mesh2d(
 
     Two parts run at once in opposite order of the dimensions. On each line there is a logical
     ring whose last message goes back across the whole line, so each direction of each link
-    carries one message in every step. ``share`` of the data goes along the rows first; None is
-    :func:`rows_first_share`.
+    carries one message in every step. ``share`` of the data goes along the rows first, to the east
+    and south; the rest goes around to the north and west. None is :func:`rows_first_share`.
     """
     lines = _lines(builder.topology, members)
     assert lines
@@ -71,7 +71,8 @@ def _one_order(
     pattern: str,
     rows_first: bool,
 ) -> None:
-    inner, outer = lines if rows_first else reversed(lines)
+    # Opposite ways around, as endpoints of a mesh go (decision 0036): no two flows are the same.
+    inner, outer = lines if rows_first else (lines[1][::-1], lines[0][::-1])
     columns = builder.topology.grid[0] if builder.topology.grid else 0
 
     def npu(first: int, second: int) -> int:

@@ -8,6 +8,7 @@ SIZES = Sizes(
     packet_flits=8,
     buffer_flits=16,
     hop_cycles=10,
+    follow_cycles=10,
     link_cycles=4,
     credit_cycles=3,
     flits_per_cycle=1.0,
@@ -55,6 +56,30 @@ def test_what_waits_at_the_head_of_a_queue_holds_up_its_own_circuit_alone() -> N
     assert dict(ends(SIZES, *busy, *other))[5] == 32 + 8 + 4 + 7
     urgent = [("a", 1, 8, (0, 1)), ("b", 0, 8, (0, 2))]
     assert dict(ends(SIZES, *busy, *urgent))[5] == 8 + 10 + 4 + 7
+
+
+def test_a_packet_takes_less_where_the_path_has_stayed() -> None:
+    """Between two packets of one way the link carries one that ends there."""
+    sent = [("a", 0, 8, (0, 1)), ("b", 0, 8, (0,)), ("a", 0, 8, (0, 1))]
+    assert dict(ends(SIZES, *sent))[2] == 16 + 10 + 4 + 7
+    assert dict(ends(SIZES._replace(follow_cycles=9), *sent)) == {0: 21, 1: 19, 2: 16 + 9 + 4 + 7}
+
+
+def test_what_is_urgent_does_not_lose_its_turn_to_the_acks_of_its_link() -> None:
+    """Its link carries as much beside data: no other way of the source goes ahead meanwhile."""
+    sent = [("a", 0, 8, (1,))] * 3 + [("a", 1, 8, (2,))] * 3
+    assert [number for number, _ in ends(SIZES._replace(flits_per_cycle=0.5), *sent)][:3] == [
+        0,
+        1,
+        2,
+    ]
+
+
+def test_a_source_waits_for_an_urgent_packet_that_three_others_have_passed() -> None:
+    """Whenever link 1 is free the source is at work on link 2, for four cycles more."""
+    sent = [("z", 1, 8, (1,))] * 10 + [("a", 1, 4, (2,)), ("a", 0, 8, (1,))]
+    sent += [("a", 1, 8, (2,))] * 10
+    assert dict(ends(SIZES, *sent))[11] == 4 + 3 * 8 + 4 + 4 + 7
 
 
 def test_a_port_is_shared_by_flits() -> None:

@@ -15,13 +15,8 @@ from perfmodel.studies.rtl_mesh import (
 )
 
 KNOWN = {
-    # What is less urgent waits longer in RTL than in the model, or not as long.
-    ("MP2-DP5-PP2", "dp_all_reduce", "bidirectional", 8192): 0.07,
-    ("MP3-DP3-PP2", "dp_all_reduce", "bidirectional", 8192): 0.07,
-    # It waits longer, too; with eight times the timeout it takes 0.2 % less in RTL.
-    ("MP3-DP3-PP2", "mp_all_reduce", "bidirectional", 8192): 0.07,
-    # NPUs that are ahead send the beginning of their next descriptor in vain.
-    ("MP20-DP1-PP1", "mp_all_reduce", "hierarchical", 8192): 0.07,
+    # The last of six less urgent rings takes longer in the model.
+    ("MP3-DP3-PP2", "dp_all_reduce", "bidirectional", 8192): 0.04,
 }
 """Phases that the model misses by more than the tolerances, and what it misses them by at most."""
 
@@ -54,8 +49,9 @@ def test_the_model_is_within_tolerance_of_the_rtl() -> None:
     assert told["unicasts"].ok == told["unicasts"].rows == 16
     assert told["unicasts"].mean <= 0.02
     assert told["ring"].ok == told["ring"].rows == 20
-    assert told["ring"].mean <= 0.03 and told["bidirectional"].mean <= 0.05
-    assert told["all"].mean <= 0.03
+    assert told["ring"].mean <= 0.03 and told["bidirectional"].mean <= 0.025
+    assert told["hierarchical"].ok == told["hierarchical"].rows == 4
+    assert told["all"].mean <= 0.025
 
 
 def test_what_is_wrong_by_more_is_told(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ CYCLE_S = 1e-9
 FIGURES = {
     "start_cycles": 40,
     "ring_start_cycles": 50,
+    "command_cycles": 60,
     "finish_cycles": 20,
     "ack_cycles": 10,
     "next_cycles": 30,

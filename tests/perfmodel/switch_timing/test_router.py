@@ -76,6 +76,10 @@ BAD = {
         {"router": {**content()["router"], "latency_cycles": -1}},
         "router.latency_cycles: must be .*, not -1",
     ),
+    "follow": (
+        {"router": {**content()["router"], "follow_cycles": 9}},
+        "router.follow_cycles must be at most router.latency_cycles, 8, not 9",
+    ),
     "schema": ({"schema": "fred-mesh-timing/9"}, "schema: must be 'fred-timing/2', not .*"),
 }
 
