@@ -19,7 +19,8 @@ from .scenario import Burst, Operation, Packets, Unicast, Wait, Write, commit, e
 __all__ = ["changing_steps", "phase_operations", "sum_turns"]
 
 _TURNS = 11  # different packets of a phase; odd, so that packets a power of two apart differ
-_UNICASTS, _WRITES, _EVERYONE = 0.3, 0.1, 0.3  # shares of steps; of all-reduces of all NPUs
+_UNICASTS, _WRITES = 0.3, 0.1  # shares of steps
+_EVERYONE, _NEAR = 0.3, 0.3  # shares of phases: all-reduces of all NPUs; flows inside of switches
 _FEW_PACKETS, _MOST_PACKETS = 3, 100  # of the longest bursts
 _AHEAD = 24  # steps that may be under way
 
@@ -197,8 +198,9 @@ class _Generator:
         """Return flows of NPUs that have ways beside each other, and those of each switch."""
         everyone = tuple(range(self.npus))
         flows = [Flow(everyone, everyone)]
-        if self.rng.random() >= _EVERYONE:
-            flows = random_flows(self.rng, self.npus)
+        if (drawn := self.rng.random()) >= _EVERYONE:
+            near = drawn < _EVERYONE + _NEAR
+            flows = self._near_flows() if near else random_flows(self.rng, self.npus)
         kept: list[Flow] = []
         parts: dict[int, list[Flow]] = {}
         for flow in flows:
@@ -208,6 +210,16 @@ class _Generator:
             if all(self._fits(own) for own in more.values()):
                 kept, parts = [*kept, flow], more
         return kept, parts
+
+    def _near_flows(self) -> list[Flow]:
+        """Return flows among the NPUs of each switch."""
+        found: list[Flow] = []
+        for switch in range(self.fabric.switches):
+            own = [npu for npu, place in enumerate(self.fabric.npus) if place[0] == switch]
+            for flow in random_flows(self.rng, len(own)):
+                ends = (tuple(own[k] for k in side) for side in (flow.inputs, flow.outputs))
+                found.append(Flow(*ends))
+        return found
 
     def _fits(self, flows: Sequence[Flow]) -> bool:
         for side in ("inputs", "outputs"):

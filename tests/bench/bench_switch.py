@@ -46,7 +46,7 @@ LEAST = {
 """Data flits per port and cycle that unicasts must reach, by flits of a packet: two to five per
 cent less than in docs/switch.md."""
 
-CROWDS = {(24, 8): 0.98, (32, 8): 0.98, (48, 8): 0.75, (48, 16): 0.98}
+CROWDS = {(24, 8): 0.98, (32, 8): 0.98, (48, 8): 0.65, (48, 16): 0.98}
 """Data flits per port and cycle that an all-reduce must reach, by ports and flits of a packet."""
 
 DEFAULT = ProtocolSpec().buffer_packets

@@ -2,9 +2,11 @@
 
 import random
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +40,7 @@ SPEC = SwitchSpec(
         stuck_cycles=20_000,
     ),
 )
+DISTANCES = ("in a switch", "over both levels")
 LEVELS = {"one level": one_level(3), "two levels": two_levels(3)}
 
 
@@ -89,7 +92,7 @@ def test_all_comes_through_storms(fabric: Fabric, seed: int) -> None:
 @pytest.mark.parametrize("flits", [100_000, pytest.param(1_000_000, marks=pytest.mark.long)])
 def test_a_million_flits_of_two_levels_come_through_ten_thousand_faults(flits: int) -> None:
     asked = flits * 106 // 100
-    found = run_right(LEVELS["two levels"], asked, 1, faults_per_million=1000, stall_percent=5)
+    found = run_right(LEVELS["two levels"], asked, 1, faults_per_million=1400, stall_percent=5)
     faults = [sum(one.values()) for one in (found["faults_to_switch"], found["faults_from_switch"])]
     sys.stdout.write(
         f"{found['flits']:,} flits, {sum(faults):,} faults, {found['rewrites']} phases written, "
@@ -102,6 +105,42 @@ def test_a_million_flits_of_two_levels_come_through_ten_thousand_faults(flits: i
     assert (
         found["rewrites"] > flits * 10 * 8 // 1_000_000
     )  # of many, all generations of most phases
+
+
+def kind_of(fabric: Fabric, flow: Flow) -> tuple[str, str]:
+    """Return what a flow does, and how far it goes."""
+    ends = len(flow.inputs) > 1, len(flow.outputs) > 1
+    kind = {
+        (True, True): "all-reduce",
+        (True, False): "reduction",
+        (False, True): "multicast",
+        (False, False): "copy",
+    }[ends]
+    return kind, DISTANCES[len(fabric.parts(flow)) > 1]
+
+
+def packets_of(fabric: Fabric, flits: int) -> tuple[Counter[Any], Counter[Any]]:
+    """Return packets of flows by their kind, and of unicasts by source and destination."""
+    flows: dict[int, Sequence[Flow]] = {}
+    kinds, pairs = Counter[Any](), Counter[Any]()
+    for step in changing_steps(SPEC, fabric, flits=flits, seed=1):
+        if isinstance(step, Write):
+            flows[step.phase] = step.flows
+        elif isinstance(step, Burst):
+            for flow in flows[step.phase]:
+                kinds[kind_of(fabric, flow)] += step.packets
+        else:
+            pairs[step.source, step.destination] += step.packets
+    return kinds, pairs
+
+
+def test_a_million_flits_have_all_kinds_of_traffic_in_them() -> None:
+    """Those of the test above; all of their packets have come there."""
+    kinds, pairs = packets_of(LEVELS["two levels"], 1_000_000 * 106 // 100)
+    assert set(pairs) == set(product(range(6), repeat=2))
+    assert min(pairs.values()) >= 100
+    assert set(kinds) == set(product(("all-reduce", "multicast", "reduction", "copy"), DISTANCES))
+    assert min(kinds.values()) >= 500
 
 
 # Two ports are enough for a broken unit to show.
