@@ -56,6 +56,7 @@ def command(
     paths = write_files(files, folder)
     crosses = level in ("interconnect", "switch")
     found = {"microswitches": design.microswitches} if crosses else {}
+    acks = {"acks": design.manifest["acks"]} if level == "switch" else {}
     report = {
         "name": design.name,
         "level": level,
@@ -64,6 +65,7 @@ def command(
         "verilog_bytes": design.manifest["verilog_bytes"],
         "latency_cycles": design.latency_cycles,
         **found,
+        **acks,
     }
     if as_json:
         say_json(report)
@@ -75,6 +77,12 @@ def command(
     for counts in found.values():
         kinds = {"R", "D", "RD", *(kind for kind, n in counts.items() if n)}
         print("; ".join(f"{n} {kind}" for kind, n in counts.items() if kind in kinds))
+    for bound in acks.values():
+        if (rate := bound["flits_per_cycle"]) < 1:
+            print(
+                f"acks hold all-reduces of all ports to about {rate} flits per port and cycle; "
+                "larger protocol.packet_flits have more"
+            )
     for path in paths:
         print(f"  {path}")
 

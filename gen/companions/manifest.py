@@ -103,8 +103,10 @@ def _protocol(design: "Design") -> dict[str, Any]:
             "bytes": len(DATA_CIRCUITS) * kept * protocol.packet_flits * flit,
         }
         return {**streams("s_axis", "m_axis"), "replay": replay, **_common(design)}
+    rate = protocol.acked_rate(design.spec.ports, protocol.ack_interval)
     return {
         **streams("s<k>_axis", "m<k>_axis"),
+        "acks": {"interval": protocol.ack_interval, "flits_per_cycle": round(rate, 3)},
         "entry": _placed(phase_fields(design.spec)),
         "phases": {"entries": protocol.phases, "in_1536_bytes": phases_that_fit(design.spec)},
         **_common(design),

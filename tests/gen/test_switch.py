@@ -124,6 +124,10 @@ def test_manifest_places_every_field(name: str) -> None:
     assert manifest["level"] == "switch"
     fit = {"entries": spec.protocol.phases, "in_1536_bytes": phases_that_fit(spec)}
     assert manifest["phases"] == fit
+    protocol = spec.protocol
+    rate = protocol.acked_rate(spec.ports, protocol.ack_interval)
+    acks = {"interval": protocol.ack_interval, "flits_per_cycle": round(rate, 3)}
+    assert manifest["acks"] == acks
     assert manifest["link_digest"] == spec.digest
     assert manifest["latency_cycles"] == latency_cycles(spec) + ADDED_CYCLES
     widths = {port["name"]: port["width"] for port in manifest["ports"]}

@@ -32,6 +32,12 @@ def test_gen_writes_the_files_that_it_lists(fred: Run, place: Path) -> None:
     assert said["modules"] and len(set(said["modules"])) == len(said["modules"])
 
 
+TOLD = (
+    "acks hold all-reduces of all ports to about 0.981 flits per port and cycle; "
+    "larger protocol.packet_flits have more"
+)
+
+
 @pytest.mark.slow
 def test_gen_writes_an_endpoint_and_its_companions(fred: Run, place: Path) -> None:
     level = ("--level", "endpoint", "--set", "endpoint.fsms=1")
@@ -54,6 +60,18 @@ def test_gen_says_the_same_to_a_reader(fred: Run) -> None:
     assert re.fullmatch(r"fred_m3_p4_int8x1: \d+ modules, [\d,]+ bytes, latency 3 cycles", first)
     assert second == "2 R; 2 D; 3 RD"
     assert sorted(map(str.strip, files)) == sorted(map(str, Path("out").iterdir()))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("window", "rate"), [(32, 0.981), (64, 1)])
+def test_gen_says_what_acks_hold_all_reduces_to(fred: Run, window: int, rate: float) -> None:
+    changes = ("ports=2", "protocol.phases=1", f"protocol.window_packets={window}")
+    options = [word for change in changes for word in ("--set", change)]
+    _, out, _ = fred("gen", "small.yaml", "--level", "switch", *options, "-o", "out")
+    told = [line for line in out.splitlines() if line.startswith("acks")]
+    assert told == ([] if rate == 1 else [TOLD])
+    said = fred("gen", "small.yaml", "--level", "switch", *options, "-o", "out", "--json")[1]
+    assert json.loads(said)["acks"] == {"interval": 16, "flits_per_cycle": rate}
 
 
 @pytest.mark.parametrize("spec", ["small.yaml", pytest.param("odd-5", marks=pytest.mark.slow)])
