@@ -1,5 +1,6 @@
 """Contract of fred_hw.switch.starvation_guard, cycle by cycle."""
 
+from itertools import groupby
 from typing import Any
 
 import pytest
@@ -214,6 +215,26 @@ def test_throughput_is_one_packet_at_a_time_queues_in_turns() -> None:
     }
     found = seen([PASSED] * (2 * (SOON + RESERVE_CYCLES)), both)
     assert set(found) == {NOTHING, reserved(2), reserved(0, DP)}
+
+
+@pytest.mark.slow
+def test_each_queue_has_its_round_however_long_others_take() -> None:
+    """All wait, room never comes, so each reservation lasts as long as one may."""
+    everybody: Cycle = {}
+    for k in range(LINK.ports):
+        everybody |= {f"ports[{k}].waiting": 7, f"ports[{k}].granted": 7}
+        everybody |= {f"ports[{k}].starts": 1, f"ports[{k}].circuit": DP}
+        for c in range(3):
+            everybody |= {f"ports[{k}].phases[{c}]": ONLINE}
+            everybody |= {f"ports[{k}].exits[{c}]": (k + 1) % LINK.ports}
+    rounds, longest = 3 * LINK.ports, WATCH_CYCLES + RESERVE_CYCLES + CLAIM_CYCLES
+    found = trace(StarvationGuard(spec=LINK), [everybody] * rounds * longest, SEEN)
+    kept = [row for row, _ in groupby(found) if row != NOTHING]
+    # Queues are told apart by the output and by the circuits whose room is kept.
+    turns = [
+        reserved((k + 1) % LINK.ports, circuit) for k in range(LINK.ports) for circuit in range(3)
+    ]
+    assert kept[:rounds] == turns
 
 
 def test_reset_watches_anew() -> None:
