@@ -112,6 +112,8 @@ def _constants(unit: Unit) -> dict[str, int]:
 
 def _inside(prefix: str, model: Path) -> list[str]:
     """Return what says where the state of a model is, and what of it has a meaning here."""
+    # A unit that stands still is told by the bytes of one class.
+    assert not list(model.glob(f"{prefix}_[!_]*.h")), "a module that is not inlined has its own"
     text = (model / f"{prefix}___024root.h").read_text()
     lines = ["    unit.state = reinterpret_cast<char*>(top->rootp);"]
     lines += ["    unit.bytes = sizeof *top->rootp;"]
