@@ -9,11 +9,14 @@ from typing import NamedTuple
 
 from fred_hw.ace.npu_endpoint import NpuEndpoint
 from fred_hw.mesh.router import MeshRouter
+from fred_hw.mesh.spec import MeshSpec
+from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import Switch
 from fred_hw.unit import Unit
 from gen.emitter import VerilogEmitter
 from testbench.collectives.fabric import Finished, Sizes, collected, write_memories
 from testbench.collectives.plane import PlaneRun, options_of, write_programs
+from testbench.sim.kept import Kept, kept
 from testbench.sim.verilate import link_models, verilate_model
 
 __all__ = ["Instance", "Joint", "Netlist", "build_joined", "run_joined"]
@@ -191,6 +194,33 @@ def _header(netlist: Netlist, size: Sizes, models: Mapping[str, Path]) -> str:
     return "\n".join([*lines, f"const std::vector<Joined> LINKS{{{links}}};"])
 
 
+def _verilog(unit: Unit) -> str:
+    """Return the Verilog of a unit, which all fabrics that have it share."""
+    if isinstance(unit, MeshRouter):
+        return kept(_router, unit.mesh, directions=unit.directions).verilog
+    if isinstance(unit, Switch):
+        return kept(_switch, unit.spec).verilog
+    assert isinstance(unit, NpuEndpoint)
+    return kept(_endpoint, unit.spec).verilog
+
+
+def _router(mesh: MeshSpec, emitter: VerilogEmitter, directions: Sequence[str]) -> Kept:
+    return _alone(MeshRouter(mesh=mesh, directions=directions), emitter)
+
+
+def _switch(spec: SwitchSpec, emitter: VerilogEmitter) -> Kept:
+    return _alone(Switch(spec=spec), emitter)
+
+
+def _endpoint(spec: SwitchSpec, emitter: VerilogEmitter) -> Kept:
+    return _alone(NpuEndpoint(spec=spec), emitter)
+
+
+def _alone(unit: Unit, emitter: VerilogEmitter) -> Kept:
+    emitter.add(unit)
+    return Kept(unit.unit_name, emitter.verilog())
+
+
 def build_joined(netlist: Netlist, size: Sizes) -> Path:
     """Return the program of a fabric.
 
@@ -201,9 +231,7 @@ def build_joined(netlist: Netlist, size: Sizes) -> Path:
     """
     models: dict[str, Path] = {}
     for number, (name, unit) in enumerate(netlist.kinds.items()):
-        emitter = VerilogEmitter()
-        emitter.add(unit)
-        models[name] = verilate_model(emitter.verilog(), name, f"Vu{number}", _constants(unit))
+        models[name] = verilate_model(_verilog(unit), name, f"Vu{number}", _constants(unit))
     files = ("program.hpp", "program.cpp", "joined.cpp")
     sources = {name: Path(__file__).with_name(name).read_text() for name in files}
     sources["joined_model.hpp"] = _header(netlist, size, models)
