@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """A plane of a wafer, or a mesh with endpoints, in compiled code.
 
 It does what ``testbench.collectives`` does in Icarus, for fabrics that are too large for that.

@@ -18,7 +18,7 @@ from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import ADDED_CYCLES
-from testbench.faults.fault import Fault, FaultyEmitter, noticed_by
+from testbench.faults.fault import Fault
 from testbench.stimulus.phases import Phase, make_turn, phase_table
 from testbench.stimulus.traffic import routed
 from testbench.volume.scenario import Burst, Unicast
@@ -34,6 +34,7 @@ from testbench.volume.switch import (
 )
 from testbench.volume.traffic import Traffic, configure, random_traffic
 from tests.testbench.cases import payload_share
+from tests.testbench.volume.pair import FAULTS, PAIR, faulty_pair
 
 pytestmark = [pytest.mark.sim, pytest.mark.slow]
 
@@ -428,21 +429,6 @@ def test_port_that_stops_lets_others_go_on() -> None:
     assert longest_wait(stopped) > 29_000
     assert longest_wait(other) < 20
     assert other[-1] < 3000 * 8 * 1.02
-
-
-# Two ports are enough for a broken unit to show.
-PAIR = SwitchSpec(
-    ports=2, lanes=2, format="int16", overflow="wrap", protocol=ProtocolSpec(phases=4)
-)
-
-
-FAULTS = noticed_by("loaded switch")
-
-
-@cache
-def faulty_pair() -> tuple[Path, FaultyEmitter]:
-    emitter = FaultyEmitter(FAULTS)
-    return build_switch(PAIR, emitter), emitter
 
 
 def run_fault(fault: Fault) -> dict[str, Any]:
