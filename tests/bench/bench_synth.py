@@ -175,7 +175,8 @@ def there(wanted: str = "") -> Iterator[tuple[str, Libraries]]:
             if name in INSTALLED:
                 files = [library_path(name)]
             else:
-                files = sorted(file for folder in FOLDERS for file in folder.glob(SHARED[name]))
+                found = (sorted(folder.glob(SHARED[name])) for folder in FOLDERS)
+                files = next(filter(None, found), [])  # of the nearest folder alone
             if not files:
                 raise InputError(name, "", f"must be in ../shared/data/liberty: {SHARED[name]}")
         except InputError as missing:
