@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """Everything generated from the specification of a wafer, as text in memory."""
 
 from dataclasses import dataclass

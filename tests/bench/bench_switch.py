@@ -16,7 +16,9 @@ import random
 import sys
 import time
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 from fred_hw.compiler.flows import Flow
@@ -37,8 +39,9 @@ from testbench.volume.switch import (
 )
 from testbench.volume.traffic import Traffic, configure, random_traffic
 
+ALL_TO_ALL = "all to all, the mean of eight orders"
 LEAST = {
-    "all to all": {8: 0.60, 4: 0.52, 2: 0.37, 1: 0.31},
+    ALL_TO_ALL: {8: 0.60, 4: 0.53, 2: 0.41, 1: 0.36},
     "a ring on three circuits": {8: 0.97, 4: 0.96, 2: 0.94, 1: 0.55},
     "a permutation on three circuits": {8: 0.97, 4: 0.96, 2: 0.94, 1: 0.55},
     "all to one": {8: 0.90, 4: 0.87, 2: 0.80, 1: 0.77},
@@ -167,41 +170,51 @@ def report_times(program: Path, spec: SwitchSpec) -> bool:
     return all(one["right"] for one in runs)
 
 
-def unicasts(ports: int) -> dict[str, tuple[Unicast, ...]]:
-    """Return what the ports send, with enough on each circuit to wait for acks behind a burst."""
+def unicasts(ports: int) -> dict[str, list[tuple[Unicast, ...]]]:
+    """Return what the ports send, with enough on each circuit to wait for acks behind a burst.
+
+    Bursts to everyone come in several orders, as who meets whom moves the rate by up to a tenth.
+    """
     rng, packets = random.Random(1), 32
     ring = [(k + 1) % ports for k in range(ports)]
     permutation = rng.sample(range(ports), ports)
-    everyone = [
-        Unicast(k, (k + 1 + turn % (ports - 1)) % ports, (k + turn % (ports - 1)) % 3, packets)
+    turns = [
+        [
+            Unicast(k, (k + 1 + turn % (ports - 1)) % ports, (k + turn % (ports - 1)) % 3, packets)
+            for k in range(ports)
+        ]
         for turn in range(3 * (ports - 1))
-        for k in range(ports)
     ]
+    orders = [turns, *(rng.sample(turns, len(turns)) for _ in range(7))]
     return {
-        "all to all": tuple(everyone),
-        "a ring on three circuits": tuple(
-            Unicast(k, end, k % 3, 40 * packets) for k, end in enumerate(ring)
-        ),
-        "a permutation on three circuits": tuple(
-            Unicast(k, end, k % 3, 40 * packets) for k, end in enumerate(permutation)
-        ),
-        "all to one": tuple(Unicast(k, 0, k % 3, 5 * packets) for k in range(ports)),
+        ALL_TO_ALL: [tuple(chain(*order)) for order in orders],
+        "a ring on three circuits": [
+            tuple(Unicast(k, end, k % 3, 40 * packets) for k, end in enumerate(ring))
+        ],
+        "a permutation on three circuits": [
+            tuple(Unicast(k, end, k % 3, 40 * packets) for k, end in enumerate(permutation))
+        ],
+        "all to one": [tuple(Unicast(k, 0, k % 3, 5 * packets) for k in range(ports))],
     }
 
 
 def report_unicasts(program: Path, spec: SwitchSpec, flits: int) -> bool:
     """Print how many unicasts of so many flits all ports carry; return whether it is enough."""
     right = True
-    for name, bursts in unicasts(spec.ports).items():
-        found = run_switch(program, spec, Traffic((), {}, bursts, unicast_flits=flits))
-        busy = max(one["last"] for one in found["out"]) - min(o["first"] for o in found["out"])
-        rate = found["flits"] / (1 if name == "all to one" else spec.ports) / busy
-        least = LEAST[name][flits]
+    for name, orders in unicasts(spec.ports).items():
+        rates = []
+        for bursts in orders:
+            found = run_switch(program, spec, Traffic((), {}, bursts, unicast_flits=flits))
+            busy = max(o["last"] for o in found["out"]) - min(o["first"] for o in found["out"])
+            rates.append(found["flits"] / (1 if name == "all to one" else spec.ports) / busy)
+            right &= found["right"]
+        rate, least = mean(rates), LEAST[name][flits]
+        between = f", {min(rates):.3f} to {max(rates):.3f}" if len(rates) > 1 else ""
         sys.stdout.write(
-            f"unicasts of {flits} flits, {name}: {rate:.3f} data flits per port and cycle"
+            f"unicasts of {flits} flits, {name}: {rate:.3f} data flits per port and cycle{between}"
             f"{'' if rate >= least else f', less than {least}'}\n"
         )
-        right &= found["right"] and rate >= least
+        right &= rate >= least
     return right
 
 
