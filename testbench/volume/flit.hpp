@@ -131,9 +131,9 @@ class Channel {
     }
 
     void draw() {
-        until_fault_ = faults_ <= 0   ? ~uint64_t{0}
-                       : faults_ >= 1 ? 0
-                                      : std::log(1 - rng_.unit()) / std::log1p(-faults_);
+        if (faults_ <= 0) until_fault_ = ~uint64_t{0};  // which no double holds
+        else if (faults_ >= 1) until_fault_ = 0;
+        else until_fault_ = std::log(1 - rng_.unit()) / std::log1p(-faults_);
     }
 
     void flip(Flit& flit, unsigned place) const {
