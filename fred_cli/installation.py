@@ -94,9 +94,11 @@ def _simulators() -> Iterator[Part]:
 
 def _programs() -> Iterator[Part]:
     """Yield programs that packages of Python do not bring."""
-    compiler = os.environ.get("CXX") or "g++"
+    from testbench.sim.tools import COMPILERS
+
+    compiler = os.environ.get("CXX") or next(filter(shutil.which, COMPILERS), COMPILERS[0])
     for name, option, enables, package in (
-        (compiler, "--version", "models of Verilator, and volume tests", "g++"),
+        (compiler, "--version", "models of Verilator, and volume tests", "clang-19 or g++"),
         ("make", "--version", "models of Verilator, and the targets of the Makefile", "make"),
         ("sta", "-version", "worst paths and sizes of cells: fred synth", "opensta"),
         ("gtkwave", "--version", "looking at the waves of fred sim --waves", "gtkwave"),

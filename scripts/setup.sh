@@ -10,11 +10,15 @@ if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null
     exit 2
 fi
 
-# What Debian packages give: Icarus, a C++ compiler for Verilated models, Chromium for tests, venv.
+# What Debian packages give: Icarus, a C++ compiler for Verilated models (Clang takes half the time;
+# g++ brings the library, and is used where there is no Clang), OpenSTA for paths and sizes of cells,
+# Chromium for tests, venv.
 missing=()
 command -v iverilog >/dev/null || missing+=(iverilog)
 command -v chromium >/dev/null || missing+=(chromium)
 command -v g++ >/dev/null || missing+=(g++)
+command -v clang-19 >/dev/null || missing+=(clang-19)
+command -v sta >/dev/null || missing+=(opensta)
 "$python" -c 'import ensurepip' 2>/dev/null || missing+=(python3-venv)
 if [ "${#missing[@]}" -gt 0 ]; then
     sudo=
@@ -29,7 +33,7 @@ if [ "${#missing[@]}" -gt 0 ]; then
         done
     fi
     for name in "${missing[@]}"; do
-        command -v "$name" >/dev/null || [ "$name" = python3-venv ] ||
+        command -v "${name/opensta/sta}" >/dev/null || [ "$name" = python3-venv ] ||
             echo "set-up: $name is missing; 'apt-get install ${missing[*]}' adds it; going on without it"
     done
 fi

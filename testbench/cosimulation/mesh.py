@@ -33,7 +33,7 @@ def cosimulate_mesh(
     Raises
     ------
     SimulatorError
-        The simulator, or g++ for the endpoints, is not installed or failed.
+        The simulator, or a C++ compiler for the endpoints, is not installed or failed.
     """
     endpoint_library()  # refused here rather than inside the simulation
     environment = {"FRED_MESH": mesh.model_dump_json(), "FRED_PACKETS": packets}

@@ -37,7 +37,7 @@ def cosimulate_switch(
     Raises
     ------
     SimulatorError
-        The simulator, or g++ for the endpoints, is not installed or failed.
+        The simulator, or a C++ compiler for the endpoints, is not installed or failed.
     """
     check_int("packets", packets, minimum=1)
     make = partial(kept, generate, spec, level="switch")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from .cache import built
-from .tools import SimulatorError
+from .tools import COMPILERS, SimulatorError
 
 __all__ = ["STANDARD", "find_compiler", "run_tool", "said", "shared_library"]
 
@@ -15,16 +15,16 @@ STANDARD = "-std=gnu++20"
 
 
 def find_compiler(user: str) -> str:
-    """Return the C++ compiler: ``CXX``, or g++.
+    """Return the C++ compiler: ``CXX``, or the first of ``COMPILERS`` that is installed.
 
     Raises
     ------
     SimulatorError
         It is not installed; ``user`` is who needs it.
     """
-    compiler = os.environ.get("CXX") or shutil.which("g++")
+    compiler = os.environ.get("CXX") or next(filter(None, map(shutil.which, COMPILERS)), None)
     if compiler is None:
-        raise SimulatorError(f"{user} needs g++, which is not installed")
+        raise SimulatorError(f"{user} needs clang++ or g++, which are not installed")
     return compiler
 
 

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 __all__ = [
+    "COMPILERS",
     "SimulatorError",
     "icarus_bin",
     "icarus_version",
@@ -19,6 +20,9 @@ __all__ = [
 ]
 
 _OLDEST_VERILATOR = (5, 36)
+
+COMPILERS = ("clang++-19", "clang++", "g++")
+"""Of C++, the quickest first."""
 
 
 class SimulatorError(Exception):

@@ -1,17 +1,17 @@
 """Programs of Verilated models, with as little to compile as there can be.
 
-Measured on a switch of 4 ports (5 MB of C++), in seconds of CPU time: Verilator's makefile with -O2
-took 37, of which its runtime 9. Here the runtime is compiled once for all models, the model with
--O1 (10 instead of 18) and what runs once, at the start, without optimization (2.5 instead of 9).
-Verilator's headers, a second of each file of C++, are compiled once for all models too. The name of
-the top module stands in those of all signals: a short one is a tenth less to compile. A third of
--O1 went to asking which of thousands of stores to one struct a load may see; GCC gives up sooner
-here, and the model is as fast. Half of the text was comments, a tenth of all time. With fewer
-modules inlined there is a fifth less C++ of the same machine code (16.5 instead of 19.8 in all).
+Measured on a switch of 8 ports, in seconds of CPU time: Clang compiles it in 14, and GCC in 35, of
+which 12 go to what runs once, at the start, without optimization; and what Clang makes of it runs
+faster, by a fifth with -O1 and by more with -O2 (docs/decisions/0051). So Clang comes first; GCC
+has files of their own and fewer questions to ask. The runtime is compiled once for all models. The
+name of the top module stands in those of all signals: a short one is a tenth less to compile. Half
+of the text was comments. With fewer modules inlined there is a fifth less C++ of the same machine
+code.
 """
 
 import os
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -27,21 +27,19 @@ from .tools import SimulatorError, verilator_bin, verilator_version
 __all__ = ["link_models", "verilate", "verilate_model"]
 
 _STANDARD = (STANDARD, "-faligned-new", "-fcf-protection=none", "-w")
-_QUESTIONS = tuple(
-    f"--param={name}=16"
-    for name in ("dse-max-alias-queries-per-store", "sccvn-max-alias-queries-per-access")
-)
-"""How often GCC asks before it takes a store for one that a load may see."""
 
 _RUNTIME = ("verilated", "verilated_threads")
 _VPI, _VCD = "verilated_vpi", "verilated_vcd_c"
 _CPP = ("--cc", "-O3", "--no-decoration", "-Wno-fatal", "-Wno-lint")
 _LESS_INLINED = ("--inline-mult", "50")
 """-O3 inlines all modules, which makes one class of a model: ``verilate_model`` says so."""
-_HEADER = "model.hpp"
+_QUESTIONS = tuple(
+    f"--param={name}=16"
+    for name in ("dse-max-alias-queries-per-store", "sccvn-max-alias-queries-per-access")
+)
+"""How often GCC asks before it takes a store for one that a load may see."""
+_FILE_BYTES = 500_000
 _SHORT = "t"
-_LARGE = 200_000
-"""Bytes from which on a file of a model is compiled by itself, so that all cores have some."""
 
 
 def verilate(
@@ -94,7 +92,7 @@ def verilate(
         for name, text in sources.items():
             (work / name).write_text(text)
         harness = [(name, "-O1") for name in sources if name.endswith(".cpp")]
-        mine = _compile(tools, [*_model(work, prefix), *harness], work)
+        mine = _compile(tools, [*_model(tools, work, prefix, "-O1"), *harness], work)
         run_tool(
             [tools.compiler, "-o", top, *mine, *map(str, objects), "-pthread", *libraries], work
         )
@@ -140,7 +138,7 @@ def verilate_model(
     def build(work: Path) -> None:
         (work / f"{top}.v").write_text(verilog)
         run_tool([*command, "-Mdir", ".", f"{top}.v"], work)
-        _compile(tools, _model(work, prefix), work)
+        _compile(tools, _model(tools, work, prefix, tools.long_runs), work)
         for file in work.iterdir():
             if file.suffix not in (".h", ".o"):
                 file.unlink()
@@ -179,12 +177,18 @@ def _shortened(verilog: str, top: str) -> str:
 
 @dataclass(frozen=True)
 class _Tools:
-    """Verilator, its runtime's folder, the compiler, what all is compiled with, and versions."""
+    """Verilator, its runtime's folder, the compiler and what all is compiled with, and versions.
+
+    ``files`` is into how many a model is cut at most, ``long_runs`` how far one is optimized whose
+    simulations take longer than to compile it.
+    """
 
     verilator: str
     include: Path
     compiler: str
     flags: Sequence[str]
+    files: int
+    long_runs: str
     version: Sequence[str]
 
 
@@ -199,23 +203,19 @@ def _tools(waves: bool) -> _Tools:
     flags += [f"-DVM_TRACE={int(waves)}", f"-DVM_TRACE_VCD={int(waves)}", "-DVM_TRACE_FST=0"]
     flags += ["-I.", f"-I{include}", f"-I{include / 'vltstd'}"]
     version = [verilator_version() or "", said(compiler, "--version")]
-    flags += _QUESTIONS if _is_gcc(version) else ()
-    return _Tools(str(folder / "verilator"), include, compiler, flags, version)
-
-
-def _is_gcc(version: Sequence[str]) -> bool:
-    """Return whether the compiler that printed the last of these versions is GCC."""
-    return "Free Software Foundation" in version[-1]
+    files, long_runs = os.cpu_count() or 1, "-O2"
+    if "Free Software Foundation" in version[-1]:
+        # Time grows faster than files do. -O2 takes three times as long, for models as fast.
+        flags, files, long_runs = [*flags, *_QUESTIONS], sys.maxsize, "-O1"
+    program = str(folder / "verilator")
+    return _Tools(program, include, compiler, flags, files, long_runs, version)
 
 
 def _compile(tools: _Tools, sources: Sequence[tuple[str, str]], work: Path) -> list[str]:
     """Compile files, each with its optimization, on all cores; return the object files."""
-    headers = {level: _headers(tools, level) for _, level in sources}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         jobs = [
-            pool.submit(
-                run_tool, [tools.compiler, *tools.flags, level, *headers[level], "-c", name], work
-            )
+            pool.submit(run_tool, [tools.compiler, *tools.flags, level, "-c", name], work)
             for name, level in sources
         ]
         for job in jobs:
@@ -223,38 +223,22 @@ def _compile(tools: _Tools, sources: Sequence[tuple[str, str]], work: Path) -> l
     return [str(Path(name).with_suffix(".o")) for name, _ in sources]
 
 
-def _model(work: Path, prefix: str) -> list[tuple[str, str]]:
-    """Return the files of a model to compile, small ones joined, and how to optimize each."""
-    slow, small, large = [], [], []
-    for file in sorted(work.glob(f"{prefix}*.cpp")):
-        part = slow if "__Slow" in file.name else small
-        (part if part is slow or file.stat().st_size < _LARGE else large).append(file.name)
-    for name, parts in (("model_slow.cpp", slow), ("model_small.cpp", small)):
-        (work / name).write_text("".join(f'#include "{part}"\n' for part in parts))
-    # Long ones first.
-    return [
-        *((name, "-O1") for name in large),
-        ("model_slow.cpp", "-O0"),
-        ("model_small.cpp", "-O1"),
-    ]
+def _model(tools: _Tools, work: Path, prefix: str, level: str) -> list[tuple[str, str]]:
+    """Return the files of a model to compile, joined to few, and how to optimize each.
 
-
-def _headers(tools: _Tools, level: str) -> Sequence[str]:
-    """Return options that have Verilator's headers compiled already, for files of a level.
-
-    Only those of GCC may be moved, which the cache does.
+    What is in one file has Verilator's headers and the model's class read once, a second or more.
     """
-    if not _is_gcc(tools.version):
-        return ()
-
-    def build(work: Path) -> None:
-        (work / _HEADER).write_text('#include "verilated.h"\n')
-        compiled = f"{_HEADER}.gch"
-        options = [*tools.flags, level, "-x", "c++-header", _HEADER, "-o", compiled]
-        run_tool([tools.compiler, *options], work)
-
-    place = built("verilated_headers", [level, *tools.flags, *tools.version], build)
-    return ("-include", str(place / _HEADER))
+    sizes = {file.name: file.stat().st_size for file in sorted(work.glob(f"{prefix}*.cpp"))}
+    slow = [name for name in sizes if "__Slow" in name]
+    rest = sorted(sizes.keys() - set(slow), key=lambda name: (-sizes[name], name))
+    count = min(tools.files, 1 + sum(sizes[name] for name in rest) // _FILE_BYTES)
+    parts: list[list[str]] = [[] for _ in range(count)]
+    for name in rest:
+        min(parts, key=lambda part: sum(sizes[one] for one in part)).append(name)
+    files = {f"model_{k}.cpp": part for k, part in enumerate(parts)} | {"model_slow.cpp": slow}
+    for file, part in files.items():
+        (work / file).write_text("".join(f'#include "{name}"\n' for name in part))
+    return [(file, "-O0" if part is slow else level) for file, part in files.items()]
 
 
 def _runtime(tools: _Tools, unit: str) -> Path:

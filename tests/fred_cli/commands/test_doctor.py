@@ -46,7 +46,7 @@ def test_what_is_missing_says_what_it_would_enable(
     assert (status, err) == (0, "")
     installed, _, missing = out.partition("Missing")
     assert "amaranth" in installed
-    for name in ("icarus", "g++", "sta", "plotly"):
+    for name in ("icarus", "clang++-19", "sta", "plotly"):
         [line] = [line for line in missing.splitlines() if line.split()[:1] == [name]]
         assert "fred" in line or "Verilator" in line
     assert "pip install 'fred-hw[report]'" in missing

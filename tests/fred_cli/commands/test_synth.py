@@ -46,7 +46,8 @@ def test_synth_says_area_and_clock_in_json(fred: Run, tiny: tuple[str, ...]) -> 
     assert 0 < report["clock_ns"] < 1 and report["clock_by"]
     assert report["area_um2"] > 300 and report["flip_flops"] == 43
     assert {unit["unit"] for unit in report["units"]} >= {"IntAdd", "RDMicroswitch"}
-    assert len(report["paths"]) == 5
+    # Without it a path of each kind of module stands for all.
+    assert len(report["paths"]) == (5 if find_opensta() else 3)
     (library,) = report["provenance"]["libraries"]
     assert library["file"] == "tiny.lib" and re.fullmatch("[0-9a-f]{64}", library["sha256"])
 

@@ -25,8 +25,22 @@ def test_a_library_that_cannot_be_built_says_why() -> None:
         shared_library("answer", {"a.cpp": "int answer() { return nothing; }"})
 
 
+def test_the_quickest_compiler_that_is_installed_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CXX", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for name in ("g++", "clang++", "clang++-19"):
+        (tmp_path / name).touch(0o755)
+        assert find_compiler("endpoint") == str(tmp_path / name)
+    monkeypatch.setenv("CXX", "c++")
+    assert find_compiler("endpoint") == "c++"
+
+
 def test_a_missing_compiler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CXX", raising=False)
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(SimulatorError, match=r"^endpoint needs g\+\+, which is not installed$"):
+    with pytest.raises(
+        SimulatorError, match=r"^endpoint needs clang\+\+ or g\+\+, which are not installed$"
+    ):
         find_compiler("endpoint")
