@@ -10,9 +10,12 @@ from typing import Any
 from fred_hw.checks import check_int
 from fred_hw.compiler.placement import Strategy
 from fred_hw.progress import track
+from fred_hw.wafer.plane import Plane
 from fred_hw.wafer.program import COLLECTIVES, WaferProgram, compile_strategy
 from fred_hw.wafer.spec import WaferSpec
-from gen.wafers import generate_wafer
+from gen.design import generate
+from gen.wafer_top import wafer_top
+from gen.wafers import modules_of
 from testbench.characterize import MEASURED_LANES, git_commit
 from testbench.collectives.fabric import Finished, Sizes
 from testbench.collectives.phase_cycles import phase_cycles
@@ -44,8 +47,13 @@ def measured_wafer(wafer: WaferSpec) -> WaferSpec:
 
 
 def wafer_hash(wafer: WaferSpec) -> str:
-    """Return what says in a record which Verilog was measured."""
-    return hashlib.sha256(kept(generate_wafer, wafer).verilog.encode()).hexdigest()
+    """Return what says in a record which Verilog was measured: that of each unit, and the top."""
+    plane = Plane(wafer)
+    chiplets = dict.fromkeys(one.spec for one in plane.chiplets)
+    units = [kept(generate, spec, level="switch") for spec in chiplets]
+    texts = [one.verilog for one in (kept(generate, wafer.link, level="endpoint"), *units)]
+    texts.append(wafer_top(plane, modules_of(wafer)))
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()
 
 
 def characterize_wafer(
