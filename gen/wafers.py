@@ -1,4 +1,5 @@
 # amaranth: UnusedElaboratable=no
+# Equal units are made for each place, to tell of names and ports, and generated once.
 """Everything generated from the specification of a wafer, as text in memory."""
 
 from dataclasses import dataclass

@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 from fred_hw.ace.npu_endpoint import NpuEndpoint
 from fred_hw.mesh.router import MeshRouter
-from fred_hw.mesh.spec import MeshSpec
-from fred_hw.spec import SwitchSpec
+from fred_hw.mesh.spec import DIRECTIONS
 from fred_hw.switch.switch import Switch
 from fred_hw.unit import Unit
-from gen.emitter import VerilogEmitter
+from gen.design import generate
+from gen.meshes import generate_mesh
 from testbench.collectives.fabric import Finished, Sizes, collected, write_memories
 from testbench.collectives.plane import PlaneRun, options_of, write_programs
-from testbench.sim.kept import Kept, kept
+from testbench.sim.kept import kept
 from testbench.sim.verilate import link_models, verilate_model
 
 __all__ = ["Instance", "Joint", "Netlist", "build_joined", "run_joined"]
@@ -197,28 +197,12 @@ def _header(netlist: Netlist, size: Sizes, models: Mapping[str, Path]) -> str:
 def _verilog(unit: Unit) -> str:
     """Return the Verilog of a unit, which all fabrics that have it share."""
     if isinstance(unit, MeshRouter):
-        return kept(_router, unit.mesh, directions=unit.directions).verilog
-    if isinstance(unit, Switch):
-        return kept(_switch, unit.spec).verilog
-    assert isinstance(unit, NpuEndpoint)
-    return kept(_endpoint, unit.spec).verilog
-
-
-def _router(mesh: MeshSpec, emitter: VerilogEmitter, directions: Sequence[str]) -> Kept:
-    return _alone(MeshRouter(mesh=mesh, directions=directions), emitter)
-
-
-def _switch(spec: SwitchSpec, emitter: VerilogEmitter) -> Kept:
-    return _alone(Switch(spec=spec), emitter)
-
-
-def _endpoint(spec: SwitchSpec, emitter: VerilogEmitter) -> Kept:
-    return _alone(NpuEndpoint(spec=spec), emitter)
-
-
-def _alone(unit: Unit, emitter: VerilogEmitter) -> Kept:
-    emitter.add(unit)
-    return Kept(unit.unit_name, emitter.verilog())
+        assert tuple(unit.directions) == DIRECTIONS, "the one that is generated alone has all ports"
+        return kept(generate_mesh, unit.mesh, level="router").verilog
+    assert isinstance(unit, Switch | NpuEndpoint)
+    return kept(
+        generate, unit.spec, level="switch" if isinstance(unit, Switch) else "endpoint"
+    ).verilog
 
 
 def build_joined(netlist: Netlist, size: Sizes) -> Path:

@@ -1,4 +1,5 @@
 # amaranth: UnusedElaboratable=no
+# Equal units are made for each place, to tell of names and ports, and generated once.
 """A plane of a wafer, or a mesh with endpoints, in compiled code.
 
 It does what ``testbench.collectives`` does in Icarus, for fabrics that are too large for that.

@@ -193,7 +193,7 @@ def streamed() -> list[list[Task]]:
 
 def test_weights_come_while_npus_compute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Loads, stores and input through the RTL of controllers, with compute and all-reduces."""
-    # Icarus takes 20 times as long for as many cycles (test_storage).
+    # Loads and stores take as many cycles in Icarus (test_storage), which is slower.
     monkeypatch.setattr(PlaneJobs, "simulator", "verilator")
     wafer = load_wafer(str(EXAMPLE), {"controllers": "endpoints"})
     made = compile_strategy(wafer, Strategy.parse("MP2-DP2-PP1"), 24 * FLIT)

@@ -19,6 +19,7 @@ from fred_hw.mesh.spec import MeshSpec
 from testbench.collectives.fabric import Sizes
 from testbench.collectives.phase_cycles import random_memories
 from testbench.collectives.plane import MARK, SHOW, WAIT, PlaneRun, npu_steps
+from testbench.volume import joined
 from testbench.volume.joined import Instance, Joint, Netlist, build_joined, run_joined
 
 SIZE = 26  # bytes of a buffer
@@ -47,6 +48,18 @@ def pair_run(made: MeshProgram, pause: int) -> PlaneRun:
         steps.append([*begin, (WAIT, 0, pause, 0), (MARK, 0, 0, 0), *shown, *again, *shown])
     memories = random_memories(made, 1)
     return PlaneRun(program=made, steps=steps, memories=memories, limit=20_000)
+
+
+def test_state_in_several_classes_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is not inlined has bytes that the harness does not compare."""
+    for name in ("Vu0.h", "Vu0___024root.h", "Vu0__Syms.h", "Vu0__pch.h", "Vu0_fifo_w8.h"):
+        (tmp_path / name).write_text("")
+    monkeypatch.setattr(joined, "verilate_model", lambda *_: tmp_path)
+    end = [Instance(NpuEndpoint(spec=MESH.link))]
+    with pytest.raises(AssertionError, match="not inlined"):
+        build_joined(Netlist("one", end, []), Sizes())
 
 
 @pytest.mark.parametrize(("faults", "stalls"), [(0, 0), (20_000, 10)])
