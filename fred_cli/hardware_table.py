@@ -124,7 +124,7 @@ def _clock(
 
 def _latency(wafer: "WaferSpec", mesh: "MeshSpec", router: "RouterTiming") -> Iterator[HardwareRow]:
     """Yield how long a flit takes: through a unit, and between NPUs, endpoints left out."""
-    from perfmodel.constants import LINK_LATENCY_S
+    from perfmodel.published import LINK_LATENCY_S
     from perfmodel.switch_timing.record import SHIPPED, load_record
 
     unit_s = max(load_record(name).latency_s for name in SHIPPED)

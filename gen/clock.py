@@ -1,6 +1,6 @@
 """The clocks that generated hardware is meant for."""
 
-from fred_hw.published_links import FLIT_BYTES, MESH_LINK_BYTES_PER_S, PORT_BYTES_PER_S
+from fred_hw.published import FLIT_BYTES, MESH_LINK_BYTES_PER_S, PORT_BYTES_PER_S
 
 __all__ = ["CLOCK_HZ", "CLOCK_NS", "CLOCK_SOURCE", "ROUTER_CLOCK_HZ", "ROUTER_CLOCK_SOURCE"]
 

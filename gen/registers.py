@@ -7,10 +7,11 @@ header of a preset.
 import re
 import sys
 
-from fred_hw.control.phase_entry import CONFIGURATION_BYTES, entry_bits, phases_that_fit
+from fred_hw.control.phase_entry import entry_bits, phases_that_fit
 from fred_hw.control.registers import ACCESSES, WORD_BITS, Field, Register, RegisterMap
 from fred_hw.control.switch_map import switch_map
 from fred_hw.load import PRESETS, load_spec
+from fred_hw.published import CONFIGURATION_BYTES
 
 __all__ = ["c_header", "markdown", "page"]
 

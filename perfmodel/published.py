@@ -1,7 +1,8 @@
-"""Figures that the paper prints: ours are put beside them, columns may show what follows.
+"""Figures that papers print; nothing else in the model has any. Those of hardware are in fred_hw.
 
-No time is worked out from them but those of ``calibrated``. What we work out from them ourselves is
-in ``perfmodel.derived``.
+First what the published wafer is made of, in SI base units, which the model works with. Then what
+came out of it: ours are put beside that, columns may show what follows, and no time is worked out
+from it but those of ``calibrated``. What we work out ourselves is in ``perfmodel.derived``.
 """
 
 from dataclasses import dataclass
@@ -19,12 +20,17 @@ __all__ = [
     "COMET_SPREAD",
     "COMPUTE_AREA",
     "DENSE_IO_AREA",
+    "FRED_VARIANTS",
     "GPT_3_GAIN",
+    "HBM_BYTES_PER_S",
     "INPUT_LOAD",
     "IO_AREA_MM2",
+    "IO_BYTES_PER_S",
     "IO_GB_PER_S_PER_MM",
     "LINE_RATE",
+    "LINK_LATENCY_S",
     "NPU_AREA_MM2",
+    "NPU_L1_BYTES_PER_S",
     "ORDER",
     "PAPER",
     "PARAMETERS",
@@ -47,6 +53,26 @@ __all__ = [
 ]
 
 PAPER = "Rashidi et al., FRED, arXiv 2406.19580"
+
+LINK_LATENCY_S = 20e-9
+"""Latency of a link in one direction [s]."""
+
+NPU_L1_BYTES_PER_S = 3e12
+"""Bandwidth between an NPU and its L1 switch, each direction [B/s]."""
+
+IO_BYTES_PER_S = 128e9
+"""Bandwidth of an I/O controller, each direction [B/s]."""
+
+HBM_BYTES_PER_S = 3e12
+"""Bandwidth of the five HBM3 stacks of an NPU [B/s]."""
+
+FRED_VARIANTS = {
+    "fred-a": (1.5e12, False),
+    "fred-b": (1.5e12, True),
+    "fred-c": (12e12, False),
+    "fred-d": (12e12, True),
+}
+"""Bandwidth between an L1 and the L2 [B/s], and whether switches reduce and multicast."""
 
 
 @dataclass(frozen=True, slots=True)

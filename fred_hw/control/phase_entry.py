@@ -8,18 +8,15 @@ from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.shape import configuration_width
 from fred_hw.compiler.tracing import arriving
 from fred_hw.protocol import DATA_CIRCUITS, GENERATION_BITS, GENERATIONS
+from fred_hw.published import CONFIGURATION_BYTES
 from fred_hw.spec import SwitchSpec
 
 __all__ = [
-    "CONFIGURATION_BYTES",
     "entry_bits",
     "entry_word",
     "phase_fields",
     "phases_that_fit",
 ]
-
-CONFIGURATION_BYTES = 1536
-"""Published configuration memory of a switch, 1.5 KB (FRED, arXiv 2406.19580)."""
 
 
 def phase_fields(spec: SwitchSpec) -> dict[str, int]:

@@ -1,6 +1,7 @@
 """Registers of a switch."""
 
 from fred_hw.protocol import ADDRESSES
+from fred_hw.published import CONFIGURATION_BYTES
 from fred_hw.spec import SwitchSpec
 
 from .common_registers import (
@@ -15,7 +16,7 @@ from .common_registers import (
     version_register,
     word,
 )
-from .phase_entry import CONFIGURATION_BYTES, entry_bits, phase_fields, phases_that_fit
+from .phase_entry import entry_bits, phase_fields, phases_that_fit
 from .registers import WORD_BITS, Field, Register, RegisterMap
 from .routes import route_bits
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from fred_hw.errors import InputError
-from perfmodel.constants import LINK_LATENCY_S, NPU_L1_BYTES_PER_S
+from perfmodel.published import LINK_LATENCY_S, NPU_L1_BYTES_PER_S
 from perfmodel.topology.graph import Topology
 
 from .algorithm import ALGORITHMS, Algorithm

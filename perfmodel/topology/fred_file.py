@@ -10,7 +10,7 @@ from pydantic_core import CoreSchema
 
 from fred_hw.errors import InputError
 from fred_hw.files import FileModel, int_range, one_of
-from perfmodel import constants
+from perfmodel import published
 from perfmodel.switch_timing.record import SwitchTiming, load_record
 
 from .endpoint_keys import ENDPOINT_KEYS, endpoint_of
@@ -103,9 +103,9 @@ class FredFile(TopologyFile):
     levels: Annotated[list[LevelEntry], Field(min_length=1)] | None = None
     in_network: bool
     interpolate: bool = False
-    npu_l1_bytes_per_s: Rate = constants.NPU_L1_BYTES_PER_S
-    io_bytes_per_s: Rate = constants.IO_BYTES_PER_S
-    link_latency_s: Time = constants.LINK_LATENCY_S
+    npu_l1_bytes_per_s: Rate = published.NPU_L1_BYTES_PER_S
+    io_bytes_per_s: Rate = published.IO_BYTES_PER_S
+    link_latency_s: Time = published.LINK_LATENCY_S
     endpoint_record: str | None = None
     memory_latency_s: Time | None = None
     protocol: Protocol = "measured"
@@ -199,9 +199,9 @@ def _read_name(name: str) -> Mapping[str, object] | None:
 
     Three L1s have 4 I/O controllers and two have 3: so the published chiplet areas add up.
     """
-    if name not in constants.FRED_VARIANTS:
+    if name not in published.FRED_VARIANTS:
         return None
-    l1_l2_bytes_per_s, in_network = constants.FRED_VARIANTS[name]
+    l1_l2_bytes_per_s, in_network = published.FRED_VARIANTS[name]
     return {
         "l1": [
             {"count": 3, "npus": 4, "io_controllers": 4, "record": "l1-12"},
@@ -213,4 +213,4 @@ def _read_name(name: str) -> Mapping[str, object] | None:
     }
 
 
-KINDS.add("fred", Kind(FredFile, tuple(constants.FRED_VARIANTS), _read_name), rank=1)
+KINDS.add("fred", Kind(FredFile, tuple(published.FRED_VARIANTS), _read_name), rank=1)

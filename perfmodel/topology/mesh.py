@@ -15,8 +15,8 @@ from pydantic_core import CoreSchema
 from fred_hw.compiler.mesh_rings import mesh_ring
 from fred_hw.errors import InputError
 from fred_hw.files import int_range, one_of
-from fred_hw.published_links import MESH_LINK_BYTES_PER_S
-from perfmodel import constants
+from fred_hw.published import MESH_LINK_BYTES_PER_S
+from perfmodel import published
 from perfmodel.switch_timing.endpoint import EndpointTiming
 from perfmodel.switch_timing.router import LinkTiming, RouterTiming, load_link_record
 
@@ -326,8 +326,8 @@ class MeshFile(TopologyFile):
     columns: Annotated[int, int_range(1, 64)]
     rows: Annotated[int, int_range(1, 64)]
     link_bytes_per_s: Rate = MESH_LINK_BYTES_PER_S
-    io_bytes_per_s: Rate = constants.IO_BYTES_PER_S
-    link_latency_s: Time = constants.LINK_LATENCY_S
+    io_bytes_per_s: Rate = published.IO_BYTES_PER_S
+    link_latency_s: Time = published.LINK_LATENCY_S
     link_record: str = "mesh-5x4"
     endpoint_record: str | None = None
     memory_latency_s: Time | None = None

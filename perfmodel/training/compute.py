@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from perfmodel.constants import HBM_BYTES, HBM_BYTES_PER_S, NUMBER_BYTES
+from perfmodel.constants import HBM_BYTES, NUMBER_BYTES
+from perfmodel.published import HBM_BYTES_PER_S
 from perfmodel.workloads.layers import KINDS, Layer, Operator
 
 __all__ = ["EFFICIENCY", "PEAK_FLOPS", "LayerTime", "Npu", "layer_time", "npu_of"]

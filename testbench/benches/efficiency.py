@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from fred_hw.protocol import CRC_BITS, HEADER_BITS, KINDS
-from fred_hw.published_links import FLIT_BYTES
+from fred_hw.published import FLIT_BYTES
 from testbench.benches.agents.switch import SwitchBench, Watch
 
 __all__ = ["shares"]

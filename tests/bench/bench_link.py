@@ -5,7 +5,7 @@ import time
 from typing import Any
 
 from fred_hw.protocol import CRC_BITS, HEADER_BITS
-from fred_hw.published_links import FLIT_BYTES
+from fred_hw.published import FLIT_BYTES
 from fred_hw.spec import SwitchSpec
 from testbench.volume.link import ALL_FLOWS, LinkRun, build_link, run_link
 

@@ -17,7 +17,7 @@ from typing import Any
 from fred_hw.mesh.routing import ROUTINGS
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.protocol import CRC_BITS, HEADER_BITS
-from fred_hw.published_links import FLIT_BYTES
+from fred_hw.published import FLIT_BYTES
 from testbench.volume.mesh import LOADS, MeshLoad, build_mesh, run_mesh
 
 PAYLOAD = 8 * FLIT_BYTES / (8 * FLIT_BYTES + HEADER_BITS + CRC_BITS)

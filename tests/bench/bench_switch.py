@@ -24,7 +24,7 @@ from typing import Any
 from fred_hw.compiler.flows import Flow
 from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.protocol import CRC_BITS, HEADER_BITS, ProtocolSpec
-from fred_hw.published_links import FLIT_BYTES
+from fred_hw.published import FLIT_BYTES
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import ADDED_CYCLES
 from testbench.stimulus.phases import Phase, make_turn, phase_table

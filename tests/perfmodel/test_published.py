@@ -1,10 +1,13 @@
 """Tests of perfmodel.published and perfmodel.derived."""
 
+import ast
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from fred_hw import published as hardware
 from fred_hw.compiler.placement import Strategy
 from perfmodel import derived, published
 from perfmodel.derived import ALL_REDUCE_BANDWIDTH, DP_BANDWIDTH, Derived
@@ -118,3 +121,23 @@ def test_sweeps_can_be_run(name: str) -> None:
     for stages, microbatches in sweep.microbatches.items():
         assert 20 % stages == 0
         assert sweep.samples_per_replica % microbatches == 0
+
+
+@pytest.mark.parametrize(
+    "package", ["fred_hw", "gen", "synth", "testbench", "perfmodel", "fred_cli"]
+)
+def test_rates_and_latencies_that_are_published_stand_in_no_other_file(package: str) -> None:
+    variants = {rate for rate, _ in published.FRED_VARIANTS.values()}
+    names = ("NPU_L1_BYTES_PER_S", "IO_BYTES_PER_S", "HBM_BYTES_PER_S", "LINK_LATENCY_S")
+    values = {getattr(published, name) for name in names} | variants
+    values |= {hardware.PORT_BYTES_PER_S, hardware.MESH_LINK_BYTES_PER_S}
+    root = Path(published.__file__).parents[1]
+    found = {
+        path.relative_to(root).as_posix()
+        for path in (root / package).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, float) and node.value in values
+    }
+    # In the last a bandwidth is one that we work out.
+    allowed = {f"{package}/published.py", "perfmodel/derived.py"}
+    assert found <= allowed

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fred_hw.protocol import CRC_BITS, HEADER_BITS, ProtocolSpec
-from fred_hw.published_links import FLIT_BYTES
+from fred_hw.published import FLIT_BYTES
 from fred_hw.spec import SwitchSpec
 
 __all__ = ["payload_share", "slow_but_first", "small"]

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from fred_hw.published_links import PORT_BYTES_PER_S
-from perfmodel.constants import LINK_LATENCY_S, NUMBER_BYTES
-from perfmodel.published import ACK_SHARE, BUFFER
+from fred_hw.published import PORT_BYTES_PER_S
+from perfmodel.constants import NUMBER_BYTES
+from perfmodel.published import ACK_SHARE, BUFFER, LINK_LATENCY_S
 from perfmodel.studies.section import SECTIONS, ReproduceRow, Section, Setting, bound, number
 from perfmodel.switch_timing.record import load_record
 

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 
-from fred_hw.published_links import PORT_BYTES_PER_S
+from fred_hw.published import PORT_BYTES_PER_S
 from perfmodel import published
 from perfmodel.collectives.run import profile
-from perfmodel.constants import IO_BYTES_PER_S
 from perfmodel.published import (
     BISECTION,
     CHIPLET_AREA_MM2,
     DENSE_IO_AREA,
     IO_AREA_MM2,
+    IO_BYTES_PER_S,
     IO_GB_PER_S_PER_MM,
     LINE_RATE,
     NPU_AREA_MM2,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fred_hw.compiler.placement import Strategy
-from perfmodel.constants import FRED_VARIANTS
+from perfmodel.published import FRED_VARIANTS
 from perfmodel.topology.files import TopologyFile
 from perfmodel.topology.fred_file import FredFile, L1Entry
 from perfmodel.topology.graph import Topology

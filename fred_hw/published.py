@@ -1,6 +1,9 @@
-"""Published rates of links, and the flits that they carry (FRED, arXiv 2406.19580 v2)."""
+"""Published figures of the hardware (FRED, arXiv 2406.19580 v2)."""
 
-__all__ = ["FLIT_BYTES", "MESH_LINK_BYTES_PER_S", "PORT_BYTES_PER_S"]
+__all__ = ["CONFIGURATION_BYTES", "FLIT_BYTES", "MESH_LINK_BYTES_PER_S", "PORT_BYTES_PER_S"]
+
+CONFIGURATION_BYTES = 1536
+"""Configuration memory of a switch, 1.5 KB [B]."""
 
 FLIT_BYTES = 512
 """Payload of a flit [B]."""
