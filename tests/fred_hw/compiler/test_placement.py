@@ -86,11 +86,13 @@ def test_mp_neighbours_are_side_by_side_then_pp_then_dp() -> None:
         ((0, -1, 0), "worker dp must be 0 to 4, not -1"),
         ((0, 0, 2), "worker pp must be 0 to 1, not 2"),
         ((0, 0, -1), "worker pp must be 0 to 1, not -1"),
+        ((0, 0, 0, 3), "worker cp must be 0 to 2, not 3"),
+        ((0, 0, 0, -1), "worker cp must be 0 to 2, not -1"),
     ],
 )
-def test_worker_outside_is_refused(worker: tuple[int, int, int], message: str) -> None:
+def test_worker_outside_is_refused(worker: tuple[int, ...], message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}$"):
-        Strategy(2, 5, 2).port(*worker)
+        Strategy.parse("MP2-DP5-PP2-CP3").port(*worker)
 
 
 def test_phases_of_a_small_strategy() -> None:

@@ -124,6 +124,12 @@ def test_a_packet_that_breaks_is_not_nacked_if_nothing_is_lost(before: Inputs) -
     assert nacks([*before, {"broken": 1}, *[{}] * IDLE]) == []
 
 
+def test_a_packet_that_was_turned_away_and_breaks_is_not_nacked() -> None:
+    enough = {"enough": 1}
+    inputs = [packet(0, 3)[0] | enough, {"broken": 1} | enough, *[enough] * (IDLE + 3)]
+    assert nacks(inputs) == []
+
+
 def test_packets_in_order_are_never_nacked() -> None:
     whole = [one for k in range(8) for one in packet(k, k % 4 + 1)]
     assert nacks([*whole, *[{}] * (IDLE + 3)]) == []

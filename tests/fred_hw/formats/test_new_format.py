@@ -109,7 +109,7 @@ def in_hardware(units: Mapping[str, LaneUnit], folder: Path) -> dict[str, Bytes]
 needs_icarus = pytest.mark.skipif(icarus_bin() is None, reason="Icarus is not installed")
 
 
-@pytest.mark.slow
+@pytest.mark.slow_after_first
 @pytest.mark.sim
 @needs_icarus
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)

@@ -7,9 +7,10 @@ import pytest
 
 from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import InputError
-from fred_hw.published_links import MESH_LINK_BYTES_PER_S
-from perfmodel.constants import IO_BYTES_PER_S
+from fred_hw.published import MESH_LINK_BYTES_PER_S
+from perfmodel.published import IO_BYTES_PER_S
 from perfmodel.topology.fred_file import FredFile, L1Entry
+from perfmodel.topology.graph import Topology
 from perfmodel.topology.mesh import MeshFile
 from perfmodel.topology.parse import FABRICS, shared_topology
 from perfmodel.training.compute import Npu
@@ -199,8 +200,20 @@ def test_strategy_that_does_not_go_with_the_layers_is_refused(
 @pytest.mark.parametrize("fabric", ["mesh:5x4", "fred-d"])
 def test_input_of_all_samples_of_all_replicas_is_loaded_once(fabric: str) -> None:
     topology, job = shared_topology(fabric), load_workload("resnet-152")
-    found = simulate_iteration(topology, job, place(topology, Strategy(1, 20, 1)), Npu())
+    assert loaded_bytes(topology, job, Strategy(1, 20, 1)) == pytest.approx(
+        20 * 16 * 2 * 3 * 224**2
+    )
+
+
+def test_members_of_cp_load_each_their_part_of_the_tokens() -> None:
+    topology, job = shared_topology("fred-d"), load_workload("gpt-3")
+    sent = loaded_bytes(topology, job, Strategy.parse("MP1-DP5-PP2-CP2"))
+    assert sent == pytest.approx(5 * 16 * 2048 * 4)
+
+
+def loaded_bytes(topology: Topology, job: Workload, strategy: Strategy) -> float:
+    """Return what I/O controllers send of the input."""
+    found = simulate_iteration(topology, job, place(topology, strategy), Npu())
     (load,) = (task.profile for task in found.tasks if task.kind == "input_load")
     ios = topology.io_nodes
-    sent = sum(carried for link, carried in load.loads if topology.links[link].source in ios)
-    assert sent == pytest.approx(20 * 16 * 2 * 3 * 224**2)
+    return sum(carried for link, carried in load.loads if topology.links[link].source in ios)
