@@ -7,6 +7,9 @@ import pytest
 from perfmodel.collectives.run import run_collective
 from perfmodel.studies.compare import compare
 from perfmodel.studies.reproduce import count, reproduce
+from perfmodel.studies.rtl import beside_rtl, load_cycles
+from perfmodel.studies.rtl_iteration import SHIPPED_ITERATIONS, load_iteration, simulated
+from perfmodel.studies.rtl_mesh import load_mesh_cycles, mesh_beside_rtl
 from perfmodel.studies.section import CLASSES
 from perfmodel.switch_timing.record import ProtocolModel
 from perfmodel.topology.parse import FABRICS, parse_topology
@@ -55,3 +58,25 @@ def test_counts_of_published_figures() -> None:
     words = f"{evidence.ok} of {evidence.rows} predicted figures are within tolerance"
     for page in ("README.md", "docs/fidelity.md"):
         assert words in " ".join((ROOT / page).read_text("utf-8").split())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SHIPPED_ITERATIONS)
+def test_iterations_in_rtl_and_in_the_model(name: str) -> None:
+    record = load_iteration(name)
+    _, _, (iteration, *_) = simulated(record)
+    cycles, off = f"{record.cycles:,} cycles", f"{abs(iteration.time_s / record.time_s - 1):.1%}"
+    readme, page = (
+        (ROOT / name).read_text("utf-8").replace(" %", "%")
+        for name in ("README.md", "docs/wafer.md")
+    )
+    assert f"| {cycles}, {off} apart (" in readme
+    rtl, model = (f"{one.time_s * 1e6:.2f} us" for one in (record, iteration))
+    assert re.search(rf"{cycles}( there,)? or {rtl}[^.]*.*estimates {model}, {off} ", page)
+
+
+@pytest.mark.slow
+def test_counts_of_phases_in_rtl_and_in_the_model() -> None:
+    both = beside_rtl(load_cycles()), mesh_beside_rtl(load_mesh_cycles())
+    plane, mesh = (f"{sum(row.ok for row in rows)} of {len(rows)}" for rows in both)
+    assert f"| {plane} and {mesh} within 3 % " in (ROOT / "README.md").read_text("utf-8")
