@@ -29,7 +29,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Choose how many examples properties get, before the tests are read."""
     # Designs are many objects that live for long: a quarter of the time went to looking for
     # garbage among them.
-    gc.set_threshold(100_000, 20, 20)
+    gc.set_threshold(400_000, 50, 100)
     quick = "not slow" in str(config.getoption("markexpr"))
     chosen = config.getoption("--hypothesis-profile")
     settings.load_profile(str(chosen or ("edit loop" if quick else "full run")))

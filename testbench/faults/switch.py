@@ -83,7 +83,7 @@ def cleared_under_a_packet(m: Module, sound: Any, ports: Any) -> None:
         m.d.comb += [service.stands.eq(1), service.rests.eq(1)]
 
 
-@broken(InputPort, {"switch": "flows_and_phases_run_at_once"})
+@broken(InputPort, {"switch": "flows_and_phases_run_at_once/stall=0.6"})
 def flit_early(m: Module, sound: Any, ports: Any) -> None:
     """An input port says that a flit is there before it is."""
     m.d.comb += ports.head.valid.eq(0b111)

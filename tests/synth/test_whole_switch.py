@@ -17,15 +17,15 @@ from testbench.sim.kept import kept
 from tests.synth.libraries import nangate45
 
 pytestmark = [
-    pytest.mark.slow(80),
+    pytest.mark.slow(20),
     pytest.mark.xdist_group("synthesized switch"),
     pytest.mark.skipif(find_opensta() is None, reason="Debian's package opensta is not installed"),
 ]
 
 
 @cache
-def whole_switch() -> tuple[Mapped, Synthesis]:
-    """Return a switch of two ports as mapped, and as sized after that."""
+def whole_switch(sizing: bool = True) -> tuple[list[Mapped], Synthesis]:
+    """Return a switch of two ports as mapped for its sizes, and what came of it in the end."""
     mapped: list[Mapped] = []
 
     def sized(design: Mapped, *given: object, **options: object) -> object:
@@ -36,10 +36,11 @@ def whole_switch() -> tuple[Mapped, Synthesis]:
         patch.setattr(synthesis, "generate", partial(kept, generate))  # others want it too
         source = from_spec(load_spec("tiny-2"), "switch", "tiny-2")
         patch.setattr(synthesis, "size_design", sized)
-        found = synthesize(source, read_libraries(nangate45()), clock_ns=0.853)
-    return mapped[0], found
+        found = synthesize(source, read_libraries(nangate45()), clock_ns=0.853, sizing=sizing)
+    return mapped, found
 
 
+@pytest.mark.long
 def test_it_is_quicker_when_sized() -> None:
     _, found = whole_switch()
     # Measured: 0.771 of the clock.
@@ -49,15 +50,16 @@ def test_it_is_quicker_when_sized() -> None:
     assert memories, "which are black boxes still"
 
 
+@pytest.mark.long
 def test_its_clock_is_that_of_opensta() -> None:
-    mapped, found = whole_switch()
+    [mapped], found = whole_switch()
     unit_ns = found.libraries.files[0].time_unit_s * 1e9
     ours = SizableDesign(mapped, found.libraries, 10**9).graph.worst * unit_ns
     assert ours == pytest.approx(found.sizing.clock_before_ns, rel=1e-3)
 
 
 def test_its_memories_stay_apart() -> None:
-    report = whole_switch()[1].to_dict()
+    report = whole_switch(sizing=False)[1].to_dict()
     queues = {unit.module: unit for unit in report["units"] if unit.unit == "Fifo"}
     assert queues and all(unit.memory_bits for unit in queues.values())
     # Counted were 26,796 bits, 144 in the smallest, and 6,534 flip-flops; a queue of packets that
