@@ -12,6 +12,7 @@ from amaranth.lib.wiring import In
 from fred_hw.progress import parts
 from fred_hw.unit import Unit
 
+from .halves import made_in_halves
 from .names import with_names
 from .yosys import run_yosys
 
@@ -31,6 +32,9 @@ _NO_CONTENTS = re.compile(
 # each of its passes, per bit of the whole design.
 _STATEMENT_BITS = 50
 _YOSYS_BITS = {"": 0.16, "OPT_CLEAN": 0.25}
+
+_WORTH_A_COPY = 500_000
+"""Bits to convert from which on a second process is worth its copy, some ten seconds."""
 
 _Ports = dict[str, tuple[Value | None, None]]
 
@@ -125,9 +129,13 @@ class VerilogEmitter:
         sizes = {name: _bits(fragment) for name, (fragment, _) in self._elaborated.items()}
         yosys = {name: round(share * sum(sizes.values())) for name, share in _YOSYS_BITS.items()}
         with parts("bits", sum(sizes.values()) + sum(yosys.values())) as begin:
-            for name in self._elaborated:
-                begin(sizes[name])
-                self._convert(name)
+            todo = {name: size for name, size in sizes.items() if name not in self._rtlil}
+            if sum(todo.values()) < _WORTH_A_COPY:
+                for name, size in todo.items():
+                    begin(size)
+                    self._rtlil[name] = self._converted(name)
+            else:
+                self._rtlil |= made_in_halves(todo, self._converted, begin)
             script = [
                 *(f"read_rtlil <<rtlil\n{self._rtlil[name]}\nrtlil" for name in self._elaborated),
                 "proc",
@@ -143,13 +151,12 @@ class VerilogEmitter:
             )
         return with_names(text)
 
-    def _convert(self, name: str) -> None:
-        """Have the RTLIL of a module in ``_rtlil``."""
-        if name not in self._rtlil:
-            fragment, ports = self._elaborated[name]
-            with _no_collection():
-                text = rtlil.convert(fragment, name=name, ports=ports, emit_src=False)
-            self._rtlil[name] = _NO_CONTENTS.sub("", text)
+    def _converted(self, name: str) -> str:
+        """Return the RTLIL of a module."""
+        fragment, ports = self._elaborated[name]
+        with _no_collection():
+            text = rtlil.convert(fragment, name=name, ports=ports, emit_src=False)
+        return _NO_CONTENTS.sub("", text)
 
 
 @contextmanager

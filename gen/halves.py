@@ -1,0 +1,79 @@
+"""Texts of independent parts, half of them made by a copy of this process."""
+
+import json
+import os
+import signal
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+
+__all__ = ["made_in_halves"]
+
+
+def made_in_halves(
+    sizes: Mapping[str, int], make: Callable[[str], str], told: Callable[[int], None]
+) -> dict[str, str]:
+    """Return ``make(name)`` for each name.
+
+    Python runs on one core. Where a process can be copied and there is another core, a copy makes
+    about half of them. What it does not bring, whatever became of it, is made here after all.
+
+    Parameters
+    ----------
+    sizes : mapping of str to int
+        Names, and about how long each takes, in any unit.
+    make : callable
+        Gives the text of a name, and changes nothing that others ask for.
+    told : callable
+        Is told the size of what is begun here, or has been made by the copy.
+    """
+    ours, theirs = _halves(sizes)
+    if not theirs or (os.cpu_count() or 1) < 2 or not hasattr(os, "fork"):
+        ours, theirs = list(sizes), []
+    done: dict[str, str] = {}
+    reader, child = _copy(theirs, make) if theirs else (-1, 0)
+    try:
+        for name in ours:
+            told(sizes[name])
+            done[name] = make(name)
+        if child:
+            with os.fdopen(reader, "rb", closefd=False) as pipe, suppress(ValueError):
+                done |= json.loads(pipe.read())
+    finally:
+        if child:
+            os.close(reader)
+            os.kill(child, signal.SIGKILL)  # it has written all, or nobody wants it any more
+            os.waitpid(child, 0)
+    for name in theirs:
+        told(sizes[name])
+        if name not in done:
+            done[name] = make(name)
+    return done
+
+
+def _halves(sizes: Mapping[str, int]) -> tuple[list[str], list[str]]:
+    """Return two lists of names, of about the same size."""
+    lists: tuple[list[str], list[str]] = ([], [])
+    totals = [0, 0]
+    for name in sorted(sizes, key=lambda one: -sizes[one]):
+        least = totals.index(min(totals))
+        lists[least].append(name)
+        totals[least] += sizes[name]
+    return lists
+
+
+def _copy(names: list[str], make: Callable[[str], str]) -> tuple[int, int]:
+    """Have a copy of this process make texts; return where it writes them, and its number."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child:
+        os.close(writer)
+        return reader, child
+    # Nothing of the process that was copied may end here: no handler, no output that it holds.
+    status = 1
+    try:
+        os.close(reader)
+        with os.fdopen(writer, "wb") as pipe:
+            pipe.write(json.dumps({name: make(name) for name in names}).encode())
+        status = 0
+    finally:
+        os._exit(status)
