@@ -30,26 +30,14 @@ __all__ = ["Mutant", "draw", "main", "places", "stages"]
 
 ROOT = Path(__file__).resolve().parents[2]
 
-_HARDWARE = (
-    *(
-        "arith",
-        "formats",
-        "operations",
-        "gates",
-        "datapath",
-        "link",
-        "switch",
-        "control",
-        "endpoint",
-    ),
-)
-
 AREAS = {
-    "hardware": tuple(f"fred_hw/{folder}" for folder in _HARDWARE),
-    "compiler": ("fred_hw/compiler",),
-    "generator": ("gen",),
-    "model": ("perfmodel",),
+    "hardware": "fred_hw",
+    "compiler": "fred_hw/compiler",
+    "generator": "gen",
+    "model": "perfmodel",
+    "synthesis": "synth",
 }
+"""Folders; a file is of the innermost. Benches are held by broken hardware, pages by tests."""
 
 _UNUSED = ("RemoveDecorator", "VariableInserter", "VariableReplacer", "ExceptionReplacer")
 """Operators whose mutants are mostly names that do not exist, which any import shows."""
@@ -116,12 +104,14 @@ def draw(root: Path, count: int, seed: int) -> list[Mutant]:
     """
     rng = random.Random(seed)
     lines: dict[str, dict[tuple[str, int], list[Mutant]]] = {area: {} for area in AREAS}
-    for area, folders in AREAS.items():
-        for folder in folders:
-            for file in sorted((root / folder).rglob("*.py")):
-                path = file.relative_to(root).as_posix()
-                for mutant in places(area, path, file.read_text()):
-                    lines[area].setdefault((path, mutant.line), []).append(mutant)
+    for area, folder in AREAS.items():
+        inner = [root / other for other in AREAS.values() if other.startswith(f"{folder}/")]
+        for file in sorted((root / folder).rglob("*.py")):
+            if any(file.is_relative_to(other) for other in inner):
+                continue
+            path = file.relative_to(root).as_posix()
+            for mutant in places(area, path, file.read_text()):
+                lines[area].setdefault((path, mutant.line), []).append(mutant)
     order = {area: rng.sample(sorted(of), len(of)) for area, of in lines.items()}
     chosen: list[Mutant] = []
     while len(chosen) < count and any(order.values()):

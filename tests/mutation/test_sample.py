@@ -38,6 +38,19 @@ def test_sample_depends_on_the_seed_alone(tree: Path) -> None:
     assert len({mutant for seed in range(20) for mutant in draw(tree, 1, seed)}) > 1
 
 
+def test_every_file_of_a_package_is_of_one_area(tree: Path) -> None:
+    for path in ("fred_hw/unit.py", "fred_hw/mesh/router.py", "fred_hw/compiler/flows.py"):
+        (tree / path).parent.mkdir(parents=True, exist_ok=True)
+        (tree / path).write_text(SOURCE)
+    found = {(mutant.area, mutant.path) for mutant in draw(tree, 10**6, 1)}
+    assert found == {
+        ("generator", "gen/larger.py"),
+        ("hardware", "fred_hw/unit.py"),
+        ("hardware", "fred_hw/mesh/router.py"),
+        ("compiler", "fred_hw/compiler/flows.py"),
+    }
+
+
 def test_module_is_tried_before_its_folder_and_all(tree: Path) -> None:
     steps = stages(tree, "gen/larger.py")
     assert [step[0] for step in steps] == ["tests/gen/test_larger.py", "tests/gen", "-n"]
