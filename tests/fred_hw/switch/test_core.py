@@ -33,12 +33,12 @@ ROUTES = {f"routes[{address_of(port)}]": port + 1 for port in range(CROWD.ports)
 ROUTES_OF_PAIR = {name: port for name, port in ROUTES.items() if port <= PAIR.ports}
 
 
-def entry() -> int:
-    """Return the entry of phase 1: from port 0 to port 1."""
+def entry(circuit: int = 0) -> int:
+    """Return an entry: from port 0 to port 1."""
     flows = (Flow([0], [1]),)
     configuration = route(flows, PAIR.ports, PAIR.middle).configuration
     assert configuration is not None
-    return entry_word(PAIR, configuration, flows, 0)
+    return entry_word(PAIR, configuration, flows, circuit)
 
 
 def flits(number: int, **fields: int) -> list[Flit]:
@@ -173,6 +173,36 @@ def test_a_control_message_that_is_lost_is_counted_at_its_port() -> None:
     dropped = trace(SwitchCore(spec=PAIR), inputs, ["counts.dropped"])
     # One is in the register that offers it.
     assert [ports for ports in dropped if ports] == [0b10] * (asks - QUEUED - 1)
+
+
+COUNTED = ("flits_in", "flits_out", "phase_starts", "preemptions", "reconfiguration_cycles")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("pause", "behind", "counts"),
+    [
+        # The second packet is under way when the urgent one comes, which is behind it; then the
+        # third one has to be waited for.
+        (0, 1, (16, 16, 3, 1, 1)),
+        # Nothing is under way, and nothing moves, when the urgent one comes.
+        (20, 0, (12, 12, 2, 0, 1)),
+    ],
+)
+def test_phases_are_counted_as_they_start_and_as_they_give_way(
+    pause: int, behind: int, counts: tuple[int, ...]
+) -> None:
+    setup: list[dict[str, int]] = [{}] * 10
+    for number, circuit in ((1, 0), (2, 2)):
+        write = {"table.write": 1, "table.number": number, "table.entry": entry(circuit)}
+        setup += [write] * 12 + [{}] * 5
+    less = [one for k in range(2 + behind) for one in packet(k, phase=2, circuit=2)]
+    urgent = packet(0, phase=1, circuit=0)
+    cycles = [*less[: 2 * FLITS], *[{}] * pause, *urgent, *less[2 * FLITS :], *[{}] * 60]
+    inputs = [{"o[1].ready": 1} | ROUTES_OF_PAIR | cycle for cycle in [*setup, *cycles]]
+    seen = trace(SwitchCore(spec=PAIR), inputs, [f"counts.{name}" for name in COUNTED])
+    high = [sum(word.bit_count() for word in words) for words in zip(*seen, strict=True)]
+    assert dict(zip(COUNTED, high, strict=True)) == dict(zip(COUNTED, counts, strict=True))
 
 
 def test_what_is_no_specification_is_refused() -> None:
