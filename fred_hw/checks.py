@@ -1,8 +1,11 @@
 """Checks of parameters, shared by every constructor."""
 
 from collections.abc import Collection
+from typing import TypeVar
 
-__all__ = ["check_choice", "check_int"]
+__all__ = ["check_choice", "check_int", "check_kind"]
+
+Some = TypeVar("Some")
 
 
 def check_int(name: str, value: object, *, minimum: int, maximum: int | None = None) -> int:
@@ -33,4 +36,18 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> str:
     """
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
+    return value
+
+
+def check_kind(name: str, value: object, kind: type[Some]) -> Some:
+    """Return ``value`` if it is of a class.
+
+    Raises
+    ------
+    TypeError
+        It is of no such class.
+    """
+    if not isinstance(value, kind):
+        article = "an" if kind.__name__[0] in "aeiouAEIOU" else "a"
+        raise TypeError(f"{name} must be {article} {kind.__name__}, not {value!r}")
     return value

@@ -2,12 +2,12 @@
 
 from typing import Protocol, TypeVar, runtime_checkable
 
-from amaranth.hdl import Module, Value
+from amaranth.hdl import Module, Shape, Value
 from amaranth.lib import wiring
 
 from .spec import SwitchSpec
 
-__all__ = ["Emitter", "Unit", "check_spec", "place", "sized_name"]
+__all__ = ["Emitter", "Unit", "check_shape", "check_spec", "place", "sized_name"]
 
 
 @runtime_checkable
@@ -64,6 +64,20 @@ def place(m: Module, name: str, unit: U) -> U:
     for path, _, signal in unit.signature.flatten(unit):
         Value.cast(signal).name = "_".join([name, *(str(part) for part in path)])
     return unit
+
+
+def check_shape(unit: str, shape: object) -> Shape:
+    """Return ``shape`` as Amaranth has it.
+
+    Raises
+    ------
+    TypeError
+        It is none.
+    """
+    try:
+        return Shape.cast(shape)
+    except TypeError:
+        raise TypeError(f"{unit} shape must be a shape of Amaranth, not {shape!r}") from None
 
 
 def check_spec(unit: str, spec: object) -> SwitchSpec:

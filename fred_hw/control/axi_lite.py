@@ -6,6 +6,7 @@ from operator import or_
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib.wiring import In, Member, Out
 
+from fred_hw.checks import check_kind
 from fred_hw.unit import Unit
 
 from .registers import WORD_BITS, WORD_BYTES, Field, Register, RegisterMap, Word
@@ -101,6 +102,8 @@ class AxiLiteRegisters(Unit):
 
     Raises
     ------
+    TypeError
+        ``registers`` is no map.
     ValueError
         Two members would have one name.
     """
@@ -111,7 +114,7 @@ class AxiLiteRegisters(Unit):
     bad_lock: Signal
 
     def __init__(self, *, registers: RegisterMap) -> None:
-        self.registers = registers
+        self.registers = check_kind("AxiLiteRegisters registers", registers, RegisterMap)
         self.unit_name = f"axi_lite_registers_{registers.name}"
         members = axi_lite_members(registers.address_bits)
         members["lock"] = In(1)

@@ -1,12 +1,12 @@
 """Queue of words in a memory that synthesis maps to SRAM."""
 
-from amaranth.hdl import Module, Mux, Shape, ShapeLike, Signal, Value
+from amaranth.hdl import Module, Mux, ShapeLike, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_int
-from fred_hw.unit import Unit
+from fred_hw.unit import Unit, check_shape
 
 __all__ = ["Fifo"]
 
@@ -51,7 +51,7 @@ class Fifo(Unit):
 
     def __init__(self, *, shape: ShapeLike, depth: int) -> None:
         self.shape = shape
-        self.width = check_int("Fifo width", Shape.cast(shape).width, minimum=1)
+        self.width = check_int("Fifo width", check_shape("Fifo", shape).width, minimum=1)
         self.depth = check_int("Fifo depth", depth, minimum=2)
         self.unit_name = f"fifo_w{self.width}_d{depth}"
         words = stream.Signature(shape)

@@ -1,11 +1,11 @@
 """A word of a stream in a register, so that what is behind it sees no gates before it."""
 
-from amaranth.hdl import Module, Shape, ShapeLike, Signal, Value
+from amaranth.hdl import Module, ShapeLike, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_int
-from fred_hw.unit import Unit
+from fred_hw.unit import Unit, check_shape
 
 __all__ = ["StreamRegister"]
 
@@ -43,7 +43,9 @@ class StreamRegister(Unit):
 
     def __init__(self, *, shape: ShapeLike) -> None:
         self.shape = shape
-        self.width = check_int("StreamRegister width", Shape.cast(shape).width, minimum=1)
+        self.width = check_int(
+            "StreamRegister width", check_shape("StreamRegister", shape).width, minimum=1
+        )
         self.unit_name = f"stream_register_w{self.width}"
         words = stream.Signature(shape)
         super().__init__({"i": In(words), "o": Out(words)})

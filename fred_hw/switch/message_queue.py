@@ -4,6 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from fred_hw.checks import check_kind
 from fred_hw.link.message import Message
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.unit import Unit
@@ -45,6 +46,8 @@ class MessageQueue(Unit):
 
     Raises
     ------
+    TypeError
+        ``layout`` is none of a struct.
     ValueError
         ``layout`` has no ``sequence``.
     """
@@ -54,6 +57,7 @@ class MessageQueue(Unit):
     lost: Signal
 
     def __init__(self, *, layout: data.StructLayout) -> None:
+        check_kind("MessageQueue layout", layout, data.StructLayout)
         if "sequence" not in layout.members:
             raise ValueError(f"MessageQueue layout must have a sequence, not {layout!r}")
         self.layout = layout

@@ -180,6 +180,16 @@ def test_members_have_the_shapes_that_are_told(unit: type[Unit], spec: SwitchSpe
 
 
 @EACH
+@pytest.mark.parametrize("bad", [None, "x", -1], ids=repr)
+def test_parameters_that_are_none_are_refused_by_name(unit: type[Unit], bad: object) -> None:
+    names = list(inspect.signature(unit).parameters)
+    message = rf"^{unit.__name__} ({'|'.join(names)}) must "
+    with pytest.raises((TypeError, ValueError), match=message) as refused:
+        unit(**dict.fromkeys(names, bad))
+    assert repr(bad) in str(refused.value)
+
+
+@EACH
 def test_timing_has_tests(unit: type[Unit]) -> None:
     parts = unit.__module__.split(".")[1:]
     path = HERE.joinpath(*parts[:-1], f"test_{parts[-1]}.py")

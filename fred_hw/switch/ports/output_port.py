@@ -6,7 +6,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.checks import check_int
+from fred_hw.checks import check_int, check_kind
 from fred_hw.datapath.flit import Flit, flit_signature
 from fred_hw.gates.late_choice import choose_late
 from fred_hw.gates.select import gated
@@ -96,7 +96,7 @@ class OutputPort(Unit):
     def __init__(self, *, spec: SwitchSpec, latency: int, guarded: bool = False) -> None:
         self.spec = check_spec("OutputPort", spec)
         self.latency = check_int("OutputPort latency", latency, minimum=1)
-        self.guarded = guarded
+        self.guarded = check_kind("OutputPort guarded", guarded, bool)
         self.unit_name = (
             f"output_port_w{spec.data_width}_p{spec.ports}_l{latency}"
             f"{'_guarded' if guarded else ''}_{spec.protocol.suffix}"

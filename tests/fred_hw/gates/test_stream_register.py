@@ -13,7 +13,7 @@ from tests.fred_hw.simulation import trace
     ("shape", "kind", "text"),
     [
         (0, ValueError, "StreamRegister width must be 1 or more, not 0"),
-        ("word", TypeError, r"Object 'word' cannot be converted to an Amaranth shape"),
+        ("word", TypeError, r"StreamRegister shape must be a shape of Amaranth, not 'word'"),
     ],
 )
 def test_a_bad_shape_is_refused(shape: Any, kind: type[Exception], text: str) -> None:
