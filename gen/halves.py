@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
@@ -64,7 +65,10 @@ def _halves(sizes: Mapping[str, int]) -> tuple[list[str], list[str]]:
 def _copy(names: list[str], make: Callable[[str], str]) -> tuple[int, int]:
     """Have a copy of this process make texts; return where it writes them, and its number."""
     reader, writer = os.pipe()
-    child = os.fork()
+    with warnings.catch_warnings():
+        # Python 3.12 warns where there are threads; the copy takes no lock that one may hold.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
     if child:
         os.close(writer)
         return reader, child
