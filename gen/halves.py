@@ -26,6 +26,11 @@ def made_in_halves(
         Gives the text of a name, and changes nothing that others ask for.
     told : callable
         Is told the size of what is begun here, or has been made by the copy.
+
+    Raises
+    ------
+    Exception
+        What ``make`` raises here.
     """
     ours, theirs = _halves(sizes)
     if not theirs or (os.cpu_count() or 1) < 2 or not hasattr(os, "fork"):

@@ -39,6 +39,9 @@ _QUESTIONS = tuple(
 )
 """How often GCC asks before it takes a store for one that a load may see."""
 _FILE_BYTES = 500_000
+"""Of what is compiled as one file, about, where it is not more by the number of cores."""
+_LEVEL = "-O1"
+"""Of what is simulated for less time than it takes to compile it."""
 _SHORT = "t"
 
 
@@ -91,8 +94,8 @@ def verilate(
         run_tool([*command, "-Mdir", ".", "control.vlt", f"{top}.v"], work)
         for name, text in sources.items():
             (work / name).write_text(text)
-        harness = [(name, "-O1") for name in sources if name.endswith(".cpp")]
-        mine = _compile(tools, [*_model(tools, work, prefix, "-O1"), *harness], work)
+        harness = [(name, _LEVEL) for name in sources if name.endswith(".cpp")]
+        mine = _compile(tools, [*_model(tools, work, prefix, _LEVEL), *harness], work)
         run_tool(
             [tools.compiler, "-o", top, *mine, *map(str, objects), "-pthread", *libraries], work
         )
@@ -100,7 +103,7 @@ def verilate(
             if file.name not in (top, f"{top}.v"):
                 file.unlink()
 
-    content = [verilog, control, *command, *tools.flags, *libraries, *tools.version]
+    content = [verilog, control, *command, *tools.flags, _LEVEL, *libraries, *tools.version]
     return built(f"{top[:60]}-verilator", [*content, *sources, *sources.values()], build) / top
 
 
@@ -143,7 +146,7 @@ def verilate_model(
             if file.suffix not in (".h", ".o"):
                 file.unlink()
 
-    content = [verilog, *command, *tools.flags, *tools.version]
+    content = [verilog, *command, *tools.flags, tools.long_runs, *tools.version]
     return built(f"{top[:60]}-model", content, build)
 
 
