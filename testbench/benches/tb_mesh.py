@@ -7,9 +7,11 @@ from typing import Any
 
 import cocotb
 
+from fred_hw.mesh.router import HOP_CYCLES
 from fred_hw.mesh.spec import MeshSpec
 from testbench.benches.agents.line import FaultyLink
 from testbench.benches.agents.mesh import MeshBench
+from testbench.benches.agents.switch import Watch
 from testbench.stimulus.meshes import PATTERNS
 
 from .measurements import record
@@ -76,6 +78,34 @@ async def all_send_to_one_and_each_has_its_share(dut: Any) -> None:
         bench.send(source, hot, 2 * PACKETS, PROTOCOL.packet_flits, 1)
         bench.send(source, (source + 1) % NPUS, PACKETS, circuit=0)
     await bench.drain()
+    finish(bench)
+
+
+@among_three
+async def urgent_packet_overtakes_others_at_every_router(dut: Any) -> None:
+    """Let at most the packet under way at each router go before it, at every flit of one.
+
+    Other NPUs keep the links on its way busy, on the least urgent circuit.
+    """
+    bench = await started(dut)
+    hot, most = NPUS // 2, PROTOCOL.packet_flits
+    source = max(range(NPUS), key=lambda npu: bench.routers_between(npu, hot))
+    routers = bench.routers_between(source, hot)
+
+    def crossed(watch: Watch) -> list[int]:
+        return [b.cycle for b in bench.data(watch) if bench.codec.unpack(b.flit)["circuit"] == 0]
+
+    for wait in range(most + 2):
+        for other in set(range(NPUS)) - {hot, source}:
+            bench.send(other, hot, 4 * PACKETS, most, circuit=2)
+        await bench.cycles(2 * most * routers + wait)
+        bench.send(source, hot, 1, 1, circuit=0)
+        await bench.drain()
+        begin, end = (crossed(one)[-1] for one in (bench.inputs[source], bench.outputs[hot]))
+        # Each link may have a flit of control before it, too.
+        least, longest = routers * (HOP_CYCLES - 1), routers * (HOP_CYCLES + most + 1)
+        assert least <= end - begin <= longest, f"{end - begin} cycles, after {wait}"
+        assert bench.data(bench.outputs[hot])[-1].cycle > end, f"overtook nothing after {wait}"
     finish(bench)
 
 

@@ -28,12 +28,6 @@ async def started(dut: Any) -> MeshBench:
     return bench
 
 
-def routers_between(source: int, end: int) -> int:
-    """Return how many routers a packet crosses from one address to another."""
-    here, there = MESH.places[source], MESH.places[end]
-    return abs(here.x - there.x) + abs(here.y - there.y) + 1
-
-
 @test
 async def lone_flit_takes_as_long_at_every_router(dut: Any) -> None:
     """Measure ``router_latency_cycles``: from the beat into a router to the beat out of it.
@@ -44,7 +38,7 @@ async def lone_flit_takes_as_long_at_every_router(dut: Any) -> None:
     found = set()
     for end in range(len(MESH.places)):
         source = NPUS - 1 - end % NPUS
-        routers = routers_between(source, end)
+        routers = bench.routers_between(source, end)
         if routers > FAR:
             continue
         sent = len(bench.data(bench.inputs[source]))
@@ -67,7 +61,7 @@ async def flit_that_follows_another_one_takes_as_long_at_every_router(dut: Any) 
     found = set()
     for end in range(len(MESH.places)):
         source = NPUS - 1 - end % NPUS
-        routers = routers_between(source, end)
+        routers = bench.routers_between(source, end)
         if routers > FAR:
             continue
         for _ in range(2):

@@ -7,7 +7,8 @@ from typing import Any
 
 from amaranth.hdl import Const, Module
 
-from fred_hw.gates.select import selected
+from fred_hw.gates.select import any_of, selected
+from fred_hw.mesh.allocator import Allocator
 from fred_hw.mesh.crossbar import Crossbar
 from fred_hw.mesh.packet_queue import PacketQueue
 from fred_hw.mesh.way import Way
@@ -15,7 +16,7 @@ from fred_hw.switch.ports.output_port import OutputPort
 
 from .fault import broken
 
-__all__ = ["held_by_the_dead", "never_stuck", "turns_both_ways", "wrong_way_across"]
+__all__ = ["held_by_the_dead", "never_stuck", "never_urgent", "turns_both_ways", "wrong_way_across"]
 
 
 @broken(Crossbar, {"mesh": "every_end_sends_to_every_end"})
@@ -25,6 +26,13 @@ def wrong_way_across(m: Module, sound: Any, ports: Any) -> None:
         ports.o[-1].data.eq(sound.o[0].data),
         ports.o[0].data.eq(sound.o[-1].data),
     ]
+
+
+@broken(Allocator, {"mesh": "urgent_packet_overtakes_others_at_every_router"})
+def never_urgent(m: Module, sound: Any, ports: Any) -> None:
+    """The most urgent packets have no path while there is any that is not."""
+    with m.If(any_of([own[circuit] for own in ports.coming for circuit in (1, 2)]).any()):
+        m.d.comb += [own[0].eq(0) for own in sound.coming]
 
 
 @broken(PacketQueue, {"mesh": "end_that_has_no_room_holds_up_others_of_its_circuit_for_a_while"})

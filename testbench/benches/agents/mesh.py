@@ -59,6 +59,11 @@ class MeshBench(SwitchBench):
         self.mesh = mesh
         self.ends: list[EndPort] = []
 
+    def routers_between(self, source: int, end: int) -> int:
+        """Return how many routers a packet crosses from one address to another."""
+        here, there = self.mesh.places[source], self.mesh.places[end]
+        return abs(here.x - there.x) + abs(here.y - there.y) + 1
+
     async def begin(self, dead: Iterable[int] = ()) -> None:
         """Reset, and let all ends run but some, which do nothing at all."""
         dut, every = self.dut, range(self.spec.ports)
