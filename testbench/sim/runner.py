@@ -26,6 +26,10 @@ __all__ = [
 ]
 
 
+_REWRITTEN = "*/testbench/benches/*.py"
+"""Files whose assertions tell operands; cocotb's default compiles anew all that a bench imports."""
+
+
 @dataclass(frozen=True)
 class TestOutcome:
     """What became of one test of a bench.
@@ -229,6 +233,7 @@ def _simulate(
             **environment,
             "PYTHONWARNINGS": "error",
             "COCOTB_ANSI_OUTPUT": "0",
+            "COCOTB_REWRITE_ASSERTION_FILES": _REWRITTEN,
         },
         waves=bench.waves,
         test_args=list(simulator.wave_arguments(bench.wave_file)) if bench.waves else [],

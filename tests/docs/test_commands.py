@@ -30,7 +30,7 @@ SMALLER = {
     "rtl": [],
     "strategies": ["--topology", "fred-d", "--least-npus", "20"],
     "mesh": ["--set", "lanes=1", "--set", "width=2", "--set", "height=1"],
-    "switch": ["--set", "lanes=1"],
+    "switch": ["--set", "lanes=1", "--set", "ports=2"],
     "wafer": ["--set", "lanes=1", "--set", "npus=2", "--set", f"switches={_ONE_SWITCH}"],
 }
 """Commands that take long, and what makes them smaller: gen of a whole one has its level's name."""

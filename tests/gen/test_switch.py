@@ -27,8 +27,8 @@ SPECS = {
         format="bf16",
         protocol=ProtocolSpec(phases=5, packet_flits=3, buffer_packets=17),
     ),
-    "five ports, single flits": SwitchSpec(
-        ports=5,
+    "three ports, single flits": SwitchSpec(
+        ports=3,
         lanes=1,
         protocol=ProtocolSpec(phases=3, packet_flits=1, round_trip_cycles=9),
     ),
@@ -43,7 +43,7 @@ each = pytest.mark.parametrize(
         "two ports",
         pytest.param("four ports", marks=pytest.mark.long),  # more and fewer are as they are
         "five ports, odd sizes",
-        "five ports, single flits",
+        "three ports, single flits",
     ],
 )
 

@@ -32,8 +32,15 @@ SPECS = {
     "single flits": sized(
         packet_flits=1, buffer_packets=47, window_packets=64, round_trip_cycles=20
     ),
-    "odd packets": sized(packet_flits=5, buffer_packets=11, patience_cycles=20),
-    "ack of each": sized(ack_interval=1, window_packets=16, idle_cycles=3, timeout_cycles=150),
+    "odd packets, ack of each": sized(
+        packet_flits=5,
+        buffer_packets=11,
+        patience_cycles=20,
+        ack_interval=1,
+        window_packets=32,
+        idle_cycles=3,
+        timeout_cycles=150,
+    ),
 }
 
 
