@@ -7,6 +7,7 @@ from typing import Any
 
 from fred_cli.columns.rtl import COLUMNS, SUMMARY
 from fred_cli.drawings.hardware import Drawn, iterations_chart, phases_chart
+from fred_cli.drawings.perfetto import perfetto
 from perfmodel.studies.rtl import RtlRow, Summary, WaferRecord, beside_rtl, load_cycles, summaries
 from perfmodel.studies.rtl_iteration import (
     KINDS,
@@ -93,6 +94,14 @@ class RtlIteration:
         title = f"{self.record.fabric.capitalize()}: {self.said}"
         return Drawn(title, pick[0], pick[1], self._busy_words())
 
+    def processes(self) -> dict[str, dict[str, Lane]]:
+        """Return what each NPU does in RTL, and in the model the first of each stage."""
+        fabric = self.record.fabric.capitalize()
+        return {
+            f"{fabric}, RTL": {f"NPU {npu}": lane for npu, lane in sorted(self.rtl.items())},
+            f"{fabric}, model": {f"stage {self.model[n].stage}": self.model[n] for n in self.shown},
+        }
+
     def _busy_words(self) -> str:
         """Return busy times in words."""
         return "; ".join(
@@ -168,6 +177,11 @@ class Hardware:
             "iterations": iterations_chart(drawn, "chart-rtl-iteration"),
             "phases": phases_chart(self.rows, "chart-rtl-phases"),
         }
+
+    def timeline(self) -> dict[str, Any]:
+        """Return all iterations, in RTL and in the model, as one timeline for Perfetto."""
+        each = (one.processes() for one in self.iterations)
+        return perfetto({name: lanes for own in each for name, lanes in own.items()})
 
     def table(self) -> str:
         """Return the phases as CSV."""

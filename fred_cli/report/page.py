@@ -44,7 +44,7 @@ from .wafer import Wafer, gather
 
 __all__ = ["build", "simulation_logs"]
 
-_PAGE, _NUMBERS = "index.html", "report.json"
+_PAGE, _NUMBERS, _TIMELINE = "index.html", "report.json", "iteration.perfetto.json"
 
 _SIMULATORS = ("icarus",)
 """Simulators that build in seconds, in the order of trying, before those of given results."""
@@ -59,7 +59,9 @@ def simulation_logs(spec_source: str) -> list[Path]:
 def build(
     spec_source: str, folder: Path, results: Path | None, question: Question | None = None
 ) -> list[Path]:
-    """Write ``index.html`` and the numbers behind it, ``report.json``, to ``folder``.
+    """Write ``index.html``, the numbers behind it and the timeline of RTL iterations to ``folder``.
+
+    The numbers are in ``report.json``; Perfetto opens ``iteration.perfetto.json``.
 
     Parameters
     ----------
@@ -77,7 +79,7 @@ def build(
     InputError
         An input is bad, or a file cannot be written.
     """
-    for name in (_PAGE, _NUMBERS):
+    for name in (_PAGE, _NUMBERS, _TIMELINE):
         check_file(folder / name)
     spec = load_spec(spec_source)
     if results is None:
@@ -100,7 +102,8 @@ def build(
         "hardware": [HARDWARE.json(row, row) for row in page["hardware_rows"]],
         **_figures(asked, wafer),
     }
-    files = {_PAGE: html, _NUMBERS: json.dumps(numbers, indent=1) + "\n"}
+    timeline = json.dumps(page["hardware"].timeline(), separators=(",", ":"))
+    files = {_PAGE: html, _NUMBERS: json.dumps(numbers, indent=1) + "\n", _TIMELINE: timeline}
     return write_files(files, folder)
 
 

@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -34,6 +35,26 @@ def test_each_fabric_is_drawn_in_rtl_and_in_the_model_on_one_axis() -> None:
         spans = sum(len(lanes[npu].spans) for lanes in (one.rtl, one.model) for npu in one.shown)
         assert sum(len(trace["x"]) for trace in panel) == spans > 250
         assert {trace["name"] for trace in panel} == {"compute", "mp", "dp", "pp"}
+
+
+def test_one_timeline_has_both_fabrics_in_rtl_and_in_the_model() -> None:
+    found = gather_hardware()
+    events = found.timeline()["traceEvents"]
+    names = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
+    fabrics = [one.record.fabric.capitalize() for one in found.iterations]
+    assert [*names.values()] == [f"{one}, {what}" for one in fabrics for what in ("RTL", "model")]
+    spans = [e for e in events if e["ph"] == "X"]
+    for pid, one in zip((0, 2), found.iterations, strict=True):
+        measured = [span for own in one.record.npus for span in own]
+        assert sum(e["pid"] == pid for e in spans) == len(measured) > 1000
+        ends = [max(e["ts"] + e["dur"] for e in spans if e["pid"] == pid + k) for k in (0, 1)]
+        assert ends[0] <= one.record.time_s * 1e6 * (1 + 1e-9)
+        assert ends[1] <= one.model_s * 1e6 * (1 + 1e-9)
+    threads = {(e["pid"], e["tid"]) for e in events if e["name"] == "thread_name"}
+    for thread in threads:
+        own = [(e["ts"], e["ts"] + e["dur"]) for e in spans if (e["pid"], e["tid"]) == thread]
+        assert own == sorted(own)
+        assert all(a[1] <= b[0] * (1 + 1e-9) for a, b in pairwise(own)), thread
 
 
 def test_busy_times_are_of_all_npus_of_a_stage() -> None:

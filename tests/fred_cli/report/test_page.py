@@ -130,7 +130,8 @@ def test_failures_and_gaps_of_given_results_are_shown(fred: Run, place: Path) ->
     arguments = ("--spec", "small-4", "--results", "results.json", "-o", "out")
     status, out, err = fred("report", *arguments)
     assert (status, err) == (0, "")
-    assert sorted(out.split()) == ["out/index.html", "out/report.json"]
+    names = ("index.html", "iteration.perfetto.json", "report.json")
+    assert sorted(out.split()) == [f"out/{name}" for name in names]
     page = (place / "out" / "index.html").read_text(encoding="utf-8")
     assert '<td class="bad">FAILED: flit 3 is &lt;wrong&gt; &amp; late</td>' in page
     assert page.count("<b>not measured</b>") == 3
