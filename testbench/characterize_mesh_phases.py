@@ -16,11 +16,11 @@ from gen.emitter import VerilogEmitter
 from gen.meshes import generate_mesh
 from testbench.characterize import MEASURED_LANES, git_commit
 from testbench.characterize_wafer import LINK_CYCLES, MEMORY_CYCLES
+from testbench.collectives.compiled import build_compiled_mesh
 from testbench.collectives.fabric import Sizes
+from testbench.collectives.joined import run_joined
 from testbench.collectives.phase_cycles import phase_cycles
 from testbench.sim.runner import find_simulator
-from testbench.volume.joined import run_joined
-from testbench.volume.plane import build_compiled_mesh
 
 __all__ = [
     "MESH_CYCLES_SCHEMA",

@@ -17,14 +17,14 @@ from gen.design import generate
 from gen.wafer_top import wafer_top
 from gen.wafers import modules_of
 from testbench.characterize import MEASURED_LANES, git_commit
+from testbench.collectives.compiled import build_compiled_plane
 from testbench.collectives.fabric import Finished, Sizes
+from testbench.collectives.joined import run_joined
 from testbench.collectives.phase_cycles import phase_cycles
 from testbench.collectives.plane import PlaneRun, build_plane, run_plane
 from testbench.sim.kept import kept
 from testbench.sim.runner import find_simulator
 from testbench.sim.tools import SimulatorError
-from testbench.volume.joined import run_joined
-from testbench.volume.plane import build_compiled_plane
 
 __all__ = [
     "LINK_CYCLES",

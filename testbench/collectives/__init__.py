@@ -1,1 +1,1 @@
-"""Endpoints on a switch, with memories and programs in Verilog: quick in any simulator."""
+"""Endpoints with memories and programs on a switch, a plane or a mesh: in Icarus, and in C++."""

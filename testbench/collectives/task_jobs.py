@@ -16,7 +16,9 @@ from testbench.models.golden import reduction_of, words_of
 from testbench.models.golden_mesh import carry_out
 from testbench.models.golden_phase import golden_results, numbers_of
 
+from .compiled import build_compiled_mesh, build_compiled_plane
 from .fabric import Finished, Flits, Sizes
+from .joined import run_joined
 from .mesh import build_mesh_with_ends
 from .plane import PlaneRun, build_plane, run_plane
 
@@ -128,9 +130,6 @@ class PlaneJobs(TaskJobs):
         return ""
 
     def simulate(self, size: Sizes, run: PlaneRun, work: Path) -> Finished:
-        from testbench.volume.joined import run_joined
-        from testbench.volume.plane import build_compiled_plane
-
         small = self.simulator == "icarus"
         build, go = (build_plane, run_plane) if small else (build_compiled_plane, run_joined)
         wafer = self._made.plane.wafer
@@ -197,9 +196,6 @@ class MeshJobs(TaskJobs):
         return ""
 
     def simulate(self, size: Sizes, run: PlaneRun, work: Path) -> Finished:
-        from testbench.volume.joined import run_joined
-        from testbench.volume.plane import build_compiled_mesh
-
         small = self.simulator == "icarus"
         build, go = (
             (build_mesh_with_ends, run_plane) if small else (build_compiled_mesh, run_joined)

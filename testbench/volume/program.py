@@ -10,10 +10,16 @@ from typing import Any
 from fred_hw.spec import SwitchSpec
 from testbench.models.protocol_header import protocol_header, protocol_sizes
 
-__all__ = ["harness_sources", "run_program"]
+__all__ = ["harness_sources", "program_sources", "run_program"]
 
 _FOLDER = Path(__file__).parent
 _TIMEOUT_S = 900
+
+
+def program_sources(harness: Path) -> dict[str, str]:
+    """Return the files of a program: what every harness has, and the one that defines ``run``."""
+    files = (_FOLDER / "program.hpp", _FOLDER / "program.cpp", harness)
+    return {path.name: path.read_text() for path in files}
 
 
 def harness_sources(
@@ -33,7 +39,7 @@ def harness_sources(
         More of the header.
     """
     files = {path.name: path.read_text() for path in sorted(_FOLDER.glob("*.hpp"))}
-    files |= {name: (_FOLDER / name).read_text() for name in ("program.cpp", bench)}
+    files |= program_sources(_FOLDER / bench)
     text = [
         "#pragma once",
         f'#include "V{top}.h"',

@@ -18,12 +18,12 @@ from fred_hw.compiler.placement import Strategy
 from fred_hw.mesh.load import load_mesh
 from fred_hw.mesh.program import MeshProgram, compile_for_mesh
 from perfmodel.switch_timing.router import RouterTiming, load_link_record
+from testbench.collectives.compiled import build_compiled_mesh
 from testbench.collectives.fabric import Finished, Sizes
+from testbench.collectives.joined import run_joined
 from testbench.collectives.phase_cycles import phase_cycles, random_memories
 from testbench.collectives.plane import PlaneRun, npu_steps
 from testbench.models.golden_phase import wrong_npus
-from testbench.volume.joined import run_joined
-from testbench.volume.plane import build_compiled_mesh
 
 MESH = Path(__file__).parents[2] / "examples/mesh-5x4.yaml"
 ENDPOINT = {"fsms": 4, "slots": 8, "chunk_flits": 1024}

@@ -22,13 +22,13 @@ from fred_hw.compiler.placement import Strategy
 from fred_hw.wafer.load import load_wafer
 from fred_hw.wafer.program import Phase, WaferProgram, compile_strategy
 from fred_hw.wafer.spec import WaferSpec
+from testbench.collectives.compiled import build_compiled_plane
 from testbench.collectives.fabric import Finished, Sizes
+from testbench.collectives.joined import run_joined
 from testbench.collectives.phase_cycles import phase_cycles
 from testbench.collectives.plane import PlaneRun, npu_steps, preempted
 from testbench.models.golden import reduction_of
 from testbench.models.golden_plane import walk_phase
-from testbench.volume.joined import run_joined
-from testbench.volume.plane import build_compiled_plane
 
 Bytes = NDArray[np.uint8]
 

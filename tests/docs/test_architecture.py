@@ -18,7 +18,11 @@ SAID = {
     name: sorted(re.findall(r"`(\w+)`", imports))
     for name, imports in ROW.findall((ROOT / "docs/architecture.md").read_text())
 }
-ROOMS = [path.parent.name for path in sorted((ROOT / "fred_hw").glob("*/__init__.py"))]
+
+
+def rooms(package: str) -> list[str]:
+    """Return the folders of a package."""
+    return [path.parent.name for path in sorted((ROOT / package).glob("*/__init__.py"))]
 
 
 def modules(folder: Path) -> Iterator[str]:
@@ -47,15 +51,21 @@ def test_package_imports_what_the_page_says(package: str) -> None:
     assert SAID[package] == sorted(found - {package} - sys.stdlib_module_names)
 
 
-@pytest.mark.parametrize("room", ROOMS)
+def needs_of(package: str, room: str) -> set[str]:
+    """Return the other rooms of its package that a room imports."""
+    parts = [module.split(".") for module in modules(ROOT / package / room)]
+    found = {part[1] for part in parts if part[0] == package and len(part) > 1}
+    return found & set(rooms(package)) - {room}
+
+
+@pytest.mark.parametrize("room", rooms("fred_hw"))
 def test_room_imports_what_the_page_says(room: str) -> None:
-    parts = [module.split(".") for module in modules(ROOT / "fred_hw" / room)]
-    found = {part[1] for part in parts if part[0] == "fred_hw" and len(part) > 1}
-    assert SAID[room] == sorted(found & set(ROOMS) - {room})
+    assert SAID[room] == sorted(needs_of("fred_hw", room))
 
 
-def test_rooms_have_no_circle() -> None:
-    left = {room: set(SAID[room]) for room in ROOMS}
+@pytest.mark.parametrize("package", ["fred_hw", "testbench"])
+def test_rooms_have_no_circle(package: str) -> None:
+    left = {room: needs_of(package, room) for room in rooms(package)}
     while free := [room for room, needs in left.items() if not needs & left.keys()]:
         for room in free:
             del left[room]

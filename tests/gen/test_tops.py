@@ -1,7 +1,7 @@
 """The generated tops of the published wafer and mesh, as text: the same wires as simulated ones.
 
 They are too large to simulate as one module. Their units are compiled and joined in C++ instead
-(``testbench.volume``); here each connection of the text is held against those joints.
+(``testbench.collectives``); here each connection of the text is held against those joints.
 """
 
 import re
@@ -22,9 +22,9 @@ from gen.mesh_top import mesh_ports, mesh_top, router_kinds
 from gen.ports import Port, module_ports
 from gen.wafer_top import wafer_ports, wafer_top
 from gen.wafers import modules_of
+from testbench.collectives import compiled
 from testbench.collectives.fabric import Sizes
-from testbench.volume import plane as volume
-from testbench.volume.joined import Joint, Netlist
+from testbench.collectives.joined import Joint, Netlist
 from tests.gen.tools import lint
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -77,10 +77,10 @@ def instances(top: Top) -> dict[str, tuple[str, Pins]]:
 
 
 def joints_of(netlist: Callable[..., object], monkeypatch: pytest.MonkeyPatch) -> Netlist:
-    """Return what a function of ``testbench.volume.plane`` would have joined."""
+    """Return what a function of ``testbench.collectives.compiled`` would have joined."""
     found: list[Netlist] = []
-    monkeypatch.setattr(volume, "build_joined", lambda one, _: found.append(one))
-    spec = WAFER if netlist is volume.build_compiled_plane else MESH
+    monkeypatch.setattr(compiled, "build_joined", lambda one, _: found.append(one))
+    spec = WAFER if netlist is compiled.build_compiled_plane else MESH
     netlist(spec, Sizes())
     return found[0]
 
@@ -130,7 +130,7 @@ def test_every_pin_is_joined_once_and_every_wire_has_one_driver(top: Callable[[]
 
 def test_wires_of_the_wafer_are_those_that_are_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
     plane, found = Plane(WAFER), instances(wafer())
-    netlist = joints_of(volume.build_compiled_plane, monkeypatch)
+    netlist = joints_of(compiled.build_compiled_plane, monkeypatch)
     names = [f"npu{npu}" for npu in range(WAFER.npus)] + [one.name for one in plane.chiplets]
     assert list(found) == [f"u_{name}" for name in names]
     assert [found[f"u_{name}"][0] for name in names] == [
@@ -159,7 +159,7 @@ def test_wires_of_the_wafer_are_those_that_are_simulated(monkeypatch: pytest.Mon
 
 
 def test_wires_of_the_mesh_are_those_that_are_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
-    found, netlist = instances(mesh()), joints_of(volume.build_compiled_mesh, monkeypatch)
+    found, netlist = instances(mesh()), joints_of(compiled.build_compiled_mesh, monkeypatch)
     names = [f"router_{one.x}_{one.y}" for one in MESH.places[: MESH.routers]]
     assert sorted(found) == sorted(names)
     ports = [str(port) for port in range(len(DIRECTIONS))]

@@ -4,8 +4,8 @@ from functools import cache
 from pathlib import Path
 
 from fred_hw.wafer.load import load_wafer
+from testbench.collectives.compiled import build_compiled_plane
 from testbench.collectives.fabric import Sizes
-from testbench.volume.plane import build_compiled_plane
 
 __all__ = ["EXAMPLE", "compiled_plane"]
 

@@ -11,11 +11,11 @@ from fred_hw.compiler.placement import Strategy
 from fred_hw.wafer.load import load_wafer
 from fred_hw.wafer.program import WaferProgram, compile_strategy
 from testbench.collectives.fabric import Finished, Sizes
+from testbench.collectives.joined import run_joined
 from testbench.collectives.phase_cycles import phase_cycles
 from testbench.collectives.plane import PlaneRun, build_plane, run_plane
 from testbench.models.golden_ring import all_reduce
 from testbench.sim.tools import SimulatorError
-from testbench.volume.joined import run_joined
 from tests.testbench.collectives.planes import EXAMPLE, compiled_plane
 
 FLIT = 2

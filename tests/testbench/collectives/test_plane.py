@@ -21,10 +21,10 @@ from fred_hw.wafer.load import load_wafer
 from fred_hw.wafer.program import Phase, WaferProgram, compile_strategy
 from fred_hw.wafer.spec import WaferSpec
 from testbench.collectives.fabric import Finished, Sizes
+from testbench.collectives.joined import run_joined
 from testbench.collectives.plane import PlaneRun, build_plane, npu_steps, preempted, run_plane
 from testbench.models.golden import reduction_of
 from testbench.models.golden_plane import walk_phase
-from testbench.volume.joined import run_joined
 from tests.testbench.collectives.planes import EXAMPLE, compiled_plane
 
 FLIT, SIZE, READY = 2, 24, 300  # bytes of a flit, flits of a buffer, cycles until all is written

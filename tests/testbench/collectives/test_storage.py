@@ -14,10 +14,10 @@ from fred_hw.wafer.load import load_wafer
 from fred_hw.wafer.program import WaferProgram, compile_strategy
 from fred_hw.wafer.spec import WaferSpec
 from testbench.collectives.fabric import Finished, Sizes
+from testbench.collectives.joined import run_joined
 from testbench.collectives.phase_cycles import PhaseRun, phase_cycles, random_memories
 from testbench.collectives.plane import PlaneRun, build_plane, npu_steps, run_plane
 from testbench.models.golden_phase import golden_results, wrong_npus
-from testbench.volume.joined import run_joined
 from tests.testbench.collectives.planes import EXAMPLE, compiled_plane
 
 FLIT, FLITS, READY = 2, 16, 400  # bytes of a flit, flits of a buffer, cycles until all is written

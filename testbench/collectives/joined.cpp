@@ -1,7 +1,7 @@
 // A fabric: each distinct unit Verilated once, links, memories and drivers between them.
 //
-// See testbench/volume/joined.py, which writes joined_model.hpp, and testbench/collectives for
-// programs and memories. What comes out is what testbench/collectives/fabric.v says too, as text.
+// See joined.py, which writes joined_model.hpp, and fabric.py for programs and memories. What comes
+// out is what fabric.v says too, as text.
 
 #include <algorithm>
 #include <atomic>

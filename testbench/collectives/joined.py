@@ -14,10 +14,12 @@ from fred_hw.switch.switch import Switch
 from fred_hw.unit import Unit
 from gen.design import generate
 from gen.meshes import generate_mesh
-from testbench.collectives.fabric import Finished, Sizes, collected, write_memories
-from testbench.collectives.plane import PlaneRun, options_of, write_programs
 from testbench.sim.kept import kept
 from testbench.sim.verilate import link_models, verilate_model
+from testbench.volume.program import program_sources
+
+from .fabric import Finished, Sizes, collected, write_memories
+from .plane import PlaneRun, options_of, write_programs
 
 __all__ = ["Instance", "Joint", "Netlist", "build_joined", "run_joined"]
 
@@ -216,8 +218,7 @@ def build_joined(netlist: Netlist, size: Sizes) -> Path:
     models: dict[str, Path] = {}
     for number, (name, unit) in enumerate(netlist.kinds.items()):
         models[name] = verilate_model(_verilog(unit), name, f"Vu{number}", _constants(unit))
-    files = ("program.hpp", "program.cpp", "joined.cpp")
-    sources = {name: Path(__file__).with_name(name).read_text() for name in files}
+    sources = program_sources(Path(__file__).with_name("joined.cpp"))
     sources["joined_model.hpp"] = _header(netlist, size, models)
     return link_models(netlist.name, sources, [*models.values()])
 

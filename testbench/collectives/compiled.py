@@ -2,7 +2,7 @@
 # Equal units are made for each place, to tell of names and ports, and generated once.
 """A plane of a wafer, or a mesh with endpoints, in compiled code.
 
-It does what ``testbench.collectives`` does in Icarus, for fabrics that are too large for that.
+It does what ``plane.py`` and ``mesh.py`` do in Icarus, for fabrics that are too large for that.
 """
 
 from pathlib import Path
@@ -13,8 +13,8 @@ from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
 from fred_hw.switch.switch import Switch
 from fred_hw.wafer.plane import Plane
 from fred_hw.wafer.spec import WaferSpec
-from testbench.collectives.fabric import Sizes
 
+from .fabric import Sizes
 from .joined import Instance, Joint, Netlist, build_joined
 
 __all__ = ["build_compiled_mesh", "build_compiled_plane"]

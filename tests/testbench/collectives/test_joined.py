@@ -16,11 +16,11 @@ from fred_hw.compiler.placement import Strategy
 from fred_hw.endpoint_spec import EndpointSpec
 from fred_hw.mesh.program import MeshProgram, compile_for_mesh
 from fred_hw.mesh.spec import MeshSpec
+from testbench.collectives import joined
 from testbench.collectives.fabric import Sizes
+from testbench.collectives.joined import Instance, Joint, Netlist, build_joined, run_joined
 from testbench.collectives.phase_cycles import random_memories
 from testbench.collectives.plane import MARK, SHOW, WAIT, PlaneRun, npu_steps
-from testbench.volume import joined
-from testbench.volume.joined import Instance, Joint, Netlist, build_joined, run_joined
 
 SIZE = 26  # bytes of a buffer
 MESH = MeshSpec(
