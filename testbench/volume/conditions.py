@@ -3,7 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
-__all__ = ["CLEAN", "Conditions"]
+__all__ = ["CLEAN", "FAULT_KINDS", "Conditions"]
+
+FAULT_KINDS = ("flipped", "bursts", "lost", "doubled", "runs", "lost_acks")
+"""What happens to flits on a link: a bit flips, a burst of up to 32 bits changes, a flit is lost
+or comes twice, up to 12 flits in a row are lost, an ack is lost (ten times as often)."""
 
 
 @dataclass(frozen=True, kw_only=True)

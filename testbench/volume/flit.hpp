@@ -99,10 +99,6 @@ public:
     double unit() { return ((*this)() >> 11) * 0x1p-53; }
 };
 
-enum Fault : unsigned { FLIPPED, BURST, LOST, DOUBLED, RUN, LOST_ACK, FAULTS };
-inline constexpr const char* FAULT_NAMES[FAULTS] = {"flipped", "bursts", "lost",
-                                             "doubled", "runs",   "lost_acks"};
-
 // A fault to set at a given place: the flit that is `at`-th on its channel, from 0.
 struct Planned {
     bool wanted = false;
@@ -150,7 +146,7 @@ class Channel {
                 flip(flit, rng_.below(bits));
                 good = false;
                 break;
-            case BURST: {
+            case BURSTS: {
                 const unsigned length = 2 + rng_.below(31), first = rng_.below(bits - length + 1);
                 flip(flit, first);
                 flip(flit, first + length - 1);
@@ -164,11 +160,11 @@ class Channel {
                 if (used_ > delay_ + SLACK - 2) return true;
                 push(now, flit, good);
                 break;
-            case RUN:
+            case RUNS:
                 losing_ = rng_.below(12);
-                ++counts[RUN];
+                ++counts[RUNS];
                 return false;
-            default: ++counts[LOST_ACK]; return false;
+            default: ++counts[LOST_ACKS]; return false;
         }
         ++counts[kind];
         return true;
@@ -195,13 +191,13 @@ public:
             here = damage(planned.kind, now, flit, good);
         } else if (until_fault_ == 0) {
             draw();
-            here = damage(static_cast<Fault>(rng_.below(LOST_ACK)), now, flit, good);
+            here = damage(static_cast<Fault>(rng_.below(LOST_ACKS)), now, flit, good);
         } else {
             --until_fault_;
             // Acks are few, so they get more than their share.
             if (faults_ > 0 && (sent.header & mask(KIND_BITS)) == ACK &&
                 rng_.unit() < std::min(0.3, 10 * faults_))
-                here = damage(LOST_ACK, now, flit, good);
+                here = damage(LOST_ACKS, now, flit, good);
         }
         ++carried;
         if (!here) return;

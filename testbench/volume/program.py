@@ -10,6 +10,8 @@ from typing import Any
 from fred_hw.spec import SwitchSpec
 from testbench.models.protocol_header import protocol_header, protocol_sizes
 
+from .conditions import FAULT_KINDS
+
 __all__ = ["harness_sources", "program_sources", "run_program"]
 
 _FOLDER = Path(__file__).parent
@@ -52,6 +54,9 @@ def harness_sources(
         sizes = protocol_sizes(spec)
         text.append('#include "protocol.hpp"')
         text += [f"constexpr unsigned {name.upper()} = {value};" for name, value in sizes.items()]
+        text.append(f"enum Fault : unsigned {{ {', '.join(FAULT_KINDS).upper()}, FAULTS }};")
+        names = ", ".join(f'"{kind}"' for kind in FAULT_KINDS)
+        text.append(f"inline constexpr const char* FAULT_NAMES[] = {{{names}}};")
         text.append(f"constexpr Sizes SIZES{{{', '.join(map(str, sizes.values()))}}};")
         text.append(f"using Data = {'IData' if spec.data_width <= 32 else 'QData'};")
     files["model.hpp"] = "\n".join([*text, *lines, ""])

@@ -11,14 +11,13 @@ from fred_hw.switch.switch import Switch
 from gen.emitter import VerilogEmitter
 from testbench.sim.harness import build_harness
 
-from .conditions import Conditions
+from .conditions import FAULT_KINDS, Conditions
 from .fabric import Fabric
 from .program import harness_sources, run_program
 from .scenario import Burst, Operations, Unicast, Write, fabric_routes, scenario
 from .traffic import Traffic, configure
 
 __all__ = [
-    "FAULT_KINDS",
     "LinkFault",
     "Slow",
     "Stop",
@@ -28,10 +27,6 @@ __all__ = [
     "run_fabric",
     "run_switch",
 ]
-
-FAULT_KINDS = ("flipped", "bursts", "lost", "doubled", "runs", "lost_acks")
-"""What happens to flits on a link: a bit flips, a burst of up to 32 bits changes, a flit is lost
-or comes twice, up to 12 flits in a row are lost, an ack is lost (ten times as often)."""
 
 
 @dataclass(frozen=True)

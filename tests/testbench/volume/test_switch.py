@@ -21,9 +21,9 @@ from fred_hw.switch.switch import ADDED_CYCLES
 from testbench.faults.fault import Fault
 from testbench.stimulus.phases import Phase, make_turn, phase_table
 from testbench.stimulus.traffic import routed
+from testbench.volume.conditions import FAULT_KINDS
 from testbench.volume.scenario import Burst, Unicast
 from testbench.volume.switch import (
-    FAULT_KINDS,
     LinkFault,
     Slow,
     Stop,
