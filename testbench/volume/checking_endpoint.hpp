@@ -15,7 +15,7 @@ class CheckingEndpoint final : public Npu, private Endpoint {
     unsigned begin(unsigned circuit, const Sending& flow) override {
         const Circuit& before = circuits_[recent_];
         const Burst* left = burst(before);
-        report_.preemptions += circuit < recent_ && left && left->flow->next < left->end;
+        tally_.preemptions += circuit < recent_ && left && left->flow->next < left->end;
         recent_ = circuit;
         going_ = static_cast<const Outgoing&>(flow).pool->at(flow.next);
         return going_.length;
@@ -51,29 +51,29 @@ class CheckingEndpoint final : public Npu, private Endpoint {
         if (h.credit_circuit >= CIRCUITS) return;
         const unsigned ticket = circuits_[h.credit_circuit].ticket;
         if (((h.credit_limit - ticket) & TICKET_MASK) > BUFFER_FLITS)
-            report_.violation(now_, port_, "limit %u of circuit %u, but the next ticket is %u",
-                              h.credit_limit, h.credit_circuit, ticket);
+            tally_.violation(now_, port_, "limit %u of circuit %u, but the next ticket is %u",
+                             h.credit_limit, h.credit_circuit, ticket);
     }
 
     void check_data(const Header& h) {
         if (h.circuit >= CIRCUITS)
-            return report_.violation(now_, port_, "data of circuit %u", h.circuit);
+            return tally_.violation(now_, port_, "data of circuit %u", h.circuit);
         const Circuit& c = circuits_[h.circuit];
         // The ticket before is that of a packet that has begun.
         if (((h.ticket + h.last + 1 - c.expected) & TICKET_MASK) == 0) return;
         const unsigned room = (limit(c) - h.ticket) & TICKET_MASK;
         if (room <= h.last || room > BUFFER_FLITS)
-            report_.violation(now_, port_, "ticket %u of circuit %u, but the limit is %u",
-                              h.ticket, h.circuit, limit(c));
+            tally_.violation(now_, port_, "ticket %u of circuit %u, but the limit is %u",
+                             h.ticket, h.circuit, limit(c));
     }
 
     void check_answer(const Header& h, const Outgoing& flow) {
         const unsigned ahead = (h.sequence - flow.base) & SEQUENCE_MASK,
                        behind = -ahead & SEQUENCE_MASK;
         if (ahead > flow.begun - flow.base && behind > WINDOW_PACKETS)
-            report_.violation(now_, port_, "%s %u of phase %u, but %" PRIu64 " to %" PRIu64
-                              " are out", KIND_NAMES[h.kind], h.sequence, h.phase, flow.base,
-                              flow.begun);
+            tally_.violation(now_, port_, "%s %u of phase %u, but %" PRIu64 " to %" PRIu64
+                             " are out", KIND_NAMES[h.kind], h.sequence, h.phase, flow.base,
+                             flow.begun);
     }
 
     // Whether a flit is of a phase as it was before it was written anew.
@@ -88,30 +88,30 @@ class CheckingEndpoint final : public Npu, private Endpoint {
         if (data) check_data(h);
         if (stale(h) || options_.any(phase_of(h))) return;
         if ((data || h.kind == ASK) && !receiving(h))
-            report_.violation(now_, port_, "%s of phase %u, peer %u, which does not come here",
-                              KIND_NAMES[h.kind], phase_of(h), h.source);
+            tally_.violation(now_, port_, "%s of phase %u, peer %u, which does not come here",
+                             KIND_NAMES[h.kind], phase_of(h), h.source);
         if (answer && !sent)
-            report_.violation(now_, port_, "%s for phase %u, peer %u, which this port does not "
-                              "send", KIND_NAMES[h.kind], phase_of(h), h.source);
+            tally_.violation(now_, port_, "%s for phase %u, peer %u, which this port does not "
+                             "send", KIND_NAMES[h.kind], phase_of(h), h.source);
         if (!is_mine(h))
-            report_.violation(now_, port_, "%s to address %u, which is not here",
-                              KIND_NAMES[h.kind], h.destination);
+            tally_.violation(now_, port_, "%s to address %u, which is not here",
+                             KIND_NAMES[h.kind], h.destination);
         if (answer && sent) check_answer(h, *sent);
     }
 
     // Nothing is acknowledged that a destination still waits for.
     void check_acked(const Outgoing& flow) {
         if (options_.any(flow.phase)) return;
-        report_.progress = now_;
+        tally_.progress = now_;
         for (const Incoming* one : flow.destinations)
             if (one->expected < flow.base)
-                report_.violation(now_, port_, "ack %" PRIu64 " of phase %u, but a destination "
-                                  "waits for %" PRIu64, flow.base, flow.phase, one->expected);
+                tally_.violation(now_, port_, "ack %" PRIu64 " of phase %u, but a destination "
+                                 "waits for %" PRIu64, flow.base, flow.phase, one->expected);
     }
 
 public:
-    CheckingEndpoint(unsigned port, unsigned npus, const Options& options, Report& report)
-        : Npu(port, npus, options, report), Endpoint(SIZES, report.to_switch, address_of(port)) {
+    CheckingEndpoint(unsigned port, unsigned npus, const Options& options, Tally& tally)
+        : Npu(port, npus, options, tally), Endpoint(SIZES, tally.to_switch, address_of(port)) {
         interval = options.interval;
         greet(port + 1);
         // Links are up then, and limits known: hellos cross three times, limits once.

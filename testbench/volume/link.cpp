@@ -6,20 +6,19 @@
 // go in with random pauses and must come out the same, in order, each once, with their ends where
 // they were; what each end puts on the link must keep docs/protocol.md. Prints counts as JSON.
 
-#include <cstdio>
 #include <deque>
-#include <string>
 
+#include "conditions.hpp"
 #include "flit.hpp"
+#include "violations.hpp"
 
 namespace {
 
 constexpr unsigned FLOWS = 2 * CIRCUITS;
 
-struct Options {
-    uint64_t seed = 1, flits = 0, delay = 20, idle_limit = 200000;
-    double faults_per_million = 0;
-    unsigned stall_percent = 0, link_stall_percent = 0, packet_flits = 1, flows = 0, rounds = 1;
+struct Options : Conditions {
+    uint64_t flits = 0;
+    unsigned link_stall = 0, packet_flits = 1, flows = 0, rounds = 1;
     bool fixed = false;
 };
 
@@ -44,30 +43,23 @@ struct Flow {
     uint64_t held_word = 0;
 };
 
-struct Report {
-    uint64_t wrong = 0, violations = 0;
-    std::vector<std::string> first;
-
-    void violation(uint64_t now, const char* text, uint64_t detail) {
-        if (++violations > 8) return;
-        char line[160];
-        std::snprintf(line, sizeof line, "cycle %" PRIu64 ": %s (%" PRIx64 ")", now, text, detail);
-        first.emplace_back(line);
-    }
-};
-
 // Checks what an end puts on the link, and knows the limits that have reached it.
 class Watch {
-    Report& report_;
+    Violations& rules_;
+    const unsigned end_;
     bool held_ = false, open_ = false;
     Flit flit_;
     Header packet_;
     std::array<unsigned, CIRCUITS> ticket_{}, limit_;
 
+    void broken(uint64_t now, const char* text, uint64_t detail) {
+        rules_.violation(now, end_, "%s (%" PRIx64 ")", text, detail);
+    }
+
 public:
     std::array<uint64_t, KINDS> kinds{};
 
-    explicit Watch(Report& report) : report_(report) { limit_.fill(0); }
+    Watch(Violations& rules, unsigned end) : rules_(rules), end_(end) { limit_.fill(0); }
 
     void told(const Header& h) {
         if (h.credit_circuit < CIRCUITS) limit_[h.credit_circuit] = h.credit_limit;
@@ -77,7 +69,7 @@ public:
     void offered(bool valid, const Flit& flit, uint64_t now) {
         if (held_ && (!valid || flit.header != flit_.header || flit.data != flit_.data ||
                       flit.crc != flit_.crc || flit.last != flit_.last))
-            report_.violation(now, "an offered flit changed", flit.header);
+            broken(now, "an offered flit changed", flit.header);
         held_ = valid;
         flit_ = flit;
     }
@@ -86,33 +78,33 @@ public:
         held_ = false;
         Header h;
         if (!unpack(flit_.header, h) || h.kind > HELLO)
-            return report_.violation(now, "not a header", flit_.header);
+            return broken(now, "not a header", flit_.header);
         ++kinds[h.kind];
         if (flit_.crc != crc_of(flit_.header, flit_.data))
-            report_.violation(now, "wrong CRC", flit_.crc);
+            broken(now, "wrong CRC", flit_.crc);
         if (flit_.last != (h.kind != DATA || h.index == h.last))
-            report_.violation(now, "wrong tlast", flit_.header);
-        if (h.kind != DATA && flit_.data) report_.violation(now, "data", flit_.data);
+            broken(now, "wrong tlast", flit_.header);
+        if (h.kind != DATA && flit_.data) broken(now, "data", flit_.data);
         if (h.kind == DATA) return data(h, now);
         if (h.circuit != (h.kind == SYNC ? h.circuit % CIRCUITS : CONTROL))
-            report_.violation(now, "wrong circuit", flit_.header);
-        if (h.kind == ASK) report_.violation(now, "a source that asks", flit_.header);
+            broken(now, "wrong circuit", flit_.header);
+        if (h.kind == ASK) broken(now, "a source that asks", flit_.header);
         if (h.kind == SYNC && h.ticket != ticket_[h.circuit % CIRCUITS])
-            report_.violation(now, "a sync with another ticket than the next", flit_.header);
+            broken(now, "a sync with another ticket than the next", flit_.header);
     }
 
     void data(const Header& h, uint64_t now) {
-        if (h.circuit >= CIRCUITS) return report_.violation(now, "wrong circuit", flit_.header);
+        if (h.circuit >= CIRCUITS) return broken(now, "wrong circuit", flit_.header);
         if (h.index ? !open_ || h.index != packet_.index + 1 || h.last != packet_.last ||
                           h.circuit != packet_.circuit || h.sequence != packet_.sequence ||
                           h.ticket != packet_.ticket || h.phase != packet_.phase ||
                           h.unicast != packet_.unicast
                     : open_)
-            report_.violation(now, "a packet is cut", flit_.header);
+            broken(now, "a packet is cut", flit_.header);
         if (h.index == 0) {
             const unsigned room = (limit_[h.circuit] - h.ticket) & TICKET_MASK;
-            if (h.ticket != ticket_[h.circuit]) report_.violation(now, "ticket", flit_.header);
-            if (room <= h.last || room > BUFFER_FLITS) report_.violation(now, "credit", flit_.header);
+            if (h.ticket != ticket_[h.circuit]) broken(now, "ticket", flit_.header);
+            if (room <= h.last || room > BUFFER_FLITS) broken(now, "credit", flit_.header);
             ticket_[h.circuit] = (h.ticket + h.last + 1) & TICKET_MASK;
         }
         packet_ = h;
@@ -129,9 +121,10 @@ class LinkBench {
     Random rng_;
     std::array<Flow, FLOWS> flows_;
     std::array<Channel, 2> channels_;
-    Report report_;
-    std::array<Watch, 2> watches_{Watch{report_}, Watch{report_}};
-    uint64_t now_ = 0, idle_ = 0, first_ = 0, last_ = 0, rewinds_ = 0, dropped_ = 0, errors_ = 0;
+    Violations rules_;
+    std::array<Watch, 2> watches_{Watch{rules_, 0}, Watch{rules_, 1}};
+    uint64_t now_ = 0, idle_ = 0, first_ = 0, last_ = 0, wrong_ = 0, rewinds_ = 0,
+             dropped_ = 0, errors_ = 0;
 
     void clock() {
         top_.clk = 1;
@@ -149,7 +142,7 @@ class LinkBench {
     }
 
     void offer(Flow& flow, const FlowPorts& ports) {
-        if (!flow.offering && flow.sent < flow.wanted && !rng_.percent(options_.stall_percent)) {
+        if (!flow.offering && flow.sent < flow.wanted && !rng_.percent(options_.stall)) {
             if (flow.left == 0)
                 flow.left = options_.fixed ? options_.packet_flits
                                            : 1 + rng_.below(options_.packet_flits);
@@ -160,7 +153,7 @@ class LinkBench {
         *ports.i_valid = flow.offering;
         *ports.i_data = flow.data;
         *ports.i_last = flow.last;
-        *ports.o_ready = !rng_.percent(options_.stall_percent);
+        *ports.o_ready = !rng_.percent(options_.stall);
     }
 
     void move(Flow& flow, const FlowPorts& ports) {
@@ -174,11 +167,12 @@ class LinkBench {
         }
         const uint64_t got = uint64_t{*ports.o_data} << 1 | *ports.o_last;
         if (flow.held && (!*ports.o_valid || got != flow.held_word))
-            report_.violation(now_, "an offered payload changed", got);
+            rules_.violation(now_, &flow - flows_.data(), "an offered payload changed (%" PRIx64 ")",
+                             got);
         flow.held = *ports.o_valid && !*ports.o_ready;
         flow.held_word = got;
         if (!*ports.o_valid || !*ports.o_ready) return;
-        if (flow.expected.empty() || flow.expected.front() != got) ++report_.wrong;
+        if (flow.expected.empty() || flow.expected.front() != got) ++wrong_;
         if (!flow.expected.empty()) flow.expected.pop_front();
         ++flow.matched;
         last_ = now_;
@@ -200,7 +194,7 @@ class LinkBench {
         *ports.s_data = flit.data;
         *ports.s_header = flit.header;
         *ports.s_crc = flit.crc;
-        *ports.m_ready = !rng_.percent(options_.link_stall_percent);
+        *ports.m_ready = !rng_.percent(options_.link_stall);
     }
 
     void send(unsigned end) {
@@ -241,9 +235,8 @@ class LinkBench {
 public:
     LinkBench(const Program& program, const Options& options)
         : options_(options), rng_(options.seed),
-          channels_{Channel{options.delay, options.faults_per_million * 1e-6, 2 * options.seed},
-                    Channel{options.delay, options.faults_per_million * 1e-6,
-                            2 * options.seed + 1}} {
+          channels_{Channel{options.delay, options.faults, 2 * options.seed},
+                    Channel{options.delay, options.faults, 2 * options.seed + 1}} {
         context_.commandArgs(program.count, program.arguments);
     }
 
@@ -282,15 +275,15 @@ public:
             matched += flow.matched;
             left += flow.expected.size();
         }
-        const bool right = finished && matched == wanted && !report_.wrong && !left &&
-                           !report_.violations && wanted > 0 && !errors_;
+        const bool right = finished && matched == wanted && !wrong_ && !left &&
+                           !rules_.violations && wanted > 0 && !errors_;
         Json json;
         json.add("right", right);
         json.add("flits", wanted);
         json.add("matched", matched);
-        json.add("wrong", report_.wrong);
-        json.add("violations", report_.violations);
-        json.add_list("messages", report_.first);
+        json.add("wrong", wrong_);
+        json.add("violations", rules_.violations);
+        json.add_list("messages", rules_.first);
         json.add("cycles", now_);
         json.add("span_cycles", last_ - first_ + 1);
         json.add("rewinds", rewinds_);
@@ -308,16 +301,12 @@ public:
 
 bool run(Program& program) {
     Options options;
-    program.read("seed", options.seed);
+    options.read(program);
     program.read("flits", options.flits);
-    program.read("delay", options.delay);
-    program.read("faults_per_million", options.faults_per_million);
-    program.read("stall_percent", options.stall_percent);
-    program.read("link_stall_percent", options.link_stall_percent);
+    program.read("link_stall_percent", options.link_stall);
     program.read("packet_flits", options.packet_flits);
     program.read("flows", options.flows);
     program.read("rounds", options.rounds);
-    program.read("idle_limit", options.idle_limit);
     program.read("fixed", options.fixed);
     program.finish();
     if (options.packet_flits < 1 || options.packet_flits > PACKET_FLITS || options.rounds < 1)

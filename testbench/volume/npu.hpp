@@ -1,18 +1,12 @@
-// What an NPU sends and expects, and what is reported of it.
+// What an NPU sends and expects, and what is counted of it.
 #pragma once
 
-#include <cstdarg>
-#include <cstdio>
-#include <string>
-
+#include "conditions.hpp"
 #include "flit.hpp"
+#include "violations.hpp"
 
-struct Options {
-    uint64_t seed = 1, delay = 20, idle_limit = 500000;
-    double faults = 0;
-    unsigned stall = 0, spread = 0, gap = 0, interval = 0, stop_port = 0,
-             written_phase = ~0u;
-    unsigned slow_port = 0;
+struct Options : Conditions {
+    unsigned spread = 0, gap = 0, interval = 0, stop_port = 0, written_phase = ~0u, slow_port = 0;
     uint64_t stop_at = 0, stop_cycles = 0, slow_cycles = 0;
     bool trace = false;
 
@@ -64,25 +58,11 @@ struct Phase {
     std::vector<Pool*> sent, wanted;
 };
 
-struct Report {
-    uint64_t violations = 0, wrong = 0, delivered = 0, packets = 0, preemptions = 0, stomped = 0,
-             progress = 0;
+// What all NPUs have sent and got, and which rules the switch broke.
+struct Tally : Violations {
+    uint64_t wrong = 0, delivered = 0, packets = 0, preemptions = 0, stomped = 0, progress = 0;
     Counts to_switch;
     std::array<uint64_t, KINDS> from_switch{};  // flits
-    std::vector<std::string> first;
-
-    __attribute__((format(printf, 4, 5))) void violation(uint64_t now, unsigned port,
-                                                         const char* format, ...) {
-        if (++violations > 8) return;
-        char text[256];
-        va_list arguments;
-        va_start(arguments, format);
-        std::vsnprintf(text, sizeof text, format, arguments);
-        va_end(arguments);
-        char line[320];
-        std::snprintf(line, sizeof line, "cycle %" PRIu64 ", port %u: %s", now, port, text);
-        first.emplace_back(line);
-    }
 };
 
 // Address of an NPU; see testbench/stimulus/addresses.py.
@@ -99,11 +79,11 @@ class Npu {
 protected:
     const unsigned port_;
     const Options& options_;
-    Report& report_;
+    Tally& tally_;
     Random rng_;
 
-    Npu(unsigned port, unsigned npus, const Options& options, Report& report)
-        : port_(port), options_(options), report_(report), rng_(options.seed * 1000 + port),
+    Npu(unsigned port, unsigned npus, const Options& options, Tally& tally)
+        : port_(port), options_(options), tally_(tally), rng_(options.seed * 1000 + port),
           outgoing(PHASES + npus), incoming(PHASES + npus) {}
 
     Outgoing* outgoing_of(unsigned phase, unsigned peer) { return find(outgoing, phase, peer); }
@@ -113,21 +93,21 @@ protected:
     void compare(Incoming& flow, uint64_t data, unsigned last, uint64_t now) {
         if (options_.any(flow.phase)) return;
         if (flow.expected >= flow.total)
-            return report_.violation(now, port_, "packet %" PRIu64 " of phase %u, which has fewer",
-                                     flow.expected, flow.phase);
+            return tally_.violation(now, port_, "packet %" PRIu64 " of phase %u, which has fewer",
+                                    flow.expected, flow.phase);
         const View want = flow.pool->at(flow.expected);
         const unsigned k = flow.index;
         if (last + 1 != want.length || k >= want.length || want.flits[k] != data) {
-            ++report_.wrong;
-            report_.violation(now, port_,
-                              "phase %u, peer %u, packet %" PRIu64 ", flit %u of %u: %" PRIx64
-                              ", want %" PRIx64 " of %u", flow.phase, flow.peer, flow.expected, k,
-                              last + 1, data, k < want.length ? want.flits[k] : 0, want.length);
+            ++tally_.wrong;
+            tally_.violation(now, port_,
+                             "phase %u, peer %u, packet %" PRIu64 ", flit %u of %u: %" PRIx64
+                             ", want %" PRIx64 " of %u", flow.phase, flow.peer, flow.expected, k,
+                             last + 1, data, k < want.length ? want.flits[k] : 0, want.length);
         }
         if (k != last) return;
-        ++report_.packets;
-        report_.delivered += want.length;
-        report_.progress = now;
+        ++tally_.packets;
+        tally_.delivered += want.length;
+        tally_.progress = now;
         if (options_.trace) flow.arrivals.push_back(now);
     }
 

@@ -28,8 +28,8 @@ class Watch {
     Flit flit_;
     std::array<unsigned, CIRCUITS> tickets_{}, limits_;
 
-    void check_data(const Header& h, bool stomped, unsigned port, uint64_t now, Report& report) {
-        if (h.circuit >= CIRCUITS) return report.violation(now, port, "data of circuit 3");
+    void check_data(const Header& h, bool stomped, unsigned port, uint64_t now, Tally& tally) {
+        if (h.circuit >= CIRCUITS) return tally.violation(now, port, "data of circuit 3");
         if (stomped && inside_) {
             inside_ = false;
             return;
@@ -40,15 +40,15 @@ class Watch {
                 h.generation != before_.generation || h.destination != before_.destination ||
                 h.source != before_.source || h.sequence != before_.sequence || h.ticket != before_.ticket ||
                 h.circuit != before_.circuit)
-                report.violation(now, port, "flit %u of phase %u packet %u follows flit %u of "
-                                 "phase %u packet %u", h.index, h.phase, h.sequence,
-                                 before_.index, before_.phase, before_.sequence);
+                tally.violation(now, port, "flit %u of phase %u packet %u follows flit %u of "
+                                "phase %u packet %u", h.index, h.phase, h.sequence,
+                                before_.index, before_.phase, before_.sequence);
         } else {
             if (h.index != 0)
-                report.violation(now, port, "a packet begins with flit %u", h.index);
+                tally.violation(now, port, "a packet begins with flit %u", h.index);
             if (h.ticket != tickets_[h.circuit])
-                report.violation(now, port, "ticket %u of circuit %u, want %u", h.ticket,
-                                 h.circuit, tickets_[h.circuit]);
+                tally.violation(now, port, "ticket %u of circuit %u, want %u", h.ticket,
+                                h.circuit, tickets_[h.circuit]);
             tickets_[h.circuit] = (h.ticket + h.last + 1) & TICKET_MASK;
         }
         inside_ = h.index != h.last && !stomped;
@@ -56,12 +56,12 @@ class Watch {
     }
 
     // Room that was promised is not taken back.
-    void check_limit(const Header& h, unsigned port, uint64_t now, Report& report) {
+    void check_limit(const Header& h, unsigned port, uint64_t now, Tally& tally) {
         if (h.credit_circuit >= CIRCUITS) return;
         unsigned& limit = limits_[h.credit_circuit];
         if (((h.credit_limit - limit) & TICKET_MASK) > BUFFER_FLITS)
-            report.violation(now, port, "limit of circuit %u goes from %u back to %u",
-                             h.credit_circuit, limit, h.credit_limit);
+            tally.violation(now, port, "limit of circuit %u goes from %u back to %u",
+                            h.credit_circuit, limit, h.credit_limit);
         limit = h.credit_limit;
     }
 
@@ -72,44 +72,44 @@ public:
     Incoming* flow = nullptr;
     unsigned circuit = 0;
 
-    void hold(const Flit& flit, bool moves, unsigned port, uint64_t now, Report& report) {
+    void hold(const Flit& flit, bool moves, unsigned port, uint64_t now, Tally& tally) {
         if (held_ && (flit.header != flit_.header || flit.data != flit_.data ||
                       flit.crc != flit_.crc || flit.last != flit_.last))
-            report.violation(now, port, "a flit that was offered has changed: header %" PRIx64
-                             ", data %" PRIx64 ", CRC %x became %" PRIx64 ", %" PRIx64 ", %x",
-                             flit_.header, flit_.data, flit_.crc, flit.header, flit.data, flit.crc);
+            tally.violation(now, port, "a flit that was offered has changed: header %" PRIx64
+                            ", data %" PRIx64 ", CRC %x became %" PRIx64 ", %" PRIx64 ", %x",
+                            flit_.header, flit_.data, flit_.crc, flit.header, flit.data, flit.crc);
         held_ = !moves;
         flit_ = flit;
     }
-    void none(unsigned port, uint64_t now, Report& report) {
-        if (held_) report.violation(now, port, "a flit that was offered has gone");
+    void none(unsigned port, uint64_t now, Tally& tally) {
+        if (held_) tally.violation(now, port, "a flit that was offered has gone");
         held_ = false;
     }
 
     // Whether the flit's CRC is right.
-    bool check(const Flit& flit, Header& h, unsigned port, uint64_t now, Report& report) {
+    bool check(const Flit& flit, Header& h, unsigned port, uint64_t now, Tally& tally) {
         const uint32_t crc = crc_of(flit.header, flit.data);
         const bool good = flit.crc == crc, stomped = flit.crc == ~crc;
         const bool zero = unpack(flit.header, h);
-        ++report.from_switch[std::min(h.kind, static_cast<unsigned>(HELLO))];
-        report.stomped += stomped;
-        if (!good && !stomped) report.violation(now, port, "CRC %x, want %x", flit.crc, crc);
-        if (!zero) report.violation(now, port, "header %" PRIx64 " beyond its fields", flit.header);
-        if (h.kind > HELLO) report.violation(now, port, "kind %u", h.kind);
+        ++tally.from_switch[std::min(h.kind, static_cast<unsigned>(HELLO))];
+        tally.stomped += stomped;
+        if (!good && !stomped) tally.violation(now, port, "CRC %x, want %x", flit.crc, crc);
+        if (!zero) tally.violation(now, port, "header %" PRIx64 " beyond its fields", flit.header);
+        if (h.kind > HELLO) tally.violation(now, port, "kind %u", h.kind);
         if (flit.last != (h.kind != DATA || h.index == h.last) && good)
-            report.violation(now, port, "tlast %u at flit %u of %u", flit.last, h.index, h.last);
-        if (good) check_limit(h, port, now, report);
+            tally.violation(now, port, "tlast %u at flit %u of %u", flit.last, h.index, h.last);
+        if (good) check_limit(h, port, now, tally);
         if (h.kind == DATA) {
-            check_data(h, stomped, port, now, report);
+            check_data(h, stomped, port, now, tally);
             return good;
         }
-        if (flit.data) report.violation(now, port, "data in a control flit");
+        if (flit.data) tally.violation(now, port, "data in a control flit");
         if (h.kind == SYNC) {
             if (h.circuit >= CIRCUITS || h.ticket != tickets_[h.circuit])
-                report.violation(now, port, "sync of circuit %u with ticket %u", h.circuit,
-                                 h.ticket);
+                tally.violation(now, port, "sync of circuit %u with ticket %u", h.circuit,
+                                h.ticket);
         } else if (h.circuit != CONTROL) {
-            report.violation(now, port, "kind %u on circuit %u", h.kind, h.circuit);
+            tally.violation(now, port, "kind %u on circuit %u", h.kind, h.circuit);
         }
         return good;
     }
@@ -117,7 +117,7 @@ public:
 
 class SwitchBench {
     const Options& options_;
-    Report report_;
+    Tally tally_;
     Scenario scenario_;
     const unsigned npus_, ports_;  // of all switches
     std::deque<CheckingEndpoint> ends_;
@@ -163,12 +163,12 @@ class SwitchBench {
         for (VerilatedSwitch& device : devices_) device.settle();
         for (unsigned k = 0; k < ports_; ++k) {
             const VerilatedSwitch& device = devices_[k / PORTS];
-            if (!device.taken(k % PORTS)) report_.violation(now_, k, "tready is low");
+            if (!device.taken(k % PORTS)) tally_.violation(now_, k, "tready is low");
             if (device.shown(k % PORTS, flit)) {
-                watches_[k].hold(flit, ready_[k], k, now_, report_);
+                watches_[k].hold(flit, ready_[k], k, now_, tally_);
                 if (ready_[k]) outlet(k, flit);
             } else {
-                watches_[k].none(k, now_, report_);
+                watches_[k].none(k, now_, tally_);
             }
         }
         for (VerilatedSwitch& device : devices_) device.tick();
@@ -183,7 +183,7 @@ class SwitchBench {
 
     void outlet(unsigned k, const Flit& flit) {
         Header h;
-        const bool good = watches_[k].check(flit, h, k, now_, report_);
+        const bool good = watches_[k].check(flit, h, k, now_, tally_);
         out_[k].add(h.kind == DATA, now_);
         if (is_npu(k) && h.kind == DATA && h.index == 0) note_packet(k, h);
         late_ += complete_ && h.kind == DATA;
@@ -246,7 +246,7 @@ public:
           watches_(ports_), in_(ports_), out_(ports_), ready_(ports_) {
         for (unsigned k = 0; k < scenario_.switches; ++k) devices_.emplace_back(program);
         for (unsigned k = 0; k < npus_; ++k) {
-            ends_.emplace_back(k, npus_, options, report_);
+            ends_.emplace_back(k, npus_, options, tally_);
             to_.emplace_back(options.delay, options.faults, options.seed * 2000 + 2 * k);
         }
         for (unsigned k = 0; k < ports_; ++k) {
@@ -261,7 +261,7 @@ public:
     bool run() {
         for (VerilatedSwitch& device : devices_) device.reset();
         for (const Operation& one : scenario_.setup) devices_[one.device].finish(one);
-        while (!(complete_ = done()) && now_ - report_.progress < options_.idle_limit) cycle();
+        while (!(complete_ = done()) && now_ - tally_.progress < options_.idle_limit) cycle();
         if (!complete_)
             for (const auto& end : ends_) end.dump(stderr);
         const uint64_t finished = now_;
@@ -270,26 +270,26 @@ public:
         uint64_t fault_cycle = 0;
         for (const auto* channels : {&to_, &from_})
             for (const Channel& one : *channels) fault_cycle = std::max(fault_cycle, one.fault_cycle);
-        const bool right = complete_ && !report_.wrong && !report_.violations;
+        const bool right = complete_ && !tally_.wrong && !tally_.violations;
         Json json;
         json.add("right", right);
-        json.add("flits", report_.delivered);
-        json.add("packets", report_.packets);
+        json.add("flits", tally_.delivered);
+        json.add("packets", tally_.packets);
         json.add("wanted_packets", scenario_.wanted);
-        json.add("wrong", report_.wrong);
-        json.add("violations", report_.violations);
+        json.add("wrong", tally_.wrong);
+        json.add("violations", tally_.violations);
         json.add("cycles", finished);
         json.add("rewrites", conductor_.rewrites);
-        json.add("resent", report_.to_switch.resent);
-        json.add("timeouts", report_.to_switch.timeouts);
-        json.add("stomped", report_.stomped);
+        json.add("resent", tally_.to_switch.resent);
+        json.add("timeouts", tally_.to_switch.timeouts);
+        json.add("stomped", tally_.stomped);
         json.add("preemptions", overtakings_);
-        json.add("source_preemptions", report_.preemptions);
+        json.add("source_preemptions", tally_.preemptions);
         json.add("late_flits", late_);
         json.add("fault_cycle", fault_cycle);
         json.add("latency_cycles", latency());
-        add_kinds(json, "to_switch", report_.to_switch.sent);
-        add_kinds(json, "from_switch", report_.from_switch);
+        add_kinds(json, "to_switch", tally_.to_switch.sent);
+        add_kinds(json, "from_switch", tally_.from_switch);
         add_faults(json, "faults_to_switch", to_);
         add_faults(json, "faults_from_switch", from_);
         json.open("link_faults", '[');
@@ -300,7 +300,7 @@ public:
         add_ports(json, "out", out_);
         if (options_.trace) add_arrivals(json);
         add_registers(json);
-        json.add_list("messages", report_.first);
+        json.add_list("messages", tally_.first);
         json.print();
         return right;
     }
@@ -312,15 +312,11 @@ bool run(Program& program) {
     Options options;
     unsigned kind = 0, direction = 0, port = 0;
     int64_t at = -1;
-    program.read("seed", options.seed);
-    program.read("delay", options.delay);
-    program.read("faults_per_million", options.faults);
-    program.read("stall_percent", options.stall);
+    options.read(program);
     program.read("start_spread", options.spread);
     program.read("gap_cycles", options.gap);
     program.read("interval_cycles", options.interval);
     program.read("trace", options.trace);
-    program.read("idle_limit", options.idle_limit);
     program.read("stop_port", options.stop_port);
     program.read("stop_at", options.stop_at);
     program.read("stop_cycles", options.stop_cycles);
@@ -332,7 +328,6 @@ bool run(Program& program) {
     program.read("fault_direction", direction);
     program.read("fault_port", port);
     program.finish();
-    options.faults *= 1e-6;
     if (options.delay < 1 || options.stall > 95 || kind >= FAULTS)
         refuse("an option is out of range");
     std::array<Planned, 2> planned;

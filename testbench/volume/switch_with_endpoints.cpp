@@ -5,17 +5,12 @@
 
 #include <deque>
 
+#include "conditions.hpp"
 #include "flit.hpp"
 
 namespace {
 
 constexpr unsigned FLOWS = CIRCUITS * PORTS, LINKS = 2 * PORTS;
-
-struct Options {
-    uint64_t seed = 1, delay = 20, idle_limit = 200000;
-    double faults_per_million = 0;
-    unsigned stall_percent = 0;
-};
 
 struct PayloadPins {
     CData *i_valid, *i_ready, *i_last;
@@ -105,7 +100,7 @@ struct Side {
 };
 
 class SystemBench {
-    const Options& options_;
+    const Conditions& conditions_;
     VerilatedContext context_;
     Top top_{&context_};
     std::array<PayloadPins, FLOWS> payload_{{EACH_FLOW(PAYLOAD_PINS)}};
@@ -175,9 +170,9 @@ class SystemBench {
         // An NPU knows what it has got as soon as it has it, and what has been got by its idle.
         side.follow(top_.idle >> n & 1, *pins.send_phase, *pins.send_peer);
         wanted_[n].follow(true, *pins.receive_phase, *pins.receive_peer);
-        if (!side.over() && !side.offering) side.offering = !rng_.percent(options_.stall_percent);
+        if (!side.over() && !side.offering) side.offering = !rng_.percent(conditions_.stall);
         *pins.i_valid = side.offering;
-        *pins.o_ready = !rng_.percent(options_.stall_percent);
+        *pins.o_ready = !rng_.percent(conditions_.stall);
         if (!side.offering) return;
         *pins.i_data = side.packet()[side.index];
         *pins.i_last = side.last();
@@ -238,12 +233,12 @@ class SystemBench {
     }
 
 public:
-    SystemBench(const Program& program, const Options& options)
-        : options_(options), rng_(options.seed) {
+    SystemBench(const Program& program, const Conditions& conditions)
+        : conditions_(conditions), rng_(conditions.seed) {
         context_.commandArgs(program.count, program.arguments);
         for (unsigned k = 0; k < LINKS; ++k)
-            channels_.emplace_back(options.delay, options.faults_per_million * 1e-6,
-                                   options.seed * 100 + k);
+            channels_.emplace_back(conditions.delay, conditions.faults,
+                                   conditions.seed * 100 + k);
     }
 
     bool run(Reader& next) {
@@ -258,7 +253,7 @@ public:
             wanted_[n].read(next);
             wanted += wanted_[n].all_flits();
         }
-        while (!done() && idle_ < options_.idle_limit) cycle();
+        while (!done() && idle_ < conditions_.idle_limit) cycle();
         const bool finished = done();
         for (int k = 0; k < 1000; ++k) cycle();
         for (const Side& side : wanted_) matched += side.flits;
@@ -281,13 +276,9 @@ public:
 }  // namespace
 
 bool run(Program& program) {
-    Options options;
-    program.read("seed", options.seed);
-    program.read("delay", options.delay);
-    program.read("idle_limit", options.idle_limit);
-    program.read("faults_per_million", options.faults_per_million);
-    program.read("stall_percent", options.stall_percent);
+    Conditions conditions;
+    conditions.read(program);
     program.finish();
     Reader next{program.scenario};
-    return SystemBench{program, options}.run(next);
+    return SystemBench{program, conditions}.run(next);
 }
