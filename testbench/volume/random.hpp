@@ -7,7 +7,8 @@ class Random {
     uint64_t state_;
 
 public:
-    explicit Random(uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15u + 0x632BE59BD9B4E019u) {}
+    // Of two seeds beside each other, neither's numbers are the other's a step later.
+    explicit Random(uint64_t seed) : state_(seed) { state_ = (*this)(); }
 
     // splitmix64 (Steele, Lea and Flood, OOPSLA 2014)
     uint64_t operator()() {
