@@ -32,6 +32,7 @@ __all__ = [
         "switch": "flow_goes_on_after_one_fault/direction=to_switch/kind=bit_of_data",
         "loaded switch": "want",
         "link": "wrong",
+        "lossy mesh": "wrong",
     },
 )
 def no_crc(m: Module, sound: Any, ports: Any) -> None:

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <vector>
 
 #include "protocol.hpp"
@@ -92,9 +93,10 @@ protected:
         return (c.expected + sizes_.buffer_flits - c.held) & tickets_;
     }
 
-    // The burst whose turn it is.
-    const Burst* burst(const Circuit& c) const {
-        return c.at < c.bursts.size() && now_ >= c.start_at ? &c.bursts[c.at] : nullptr;
+    // The bursts whose turn it is.
+    std::span<const Burst> under_way(const Circuit& c) const {
+        if (now_ < c.start_at) return {};
+        return std::span(c.bursts).subspan(c.at, std::min(together, c.bursts.size() - c.at));
     }
 
     void give_room(Circuit& c, unsigned flits) {
@@ -254,19 +256,19 @@ private:
 
     // ---- time ----
 
-    void watch_burst(Circuit& c) {
+    void watch_bursts(Circuit& c) {
         while (c.at < c.bursts.size() && c.bursts[c.at].flow->base >= c.bursts[c.at].end) {
             ++c.at;
             c.start_at = now_ + gap();
         }
-        const Burst* current = burst(c);
-        if (!current) return;
-        Sending& flow = *current->flow;
-        if (flow.base == flow.begun) flow.since = now_;
-        if (now_ - flow.since < sizes_.timeout_cycles) return;
-        flow.next = flow.base;
-        flow.since = now_;
-        ++counts_.timeouts;
+        for (const Burst& one : under_way(c)) {
+            Sending& flow = *one.flow;
+            if (flow.base == flow.begun) flow.since = now_;
+            if (now_ - flow.since < sizes_.timeout_cycles) continue;
+            flow.next = flow.base;
+            flow.since = now_;
+            ++counts_.timeouts;
+        }
     }
 
     void watch_credits(Circuit& c, unsigned number) {
@@ -311,24 +313,28 @@ private:
 
     bool sends() const { return packet_.index < length_; }
 
-    // Whether a packet of the circuit's burst may go.
-    bool able(const Circuit& c) const {
-        const Burst* current = burst(c);
-        if (!current) return false;
-        const Sending& flow = *current->flow;
+    // The first burst under way that has a packet that may go.
+    const Burst* able(const Circuit& c) const {
         const unsigned room = (c.limit - c.ticket) & tickets_;
-        return room >= sizes_.packet_flits && room <= sizes_.buffer_flits &&
-               flow.next < std::min(current->end, flow.base + sizes_.window_packets) &&
-               (flow.next < flow.begun ||
-                now_ >= c.start_at + (flow.next - current->first) * interval);
+        if (room < sizes_.packet_flits || room > sizes_.buffer_flits) return nullptr;
+        for (const Burst& one : under_way(c)) {
+            const Sending& flow = *one.flow;
+            if (flow.next >= one.first &&
+                flow.next < std::min(one.end, flow.base + sizes_.window_packets) &&
+                (flow.next < flow.begun ||
+                 now_ >= c.start_at + (flow.next - one.first) * interval))
+                return &one;
+        }
+        return nullptr;
     }
 
     // Begins a packet of the most urgent circuit that may send.
     bool begin_packet() {
         for (unsigned k = 0; k < CIRCUITS; ++k) {
             Circuit& c = circuits_[k];
-            if (!able(c)) continue;
-            Sending& flow = *burst(c)->flow;
+            const Burst* burst = able(c);
+            if (!burst) continue;
+            Sending& flow = *burst->flow;
             length_ = begin(k, flow);
             packet_ = Header{};
             packet_.kind = DATA;
@@ -382,6 +388,8 @@ private:
 public:
     // At least so many cycles between two packets of a burst when they are sent first.
     uint64_t interval = 0;
+    // Bursts of a circuit that go on side by side; one begins when so many before it have not ended.
+    size_t together = 1;
     // Hellos of ends that do not fit.
     uint64_t refused = 0;
 
@@ -464,7 +472,7 @@ public:
         now_ = now;
         for (unsigned k = 0; k < CIRCUITS; ++k) {
             Circuit& c = circuits_[k];
-            watch_burst(c);
+            watch_bursts(c);
             watch_credits(c, k);
             if (c.waiting) give_room(c, consume(k));
         }

@@ -14,8 +14,9 @@ class CheckingEndpoint final : public Npu, private Endpoint {
 
     unsigned begin(unsigned circuit, const Sending& flow) override {
         const Circuit& before = circuits_[recent_];
-        const Burst* left = burst(before);
-        tally_.preemptions += circuit < recent_ && left && left->flow->next < left->end;
+        const auto left = under_way(before);
+        tally_.preemptions += circuit < recent_ && !left.empty() &&
+                              left[0].flow->next < left[0].end;
         recent_ = circuit;
         going_ = static_cast<const Outgoing&>(flow).pool->at(flow.next);
         return going_.length;

@@ -3,23 +3,22 @@
 // See run_mesh in testbench/volume/mesh.py.
 //
 // Ends send packets of the pattern at random times, whether there is room or not, and take whatever
-// comes; they keep hellos, tickets and limits of docs/protocol.md, but number nothing anew: no flit
-// is ever lost here, and one that is, or comes twice or wrong, is counted. Prints counts as JSON.
+// comes. Without faults on links each packet must come the first time that it is sent; with them no
+// flit may be wrong that an end takes. Prints counts as JSON.
 
 #include <deque>
-#include <random>
 
+#include "conditions.hpp"
 #include "verilated_ports.hpp"
 
 namespace {
 
-constexpr uint64_t SILENCE = 5000;  // less than routers wait with a packet that is stuck
 constexpr unsigned LOCAL = 4, NODES = WIDTH * HEIGHT;
 
-struct Options {
+struct Options : Conditions {
     double load = 0.1;
-    unsigned pattern = 0, flits = 8, circuits = 1, delay = 0;
-    uint64_t warm = 2000, measure = 10000, seed = 1;
+    unsigned pattern = 0, flits = 8, circuits = 1, timeout = SIZES.timeout_cycles;
+    uint64_t warm = 2000, measure = 10000;
 
     bool measured(uint64_t now) const { return now >= warm && now < warm + measure; }
 };
@@ -34,18 +33,15 @@ public:
         for (int k = 0; k < 3; ++k) settle(), tick();
         top_.rst = 0;
     }
-    unsigned errors() const { return top_.errors | top_.dropped << 6; }
-};
-
-struct Packet {
-    unsigned end, circuit, length;
-    uint64_t sequence;
+    unsigned errors() const { return top_.errors; }
+    bool dropped() const { return top_.dropped; }
 };
 
 // What is told of all ends.
 struct Totals {
     uint64_t sent = 0, came = 0, flits = 0, wrong = 0, packets = 0, least = ~uint64_t{0};
     double latency = 0;
+    Counts counts;
 };
 
 uint32_t payload(unsigned source, unsigned end, uint64_t sequence, unsigned index) {
@@ -55,144 +51,107 @@ uint32_t payload(unsigned source, unsigned end, uint64_t sequence, unsigned inde
 
 using Births = std::array<std::deque<uint64_t>, NODES>;  // of packets on their way, by destination
 
-class End {
+class End final : private Endpoint {
     const Options& options_;
     Totals& totals_;
-    const unsigned address_;
-    std::mt19937_64 rng_;  // not Random: a seed goes on giving the traffic that it gave
-    std::array<std::deque<Packet>, CIRCUITS> queues_;
-    std::array<uint64_t, NODES> next_{}, expected_{};
-    std::array<unsigned, CIRCUITS> ticket_{}, limit_{}, came_{}, told_{};
-    std::vector<Births>& born_;  // by source
-    unsigned index_ = 0, inside_ = 0, turn_ = 0, ticket_now_ = 0;
-    bool sends_ = false;
+    Random rng_;
+    std::array<Sending, NODES> outgoing_;    // by destination
+    std::array<Receiving, NODES> incoming_;  // by source
+    std::vector<Births>& born_;              // by source
+    const Sending* going_ = nullptr;
+    uint64_t number_ = 0;  // of the packet that is going out
 
-    unsigned other_end() { return rng_() % (NODES - 1); }
-    unsigned destination() {
-        if (options_.pattern >= 2) return FIXED[options_.pattern - 2][address_];
-        if (options_.pattern == 1)  // hot spot
-            return rng_() % 8 == 0 ? NODES / 2 + WIDTH / 2 : (address_ + 1 + other_end()) % NODES;
-        const unsigned other = other_end();
-        return other + (other >= address_);
+    Sending* sending(const Header& h) override {
+        return h.unicast && h.source < NODES ? &outgoing_[h.source] : nullptr;
     }
-
-    void take_data(const Header& h, uint64_t data, uint64_t now) {
-        came_[h.circuit] = (came_[h.circuit] + 1) & TICKET_MASK;
-        const uint64_t number = expected_[h.source];
-        totals_.wrong += h.destination != address_ ||
-                         data != payload(h.source, address_, number, h.index);
-        ++totals_.flits;
-        totals_.came += options_.measured(now);
-        if (h.index != h.last) return;
-        ++expected_[h.source];
-        std::deque<uint64_t>& born = born_[h.source][address_];
+    Receiving* receiving(const Header& h) override {
+        return h.unicast && h.source < NODES ? &incoming_[h.source] : nullptr;
+    }
+    unsigned begin(unsigned, const Sending& flow) override {
+        going_ = &flow;
+        number_ = flow.next;
+        return options_.flits;
+    }
+    uint64_t payload(unsigned index) override {
+        return ::payload(address_, going_->peer, number_, index);
+    }
+    void take(Receiving& flow, const Header& h, uint64_t data) override {
+        totals_.wrong += h.last + 1 != options_.flits ||
+                         data != ::payload(flow.peer, address_, flow.expected, flow.index);
+        if (flow.index != h.last) return;
+        totals_.flits += options_.flits;
+        totals_.came += options_.measured(now_) ? options_.flits : 0;
+        std::deque<uint64_t>& born = born_[flow.peer][address_];
         const uint64_t since = born.front();
         born.pop_front();
         if (!options_.measured(since)) return;
         ++totals_.packets;
-        totals_.latency += now - since;
-        totals_.least = std::min(totals_.least, now - since);
+        totals_.latency += now_ - since;
+        totals_.least = std::min(totals_.least, now_ - since);
+    }
+    unsigned consume(unsigned circuit) override { return circuits_[circuit].waiting; }
+    bool pauses() override { return rng_.percent(options_.stall); }
+
+    unsigned other_end() { return rng_.below(NODES - 1); }
+    unsigned destination() {
+        if (options_.pattern >= 2) return FIXED[options_.pattern - 2][address_];
+        if (options_.pattern == 1)  // hot spot
+            return rng_.below(8) == 0 ? NODES / 2 + WIDTH / 2
+                                      : (address_ + 1 + other_end()) % NODES;
+        const unsigned other = other_end();
+        return other + (other >= address_);
     }
 
     void generate(uint64_t now) {
-        if (std::uniform_real_distribution<>()(rng_) >= options_.load / options_.flits) return;
+        if (rng_.unit() >= options_.load / options_.flits) return;
         const unsigned end = destination();
         if (end == address_) return;
-        const unsigned circuit = (address_ + end) % options_.circuits;
-        queues_[circuit].push_back({end, circuit, options_.flits, next_[end]++});
+        Endpoint::send((address_ + end) % options_.circuits, outgoing_[end], 1);
         born_[address_][end].push_back(now);
         totals_.sent += options_.measured(now) ? options_.flits : 0;
     }
 
-    // Begins a packet of the most urgent circuit that has room for the largest one.
-    void begin_packet() {
-        for (unsigned c = 0; c < CIRCUITS && !sends_; ++c) {
-            const unsigned room = (limit_[c] - ticket_[c]) & TICKET_MASK;
-            if (queues_[c].empty() || room < PACKET_FLITS || room > BUFFER_FLITS) continue;
-            sends_ = true;
-            inside_ = c;
-            index_ = 0;
-            ticket_now_ = ticket_[c];
-            ticket_[c] = (ticket_[c] + queues_[c].front().length) & TICKET_MASK;
-        }
-    }
-
-    Header next_data(uint64_t& data) {
-        const Packet& packet = queues_[inside_].front();
-        Header h;
-        h.kind = DATA;
-        h.circuit = packet.circuit;
-        h.unicast = 1;
-        h.destination = packet.end;
-        h.source = address_;
-        h.sequence = packet.sequence & SEQUENCE_MASK;
-        h.index = index_;
-        h.last = packet.length - 1;
-        h.ticket = ticket_now_;
-        data = payload(address_, packet.end, packet.sequence, index_);
-        sends_ = ++index_ != packet.length;
-        if (!sends_) queues_[inside_].pop_front();
-        return h;
-    }
-
-    Header hello() const {
-        Header h;
-        h.kind = HELLO;
-        h.incarnation = 9;
-        h.knows = h.up = 1;
-        h.digest = DIGEST;
-        return h;
-    }
-
-    void add_limit(Header& h) {
-        for (unsigned k = 0; k < CIRCUITS; ++k) {
-            const unsigned c = (turn_ + k) % CIRCUITS;
-            const unsigned limit = (came_[c] + BUFFER_FLITS) & TICKET_MASK;
-            if (limit == told_[c]) continue;
-            h.credit_circuit = c;
-            h.credit_limit = told_[c] = limit;
-            turn_ = c + 1;
-            return;
-        }
-    }
-
-    // Whether there is a flit to send.
-    bool next(uint64_t now, bool generates, Header& h, uint64_t& data) {
-        if (now == 5) {  // the routers' incarnation is 0
-            h = hello();
-            return true;
-        }
-        if (now < 40 + 2 * options_.delay) return false;
-        if (generates) generate(now);
-        if (!sends_) begin_packet();
-        if (sends_) h = next_data(data);
-        else h.kind = CREDIT;
-        add_limit(h);
-        return h.kind == DATA || h.credit_circuit < CIRCUITS;
+    // Whether a flit of data is the next one of its packet, and that the next of its source.
+    bool is_next(const Header& h) const {
+        const Receiving& flow = incoming_[h.source];
+        return h.sequence == (flow.expected & SEQUENCE_MASK) && h.index == flow.index;
     }
 
 public:
-    End(const Options& options, Totals& totals, unsigned address, std::vector<Births>& born)
-        : options_(options), totals_(totals), address_(address),
-          rng_(options.seed * 1000 + address), born_(born) {}
+    using Endpoint::all_sent;
+
+    End(const Options& options, const Sizes& sizes, Totals& totals, unsigned address,
+        std::vector<Births>& born)
+        : Endpoint(sizes, totals.counts, address), options_(options), totals_(totals),
+          rng_(options.seed * 1000 + address), born_(born) {
+        for (unsigned k = 0; k < NODES; ++k) {
+            outgoing_[k].phase = incoming_[k].phase = PHASES;
+            outgoing_[k].peer = incoming_[k].peer = k;
+        }
+        together = ~size_t{0};
+        greet(9);  // that of routers is 0
+    }
 
     void receive(const Flit& flit, uint64_t now) {
         Header h;
         unpack(flit.header, h);
-        if (flit.crc != crc_of(flit.header, flit.data)) {
-            ++totals_.wrong;
+        const uint32_t crc = crc_of(flit.header, flit.data);
+        if (flit.crc != crc) {
+            // What a router spoils is of a packet that was cut on a link.
+            totals_.wrong += !options_.faults || flit.crc != ~crc;
             return;
         }
-        if (h.credit_circuit < CIRCUITS && h.kind != HELLO)
-            limit_[h.credit_circuit] = h.credit_limit;
-        if (h.kind == DATA) take_data(h, flit.data, now);
+        if (h.kind == DATA)
+            totals_.wrong += !receiving(h) || !is_mine(h) || (!options_.faults && !is_next(h));
+        Endpoint::receive(now, h, flit.data);
     }
 
     // Whether there is a flit to send in this cycle, in which a packet may be made if `generates`.
     bool send(uint64_t now, bool generates, Flit& flit) {
         Header h;
-        flit.data = 0;
-        if (!next(now, generates, h, flit.data)) return false;
+        pass(now);
+        if (generates && now >= 40 + 2 * options_.delay) generate(now);
+        if (!next(h, flit.data)) return false;
         flit.header = pack(h);
         flit.crc = crc_of(flit.header, flit.data);
         flit.last = h.kind != DATA || h.index == h.last;
@@ -202,23 +161,29 @@ public:
 
 class Mesh {
     const Options& options_;
+    Sizes sizes_ = SIZES;
     std::deque<Router> routers_;
     std::deque<End> ends_;
-    std::vector<Channel> in_, out_;  // into each port of each router; to ends
+    std::vector<Channel> from_, to_, between_;  // ends, and into each other port of each router
     std::vector<Births> born_;
     uint64_t now_ = 0, seen_ = 0, since_ = 0;
     Totals totals_;
     unsigned errors_ = 0;
+    uint64_t dropped_ = 0;
+
+    Channel& into(unsigned k, unsigned port) {
+        return port == LOCAL ? from_[k] : between_[k * LOCAL + port];
+    }
 
     // Where the flits of a port go: into a neighbour, to the end, or nowhere.
     Channel* behind(unsigned k, unsigned port) {
         const unsigned x = k % WIDTH, y = k / WIDTH;
         switch (port) {
-            case 0: return y > 0 ? &in_[(k - WIDTH) * PORTS + 2] : nullptr;
-            case 1: return x + 1 < WIDTH ? &in_[(k + 1) * PORTS + 3] : nullptr;
-            case 2: return y + 1 < HEIGHT ? &in_[(k + WIDTH) * PORTS] : nullptr;
-            case 3: return x > 0 ? &in_[(k - 1) * PORTS + 1] : nullptr;
-            default: return &out_[k];
+            case 0: return y > 0 ? &into(k - WIDTH, 2) : nullptr;
+            case 1: return x + 1 < WIDTH ? &into(k + 1, 3) : nullptr;
+            case 2: return y + 1 < HEIGHT ? &into(k + WIDTH, 0) : nullptr;
+            case 3: return x > 0 ? &into(k - 1, 1) : nullptr;
+            default: return &to_[k];
         }
     }
 
@@ -230,15 +195,16 @@ class Mesh {
                 if (Channel* to = behind(k, port); to && routers_[k].shown(port, flit))
                     to->put(now_, flit);
         for (unsigned k = 0; k < NODES; ++k) {
-            if (out_[k].take(now_, flit, good)) ends_[k].receive(flit, now_);
-            if (ends_[k].send(now_, generates, flit)) in_[k * PORTS + LOCAL].put(now_, flit);
+            if (to_[k].take(now_, flit, good) && good) ends_[k].receive(flit, now_);
+            if (ends_[k].send(now_, generates, flit)) from_[k].put(now_, flit);
             for (unsigned port = 0; port < PORTS; ++port) {
-                const bool given = in_[k * PORTS + port].take(now_, flit, good);
+                const bool given = into(k, port).take(now_, flit, good);
                 routers_[k].give(port, given, flit);
             }
             routers_[k].settle();
             routers_[k].tick();
             errors_ |= routers_[k].errors();
+            dropped_ += routers_[k].dropped();
         }
         ++now_;
     }
@@ -251,26 +217,36 @@ class Mesh {
         return count;
     }
 
+    // Whether all packets have come and are acknowledged.
+    bool done() const {
+        return !waiting() && std::all_of(ends_.begin(), ends_.end(),
+                                         [](const End& end) { return end.all_sent(); });
+    }
+
     // Whether packets wait, and nothing has come to any end for longer than the longest way takes.
     bool wedged() {
         if (totals_.flits != seen_) seen_ = totals_.flits, since_ = now_;
-        return now_ - since_ > SILENCE && waiting();
+        return now_ - since_ > options_.idle_limit && !done();
     }
 
 public:
     Mesh(const Program& program, const Options& options) : options_(options), born_(NODES) {
+        sizes_.timeout_cycles = options.timeout;
+        uint64_t seed = options.seed * 2000;
         for (unsigned k = 0; k < NODES; ++k) {
             routers_.emplace_back(program, k);
-            ends_.emplace_back(options, totals_, k, born_);
-            out_.emplace_back(options.delay, 0, k);
+            ends_.emplace_back(options, sizes_, totals_, k, born_);
+            from_.emplace_back(options.delay, options.faults, seed++);
+            to_.emplace_back(options.delay, options.faults, seed++);
         }
-        for (unsigned k = 0; k < NODES * PORTS; ++k) in_.emplace_back(options.delay, 0, k);
+        for (unsigned k = 0; k < NODES * LOCAL; ++k)
+            between_.emplace_back(options.delay, options.faults, seed++);
     }
 
     bool run() {
         while (now_ < options_.warm + options_.measure && !wedged()) step(true);
         const uint64_t backlog = waiting();
-        while (waiting() && !wedged()) step(false);
+        while (!done() && !wedged()) step(false);
         return print(backlog);
     }
 
@@ -287,8 +263,13 @@ public:
         json.add("left", waiting());
         json.add("wrong", t.wrong);
         json.add("errors", errors_);
-        json.add("wedged", waiting() > 0);
+        json.add("dropped", dropped_);
+        json.add("wedged", !done());
+        json.add("resent", t.counts.resent);
         json.add("cycles", now_);
+        add_faults(json, "faults_from_ends", from_);
+        add_faults(json, "faults_to_ends", to_);
+        add_faults(json, "faults_between", between_);
         json.print();
         return !t.wrong && !errors_;
     }
@@ -298,14 +279,14 @@ public:
 
 bool run(Program& program) {
     Options options;
+    options.read(program);
     program.read("load", options.load);
     program.read("pattern", options.pattern);
     program.read("flits", options.flits);
     program.read("circuits", options.circuits);
-    program.read("delay", options.delay);
+    program.read("timeout_cycles", options.timeout);
     program.read("warm", options.warm);
     program.read("measure", options.measure);
-    program.read("seed", options.seed);
     program.finish();
     return Mesh{program, options}.run();
 }

@@ -1,5 +1,6 @@
-"""A mesh at saturation in compiled routers: nothing is lost, and nothing waits in a circle."""
+"""A mesh of compiled routers: nothing waits in a circle, and what links lose is sent again."""
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -7,11 +8,15 @@ import pytest
 
 from fred_hw.mesh.spec import MeshSpec
 from testbench.faults.fault import Fault, FaultyEmitter, noticed_by
+from testbench.volume.conditions import FAULT_KINDS
 from testbench.volume.mesh import LOADS, MeshLoad, build_mesh, run_mesh
 
 MESH = MeshSpec(width=5, height=4, lanes=2)
 FAULTS = noticed_by("saturated mesh")
 BREAKABLE = FaultyEmitter(FAULTS)
+SMALL = MeshSpec(width=4, height=3, lanes=2)
+UNSEEN = noticed_by("lossy mesh")
+LOSSY = FaultyEmitter(UNSEEN)
 pytestmark = [pytest.mark.sim, pytest.mark.slow, pytest.mark.xdist_group("saturated_mesh")]
 
 
@@ -39,6 +44,32 @@ def test_what_all_send_at_once_comes_through(routing: str, pattern: str) -> None
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
 def test_circle_that_closes_is_noticed(fault: Fault) -> None:
-    found = run_mesh(program("xy"), full("uniform"), BREAKABLE.plusargs(fault))
+    load = replace(full("uniform"), plusargs=BREAKABLE.plusargs(fault))
+    found = run_mesh(program("xy"), load)
     assert found[FAULTS[fault]]
+    assert not found["right"]
+
+
+@cache
+def lossy() -> Path:
+    """Return a small mesh with faults to choose from."""
+    return build_mesh(SMALL, LOSSY)
+
+
+HIT = MeshLoad(load=0.4, faults_per_million=500, timeout_cycles=1024, measure=45_000)
+
+
+def test_what_links_of_ends_and_of_routers_lose_is_sent_again() -> None:
+    found = run_mesh(lossy(), HIT)
+    assert found["right"], found
+    assert 8 * found["packets"] >= 200_000
+    assert found["resent"] > 100
+    for links in ("from_ends", "to_ends", "between"):
+        assert all(found[f"faults_{links}"][kind] > 0 for kind in FAULT_KINDS)
+
+
+@pytest.mark.parametrize("fault", UNSEEN, ids=lambda fault: fault.__name__)
+def test_damage_that_routers_do_not_see_is_noticed(fault: Fault) -> None:
+    found = run_mesh(lossy(), replace(HIT, measure=5000, plusargs=LOSSY.plusargs(fault)))
+    assert found[UNSEEN[fault]] > 0
     assert not found["right"]
