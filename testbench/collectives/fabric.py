@@ -1,11 +1,11 @@
 """Endpoints on the ports of a switch, with memories and programs: collectives on real flits."""
 
 import random
-import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from testbench.sim.cache import built
 from testbench.sim.runner import find_simulator
 from testbench.sim.tools import SimulatorError
 
-from .outputs import effort_of, faults_of, marks_of, memories_of, wrote_of
+from .outputs import by_node, memories_of, told_by
 from .units import switch_and_endpoint
 
 __all__ = [
@@ -479,22 +479,32 @@ def finished(
     """
     _, folder = find_simulator("icarus")
     command = [f"{folder}/vvp", "-n", str(model), *(f"+{a}={b}" for a, b in says.items())]
-    return collected(spec, nodes, command, work)
-
-
-def collected(spec: SwitchSpec, nodes: int, command: Sequence[str], work: Path) -> Finished:
-    """Run a command that simulates, and return what it leaves; see ``finished``."""
     done = subprocess.run(command, cwd=work, capture_output=True, text=True, check=False)
-    said = done.stdout + done.stderr
-    ended = re.search(r"^ENDED (\d+)$", said, re.MULTILINE)
-    wrong = re.findall(r"^(?:FAILED|ANSWER|LATE).*$", said, re.MULTILINE)
-    if not ended or wrong:
-        raise SimulatorError(f"fabric: {'; '.join(wrong) or said[-2000:]}")
+    told = told_by(done.stdout)
+    if not told:
+        raise SimulatorError(f"fabric: {(done.stdout + done.stderr)[-2000:]}")
+    return collected(spec, nodes, told, work)
+
+
+def collected(spec: SwitchSpec, nodes: int, told: Mapping[str, Any], work: Path) -> Finished:
+    """Return what a run has told and left; see ``finished``."""
+    wrong = {kind: told[kind] for kind in ("failed", "answers", "late") if told.get(kind)}
+    if wrong or not told.get("ended"):
+        raise SimulatorError(f"fabric: {wrong or 'it did not end'}")
     names = {word.address: word.register.name for word in endpoint_map(spec).words()}
     reads: list[dict[str, list[int]]] = [{} for _ in range(nodes)]
-    times: list[list[int]] = [[] for _ in range(nodes)]
-    for node, address, value, now in re.findall(r"^READ (\d+) (\d+) (\d+) (\d+)$", said, re.M):
-        reads[int(node)].setdefault(names[int(address)], []).append(int(value))
-        times[int(node)].append(int(now))
-    told = marks_of(said, nodes), wrote_of(said, nodes), *effort_of(said), faults_of(said)
-    return Finished(memories_of(work, nodes), reads, times, int(ended[1]), *told)
+    shown = by_node(told, "reads", nodes)
+    for found, own in zip(reads, shown, strict=True):
+        for address, value, _ in own:
+            found.setdefault(names[address], []).append(value)
+    return Finished(
+        memories=memories_of(work, nodes),
+        reads=reads,
+        times=[[now for _, _, now in own] for own in shown],
+        cycles=told["ended"][0],
+        marks=[[now for (now,) in own] for own in by_node(told, "marks", nodes)],
+        wrote=[[(flit, now) for flit, now in own] for own in by_node(told, "wrote", nodes)],
+        worked=told.get("worked", 1.0),
+        simulated_s=told.get("wall_s", 0.0),
+        faults=sum(told.get("faults", ())),
+    )

@@ -1,4 +1,5 @@
-// Memories, links and drivers around endpoints and a switch; no part of the product.
+// Memories, links and drivers around endpoints and a switch; no part of the product. What they print
+// is an object of JSON in each line.
 
 // A direction of a link: so many cycles long; loses or flips a flit in so many millionths.
 module line #(parameter WIDTH = 1, CYCLES = 1) (
@@ -14,7 +15,7 @@ module line #(parameter WIDTH = 1, CYCLES = 1) (
     dice <= (dice == 0 ? seed : dice) * 32'd1664525 + 32'd1013904223;
     for (i = 1; i < CYCLES; i = i + 1) stages[i] <= stages[i-1];
     stages[0] <= {(valid === 1'b1) & ~(hit & dice[31]), flit ^ {{(WIDTH-1){1'b0}}, hit}};
-    if (valid === 1'b1 && hit) $display("FAULT");
+    if (valid === 1'b1 && hit) $display("{\"faults\": 1}");
   end
 endmodule
 
@@ -42,14 +43,14 @@ module memory #(parameter BITS = 8, SHIFT = 0, DEPTH = 1, CYCLES = 1) (
     dice <= (dice == 0 ? seed : dice) * 32'd1664525 + 32'd1013904223;
     if (rst) begin head <= 0; tail <= 0; end else begin
       if (read_valid && read_ready) begin
-        if (read_place >= DEPTH) begin $display("FAILED read beyond memory"); $finish; end
+        if (read_place >= DEPTH) begin $display("{\"failed\": \"read beyond memory\"}"); $finish; end
         queue[tail] <= words[read_place];
         due[tail] <= now + CYCLES;
         tail <= tail + 1;
       end
       if (data_valid && data_ready) head <= head + 1;
       if (write_valid && write_ready) begin
-        if (write_place >= DEPTH) begin $display("FAILED write beyond memory"); $finish; end
+        if (write_place >= DEPTH) begin $display("{\"failed\": \"write beyond memory\"}"); $finish; end
         words[write_place] <= write_data;
       end
     end
@@ -81,7 +82,7 @@ module driver #(parameter LENGTH = 1, NODE = 0, BITS = 12) (
     else if (code == 5) ;  // until it is reset
     else if (code == 6) at <= at + begun;  // until another wants resets
     else if (wait_left != 0) wait_left <= wait_left - 1;
-    else if (code == 7) begin $display("MARK %0d %0d", NODE, now); at <= at + 1; end
+    else if (code == 7) begin $display("{\"marks\": [%0d, %0d]}", NODE, now); at <= at + 1; end
     else if (code == 0) begin wait_left <= value; at <= at + 1; end
     else if (code == 1) begin  // write
       if (!waits) begin
@@ -89,13 +90,13 @@ module driver #(parameter LENGTH = 1, NODE = 0, BITS = 12) (
       end else if (bvalid) begin
         waits <= 0; at <= at + 1;
         if (bresp != mask[1:0])
-          $display("ANSWER %0d %0d %0d", NODE, address, bresp);
+          $display("{\"answers\": [%0d, %0d, %0d]}", NODE, address, bresp);
       end
     end else begin  // read: 2 until (value & mask) is there, 3 to print, 8 until it is value or more
       if (!waits) begin araddr <= address[BITS-1:0]; arvalid <= 1; waits <= 1; end
       else if (rvalid) begin
         waits <= 0;
-        if (code == 3) $display("READ %0d %0d %0d %0d", NODE, address, rdata, now);
+        if (code == 3) $display("{\"reads\": [%0d, %0d, %0d, %0d]}", NODE, address, rdata, now);
         if (code == 3 || (rdata & mask) == value || (code == 8 && (rdata & mask) > value)) at <= at + 1;
       end
     end

@@ -1,13 +1,13 @@
 // A fabric: each distinct unit Verilated once, links, memories and drivers between them.
 //
-// See joined.py, which writes joined_model.hpp, and fabric.py for programs and memories. What comes
-// out is what fabric.v says too, as text.
+// See joined.py, which writes joined_model.hpp, and fabric.py for programs and memories. Prints as
+// JSON what fabric.v prints, all of a kind together.
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <barrier>
 #include <chrono>
-#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -16,25 +16,17 @@
 #include <memory>
 #include <optional>
 #include <thread>
-#include <tuple>
 
 #include "joined_model.hpp"
 #include "program.hpp"
+#include "random.hpp"
 
 namespace {
 
 struct Options {
-    uint64_t faults = 0, stalls = 0, limit = 100000, seed = 1, plain = 0, threads = 1;
+    uint64_t faults = 0, limit = 100000, seed = 1, plain = 0, threads = 1;
+    unsigned stalls = 0;
 } options;
-
-// Not that of flit.hpp: a seed goes on giving the faults and stalls that it gave.
-struct Random {
-    uint64_t state;
-    uint32_t operator()() {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        return state >> 33;
-    }
-};
 
 // A flit as the wires have it: nothing is read in it, so it is never taken apart.
 struct Flit {
@@ -107,38 +99,22 @@ void set(Unit& unit, T* pin, const T& value) {
     unit.touched = true;
 }
 
-// What a unit has said, with the cycle; drivers speak before memories.
+// What a driver or a memory has told, each with the cycle; it is numbers that begin with its node.
 class Journal {
     struct Entry {
         uint64_t at;
-        bool memory;
-        unsigned node;
-        std::string text;
-        auto key() const { return std::tuple(at, memory, node); }
+        std::vector<uint64_t> numbers;
     };
     std::vector<Entry> entries_;
 
 public:
-    __attribute__((format(printf, 5, 6))) void say(uint64_t at, bool memory, unsigned node,
-                                                   const char* format, ...) {
-        char text[96];
-        va_list arguments;
-        va_start(arguments, format);
-        std::vsnprintf(text, sizeof text, format, arguments);
-        va_end(arguments);
-        entries_.push_back({at, memory, node, text});
+    void add(uint64_t at, std::initializer_list<uint64_t> numbers) {
+        entries_.push_back({at, numbers});
     }
-    void take(Journal& other) {
-        entries_.insert(entries_.end(), other.entries_.begin(), other.entries_.end());
-        other.entries_.clear();
-    }
-    // Prints what was said up to a cycle.
-    void print(uint64_t last) {
-        const auto before = [](const Entry& a, const Entry& b) { return a.key() < b.key(); };
-        std::stable_sort(entries_.begin(), entries_.end(), before);
+    // Shows what was told up to a cycle.
+    void show(Json& json, uint64_t last) const {
         for (const Entry& one : entries_)
-            if (one.at <= last) std::fputs(one.text.c_str(), stdout);
-        entries_.clear();
+            if (one.at <= last) json.add_list(nullptr, one.numbers);
     }
 };
 
@@ -162,7 +138,7 @@ public:
         if (!flit.valid) return;
         flit.data = *from_->data;
         flit.user = *from_->user;
-        if (options.faults && dice_() % 1000000 < options.faults) {
+        if (options.faults && dice_.below(1000000) < options.faults) {
             ++faults;
             if (dice_() & 1) flit.valid = false;
             else flit.data ^= 1;
@@ -195,6 +171,8 @@ class Driver {
     uint32_t address_ = 0, value_ = 0;
 
 public:
+    Journal marks, reads, answers;
+
     Driver(Unit& unit, unsigned node) : unit_(&unit), bus_(&unit.bus), node_(node) {
         std::ifstream file("program_" + std::to_string(node) + ".hex");
         for (std::string line; std::getline(file, line);) {
@@ -207,12 +185,12 @@ public:
     bool ended() const { return steps_[at_].code == 4; }
     uint64_t ended_at() const { return ended_at_; }
     size_t at() const { return at_; }
-    void sample(uint64_t now, Journal& journal) {
+    void sample(uint64_t now) {
         if (aw_ && *bus_->awready) aw_ = false;
         if (w_ && *bus_->wready) w_ = false;
         if (ar_ && *bus_->arready) ar_ = false;
         if (ended()) return;
-        carry_on(now, journal);
+        carry_on(now);
         if (ended()) ended_at_ = now;
     }
     void drive() {
@@ -225,7 +203,7 @@ public:
     }
 
 private:
-    void carry_on(uint64_t now, Journal& journal) {
+    void carry_on(uint64_t now) {
         const Step& step = steps_[at_];
         if (left_) {
             --left_;
@@ -233,7 +211,7 @@ private:
             left_ = step.value;
             ++at_;
         } else if (step.code == 7) {
-            journal.say(now, false, node_, "MARK %u %" PRIu64 "\n", node_, now);
+            marks.add(now, {node_, now});
             ++at_;
         } else if (!waits_) {
             waits_ = true;
@@ -245,14 +223,11 @@ private:
             if (!*bus_->bvalid) return;
             waits_ = false;
             ++at_;
-            if (!*bus_->bresp) return;
-            journal.say(now, false, node_, "ANSWER %u %u %u\n", node_, step.address, *bus_->bresp);
+            if (*bus_->bresp) answers.add(now, {node_, step.address, *bus_->bresp});
         } else if (*bus_->rvalid) {
             waits_ = false;
             const uint32_t got = *bus_->rdata;
-            if (step.code == 3)
-                journal.say(now, false, node_, "READ %u %u %u %" PRIu64 "\n", node_, step.address,
-                            got, now);
+            if (step.code == 3) reads.add(now, {node_, step.address, got, now});
             const uint32_t part = got & step.mask;
             if (step.code == 3 || part == step.value || (step.code == 8 && part > step.value)) ++at_;
         }
@@ -280,36 +255,35 @@ class Memory {
     uint64_t place(uint64_t address) const {
         const uint64_t found = address / sizeof(Data);
         if (found < words_.size()) return found;
-        std::printf("FAILED address beyond memory\n");
-        std::fflush(stdout);
-        std::_Exit(1);
+        std::fprintf(stderr, "an address is beyond memory\n");
+        std::_Exit(2);  // other threads go on
     }
-    bool calm() { return !options.stalls || dice_() % 100 >= options.stalls; }
+    bool calm() { return !dice_.percent(options.stalls); }
 
 public:
+    Journal wrote;
+
     Memory(Unit& unit, unsigned node, uint64_t seed)
         : unit_(&unit), pins_(&unit.memory), node_(node), dice_{seed} {
         std::ifstream file("memory_" + std::to_string(node) + ".hex");
         for (std::string line; std::getline(file, line);)
             words_.push_back(std::stoull(line, nullptr, 16));
     }
-    void sample(uint64_t now, Journal& journal) {
+    void sample(uint64_t now) {
         if (*pins_->read_valid && *pins_->read_ready)
             queue_.emplace_back(now + MEMORY_CYCLES, words_[place(*pins_->read_address)]);
         if (*pins_->data_valid && *pins_->data_ready) queue_.pop_front();
         if (*pins_->write_valid && *pins_->write_ready) {
             const uint64_t at = place(*pins_->write_address);
             undo_.push_back({now, at, words_[at], wrote_});
-            if (at != wrote_.place + 1) say_wrote(now, journal);
+            if (at != wrote_.place + 1) tell_wrote(now);
             wrote_ = {at, now};
             words_[at] = *pins_->write_data;
         }
     }
-    // Says the last flit of what was written in a row.
-    void say_wrote(uint64_t now, Journal& journal) const {
-        if (wrote_.place != UINT64_MAX)
-            journal.say(now, true, node_, "WROTE %u %" PRIu64 " %" PRIu64 "\n", node_,
-                        wrote_.place, wrote_.at);
+    // Tells the last flit of what was written in a row.
+    void tell_wrote(uint64_t now) {
+        if (wrote_.place != UINT64_MAX) wrote.add(now, {node_, wrote_.place, wrote_.at});
     }
     void begin_window() { undo_.clear(); }
     // Takes back what was written in this window behind a cycle.
@@ -343,7 +317,6 @@ struct Node {
     std::optional<Driver> driver;
     std::optional<Memory> memory;
     std::vector<Line*> out, in;
-    Journal journal;
 
     explicit Node(Unit& one) : unit(&one), runner(one) {}
     // Simulates cycles of a window. Nothing that other units do in it comes here before it is over.
@@ -352,8 +325,8 @@ struct Node {
         for (uint64_t now = from; now < to; ++now) {
             if (now) drive(now);
             for (Line* one : out) one->sample(now);
-            if (driver) driver->sample(now, journal);
-            if (memory) memory->sample(now, journal);
+            if (driver) driver->sample(now);
+            if (memory) memory->sample(now);
             runner.edge();
         }
     }
@@ -406,16 +379,48 @@ bool ended(const std::vector<Node>& nodes) {
                        [](const Node& one) { return !one.driver || one.driver->ended(); });
 }
 
-void say_late(const std::vector<Node>& nodes) {
-    for (unsigned k = 0; k < nodes.size(); ++k)
-        if (nodes[k].driver && !nodes[k].driver->ended())
-            std::printf("LATE %u, at step %zu\n", k, nodes[k].driver->at());
+// Shows what all nodes have told of a kind, in a list.
+template <class Show>
+void add_told(Json& json, const char* name, const std::vector<Node>& nodes, const Show& show) {
+    json.open(name, '[');
+    for (unsigned k = 0; k < nodes.size(); ++k) show(nodes[k], k);
+    json.close(']');
+}
+
+void print(const std::vector<Node>& nodes, const std::deque<Line>& lines, uint64_t last,
+           uint64_t cycles, double wall_s) {
+    Json json;
+    const auto of_drivers = [&](const char* name, Journal Driver::*kind) {
+        add_told(json, name, nodes, [&](const Node& one, unsigned) {
+            if (one.driver) ((*one.driver).*kind).show(json, last);
+        });
+    };
+    of_drivers("marks", &Driver::marks);
+    of_drivers("reads", &Driver::reads);
+    of_drivers("answers", &Driver::answers);
+    add_told(json, "wrote", nodes, [&](const Node& one, unsigned) {
+        if (one.memory) one.memory->wrote.show(json, last);
+    });
+    add_told(json, "late", nodes, [&](const Node& one, unsigned k) {
+        if (one.driver && !one.driver->ended())
+            json.add_list(nullptr, std::array<uint64_t, 2>{k, one.driver->at()});
+    });
+    json.open("faults", '[');
+    for (const Line& one : lines) json.add(nullptr, one.faults);
+    json.close(']');
+    uint64_t steps = 0;
+    for (const Node& one : nodes) steps += one.runner.steps;
+    json.add("worked", double(steps) / nodes.size() / cycles, 3);
+    json.add("wall_s", wall_s, 3);
+    json.open("ended", '[');
+    if (last <= options.limit) json.add(nullptr, last + 1);
+    json.close(']');
+    json.print();
 }
 
 // Returns the cycle in which the last program ended, and how many were simulated.
 std::pair<uint64_t, uint64_t> simulate(std::vector<Node>& nodes) {
     Crew crew(nodes, std::clamp<size_t>(options.threads, 1, nodes.size()));
-    Journal journal;
     const uint64_t window = options.plain ? 1 : LINK_CYCLES;
     uint64_t last = UINT64_MAX, now = 0;
     while (last == UINT64_MAX && now <= options.limit + 1) {
@@ -427,8 +432,6 @@ std::pair<uint64_t, uint64_t> simulate(std::vector<Node>& nodes) {
             for (Node& one : nodes)
                 if (one.driver) last = std::max(last, one.driver->ended_at());
         }
-        for (Node& one : nodes) journal.take(one.journal);
-        journal.print(last);
     }
     return {last, now};
 }
@@ -457,7 +460,6 @@ bool run(Program& program) {
         nodes[other].in.push_back(&lines.back());
     }
     const auto begun = std::chrono::steady_clock::now();
-    const std::clock_t work = std::clock();
     for (Unit& unit : units) {
         *unit.rst = 1;
         *unit.clk = 0;
@@ -466,22 +468,12 @@ bool run(Program& program) {
         *unit.rst = 0;
     }
     const auto [last, cycles] = simulate(nodes);
-    if (last > options.limit) return say_late(nodes), false;
-    Journal journal;
     for (unsigned k = 0; k < NPUS; ++k) {
         nodes[k].memory->back_to(last);
-        nodes[k].memory->say_wrote(last, journal);
+        nodes[k].memory->tell_wrote(last);
         nodes[k].memory->write();
     }
-    journal.print(last);
-    const double cpu_s = double(std::clock() - work) / CLOCKS_PER_SEC;
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begun;
-    uint64_t steps = 0;
-    for (const Node& one : nodes) steps += one.runner.steps;
-    uint64_t faults = 0;
-    for (const Line& one : lines) faults += one.faults;
-    std::printf("FAULTS %" PRIu64 "\n", faults);
-    std::printf("SPEED %.3f s, %.3f s of CPU, %.3f of all steps\nENDED %" PRIu64 "\n", wall.count(),
-                cpu_s, double(steps) / nodes.size() / cycles, last + 1);
-    return true;
+    print(nodes, lines, last, cycles, wall.count());
+    return last <= options.limit;
 }

@@ -15,8 +15,9 @@ from fred_hw.unit import Unit
 from gen.design import generate
 from gen.meshes import generate_mesh
 from testbench.sim.kept import kept
+from testbench.sim.tools import SimulatorError
 from testbench.sim.verilate import link_models, verilate_model
-from testbench.volume.program import program_sources
+from testbench.volume.program import program_sources, run_program
 
 from .fabric import Finished, Sizes, collected, write_memories
 from .plane import PlaneRun, options_of, write_programs
@@ -252,5 +253,8 @@ def run_joined(
     write_memories(work, run.memories)
     options = options_of(run) | {"plain": int(plain)}
     options["threads"] = (os.cpu_count() or 1) if threads is None else threads
-    command = [str(model), *(f"{name}={value}" for name, value in options.items())]
-    return collected(run.program.link, run.program.endpoints, command, work)
+    try:
+        told = run_program(model, options, folder=work, timeout_s=None)
+    except RuntimeError as error:
+        raise SimulatorError(f"fabric: {error}") from None
+    return collected(run.program.link, run.program.endpoints, told, work)

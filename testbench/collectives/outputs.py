@@ -1,38 +1,46 @@
-"""What a simulated fabric prints, and the files that it leaves."""
+"""What a simulated fabric tells, and the files that it leaves."""
 
-import re
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["effort_of", "faults_of", "marks_of", "memories_of", "wrote_of"]
+from testbench.sim.tools import SimulatorError
+
+__all__ = ["by_node", "memories_of", "told_by"]
+
+Told = Mapping[str, Sequence[Any]]
+"""By kind, all that was told of it: numbers that begin with that of the node; see ``fabric.v``."""
 
 
-def marks_of(said: str, nodes: int) -> list[list[int]]:
-    """Return when the driver of each endpoint passed each mark [cycles]."""
-    passed = re.findall(r"^MARK (\d+) (\d+)$", said, re.M)
-    return [[int(now) for node, now in passed if int(node) == k] for k in range(nodes)]
+def told_by(text: str) -> Told:
+    """Return what objects of JSON in the lines of a text tell, all of a kind together.
 
-
-def effort_of(said: str) -> tuple[float, float]:
-    """Return the share of all steps that were simulated, and seconds; 1 and 0 if not told."""
-    speed = re.search(r"^SPEED ([\d.]+) s, .* ([\d.]+) of all steps$", said, re.M)
-    return (float(speed[2]), float(speed[1])) if speed else (1.0, 0.0)
-
-
-def faults_of(said: str) -> int:
-    """Return how many flits links lost or changed: each told, or how many of some links."""
-    told = re.findall(r"^FAULTS?(?: (\d+))?$", said, re.M)
-    return sum(int(count or 1) for count in told)
-
-
-def wrote_of(said: str, nodes: int) -> list[list[tuple[int, int]]]:
-    """Return of each memory the last flit of what was written in a row, and when [cycles]."""
-    found: list[list[tuple[int, int]]] = [[] for _ in range(nodes)]
-    for node, flit, now in re.findall(r"^WROTE (\d+) (\d+) (\d+)$", said, re.M):
-        found[int(node)].append((int(flit), int(now)))
+    Raises
+    ------
+    SimulatorError
+        A value is undefined.
+    """
+    found: dict[str, list[Any]] = defaultdict(list)
+    for line in text.splitlines():
+        if not line.startswith("{"):
+            continue
+        try:
+            told: dict[str, Any] = json.loads(line)
+        except ValueError:
+            raise SimulatorError(f"fabric: {line} is undefined") from None
+        for kind, value in told.items():
+            found[kind].append(value)
     return found
+
+
+def by_node(told: Told, kind: str, nodes: int) -> list[list[list[int]]]:
+    """Return what each node has told of a kind, in order."""
+    return [[rest for node, *rest in told.get(kind, ()) if node == k] for k in range(nodes)]
 
 
 def memories_of(work: Path, nodes: int) -> list[NDArray[np.uint8]]:

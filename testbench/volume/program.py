@@ -20,8 +20,8 @@ _TIMEOUT_S = 900
 
 def program_sources(harness: Path) -> dict[str, str]:
     """Return the files of a program: what every harness has, and the one that defines ``run``."""
-    files = (_FOLDER / "program.hpp", _FOLDER / "program.cpp", harness)
-    return {path.name: path.read_text() for path in files}
+    files = [_FOLDER / name for name in ("program.hpp", "program.cpp", "random.hpp")]
+    return {path.name: path.read_text() for path in (*files, harness)}
 
 
 def harness_sources(
@@ -68,6 +68,9 @@ def run_program(
     options: Mapping[str, float],
     plusargs: Sequence[str] = (),
     scenario: Iterable[int] | None = None,
+    *,
+    folder: Path | None = None,
+    timeout_s: float | None = _TIMEOUT_S,
 ) -> dict[str, Any]:
     """Run a harness and return what it printed, and as ``state`` what it said on standard error.
 
@@ -81,6 +84,10 @@ def run_program(
         Arguments of the model, each with its "+".
     scenario : iterable of int, optional
         Numbers of the file that it reads.
+    folder : Path, optional
+        Where it runs.
+    timeout_s : float, optional
+        How long it may take [s], for ever if None.
 
     Raises
     ------
@@ -89,10 +96,10 @@ def run_program(
     subprocess.TimeoutExpired
         It hangs.
     """
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as aside:
         arguments = [str(program)]
         if scenario is not None:
-            file = Path(folder) / "scenario.txt"
+            file = Path(aside) / "scenario.txt"
             file.write_text(" ".join(map(str, scenario)))
             arguments.append(str(file))
         arguments += [f"{name}={float(value)}" for name, value in options.items()]
@@ -101,7 +108,8 @@ def run_program(
             capture_output=True,
             text=True,
             check=False,
-            timeout=_TIMEOUT_S,
+            timeout=timeout_s,
+            cwd=folder,
         )
     if said.returncode not in (0, 1):
         raise RuntimeError(f"the harness ended with {said.returncode}: {said.stderr}")
