@@ -8,7 +8,7 @@ from fred_hw.checks import check_int
 from fred_hw.spec import SwitchSpec
 from testbench.faults.fault import Fault, FaultyEmitter
 from testbench.sim.kept import Written
-from testbench.sim.runner import Bench, SimulationResult, find_simulator, run_bench
+from testbench.sim.runner import BenchRun, SimulationResult, find_simulator, run_bench
 
 __all__ = ["Options", "launch"]
 
@@ -81,7 +81,7 @@ def launch(
     faults = options.get("faults", ())
     design = design or make(faults)
     environment = {name: str(value) for name, value in environment.items()}
-    run = Bench(
+    run = BenchRun(
         module=",".join(benches),
         simulator=simulator,
         seed=seed,

@@ -26,7 +26,7 @@ __all__ = ["Endpoint", "Flit", "FlitCodec", "crc32c", "endpoint_library", "fitti
 
 DATA, SYNC, ASK = Kind.DATA, Kind.SYNC, Kind.ASK
 
-Flow = tuple[int, int]
+FlowKey = tuple[int, int]
 """Phase, and the address of the other end at the default index, else 0."""
 
 
@@ -221,9 +221,9 @@ class Endpoint:
     ) -> None:
         self.spec, self.keeps_room, self.interval = spec, keeps_room, 0
         self.codec = FlitCodec(spec)
-        self.received: dict[Flow, list[tuple[int, ...]]] = {}
-        self._coming: dict[Flow, list[int]] = {}  # flits of packets that are not whole yet
-        self._packets: dict[Flow, list[tuple[int, ...]]] = {}  # to be sent
+        self.received: dict[FlowKey, list[tuple[int, ...]]] = {}
+        self._coming: dict[FlowKey, list[int]] = {}  # flits of packets that are not whole yet
+        self._packets: dict[FlowKey, list[tuple[int, ...]]] = {}  # to be sent
         self._going: tuple[int, ...] = ()
         self._refused = 0
         self._port = _Port(

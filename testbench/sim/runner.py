@@ -18,7 +18,7 @@ from .simulator import SIMULATORS, TIMESCALE
 from .tools import SimulatorError
 
 __all__ = [
-    "Bench",
+    "BenchRun",
     "SimulationResult",
     "TestOutcome",
     "find_simulator",
@@ -93,7 +93,7 @@ class SimulationResult:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bench:
+class BenchRun:
     """A bench, and how it runs.
 
     Parameters
@@ -131,14 +131,14 @@ class Bench:
         return f"waves.{SIMULATORS[self.simulator].waves}"
 
 
-def run_bench(verilog: str, top: str, bench: Bench, work: Path) -> SimulationResult:
+def run_bench(verilog: str, top: str, bench: BenchRun, work: Path) -> SimulationResult:
     """Simulate ``verilog`` under a bench and return the outcome of its tests.
 
     Parameters
     ----------
     verilog, top : str
         Text of the design, name of its top module.
-    bench : Bench
+    bench : BenchRun
         What runs on it, and how.
     work : Path
         Folder for the log, the results (JUnit XML), the measurements and the waves.
@@ -158,7 +158,7 @@ def run_bench(verilog: str, top: str, bench: Bench, work: Path) -> SimulationRes
 
 
 def _run_bench(
-    verilog: str, top: str, bench: Bench, work: Path, version: str, path: Path
+    verilog: str, top: str, bench: BenchRun, work: Path, version: str, path: Path
 ) -> SimulationResult:
     """Simulate in a folder that nobody else uses."""
     results_xml = work / "results.xml"
@@ -216,7 +216,7 @@ def _environment(path: Path) -> Iterator[None]:
 
 
 def _simulate(
-    model: Path, top: str, bench: Bench, work: Path, environment: Mapping[str, str]
+    model: Path, top: str, bench: BenchRun, work: Path, environment: Mapping[str, str]
 ) -> None:
     """Run a built model with a bench in a folder, which gets the results."""
     simulator = SIMULATORS[bench.simulator]

@@ -35,7 +35,7 @@ struct EndPorts {
     IData *m_crc, *s_crc;
 };
 
-struct Flow {
+struct PayloadStream {
     std::deque<uint64_t> expected;  // data, and below it whether the packet ends
     uint64_t wanted = 0, sent = 0, matched = 0, data = 0;
     unsigned left = 0;
@@ -119,7 +119,7 @@ class LinkBench {
     std::array<FlowPorts, FLOWS> flow_ports_{{EACH_FLOW(FLOW_PORTS)}};
     std::array<EndPorts, 2> end_ports_{{EACH_END(END_PORTS)}};
     Random rng_;
-    std::array<Flow, FLOWS> flows_;
+    std::array<PayloadStream, FLOWS> flows_;
     std::array<Channel, 2> channels_;
     Violations rules_;
     std::array<Watch, 2> watches_{Watch{rules_, 0}, Watch{rules_, 1}};
@@ -141,7 +141,7 @@ class LinkBench {
         }
     }
 
-    void offer(Flow& flow, const FlowPorts& ports) {
+    void offer(PayloadStream& flow, const FlowPorts& ports) {
         if (!flow.offering && flow.sent < flow.wanted && !rng_.percent(options_.stall)) {
             if (flow.left == 0)
                 flow.left = options_.fixed ? options_.packet_flits
@@ -156,7 +156,7 @@ class LinkBench {
         *ports.o_ready = !rng_.percent(options_.stall);
     }
 
-    void move(Flow& flow, const FlowPorts& ports) {
+    void move(PayloadStream& flow, const FlowPorts& ports) {
         if (*ports.i_valid && *ports.i_ready) {
             if (first_ == 0) first_ = now_;
             flow.expected.push_back(flow.data << 1 | flow.last);
@@ -227,7 +227,7 @@ class LinkBench {
     }
 
     bool done() const {
-        for (const Flow& flow : flows_)
+        for (const PayloadStream& flow : flows_)
             if (flow.matched < flow.wanted) return false;
         return true;
     }
@@ -270,7 +270,7 @@ public:
 
     bool print(bool finished) {
         uint64_t wanted = 0, matched = 0, left = 0;
-        for (const Flow& flow : flows_) {
+        for (const PayloadStream& flow : flows_) {
             wanted += flow.wanted;
             matched += flow.matched;
             left += flow.expected.size();

@@ -13,7 +13,7 @@ from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from gen.emitter import VerilogEmitter
 from testbench.faults.fault import Fault, FaultyEmitter, noticed_by
-from testbench.sim.runner import Bench, run_bench
+from testbench.sim.runner import BenchRun, run_bench
 from testbench.sim.tools import icarus_bin
 from testbench.volume.link import EndpointPair, LinkRun, build_link, run_link
 from testbench.volume.wires import COUNT
@@ -183,6 +183,6 @@ def test_nothing_is_undefined_in_icarus(tmp_path: Path) -> None:
     small = sized(packet_flits=4, buffer_packets=12, timeout_cycles=200)
     emitter, pair = VerilogEmitter(), EndpointPair(small)
     emitter.add(pair)
-    bench = Bench(module="testbench.benches.tb_link")
+    bench = BenchRun(module="testbench.benches.tb_link")
     result = run_bench(emitter.verilog(), pair.unit_name, bench, tmp_path)
     assert [(test.passed, test.message) for test in result.tests] == [(True, "")]
