@@ -181,8 +181,8 @@ class FlowReceiver(Unit):
             here.eq(Mux(word.first, 0, following)),
             behind.eq(expected - word.descriptor.sequence),
             before.eq((behind != 0) & (behind <= protocol.window_packets)),
-            due.eq(self._is_due(behind)),
-            came.eq(mine & self._is_next(due, here, index) & ~turned_away),
+            due.eq(behind == 0),
+            came.eq(mine & (due & (here == index)) & ~turned_away),
             old.eq(before | (due & (here < index))),
             ended.eq(mine & word.last & (came | before)),
             lost.eq((mine & ~came & ~old & ~turned_away) | (self.broken & more)),
@@ -196,18 +196,6 @@ class FlowReceiver(Unit):
                 m.d.sync += [index.eq(0), expected.eq(expected + 1)]
         with m.If(restart):
             m.d.sync += [index.eq(0), more.eq(0)]
-
-    def _is_due(self, behind: Value) -> Value:
-        """Return whether a packet is the one that is expected."""
-        return behind == 0
-
-    def _is_next(self, due: Value, here: Value, index: Value) -> Value:
-        """Return whether a flit is the one that is expected."""
-        return due & (here == index)
-
-    def _is_asked(self) -> Value:
-        """Return whether somebody wants to know where a flow is."""
-        return self.ask.valid & (self.ask.payload.kind == Kind.ASK)
 
     def _answer(
         self,
@@ -228,7 +216,7 @@ class FlowReceiver(Unit):
         pauses = quiet | (~self.busy & (idle >= protocol.quiet_cycles))
         late = waited == protocol.ack_cycles
         here = same_flow(self.spec, ask.phase, ask.source, self.phase, self.peer)
-        asked = self._is_asked()
+        asked = self.ask.valid & (ask.kind == Kind.ASK)
         other = self._other(m, ledger, asked & ~here, stray, acks | (unsaid != 0))
         here &= ask.generation == self.generation
         self._offer(m, ledger, other, acks, due_nack, expected)
