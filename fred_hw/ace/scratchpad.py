@@ -33,7 +33,7 @@ def slot_read_signature(spec: SwitchSpec) -> wiring.Signature:
     -------
     valid, ready : Out(1), In(1)
         A read, and whether it is done.
-    circuit, slot, place : Out(3), Out(slot), Out(place)
+    circuit, slot, place : Out(3), Out(slot_bits(spec)), Out(place_bits(spec))
         Circuit, one bit, slot of its partition, and place in it.
     data : In(data_width)
         The flit, in the cycle after the read.

@@ -165,7 +165,7 @@ def send_word_signature(spec: SwitchSpec) -> wiring.Signature:
     -------
     valid, take : Out(1), In(1)
         There is one; it is taken.
-    slot, place, last : Out
+    slot, place, last : Out(slot_bits(spec)), Out(place_bits(spec)), Out(1)
         Where it is, and whether it ends a packet.
     """
     return wiring.Signature(

@@ -59,6 +59,7 @@ class Service(wiring.PureInterface):
     phase: Signal
     circuit: Signal
     load: Signal
+    following: Signal
     leaving: Signal
     runs: Signal
     stands: Signal

@@ -6,6 +6,8 @@
   AXI and of registers.
 - Members gives each a shape, and that of the signature, in the names that its module has and those
   of ``words``.
+- The docstring of a function ``..._signature`` has Members likewise, and where there is a class of
+  such interfaces it annotates each.
 - ``tests/fred_hw/<folder>/test_<module>.py`` makes the unit, or ``arith/test_units.py`` one of that
   room without a file of its own, and for each of Latency, Throughput and Reset that is not "none"
   there is a test whose name says it.
@@ -14,17 +16,20 @@
 import ast
 import inspect
 import re
+from collections.abc import Callable
 from functools import cache
 from graphlib import TopologicalSorter
 from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 from typing import Any
 
 import pytest
 from amaranth.hdl import Shape
 from amaranth.lib.data import ArrayLayout
-from amaranth.lib.wiring import In, Member, Out
+from amaranth.lib.wiring import In, Member, Out, PureInterface, Signature
 
+import fred_hw
 from docs.generate.catalogue import entry, parts, sizes, units
 from fred_hw.arith.lane_unit import LaneUnit
 from fred_hw.control.axi_lite import AxiLiteRegisters
@@ -64,9 +69,9 @@ CLASSES = {unit.__name__: unit for unit in UNITS}
 EACH = pytest.mark.parametrize("unit", UNITS, ids=[unit.__name__ for unit in UNITS])
 
 
-def section(unit: type[Unit], name: str) -> str:
+def section(thing: object, name: str) -> str:
     """Return a section of a docstring, "" if there is none."""
-    text = inspect.getdoc(unit) or ""
+    text = inspect.getdoc(thing) or ""
     found = re.search(rf"^{name}\n-+\n(.*?)(?=^\w+\n-+\n|\Z)", text, re.MULTILINE | re.DOTALL)
     return found.group(1) if found else ""
 
@@ -93,10 +98,10 @@ def made(unit: type[Unit], spec: SwitchSpec = LINK) -> Unit:
     return LANES[unit] if issubclass(unit, LaneUnit) else unit(**arguments(unit, spec))
 
 
-def told(unit: type[Unit]) -> dict[str, str]:
+def told(thing: object) -> dict[str, str]:
     """Return the shape that Members tells of each name; all of "a, b : In(1)" have that one."""
     found = {}
-    for line, text in re.findall(r"^([\w<].*?) : (.*)", section(unit, "Members"), re.MULTILINE):
+    for line, text in re.findall(r"^([\w<].*?) : (.*)", section(thing, "Members"), re.MULTILINE):
         stream = re.match(r"[sm](<k>)?_axis_", line)
         first, *others = line.split(", ")
         names = [first, *((stream[0] if stream else "") + name for name in others)]
@@ -126,13 +131,19 @@ def words(one: Unit, spec: SwitchSpec) -> dict[str, Any]:
     lane = isinstance(one, LaneUnit)
     own = {"inside": one.inside, "width": one.number_format.width} if lane else {}
     own |= {} if lane else arguments(type(one), spec)
-    own["spec"] = spec = getattr(one, "spec", spec)
+    own["spec"] = getattr(one, "spec", spec)
+    return words_of(type(one).__module__, own)
+
+
+def words_of(module: str, own: dict[str, Any]) -> dict[str, Any]:
+    """Return what shapes in the docstrings of a module are made of, with words of one's ``own``."""
+    spec = own["spec"]
     protocol = spec.protocol
     sizes = {"data_width": spec.data_width, "fsms": spec.endpoint.fsms}
     sizes |= {name: getattr(protocol, name) for name in ("phases", "buffer_flits")}
     sizes |= {"P": own.get("ports", spec.ports), "m": own.get("middle", spec.middle)}
     sizes |= protocol.fields | {"address": protocol.fields["destination"]}
-    names = vars(import_module(type(one).__module__))
+    names = vars(import_module(module))
     return names | {"In": In, "Out": Out, "ArrayLayout": ArrayLayout} | sizes | own
 
 
@@ -177,6 +188,66 @@ def test_members_have_the_shapes_that_are_told(unit: type[Unit], spec: SwitchSpe
             wrong[line] = f"{shapes[line]} is {member}"
     assert wrong == {}
     assert seen == shapes.keys()
+
+
+MODULES = [import_module(one.name) for one in walk_packages(fred_hw.__path__, "fred_hw.")]
+SIGNATURES = [
+    value
+    for module in MODULES
+    for name, value in vars(module).items()
+    if name.endswith("_signature") and value.__module__ == module.__name__
+    if inspect.signature(value).return_annotation is Signature
+]
+INTERFACES = [
+    value
+    for module in MODULES
+    for value in vars(module).values()
+    if isinstance(value, type) and issubclass(value, PureInterface)
+    if value.__module__ == module.__name__
+]
+
+
+def signature(function: Callable[..., Signature], spec: SwitchSpec) -> Signature:
+    """Return the signature that a function makes for a specification."""
+    sizes = {"spec": spec, "data_width": spec.data_width}
+    return function(*(sizes[name] for name in inspect.signature(function).parameters))
+
+
+def told_of_signature(function: Callable[..., Signature]) -> dict[str, str]:
+    """Return the shape that Members tells of each name; some stand in a list, or elsewhere."""
+    found, text = told(function), section(function, "Members")
+    names = vars(import_module(function.__module__))
+    for line, listed in re.findall(r"^(<.*>) : .*\n    For each of ``(\w+)``", text, re.MULTILINE):
+        found |= dict.fromkeys(names[listed], found.pop(line))
+    for other in re.findall(r"^<.*>\n    See :func:`(\w+)`\.", text, re.MULTILINE):
+        found |= told_of_signature(names[other])
+    return found
+
+
+@pytest.mark.parametrize("function", SIGNATURES, ids=lambda function: function.__name__)
+@pytest.mark.parametrize("spec", [LINK, OTHER], ids=["usual", "other"])
+def test_members_of_signatures_have_the_shapes_that_are_told(
+    function: Callable[..., Signature], spec: SwitchSpec
+) -> None:
+    members, shapes = signature(function, spec).members, told_of_signature(function)
+    known = words_of(function.__module__, {"spec": spec})
+    assert set(members) == shapes.keys()
+    wrong = {
+        name: f"{shapes[name]} is {member}"
+        for name, member in members.items()
+        if not is_that(eval(shapes[name], known), member)
+    }
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("interface", INTERFACES, ids=lambda interface: interface.__name__)
+def test_interfaces_annotate_the_members_of_a_signature(interface: type[PureInterface]) -> None:
+    members = [
+        set(signature(function, LINK).members)
+        for function in SIGNATURES
+        if function.__module__ == interface.__module__
+    ]
+    assert set(inspect.get_annotations(interface)) in members
 
 
 @EACH
