@@ -147,7 +147,8 @@ class LinkSession(Unit):
     Timing
     ------
     Latency : 1 cycle from a hello to ``up``, 2 to ``link.hello``, 4 if it is of another incarnation
-        and no packet has to leave. Hellos are repeated every ``timeout_cycles`` until it is up.
+        and no packet has to leave. A hello goes a cycle after reset, and ``timeout_cycles + 2``
+        after one that was taken at once, until it is up.
     Throughput : one hello per cycle.
     Paths : ``link.empty`` to ``link.begins``.
     Reset : down, and nothing is known of the other end.

@@ -33,10 +33,15 @@ def hellos(cycles: list[dict[str, int]]) -> list[tuple[int, ...]]:
 HEARD = hello(knows=1, heard=MINE)
 
 
-def test_an_end_says_hello_after_reset_and_every_timeout_until_it_is_up() -> None:
+def test_an_end_says_hello_after_reset_and_two_cycles_more_than_a_timeout_behind_each() -> None:
     cycles = [cycle for cycle, *_ in hellos([{}] * (2 * TIMEOUT + 6))]
-    assert cycles == [1, TIMEOUT + 3, 2 * TIMEOUT + 5]
+    assert cycles == [1, 1 + (TIMEOUT + 2), 1 + 2 * (TIMEOUT + 2)]
     assert hellos([{}] * 3)[0][1:] == (MINE, 0, 0, 0)
+
+
+def test_no_hello_is_repeated_once_the_link_is_up() -> None:
+    up = [{}, hello(), {}, {}, {}, HEARD]
+    assert [cycle for cycle, *_ in hellos([*up, *[{}] * (2 * TIMEOUT + 6)])] == [1, 5, 7]
 
 
 def test_a_hello_of_a_new_incarnation_is_answered_when_all_packets_have_left() -> None:
