@@ -1,5 +1,7 @@
 """Descriptors judged and prepared before they are queued."""
 
+from typing import NamedTuple
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
@@ -43,6 +45,18 @@ def descriptor_layout() -> data.StructLayout:
             "receive": flow,
         }
     )
+
+
+class _Asked(NamedTuple):
+    """The descriptor that is prepared: its operation, its circuit, and the rest of it.
+
+    A cycle after the operation is known whether it is one of a ring.
+    """
+
+    operation: Signal
+    circuit: Signal
+    rest: data.View
+    is_ring: Signal
 
 
 def _any_below(bits: int, *words: Value) -> Value:
@@ -111,35 +125,38 @@ class AcePrepare(Unit):
     def build(self, platform: object) -> Module:
         m = Module()
         layout = descriptor_layout()
-        asked = data.View(layout, Signal(layout.size, name="asked", reset_less=True))
-        operation, circuit = Signal(3, name="kind"), Signal(2, name="for_circuit")
+        asked = _Asked(
+            operation=Signal(3, name="kind"),
+            circuit=Signal(2, name="for_circuit"),
+            rest=data.View(layout, Signal(layout.size, name="asked", reset_less=True)),
+            is_ring=Signal(name="is_ring"),
+        )
         bad = Signal(len(REASONS) - 1)
         fsm = Fsm(m, "idle", "look", "judge", "blocks", "sum", "clip", "count", "less", "give")
         m.d.comb += self.busy.eq(~fsm.ongoing("idle"))
-        is_ring = Signal()
-        m.d.sync += is_ring.eq(operation >= OPERATIONS.index("all_reduce"))
-        unset = self._unset(m, asked, operation, circuit)
-        self._look(m, fsm, asked, operation, circuit, is_ring, bad, unset)
-        wrong, own = self._blocks(m, fsm, asked, operation)
-        self._count(m, fsm, operation, own)
+        m.d.sync += asked.is_ring.eq(asked.operation >= OPERATIONS.index("all_reduce"))
+        unset = self._unset(m, asked)
+        self._look(m, fsm, asked, bad, unset)
+        wrong, own = self._blocks(m, fsm, asked)
+        self._count(m, fsm, asked.operation, own)
         full = Signal()
-        m.d.comb += full.eq(~(self.ready & self._bit(circuit)).any())
+        m.d.comb += full.eq(~(self.ready & self._bit(asked.circuit)).any())
         with fsm.state("idle"), m.If(self.operation != 0):
             m.d.sync += [
-                Value.cast(asked).eq(Value.cast(self.descriptor)),
-                operation.eq(self.operation),
-                circuit.eq(self.circuit),
+                Value.cast(asked.rest).eq(Value.cast(self.descriptor)),
+                asked.operation.eq(self.operation),
+                asked.circuit.eq(self.circuit),
             ]
             fsm.go("look")
         with fsm.state("look"):
             fsm.go("judge")
         with fsm.state("judge"):
             fsm.go("sum")
-            with m.If(is_ring):
+            with m.If(asked.is_ring):
                 fsm.go("blocks")
         with fsm.state("sum"):
             fsm.go("give")
-            with m.If(is_ring):
+            with m.If(asked.is_ring):
                 fsm.go("clip")
                 with m.If(wrong):
                     m.d.sync += bad[REASONS.index("size")].eq(1)
@@ -147,47 +164,38 @@ class AcePrepare(Unit):
             first = bad & -bad
             m.d.comb += self.refused.eq(Cat(first[: len(bad)], full & ~bad.any()))
             with m.If(~bad.any() & ~full):
-                m.d.comb += self.valid.eq(self._bit(circuit))
+                m.d.comb += self.valid.eq(self._bit(asked.circuit))
             fsm.go("idle")
         return m
 
     def _bit(self, circuit: Value) -> Value:
         return Cat(circuit == k for k in range(CIRCUITS))
 
-    def _unset(
-        self, m: Module, asked: data.View, operation: Value, circuit: Value
-    ) -> tuple[Signal, Signal]:
+    def _unset(self, m: Module, asked: _Asked) -> tuple[Signal, Signal]:
         """Return, a cycle later, whether a flow out, and one in, stays that was never set.
 
         Only where it is used: what is sent in no flow would be sent again for good.
         """
-        is_exchange = operation == OPERATIONS.index("exchange")
-        sends, comes = (Value.cast(one).any() for one in (asked.bytes, asked.receive_bytes))
+        rest, is_exchange = asked.rest, asked.operation == OPERATIONS.index("exchange")
+        sends, comes = (Value.cast(one).any() for one in (rest.bytes, rest.receive_bytes))
         unset = Signal(name="send_unset"), Signal(name="receive_unset")
         for flow, used, never in zip(
-            (asked.send, asked.receive), (sends, comes | ~is_exchange), unset, strict=True
+            (rest.send, rest.receive), (sends, comes | ~is_exchange), unset, strict=True
         ):
             were_set = Signal(CIRCUITS, name=never.name.replace("unset", "set"))
-            m.d.sync += never.eq(flow.keep & used & ~(were_set & self._bit(circuit)).any())
+            m.d.sync += never.eq(flow.keep & used & ~(were_set & self._bit(asked.circuit)).any())
             with m.If(~flow.keep):
                 m.d.sync += were_set.eq(were_set | self.valid)
         return unset
 
     def _look(
-        self,
-        m: Module,
-        fsm: Fsm,
-        asked: data.View,
-        operation: Value,
-        circuit: Value,
-        is_ring: Value,
-        bad: Signal,
-        unset: tuple[Signal, Signal],
+        self, m: Module, fsm: Fsm, asked: _Asked, bad: Signal, unset: tuple[Signal, Signal]
     ) -> None:
         """Compare each field with what it may be, and convert it."""
+        operation, circuit, rest, is_ring = asked
         size = flit_bytes(self.spec)
         shift, count = (size - 1).bit_length(), count_bits(self.spec)
-        of_rings = (asked.block_bytes, asked.message_bytes)
+        of_rings = (rest.block_bytes, rest.message_bytes)
         odd, odd_ring, odd_receive, large, large_receive, no_flow, ring = (
             Signal(name=name)
             for name in (
@@ -197,31 +205,31 @@ class AcePrepare(Unit):
         )
         # Fields that an operation has no use for hold what was written for another one.
         moves, is_exchange = Signal(), Signal()
-        rings = (asked.members < 2) | (asked.members > MOST_MEMBERS) | (asked.rank >= asked.members)
-        rings |= (asked.fsms == 0) | (asked.fsms > self.spec.endpoint.fsms)
-        total, block = asked.bytes[shift:], asked.block_bytes[shift:]
-        message = asked.message_bytes[shift:]
+        rings = (rest.members < 2) | (rest.members > MOST_MEMBERS) | (rest.rank >= rest.members)
+        rings |= (rest.fsms == 0) | (rest.fsms > self.spec.endpoint.fsms)
+        total, block = rest.bytes[shift:], rest.block_bytes[shift:]
+        message = rest.message_bytes[shift:]
         rings |= (block == 0) | (message == 0) | (block > total)
         rings |= message > self.spec.endpoint.chunk_flits
         phases = self.spec.protocol.phases
         wrong_flows = [
-            ~one.keep & ~one.kind & (one.number >= phases) for one in (asked.send, asked.receive)
+            ~one.keep & ~one.kind & (one.number >= phases) for one in (rest.send, rest.receive)
         ]
         m.d.sync += [
             moves.eq(operation != OPERATIONS.index("set_flows")),
             is_exchange.eq(operation == OPERATIONS.index("exchange")),
-            odd.eq(_any_below(shift, asked.source, asked.destination, asked.bytes)),
+            odd.eq(_any_below(shift, rest.source, rest.destination, rest.bytes)),
             odd_ring.eq(_any_below(shift, *of_rings)),
-            odd_receive.eq(_any_below(shift, asked.receive_bytes)),
+            odd_receive.eq(_any_below(shift, rest.receive_bytes)),
             large.eq(
-                Cat(one[ADDRESS_BITS:] for one in (asked.source, asked.destination)).any()
-                | Value.cast(asked.bytes)[shift + count :].any()
+                Cat(one[ADDRESS_BITS:] for one in (rest.source, rest.destination)).any()
+                | Value.cast(rest.bytes)[shift + count :].any()
             ),
-            large_receive.eq(Value.cast(asked.receive_bytes)[shift + count :].any()),
+            large_receive.eq(Value.cast(rest.receive_bytes)[shift + count :].any()),
             no_flow.eq(wrong_flows[0] | wrong_flows[1]),
             ring.eq(rings | Cat(one[shift + count :] for one in of_rings).any()),
         ]
-        large_any = large | (is_exchange & large_receive) | self._behind(m, asked, operation)
+        large_any = large | (is_exchange & large_receive) | self._behind(m, asked)
         with fsm.state("judge"):
             m.d.sync += bad.eq(
                 Cat(
@@ -231,45 +239,41 @@ class AcePrepare(Unit):
                     moves & (large_any | (is_ring & ring)),
                 )
             )
-            self._convert(m, asked, operation, is_ring, total, (block, message))
+            self._convert(m, asked, total, (block, message))
 
-    def _behind(self, m: Module, asked: data.View, operation: Value) -> Value:
+    def _behind(self, m: Module, asked: _Asked) -> Value:
         """Return, a cycle later, whether a buffer ends behind memory; it may end with it."""
         shift, words = (flit_bytes(self.spec) - 1).bit_length(), word_bits(self.spec)
+        rest = asked.rest
         ends = Signal(words + 1, name="source_end"), Signal(words + 1, name="destination_end")
-        total = asked.bytes[shift:]
-        comes = Mux(operation == OPERATIONS.index("exchange"), asked.receive_bytes[shift:], total)
+        total = rest.bytes[shift:]
+        comes = Mux(
+            asked.operation == OPERATIONS.index("exchange"), rest.receive_bytes[shift:], total
+        )
         m.d.sync += [
-            ends[0].eq(asked.source[shift:ADDRESS_BITS] + total),
-            ends[1].eq(asked.destination[shift:ADDRESS_BITS] + comes),
+            ends[0].eq(rest.source[shift:ADDRESS_BITS] + total),
+            ends[1].eq(rest.destination[shift:ADDRESS_BITS] + comes),
         ]
         return (ends[0][words] & ends[0][:words].any()) | (ends[1][words] & ends[1][:words].any())
 
-    def _convert(
-        self,
-        m: Module,
-        asked: data.View,
-        operation: Value,
-        is_ring: Value,
-        total: Value,
-        sizes: tuple[Value, Value],
-    ) -> None:
+    def _convert(self, m: Module, asked: _Asked, total: Value, sizes: tuple[Value, Value]) -> None:
         """Set what follows from the fields one by one."""
+        operation, _, rest, is_ring = asked
         o, words = self.o, word_bits(self.spec)
         fsms, chunk = self.spec.endpoint.fsms, self.spec.endpoint.chunk_flits
         shift = (flit_bytes(self.spec) - 1).bit_length()
-        turns = asked.members - 1
+        turns = rest.members - 1
         sends = (total != 0) & (operation != OPERATIONS.index("set_flows"))
         is_all_reduce = operation == OPERATIONS.index("all_reduce")
         is_gather = operation == OPERATIONS.index("all_gather")
         m.d.sync += [
-            o.source.eq(asked.source[shift : shift + words]),
-            o.destination.eq(asked.destination[shift : shift + words]),
+            o.source.eq(rest.source[shift : shift + words]),
+            o.destination.eq(rest.destination[shift : shift + words]),
             o.total.eq(total),
             o.block.eq(Mux(is_ring, sizes[0], total)),
             o.message.eq(Mux(is_ring, sizes[1], chunk)),
-            o.sets_send.eq(~asked.send.keep),
-            o.sets_receive.eq(~asked.receive.keep),
+            o.sets_send.eq(~rest.send.keep),
+            o.sets_receive.eq(~rest.receive.keep),
             o.direct.eq(0),
             o.expected.eq(0),
             o.parts.eq(sends),
@@ -279,7 +283,7 @@ class AcePrepare(Unit):
             o.stores.eq(Mux(is_gather, 0, turns - 1)),
             o.last_fsm.eq(1 << fsms - 1),
         ]
-        for flow, said in ((o.send, asked.send), (o.receive, asked.receive)):
+        for flow, said in ((o.send, rest.send), (o.receive, rest.receive)):
             m.d.sync += [
                 flow.phase.eq(Mux(said.kind, self.spec.protocol.online, said.number)),
                 flow.peer.eq(Mux(said.kind, said.number, 0)),
@@ -287,17 +291,17 @@ class AcePrepare(Unit):
             ]
         with m.If(operation == OPERATIONS.index("exchange")):
             m.d.sync += [
-                o.direct.eq(asked.receive_bytes[shift:]),
-                o.expected.eq(asked.receive_bytes[shift:]),
+                o.direct.eq(rest.receive_bytes[shift:]),
+                o.expected.eq(rest.receive_bytes[shift:]),
             ]
         with m.If(is_ring):
             steps = Signal(STEP_BITS)
             m.d.comb += steps.eq(Mux(is_all_reduce, turns << 1, turns))
             m.d.sync += [
-                o.parts.eq(Mux(is_gather, 1, asked.members)),
+                o.parts.eq(Mux(is_gather, 1, rest.members)),
                 o.steps.eq(steps),
                 o.receives.eq(steps),
-                o.last_fsm.eq(Cat(asked.fsms == k + 1 for k in range(fsms))),
+                o.last_fsm.eq(Cat(rest.fsms == k + 1 for k in range(fsms))),
             ]
 
     def _count(self, m: Module, fsm: Fsm, operation: Value, own: Value) -> None:
@@ -323,28 +327,26 @@ class AcePrepare(Unit):
         with fsm.state("less"):
             fsm.go("give")
 
-    def _blocks(
-        self, m: Module, fsm: Fsm, asked: data.View, operation: Value
-    ) -> tuple[Signal, Signal]:
+    def _blocks(self, m: Module, fsm: Fsm, asked: _Asked) -> tuple[Signal, Signal]:
         """Add up messages and blocks of the members before.
 
         Return whether they do not fit, and where the block of this member begins.
         """
-        o, count = self.o, count_bits(self.spec)
+        o, count, rest = self.o, count_bits(self.spec), asked.rest
         chunk = self.spec.endpoint.chunk_flits
         index, first = Signal(8), Signal(8)
         places, offsets = Signal(len(o.message) + 1), Signal(count + 2)
         over, wrong = Signal(), Signal()
         own = Signal.like(o.first_offset, name="own_offset")
-        gathers = operation == OPERATIONS.index("all_gather")
-        before = Mux(asked.rank == 0, asked.members, asked.rank) - 1
+        gathers = asked.operation == OPERATIONS.index("all_gather")
+        before = Mux(rest.rank == 0, rest.members, rest.rank) - 1
         with fsm.state("judge"):
             m.d.sync += [
                 index.eq(0),
                 places.eq(0),
                 offsets.eq(0),
                 over.eq(0),
-                first.eq(Mux(gathers, asked.rank, before)),
+                first.eq(Mux(gathers, rest.rank, before)),
                 o.first_place.eq(0),
                 o.first_offset.eq(0),
                 o.last_place.eq(0),
@@ -359,11 +361,11 @@ class AcePrepare(Unit):
             ]
             with m.If(index == first):
                 m.d.sync += [o.first_place.eq(places), o.first_offset.eq(offsets)]
-            with m.If(index == asked.rank):
+            with m.If(index == rest.rank):
                 m.d.sync += own.eq(offsets)
             m.d.sync += [o.last_place.eq(places), o.last_offset.eq(offsets)]
             # A ring of more members than there may be is refused anyway.
-            with m.If((index + 1 >= asked.members) | (index == MOST_MEMBERS)):
+            with m.If((index + 1 >= rest.members) | (index == MOST_MEMBERS)):
                 fsm.go("sum")
         m.d.comb += wrong.eq(over | (places > chunk) | offsets[count + 1] | (offsets < o.total))
         return wrong, own

@@ -1,5 +1,7 @@
 """Source of a flow: a window of packets, sent again from where a destination lost them."""
 
+from typing import NamedTuple
+
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -27,6 +29,25 @@ def replay_name(name: str, spec: SwitchSpec) -> str:
     kept = replay_packets(spec)
     extra = "" if kept == spec.protocol.window_packets else f"_k{kept}"
     return sized_name(name, spec) + extra
+
+
+class _Window(NamedTuple):
+    """Packets from ``oldest`` on are kept, those before ``begun`` were sent, once at least.
+
+    ``following`` begins next and ``newest`` comes in.
+    """
+
+    oldest: Signal
+    following: Signal
+    begun: Signal
+    newest: Signal
+
+
+class _Kept(NamedTuple):
+    """Flits of the packets that are kept, and the place of each one's last flit."""
+
+    flits: Memory
+    lasts: Memory
 
 
 class FlowSender(Unit):
@@ -105,18 +126,15 @@ class FlowSender(Unit):
         m = Module()
         spec, protocol = self.spec, self.spec.protocol
         bits = protocol.fields
-        # Packets from `oldest` on are kept, those before `begun` were sent, once at least;
-        # `following` begins next and `newest` comes in.
-        oldest, following, begun, newest = (
-            Signal(bits["sequence"], name=name)
-            for name in ("oldest", "following", "begun", "newest")
-        )
+        window = _Window(*(Signal(bits["sequence"], name=name) for name in _Window._fields))
+        oldest, following, begun, newest = window
         busy, current = Signal(), Signal.like(oldest)  # a packet is being sent
         size = replay_packets(spec)
-        memory = m.submodules.memory = Memory(
-            shape=spec.data_width, depth=size * protocol.packet_flits, init=[]
+        kept = _Kept(
+            Memory(shape=spec.data_width, depth=size * protocol.packet_flits, init=[]),
+            Memory(shape=bits["last"], depth=size, init=[]),
         )
-        lasts = m.submodules.lasts = Memory(shape=bits["last"], depth=size, init=[])
+        m.submodules.memory, m.submodules.lasts = kept.flits, kept.lasts
         ledger = place(m, "ledger", Ledger(spec=spec))
         m.d.comb += [
             ledger.phase.eq(self.phase),
@@ -129,10 +147,10 @@ class FlowSender(Unit):
         # A packet that is acknowledged while it is sent keeps its place until it has gone.
         held = busy & (self._slot(current) == self._slot(newest))
         full = (newest - oldest)[: len(newest)] >= size
-        partial = self._take_in(m, memory, lasts, newest, ~full & ~held & ~ledger.changed)
+        partial = self._take_in(m, kept, newest, ~full & ~held & ~ledger.changed)
         m.d.comb += self.idle.eq((oldest == newest) & ~busy & ~partial)
-        jump, target = self._listen(m, oldest, begun, following)
-        after = self._send(m, memory, lasts, newest, following, busy, current)
+        jump, target = self._listen(m, window)
+        after = self._send(m, kept, window, busy, current)
         with m.If(jump):
             m.d.comb += after.eq(target)
         with m.If(self.o.take & ~busy & (following == begun)):
@@ -150,13 +168,11 @@ class FlowSender(Unit):
         """Return the slot of a packet in the memory, which has a power of two of them."""
         return sequence[: (replay_packets(self.spec) - 1).bit_length()]
 
-    def _take_in(
-        self, m: Module, memory: Memory, lasts: Memory, newest: Signal, room: Value
-    ) -> Value:
+    def _take_in(self, m: Module, kept: _Kept, newest: Signal, room: Value) -> Value:
         """Write packets behind those that are kept; return whether one is there in part."""
         size, stream = self.spec.protocol.packet_flits, self.i
         index = Signal(self.o.index.shape())
-        write, write_last = memory.write_port(), lasts.write_port()
+        write, write_last = kept.flits.write_port(), kept.lasts.write_port()
         end = stream.last | (index == size - 1)
         take = Signal()
         m.d.comb += [
@@ -175,11 +191,10 @@ class FlowSender(Unit):
                 m.d.sync += [index.eq(0), newest.eq(newest + 1)]
         return index != 0
 
-    def _listen(
-        self, m: Module, oldest: Signal, begun: Value, following: Value
-    ) -> tuple[Value, Value]:
+    def _listen(self, m: Module, window: _Window) -> tuple[Value, Value]:
         """Move ``oldest`` as acks say; return whether to go on elsewhere, and where."""
         timeout, message = self.spec.protocol.timeout_cycles, self.message.payload
+        oldest, following, begun, _ = window
         mine, acknowledged, nack, late, skip, back = (
             Signal(name=name) for name in ("mine", "acknowledged", "nack", "late", "skip", "back")
         )
@@ -209,30 +224,23 @@ class FlowSender(Unit):
         return back | skip | late, Mux(back | skip, number, oldest)
 
     def _send(
-        self,
-        m: Module,
-        memory: Memory,
-        lasts: Memory,
-        newest: Value,
-        following: Value,
-        busy: Signal,
-        current: Signal,
+        self, m: Module, kept: _Kept, window: _Window, busy: Signal, current: Signal
     ) -> Signal:
         """Read flits; return the packet that begins after this cycle if nothing else is said."""
         size, o = self.spec.protocol.packet_flits, self.o
         index, length, here = (Signal(o.index.shape()) for _ in range(3))
-        read, read_last = memory.read_port(), lasts.read_port()
+        read, read_last = kept.flits.read_port(), kept.lasts.read_port()
         after, sequence = Signal.like(current), Signal.like(current)
         m.d.comb += [
             here.eq(Mux(busy, length, read_last.data)),
             o.ends.eq(index == here),
             o.length.eq(here),
-            sequence.eq(Mux(busy, current, following)),
-            after.eq(following + (o.take & ~busy)),
+            sequence.eq(Mux(busy, current, window.following)),
+            after.eq(window.following + (o.take & ~busy)),
             read.en.eq(o.take),
             read.addr.eq(self._slot(sequence) * size + index),
             # Behind the newest packet there is none, and its length may just be written.
-            read_last.en.eq(after != newest),
+            read_last.en.eq(after != window.newest),
             read_last.addr.eq(self._slot(after)),
             o.data.eq(read.data),
         ]

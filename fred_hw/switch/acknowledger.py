@@ -31,6 +31,13 @@ class _Answer(NamedTuple):
     number: Signal
 
 
+class _Served(NamedTuple):
+    """The case that is served, and its port as the bit that is high."""
+
+    case: data.View
+    mine: Signal
+
+
 class _Order(NamedTuple):
     """Ports at which a number becomes the one that is due, and the generation of its flow."""
 
@@ -38,11 +45,17 @@ class _Order(NamedTuple):
     generation: Signal
 
 
-class _Write(NamedTuple):
-    """Flow, and ports whose ack of it changes."""
+class _Change(NamedTuple):
+    """A number of a phase: ports whose ack it becomes, and where it becomes due.
 
-    addr: Signal
-    en: Signal
+    ``place`` is that of the phase in the memory of acks.
+    """
+
+    key: Signal
+    place: Signal
+    number: Signal
+    acked_by: Signal
+    order: _Order
 
 
 class Acknowledger(Unit):
@@ -140,25 +153,21 @@ class Acknowledger(Unit):
         numbers = data.ArrayLayout(spec.protocol.fields["sequence"], ports)
         acked = m.submodules.acked = Memory(shape=numbers, depth=spec.protocol.phases, init=[])
         read, stored = acked.read_port(), acked.write_port()
-        write = _Write(Signal.like(stored.addr), Signal(ports, name="acked_by"))
         cases = place(m, "cases", CaseQueue(spec=spec))
         for k in range(ports):
             wiring.connect(m, wiring.flipped(self.message[k]), cases.message[k])
             wiring.connect(m, wiring.flipped(self.event[k]), cases.event[k])
         m.d.comb += cases.exits.eq(self.exits)
-        case, mine = cases.case, Signal(ports)
+        case, mine = served = _Served(cases.case, Signal(ports, name="mine"))
         m.d.comb += mine.eq(1 << case.port)
-        key, number = self._address(m, case, read, write)
-        m.d.comb += [stored.addr.eq(write.addr), stored.en.eq(write.en.any())]
+        change = self._address(m, case, read)
+        m.d.comb += [stored.addr.eq(change.place), stored.en.eq(change.acked_by.any())]
         for k in range(ports):
             # What was looked up is still there, and the whole word is written.
-            m.d.comb += stored.data[k].eq(Mux(write.en[k], number, read.data[k]))
+            m.d.comb += stored.data[k].eq(Mux(change.acked_by[k], change.number, read.data[k]))
         generation, stale = self.flows.entry.generation, Signal()
         m.d.comb += stale.eq(case.told & (case.generation != generation))
-        order = _Order(
-            Signal(ports, name="order_targets"), Signal.like(generation, name="order_generation")
-        )
-        m.d.comb += order.generation.eq(generation)
+        m.d.comb += change.order.generation.eq(generation)
         fsm = Fsm(
             m, "reset", "pick", "look", "gather", "compare", "measure", "serve", "answer", "ask"
         )
@@ -173,7 +182,7 @@ class Acknowledger(Unit):
             read.en.eq(fsm.ongoing("look")),
             self.flows.enable.eq(fsm.ongoing("look")),
         ]
-        self._pick(m, fsm, cases, key, number, write, order)
+        self._pick(m, fsm, cases, change)
         for before, after in zip(
             ("look", "gather", "compare", "measure"),
             ("gather", "compare", "measure", "serve"),
@@ -184,49 +193,49 @@ class Acknowledger(Unit):
                 if before == "gather":
                     with m.If(stale):
                         fsm.go("pick")
-        answer = self._serve(m, fsm, case, mine, flow.progress, key, write, order)
+        answer = self._serve(m, fsm, served, flow.progress, change)
         for k, due in enumerate(self.due):
             m.d.sync += [
-                due.write.eq(order.targets[k]),
-                due.at.eq(key),
-                due.number.eq(number),
-                due.generation.eq(order.generation),
+                due.write.eq(change.order.targets[k]),
+                due.at.eq(change.key),
+                due.number.eq(change.number),
+                due.generation.eq(change.order.generation),
             ]
         self._reply(m, case, answer, generation, cases.lost)
         return m
 
-    def _address(
-        self, m: Module, case: data.View, read: Any, write: _Write
-    ) -> tuple[Signal, Signal]:
-        """Look up the phase of a case; return its number, and the number to write."""
-        key, number = Signal.like(self.flows.number), Signal.like(case.number)
+    def _address(self, m: Module, case: data.View, read: Any) -> _Change:
+        """Look up the phase of a case; return what changes of it, nowhere so far."""
+        ports = self.spec.ports
+        change = _Change(
+            Signal.like(self.flows.number),
+            Signal.like(read.addr),
+            Signal.like(case.number),
+            Signal(ports, name="acked_by"),
+            _Order(
+                Signal(ports, name="order_targets"),
+                Signal.like(case.generation, name="order_generation"),
+            ),
+        )
         m.d.comb += [
-            key.eq(case.phase),
+            change.key.eq(case.phase),
             read.addr.eq(case.phase),
-            write.addr.eq(read.addr),
-            number.eq(case.number),
+            change.place.eq(read.addr),
+            change.number.eq(case.number),
             self.flows.number.eq(case.phase),
         ]
-        m.d.comb += [due.key.eq(key) for due in self.due]
-        return key, number
+        m.d.comb += [due.key.eq(change.key) for due in self.due]
+        return change
 
-    def _pick(
-        self,
-        m: Module,
-        fsm: Fsm,
-        cases: CaseQueue,
-        key: Signal,
-        number: Signal,
-        write: _Write,
-        order: _Order,
-    ) -> None:
+    def _pick(self, m: Module, fsm: Fsm, cases: CaseQueue, change: _Change) -> None:
         """Start numbers at 0, those of all phases after a reset, and take the next case."""
         phases = self.spec.protocol.phases
         walk, everyone = Signal(range(phases)), (1 << self.spec.ports) - 1
 
         def start_at_0(flow: Value, generation: Value | int) -> None:
-            m.d.comb += [number.eq(0), key.eq(flow), write.addr.eq(flow), write.en.eq(everyone)]
-            m.d.comb += [order.targets.eq(everyone), order.generation.eq(generation)]
+            m.d.comb += [change.number.eq(0), change.key.eq(flow), change.place.eq(flow)]
+            m.d.comb += [change.acked_by.eq(everyone), change.order.targets.eq(everyone)]
+            m.d.comb += change.order.generation.eq(generation)
 
         m.d.comb += self.ready.eq(~fsm.ongoing("reset"))
         with fsm.state("reset"):
@@ -245,21 +254,13 @@ class Acknowledger(Unit):
                     fsm.go("look")
 
     def _serve(
-        self,
-        m: Module,
-        fsm: Fsm,
-        case: data.View,
-        mine: Value,
-        flow: Progress,
-        key: Value,
-        write: _Write,
-        order: _Order,
+        self, m: Module, fsm: Fsm, served: _Served, flow: Progress, change: _Change
     ) -> _Answer:
         """Say what follows from a case."""
-        ports = self.spec.ports
+        ports, (case, mine) = self.spec.ports, served
         answer = _Answer(Signal(ports), Signal.like(case.kind), Signal.like(case.number))
         obeyed = Signal()
-        retransmits = self._retransmits(m, case, flow, key, obeyed)
+        retransmits = self._retransmits(m, case, flow, change.key, obeyed)
         with fsm.state("look"), m.If(case.passes):
             _say(m, answer, 1 << case.exit, case.kind, case.number)
             fsm.go("pick")
@@ -275,11 +276,11 @@ class Acknowledger(Unit):
                 news = flow.moved & (flow.after < flow.before)
                 told = flow.inputs & news.replicate(ports)
                 _say(m, answer, told, Kind.ACK, flow.due - flow.after)
-                m.d.comb += write.en.eq(mine & flow.moved.replicate(ports))
+                m.d.comb += change.acked_by.eq(mine & flow.moved.replicate(ports))
             with m.Elif(retransmits):
                 _say(m, answer, flow.inputs, Kind.NACK, case.number)
                 m.d.comb += [obeyed.eq(1), self.retransmit.eq(flow.inputs)]
-                m.d.comb += order.targets.eq(flow.inputs)
+                m.d.comb += change.order.targets.eq(flow.inputs)
         with fsm.state("answer"):
             _say(m, answer, mine & flow.inputs, Kind.ACK, flow.due - flow.before)
             fsm.go("ask")
