@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
@@ -113,32 +113,18 @@ class PacketQueue(FlitQueue):
 
     def build(self, platform: object) -> Module:
         m = Module()
-        here, head, pop = Signal(), Signal(stamp_layout(self.spec)), Signal()
-        inside = Signal()  # the packet at the head has started and has not finished
-        self.advance(m, here, head, pop)
-        old, thrown, left_over = Signal(), Signal(), Signal()
+        head = self.advance(m)
+        inside, old, thrown = Signal(), Signal(), Signal()
         m.d.comb += [
-            self.waiting.eq(here & head.first & ~inside & ~thrown),
-            self.descriptor.eq(head.descriptor),
-            self.last.eq(head.last),
-            self.valid.eq(self.waiting | (here & inside & ~head.first)),
-            # Without a head the queue is empty.
-            self.broken.eq(inside & Mux(here, head.first, ~self.incoming)),
-            # Of a packet that is thrown away the rest follows, also what comes later.
-            left_over.eq(here & ~inside & ~head.first),
-            pop.eq((self.take & self.valid) | thrown | left_over),
-            self.leaves.eq(pop & head.first),
+            self.waiting.eq(head.here & head.mark.first & ~inside & ~thrown),
+            self.valid.eq(self.waiting | (head.here & inside & ~head.mark.first)),
             self.stuck.eq(thrown),
         ]
-        with m.If(self.finish):
-            m.d.sync += inside.eq(0)
-        with m.Elif(self.start):
-            m.d.sync += inside.eq(1)
         # What starts is known late in its cycle: it is not thrown away, and begins to wait anew.
         m.d.sync += thrown.eq(self.waiting & old & self.tick & ~self.start)
         with m.If(self.start | ~self.waiting):
             m.d.sync += old.eq(0)
         with m.Elif(self.tick):
             m.d.sync += old.eq(1)
-        self.keep_places(m, pop)
+        self.give(m, head, inside, thrown)
         return m

@@ -5,18 +5,17 @@ from typing import Any
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.datapath.flit import Flit, flit_signature
-from fred_hw.gates.select import one_hot_mux, selected
+from fred_hw.gates.select import selected
 from fred_hw.link.credits import Credits, credit_signature
-from fred_hw.link.deframer import Deframer
 from fred_hw.link.flit import LinkFlit, link_flit_signature
 from fred_hw.link.message import Message, message_signature
 from fred_hw.link.session import Hello, hello_signature
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
+from fred_hw.switch.ports.arrivals import join_queues, store_payload
 from fred_hw.switch.ports.next_unicast import NextUnicast
 from fred_hw.switch.ports.signatures import port_bits
 from fred_hw.unit import Unit, place
@@ -194,51 +193,13 @@ class RouterInput(Unit):
             head.descriptor.as_value().eq(selected(head.circuit, known)),
             self.stuck.eq(Cat(queue.stuck for queue in queues).any()),
         ]
-        self._store(m, queues, self._receive(m, queues))
+        deframer, more = join_queues(m, self, queues, self._find_way(m))
+        m.d.comb += [queue.incoming.eq(may) for queue, may in zip(queues, more, strict=True)]
+        m.d.comb += self.dropped.eq(deframer.dropped | self.route)
+        read = store_payload(m, queues, deframer.o[0].word, head)
+        m.d.comb += self.flit.data.eq(read.data)
+        m.d.sync += self.flit.valid.eq(read.en)
         return m
-
-    def _receive(self, m: Module, queues: list[PacketQueue]) -> data.View:
-        """Connect the link layer; return what comes."""
-        deframer = place(m, "deframer", Deframer(spec=self.spec))
-        wiring.connect(m, wiring.flipped(self.i), deframer.i)
-        wiring.connect(m, deframer.credit, wiring.flipped(self.credit))
-        wiring.connect(m, deframer.hello, wiring.flipped(self.hello))
-        astray, lost, begins = self._find_way(m), Signal(), Signal()
-        word, message = deframer.o[0].word, deframer.message
-        message_astray = Signal()
-        m.d.comb += [
-            deframer.down.eq(self.down),
-            begins.eq(Cat(arrival.valid for arrival in deframer.o).any() & word.first),
-            message_astray.eq(message.valid & astray),
-            self.route.eq(message_astray | (begins & astray)),
-            self.message.valid.eq(message.valid & ~astray),
-            self.message.payload.eq(message.payload),
-        ]
-        with m.If(begins):
-            m.d.sync += lost.eq(astray)
-        for arrival, queue in zip(deframer.o, queues, strict=True):
-            mark = queue.mark
-            m.d.comb += [
-                queue.arrives.eq(arrival.valid & ~astray),
-                queue.incoming.eq(arrival.incoming & ~lost),
-                arrival.ready.eq(queue.ready | astray),
-                arrival.used.eq(queue.used),
-                mark.exit.eq(self.exit),
-                mark.first.eq(word.first),
-                mark.last.eq(word.last),
-                *(
-                    mark.descriptor[name].eq(word.descriptor[name])
-                    for name, _ in packet_layout(self.spec)
-                ),
-            ]
-        m.d.comb += [
-            self.came.eq(deframer.came),
-            self.dropped.eq(deframer.dropped | self.route),
-            self.overflow.eq(deframer.overflow),
-            self.kind.eq(deframer.kind_error),
-            self.length.eq(deframer.length_error),
-        ]
-        return word
 
     def _find_way(self, m: Module) -> Signal:
         """Find where what comes leaves; return whether it has no way, when it is checked."""
@@ -251,22 +212,3 @@ class RouterInput(Unit):
         ]
         m.d.sync += [astray.eq(~self.i.header.unicast | way.astray), self.exit.eq(way.exit)]
         return astray
-
-    def _store(self, m: Module, queues: list[PacketQueue], word: data.View) -> None:
-        """Keep the payload of all circuits in one memory, and give that of the flit taken."""
-        depth, width = self.spec.protocol.buffer_flits, self.spec.data_width
-        memory = m.submodules.payload = Memory(shape=width, depth=COUNT * depth, init=[])
-        write, read = memory.write_port(), memory.read_port()
-        tails = [queue.tail + number * depth for number, queue in enumerate(queues)]
-        places = [queue.place + number * depth for number, queue in enumerate(queues)]
-        came = Signal(COUNT)
-        m.d.comb += [
-            came.eq(Cat(queue.arrives & queue.ready for queue in queues)),
-            write.en.eq(came.any()),
-            write.addr.eq(one_hot_mux(came, tails)),
-            write.data.eq(word.data),
-            read.en.eq(self.head.take & selected(self.head.circuit, list(self.head.valid))),
-            read.addr.eq(selected(self.head.circuit, places)),
-            self.flit.data.eq(read.data),
-        ]
-        m.d.sync += self.flit.valid.eq(read.en)

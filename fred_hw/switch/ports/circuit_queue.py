@@ -12,7 +12,7 @@ from fred_hw.link.descriptor import descriptor_layout
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import check_spec
 
-from .flit_queue import FlitQueue
+from .flit_queue import FlitHead, FlitQueue
 from .signatures import mark_layout, port_bits
 
 __all__ = ["CircuitQueue"]
@@ -167,70 +167,40 @@ class CircuitQueue(FlitQueue):
 
     def build(self, platform: object) -> Module:
         m = Module()
-        here, head, pop = Signal(), Signal(mark_layout(self.spec)), Signal()
-        inside = Signal()  # the packet at the head has started and has not finished
-        source, comes, moves, direct = self.advance(m, here, head, pop)
-        self._compare_phase(m, (comes, here, pop), head, source)
-        first, goes, outside = here & head.first & ~inside, Signal(), Signal()
+        head = self.advance(m)
+        here, mark, inside = head.here, head.mark, Signal()
+        self._compare_phase(m, head)
+        first, goes, outside = here & mark.first & ~inside, Signal(), Signal()
         # Whether the next cycle is between packets.
         m.d.comb += outside.eq(self.finish | (~inside & ~self.start))
-        known = self.answered | (self.foretold & moves & direct & outside)
-        self._judge(m, first, head, source, moves, known, outside)
-        with m.If(moves):
-            m.d.sync += goes.eq(~source.first & ~outside)
+        known = self.answered | (self.foretold & head.moves & head.direct & outside)
+        self._judge(m, head, first, known, outside)
+        with m.If(head.moves):
+            m.d.sync += goes.eq(~head.following.first & ~outside)
         with m.Else():
-            m.d.sync += goes.eq(here & ~pop & ~head.first & ~outside)
-        with m.If(self.finish):
-            m.d.sync += inside.eq(0)
-        with m.Elif(self.start):
-            m.d.sync += inside.eq(1)
-        # Between packets, a flit that begins none is left over from one that has finished.
-        left_over = here & ~inside & ~head.first
-        thrown = Cat(getattr(self, name) for name in THROWN).any()
-        m.d.comb += [
-            self.descriptor.eq(head.descriptor),
-            self.exit.eq(head.exit),
-            self.last.eq(head.last),
-            self.valid.eq(goes | self.waiting),
-            # Without a head the queue is empty.
-            self.broken.eq(inside & Mux(here, head.first, ~self.incoming)),
-            pop.eq((self.take & self.valid) | thrown | left_over),
-            self.leaves.eq(pop & head.first),
-        ]
-        self.keep_places(m, pop)
+            m.d.sync += goes.eq(here & ~head.pop & ~mark.first & ~outside)
+        m.d.comb += [self.exit.eq(mark.exit), self.valid.eq(goes | self.waiting)]
+        self.give(m, head, inside, Cat(getattr(self, name) for name in THROWN).any())
         return m
 
-    def _compare_phase(
-        self, m: Module, moves: tuple[Value, Value, Value], head: data.View, source: data.View
-    ) -> None:
+    def _compare_phase(self, m: Module, head: FlitHead) -> None:
         """Find out a cycle before whether the head will be of the phase that is served then.
 
-        Called with whether a flit is there for the head, whether one is at it, and goes. That it
-        goes, and what is served, are known late, and choose.
+        That the head goes, and what is served, are known late, and choose.
         """
-        comes, here, pop = moves
         own, then = (
             Cat(one.descriptor.phase == phase for phase in (self.served, self.following))
-            for one in (head, source)
+            for one in (head.mark, head.following)
         )
-        gone, kept = (Mux(moved, then, own) for moved in (comes, comes & ~here))
+        gone, kept = (Mux(moved, then, own) for moved in (head.comes, head.comes & ~head.here))
         loaded = choose_late(m, "loaded", self.load, Cat(gone[1], kept[1]), Cat(gone[0], kept[0]))
-        m.d.sync += self.of_phase.eq(choose_late(m, "then", pop, loaded[0], loaded[1]))
+        m.d.sync += self.of_phase.eq(choose_late(m, "then", head.pop, loaded[0], loaded[1]))
 
-    def _judge(
-        self,
-        m: Module,
-        first: Value,
-        head: data.View,
-        source: data.View,
-        moves: Value,
-        known: Value,
-        outside: Value,
-    ) -> None:
+    def _judge(self, m: Module, head: FlitHead, first: Value, known: Value, outside: Value) -> None:
         """Find out what becomes of the packet at the head."""
         due, asked, judged = self.waiting, Signal(), Signal()
         chain, follows, spoilt = Signal(), Signal(), Signal()
-        own, then = head.descriptor, source.descriptor
+        own, then = head.mark.descriptor, head.following.descriptor
         verdict = self._compare(m, own)
         next_one = (own.sequence + 1)[: len(own.sequence)]
         due_next = (then.generation == own.generation) & (then.sequence == next_one)
@@ -258,14 +228,14 @@ class CircuitQueue(FlitQueue):
         ]
         # A verdict that is asked for again goes on with the wait of the one before. That another
         # packet is at the head is known late, and counts a cycle later.
-        m.d.sync += anew.eq(self.start | (moves & source.first))
+        m.d.sync += anew.eq(self.start | (head.moves & head.following.first))
         with m.If(anew):
             m.d.sync += patience.eq(due)
         with m.Elif(due & ~ends):
             m.d.sync += patience.eq(patience + 1)
         with m.If(spoilt):
             m.d.sync += [chain.eq(0), judged.eq(0)]
-        with m.Elif(moves & source.first):
+        with m.Elif(head.moves & head.following.first):
             m.d.sync += [chain.eq(0), judged.eq(follows)]
         with m.Elif(self.start):
             m.d.sync += chain.eq(1)
@@ -273,7 +243,7 @@ class CircuitQueue(FlitQueue):
             m.d.sync += judged.eq(1)
         stays = ~self.start & Mux(asked, verdict["due"], due & ~gives_up)
         # What moves is known last.
-        kept = choose_late(m, "due_then", moves & source.first, follows, stays)
+        kept = choose_late(m, "due_then", head.moves & head.following.first, follows, stays)
         m.d.sync += due.eq(kept & ~spoilt)
 
     def _compare(self, m: Module, head: data.View) -> dict[str, Value]:

@@ -1,5 +1,7 @@
 """Queue of the flits of a virtual circuit, without their payload: base of those that judge them."""
 
+from typing import NamedTuple
+
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data
 
@@ -7,7 +9,23 @@ from fred_hw.gates.fifo import Fifo
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, place
 
-__all__ = ["FlitQueue"]
+__all__ = ["FlitHead", "FlitQueue"]
+
+
+class FlitHead(NamedTuple):
+    """The head of a queue: whether a flit is there, the flit, and whether it goes.
+
+    Behind it whether there is a next one, that flit, and whether it moves to the head, straight as
+    it comes.
+    """
+
+    here: Signal
+    mark: data.View
+    pop: Signal
+    comes: Signal
+    following: data.View
+    moves: Signal
+    direct: Value
 
 
 class FlitQueue(Unit):
@@ -22,24 +40,30 @@ class FlitQueue(Unit):
     spec: SwitchSpec
     arrives: Signal
     mark: data.View
+    incoming: Signal
     ready: Signal
     used: Signal
     tail: Signal
     place: Signal
+    descriptor: data.View
+    start: Signal
+    take: Signal
+    finish: Signal
+    valid: Signal
+    last: Signal
+    broken: Signal
     enters: Signal
+    leaves: Signal
 
-    def advance(
-        self, m: Module, here: Signal, head: data.View, pop: Value
-    ) -> tuple[data.View, Signal, Signal, Value]:
-        """Move flits to the head.
-
-        Return the next one, whether there is one, whether it moves, and whether it just comes.
+    def advance(self, m: Module) -> FlitHead:
+        """Move flits to the head, which is returned; who judges it says when it goes.
 
         Behind the head there is a place for one flit, so that what goes into the memory or comes
         out of it need not know whether the head goes.
         """
         layout, depth = self.mark.shape(), self.spec.protocol.buffer_flits
         marks = place(m, "marks", Fifo(shape=layout, depth=depth))
+        here, head, pop = Signal(), Signal(layout), Signal()
         second, held = Signal(layout, reset_less=True), Signal()
         source, comes, came, moves = Signal(layout), Signal(), Signal(), Signal()
         m.d.comb += [
@@ -62,9 +86,31 @@ class FlitQueue(Unit):
             m.d.sync += [held.eq(comes), second.eq(source)]
         with m.If(moves):
             m.d.sync += head.eq(source)
-        return source, comes, moves, ~held & ~marks.o.valid
+        return FlitHead(here, head, pop, comes, source, moves, ~held & ~marks.o.valid)
 
-    def keep_places(self, m: Module, pop: Value) -> None:
+    def give(self, m: Module, head: FlitHead, inside: Signal, thrown: Value) -> None:
+        """Show the head, and let it go when it is taken, left over or ``thrown`` away.
+
+        While ``inside``, the packet at the head has started and has not finished.
+        """
+        with m.If(self.finish):
+            m.d.sync += inside.eq(0)
+        with m.Elif(self.start):
+            m.d.sync += inside.eq(1)
+        # Between packets, a flit that begins none is left over from one that has finished or was
+        # thrown away, also what comes later.
+        left_over = head.here & ~inside & ~head.mark.first
+        m.d.comb += [
+            self.descriptor.eq(head.mark.descriptor),
+            self.last.eq(head.mark.last),
+            # Without a head the queue is empty.
+            self.broken.eq(inside & Mux(head.here, head.mark.first, ~self.incoming)),
+            head.pop.eq((self.take & self.valid) | thrown | left_over),
+            self.leaves.eq(head.pop & head.mark.first),
+        ]
+        self._keep_places(m, head.pop)
+
+    def _keep_places(self, m: Module, pop: Value) -> None:
         """Say where payload is, and how much there is."""
         depth = self.spec.protocol.buffer_flits
         came, used, gone = self.arrives & self.ready, Signal(range(depth + 1)), Signal()

@@ -3,7 +3,7 @@
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal
-from amaranth.lib import data, wiring
+from amaranth.lib import data
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
@@ -11,9 +11,7 @@ from fred_hw.control.entry_port import number_bits
 from fred_hw.control.routes import routes_layout
 from fred_hw.datapath.flit import Flit, flit_signature
 from fred_hw.gates.select import first_of, may_pass, next_turn, one_hot_mux, selected
-from fred_hw.link.arrival import Arrival
 from fred_hw.link.credits import Credits, credit_signature
-from fred_hw.link.deframer import Deframer
 from fred_hw.link.flit import LinkFlit, link_flit_signature
 from fred_hw.link.message import Message, message_signature
 from fred_hw.link.session import Hello, hello_signature
@@ -21,6 +19,7 @@ from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, check_spec, place, sized_name
 
+from .arrivals import join_queues, store_payload
 from .circuit_queue import CircuitQueue
 from .next_unicast import NextUnicast
 from .occupancy import Occupancy
@@ -179,9 +178,9 @@ class InputPort(Unit):
             self._foresee(m, number, queue)
         for name in ("unknown", "stuck"):
             m.d.comb += getattr(self, name).eq(Cat(getattr(queue, name) for queue in queues).any())
-        arrivals = self._receive(m, queues)
-        self._store(m, queues, arrivals[0].word)
-        self._number(m, queues, arrivals[0].word)
+        word = self._receive(m, queues)
+        self._store(m, queues, word)
+        self._number(m, queues, word)
         self._events(m, queues)
         self._count(m, queues)
         return m
@@ -197,49 +196,17 @@ class InputPort(Unit):
             self.head.coming[number].eq(coming.destination),
         ]
 
-    def _receive(self, m: Module, queues: list[CircuitQueue]) -> list[Arrival]:
-        """Connect the link layer; return what comes on each circuit."""
-        deframer = place(m, "deframer", Deframer(spec=self.spec))
-        wiring.connect(m, wiring.flipped(self.i), deframer.i)
-        wiring.connect(m, deframer.credit, wiring.flipped(self.credit))
-        wiring.connect(m, deframer.hello, wiring.flipped(self.hello))
-        m.d.comb += deframer.down.eq(self.down)
-        word, message = deframer.o[0].word, deframer.message
-        message_astray, begins, lost = (
-            Signal(name=name) for name in ("message_astray", "begins", "lost")
-        )
-        astray = self._route(m)
-        m.d.comb += [
-            message_astray.eq(message.valid & astray),
-            begins.eq(Cat(arrival.valid for arrival in deframer.o).any() & word.first),
-            self.route.eq(message_astray | (begins & astray)),
-            self.message.valid.eq(message.valid & ~message_astray),
-            self.message.payload.eq(message.payload),
-        ]
-        with m.If(begins):
-            m.d.sync += lost.eq(astray)
-        for arrival, queue in zip(deframer.o, queues, strict=True):
+    def _receive(self, m: Module, queues: list[CircuitQueue]) -> data.View:
+        """Connect the link layer; return what comes."""
+        deframer, more = join_queues(m, self, queues, self._route(m))
+        for queue, may in zip(queues, more, strict=True):
             # That nothing more comes ends a packet, which is a long way: it counts a cycle later.
             incoming = Signal.like(queue.incoming)
-            m.d.sync += incoming.eq(arrival.incoming & ~lost)
-            m.d.comb += [
-                queue.incoming.eq(incoming),
-                queue.arrives.eq(arrival.valid & ~astray),
-                arrival.ready.eq(queue.ready | astray),
-                arrival.used.eq(queue.used),
-                queue.mark.exit.eq(self.exit),
-                *(queue.mark[name].eq(word[name]) for name in ("first", "last", "descriptor")),
-            ]
-        m.d.comb += [
-            self.came.eq(deframer.came),
-            self.dropped.eq(
-                deframer.dropped | self.route | Cat(queue.stale for queue in queues).any()
-            ),
-            self.overflow.eq(deframer.overflow),
-            self.kind.eq(deframer.kind_error),
-            self.length.eq(deframer.length_error),
-        ]
-        return deframer.o
+            m.d.sync += incoming.eq(may)
+            m.d.comb += queue.incoming.eq(incoming)
+        stale = Cat(queue.stale for queue in queues).any()
+        m.d.comb += self.dropped.eq(deframer.dropped | self.route | stale)
+        return deframer.o[0].word
 
     def _route(self, m: Module) -> Signal:
         """Look up where what comes leaves; return whether it has no way, when it is checked."""
@@ -256,20 +223,7 @@ class InputPort(Unit):
 
     def _store(self, m: Module, queues: list[CircuitQueue], word: data.View) -> None:
         """Keep the payload of all circuits in one memory, and give that of the flit taken."""
-        depth, width = self.spec.protocol.buffer_flits, self.spec.data_width
-        memory = m.submodules.payload = Memory(shape=width, depth=COUNT * depth, init=[])
-        write, read = memory.write_port(), memory.read_port()
-        tails = [queue.tail + number * depth for number, queue in enumerate(queues)]
-        places = [queue.place + number * depth for number, queue in enumerate(queues)]
-        came, taken = Signal(COUNT), Signal()
-        m.d.comb += [
-            came.eq(Cat(queue.arrives & queue.ready for queue in queues)),
-            write.en.eq(came.any()),
-            write.addr.eq(one_hot_mux(came, tails)),
-            write.data.eq(word.data),
-            read.en.eq(self.head.take & selected(self.head.circuit, list(self.head.valid))),
-            read.addr.eq(selected(self.head.circuit, places)),
-        ]
+        read, taken = store_payload(m, queues, word, self.head), Signal()
         m.d.sync += [taken.eq(read.en), self.flit.valid.eq(taken)]
         with m.If(taken):
             m.d.sync += self.flit.data.eq(read.data)

@@ -1,0 +1,107 @@
+"""What comes in at a port: through the link layer to a queue for each data circuit."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.lib import data, wiring
+from amaranth.lib.memory import Memory, ReadPort
+
+from fred_hw.gates.select import one_hot_mux, selected
+from fred_hw.link.deframer import Deframer
+from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.unit import place
+
+from .flit_queue import FlitQueue
+
+__all__ = ["join_queues", "store_payload"]
+
+
+def join_queues(
+    m: Module, port: Any, queues: Sequence[FlitQueue], astray: Value
+) -> tuple[Deframer, list[Value]]:
+    """Place the link layer of a port, and join its queues to it; what is astray is not kept.
+
+    Return it, and for each queue whether more may come of the packet of its last flit.
+
+    Parameters
+    ----------
+    m : Module
+        Where they are.
+    port : unit
+        What has ``i``, ``credit``, ``message``, ``hello``, ``down``, ``exit``, ``came``,
+        ``length``, ``kind``, ``overflow`` and ``route`` as ``InputPort`` has.
+    queues : sequence of FlitQueue
+        One for each data circuit.
+    astray : Value
+        Whether what comes, a flit or a message, has no way.
+    """
+    deframer = place(m, "deframer", Deframer(spec=port.spec))
+    wiring.connect(m, wiring.flipped(port.i), deframer.i)
+    wiring.connect(m, deframer.credit, wiring.flipped(port.credit))
+    wiring.connect(m, deframer.hello, wiring.flipped(port.hello))
+    word, message = deframer.o[0].word, deframer.message
+    message_astray, begins, lost = (
+        Signal(name=name) for name in ("message_astray", "begins", "lost")
+    )
+    m.d.comb += [
+        deframer.down.eq(port.down),
+        message_astray.eq(message.valid & astray),
+        begins.eq(Cat(arrival.valid for arrival in deframer.o).any() & word.first),
+        port.route.eq(message_astray | (begins & astray)),
+        port.message.valid.eq(message.valid & ~message_astray),
+        port.message.payload.eq(message.payload),
+    ]
+    with m.If(begins):
+        m.d.sync += lost.eq(astray)
+    for arrival, queue in zip(deframer.o, queues, strict=True):
+        mark = queue.mark
+        m.d.comb += [
+            queue.arrives.eq(arrival.valid & ~astray),
+            arrival.ready.eq(queue.ready | astray),
+            arrival.used.eq(queue.used),
+            mark.exit.eq(port.exit),
+            mark.first.eq(word.first),
+            mark.last.eq(word.last),
+            *(
+                mark.descriptor[name].eq(word.descriptor[name])
+                for name, _ in data.Layout.cast(mark.descriptor.shape())
+            ),
+        ]
+    m.d.comb += [
+        port.came.eq(deframer.came),
+        port.overflow.eq(deframer.overflow),
+        port.kind.eq(deframer.kind_error),
+        port.length.eq(deframer.length_error),
+    ]
+    return deframer, [arrival.incoming & ~lost for arrival in deframer.o]
+
+
+def store_payload(m: Module, queues: Sequence[FlitQueue], word: data.View, head: Any) -> ReadPort:
+    """Keep the payload of all circuits in one memory; return its port that reads what is taken.
+
+    Parameters
+    ----------
+    m : Module
+        Where it is.
+    queues : sequence of FlitQueue
+        One for each data circuit.
+    word : View
+        The flit that comes to one of them, see ``arrival_signature``.
+    head : interface
+        What has ``circuit``, ``take`` and ``valid`` as in ``head_signature``.
+    """
+    came, depth = Signal(len(DATA_CIRCUITS)), queues[0].spec.protocol.buffer_flits
+    memory = m.submodules.payload = Memory(shape=len(word.data), depth=len(came) * depth, init=[])
+    write, read = memory.write_port(), memory.read_port()
+    tails = [queue.tail + number * depth for number, queue in enumerate(queues)]
+    places = [queue.place + number * depth for number, queue in enumerate(queues)]
+    m.d.comb += [
+        came.eq(Cat(queue.arrives & queue.ready for queue in queues)),
+        write.en.eq(came.any()),
+        write.addr.eq(one_hot_mux(came, tails)),
+        write.data.eq(word.data),
+        read.en.eq(head.take & selected(head.circuit, list(head.valid))),
+        read.addr.eq(selected(head.circuit, places)),
+    ]
+    return read
