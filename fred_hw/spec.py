@@ -18,7 +18,7 @@ from .formats.number_format import FORMATS, OVERFLOWS, IntFormat, NumberFormat
 from .operations.operation import OPERATIONS, fitting
 from .protocol import HEADER_FIELDS, PROTOCOL_VERSION, SHARED_SIZES, ProtocolSpec
 
-__all__ = ["SwitchSpec", "check_link"]
+__all__ = ["SwitchSpec", "check_link", "check_spec", "sized_name"]
 
 
 class _Linked(Protocol):
@@ -197,3 +197,21 @@ class SwitchSpec(FileModel):
     def with_changes(self, **changes: object) -> "SwitchSpec":
         """Return a validated copy with some fields changed; what was auto keeps its number."""
         return SwitchSpec.model_validate({**self.model_dump(), **changes})
+
+
+def check_spec(unit: str, spec: object) -> SwitchSpec:
+    """Return ``spec`` if ``unit`` can be made for it.
+
+    Raises
+    ------
+    TypeError
+        ``spec`` is no specification.
+    """
+    if not isinstance(spec, SwitchSpec):
+        raise TypeError(f"{unit} spec must be a SwitchSpec, not {spec!r}")
+    return spec
+
+
+def sized_name(name: str, spec: SwitchSpec) -> str:
+    """Return the name of a unit whose hardware depends on flits, ports and protocol."""
+    return f"{name}_w{spec.data_width}_p{spec.ports}_{spec.protocol.suffix}"

@@ -5,9 +5,7 @@ from typing import Protocol, TypeVar, runtime_checkable
 from amaranth.hdl import Module, Shape, Value
 from amaranth.lib import wiring
 
-from .spec import SwitchSpec
-
-__all__ = ["Emitter", "Unit", "check_shape", "check_spec", "place", "sized_name"]
+__all__ = ["Emitter", "Unit", "check_shape", "place"]
 
 
 @runtime_checkable
@@ -78,21 +76,3 @@ def check_shape(unit: str, shape: object) -> Shape:
         return Shape.cast(shape)
     except TypeError:
         raise TypeError(f"{unit} shape must be a shape of Amaranth, not {shape!r}") from None
-
-
-def check_spec(unit: str, spec: object) -> SwitchSpec:
-    """Return ``spec`` if ``unit`` can be made for it.
-
-    Raises
-    ------
-    TypeError
-        ``spec`` is no specification.
-    """
-    if not isinstance(spec, SwitchSpec):
-        raise TypeError(f"{unit} spec must be a SwitchSpec, not {spec!r}")
-    return spec
-
-
-def sized_name(name: str, spec: SwitchSpec) -> str:
-    """Return the name of a unit whose hardware depends on flits, ports and protocol."""
-    return f"{name}_w{spec.data_width}_p{spec.ports}_{spec.protocol.suffix}"

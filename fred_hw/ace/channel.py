@@ -11,8 +11,8 @@ from fred_hw.endpoint_spec import MOST_MEMBERS
 from fred_hw.gates.fifo import Fifo
 from fred_hw.gates.fsm import Fsm
 from fred_hw.gates.select import one_hot_mux
-from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, check_spec, place
+from fred_hw.spec import SwitchSpec, check_spec
+from fred_hw.unit import Unit, place
 
 from .fsm import AceFsm
 from .intake import WRITES

@@ -8,8 +8,8 @@ from amaranth.lib.wiring import In, Member, Out
 
 from fred_hw.control.axi_lite import AxiLiteRegisters, axi_lite_members, pass_axi_lite
 from fred_hw.protocol import DATA_CIRCUITS
-from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, check_spec, place
+from fred_hw.spec import SwitchSpec, check_spec
+from fred_hw.unit import Unit, place
 
 from .endpoint_map import CAUSES, COUNTERS, endpoint_map
 from .prepare import REASONS, AcePrepare

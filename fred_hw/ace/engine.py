@@ -7,8 +7,8 @@ from amaranth.lib.wiring import In, Member, Out
 from fred_hw.control.axi_lite import axi_lite_members, pass_axi_lite
 from fred_hw.link.packet_stream import PayloadStream, payload_signature
 from fred_hw.protocol import DATA_CIRCUITS
-from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, check_spec, place
+from fred_hw.spec import SwitchSpec, check_spec
+from fred_hw.unit import Unit, place
 
 from .channel import AceChannel
 from .control import AceControl

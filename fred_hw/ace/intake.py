@@ -8,8 +8,8 @@ from fred_hw.datapath.reducer import Reducer
 from fred_hw.gates.fifo import Fifo
 from fred_hw.gates.select import one_hot_mux, round_robin
 from fred_hw.link.packet_stream import PayloadStream, payload_signature
-from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, check_spec, place
+from fred_hw.spec import SwitchSpec, check_spec
+from fred_hw.unit import Unit, place
 
 from .memory_port import write_layout
 from .reader import load_layout

@@ -4,8 +4,8 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, check_spec, place
+from fred_hw.spec import SwitchSpec, check_spec
+from fred_hw.unit import Unit, place
 
 from .turns import AceTurns
 from .work import place_bits, size_bits, sizes_name, slot_bits, word_bits, work_layout

@@ -8,8 +8,8 @@ from fred_hw.control.axi_lite import axi_lite_members, pass_axi_lite
 from fred_hw.endpoint.endpoint import Endpoint
 from fred_hw.link.axis import axis_members
 from fred_hw.protocol import HEADER_FIELDS
-from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, check_spec, place
+from fred_hw.spec import SwitchSpec, check_spec
+from fred_hw.unit import Unit, place
 
 from .endpoint_map import endpoint_map
 from .engine import AceEngine

@@ -6,8 +6,8 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.gates.fifo import Fifo
 from fred_hw.gates.select import one_hot_mux, round_robin
 from fred_hw.link.packet_stream import PayloadStream, payload_signature
-from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, check_spec, place
+from fred_hw.spec import SwitchSpec, check_spec
+from fred_hw.unit import Unit, place
 
 from .scratchpad import SlotRead, slot_read_signature
 from .work import CIRCUITS, SendWord, send_word_signature, sizes_name

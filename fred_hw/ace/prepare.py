@@ -8,8 +8,8 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.endpoint_spec import MOST_MEMBERS
 from fred_hw.gates.fsm import Fsm
-from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, check_spec
+from fred_hw.spec import SwitchSpec, check_spec
+from fred_hw.unit import Unit
 
 from .operations import OPERATIONS
 from .work import (

@@ -7,8 +7,8 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.fifo import Fifo
 from fred_hw.gates.select import one_hot_mux, round_robin
-from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, check_spec, place
+from fred_hw.spec import SwitchSpec, check_spec
+from fred_hw.unit import Unit, place
 
 from .loader import request_layout
 from .work import CIRCUITS, place_bits, sizes_name, slot_bits, word_bits

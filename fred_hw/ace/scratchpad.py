@@ -6,8 +6,8 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import one_hot_mux
-from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, check_spec
+from fred_hw.spec import SwitchSpec, check_spec
+from fred_hw.unit import Unit
 
 from .reader import load_layout
 from .work import CIRCUITS, place_bits, sizes_name, slot_bits

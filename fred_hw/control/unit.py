@@ -6,8 +6,8 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Member, Out
 
-from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, check_spec, place
+from fred_hw.spec import SwitchSpec, check_spec
+from fred_hw.unit import Unit, place
 
 from .axi_lite import AxiLiteRegisters, axi_lite_members, pass_axi_lite
 from .counter import SaturatingCounter

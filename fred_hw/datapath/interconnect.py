@@ -7,8 +7,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.compiler.shape import code_width, configuration_width
-from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, check_spec, place
+from fred_hw.spec import SwitchSpec, check_spec
+from fred_hw.unit import Unit, place
 
 from .flit import Flit, delayed, flit_signature
 from .microswitch import DMicroswitch, RDMicroswitch, RMicroswitch

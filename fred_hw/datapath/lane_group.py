@@ -4,8 +4,8 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.wire import wire
-from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, check_spec
+from fred_hw.spec import SwitchSpec, check_spec
+from fred_hw.unit import Unit
 
 from .flit import delayed
 from .reduction import reduction_unit

@@ -10,8 +10,8 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.compiler.shape import code_width
 from fred_hw.gates.select import any_of, gated
 from fred_hw.gates.wire import wire
-from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, check_spec
+from fred_hw.spec import SwitchSpec, check_spec
+from fred_hw.unit import Unit
 
 from .flit import Flit, delayed, flit_signature
 from .reducer import Reducer

@@ -3,8 +3,8 @@
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, check_spec
+from fred_hw.spec import SwitchSpec, check_spec
+from fred_hw.unit import Unit
 
 from .lane_group import LaneGroup
 

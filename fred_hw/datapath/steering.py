@@ -5,8 +5,8 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.compiler.shape import code_width
 from fred_hw.gates.select import gated
-from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, check_spec
+from fred_hw.spec import SwitchSpec, check_spec
+from fred_hw.unit import Unit
 
 from .flit import Flit, delayed, flit_signature
 from .microswitch import drive, select

@@ -11,8 +11,8 @@ from fred_hw.link.message import Message, message_signature
 from fred_hw.link.packet_stream import PayloadStream, payload_signature
 from fred_hw.link.session import LinkSession, join_session
 from fred_hw.protocol import DATA_CIRCUITS
-from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, check_spec, place
+from fred_hw.spec import SwitchSpec, check_spec
+from fred_hw.unit import Unit, place
 
 from .flow_receiver import FlowReceiver
 from .flow_sender import FlowSender, replay_name

@@ -11,8 +11,8 @@ from fred_hw.link.descriptor import same_flow
 from fred_hw.link.message import Message, message_signature
 from fred_hw.link.packet_stream import PayloadStream, payload_signature
 from fred_hw.protocol import Kind
-from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, check_spec, place, sized_name
+from fred_hw.spec import SwitchSpec, check_spec, sized_name
+from fred_hw.unit import Unit, place
 
 from .ledger import Ledger
 

@@ -11,8 +11,8 @@ from fred_hw.link.message import message_stream
 from fred_hw.link.sender import Sender
 from fred_hw.link.session import Session, sending_signature
 from fred_hw.protocol import DATA_CIRCUITS
-from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, check_spec, place, sized_name
+from fred_hw.spec import SwitchSpec, check_spec, sized_name
+from fred_hw.unit import Unit, place
 
 from .departure import Departure, departure_signature
 

@@ -5,8 +5,8 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.late_choice import choose_late
 from fred_hw.gates.wire import wire
-from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, check_spec
+from fred_hw.spec import SwitchSpec, check_spec
+from fred_hw.unit import Unit
 
 from .credits import ticket_bits
 

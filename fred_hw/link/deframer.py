@@ -8,8 +8,8 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import selected
 from fred_hw.protocol import CONTROL, DATA_CIRCUITS, HELLO_FIELDS, Kind
-from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, check_spec, place, sized_name
+from fred_hw.spec import SwitchSpec, check_spec, sized_name
+from fred_hw.unit import Unit, place
 
 from .arrival import Arrival, arrival_signature
 from .credits import Credits, credit_signature

@@ -4,8 +4,8 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, check_spec, place, sized_name
+from fred_hw.spec import SwitchSpec, check_spec, sized_name
+from fred_hw.unit import Unit, place
 
 from .crc import FlitCrc
 from .flit import LinkFlit, link_flit_signature

@@ -11,8 +11,8 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.gates.select import next_turn, selected
 from fred_hw.gates.wire import wire
 from fred_hw.protocol import CONTROL, CRC_BITS, DATA_CIRCUITS, HEADER_BITS, HELLO_FIELDS, Kind
-from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, check_spec, sized_name
+from fred_hw.spec import SwitchSpec, check_spec, sized_name
+from fred_hw.unit import Unit
 
 from .crc import crc_masks
 from .credits import Limits, limit_signature, ticket_bits

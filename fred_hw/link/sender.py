@@ -9,8 +9,8 @@ from fred_hw.gates.fifo import Fifo
 from fred_hw.gates.select import one_hot_mux
 from fred_hw.gates.stream_register import StreamRegister
 from fred_hw.protocol import DATA_CIRCUITS, HEADER_BITS
-from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, check_spec, place, sized_name
+from fred_hw.spec import SwitchSpec, check_spec, sized_name
+from fred_hw.unit import Unit, place
 
 from .circuit_credits import CircuitCredits
 from .crc import FlitCrc

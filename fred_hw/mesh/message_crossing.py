@@ -9,10 +9,10 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.gates.select import one_hot_mux, round_robin
 from fred_hw.link.descriptor import FLOW
 from fred_hw.link.message import Message, message_layout, message_signature, message_stream
-from fred_hw.spec import SwitchSpec
+from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.switch.message_queue import MessageQueue
 from fred_hw.switch.ports.signatures import port_bits
-from fred_hw.unit import Unit, check_spec, place
+from fred_hw.unit import Unit, place
 
 __all__ = ["MessageCrossing"]
 

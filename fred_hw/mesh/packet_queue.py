@@ -7,10 +7,9 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.link.descriptor import FLOW
-from fred_hw.spec import SwitchSpec
+from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.switch.ports.flit_queue import FlitQueue
 from fred_hw.switch.ports.signatures import port_bits
-from fred_hw.unit import check_spec
 
 __all__ = ["PacketQueue", "packet_layout", "stamp_layout"]
 

@@ -11,8 +11,8 @@ from fred_hw.gates.fsm import Fsm
 from fred_hw.link.descriptor import FLOW
 from fred_hw.link.message import Message, message_layout, message_signature, message_stream
 from fred_hw.protocol import Kind
-from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, check_spec, place
+from fred_hw.spec import SwitchSpec, check_spec
+from fred_hw.unit import Unit, place
 
 from .case_queue import CaseQueue
 from .flow_progress import FlowProgress, Progress

@@ -10,8 +10,8 @@ from fred_hw.gates.select import next_turn, one_hot_mux
 from fred_hw.link.descriptor import FLOW
 from fred_hw.link.message import Message, message_layout, message_signature
 from fred_hw.protocol import Kind
-from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, check_spec, place
+from fred_hw.spec import SwitchSpec, check_spec
+from fred_hw.unit import Unit, place
 
 from .message_queue import MessageQueue
 from .ports.signatures import Event, event_signature, port_bits

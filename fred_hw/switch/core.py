@@ -14,10 +14,10 @@ from fred_hw.gates.select import any_of, selected
 from fred_hw.link.flit import LinkFlit, framed_signature, link_flit_signature
 from fred_hw.link.session import Session, join_session, session_signature
 from fred_hw.protocol import DATA_CIRCUITS
-from fred_hw.spec import SwitchSpec
+from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.switch.ports.input_port import InputPort
 from fred_hw.switch.ports.output_port import OutputPort
-from fred_hw.unit import Unit, check_spec, place
+from fred_hw.unit import Unit, place
 
 from .acknowledger import Acknowledger
 from .dispatcher import Dispatcher

@@ -10,8 +10,8 @@ from fred_hw.gates.select import any_of, one_hot_mux, selected
 from fred_hw.gates.wire import wire
 from fred_hw.link.descriptor import descriptor_layout
 from fred_hw.protocol import DATA_CIRCUITS
-from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, check_spec, place
+from fred_hw.spec import SwitchSpec, check_spec
+from fred_hw.unit import Unit, place
 
 from .circuit_choice import CircuitChoice
 from .flow_sequencer import FlowSequencer, PortStates, port_states_signature

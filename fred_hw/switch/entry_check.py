@@ -7,8 +7,8 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.control.entry_port import entry_layout
 from fred_hw.gates.select import may_pass, one_hot_mux
 from fred_hw.protocol import DATA_CIRCUITS
-from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, check_spec, place
+from fred_hw.spec import SwitchSpec, check_spec
+from fred_hw.unit import Unit, place
 
 from .path_tracer import PathTracer
 

@@ -6,8 +6,8 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import any_of, gated, largest, one_hot_mux
 from fred_hw.protocol import Kind
-from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, check_spec
+from fred_hw.spec import SwitchSpec, check_spec
+from fred_hw.unit import Unit
 
 from .case_queue import case_layout
 

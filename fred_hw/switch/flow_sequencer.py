@@ -6,8 +6,8 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import first_of, one_hot_mux
 from fred_hw.link.descriptor import descriptor_layout
-from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, check_spec
+from fred_hw.spec import SwitchSpec, check_spec
+from fred_hw.unit import Unit
 
 __all__ = ["FlowSequencer", "PortStates", "port_states_signature"]
 

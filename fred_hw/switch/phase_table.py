@@ -13,8 +13,8 @@ from fred_hw.control.entry_port import (
     number_bits,
 )
 from fred_hw.gates.fsm import Fsm
-from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, check_spec, place
+from fred_hw.spec import SwitchSpec, check_spec
+from fred_hw.unit import Unit, place
 
 from .entry_check import EntryCheck
 from .scheduler_signatures import (

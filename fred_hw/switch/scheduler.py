@@ -11,8 +11,8 @@ from fred_hw.control.entry_port import entry_layout, number_bits
 from fred_hw.gates.select import any_of, gated, next_turn, one_hot_mux
 from fred_hw.gates.wire import wire
 from fred_hw.protocol import DATA_CIRCUITS
-from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, check_spec, place
+from fred_hw.spec import SwitchSpec, check_spec
+from fred_hw.unit import Unit, place
 
 from .phase_watch import PhaseWatch
 from .scheduler_signatures import (

@@ -12,8 +12,8 @@ from fred_hw.gates.fsm import Fsm
 from fred_hw.gates.select import any_of, gated, one_hot_mux
 from fred_hw.gates.wire import wire
 from fred_hw.protocol import DATA_CIRCUITS
-from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, check_spec
+from fred_hw.spec import SwitchSpec, check_spec
+from fred_hw.unit import Unit
 
 from .ports.signatures import port_bits
 

@@ -10,8 +10,8 @@ from fred_hw.control.unit import ControlUnit
 from fred_hw.link.axis import axis_members, join_axis
 from fred_hw.link.session import LinkSession
 from fred_hw.protocol import HEADER_FIELDS
-from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, check_spec, place
+from fred_hw.spec import SwitchSpec, check_spec
+from fred_hw.unit import Unit, place
 
 from .core import SwitchCore
 

@@ -9,8 +9,7 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.gates.late_choice import choose_late
 from fred_hw.gates.select import selected
 from fred_hw.link.descriptor import descriptor_layout
-from fred_hw.spec import SwitchSpec
-from fred_hw.unit import check_spec
+from fred_hw.spec import SwitchSpec, check_spec
 
 from .flit_queue import FlitHead, FlitQueue
 from .signatures import mark_layout, port_bits

@@ -8,8 +8,8 @@ from fred_hw.gates.fifo import Fifo
 from fred_hw.gates.late_choice import choose_late
 from fred_hw.gates.select import gated
 from fred_hw.gates.wire import wire
-from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, check_spec, place
+from fred_hw.spec import SwitchSpec, check_spec
+from fred_hw.unit import Unit, place
 
 from .signatures import port_bits
 

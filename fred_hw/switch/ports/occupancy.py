@@ -8,8 +8,8 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.protocol import DATA_CIRCUITS
-from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, check_spec
+from fred_hw.spec import SwitchSpec, check_spec
+from fred_hw.unit import Unit
 
 __all__ = ["Occupancy"]
 

@@ -18,8 +18,8 @@ from fred_hw.link.message import message_stream
 from fred_hw.link.sender import Sender
 from fred_hw.link.session import hello_layout
 from fred_hw.protocol import DATA_CIRCUITS
-from fred_hw.spec import SwitchSpec
-from fred_hw.unit import Unit, check_spec, place
+from fred_hw.spec import SwitchSpec, check_spec
+from fred_hw.unit import Unit, place
 
 from .signatures import Injection, injection_signature
 
