@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from math import nan
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -154,6 +154,10 @@ class FileModel(BaseModel):
                 field["description"] = said[name]
         found["description"] = summary(cls)
         return found
+
+    def with_changes(self, **changes: object) -> Self:
+        """Return a validated copy with some fields changed; what was auto keeps its number."""
+        return self.model_validate({**self.model_dump(by_alias=True), **changes})
 
 
 def int_range(minimum: int, maximum: int) -> Check:

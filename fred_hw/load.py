@@ -16,6 +16,7 @@ from .yaml_text import parse_yaml
 __all__ = [
     "PRESETS",
     "changed",
+    "has_key",
     "load_model",
     "load_spec",
     "parse_change",
@@ -52,18 +53,34 @@ def load_spec(source: str, changes: Mapping[str, Any] | None = None) -> SwitchSp
     if source not in PRESETS and not path.exists() and not path.suffix:
         known = ", ".join(PRESETS)
         raise InputError(source, "", f"must be an existing file or one of the presets {known}")
-    return load_model(SwitchSpec, path, source, changes)
+    return load_model(SwitchSpec, source, changes, path)
 
 
 def load_model(
-    model: type[M], path: Path, source: str, changes: Mapping[str, Any] | None = None
+    model: type[M],
+    source: str,
+    changes: Mapping[str, Any] | None = None,
+    path: Path | None = None,
 ) -> M:
-    """Return what a YAML file holds as ``model``, some fields changed; see :func:`load_spec`."""
-    data = read_data(path)
+    """Return what the YAML file ``source`` holds as ``model``, some fields changed.
+
+    Changes and errors are those of :func:`load_spec`; ``path`` is the file, if errors call it
+    something else.
+    """
+    data = read_data(path or Path(source))
     if isinstance(data, Mapping):
         for key, value in (changes or {}).items():
             data = changed(data, key.split("."), value)
     return validate(model, data, source)
+
+
+def has_key(source: str, key: str) -> bool:
+    """Return whether ``source`` is a YAML file with a key, by which fabrics are told apart."""
+    try:
+        data = read_data(Path(source))
+    except InputError:
+        return False  # who reads it as something else says why
+    return isinstance(data, Mapping) and key in data
 
 
 def changed(data: Mapping[str, Any], path: list[str], value: Any) -> dict[str, Any]:

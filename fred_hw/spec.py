@@ -18,7 +18,21 @@ from .formats.number_format import FORMATS, OVERFLOWS, IntFormat, NumberFormat
 from .operations.operation import OPERATIONS, fitting
 from .protocol import HEADER_FIELDS, PROTOCOL_VERSION, SHARED_SIZES, ProtocolSpec
 
-__all__ = ["SwitchSpec", "check_link", "check_spec", "sized_name"]
+__all__ = [
+    "FormatName",
+    "Lanes",
+    "OperationName",
+    "OverflowName",
+    "SwitchSpec",
+    "check_link",
+    "check_spec",
+    "sized_name",
+]
+
+FormatName = Annotated[str, name_in(FORMATS)]
+OperationName = Annotated[str, name_in(OPERATIONS)]
+OverflowName = Annotated[str, name_in(OVERFLOWS)]
+Lanes = Annotated[int, int_range(1, 256)]
 
 
 class _Linked(Protocol):
@@ -95,10 +109,10 @@ class SwitchSpec(FileModel):
 
     ports: Annotated[int, int_range(2, 64)]
     middle: Annotated[int, int_range(2, 8)] = 3
-    format: Annotated[str, name_in(FORMATS)] = "fp16"
-    operation: Annotated[str, name_in(OPERATIONS)] = "sum"
-    overflow: Annotated[str, name_in(OVERFLOWS)] = "saturate"
-    lanes: Annotated[int, int_range(1, 256)] = 4
+    format: FormatName = "fp16"
+    operation: OperationName = "sum"
+    overflow: OverflowName = "saturate"
+    lanes: Lanes = 4
     stage_registers: Annotated[int, int_range(1, 4)] = 1
     adder_registers: Annotated[int, AutoOrInt(0, 8)] = Field(default=AUTO)
     clock_ns: Annotated[float | None, number_range(0.01, 1000), Field(examples=[0.853])] = None
@@ -193,10 +207,6 @@ class SwitchSpec(FileModel):
     def name(self) -> str:
         """Stable short name, ``fred_m3_p8_fp16x4``; name of the generated top module too."""
         return f"fred_m{self.middle}_p{self.ports}_{self.suffix()}"
-
-    def with_changes(self, **changes: object) -> "SwitchSpec":
-        """Return a validated copy with some fields changed; what was auto keeps its number."""
-        return SwitchSpec.model_validate({**self.model_dump(), **changes})
 
 
 def check_spec(unit: str, spec: object) -> SwitchSpec:

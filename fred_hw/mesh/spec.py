@@ -7,15 +7,14 @@ from typing import Annotated, Any, NamedTuple, Self
 from pydantic import SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from fred_hw.endpoint_spec import EndpointSpec
+from fred_hw.fabric_spec import FabricSpec
 from fred_hw.files import Check, FileModel, int_range, name_in, refused
-from fred_hw.formats.number_format import FORMATS, OVERFLOWS
-from fred_hw.operations.operation import OPERATIONS
-from fred_hw.protocol import ADDRESSES, ProtocolSpec
-from fred_hw.spec import SwitchSpec, check_link
+from fred_hw.protocol import ADDRESSES
+from fred_hw.spec import SwitchSpec
 
 from .routing import ROUTINGS
 
-__all__ = ["DIRECTIONS", "MeshSpec", "Place", "check_mesh"]
+__all__ = ["DIRECTIONS", "MeshShape", "MeshSpec", "Place", "check_mesh"]
 
 DIRECTIONS = ("north", "east", "south", "west", "local")
 """Ports of a router, by number. Rows count from north to south, columns from west to east."""
@@ -37,8 +36,8 @@ def _boolean(value: object) -> object:
     return value
 
 
-class MeshSpec(FileModel):
-    """A mesh of routers, each with an NPU, and I/O controllers around it; frozen and hashable.
+class MeshShape(FileModel):
+    """Where the routers and the addresses of a mesh are, and which ways lead there.
 
     Parameters
     ----------
@@ -49,51 +48,15 @@ class MeshSpec(FileModel):
         a corner. Otherwise these ports are left out. NPUs and controllers are 128 at most.
     routing : str
         How routers choose the way of a packet, one of ``ROUTINGS``; docs/mesh.md.
-    format : str
-        Number format of a lane, one of ``FORMATS``.
-    operation : str
-        What NPUs reduce by, one of ``OPERATIONS``; routers do not, but all ends must be alike.
-    overflow : str
-        What integer sums do beyond the range: saturate or wrap.
-    lanes : int
-        Numbers in a flit, 1 to 256.
-    protocol : ProtocolSpec
-        Link layer and buffers.
-    endpoint : EndpointSpec
-        Collective engine of endpoints at NPUs; routers have none.
-
-    Raises
-    ------
-    pydantic.ValidationError
-        A key is unknown, a value has the wrong type or is out of range, there is one router alone,
-        there are too many addresses, or the operation does not take the format; a ``ValueError``.
     """
 
     width: Annotated[int, int_range(1, 64)]
     height: Annotated[int, int_range(1, 64)]
     controllers: Annotated[bool, Check(_boolean, schema=lambda: {"type": "boolean"})] = True
     routing: Annotated[str, name_in(ROUTINGS)] = "xy"
-    format: Annotated[str, name_in(FORMATS)] = "fp16"
-    operation: Annotated[str, name_in(OPERATIONS)] = "sum"
-    overflow: Annotated[str, name_in(OVERFLOWS)] = "saturate"
-    lanes: Annotated[int, int_range(1, 256)] = 4
-    protocol: ProtocolSpec = ProtocolSpec()
-    endpoint: EndpointSpec = EndpointSpec()
-
-    def model_post_init(self, context: Any, /) -> None:
-        """Find numbers of what was auto; no router acknowledges."""
-        object.__setattr__(self, "protocol", self.protocol.for_ports(0))
-
-    @model_serializer(mode="wrap")
-    def _without_default_endpoint(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out an endpoint of which nothing was said: most of what is made is routers."""
-        said = handler(self)
-        if self.endpoint == EndpointSpec():
-            said.pop("endpoint", None)
-        return said
 
     @model_validator(mode="after")
-    def _fits(self) -> Self:
+    def _has_routers(self) -> Self:
         if self.routers == 1:
             raise refused("width: must be 2 or more in a mesh of one row, not 1")
         if len(self.places) > ADDRESSES:
@@ -101,7 +64,6 @@ class MeshSpec(FileModel):
                 f"height: must leave at most {ADDRESSES} NPUs and controllers, not "
                 f"{len(self.places)} with {self.height} rows of {self.width}"
             )
-        check_link(self)
         return self
 
     @property
@@ -139,45 +101,63 @@ class MeshSpec(FileModel):
             if one == "local" or self.controllers or self.neighbour(x, y, one)
         )
 
-    @cached_property
-    def link(self) -> SwitchSpec:
-        """What the ends of its links are made of, as endpoints take it."""
-        return self._switch(len(DIRECTIONS), self.protocol)
-
-    def router(self, directions: Sequence[str]) -> SwitchSpec:
-        """Return the sizes of a router with these ports; it has no phases."""
-        protocol = ProtocolSpec.model_validate({**self.protocol.model_dump(), "phases": 1})
-        return self._switch(len(directions), protocol)
-
-    def _switch(self, ports: int, protocol: ProtocolSpec) -> SwitchSpec:
-        return SwitchSpec(
-            ports=ports,
-            format=self.format,
-            operation=self.operation,
-            overflow=self.overflow,
-            lanes=self.lanes,
-            protocol=protocol,
-            endpoint=self.endpoint,
-        )
-
     @property
     def shape_name(self) -> str:
         """Part of a generated name that tells where addresses are and which ways lead there."""
-        usual = MeshSpec.model_fields["routing"].default
+        usual = MeshShape.model_fields["routing"].default
         parts = [f"{self.width}x{self.height}"]
         parts += [] if self.controllers else ["bare"]
         parts += [] if self.routing == usual else [self.routing]
         return "_".join(parts)
+
+
+class MeshSpec(FabricSpec, MeshShape):
+    """A mesh of routers, each with an NPU, and I/O controllers around it; frozen and hashable.
+
+    Its fields are those of its shape, then those of its links.
+
+    Parameters
+    ----------
+    operation : str
+        What NPUs reduce by, one of ``OPERATIONS``; routers do not, but all ends must be alike.
+    protocol : ProtocolSpec
+        Link layer and buffers.
+    endpoint : EndpointSpec
+        Collective engine of endpoints at NPUs; routers have none.
+
+    Raises
+    ------
+    pydantic.ValidationError
+        A key is unknown, a value has the wrong type or is out of range, there is one router alone,
+        there are too many addresses, or the operation does not take the format; a ``ValueError``.
+    """
+
+    @model_serializer(mode="wrap")
+    def _without_default_endpoint(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out an endpoint of which nothing was said: most of what is made is routers."""
+        said = handler(self)
+        if self.endpoint == EndpointSpec():
+            said.pop("endpoint", None)
+        return said
+
+    @property
+    def _most_ports(self) -> int:
+        return 0  # no router acknowledges
+
+    @cached_property
+    def link(self) -> SwitchSpec:
+        """What the ends of its links are made of, as endpoints take it."""
+        return self._unit(len(DIRECTIONS))
+
+    def router(self, directions: Sequence[str]) -> SwitchSpec:
+        """Return the sizes of a router with these ports; it has no phases."""
+        return self._unit(len(directions), protocol=self.protocol.with_changes(phases=1))
 
     @property
     def name(self) -> str:
         """Stable short name, ``mesh_5x4_fp16x4_link``; name of the generated top module too."""
         sizes = self.link.suffix(crosses=False)
         return f"mesh_{self.shape_name}_{sizes}_{self.protocol.suffix}"
-
-    def with_changes(self, **changes: object) -> "MeshSpec":
-        """Return a validated copy with some fields changed."""
-        return MeshSpec.model_validate({**self.model_dump(), **changes})
 
 
 def check_mesh(unit: str, mesh: object) -> MeshSpec:

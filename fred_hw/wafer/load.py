@@ -1,12 +1,9 @@
 """Specifications of wafers from files."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from fred_hw.errors import InputError
-from fred_hw.load import load_model
-from fred_hw.reading import read_data
+from fred_hw.load import has_key, load_model
 
 from .spec import WaferSpec
 
@@ -14,27 +11,10 @@ __all__ = ["is_wafer", "load_wafer"]
 
 
 def load_wafer(source: str, changes: Mapping[str, Any] | None = None) -> WaferSpec:
-    """Return the wafer in the YAML file ``source``, some fields changed.
-
-    Parameters
-    ----------
-    source : str
-        Path of a YAML file.
-    changes : Mapping, optional
-        Values that replace those of the file, by field name.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, or a field is unknown, missing or out of range.
-    """
-    return load_model(WaferSpec, Path(source), source, changes)
+    """Return the wafer in the YAML file ``source``, some fields changed; see ``load_model``."""
+    return load_model(WaferSpec, source, changes)
 
 
 def is_wafer(source: str) -> bool:
     """Return whether ``source`` is a file that describes a wafer: it has switches."""
-    try:
-        data = read_data(Path(source))
-    except InputError:
-        return False  # who reads it as something else says why
-    return isinstance(data, Mapping) and "switches" in data
+    return has_key(source, "switches")

@@ -1,112 +1,32 @@
-"""Specification of a wafer: NPUs, switches in a tree, and the chiplets that these are made of."""
+"""Specification of a wafer: its tree of switches, and what the ends of links in it are made of."""
 
-import re
-from collections.abc import Iterator, Sequence
-from functools import cached_property
-from typing import Annotated, Any, Self
+from collections.abc import Iterator
+from typing import Annotated, Self
 from zlib import crc32
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import model_validator
 
-from fred_hw.endpoint_spec import EndpointSpec
-from fred_hw.files import Check, FileModel, int_range, name_in, one_of, refused
-from fred_hw.formats.number_format import FORMATS, OVERFLOWS
-from fred_hw.operations.operation import OPERATIONS
-from fred_hw.protocol import ADDRESSES, SHARED_SIZES, ProtocolSpec
-from fred_hw.spec import SwitchSpec, check_link
+from fred_hw.fabric_spec import FabricSpec
+from fred_hw.files import one_of, refused
+from fred_hw.formats.number_format import FORMATS
+from fred_hw.protocol import SHARED_SIZES, ProtocolSpec
+from fred_hw.spec import SwitchSpec
 
-__all__ = ["CONTROLLERS", "SwitchEntry", "WaferSpec"]
+from .tree import SwitchEntry, WaferTree
+
+__all__ = ["CONTROLLERS", "WaferSpec"]
 
 CONTROLLERS = ("links", "endpoints")
 """What is at the ports of I/O controllers: links that leave the plane, or endpoints in it."""
 
-_MOST_SWITCHES = 64
-_MOST_CHIPLETS = 64
-_NAME = "^[a-z][a-z0-9_]{0,31}$"
-_RESERVED = re.compile(r"(?:npu|io)\d+|.*_p\d+")
-"""What is called so has its name from us."""
 
-
-def _name(value: object) -> object:
-    if not isinstance(value, str) or not re.fullmatch(_NAME, value):
-        raise refused(
-            f"must be a lower-case letter and up to 31 more, digits or underscores, not {value!r}"
-        )
-    return value
-
-
-def _each_once(npus: list[int]) -> list[int]:
-    for npu in npus:
-        if npus.count(npu) > 1:
-            raise refused(f"must have each NPU once, not {npu} twice")
-    return npus
-
-
-class SwitchEntry(FileModel):
-    """A switch of a wafer: chiplets in parallel, alike, as many in each plane.
-
-    Parameters
-    ----------
-    name : str
-        What it is called in files and in the Verilog: lower-case letters, digits and underscores.
-    above : str
-        Name of the switch that it hangs on; none for the one at the top.
-    chiplets : int
-        Chiplets of all planes together, a multiple of `planes`. A switch with NPUs has one in each
-        plane.
-    ports : int
-        Ports of a chiplet, 2 to 64: as many as it has links.
-    uplinks : int
-        Links from each chiplet to the switch above, 0 at the top; a multiple of that one's
-        chiplets in a plane, each of which has as many.
-    npus : list of int
-        NPUs that hang on it by a port in each plane, numbers from 0.
-    controllers : int
-        I/O controllers, in each plane one after the other.
-    middle : int
-        Middle-stage subswitches of its interconnect, 2 to 8.
-    protocol : ProtocolSpec
-        What it does at its ports, all of it, in place of the wafer's: `packet_flits`,
-        `window_packets` and `buffer_packets` must be alike, as both ends of a link count by them.
-    """
-
-    name: Annotated[str, Check(_name, schema=lambda: {"type": "string", "pattern": _NAME})]
-    above: str | None = None
-    chiplets: Annotated[int, int_range(1, _MOST_CHIPLETS * _MOST_CHIPLETS)]
-    ports: Annotated[int, int_range(2, 64)]
-    uplinks: Annotated[int, int_range(0, 64)] = 0
-    npus: Annotated[
-        list[Annotated[int, int_range(0, ADDRESSES - 1)]], AfterValidator(_each_once)
-    ] = Field(default=[])
-    controllers: Annotated[int, int_range(0, 64)] = 0
-    middle: Annotated[int, int_range(2, 8)] = 3
-    protocol: ProtocolSpec | None = None
-
-
-class WaferSpec(FileModel):
+class WaferSpec(FabricSpec, WaferTree):
     """NPUs on a tree of switches, in planes of which each has one port of each NPU; frozen.
 
+    Its fields are those of its tree, those of its links, and its own.
+
     Parameters
     ----------
-    npus : int
-        NPUs, 2 to 128; with I/O controllers 128 at most.
-    planes : int
-        Ports of each NPU, 1 to 64. Planes are alike, and no wire joins two of them: one is the unit
-        that is generated, compiled for and simulated.
-    switches : list of SwitchEntry
-        The switches, in any order: a tree.
-    format : str
-        Number format of a lane, one of ``FORMATS``.
-    operation : str
-        What reduces two operands, one of ``OPERATIONS``.
-    overflow : str
-        What integer sums do beyond the range: saturate or wrap.
-    lanes : int
-        Numbers in a flit, 1 to 256.
-    protocol : ProtocolSpec
-        Link layer, buffers and phases of all ends of links that do not say otherwise.
-    endpoint : EndpointSpec
-        Collective engine at each port of an NPU.
     controllers : str
         What is at the ports of I/O controllers: ``links`` that leave the plane, or ``endpoints``,
         the same as at NPUs, before the memory of a controller.
@@ -120,205 +40,55 @@ class WaferSpec(FileModel):
         ``ValueError``.
     """
 
-    npus: Annotated[int, int_range(2, ADDRESSES)]
-    planes: Annotated[int, int_range(1, _MOST_CHIPLETS)] = 1
-    switches: Annotated[list[SwitchEntry], Field(min_length=1, max_length=_MOST_SWITCHES)]
-    format: Annotated[str, name_in(FORMATS)] = "fp16"
-    operation: Annotated[str, name_in(OPERATIONS)] = "sum"
-    overflow: Annotated[str, name_in(OVERFLOWS)] = "saturate"
-    lanes: Annotated[int, int_range(1, 256)] = 4
-    protocol: ProtocolSpec = ProtocolSpec()
-    endpoint: EndpointSpec = EndpointSpec()
     controllers: Annotated[str, one_of(*CONTROLLERS)] = CONTROLLERS[0]
-
-    def model_post_init(self, context: Any, /) -> None:
-        """Find numbers of what was auto: endpoints acknowledge to the largest switch."""
-        most = max(one.ports for one in self.switches)
-        object.__setattr__(self, "protocol", self.protocol.for_ports(most))
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        check_link(self)
-        self._check_flits()
-        self._check_tree()
-        self._check_npus()
-        self._check_leaves()
-        for number in range(len(self.switches)):
-            self._check_chiplets(number)
-        for number in range(len(self.switches)):
-            self._check_ports(number)
-            self._check_headers(number)
-        if self.npus + sum(one.controllers for one in self.switches) > ADDRESSES:
-            given = self.npus + sum(one.controllers for one in self.switches)
-            raise refused(f"npus: must be at most {ADDRESSES} with I/O controllers, not {given}")
+        size = self.lanes * FORMATS[self.format].width // 8
+        if size & (size - 1):
+            raise refused(f"lanes: must make flits of 1, 2, 4, ... bytes, not of {size}")
+        for number, one in enumerate(self.switches):
+            self._check_headers(f"switches.{number}.protocol", one)
         if self.controllers == "endpoints" and self.endpoints == self.npus:
             raise refused(
                 "controllers: must be links where no switch has I/O controllers, not 'endpoints'"
             )
         return self
 
-    def _check_flits(self) -> None:
-        """Refuse flits that endpoints cannot address."""
-        size = self.lanes * FORMATS[self.format].width // 8
-        if size & (size - 1):
-            raise refused(f"lanes: must make flits of 1, 2, 4, ... bytes, not of {size}")
-
-    def _check_tree(self) -> None:
-        """Refuse names that are not those of a tree: one at the top, and no loop."""
-        names = [one.name for one in self.switches]
-        for number, one in enumerate(self.switches):
-            field = f"switches.{number}"
-            if one.name in names[:number]:
-                raise refused(f"{field}.name: must be another than those before, not {one.name!r}")
-            if _RESERVED.fullmatch(one.name):
-                other = "no name of an NPU, a controller or a chiplet"
-                raise refused(f"{field}.name: must be {other}, as {one.name!r} is")
-            if one.above is not None and one.above not in names:
-                raise refused(f"{field}.above: must be the name of a switch, not {one.above!r}")
-        tops = [number for number, one in enumerate(self.switches) if one.above is None]
-        if len(tops) > 1:
-            top = names[tops[0]]
-            field = f"switches.{tops[1]}.above"
-            raise refused(f"{field}: must be given, as {top} is at the top, not left out")
-        for number, one in enumerate(self.switches):
-            seen = [one.name]
-            while (above := self.switches[names.index(seen[-1])].above) is not None:
-                if above in seen:
-                    loop = ", ".join(seen[seen.index(above) :])
-                    raise refused(
-                        f"switches.{number}.above: must lead to one switch at the top, not in a "
-                        f"loop through {loop}"
-                    )
-                seen.append(above)
-
-    def _check_leaves(self) -> None:
-        """Refuse a switch that nothing hangs on."""
-        above = {one.above for one in self.switches}
-        for number, one in enumerate(self.switches):
-            if not one.npus and not one.controllers and one.name not in above:
-                raise refused(
-                    f"switches.{number}.npus: must be one or more, or controllers, where no switch "
-                    "is below, not none"
-                )
-
-    def _check_npus(self) -> None:
-        """Refuse NPUs that are attached twice, or not at all."""
-        places: dict[int, str] = {}
-        for number, one in enumerate(self.switches):
-            for npu in one.npus:
-                field = f"switches.{number}.npus"
-                if npu >= self.npus:
-                    raise refused(f"{field}: must be numbers from 0 to {self.npus - 1}, not {npu}")
-                if npu in places:
-                    other = f"{npu}, which {places[npu]} has"
-                    raise refused(f"{field}: must be NPUs that no other switch has, not {other}")
-                places[npu] = one.name
-        missing = [npu for npu in range(self.npus) if npu not in places]
-        if missing:
-            raise refused(f"npus: must each hang on a switch, but {missing[0]} does not")
-
-    def _check_chiplets(self, number: int) -> None:
-        """Refuse chiplets and links that cannot be shared out over planes, and over each other."""
-        one, field = self.switches[number], f"switches.{number}"
-        if one.chiplets % self.planes:
-            allowed = f"a multiple of the {self.planes} planes"
-            raise refused(f"{field}.chiplets: must be {allowed}, not {one.chiplets}")
-        if (one.npus or one.controllers) and one.chiplets != self.planes:
-            allowed = f"{self.planes} with NPUs or controllers, one in each plane"
-            raise refused(f"{field}.chiplets: must be {allowed}, not {one.chiplets}")
-        parts = self.parts(self.above(number)) if one.above is not None else 0
-        if parts == 0 and one.uplinks:
-            raise refused(f"{field}.uplinks: must be 0 at the top, not {one.uplinks}")
-        if parts and (not one.uplinks or one.uplinks % parts):
-            allowed = f"a multiple of {parts}, the chiplets of {one.above} in a plane"
-            raise refused(f"{field}.uplinks: must be {allowed}, not {one.uplinks}")
-
-    def _check_ports(self, number: int) -> None:
-        """Refuse a chiplet with more ports than links, or fewer."""
-        one = self.switches[number]
-        down = sum(self.links_between(child) for child in self.below(number))
-        links = len(one.npus) + one.controllers + down + one.uplinks
-        if links != one.ports:
-            raise refused(
-                f"switches.{number}.ports: must be {links}, its links: {len(one.npus)} to NPUs, "
-                f"{one.controllers} to controllers, {down} down, {one.uplinks} up; not {one.ports}"
-            )
-
-    def _check_headers(self, number: int) -> None:
+    def _check_headers(self, field: str, one: SwitchEntry) -> None:
         """Refuse a switch whose neighbours would refuse its hello."""
-        mine = self.switches[number].protocol or self.protocol
         for name in SHARED_SIZES:
-            wanted, given = getattr(self.protocol, name), getattr(mine, name)
+            wanted, given = (getattr(said, name) for said in (self.protocol, self._protocol(one)))
             if wanted != given:
                 allowed = f"{wanted}, as all ends of links have it"
-                raise refused(f"switches.{number}.protocol.{name}: must be {allowed}, not {given}")
+                raise refused(f"{field}.{name}: must be {allowed}, not {given}")
 
-    @cached_property
-    def _numbers(self) -> dict[str, int]:
-        return {one.name: number for number, one in enumerate(self.switches)}
+    def _protocol(self, one: SwitchEntry) -> ProtocolSpec:
+        return one.protocol or self.protocol
 
-    def above(self, number: int) -> int:
-        """Return the switch that one hangs on, by number; -1 for the one at the top."""
-        name = self.switches[number].above
-        return -1 if name is None else self._numbers[name]
-
-    def below(self, number: int) -> list[int]:
-        """Return the switches that hang on one, by number."""
-        name = self.switches[number].name
-        return [child for child, one in enumerate(self.switches) if one.above == name]
-
-    def parts(self, number: int) -> int:
-        """Return the chiplets of a switch in a plane."""
-        return self.switches[number].chiplets // self.planes
-
-    def links_between(self, child: int) -> int:
-        """Return the links of each chiplet above with all chiplets of a switch, in a plane."""
-        return self.parts(child) * self.switches[child].uplinks // self.parts(self.above(child))
+    @property
+    def _most_ports(self) -> int:
+        return max(one.ports for one in self.switches)
 
     @property
     def endpoints(self) -> int:
         """Endpoints of a plane: those of NPUs, then those of I/O controllers, by address."""
-        own = (one.controllers for one in self.switches)
-        return self.npus + (sum(own) if self.controllers == "endpoints" else 0)
-
-    @property
-    def root(self) -> int:
-        """Number of the switch at the top."""
-        return next(n for n, one in enumerate(self.switches) if one.above is None)
+        return self.npus + (self.controller_count if self.controllers == "endpoints" else 0)
 
     @property
     def link(self) -> SwitchSpec:
         """What endpoints are made of."""
-        return self._switch(self.switches[self._home(0)].ports, 3, self.protocol)
+        return self._unit(self.home(0).ports)
 
     def chiplet(self, number: int) -> SwitchSpec:
         """Return the specification of a switch's chiplets."""
         one = self.switches[number]
-        return self._switch(one.ports, one.middle, one.protocol or self.protocol)
-
-    def _home(self, npu: int) -> int:
-        return next(n for n, one in enumerate(self.switches) if npu in one.npus)
-
-    def _switch(self, ports: int, middle: int, protocol: ProtocolSpec) -> SwitchSpec:
-        return SwitchSpec(
-            ports=ports,
-            middle=middle,
-            format=self.format,
-            operation=self.operation,
-            overflow=self.overflow,
-            lanes=self.lanes,
-            protocol=protocol,
-            endpoint=self.endpoint,
-        )
+        return self._unit(one.ports, middle=one.middle, protocol=self._protocol(one))
 
     @property
     def phases(self) -> int:
         """Phases that all ends of links have entries for."""
-        return min([self.protocol.phases, *(self.chiplet(n).protocol.phases for n in self._each)])
-
-    @property
-    def _each(self) -> Sequence[int]:
-        return range(len(self.switches))
+        return min(one.phases for one in (self.protocol, *map(self._protocol, self.switches)))
 
     @property
     def name(self) -> str:
@@ -339,7 +109,3 @@ class WaferSpec(FileModel):
         yield from (one.name, one.above, one.chiplets // self.planes, one.ports, one.uplinks)
         yield from (one.npus, one.controllers, one.middle)
         yield one.protocol.suffix if one.protocol else ""
-
-    def with_changes(self, **changes: Any) -> "WaferSpec":
-        """Return a validated copy with some fields changed."""
-        return WaferSpec.model_validate({**self.model_dump(), **changes})

@@ -1,0 +1,64 @@
+"""Base of specifications of fabrics: what meshes and wafers say of the ends of their links."""
+
+from abc import abstractmethod
+from typing import Any, Self
+
+from pydantic import model_validator
+
+from .endpoint_spec import EndpointSpec
+from .files import FileModel
+from .protocol import ProtocolSpec
+from .spec import FormatName, Lanes, OperationName, OverflowName, SwitchSpec, check_link
+
+__all__ = ["FabricSpec"]
+
+
+class FabricSpec(FileModel):
+    """What the ends of all links of a fabric are made of; subclasses say where these ends are.
+
+    Parameters
+    ----------
+    format : str
+        Number format of a lane, one of ``FORMATS``.
+    operation : str
+        What reduces two operands, one of ``OPERATIONS``.
+    overflow : str
+        What integer sums do beyond the range: saturate or wrap.
+    lanes : int
+        Numbers in a flit, 1 to 256.
+    protocol : ProtocolSpec
+        Link layer, buffers and phases of all ends of links that do not say otherwise.
+    endpoint : EndpointSpec
+        Collective engine at each port of an NPU.
+
+    Raises
+    ------
+    pydantic.ValidationError
+        As of a switch.
+    """
+
+    format: FormatName = "fp16"
+    operation: OperationName = "sum"
+    overflow: OverflowName = "saturate"
+    lanes: Lanes = 4
+    protocol: ProtocolSpec = ProtocolSpec()
+    endpoint: EndpointSpec = EndpointSpec()
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Find numbers of what was auto: endpoints acknowledge to what has the most ports."""
+        object.__setattr__(self, "protocol", self.protocol.for_ports(self._most_ports))
+
+    @model_validator(mode="after")
+    def _has_links(self) -> Self:
+        check_link(self)
+        return self
+
+    @property
+    @abstractmethod
+    def _most_ports(self) -> int:
+        """Ports of the largest unit that acknowledges, 0 if none does."""
+
+    def _unit(self, ports: int, **others: object) -> SwitchSpec:
+        """Return the sizes of a unit with so many ports."""
+        said: dict[str, Any] = {name: getattr(self, name) for name in FabricSpec.model_fields}
+        return SwitchSpec(**{**said, "ports": ports, **others})

@@ -1,0 +1,223 @@
+"""The tree of a wafer: switches, the chiplets that these are made of, and what hangs on them."""
+
+import re
+from functools import cached_property
+from typing import Annotated, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from fred_hw.files import Check, FileModel, int_range, refused
+from fred_hw.protocol import ADDRESSES, ProtocolSpec
+
+__all__ = ["SwitchEntry", "WaferTree"]
+
+_MOST_SWITCHES = 64
+_MOST_CHIPLETS = 64
+_NAME = "^[a-z][a-z0-9_]{0,31}$"
+_RESERVED = re.compile(r"(?:npu|io)\d+|.*_p\d+")
+"""What is called so has its name from us."""
+
+
+def _name(value: object) -> object:
+    if not isinstance(value, str) or not re.fullmatch(_NAME, value):
+        raise refused(
+            f"must be a lower-case letter and up to 31 more, digits or underscores, not {value!r}"
+        )
+    return value
+
+
+def _each_once(npus: list[int]) -> list[int]:
+    for npu in npus:
+        if npus.count(npu) > 1:
+            raise refused(f"must have each NPU once, not {npu} twice")
+    return npus
+
+
+class SwitchEntry(FileModel):
+    """A switch of a wafer: chiplets in parallel, alike, as many in each plane.
+
+    Parameters
+    ----------
+    name : str
+        What it is called in files and in the Verilog: lower-case letters, digits and underscores.
+    above : str
+        Name of the switch that it hangs on; none for the one at the top.
+    chiplets : int
+        Chiplets of all planes together, a multiple of `planes`. A switch with NPUs has one in each
+        plane.
+    ports : int
+        Ports of a chiplet, 2 to 64: as many as it has links.
+    uplinks : int
+        Links from each chiplet to the switch above, 0 at the top; a multiple of that one's
+        chiplets in a plane, each of which has as many.
+    npus : list of int
+        NPUs that hang on it by a port in each plane, numbers from 0.
+    controllers : int
+        I/O controllers, in each plane one after the other.
+    middle : int
+        Middle-stage subswitches of its interconnect, 2 to 8.
+    protocol : ProtocolSpec
+        What it does at its ports, all of it, in place of the wafer's: `packet_flits`,
+        `window_packets` and `buffer_packets` must be alike, as both ends of a link count by them.
+    """
+
+    name: Annotated[str, Check(_name, schema=lambda: {"type": "string", "pattern": _NAME})]
+    above: str | None = None
+    chiplets: Annotated[int, int_range(1, _MOST_CHIPLETS * _MOST_CHIPLETS)]
+    ports: Annotated[int, int_range(2, 64)]
+    uplinks: Annotated[int, int_range(0, 64)] = 0
+    npus: Annotated[
+        list[Annotated[int, int_range(0, ADDRESSES - 1)]], AfterValidator(_each_once)
+    ] = Field(default=[])
+    controllers: Annotated[int, int_range(0, 64)] = 0
+    middle: Annotated[int, int_range(2, 8)] = 3
+    protocol: ProtocolSpec | None = None
+
+
+class WaferTree(FileModel):
+    """NPUs on a tree of switches, in planes of which each has one port of each NPU.
+
+    Parameters
+    ----------
+    npus : int
+        NPUs, 2 to 128; with I/O controllers 128 at most.
+    planes : int
+        Ports of each NPU, 1 to 64. Planes are alike, and no wire joins two of them: one is the unit
+        that is generated, compiled for and simulated.
+    switches : list of SwitchEntry
+        The switches, in any order: a tree.
+    """
+
+    npus: Annotated[int, int_range(2, ADDRESSES)]
+    planes: Annotated[int, int_range(1, _MOST_CHIPLETS)] = 1
+    switches: Annotated[list[SwitchEntry], Field(min_length=1, max_length=_MOST_SWITCHES)]
+
+    @model_validator(mode="after")
+    def _is_tree(self) -> Self:
+        self._check_tree()
+        self._check_npus()
+        self._check_leaves()
+        for number in range(len(self.switches)):
+            self._check_chiplets(number)
+        for number in range(len(self.switches)):
+            self._check_ports(number)
+        if (given := self.npus + self.controller_count) > ADDRESSES:
+            raise refused(f"npus: must be at most {ADDRESSES} with I/O controllers, not {given}")
+        return self
+
+    def _check_tree(self) -> None:
+        """Refuse names that are not those of a tree: one at the top, and no loop."""
+        names = [one.name for one in self.switches]
+        for number, one in enumerate(self.switches):
+            field = f"switches.{number}"
+            if one.name in names[:number]:
+                raise refused(f"{field}.name: must be another than those before, not {one.name!r}")
+            if _RESERVED.fullmatch(one.name):
+                other = "no name of an NPU, a controller or a chiplet"
+                raise refused(f"{field}.name: must be {other}, as {one.name!r} is")
+            if one.above is not None and one.above not in names:
+                raise refused(f"{field}.above: must be the name of a switch, not {one.above!r}")
+        tops = [number for number, one in enumerate(self.switches) if one.above is None]
+        if len(tops) > 1:
+            top = names[tops[0]]
+            field = f"switches.{tops[1]}.above"
+            raise refused(f"{field}: must be given, as {top} is at the top, not left out")
+        for number, one in enumerate(self.switches):
+            seen = [one.name]
+            while (above := self.switches[names.index(seen[-1])].above) is not None:
+                if above in seen:
+                    loop = ", ".join(seen[seen.index(above) :])
+                    raise refused(
+                        f"switches.{number}.above: must lead to one switch at the top, not in a "
+                        f"loop through {loop}"
+                    )
+                seen.append(above)
+
+    def _check_leaves(self) -> None:
+        """Refuse a switch that nothing hangs on."""
+        above = {one.above for one in self.switches}
+        for number, one in enumerate(self.switches):
+            if not one.npus and not one.controllers and one.name not in above:
+                raise refused(
+                    f"switches.{number}.npus: must be one or more, or controllers, where no switch "
+                    "is below, not none"
+                )
+
+    def _check_npus(self) -> None:
+        """Refuse NPUs that are attached twice, or not at all."""
+        places: dict[int, str] = {}
+        for number, one in enumerate(self.switches):
+            for npu in one.npus:
+                field = f"switches.{number}.npus"
+                if npu >= self.npus:
+                    raise refused(f"{field}: must be numbers from 0 to {self.npus - 1}, not {npu}")
+                if npu in places:
+                    other = f"{npu}, which {places[npu]} has"
+                    raise refused(f"{field}: must be NPUs that no other switch has, not {other}")
+                places[npu] = one.name
+        missing = [npu for npu in range(self.npus) if npu not in places]
+        if missing:
+            raise refused(f"npus: must each hang on a switch, but {missing[0]} does not")
+
+    def _check_chiplets(self, number: int) -> None:
+        """Refuse chiplets and links that cannot be shared out over planes, and over each other."""
+        one, field = self.switches[number], f"switches.{number}"
+        if one.chiplets % self.planes:
+            allowed = f"a multiple of the {self.planes} planes"
+            raise refused(f"{field}.chiplets: must be {allowed}, not {one.chiplets}")
+        if (one.npus or one.controllers) and one.chiplets != self.planes:
+            allowed = f"{self.planes} with NPUs or controllers, one in each plane"
+            raise refused(f"{field}.chiplets: must be {allowed}, not {one.chiplets}")
+        parts = self.parts(self.above(number)) if one.above is not None else 0
+        if parts == 0 and one.uplinks:
+            raise refused(f"{field}.uplinks: must be 0 at the top, not {one.uplinks}")
+        if parts and (not one.uplinks or one.uplinks % parts):
+            allowed = f"a multiple of {parts}, the chiplets of {one.above} in a plane"
+            raise refused(f"{field}.uplinks: must be {allowed}, not {one.uplinks}")
+
+    def _check_ports(self, number: int) -> None:
+        """Refuse a chiplet with more ports than links, or fewer."""
+        one = self.switches[number]
+        down = sum(self.links_between(child) for child in self.below(number))
+        links = len(one.npus) + one.controllers + down + one.uplinks
+        if links != one.ports:
+            raise refused(
+                f"switches.{number}.ports: must be {links}, its links: {len(one.npus)} to NPUs, "
+                f"{one.controllers} to controllers, {down} down, {one.uplinks} up; not {one.ports}"
+            )
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {one.name: number for number, one in enumerate(self.switches)}
+
+    def above(self, number: int) -> int:
+        """Return the switch that one hangs on, by number; -1 for the one at the top."""
+        name = self.switches[number].above
+        return -1 if name is None else self._numbers[name]
+
+    def below(self, number: int) -> list[int]:
+        """Return the switches that hang on one, by number."""
+        name = self.switches[number].name
+        return [child for child, one in enumerate(self.switches) if one.above == name]
+
+    def parts(self, number: int) -> int:
+        """Return the chiplets of a switch in a plane."""
+        return self.switches[number].chiplets // self.planes
+
+    def links_between(self, child: int) -> int:
+        """Return the links of each chiplet above with all chiplets of a switch, in a plane."""
+        return self.parts(child) * self.switches[child].uplinks // self.parts(self.above(child))
+
+    @property
+    def root(self) -> int:
+        """Number of the switch at the top."""
+        return next(n for n, one in enumerate(self.switches) if one.above is None)
+
+    @property
+    def controller_count(self) -> int:
+        """I/O controllers."""
+        return sum(one.controllers for one in self.switches)
+
+    def home(self, npu: int) -> SwitchEntry:
+        """Return the switch that an NPU hangs on."""
+        return next(one for one in self.switches if npu in one.npus)
