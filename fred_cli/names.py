@@ -97,13 +97,9 @@ def _loggops_keys(_context: click.Context) -> Iterable[str]:
 
 
 def _spec_keys(context: click.Context) -> Iterable[str]:
-    if context.params.get("level") in ("mesh", "router"):
-        from fred_hw.mesh.spec import MeshSpec
+    from gen.level import LEVELS
 
-        return _keys(MeshSpec)
-    from fred_hw.spec import SwitchSpec
-
-    return _keys(SwitchSpec)
+    return _keys(LEVELS[context.params.get("level") or "interconnect"].model)
 
 
 def _keys(model: Any, above: str = "") -> Iterator[str]:

@@ -20,8 +20,6 @@ __all__ = [
     "as_json_option",
     "compute_option",
     "csv_option",
-    "design_level_option",
-    "generated_level_option",
     "level_option",
     "measured_level_option",
     "memory_option",
@@ -31,10 +29,8 @@ __all__ = [
     "optional_workload_option",
     "placement_option",
     "protocol_option",
-    "read_mesh",
     "read_npu",
     "read_spec",
-    "read_wafer",
     "schedule_option",
     "seed_option",
     "set_option",
@@ -269,31 +265,29 @@ def simulator_option(default: str) -> Callable[[Any], Any]:
     )
 
 
-level_option = click.option(
-    "--level",
-    type=click.Choice(["interconnect", "switch"]),
-    default="interconnect",
-    show_default=True,
-    help="The interconnect alone, or the whole switch around it.",
-)
+def level_option(some: Callable[[], Iterable[str]] | None = None) -> Callable[[Any], Any]:
+    """Return the option for a level of generation, any or one of some."""
 
-generated_level_option = click.option(
-    "--level",
-    type=click.Choice(["interconnect", "switch", "endpoint", "mesh", "router", "wafer"]),
-    default="interconnect",
-    show_default=True,
-    help="The interconnect alone, the whole switch around it, or the NPU's end of a link; a mesh "
-    "of routers, or one of them, or a plane of a wafer, of which SPEC is a YAML file.",
-)
+    def names() -> list[str]:
+        from gen.level import LEVELS
 
-design_level_option = click.option(
-    "--level",
-    type=click.Choice(["interconnect", "switch", "endpoint", "router"]),
-    default="interconnect",
-    show_default=True,
-    help="The interconnect alone, the whole switch around it, or the NPU's end of a link; a router "
-    "of the mesh that SPEC describes.",
-)
+        return list(some() if some else LEVELS)
+
+    def listing() -> str:
+        from gen.level import LEVELS
+
+        *others, last = (LEVELS[name].text for name in names())
+        return f"Of SPEC: {', '.join(others)}, or {last}."
+
+    return click.option(
+        "--level",
+        type=NameChoice(names),
+        default="interconnect",
+        show_default=True,
+        cls=ListingOption,
+        listing=listing,
+    )
+
 
 measured_level_option = click.option(
     "--level",
@@ -416,27 +410,14 @@ TRAINING_OPTIONS = (
 """Names in errors of the rooms below that are those of options."""
 
 
-def read_spec(source: str, changes: tuple[str, ...]) -> Any:
-    """Return the specification named on the command line, with its ``--set`` changes."""
+def read_spec(source: str, changes: tuple[str, ...], load: Callable[..., Any] | None = None) -> Any:
+    """Return the specification named on the command line, with its ``--set`` changes.
+
+    It is that of a switch, unless ``load`` reads another.
+    """
     from fred_hw.load import load_spec, parse_change
 
-    return load_spec(source, dict(parse_change(change) for change in changes))
-
-
-def read_mesh(source: str, changes: tuple[str, ...]) -> Any:
-    """Return the mesh named on the command line, with its ``--set`` changes."""
-    from fred_hw.load import parse_change
-    from fred_hw.mesh.load import load_mesh
-
-    return load_mesh(source, dict(parse_change(change) for change in changes))
-
-
-def read_wafer(source: str, changes: tuple[str, ...]) -> Any:
-    """Return the wafer named on the command line, with its ``--set`` changes."""
-    from fred_hw.load import parse_change
-    from fred_hw.wafer.load import load_wafer
-
-    return load_wafer(source, dict(parse_change(change) for change in changes))
+    return (load or load_spec)(source, dict(parse_change(change) for change in changes))
 
 
 def read_npu(changes: tuple[str, ...]) -> dict[str, Any]:

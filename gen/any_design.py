@@ -1,21 +1,23 @@
-"""What generated Verilog of every kind has beside it."""
+"""What files beside generated Verilog are written from."""
 
 from dataclasses import dataclass
+from typing import Any
 
-from .companions.companion import COMPANIONS
 from .ports import Port
 
-__all__ = ["AnyDesign", "companion_names"]
+__all__ = ["AnyDesign"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnyDesign:
-    """Generated Verilog and what lies beside it; each kind adds its specification and manifest.
+    """Generated Verilog, and what is known of it.
 
     Parameters
     ----------
+    spec : FileModel
+        What it was generated from.
     level : str
-        What it is of its kind, one of the levels of that.
+        What it is of that, one of ``LEVELS``.
     name : str
         Name of the top module and of the files.
     verilog : str
@@ -27,9 +29,10 @@ class AnyDesign:
     units : dict of str to str
         From which class each module was generated, ``fred_hw.<room>.<module>.<class>``.
     latency_cycles : int
-        Cycles between two events that each kind names.
+        Cycles between two events that its level names.
     """
 
+    spec: Any
     level: str
     name: str
     verilog: str
@@ -37,13 +40,3 @@ class AnyDesign:
     modules: dict[str, int]
     units: dict[str, str]
     latency_cycles: int
-
-    def files(self) -> dict[str, str]:
-        """Return the text of each file by name."""
-        served = [one for one in COMPANIONS.values() if one.serves(self.level)]
-        return {self.name + one.ending: one.write(self) for one in served}
-
-
-def companion_names(name: str, level: str) -> list[str]:
-    """Return the names of the files of a design, from the name and the level that it will have."""
-    return [name + one.ending for one in COMPANIONS.values() if one.serves(level)]

@@ -1,3 +1,5 @@
+# amaranth: UnusedElaboratable=no
+# Equal units are made for each place, to tell of names and ports, and generated once.
 """Verilog of a plane of a wafer: its endpoints and switches, and the wires between them.
 
 It is written as text, as that of a mesh is: it is wires alone, and many.
@@ -6,11 +8,15 @@ It is written as text, as that of a mesh is: it is wires alone, and many.
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from fred_hw.ace.npu_endpoint import NpuEndpoint
+from fred_hw.switch.switch import Switch
+from fred_hw.unit import Unit
 from fred_hw.wafer.plane import Plane
+from fred_hw.wafer.spec import WaferSpec
 
-from .ports import Port
+from .ports import Port, module_ports
 
-__all__ = ["Module", "wafer_ports", "wafer_top"]
+__all__ = ["Module", "modules_of", "units_of", "wafer_ports", "wafer_top"]
 
 _FORTH, _BACK = ("tdata", "tvalid", "tlast", "tuser"), "tready"
 _BEHIND = "behind"
@@ -22,6 +28,17 @@ class Module(NamedTuple):
 
     name: str
     ports: list[Port]
+
+
+def units_of(wafer: WaferSpec) -> dict[str, Unit]:
+    """Return the units that a plane is made of: that of endpoints, "npu", and chiplets'."""
+    chiplets = {one.name: Switch(spec=one.spec) for one in Plane(wafer).chiplets}
+    return {"npu": NpuEndpoint(spec=wafer.link), **chiplets}
+
+
+def modules_of(wafer: WaferSpec) -> dict[str, Module]:
+    """Return the modules of these units."""
+    return {name: Module(one.unit_name, module_ports(one)) for name, one in units_of(wafer).items()}
 
 
 class _Instance(NamedTuple):

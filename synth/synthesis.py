@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from fred_hw.errors import InputError
-from fred_hw.mesh.spec import MeshSpec
+from fred_hw.files import FileModel
 from fred_hw.reading import read_text
-from fred_hw.spec import SwitchSpec
-from gen.design import check_level, generate
-from gen.meshes import generate_mesh
+from gen.design import generate
+from gen.level import LEVELS
 
 from .area import Area, areas
 from .liberty import MAX_BYTES, Libraries
@@ -23,7 +22,7 @@ from .netlist import read_netlist
 from .sizing import size_design
 from .timing import Timing, estimate, find_opensta, time_design
 
-__all__ = ["Sizing", "Source", "Synthesis", "from_mesh", "from_spec", "from_verilog", "synthesize"]
+__all__ = ["Sizing", "Source", "Synthesis", "from_spec", "from_verilog", "synthesize"]
 
 _PRICES = tuple(0.3 * 1.5**step for step in range(12))
 """What area may be worth while sizing with effort ``clock``, a share of the clock for the same."""
@@ -158,16 +157,10 @@ class Synthesis:
         }
 
 
-def from_spec(spec: SwitchSpec, level: str, label: str) -> Source:
-    """Return the Verilog of a specification as a source."""
-    check_level(spec, level, label)
+def from_spec(spec: FileModel, level: str, label: str) -> Source:
+    """Return the Verilog of a level of a specification as a source."""
+    LEVELS[level].check(spec, label)
     design = generate(spec, level=level)
-    return Source(design.name, design.verilog, label, design.units)
-
-
-def from_mesh(mesh: MeshSpec, label: str) -> Source:
-    """Return the Verilog of the router with all ports of a mesh as a source."""
-    design = generate_mesh(mesh, level="router")
     return Source(design.name, design.verilog, label, design.units)
 
 

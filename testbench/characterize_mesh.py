@@ -8,7 +8,7 @@ from typing import Any
 from fred_hw.checks import check_int
 from fred_hw.mesh.spec import MeshSpec
 from gen.clock import ROUTER_CLOCK_HZ, ROUTER_CLOCK_SOURCE
-from gen.meshes import generate_mesh
+from gen.design import generate
 from testbench.characterize import MEASURED_LANES, agreed, git_commit
 from testbench.cosimulation.launch import Options
 from testbench.cosimulation.mesh import cosimulate_mesh
@@ -90,7 +90,7 @@ def characterize_mesh(
 
 def mesh_hash(mesh: MeshSpec) -> str:
     """Return what says in a record which Verilog was measured."""
-    return hashlib.sha256(kept(generate_mesh, mesh).verilog.encode()).hexdigest()
+    return hashlib.sha256(kept(generate, mesh, level="mesh").verilog.encode()).hexdigest()
 
 
 def _router(measured: Mapping[str, Any], mesh: MeshSpec) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from fred_hw.compiler.placement import Strategy
 from fred_hw.mesh.program import MeshPhase, MeshProgram, compile_for_mesh
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.progress import track
+from gen.design import generate
 from gen.emitter import VerilogEmitter
-from gen.meshes import generate_mesh
 from testbench.characterize import MEASURED_LANES, git_commit
 from testbench.characterize_wafer import LINK_CYCLES, MEMORY_CYCLES
 from testbench.collectives.compiled import build_compiled_mesh
@@ -44,7 +44,7 @@ def mesh_with_ends_hash(mesh: MeshSpec) -> str:
     """Return what says in a record which Verilog was measured, of routers and endpoints."""
     emitter = VerilogEmitter()
     emitter.add(NpuEndpoint(spec=mesh.link))
-    return hashlib.sha256(generate_mesh(mesh, emitter).verilog.encode()).hexdigest()
+    return hashlib.sha256(generate(mesh, emitter, "mesh").verilog.encode()).hexdigest()
 
 
 def characterize_mesh_phases(

@@ -14,8 +14,7 @@ from fred_hw.wafer.plane import Plane
 from fred_hw.wafer.program import COLLECTIVES, WaferProgram, compile_strategy
 from fred_hw.wafer.spec import WaferSpec
 from gen.design import generate
-from gen.wafer_top import wafer_top
-from gen.wafers import modules_of
+from gen.wafer_top import modules_of, wafer_top
 from testbench.characterize import MEASURED_LANES, git_commit
 from testbench.collectives.compiled import build_compiled_plane
 from testbench.collectives.fabric import Finished, Sizes

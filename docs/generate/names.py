@@ -18,6 +18,7 @@ from fred_hw.mesh.routing import ROUTINGS
 from fred_hw.operations.operation import OPERATIONS, Operation
 from fred_hw.registry import Registry
 from gen.companions.companion import COMPANIONS
+from gen.level import LEVELS
 from perfmodel import published
 from perfmodel.collectives.algorithm import ALGORITHMS
 from perfmodel.studies.section import SECTIONS, Section
@@ -209,6 +210,7 @@ def names() -> str:
         "Sections of published figures": (SECTIONS, ("name", "ids of its rows begin"), sections),
     }
     plain: dict[str, Registry[Any]] = {
+        "Levels of what is generated": LEVELS,
         "Simulators": SIMULATORS,
         "Kinds of workloads": WORKLOADS,
         "Ways through a mesh": ROUTINGS,

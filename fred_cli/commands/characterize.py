@@ -14,9 +14,7 @@ from fred_cli.options import (
     OutputPath,
     as_json_option,
     measured_level_option,
-    read_mesh,
     read_spec,
-    read_wafer,
     set_option,
     simulator_option,
     spec_argument,
@@ -85,6 +83,7 @@ def command(
     Its clock is the published one, or with --liberty the shortest that synthesis finds, as
     `fred synth` does.
     """
+    from gen.level import LEVELS
     from gen.write import check_folder
 
     _check_options(level, liberty)
@@ -93,11 +92,10 @@ def command(
         if level == "wafer":
             how = (collectives,) if collectives else ("in-network", "ring")
             more |= {"collectives": how, "simulator": simulator}
-        fabric = (read_wafer if level == "wafer" else read_mesh)(spec_source, changes)
+        fabric = read_spec(spec_source, changes, LEVELS[level].load)
         _characterize_phases(level, spec_source, fabric, strategies, flits, more, path, as_json)
         return
-    of_mesh = level == "router"
-    spec = (read_mesh if of_mesh else read_spec)(spec_source, changes)
+    spec = read_spec(spec_source, changes, LEVELS[level].load)
     if lanes is not None:
         _check_lanes(spec, lanes)
     _, names = load_testbench(simulator)
@@ -281,12 +279,12 @@ def _synthesized(
     """Return the clock of a record as synthesis of the whole switch, or of a router, finds it."""
     from fred_hw.mesh.spec import MeshSpec
     from gen.clock import CLOCK_NS, ROUTER_CLOCK_HZ
-    from synth.synthesis import from_mesh, from_spec, synthesize
+    from synth.synthesis import from_spec, synthesize
 
     of_mesh = isinstance(spec, MeshSpec)
     target_ns = 1e9 / ROUTER_CLOCK_HZ if of_mesh else CLOCK_NS
     with steps(f"synthesizing {spec.name}") as step:
-        source = from_mesh(spec, label) if of_mesh else from_spec(spec, "switch", label)
+        source = from_spec(spec, "router" if of_mesh else "switch", label)
         result = synthesize(
             source, libraries, clock_ns=target_ns, effort=effort, sizing=sizing, progress=step
         )

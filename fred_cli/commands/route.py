@@ -1,11 +1,12 @@
 """`fred route`."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from fred_cli.mesh_program import route_mesh
+from fred_cli.fabric_program import route_fabric
 from fred_cli.options import (
     InputPath,
     NameChoice,
@@ -17,7 +18,6 @@ from fred_cli.options import (
 )
 from fred_cli.output import checked, option_names, plain, say_json, write_text
 from fred_cli.progress import progress
-from fred_cli.wafer_program import route_wafer
 from fred_hw.errors import InputError
 
 if TYPE_CHECKING:
@@ -95,18 +95,25 @@ def command(
 
     number = _generation(generation)
     of_switches = {"FLOWS": flows_file, "--effort": effort, "--draw": picture}
+    fabric = partial(
+        route_fabric,
+        source=spec_source,
+        changes=changes,
+        strategy=strategy,
+        size=size or "64KiB",
+        output=output,
+        as_json=as_json,
+    )
     if is_mesh(spec_source):
         _refuse(of_switches, "a switch, not a mesh")
         _refuse({"--generation": generation}, "a switch or a wafer, not a mesh")
         _refuse({"--collectives": collectives}, "a wafer, not a mesh")
-        how = algorithm or "auto"
-        route_mesh(spec_source, changes, strategy, how, size or "64KiB", output, as_json)
+        fabric("mesh", algorithm=algorithm or "auto")
         return 0
     _refuse({"--algorithm": algorithm}, "a mesh, not a switch or a wafer")
     if is_wafer(spec_source):
         _refuse(of_switches, "a switch, not a wafer")
-        how = collectives or "in-network"
-        route_wafer(spec_source, changes, strategy, size or "64KiB", number, how, output, as_json)
+        fabric("wafer", generation=number, collectives=collectives or "in-network")
         return 0
     _refuse({"--collectives": collectives}, "a wafer, not a switch")
     _refuse({"--size": size, "--output": output}, "a wafer or a mesh, not a switch")

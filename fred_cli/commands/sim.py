@@ -24,6 +24,7 @@ from fred_cli.progress import progress
 __all__ = ["command"]
 
 _LATENCY = {"interconnect": "latency_cycles", "switch": "switch_latency_cycles"}
+"""Levels that benches are for, and what they measure their latency as."""
 
 
 def _waves() -> str:
@@ -38,7 +39,7 @@ def _waves() -> str:
 @set_option
 @simulator_option("verilator")
 @seed_option
-@level_option
+@level_option(lambda: _LATENCY)
 @click.option("--waves", is_flag=True, cls=ListingOption, listing=_waves)
 @click.option(
     "--test",

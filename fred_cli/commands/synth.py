@@ -11,8 +11,7 @@ from fred_cli.options import (
     InputPath,
     OutputPath,
     as_json_option,
-    design_level_option,
-    read_mesh,
+    level_option,
     read_spec,
     set_option,
     spec_name,
@@ -24,6 +23,13 @@ from fred_hw.errors import InputError
 
 __all__ = ["command"]
 
+
+def _levels() -> list[str]:
+    from gen.level import unit_levels
+
+    return unit_levels()
+
+
 _UNITS = 12
 _ENDINGS = ("_mapped.v", "_synth.json")
 
@@ -31,7 +37,7 @@ _ENDINGS = ("_mapped.v", "_synth.json")
 @click.command("synth")
 @click.argument("spec_source", metavar="[SPEC]", required=False, type=spec_name)
 @set_option
-@design_level_option
+@level_option(_levels)
 @click.option("--verilog", type=InputPath(), metavar="FILE", help="Instead of SPEC, with --top.")
 @click.option("--top", metavar="NAME", help="Top module of --verilog.")
 @liberty_option(required=True)
@@ -74,18 +80,19 @@ def command(
 
     target_ns = None if clock is None else parse_clock(clock)
     libraries = read_cells(liberty)
-    from synth.synthesis import from_mesh, from_spec, from_verilog, synthesize
+    from gen.level import LEVELS
+    from synth.synthesis import from_spec, from_verilog, synthesize
 
-    read = read_mesh if level == "router" else read_spec
-    spec = None if spec_source is None else read(spec_source, changes)
+    what = LEVELS[level]
+    spec = None if spec_source is None else read_spec(spec_source, changes, what.load)
     if target_ns is None:
         target_ns = getattr(spec, "clock_ns", None) or CLOCK_NS
     if folder is not None:
-        _check(top if spec is None else _name(spec, level, str(spec_source)), folder)
+        if spec is not None:
+            what.check(spec, str(spec_source))
+        _check(top if spec is None else what.name(spec), folder)
     with steps(f"synthesizing {spec.name if spec else top}") as step:
-        if spec is not None and level == "router":
-            source = from_mesh(spec, str(spec_source))
-        elif spec is not None:
+        if spec is not None:
             source = from_spec(spec, level, str(spec_source))
         else:
             assert verilog is not None and top is not None
@@ -101,17 +108,6 @@ def command(
     _print(report)
     for path in paths:
         print(f"  {path}")
-
-
-def _name(spec: Any, level: str, label: str) -> str:
-    """Return the name of the top module that a specification becomes."""
-    from gen.design import check_level, design_name
-    from gen.meshes import mesh_design_name
-
-    if level == "router":
-        return mesh_design_name(spec, level)
-    check_level(spec, level, label)
-    return design_name(spec, level)
 
 
 def _check(name: str | None, folder: Path) -> None:

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from fred_hw.registry import Registry
+from gen.any_design import AnyDesign
+from gen.level import LEVELS
 
 __all__ = ["COMPANIONS", "Companion"]
 
@@ -18,10 +19,9 @@ class Companion:
     ending : str
         What stands behind the name of the top module in the name of the file.
     write : Callable
-        From the design, one of the kinds of ``AnyDesign``, to the text of the file.
+        From the design to the text of the file.
     switch_only : bool
-        Whether only what has registers has it, whole switches and endpoints; others are also of
-        meshes and wafers.
+        Whether only levels with registers have it, switches and endpoints; others all have.
     fileset : str
         Of the FuseSoC core, if tools read the file: ``rtl``, ``constraints``, ``lint``, or a new
         one, which then belongs to the default target.
@@ -30,14 +30,14 @@ class Companion:
     """
 
     ending: str
-    write: Callable[[Any], str]
+    write: Callable[[AnyDesign], str]
     switch_only: bool = False
     fileset: str = ""
     file_type: str = ""
 
     def serves(self, level: str) -> bool:
         """Whether a design of a level has the file."""
-        return level in ("switch", "endpoint") or not self.switch_only
+        return not self.switch_only or LEVELS[level].registers is not None
 
 
 COMPANIONS: Registry[Companion] = Registry("gen.companions", "companion file")

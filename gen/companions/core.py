@@ -5,18 +5,11 @@ from typing import Any
 
 import yaml
 
+from gen.level import LEVELS
+
 from .companion import COMPANIONS, Companion
 
 __all__ = ["core_file"]
-
-_DESCRIPTIONS = {
-    "interconnect": "FRED interconnect: rigid pipeline that reduces and broadcasts as it routes",
-    "mesh": "Mesh of routers with the links, virtual circuits and credits of a FRED switch",
-    "router": "Router of a mesh with the links, virtual circuits and credits of a FRED switch",
-    "switch": "FRED switch: interconnect with links, virtual circuits, scheduler and registers",
-    "wafer": "Plane of a FRED wafer: endpoints and switches in a tree, wired",
-    "endpoint": "NPU's end of a FRED link: link layer, collective engine and registers",
-}
 
 
 def core_file(name: str, version: str, level: str) -> str:
@@ -24,7 +17,7 @@ def core_file(name: str, version: str, level: str) -> str:
     filesets = _filesets(name, level)
     core = {
         "name": f"fred-hw:{level}:{name}:{version}",
-        "description": _DESCRIPTIONS[level],
+        "description": LEVELS[level].description,
         "filesets": filesets,
         "targets": {
             "default": {"filesets": [one for one in filesets if one != "lint"], "toplevel": name},

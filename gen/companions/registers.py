@@ -1,23 +1,20 @@
 """Registers of a whole switch or an endpoint, as a C header and as a page."""
 
-from typing import TYPE_CHECKING
-
-from fred_hw.ace.endpoint_map import endpoint_map
 from fred_hw.control.registers import RegisterMap
-from fred_hw.control.switch_map import switch_map
+from gen.any_design import AnyDesign
+from gen.level import LEVELS
 from gen.registers import c_header, markdown
 
 from .companion import COMPANIONS, Companion
 
-if TYPE_CHECKING:
-    from gen.design import Design
-
 __all__ = ["registers_of"]
 
 
-def registers_of(design: "Design") -> RegisterMap:
-    """Return the registers of a switch or an endpoint."""
-    return endpoint_map(design.spec) if design.level == "endpoint" else switch_map(design.spec)
+def registers_of(design: AnyDesign) -> RegisterMap:
+    """Return the registers of a design whose level has some."""
+    registers = LEVELS[design.level].registers
+    assert registers is not None  # Companion.serves has looked
+    return registers(design.spec)
 
 
 COMPANIONS.add(

@@ -1,7 +1,6 @@
 """Timing constraints (SDC)."""
 
-from typing import Any
-
+from gen.any_design import AnyDesign
 from gen.clock import CLOCK_HZ, CLOCK_SOURCE
 
 from .companion import COMPANIONS, Companion
@@ -31,7 +30,7 @@ set_output_delay [expr 0.2 * $period] -clock clk [all_outputs]
 """
 
 
-def _of_design(design: Any) -> str:
+def _of_design(design: AnyDesign) -> str:
     # Meshes and wafers have no clock of their own.
     return timing_constraints(design.name, getattr(design.spec, "clock_ns", None))
 

@@ -13,7 +13,6 @@ from fred_hw.mesh.spec import DIRECTIONS
 from fred_hw.switch.switch import Switch
 from fred_hw.unit import Unit
 from gen.design import generate
-from gen.meshes import generate_mesh
 from testbench.sim.kept import kept
 from testbench.sim.tools import SimulatorError
 from testbench.sim.verilate import link_models, verilate_model
@@ -201,7 +200,7 @@ def _verilog(unit: Unit) -> str:
     """Return the Verilog of a unit, which all fabrics that have it share."""
     if isinstance(unit, MeshRouter):
         assert tuple(unit.directions) == DIRECTIONS, "the one that is generated alone has all ports"
-        return kept(generate_mesh, unit.mesh, level="router").verilog
+        return kept(generate, unit.mesh, level="router").verilog
     assert isinstance(unit, Switch | NpuEndpoint)
     return kept(
         generate, unit.spec, level="switch" if isinstance(unit, Switch) else "endpoint"

@@ -13,8 +13,8 @@ from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 from fred_hw.wafer.plane import Plane
 from fred_hw.wafer.spec import WaferSpec
-from gen.wafer_top import wafer_top
-from gen.wafers import generate_wafer, modules_of
+from gen.design import generate
+from gen.wafer_top import modules_of, wafer_top
 from testbench.sim.kept import kept
 
 from .fabric import (
@@ -237,7 +237,7 @@ def build_plane(wafer: WaferSpec, size: Sizes) -> Path:
     SimulatorError
         Icarus is not installed, or could not build.
     """
-    design = kept(generate_wafer, wafer)
+    design = kept(generate, wafer, level="wafer")
     modules = modules_of(wafer)
     plane = Plane(wafer)
     units = design.verilog.removesuffix(wafer_top(plane, modules))

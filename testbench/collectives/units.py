@@ -4,8 +4,8 @@ from fred_hw.ace.npu_endpoint import NpuEndpoint
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import Switch
+from gen.design import generate
 from gen.emitter import VerilogEmitter
-from gen.meshes import generate_mesh
 from testbench.sim.kept import Kept, kept
 
 __all__ = ["mesh_and_endpoint", "switch_and_endpoint"]
@@ -32,4 +32,4 @@ def mesh_and_endpoint(mesh: MeshSpec) -> str:
 
 def _mesh_and_endpoint(mesh: MeshSpec, emitter: VerilogEmitter) -> Kept:
     emitter.add(NpuEndpoint(spec=mesh.link))
-    return Kept(mesh.name, generate_mesh(mesh, emitter).verilog)
+    return Kept(mesh.name, generate(mesh, emitter, "mesh").verilog)

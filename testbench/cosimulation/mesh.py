@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Unpack
 
 from fred_hw.mesh.spec import MeshSpec
-from gen.meshes import generate_mesh
+from gen.design import generate
 from testbench.models.endpoint import endpoint_library
 from testbench.sim.kept import kept
 from testbench.sim.runner import SimulationResult
@@ -37,5 +37,5 @@ def cosimulate_mesh(
     """
     endpoint_library()  # refused here rather than inside the simulation
     environment = {"FRED_MESH": mesh.model_dump_json(), "FRED_PACKETS": packets}
-    make = partial(kept, generate_mesh, mesh)
+    make = partial(kept, generate, mesh, level="mesh")
     return launch(benches("mesh"), make, mesh.link, work, environment, options)

@@ -18,7 +18,7 @@ from fred_hw.mesh.load import load_mesh
 from perfmodel.switch_timing.areas import load_areas
 from synth.installed import library_path
 from synth.liberty import Libraries, read_libraries
-from synth.synthesis import Source, from_mesh, from_spec, synthesize
+from synth.synthesis import Source, from_spec, synthesize
 from testbench.characterize import git_commit
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,7 +30,7 @@ def sources() -> dict[str, Source]:
     """Return the units, the smallest first."""
     mesh = load_mesh(str(ROOT / "examples/mesh-5x4.yaml"), LONE)
     found = {
-        "router": from_mesh(mesh, "mesh-5x4"),
+        "router": from_spec(mesh, "router", "mesh-5x4"),
         "endpoint": from_spec(load_spec("l1-12", LONE), "endpoint", "l1-12"),
     }
     for name in ("l2-10", "l1-12"):  # 11 ports take a little less than 12

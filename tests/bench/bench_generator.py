@@ -11,7 +11,6 @@ from pathlib import Path
 from fred_hw.load import PRESETS, load_spec
 from fred_hw.wafer.load import load_wafer
 from gen.design import generate
-from gen.wafers import generate_wafer
 
 MOST_S = 90.0
 """For the plane."""
@@ -33,7 +32,7 @@ def main() -> int:
         seconds = time.perf_counter() - begin
         out(f"{name:32} {len(design.modules):8} {len(design.verilog):10,} {seconds:8.2f}\n")
     begin = time.perf_counter()
-    wafer = generate_wafer(load_wafer(str(WAFER)))
+    wafer = generate(load_wafer(str(WAFER)), level="wafer")
     seconds = time.perf_counter() - begin
     name = f"{WAFER.stem}, a plane"
     out(f"{name:32} {len(wafer.modules):8} {len(wafer.verilog):10,} {seconds:8.2f}\n")

@@ -27,6 +27,7 @@ from fred_hw.registry import Registry
 from fred_hw.spec import SwitchSpec
 from gen.companions.companion import COMPANIONS
 from gen.design import generate
+from gen.level import LEVELS
 from perfmodel.collectives.algorithm import ALGORITHMS
 from perfmodel.studies.section import SECTIONS
 from perfmodel.topology.files import KINDS as TOPOLOGIES
@@ -53,6 +54,7 @@ REFUSED: dict[str, tuple[Registry[Any], str]] = {
     "placement": (POLICIES, f"{ESTIMATE} gpt-3 --placement none"),
     "kind of workloads": (WORKLOADS, f"{ESTIMATE} no-kind.yaml"),
     "schedule": (SCHEDULES, f"{ESTIMATE} gpt-3 --schedule none"),
+    "level": (LEVELS, "gen tiny-2 -o out --level none"),
     "simulator": (SIMULATORS, "sim tiny-2 --sim none"),
     "kind of files": (FILES, "schema none"),
 }
@@ -60,7 +62,7 @@ LISTED = {
     "compare": (COMPUTE_MODELS,),
     "characterize": (SIMULATORS,),
     "collective": (ALGORITHMS, TOPOLOGIES),
-    "gen": (COMPANIONS,),
+    "gen": (COMPANIONS, LEVELS),
     "estimate": (COMPUTE_MODELS, POLICIES, SCHEDULES, TOPOLOGIES),
     "reproduce": (COMPUTE_MODELS, SECTIONS),
     "schema": (FILES,),

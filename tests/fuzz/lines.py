@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from fred_cli import progress
 from fred_cli.main import main
 from fred_hw.errors import LINE
+from gen.level import LEVELS
 
 __all__ = ["COMMANDS", "Line", "check_line", "lines", "run_line"]
 
@@ -86,7 +87,7 @@ _GIVEN: Mapping[str, tuple[str, ...]] = {
     "--loggops": ("L=20", "G=0.333", "O=1e15", "x=1"),
     "--job": tuple(f"{_STEP}:{rest}" for rest in ("0-3", "0,1,2,3:1", "3-0", "0-9", "0-3:1:2")),
     "--npu": ("hbm_bytes=1e9", "efficiency.matmul=0.5", "peak_flops=1e15", "efficiency={}"),
-    "--level": ("interconnect", "switch", "endpoint", "mesh", "router", "wafer"),
+    "--level": tuple(LEVELS),
     "--collectives": ("in-network", "ring"),
     "--least-npus": ("1", "4"),
     "--cp": ("1", "2"),

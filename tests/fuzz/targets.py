@@ -20,7 +20,7 @@ from fred_hw.load import load_spec, parse_change
 from fred_hw.mesh.load import load_mesh
 from fred_hw.reading import read_data
 from fred_hw.wafer.load import load_wafer
-from gen.design import check_level
+from gen.level import LEVELS
 from perfmodel.astra.engine.graph_engine import GraphEngine
 from perfmodel.astra.engine.setup import load_setup
 from perfmodel.astra.engine.trace import load_traces
@@ -279,7 +279,7 @@ TARGETS: Mapping[str, Target] = {
     "mesh": Target(_FILES["mesh.yaml"], refusing(lambda p: load_mesh(str(p)), "f.yaml"), 10),
     "endpoint": Target(
         documents(_ENDPOINTS),
-        refusing(lambda p: check_level(load_spec(str(p)), "endpoint", str(p)), "f.yaml"),
+        refusing(lambda p: LEVELS["endpoint"].check(load_spec(str(p)), str(p)), "f.yaml"),
         10,
     ),
     "line": Target(lines(_FILES, _WORDS), run_line, 20),

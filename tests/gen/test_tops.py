@@ -20,8 +20,7 @@ from fred_hw.wafer.load import load_wafer
 from fred_hw.wafer.plane import Plane
 from gen.mesh_top import mesh_ports, mesh_top, router_kinds
 from gen.ports import Port, module_ports
-from gen.wafer_top import wafer_ports, wafer_top
-from gen.wafers import modules_of
+from gen.wafer_top import modules_of, wafer_ports, wafer_top
 from testbench.collectives import compiled
 from testbench.collectives.fabric import Sizes
 from testbench.collectives.joined import Joint, Netlist

@@ -1,4 +1,4 @@
-"""Tests of gen.wafers: lint, text that is the same for more planes, and what lies beside."""
+"""Tests of planes of wafers: lint, text that is the same for more planes, and what lies beside."""
 
 import json
 import re
@@ -10,8 +10,8 @@ import pytest
 from fred_hw.reading import read_data
 from fred_hw.wafer.plane import Plane
 from fred_hw.wafer.spec import WaferSpec
-from gen.wafer_top import wafer_ports, wafer_top
-from gen.wafers import WaferDesign, generate_wafer, modules_of, wafer_file_names
+from gen.design import Design, file_names, generate
+from gen.wafer_top import modules_of, wafer_ports, wafer_top
 from testbench.sim.kept import kept
 from testbench.sim.tools import icarus_bin
 from tests.gen.tools import icarus, lint
@@ -30,8 +30,8 @@ def wafer(planes: int = 1) -> WaferSpec:
 
 
 @cache
-def design() -> WaferDesign:
-    return kept(generate_wafer, wafer())
+def design() -> Design:
+    return kept(generate, wafer(), level="wafer")
 
 
 def written(folder: Path) -> str:
@@ -93,7 +93,7 @@ def test_controllers_may_have_endpoints_too() -> None:
 def test_manifest_tells_chiplets_and_links() -> None:
     (text,) = (text for file, text in design().files().items() if file.endswith(".json"))
     said = json.loads(text)
-    assert list(design().files()) == wafer_file_names(wafer())
+    assert list(design().files()) == file_names(wafer(), "wafer")
     assert said["chiplets"]["l2"]["links"] == [["l1_0", 3], ["l1_0", 4], ["l1_1", 3], ["l1_1", 4]]
     assert said["chiplets"]["l1_1"]["links"][:3] == [["npu2", 0], ["npu3", 0], ["io5", 0]]
     widths = {port["name"]: port["width"] for port in said["ports"]}

@@ -12,7 +12,7 @@ from fred_hw.load import load_spec
 from fred_hw.mesh.spec import MeshSpec
 from gen.companions.vlt import lint_waivers
 from gen.design import generate
-from gen.meshes import MESH_LEVELS, generate_mesh
+from gen.level import LEVELS
 from gen.write import write_files
 from testbench.sim.kept import kept
 from testbench.sim.tools import verilator_bin
@@ -47,17 +47,18 @@ MESH = MeshSpec(width=1, height=2, lanes=1, format="int8", controllers=False)
     "level",
     [
         "interconnect",
-        *(pytest.param(n, marks=pytest.mark.slow) for n in ("switch", "endpoint", *MESH_LEVELS)),
+        *(
+            pytest.param(n, marks=pytest.mark.slow)
+            for n in ("switch", "endpoint", "mesh", "router")
+        ),
     ],
 )
 def test_verilator_of_debian_finds_nothing(level: str, tmp_path: Path) -> None:
     program = debian_verilator()
     if program is None:
         pytest.skip("no Verilator but the one that comes with the benches")
-    if level in MESH_LEVELS:
-        design = kept(generate_mesh, MESH, level=level)
-    else:
-        design = kept(generate, load_spec("tiny-2"), level=level)
+    spec = MESH if LEVELS[level].model is MeshSpec else load_spec("tiny-2")
+    design = kept(generate, spec, level=level)
     write_files(design.files(), tmp_path)
     files = f"{design.name}.vlt", f"{design.name}.v"
     assert lint(tmp_path, design.name, *files, program=program) == (0, "")

@@ -1,0 +1,52 @@
+"""An NPU's end of a link, with its collective engine."""
+
+from typing import Any
+
+from fred_hw.ace.endpoint_map import endpoint_map
+from fred_hw.ace.npu_endpoint import BEGIN_CYCLES, NpuEndpoint
+from fred_hw.ace.work import flit_bytes
+from fred_hw.endpoint.flow_sender import replay_packets
+from fred_hw.errors import InputError
+from fred_hw.load import load_spec
+from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.spec import SwitchSpec
+from fred_hw.unit import Unit
+from gen.level import LEVELS, UnitLevel
+from gen.manifest_parts import controlled, streams
+
+__all__ = ["EndpointLevel"]
+
+
+class EndpointLevel(UnitLevel[SwitchSpec]):
+    """The endpoint; its latency is from a descriptor's COMMAND to the first read of memory."""
+
+    model = SwitchSpec
+    load = staticmethod(load_spec)
+    text = "the NPU's end of a link"
+    description = "NPU's end of a FRED link: link layer, collective engine and registers"
+    registers = staticmethod(endpoint_map)
+
+    def top(self, spec: SwitchSpec) -> Unit:
+        return NpuEndpoint(spec=spec)
+
+    def latency_cycles(self, spec: SwitchSpec) -> int:
+        return BEGIN_CYCLES
+
+    def manifest(self, spec: SwitchSpec) -> dict[str, Any]:
+        kept, packet = replay_packets(spec), spec.protocol.packet_flits * spec.data_width // 8
+        replay = {
+            "packets": kept,
+            "packets_for_full_rate": spec.protocol.replay_needed,
+            "bytes": len(DATA_CIRCUITS) * kept * packet,
+        }
+        common = controlled(spec, endpoint_map(spec))
+        return {**streams("s_axis", "m_axis"), "replay": replay, **common}
+
+    def check(self, spec: SwitchSpec, source: str) -> None:
+        try:
+            flit_bytes(spec)
+        except ValueError as error:
+            raise InputError(source, "lanes", str(error).removeprefix("lanes ")) from None
+
+
+LEVELS.add("endpoint", EndpointLevel(), rank=3)

@@ -1,0 +1,58 @@
+"""A mesh of routers."""
+
+from typing import Any
+
+from fred_hw.mesh.load import load_mesh
+from fred_hw.mesh.router import ERRORS, HOP_CYCLES, MeshRouter
+from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
+from gen.emitter import VerilogEmitter
+from gen.level import LEVELS, Built, Level
+from gen.manifest_parts import streams
+from gen.mesh_top import mesh_ports, mesh_top, router_kinds
+
+__all__ = ["MeshLevel", "OfMesh"]
+
+
+class OfMesh(Level[MeshSpec]):
+    """A level of meshes; its latency is that of a lone flit through a router."""
+
+    model = MeshSpec
+    load = staticmethod(load_mesh)
+
+    def latency_cycles(self, spec: MeshSpec) -> int:
+        return HOP_CYCLES
+
+    def manifest(self, spec: MeshSpec) -> dict[str, Any]:
+        return {
+            "addresses": [[one.x, one.y, one.direction] for one in spec.places],
+            "directions": list(DIRECTIONS),
+            "errors": list(ERRORS),
+            **streams("s<k>_axis", "m<k>_axis"),
+            "link_digest": spec.link.digest,
+        }
+
+
+class MeshLevel(OfMesh):
+    """The routers of a mesh, wired."""
+
+    text = "the mesh of routers that it describes"
+    description = "Mesh of routers with the links, virtual circuits and credits of a FRED switch"
+
+    def name(self, spec: MeshSpec) -> str:
+        return spec.name
+
+    def build(self, spec: MeshSpec, emitter: VerilogEmitter) -> Built:
+        routers = {kind: MeshRouter(mesh=spec, directions=kind) for kind in router_kinds(spec)}
+        names = {kind: router.unit_name for kind, router in routers.items()}
+        for router in routers.values():
+            emitter.add(router)
+        modules = dict.fromkeys(emitter.modules, 0)
+        for y in range(spec.height):
+            for x in range(spec.width):
+                for name, count in emitter.count(names[spec.directions(x, y)]).items():
+                    modules[name] += count
+        text = f"{emitter.verilog()}\n{mesh_top(spec, names)}"
+        return Built(text, mesh_ports(spec), {**modules, spec.name: 1})
+
+
+LEVELS.add("mesh", MeshLevel(), rank=4)

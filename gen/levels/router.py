@@ -1,0 +1,23 @@
+"""The router of a mesh that has all ports, alone."""
+
+from fred_hw.mesh.router import MeshRouter
+from fred_hw.mesh.spec import DIRECTIONS, MeshSpec
+from fred_hw.unit import Unit
+from gen.level import LEVELS, UnitLevel
+
+from .mesh import OfMesh
+
+__all__ = ["RouterLevel"]
+
+
+class RouterLevel(UnitLevel[MeshSpec], OfMesh):
+    """The router."""
+
+    text = "a router of that"
+    description = "Router of a mesh with the links, virtual circuits and credits of a FRED switch"
+
+    def top(self, spec: MeshSpec) -> Unit:
+        return MeshRouter(mesh=spec, directions=DIRECTIONS)
+
+
+LEVELS.add("router", RouterLevel(), rank=5)

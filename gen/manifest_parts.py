@@ -1,0 +1,44 @@
+"""Parts of manifests that several levels have."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from fred_hw.control.registers import RegisterMap
+from fred_hw.protocol import CIRCUITS, CRC_BITS, HEADER_BITS, HEADER_FIELDS, KINDS
+from fred_hw.spec import SwitchSpec
+
+__all__ = ["controlled", "placed", "streams"]
+
+
+def streams(slave: str, master: str) -> dict[str, Any]:
+    """Return the names of links, and what is in ``tuser``."""
+    fields = {name: list(place) for name, place in HEADER_FIELDS.items()}
+    return {
+        "streams": {
+            "slave": slave,
+            "master": master,
+            "tuser": fields | {"crc": [HEADER_BITS, CRC_BITS]},
+            "kinds": list(KINDS),
+            "circuits": list(CIRCUITS),
+        }
+    }
+
+
+def controlled(spec: SwitchSpec, registers: RegisterMap) -> dict[str, Any]:
+    """Return what neighbours must have alike, and where registers are."""
+    return {
+        "link_digest": spec.digest,
+        "registers": {
+            register.name: {"offset": register.address, "words": register.count or 1}
+            for register in registers.registers
+        },
+    }
+
+
+def placed(fields: Mapping[str, int]) -> dict[str, list[int]]:
+    """Return offset and width of each field of a word."""
+    places, offset = {}, 0
+    for name, width in fields.items():
+        places[name] = [offset, width]
+        offset += width
+    return places
