@@ -193,7 +193,7 @@ def _plane(source: str) -> Hardware:
 
 def _mesh(source: str) -> Hardware:
     from fred_hw.compiler.placement import Strategy
-    from fred_hw.mesh.collectives import in_halves
+    from fred_hw.mesh.algorithm import ALGORITHMS
     from fred_hw.mesh.load import load_mesh
     from fred_hw.mesh.program import compile_for_mesh
     from gen.clock import ROUTER_CLOCK_HZ, ROUTER_CLOCK_SOURCE
@@ -210,10 +210,8 @@ def _mesh(source: str) -> Hardware:
     whole, small = load_mesh(source), load_mesh(source, _FEWER_LANES)
 
     def algorithms(group: Sequence[int]) -> Mapping[str, str]:
-        rings = {"ring": "ring", "bidirectional_ring": "bidirectional"}
-        # The model has no rows and columns in one order alone.
-        halves = {"hierarchical_2d_halves": "hierarchical"} if in_halves(small, group) else {}
-        return rings | halves
+        done = {one.model: name for name, one in ALGORITHMS.items()}
+        return {k: name for k, name in done.items() if ALGORITHMS[name].is_modelled(small, group)}
 
     return Hardware(
         source=source,

@@ -14,6 +14,7 @@ from fred_cli.cli import cli
 from fred_cli.schemas.file_kind import FILES
 from fred_hw.formats.number_format import FORMATS, FloatFormat, NumberFormat
 from fred_hw.load import PRESETS, preset_path
+from fred_hw.mesh.algorithm import ALGORITHMS as MESH_ALGORITHMS
 from fred_hw.mesh.routing import ROUTINGS
 from fred_hw.operations.operation import OPERATIONS, Operation
 from fred_hw.registry import Registry
@@ -214,6 +215,7 @@ def names() -> str:
         "Simulators": SIMULATORS,
         "Kinds of workloads": WORKLOADS,
         "Ways through a mesh": ROUTINGS,
+        "Algorithms on a mesh": MESH_ALGORITHMS,
         "Pipeline schedules": SCHEDULES,
         "Models of compute": COMPUTE_MODELS,
         "Placements": POLICIES,

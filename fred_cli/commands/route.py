@@ -28,9 +28,9 @@ __all__ = ["command"]
 
 
 def _algorithms() -> tuple[str, ...]:
-    from fred_hw.mesh.collectives import ALGORITHMS
+    from fred_hw.mesh.collectives import algorithm_names
 
-    return ALGORITHMS
+    return algorithm_names()
 
 
 @click.command("route")

@@ -19,7 +19,15 @@ from fred_hw.compiler.placement import (
 from fred_hw.errors import FieldError
 from fred_hw.spec import SwitchSpec
 
-from .collectives import ALGORITHMS, Lane, Place, algorithm_of, collective, multicast, queued
+from .algorithm import Lane, Place
+from .collectives import (
+    AUTO,
+    algorithm_names,
+    algorithm_of,
+    collective,
+    multicast,
+    queued,
+)
 from .spec import MeshSpec, check_mesh
 from .ways import Link, link_loads
 
@@ -50,7 +58,7 @@ class MeshPhase:
     groups : tuple of tuple of int
         NPUs of each group; of a multicast the source first.
     algorithms : tuple of str
-        Of each group: "ring", "bidirectional", "hierarchical", or "unicasts".
+        Of each group: one of ``ALGORITHMS``, or "unicasts".
     lanes : tuple of Lane
         What the NPUs do, a circuit for each.
     """
@@ -84,7 +92,7 @@ class MeshProgram(EndpointProgram):
     strategy : Strategy
         What its NPUs do.
     algorithm : str
-        One of ``ALGORITHMS``.
+        One of ``ALGORITHMS``, or "auto".
     phases : tuple of MeshPhase
         Its phases.
     size : int
@@ -225,7 +233,7 @@ def _wanted(strategy: Strategy) -> dict[str, _Wanted]:
 
 
 def compile_for_mesh(
-    mesh: MeshSpec, strategy: Strategy, size: int, *, algorithm: str = "auto"
+    mesh: MeshSpec, strategy: Strategy, size: int, *, algorithm: str = AUTO
 ) -> MeshProgram:
     """Return the program of a mesh for the phases of a strategy.
 
@@ -238,7 +246,7 @@ def compile_for_mesh(
     size : int
         Bytes of each buffer, whole flits.
     algorithm : str
-        Of all-reduces, reduce-scatters and all-gathers, one of ``ALGORITHMS``.
+        Of all-reduces, reduce-scatters and all-gathers, one of ``ALGORITHMS``, or "auto".
 
     Raises
     ------
@@ -250,7 +258,7 @@ def compile_for_mesh(
         block for each member of an all-to-all, or too large for a descriptor.
     """
     check_mesh("compile_for_mesh", mesh)
-    check_choice("algorithm", algorithm, ALGORITHMS)
+    check_choice("algorithm", algorithm, algorithm_names())
     flit = mesh.link.data_width // 8
     if flit & (flit - 1):
         raise FieldError("lanes", f"must make flits of 1, 2, 4, ... bytes, not of {flit}")

@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from fred_hw.compiler.placement import Strategy, phases
-from fred_hw.files import FileModel, load_model
+from fred_hw.files import FileModel, load_model, name_in
+from fred_hw.mesh.algorithm import ALGORITHMS
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.protocol import CRC_BITS, HEADER_BITS
 from perfmodel.collectives.run import run_collectives
@@ -29,12 +30,7 @@ __all__ = [
 SHIPPED_MESH_CYCLES = RECORDS / "mesh-5x4-phases.json"
 """Cycles of phases on the published mesh."""
 
-_ALGORITHMS = {
-    "ring": "ring",
-    "bidirectional": "bidirectional_ring",
-    "hierarchical": "hierarchical_2d_halves",
-    "unicasts": "direct",
-}
+_ALGORITHMS = {**{name: one.model for name, one in ALGORITHMS.items()}, "unicasts": "direct"}
 """Names that the model has for what the compiler does."""
 
 
@@ -46,14 +42,14 @@ class MeshRow(FileModel):
     strategy, phase : str
         What was done.
     algorithm : str
-        How: ``ring``, ``bidirectional``, ``hierarchical``, or ``unicasts``.
+        How: one of ``ALGORITHMS``, or ``unicasts``.
     flits, cycles : int
         As of a wafer.
     """
 
     strategy: str
     phase: str
-    algorithm: Literal["ring", "bidirectional", "hierarchical", "unicasts"]
+    algorithm: Annotated[str, name_in(_ALGORITHMS)]
     flits: Annotated[int, Field(ge=1, lt=1 << 40)]
     cycles: Annotated[int, Field(ge=1, lt=1 << 40)]
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from fred_hw.ace.operations import Buffer, Descriptor
 from fred_hw.ace.steps import EndpointProgram
 from fred_hw.compiler.flows import Flow
-from fred_hw.mesh.collectives import Place, collective, multicast, queued
+from fred_hw.mesh.algorithm import Place
+from fred_hw.mesh.collectives import collective, multicast, queued
 from fred_hw.mesh.program import MeshProgram
 from fred_hw.wafer.program import Phase, WaferProgram
 from fred_hw.wafer.tasks import Task

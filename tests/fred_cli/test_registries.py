@@ -20,6 +20,7 @@ from docs.generate.names import names
 from fred_cli.schemas.file_kind import FILES
 from fred_hw.files import validate
 from fred_hw.formats.number_format import FORMATS
+from fred_hw.mesh.algorithm import ALGORITHMS as MESH_ALGORITHMS
 from fred_hw.mesh.routing import ROUTINGS
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.operations.operation import OPERATIONS
@@ -46,6 +47,7 @@ REFUSED: dict[str, tuple[Registry[Any], str]] = {
     "number format": (FORMATS, "gen tiny-2 -o out --set format=none"),
     "operation": (OPERATIONS, "gen tiny-2 -o out --set operation=none"),
     "way through a mesh": (ROUTINGS, f"gen {MESH} --level router -o out --set routing=none"),
+    "algorithm on a mesh": (MESH_ALGORITHMS, f"route {MESH} --algorithm none"),
     "algorithm": (ALGORITHMS, "collective --topology fred-d --algorithm none"),
     "section": (SECTIONS, "reproduce --section none"),
     "topology": (TOPOLOGIES, "collective --topology none"),
@@ -65,6 +67,7 @@ LISTED = {
     "gen": (COMPANIONS, LEVELS),
     "estimate": (COMPUTE_MODELS, POLICIES, SCHEDULES, TOPOLOGIES),
     "reproduce": (COMPUTE_MODELS, SECTIONS),
+    "route": (MESH_ALGORITHMS,),
     "schema": (FILES,),
     "sim": (SIMULATORS,),
     "strategies": (COMPUTE_MODELS, POLICIES),

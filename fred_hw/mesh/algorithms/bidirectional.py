@@ -1,0 +1,27 @@
+"""A ring both ways around, half of the data each."""
+
+from collections.abc import Sequence
+
+from fred_hw.compiler.mesh_rings import mesh_ring
+from fred_hw.mesh.algorithm import ALGORITHMS, Lane, MeshAlgorithm, Place, rings
+from fred_hw.mesh.spec import MeshSpec
+
+__all__ = ["BothWays"]
+
+
+class BothWays(MeshAlgorithm):
+    """The first half goes in the order of ``mesh_ring``, the second one backwards."""
+
+    needs = "have 3 NPUs or more"
+    model = "bidirectional_ring"
+
+    def fits(self, mesh: MeshSpec, group: Sequence[int]) -> bool:
+        return len(group) > 2
+
+    def lanes(self, place: Place, group: Sequence[int], pattern: str) -> list[Lane]:
+        order = mesh_ring(place.mesh.width, tuple(group))
+        ways = order, (order[0], *reversed(order[1:]))
+        return [[rings(place.part(k, 2), [way], pattern)] for k, way in enumerate(ways)]
+
+
+ALGORITHMS.add("bidirectional", BothWays(), rank=2)
