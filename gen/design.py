@@ -23,6 +23,11 @@ class Design(AnyDesign):
         """What a person or tool needs to use the Verilog, JSON-friendly."""
         return manifest(self)
 
+    @property
+    def microswitches(self) -> dict[str, int]:
+        """Number of micro-switches of each kind, (de)multiplexers too; none where none are."""
+        return self.manifest.get("microswitches", {})
+
     def files(self) -> dict[str, str]:
         """Return the text of each file by name."""
         served = [one for one in COMPANIONS.values() if one.serves(self.level)]
