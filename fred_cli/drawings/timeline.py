@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from perfmodel.training.iteration import PARTS, Iteration
+from perfmodel.training.iteration import Iteration
+from perfmodel.training.parts import PARTS
 
 __all__ = ["timeline"]
 

@@ -20,7 +20,8 @@ from perfmodel.fluid.task import Profile, Task
 from perfmodel.fluid.tasks import Run, Simulation
 from perfmodel.memory.file import MemoryFile
 from perfmodel.topology.graph import Topology
-from perfmodel.training.operations import PRIORITIES, ROLES, Operations
+from perfmodel.training.operations import ROLES, Operations
+from perfmodel.training.parts import PRIORITIES
 from perfmodel.training.placement.place import Placement
 
 from .files import read_tasks

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 from fred_hw.progress import track
 from perfmodel.fluid.flow import FluidFlow
@@ -11,9 +11,11 @@ from perfmodel.topology.graph import Hops, Topology
 from .transfer import RingPass, Transfer
 from .turns import Turn
 
-__all__ = ["PATTERNS", "Part", "Schedule", "ScheduleBuilder", "as_flows"]
+__all__ = ["PATTERNS", "Part", "Pattern", "Schedule", "ScheduleBuilder", "as_flows"]
 
-PATTERNS = ("all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast", "reduce")
+Pattern = Literal["all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast", "reduce"]
+
+PATTERNS: tuple[Pattern, ...] = get_args(Pattern)
 """Collectives that the model has."""
 
 

@@ -53,7 +53,7 @@ class Task:
     Parameters
     ----------
     kind : str
-        ``compute``, ``mp``, ``dp``, ``pp``, ``weight_streaming`` or ``input_load``.
+        What it is for; in training one of ``PARTS``.
     place : int
         Pipeline stage that does it.
     name : str

@@ -17,36 +17,17 @@ from .compute_model import compute_model
 from .iteration import Iteration, simulate_iteration
 from .memory import Memory
 from .operations import Operations
+from .parts import Exposed
 from .placement.place import Placement
 from .placement.search import default_placement
 
 __all__ = [
     "Estimate",
-    "Exposed",
     "estimate",
     "simulate",
     "summarize",
     "with_batch",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class Exposed:
-    """Communication on the critical path, that is, not hidden behind compute [s]."""
-
-    mp: float
-    dp: float
-    pp: float
-    weight_streaming: float
-    input_load: float
-    cp: float = 0.0
-    ep: float = 0.0
-
-    @property
-    def total_s(self) -> float:
-        """All of it [s]."""
-        seven = (self.mp, self.dp, self.pp, self.weight_streaming, self.input_load)
-        return sum((*seven, self.cp, self.ep))
 
 
 @dataclass(frozen=True, slots=True)

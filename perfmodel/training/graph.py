@@ -12,7 +12,8 @@ from perfmodel.fluid.task import Profile, Task, Turn
 from perfmodel.workloads.layers import Layer
 from perfmodel.workloads.pipeline_schedule import SCHEDULES
 
-from .operations import PRIORITIES, Operations
+from .operations import Operations
+from .parts import PRIORITIES
 
 __all__ = ["Job", "LayerSeconds", "Stage", "stationary_tasks", "streaming_tasks"]
 

@@ -19,14 +19,12 @@ from .compute import Npu, layer_time
 from .graph import Job, LayerSeconds, Stage, stationary_tasks, streaming_tasks
 from .memory import Memory, memory
 from .operations import Operations
+from .parts import PARTS, PRIORITIES
 from .placement.place import Placement
 from .share import share_out
 from .stages import balanced_stages
 
-__all__ = ["PARTS", "Iteration", "Plan", "check_strategy", "simulate_iteration"]
-
-PARTS = ("compute", "mp", "dp", "pp", "weight_streaming", "input_load", "cp", "ep")
-"""What the time of an iteration is made of: compute and exposed communication."""
+__all__ = ["Iteration", "Plan", "check_strategy", "simulate_iteration"]
 
 _SHORT = 64
 """Microbatches that are all simulated."""
@@ -210,7 +208,7 @@ class Plan:
         return Iteration(
             parts_s=parts_s,
             busy_s=max(times_s["compute"]),
-            communication_s={kind: max(times_s[kind]) for kind in PARTS[1:]},
+            communication_s={kind: max(times_s[kind]) for kind in PRIORITIES},
             tasks=tuple(tasks),
             run=run,
             memory=self._memory,

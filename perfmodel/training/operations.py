@@ -14,13 +14,10 @@ from perfmodel.topology.graph import Topology
 
 from .placement.place import Placement
 
-__all__ = ["PRIORITIES", "ROLES", "Groups", "Operations", "Role"]
+__all__ = ["ROLES", "Groups", "Operations", "Role"]
 
 Groups = tuple[tuple[int, ...], ...]
 """NPUs of each group; a multicast has its source first."""
-
-PRIORITIES = {"mp": 0, "cp": 0, "ep": 0, "pp": 1, "dp": 2, "weight_streaming": 3, "input_load": 4}
-"""Order of service: MP before PP before DP as in the switch (FRED, arXiv 2406.19580), then I/O."""
 
 
 @dataclass(frozen=True, slots=True)

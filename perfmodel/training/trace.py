@@ -4,7 +4,8 @@ Format: "Trace Event Format", Google, 2016: complete events ("ph": "X") with tim
 and metadata events for names. Complete events of a thread must nest.
 """
 
-from .iteration import PARTS, Iteration
+from .iteration import Iteration
+from .parts import PARTS
 
 __all__ = ["chrome_trace"]
 

@@ -15,8 +15,9 @@ from perfmodel.astra.files.system import SystemFile
 from perfmodel.astra.network import Network
 from perfmodel.astra.transport import MODELS, Exchange, Transport, Unaware
 from perfmodel.clock import Clock
+from perfmodel.collectives.schedule import Pattern
 
-from .plan import Axis, Kind, Phase, Plan, plan_of
+from .plan import Axis, Phase, Plan, plan_of
 from .program import program_of, ring_costs_ns
 from .runs import ProgramRun
 from .streams import Queues, Streams
@@ -25,7 +26,7 @@ __all__ = ["Ends", "collective_ends", "simulate"]
 
 
 def collective_ends(
-    kind: Kind,
+    kind: Pattern,
     data_bytes: int,
     network: Network,
     system: SystemFile,

@@ -2,23 +2,20 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from perfmodel.astra.files.system import SystemFile
 from perfmodel.astra.network import Shape
+from perfmodel.collectives.schedule import Pattern
 
 __all__ = [
     "GROUP_ENDPOINT_NS",
     "ROOTED",
     "Axis",
-    "Kind",
     "Phase",
     "Plan",
     "chunk_bytes",
     "plan_of",
 ]
-
-Kind = Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "reduce"]
 
 ROOTED = ("broadcast", "reduce")
 """Collectives that begin or end at one NPU."""
@@ -76,7 +73,7 @@ class Phase:
     """A part of a collective, of one chunk: what is done along an axis, to how many bytes."""
 
     axis: Axis
-    kind: Kind
+    kind: Pattern
     data_bytes: int
 
     @property
@@ -112,7 +109,7 @@ class Plan:
         algorithm does.
     """
 
-    kind: Kind
+    kind: Pattern
     axes: tuple[Axis, ...]
     baseline: bool
     splits: int
@@ -147,10 +144,10 @@ class Plan:
     def _phases(self, left: int) -> Iterator[Phase]:
         outermost_first = self.kind in ("all_gather", "broadcast")
         axes = self.axes[::-1] if outermost_first else self.axes
-        order: list[tuple[Axis, Kind]] = [(axis, self.kind) for axis in axes]
+        order: list[tuple[Axis, Pattern]] = [(axis, self.kind) for axis in axes]
         if self.kind == "all_reduce" and not self.baseline and axes:
-            scatter: Kind = "reduce_scatter"
-            gather: Kind = "all_gather"
+            scatter: Pattern = "reduce_scatter"
+            gather: Pattern = "all_gather"
             order[:-1] = [(axis, scatter) for axis in axes[:-1]]
             order.extend((axis, gather) for axis in reversed(axes[:-1]))
         for axis, kind in order:
@@ -181,7 +178,7 @@ def chunk_bytes(plan: Plan, data_bytes: int) -> list[int]:
 
 
 def plan_of(
-    kind: Kind,
+    kind: Pattern,
     network: Shape,
     system: SystemFile,
     source: str,
@@ -240,7 +237,7 @@ def plan_of(
     )
 
 
-def _listed(kind: Kind, group: tuple[int, ...], root: int | None) -> Axis:
+def _listed(kind: Pattern, group: tuple[int, ...], root: int | None) -> Axis:
     """Return some NPUs as one ring, or for a broadcast as one chain."""
     name = "chain" if kind in ROOTED else "ring"
     first = 0 if root is None else group.index(root)

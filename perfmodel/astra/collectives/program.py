@@ -9,7 +9,9 @@ the next message goes out. Which packets are reduced follows from their number a
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .plan import Kind, Phase, Plan
+from perfmodel.collectives.schedule import Pattern
+
+from .plan import Phase, Plan
 
 __all__ = ["Program", "program_of", "ring_costs_ns"]
 
@@ -85,7 +87,7 @@ def ring_costs_ns(phase: Phase, plan: Plan, program: Program) -> int:
     return (program.sends + 1) * plan.endpoint_ns + reductions * plan.reduction_ns(size)
 
 
-def _reducing(kind: Kind, plain: int, others: int) -> Callable[[int], bool]:
+def _reducing(kind: Pattern, plain: int, others: int) -> Callable[[int], bool]:
     """Return which packets are reduced: none of the first of each turn, then as the kind says.
 
     An all-reduce reduces in every other turn, a reduce-scatter in each, nothing else in any.

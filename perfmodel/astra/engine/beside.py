@@ -2,23 +2,23 @@
 
 from collections.abc import Iterator, Sequence
 
-from perfmodel.astra.collectives.plan import Kind
+from perfmodel.collectives.schedule import Pattern
 
 from .job import Job
 from .trace import Trace
 
 __all__ = ["groups_by_kind"]
 
-_Use = tuple[Kind, str, int | None]
+_Use = tuple[Pattern, str, int | None]
 """What a collective does, the name of its group there, and the rank that a broadcast begins at."""
 
 
-def groups_by_kind(jobs: Sequence[Job]) -> dict[Kind, list[tuple[int, ...]]]:
+def groups_by_kind(jobs: Sequence[Job]) -> dict[Pattern, list[tuple[int, ...]]]:
     """Return the NPUs of each group that does a collective, by what it does, jobs in their order.
 
     A broadcast has its root first. What the engine refuses is left out.
     """
-    found: dict[Kind, dict[tuple[int, ...], None]] = {}
+    found: dict[Pattern, dict[tuple[int, ...], None]] = {}
     for job in jobs:
         known: dict[int, list[_Use]] = {}
         for trace in job.traces:

@@ -6,12 +6,13 @@ from functools import partial
 from typing import cast
 
 from perfmodel.astra.collectives.ends import Ends
-from perfmodel.astra.collectives.plan import Axis, Kind, Plan, plan_of
+from perfmodel.astra.collectives.plan import Axis, Plan, plan_of
 from perfmodel.astra.fluid.flows import Flows
 from perfmodel.astra.fluid.network import FluidNetwork, as_fluid
 from perfmodel.astra.network import Hop, Network
 from perfmodel.astra.transport import Aware, Unaware
 from perfmodel.clock import Clock
+from perfmodel.collectives.schedule import Pattern
 from perfmodel.fluid.sharing import Sharing
 
 from .beside import groups_by_kind
@@ -75,7 +76,7 @@ class Carrying(ABC):
 
     def plan(
         self,
-        kind: Kind,
+        kind: Pattern,
         group: tuple[int, ...] | None,
         involved: Sequence[bool] | None,
         root: int | None = None,
@@ -96,7 +97,7 @@ class Carrying(ABC):
         more = group, involved, root
         return plan_of(kind, setup.network, setup.system, setup.system_source, *more)
 
-    def _custom(self, prefix: str, kind: Kind, members: tuple[int, ...]) -> Plan:
+    def _custom(self, prefix: str, kind: Pattern, members: tuple[int, ...]) -> Plan:
         """Return a collective that traces of its own say."""
         if len(members) == 1:
             return Plan(kind, (), False, 1, 1, 0, None, self._setup.network.npus)
@@ -267,11 +268,11 @@ class _Fluid(Carrying):
         self._network = network
         self._flows = Flows(network, alone=not several, symmetry=symmetry, beside=self._beside)
         self.sharing = self._sharing = Sharing(clock)
-        self._groups: dict[Kind, list[tuple[int, ...]]] | None = None
+        self._groups: dict[Pattern, list[tuple[int, ...]]] | None = None
 
     def plan(
         self,
-        kind: Kind,
+        kind: Pattern,
         group: tuple[int, ...] | None,
         involved: Sequence[bool] | None,
         root: int | None = None,
@@ -290,7 +291,7 @@ class _Fluid(Carrying):
         """Return all groups that do a collective."""
         if self._groups is None:
             self._groups = groups_by_kind(self.jobs)
-        return self._groups.get(cast("Kind", kind), ())
+        return self._groups.get(cast("Pattern", kind), ())
 
     def carry(self, source: int, target: int, count: int, arrived: Callable[[], object]) -> None:
         """Send some bytes now, and have a function called when they have arrived."""

@@ -6,10 +6,10 @@ from enum import IntEnum
 from typing import Any, NamedTuple, cast
 
 from fred_hw.errors import InputError
-from perfmodel.astra.collectives.plan import Kind
 from perfmodel.astra.files.system import SystemFile
 from perfmodel.chakra.kinds import CollectiveType, NodeType
 from perfmodel.chakra.node import DURATION_NS, Node, Task
+from perfmodel.collectives.schedule import Pattern
 
 __all__ = ["Operation", "Operations", "Unit", "What", "kind_of", "message_ends", "root_name"]
 
@@ -23,7 +23,7 @@ class Unit(IntEnum):
     COMMUNICATION = 3
 
 
-_COLLECTIVES: Mapping[int, Kind] = {
+_COLLECTIVES: Mapping[int, Pattern] = {
     CollectiveType.ALL_REDUCE: "all_reduce",
     CollectiveType.ALL_GATHER: "all_gather",
     CollectiveType.ALL_TO_ALL: "all_to_all",
@@ -75,7 +75,7 @@ class What(NamedTuple):
     unit: Unit
     duration_ns: int | None = None
     bytes: int = 0
-    collective: Kind | None = None
+    collective: Pattern | None = None
     group: str = ""
     joint: bool = False
     involved: tuple[bool, ...] | None = None
@@ -121,7 +121,7 @@ class Operation:
         return self.what.bytes
 
     @property
-    def collective(self) -> Kind | None:
+    def collective(self) -> Pattern | None:
         return self.what.collective
 
     @property

@@ -12,7 +12,7 @@ from fred_hw.wafer.program import WaferProgram
 from fred_hw.wafer.tasks import Task
 from perfmodel.studies.rtl_iteration import load_iteration, simulated
 from perfmodel.training.compute import EFFICIENCY
-from perfmodel.training.iteration import PARTS
+from perfmodel.training.parts import PARTS
 from testbench.collectives.iteration import IterationRun
 
 Run = Callable[..., tuple[int, str, str]]

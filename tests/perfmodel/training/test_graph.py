@@ -13,7 +13,8 @@ from perfmodel.fluid.task import Task
 from perfmodel.fluid.tasks import Run, Simulation
 from perfmodel.topology.parse import shared_topology
 from perfmodel.training.graph import PREFETCH, Job, Stage, stationary_tasks, streaming_tasks
-from perfmodel.training.operations import PRIORITIES, Operations
+from perfmodel.training.operations import Operations
+from perfmodel.training.parts import PRIORITIES
 from perfmodel.training.placement.place import place
 from perfmodel.workloads.layers import Layer, Operator
 from perfmodel.workloads.pipeline_schedule import SCHEDULES

@@ -14,8 +14,9 @@ from perfmodel.topology.graph import Topology
 from perfmodel.topology.mesh import MeshFile
 from perfmodel.topology.parse import FABRICS, shared_topology
 from perfmodel.training.compute import Npu
-from perfmodel.training.iteration import PARTS, Iteration, simulate_iteration
+from perfmodel.training.iteration import Iteration, simulate_iteration
 from perfmodel.training.operations import Operations
+from perfmodel.training.parts import PARTS
 from perfmodel.training.placement.place import place
 from perfmodel.training.placement.search import default_placement
 from perfmodel.workloads.transformer import transformer

@@ -15,8 +15,9 @@ from perfmodel.memory.file import MemoryFile
 from perfmodel.topology.parse import shared_topology
 from perfmodel.training.compute import Npu
 from perfmodel.training.estimate import estimate, simulate, with_batch
-from perfmodel.training.iteration import PARTS, Iteration, Plan
+from perfmodel.training.iteration import Iteration, Plan
 from perfmodel.training.operations import Operations
+from perfmodel.training.parts import PARTS
 from perfmodel.training.placement.place import place
 from perfmodel.workloads.layers import Network
 from perfmodel.workloads.transformer import transformer

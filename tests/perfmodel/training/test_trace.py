@@ -12,7 +12,8 @@ import pytest
 from fred_hw.compiler.placement import Strategy
 from perfmodel.topology.parse import shared_topology
 from perfmodel.training.compute import Npu
-from perfmodel.training.iteration import PARTS, Iteration, simulate_iteration
+from perfmodel.training.iteration import Iteration, simulate_iteration
+from perfmodel.training.parts import PARTS
 from perfmodel.training.placement.search import default_placement
 from perfmodel.training.trace import chrome_trace
 from perfmodel.workloads.workload import load_workload
