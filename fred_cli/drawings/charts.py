@@ -13,6 +13,7 @@ from perfmodel.studies.strategies import StrategyRow
 from perfmodel.topology.parse import BASELINE
 from perfmodel.training.compute import Npu
 from perfmodel.training.estimate import Estimate
+from perfmodel.workloads.layers import KINDS
 
 from .chart import INK, Panel, chart
 from .roofline import Point
@@ -33,14 +34,8 @@ _KINDS = {
     "pp": "PP multicast",
 }
 _BARS = (("simulated here", "#0072b2"), ("published", "#b9c0c9"), ("derived", "#d9b36c"))
-_KIND_COLOURS = {
-    "matmul": "#0072b2",
-    "attention": "#d55e00",
-    "convolution": "#009e73",
-    "normalization": "#cc79a7",
-    "elementwise": "#e69f00",
-    "embedding": "#7a8490",
-}
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#7a8490")
+_KIND_COLOURS = dict(zip(KINDS, _COLOURS, strict=True))
 
 
 def short(name: str) -> str:
