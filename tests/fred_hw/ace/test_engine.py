@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from fred_hw.ace.endpoint_map import CAUSES
 from fred_hw.ace.engine import AceEngine
 from fred_hw.ace.operations import Buffer, FlowId, exchange
 from fred_hw.protocol import DATA_CIRCUITS
@@ -89,6 +90,22 @@ def test_latency_and_throughput_of_a_buffer_that_is_sent_and_received() -> None:
     assert len(bench.times["read"]) == len(bench.times["write"]) == SIZE
     # A chunk is sent without a gap.
     assert bench.times["send"][7] - bench.times["send"][0] == 7
+
+
+def test_latency_from_an_error_of_the_link_to_the_interrupt_is_two_cycles() -> None:
+    bench, seen, link_error = Bench(), [], 1 << list(CAUSES).index("link")
+
+    async def play(ctx: Any) -> None:
+        for enabled in (0, link_error):
+            await write_register(ctx, bench.unit, bench.cycle, ("IRQ_ENABLE", 0, enabled))
+            for link in (1, 0, 0, 0):
+                ctx.set(bench.unit.link, link)
+                seen.append(ctx.get(bench.unit.irq))
+                await bench.cycle(ctx)
+            await write_register(ctx, bench.unit, bench.cycle, ("ERROR", 0, link_error))
+
+    simulate(bench.unit, play)
+    assert seen == [0, 0, 0, 0, 0, 0, 1, 1]
 
 
 def test_flow_stays_while_flits_wait_for_the_link() -> None:

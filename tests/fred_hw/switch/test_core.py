@@ -121,6 +121,28 @@ def test_latency_and_throughput_from_port_to_port() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("flits", "phase", "queued", "unicasts"),
+    [(packet(0), 1, 1 << 1, 0), (unicast(0), PAIR.protocol.online, 0, 1 << 0)],
+    ids=["of a phase", "unicast"],
+)
+def test_what_is_in_queues_and_what_is_served_is_told_three_and_eight_cycles_behind_a_flit(
+    flits: list[dict[str, int]], phase: int, queued: int, unicasts: int
+) -> None:
+    write = {"table.write": 1, "table.number": 1, "table.entry": entry()}
+    setup = [{}] * 10 + [write] * 12 + [{}] * 5
+    inputs = [{"o[1].ready": 1} | ROUTES_OF_PAIR | one for one in [*setup, *flits, *[{}] * 8]]
+    seen = trace(SwitchCore(spec=PAIR), inputs, ["active", "phase", "queued", "unicasts"])
+    assert seen[len(setup) :] == [
+        *[(0, 0, 0, 0)] * 3,
+        *[(0, 0, queued, unicasts)] * 5,
+        # It starts with the cycle in which its phase is served, and two later it has left.
+        *[(1, phase, queued, unicasts)] * 2,
+        *[(1, phase, 0, 0)] * 2,
+    ]
+
+
+@pytest.mark.slow
 def test_latency_and_throughput_of_unicasts() -> None:
     cycles, data = run([*unicast(0), *unicast(1)])
     start = latency_cycles(PAIR) + ADDED

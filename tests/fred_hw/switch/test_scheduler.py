@@ -74,6 +74,18 @@ def test_latency_is_three_cycles_from_a_packet_to_its_phase() -> None:
     ]
 
 
+def test_what_is_served_next_is_told_in_the_cycle_of_the_load() -> None:
+    # Phases that follow each other at once, and one that was chosen in the cycle before.
+    for cycles in (
+        [LOW | EQUAL | STANDS] * 10,
+        [*SERVE, LOW | RUNS, *[HIGH | RUNS] * 2, *[HIGH] * 4],
+    ):
+        found = seen(cycles, [LOAD, "service.following", "service.phase"])
+        follows = [(now[1], behind[2]) for now, behind in pairwise(found) if now[0]]
+        assert len(follows) > 1
+        assert all(told == phase for told, phase in follows)
+
+
 def test_what_was_just_loaded_is_not_loaded_again_from_an_older_choice() -> None:
     # In the cycle of a load the same is chosen again, as it is not served yet.
     for packet in (LOW, HIGH, EQUAL, unicast(MP), unicast(PP), unicast(DP)):

@@ -87,6 +87,37 @@ def test_latency_from_a_flit_to_the_head_of_its_circuit_and_to_waiting(circuit: 
     assert [word[0] for word in seen] == [0] * (1 + QUICK) + [1 << circuit] * 3
 
 
+@pytest.mark.parametrize("circuit", [MP, PP, DP])
+def test_a_packet_is_anew_in_its_first_cycle_at_the_head_and_behind_its_start(circuit: int) -> None:
+    inputs = [*zero(2), *packet(2, circuit=circuit, phase=2), *[{}] * 6]
+    moves = {6: {"head.circuit": circuit, **START}}
+    assert run(inputs, ["head.anew"], moves) == [
+        *[0] * (1 + HEAD),
+        1 << circuit,
+        *[0] * 3,
+        1 << circuit,
+        0,
+    ]
+
+
+@pytest.mark.parametrize("circuit", [MP, PP, DP])
+def test_a_head_is_of_the_phase_that_is_served_in_that_cycle(circuit: int) -> None:
+    inputs = [*zero(2), *packet(1, circuit=circuit, phase=2), *[{}] * 8]
+    load = {"load": 1, "following": 2}
+    for moves, cycles in (
+        ({cycle: {"served": 2} for cycle in range(10)}, range(1 + HEAD, 10)),
+        ({5: load, **{cycle: {"served": 2} for cycle in range(6, 10)}}, range(6, 10)),
+        (
+            {**{cycle: {"served": 2} for cycle in range(6)}, 5: {"served": 2, "load": 1}},
+            range(1 + HEAD, 6),
+        ),
+    ):
+        seen = run(inputs, ["head.of_phase"], moves)
+        assert high([one >> circuit & 1 for one in seen[1 + HEAD :]]) == [
+            cycle - (1 + HEAD) for cycle in cycles
+        ]
+
+
 @pytest.mark.parametrize("what", ["write", "start", "ask", "disabled", "changed"])
 def test_latency_is_longer_if_the_number_is_not_read_on_the_way(what: str) -> None:
     # The packet of PP is at its queue in cycle 11, and at the head in cycle 12.
@@ -281,6 +312,12 @@ def test_unicasts_leave_by_the_route_of_their_address_whatever_their_number(
         inputs, ["head.waiting", "head.exits[1]", *(f"head.descriptor[1].{n}" for n in names)]
     )
     assert seen[QUICK] == (1 << PP, exit_port, ONLINE, destination, 9)
+
+
+def test_latency_from_a_unicast_to_where_the_next_one_goes_is_three_cycles() -> None:
+    inputs = [*unicast(1, 127), *[{}] * 6]
+    seen = run(inputs, ["head.coming[0]"], {5: WHOLE})
+    assert seen == [0, 0, 0, 1 << 2, 1 << 2, 1 << 2, 0]
 
 
 def test_messages_about_unicasts_leave_by_the_route_of_their_address() -> None:
