@@ -50,6 +50,19 @@ add one: a file in the folder that its heading names. Every command takes `--jso
 Broken units are what [benches](extending.md#a-broken-unit) must notice.
 """
 
+PLAIN: dict[str, Registry[Any]] = {
+    "Levels of what is generated": LEVELS,
+    "Simulators": SIMULATORS,
+    "Kinds of workloads": WORKLOADS,
+    "Ways through a mesh": ROUTINGS,
+    "Algorithms on a mesh": MESH_ALGORITHMS,
+    "Pipeline schedules": SCHEDULES,
+    "Models of compute": COMPUTE_MODELS,
+    "Placements": POLICIES,
+    "Kinds of files": FILES,
+}
+"""Registries of which each entry's file says all that there is to say, by heading."""
+
 
 def table(heading: str, titles: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     """Return a section with a table."""
@@ -210,18 +223,7 @@ def names() -> str:
         "Collective algorithms": (ALGORITHMS, ("name", "patterns", "needs"), algorithms),
         "Sections of published figures": (SECTIONS, ("name", "ids of its rows begin"), sections),
     }
-    plain: dict[str, Registry[Any]] = {
-        "Levels of what is generated": LEVELS,
-        "Simulators": SIMULATORS,
-        "Kinds of workloads": WORKLOADS,
-        "Ways through a mesh": ROUTINGS,
-        "Algorithms on a mesh": MESH_ALGORITHMS,
-        "Pipeline schedules": SCHEDULES,
-        "Models of compute": COMPUTE_MODELS,
-        "Placements": POLICIES,
-        "Kinds of files": FILES,
-    }
-    for heading, registry in plain.items():
+    for heading, registry in PLAIN.items():
         does = [says(ROOT / f"{registry.module(name).replace('.', '/')}.py") for name in registry]
         rows = [(f"`{name}`", what) for name, what in zip(registry, does, strict=True)]
         rich[heading] = registry, ("name", "its file is about"), rows
