@@ -54,10 +54,8 @@ def write_record(beside: "Beside", path: Path, how: Mapping[str, str]) -> None:
     from perfmodel.studies.rtl_iteration import KINDS, tasks_hash
     from perfmodel.topology.parse import said_of
     from perfmodel.workloads.workload import WORKLOADS, workload_path
-    from testbench.characterize import git_commit
-    from testbench.sim.runner import find_simulator
+    from testbench.record_head import measurement
 
-    version, _ = find_simulator(beside.simulator)
     names: dict[str, int] = {}
     npus = [
         [
@@ -78,9 +76,7 @@ def write_record(beside: "Beside", path: Path, how: Mapping[str, str]) -> None:
         "topology": said_of(how["topology"]) or read_data(Path(how["topology"])),
         "workload": read_data(job),
         **{name: how[name] for name in ("strategy", "placement", "algorithm", "compute")},
-        "simulators": [{"name": beside.simulator, "version": version}],
-        "seed": 1,
-        "source": {"git_commit": git_commit(), "verilog_sha256": beside.hardware.verilog_sha256()},
+        **measurement([beside.simulator], 1, verilog_sha256=beside.hardware.verilog_sha256()),
         "tasks_sha256": tasks_hash(beside.tasks),
         "link_cycles": beside.link_cycles,
         "memory_cycles": beside.memory_cycles,

@@ -1,7 +1,6 @@
 """Timing record of a specification, measured by co-simulation."""
 
 import hashlib
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,25 +12,20 @@ from gen.design import generate
 from testbench.cosimulation.interconnect import cosimulate
 from testbench.cosimulation.launch import Options
 from testbench.cosimulation.switch import cosimulate_switch
+from testbench.record_head import fewer_lanes, record_head
 from testbench.sim.kept import Written, kept
 from testbench.sim.runner import SimulationResult, find_simulator
 from testbench.sim.tools import SimulatorError
 
 __all__ = [
-    "MEASURED_LANES",
     "RECORD_SCHEMA",
     "SWITCH_TESTS",
     "agreed",
     "characterize",
-    "git_commit",
     "verilog_hashes",
 ]
 
 RECORD_SCHEMA = "fred-timing/2"
-MEASURED_LANES = 1
-"""Lanes as co-simulated. Lanes run side by side and share no control, so cycle counts do not depend
-on them; tests/testbench/test_characterize.py shows it for 1, 4 and 256."""
-
 _MEASURED = ("latency_cycles", "throughput_flits_per_cycle", "reconfiguration_cycles")
 
 SWITCH_TESTS = (
@@ -76,8 +70,7 @@ def characterize(
     check_int("seed", seed, minimum=1)
     for name in simulators:
         find_simulator(name)
-    lanes = min(spec.lanes, MEASURED_LANES) if lanes is None else lanes
-    measured_spec = spec.with_changes(lanes=lanes)
+    measured_spec = fewer_lanes(spec, lanes)
     design = kept(generate, measured_spec)
     whole = kept(generate, measured_spec, level="switch")
     results = [
@@ -87,14 +80,9 @@ def characterize(
     measured = agreed(results, lambda one: {key: one[key] for key in _MEASURED})
     options = Options(seed=seed, tests=SWITCH_TESTS, design=whole)
     runs = _switch_runs(measured_spec, work / "switch", simulators, options)
+    hashes = verilog_hashes(design, whole)
     return {
-        "schema": RECORD_SCHEMA,
-        "name": spec.name,
-        "spec": spec.model_dump(),
-        "measured_spec": measured_spec.model_dump(),
-        "simulators": [{"name": one.simulator, "version": one.version} for one in results],
-        "seed": seed,
-        "source": _source(design, whole),
+        **record_head(RECORD_SCHEMA, spec, measured_spec, simulators, seed, **hashes),
         **measured,
         "flits_checked": sum(result.measurements["flits_checked"] for result in [*results, *runs]),
         "switch": agreed(runs, lambda one: _switch(one, spec)),
@@ -110,11 +98,6 @@ def _switch_runs(
         cosimulate_switch(spec, work / name, **Options(**options | {"simulator": name}))
         for name in simulators
     ]
-
-
-def _source(design: Written, whole: Written) -> dict[str, str | None]:
-    """Return what the record was measured on."""
-    return {"git_commit": git_commit(), **verilog_hashes(design, whole)}
 
 
 def verilog_hashes(design: Written, whole: Written) -> dict[str, str]:
@@ -159,18 +142,3 @@ def _switch(measured: Mapping[str, Any], spec: SwitchSpec) -> dict[str, Any]:
         "preemption_cycles": measured["preemption_cycles"],
         "recovery_cycles": {"to_switch": recovery["input"], "from_switch": recovery["output"]},
     }
-
-
-def git_commit() -> str | None:
-    """Return the commit of the sources, marked if they were changed since; None outside git."""
-    try:
-        said = subprocess.run(
-            ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"],
-            cwd=Path(__file__).parent,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    except OSError:
-        return None
-    return said.stdout.strip() if said.returncode == 0 else None

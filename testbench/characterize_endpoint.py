@@ -15,7 +15,6 @@ from fred_hw.datapath.interconnect import latency_cycles
 from fred_hw.spec import SwitchSpec
 from gen.clock import CLOCK_HZ, CLOCK_SOURCE
 from gen.design import generate
-from testbench.characterize import MEASURED_LANES, git_commit
 from testbench.collectives.fabric import (
     ADDRESSES,
     Fabric,
@@ -28,8 +27,8 @@ from testbench.collectives.fabric import (
 from testbench.collectives.pair import PairRun, build_pair, run_pair
 from testbench.models.golden import reduction_of, words_of
 from testbench.models.golden_ring import all_reduce
+from testbench.record_head import fewer_lanes, record_head
 from testbench.sim.kept import kept
-from testbench.sim.runner import find_simulator
 from testbench.sim.tools import SimulatorError
 
 __all__ = ["ENDPOINT_SCHEMA", "characterize_endpoint", "endpoint_hash"]
@@ -317,9 +316,11 @@ def characterize_endpoint(
     check_int("seed", seed, minimum=1)
     if tuple(simulators) != ("icarus",):
         raise SimulatorError(f"simulator must be icarus for an endpoint, not {list(simulators)}")
-    version, _ = find_simulator("icarus")
-    lanes = min(spec.lanes, MEASURED_LANES) if lanes is None else lanes
-    measured_spec = spec.with_changes(lanes=lanes)
+    measured_spec = fewer_lanes(spec, lanes)
+    verilog = endpoint_hash(measured_spec)
+    head = record_head(
+        ENDPOINT_SCHEMA, spec, measured_spec, simulators, seed, verilog_sha256=verilog
+    )
     pair = _Pair(measured_spec, work, seed)
     figures: Mapping[str, Any] = {
         **_one_way(pair),
@@ -329,13 +330,7 @@ def characterize_endpoint(
         "credit_cycles": _credit_cycles(measured_spec, work, pair.rng),
     }
     return {
-        "schema": ENDPOINT_SCHEMA,
-        "name": spec.name,
-        "spec": spec.model_dump(),
-        "measured_spec": measured_spec.model_dump(),
-        "simulators": [{"name": "icarus", "version": version}],
-        "seed": seed,
-        "source": {"git_commit": git_commit(), "verilog_sha256": endpoint_hash(measured_spec)},
+        **head,
         "endpoint": dict(figures),
         "flits_checked": pair.checked,
         "clock": {"hz": CLOCK_HZ, "source": CLOCK_SOURCE},

@@ -9,9 +9,10 @@ from fred_hw.checks import check_int
 from fred_hw.mesh.spec import MeshSpec
 from gen.clock import ROUTER_CLOCK_HZ, ROUTER_CLOCK_SOURCE
 from gen.design import generate
-from testbench.characterize import MEASURED_LANES, agreed, git_commit
+from testbench.characterize import agreed
 from testbench.cosimulation.launch import Options
 from testbench.cosimulation.mesh import cosimulate_mesh
+from testbench.record_head import fewer_lanes, record_head
 from testbench.sim.kept import kept
 from testbench.sim.runner import find_simulator
 
@@ -32,8 +33,7 @@ def measured_mesh(mesh: MeshSpec, lanes: int | None = None) -> MeshSpec:
     Routers are equal but for where they stand, so cycle counts depend on neither;
     tests/testbench/test_characterize_mesh.py shows it.
     """
-    lanes = min(mesh.lanes, MEASURED_LANES) if lanes is None else lanes
-    return mesh.with_changes(width=2, height=1, controllers=True, lanes=lanes)
+    return fewer_lanes(mesh, lanes).with_changes(width=2, height=1, controllers=True)
 
 
 def characterize_mesh(
@@ -74,14 +74,9 @@ def characterize_mesh(
         cosimulate_mesh(small, work / name, **Options(simulator=name, seed=seed, tests=MESH_TESTS))
         for name in simulators
     ]
+    verilog = mesh_hash(small)
     return {
-        "schema": MESH_RECORD_SCHEMA,
-        "name": mesh.name,
-        "spec": mesh.model_dump(),
-        "measured_spec": small.model_dump(),
-        "simulators": [{"name": one.simulator, "version": one.version} for one in runs],
-        "seed": seed,
-        "source": {"git_commit": git_commit(), "verilog_sha256": mesh_hash(small)},
+        **record_head(MESH_RECORD_SCHEMA, mesh, small, simulators, seed, verilog_sha256=verilog),
         "router": agreed(runs, lambda one: _router(one, mesh)),
         "flits_checked": sum(run.measurements["flits_checked"] for run in runs),
         "clock": {"hz": ROUTER_CLOCK_HZ, "source": ROUTER_CLOCK_SOURCE},

@@ -1,43 +1,33 @@
 """Cycles of phases on a mesh with an endpoint at each router, measured by co-simulation."""
 
 import hashlib
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 from fred_hw.ace.npu_endpoint import NpuEndpoint
 from fred_hw.checks import check_int
 from fred_hw.compiler.placement import Strategy
-from fred_hw.mesh.program import MeshPhase, MeshProgram, compile_for_mesh
+from fred_hw.mesh.program import compile_for_mesh
 from fred_hw.mesh.spec import MeshSpec
-from fred_hw.progress import track
 from gen.design import generate
 from gen.emitter import VerilogEmitter
-from testbench.characterize import MEASURED_LANES, git_commit
-from testbench.characterize_wafer import LINK_CYCLES, MEMORY_CYCLES
 from testbench.collectives.compiled import build_compiled_mesh
 from testbench.collectives.fabric import Sizes
 from testbench.collectives.joined import run_joined
-from testbench.collectives.phase_cycles import phase_cycles
-from testbench.sim.runner import find_simulator
+from testbench.collectives.phase_cycles import LINK_CYCLES, MEMORY_CYCLES, Job, measured_rows
+from testbench.record_head import fewer_lanes, record_head
 
 __all__ = [
     "MESH_CYCLES_SCHEMA",
     "characterize_mesh_phases",
     "measured_phases",
-    "mesh_with_ends",
     "mesh_with_ends_hash",
 ]
 
 MESH_CYCLES_SCHEMA = "fred-mesh-cycles/1"
 
 _ALGORITHMS = ("auto", "ring")
-
-
-def mesh_with_ends(mesh: MeshSpec) -> MeshSpec:
-    """Return the mesh that is simulated for one, with fewer lanes."""
-    return mesh.with_changes(lanes=min(mesh.lanes, MEASURED_LANES))
 
 
 def mesh_with_ends_hash(mesh: MeshSpec) -> str:
@@ -76,57 +66,19 @@ def characterize_mesh_phases(
         algorithms.
     """
     check_int("seed", seed, minimum=1)
-    version, _ = find_simulator("verilator")
-    small = mesh_with_ends(mesh)
+    small = fewer_lanes(mesh)
     flit = small.link.data_width // 8
     jobs = measured_phases(small, strategies, [count * flit for count in flits])
-    rows, checked = _measured(small, jobs, seed)
-    return {
-        "schema": MESH_CYCLES_SCHEMA,
-        "name": mesh.name,
-        "spec": mesh.model_dump(),
-        "measured_spec": small.model_dump(),
-        "simulators": [{"name": "verilator", "version": version}],
-        "seed": seed,
-        "source": {"git_commit": git_commit(), "verilog_sha256": mesh_with_ends_hash(small)},
-        "link_cycles": LINK_CYCLES,
-        "memory_cycles": MEMORY_CYCLES,
-        "flits_checked": checked,
-        "rows": rows,
-    }
-
-
-def _measured(
-    mesh: MeshSpec, jobs: Sequence[tuple[MeshProgram, MeshPhase, str]], seed: int
-) -> tuple[list[dict[str, Any]], int]:
-    """Return the cycles of phases, and how many flits were compared."""
-    flit = mesh.link.data_width // 8
+    verilog = mesh_with_ends_hash(small)
+    head = record_head(MESH_CYCLES_SCHEMA, mesh, small, ["verilator"], seed, verilog_sha256=verilog)
     size = Sizes(link_cycles=LINK_CYCLES, memory_cycles=MEMORY_CYCLES)
-    model = build_compiled_mesh(mesh, size)
-    rows, checked = list[dict[str, Any]](), 0
-    for program, phase, algorithm in track(jobs, "phases"):
-        with tempfile.TemporaryDirectory() as folder:
-            done = phase_cycles(
-                program, phase, lambda one, work=folder: run_joined(model, one, Path(work)), seed
-            )
-        checked += done.flits
-        rows.append(
-            {
-                "strategy": str(program.strategy),
-                "phase": phase.name,
-                "algorithm": algorithm,
-                "flits": program.size // flit,
-                "cycles": done.cycles,
-            }
-        )
-    return rows, checked
+    model = build_compiled_mesh(small, size)
+    return {**head, **measured_rows(jobs, partial(run_joined, model), seed)}
 
 
-def measured_phases(
-    mesh: MeshSpec, strategies: Sequence[str], sizes: Sequence[int]
-) -> list[tuple[MeshProgram, MeshPhase, str]]:
+def measured_phases(mesh: MeshSpec, strategies: Sequence[str], sizes: Sequence[int]) -> list[Job]:
     """Return the phases that are measured with buffers of so many bytes, and their algorithms."""
-    found: dict[tuple[str, str, str, int], tuple[MeshProgram, MeshPhase, str]] = {}
+    found: dict[tuple[str, str, str, int], Job] = {}
     for strategy in strategies:
         for how in _ALGORITHMS:
             for size in sizes:
@@ -137,8 +89,9 @@ def measured_phases(
                             f"groups of {phase.name} of {strategy} must take one algorithm, not "
                             f"{', '.join(dict.fromkeys(phase.algorithms))}"
                         )
-                    key = (strategy, phase.name, phase.algorithms[0], size)
-                    found.setdefault(key, (program, phase, phase.algorithms[0]))
+                    algorithm = phase.algorithms[0]
+                    key = (strategy, phase.name, algorithm, size)
+                    found.setdefault(key, (program, phase, {"algorithm": algorithm}))
     if not found:
         raise ValueError(f"strategy must have phases, not {', '.join(strategies)}")
     return list(found.values())

@@ -1,7 +1,6 @@
 """Cycles of phases on a plane of a wafer, measured by co-simulation."""
 
 import hashlib
-import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -9,40 +8,23 @@ from typing import Any
 
 from fred_hw.checks import check_int
 from fred_hw.compiler.placement import Strategy
-from fred_hw.progress import track
 from fred_hw.wafer.plane import Plane
-from fred_hw.wafer.program import COLLECTIVES, WaferProgram, compile_strategy
+from fred_hw.wafer.program import COLLECTIVES, compile_strategy
 from fred_hw.wafer.spec import WaferSpec
 from gen.design import generate
 from gen.wafer_top import modules_of, wafer_top
-from testbench.characterize import MEASURED_LANES, git_commit
 from testbench.collectives.compiled import build_compiled_plane
 from testbench.collectives.fabric import Finished, Sizes
 from testbench.collectives.joined import run_joined
-from testbench.collectives.phase_cycles import phase_cycles
+from testbench.collectives.phase_cycles import LINK_CYCLES, MEMORY_CYCLES, Job, measured_rows
 from testbench.collectives.plane import PlaneRun, build_plane, run_plane
+from testbench.record_head import fewer_lanes, record_head
 from testbench.sim.kept import kept
-from testbench.sim.runner import find_simulator
 from testbench.sim.tools import SimulatorError
 
-__all__ = [
-    "LINK_CYCLES",
-    "MEMORY_CYCLES",
-    "WAFER_SCHEMA",
-    "characterize_wafer",
-    "measured_wafer",
-    "wafer_hash",
-]
+__all__ = ["WAFER_SCHEMA", "characterize_wafer", "wafer_hash"]
 
 WAFER_SCHEMA = "fred-wafer-cycles/1"
-
-LINK_CYCLES, MEMORY_CYCLES = 24, 40
-"""Of a link in one direction, 20 ns at the clock of the records, and from a read to its data."""
-
-
-def measured_wafer(wafer: WaferSpec) -> WaferSpec:
-    """Return the wafer that is simulated for one, with fewer lanes."""
-    return wafer.with_changes(lanes=min(wafer.lanes, MEASURED_LANES))
 
 
 def wafer_hash(wafer: WaferSpec) -> str:
@@ -91,63 +73,32 @@ def characterize_wafer(
         A strategy does not fit the wafer.
     """
     check_int("seed", seed, minimum=1)
-    version, _ = find_simulator(simulator)
-    small = measured_wafer(wafer)
+    small = fewer_lanes(wafer)
     programs = [
         compile_strategy(small, Strategy.parse(strategy), size, collectives=how)
         for strategy in strategies
         for how in collectives
         for size in (count * small.link.data_width // 8 for count in flits)
     ]
-    rows, checked = _measured(small, programs, simulator, seed)
-    return {
-        "schema": WAFER_SCHEMA,
-        "name": wafer.name,
-        "spec": wafer.model_dump(),
-        "measured_spec": small.model_dump(),
-        "simulators": [{"name": simulator, "version": version}],
-        "seed": seed,
-        "source": {"git_commit": git_commit(), "verilog_sha256": wafer_hash(small)},
-        "link_cycles": LINK_CYCLES,
-        "memory_cycles": MEMORY_CYCLES,
-        "flits_checked": checked,
-        "rows": rows,
-    }
-
-
-def _measured(
-    wafer: WaferSpec, programs: Sequence[WaferProgram], simulator: str, seed: int
-) -> tuple[list[dict[str, Any]], int]:
-    """Return the cycles of phases of programs, and how many flits were compared."""
-    jobs = [(program, phase.name) for program in programs for phase in program.phases]
+    jobs: list[Job] = [
+        (program, phase, {"collectives": program.collectives})
+        for program in programs
+        for phase in program.phases
+    ]
     if not jobs:
         raise ValueError(f"strategy must have phases, not {programs[0].strategy}")
-    flit = wafer.link.data_width // 8
-    run = _runner(wafer, simulator, max(program.size for program in programs) // flit)
-    rows, checked = [], 0
-    for program, phase in track(jobs, "phases"):
-        with tempfile.TemporaryDirectory() as folder:
-            done = phase_cycles(program, program.phase(phase), partial(run, Path(folder)), seed)
-        checked += done.flits
-        rows.append(
-            {
-                "strategy": str(program.strategy),
-                "phase": phase,
-                "collectives": program.collectives,
-                "flits": program.size // flit,
-                "cycles": done.cycles,
-            }
-        )
-    return rows, checked
+    verilog = wafer_hash(small)
+    head = record_head(WAFER_SCHEMA, wafer, small, [simulator], seed, verilog_sha256=verilog)
+    return {**head, **measured_rows(jobs, _runner(small, simulator, max(flits)), seed)}
 
 
-def _runner(wafer: WaferSpec, simulator: str, flits: int) -> Callable[[Path, PlaneRun], Finished]:
+def _runner(wafer: WaferSpec, simulator: str, flits: int) -> Callable[[PlaneRun, Path], Finished]:
     """Return what simulates a plane in a folder."""
     size = Sizes(flits=2 * flits, link_cycles=LINK_CYCLES, memory_cycles=MEMORY_CYCLES)
     if simulator == "icarus":
         model = build_plane(wafer, size)
-        return lambda folder, run: run_plane(model, run, folder)
+        return partial(run_plane, model)
     if simulator != "verilator":
         raise SimulatorError(f"simulator must be icarus or verilator for a plane, not {simulator}")
     compiled = build_compiled_plane(wafer, size)
-    return lambda folder, run: run_joined(compiled, run, folder)
+    return partial(run_joined, compiled)

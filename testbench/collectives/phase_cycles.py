@@ -1,24 +1,44 @@
-"""Cycles of a phase of a strategy, alone on a plane whose results are checked bit for bit."""
+"""Cycles of phases of strategies, each alone on a fabric whose results are checked bit for bit."""
 
+import tempfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from fred_hw.ace.endpoint_map import endpoint_map
 from fred_hw.ace.steps import EndpointProgram
+from fred_hw.mesh.program import MeshProgram
+from fred_hw.progress import track
+from fred_hw.wafer.program import WaferProgram
 from testbench.models.golden_phase import golden_results, numbers_of
 from testbench.sim.tools import SimulatorError
 
 from .fabric import Finished, Flits
 from .plane import SHOW, UNTIL, WAIT, Code, PlaneRun, codes
 
-__all__ = ["PhaseRun", "phase_cycles", "random_memories"]
+__all__ = [
+    "LINK_CYCLES",
+    "MEMORY_CYCLES",
+    "Job",
+    "PhaseRun",
+    "measured_rows",
+    "phase_cycles",
+    "random_memories",
+]
+
+LINK_CYCLES, MEMORY_CYCLES = 24, 40
+"""Of a link in one direction, 20 ns at the clock of the records, and from a read to its data."""
 
 _STEP_CYCLES = 6
 """What a driver takes at most for a write of a register that nothing holds up [cycles]."""
+
+
+Job = tuple[WaferProgram | MeshProgram, Any, Mapping[str, str]]
+"""A program, one of its phases, and what a row says of how that is done."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +68,43 @@ def random_memories(program: EndpointProgram, seed: int, more: int = 0) -> list[
     flits = 2 * (last + 1) * program.size // flit + more
     rng = np.random.default_rng(seed)
     return [rng.integers(0, 256, (flits, flit), dtype=np.uint8) for _ in range(program.endpoints)]
+
+
+def measured_rows(
+    jobs: Sequence[Job], run: Callable[[PlaneRun, Path], Finished], seed: int
+) -> dict[str, Any]:
+    """Do each of some phases alone, and return what a record says of them.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+        What is done.
+    run : Callable
+        Simulates the fabric, with links of ``LINK_CYCLES`` and memories of ``MEMORY_CYCLES``, in a
+        folder.
+    seed : int
+        Of all numbers.
+
+    Raises
+    ------
+    SimulatorError
+        As ``phase_cycles``.
+    """
+    rows, checked = list[dict[str, Any]](), 0
+    for program, phase, how in track(jobs, "phases"):
+        with tempfile.TemporaryDirectory() as folder:
+            work = Path(folder)
+            done = phase_cycles(program, phase, lambda one, work=work: run(one, work), seed)
+        checked += done.flits
+        flits = program.size // (program.link.data_width // 8)
+        what = {"strategy": str(program.strategy), "phase": phase.name, **how}
+        rows.append({**what, "flits": flits, "cycles": done.cycles})
+    return {
+        "link_cycles": LINK_CYCLES,
+        "memory_cycles": MEMORY_CYCLES,
+        "flits_checked": checked,
+        "rows": rows,
+    }
 
 
 def phase_cycles(

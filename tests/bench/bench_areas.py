@@ -19,7 +19,7 @@ from perfmodel.switch_timing.areas import load_areas
 from synth.installed import library_path
 from synth.liberty import Libraries, read_libraries
 from synth.synthesis import Source, from_spec, synthesize
-from testbench.characterize import git_commit
+from testbench.record_head import git_commit
 
 ROOT = Path(__file__).resolve().parents[2]
 LONE = {"format": "int8", "lanes": 1}
