@@ -43,11 +43,11 @@ class HardwareRow:
 
 def hardware_rows() -> tuple[HardwareRow, ...]:
     """Return the published wafers, twenty NPUs on planes of switches and on a mesh, as hardware."""
-    from perfmodel.studies.rtl import load_cycles
+    from perfmodel.studies.rtl_plane import load_plane_cycles
     from perfmodel.switch_timing.areas import load_areas
     from perfmodel.switch_timing.router import RouterTiming, load_link_record
 
-    wafer = load_cycles().spec
+    wafer = load_plane_cycles().spec
     router = load_link_record("mesh-5x4")
     assert isinstance(router, RouterTiming)
     mesh = router.record.spec

@@ -106,16 +106,17 @@ def command(
 def _beside_rtl(csv_file: Path | None, as_json: bool) -> None:
     """Print what the shipped records of a wafer and of a mesh say beside the model."""
     from fred_cli.columns.rtl import COLUMNS, SUMMARY
-    from perfmodel.studies.rtl import beside_rtl, load_cycles, summaries
+    from perfmodel.studies.rtl import summaries
     from perfmodel.studies.rtl_mesh import load_mesh_cycles, mesh_beside_rtl
+    from perfmodel.studies.rtl_plane import load_plane_cycles, plane_beside_rtl
 
     context = click.get_current_context()
     for option in ("sections", "compute", "algorithm", "protocol"):
         if context.get_parameter_source(option) is not ParameterSource.DEFAULT:
             name = option.removesuffix("s")
             raise InputError("reproduce", f"--{name}", "must not be given with --rtl")
-    record = load_cycles()
-    rows = beside_rtl(record)
+    record = load_plane_cycles()
+    rows = plane_beside_rtl(record)
     told = summaries(rows)
     mesh = load_mesh_cycles()
     mesh_rows = mesh_beside_rtl(mesh)

@@ -8,7 +8,7 @@ from typing import Any
 from fred_cli.columns.rtl import COLUMNS, SUMMARY
 from fred_cli.drawings.hardware import Drawn, iterations_chart, phases_chart
 from fred_cli.drawings.perfetto import perfetto
-from perfmodel.studies.rtl import RtlRow, Summary, WaferRecord, beside_rtl, load_cycles, summaries
+from perfmodel.studies.rtl import RtlRow, Summary, summaries
 from perfmodel.studies.rtl_iteration import (
     KINDS,
     SHIPPED_ITERATIONS,
@@ -20,7 +20,7 @@ from perfmodel.studies.rtl_iteration import (
     simulated,
 )
 from perfmodel.studies.rtl_mesh import load_mesh_cycles, mesh_beside_rtl
-from perfmodel.switch_timing.record import measured_by
+from perfmodel.studies.rtl_plane import PlaneRecord, load_plane_cycles, plane_beside_rtl
 
 __all__ = ["Busy", "Hardware", "RtlIteration", "gather_hardware"]
 
@@ -75,12 +75,6 @@ class RtlIteration:
             f"{self.record.cycles:,} cycles or {self.record.time_s * 1e6:.2f} us in RTL, "
             f"{self.model_s * 1e6:.2f} us in the model, {self.ratio - 1:+.1%}"
         )
-
-    @property
-    def measured_by(self) -> str:
-        """Who measured it."""
-        record = self.record
-        return measured_by(record.simulators, record.seed, record.source)
 
     @property
     def shown(self) -> list[int]:
@@ -144,14 +138,14 @@ class Hardware:
     ----------
     iterations : tuple of RtlIteration
         On each fabric.
-    cycles : WaferRecord
+    cycles : PlaneRecord
         Phases as measured.
     rows, told : tuple of RtlRow, tuple of Summary
         Beside the model, and how far that is off.
     """
 
     iterations: tuple[RtlIteration, ...]
-    cycles: WaferRecord
+    cycles: PlaneRecord
     rows: tuple[RtlRow, ...]
     told: tuple[Summary, ...]
 
@@ -198,8 +192,8 @@ def gather_hardware() -> Hardware:
         model = model_lanes(iteration)
         rtl = rtl_lanes(record, {npu: lane.stage for npu, lane in model.items()})
         iterations.append(RtlIteration(record, iteration.time_s, rtl, model))
-    cycles = load_cycles()
+    cycles = load_plane_cycles()
     mesh = mesh_beside_rtl(load_mesh_cycles())
     others = (replace(row, collectives=f"mesh, {row.collectives}") for row in mesh)
-    rows = (*beside_rtl(cycles), *others)
+    rows = (*plane_beside_rtl(cycles), *others)
     return Hardware(tuple(iterations), cycles, rows, summaries(rows))

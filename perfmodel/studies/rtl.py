@@ -1,66 +1,51 @@
-"""The model beside the RTL: cycles of phases on a plane of switches and endpoints, and ours."""
+"""The model beside the RTL: cycles of phases of strategies, each alone on a fabric, and ours."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import BeforeValidator, Field
 
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.placement import Strategy, phases
-from fred_hw.errors import InputError
-from fred_hw.files import FileModel, load_model
-from fred_hw.protocol import CRC_BITS, HEADER_BITS
-from fred_hw.spec import SwitchSpec
+from fred_hw.files import FileModel
+from fred_hw.mesh.spec import MeshSpec
 from fred_hw.wafer.spec import WaferSpec
 from perfmodel.collectives.run import run_collectives
-from perfmodel.switch_timing.endpoint import load_endpoint_record
-from perfmodel.switch_timing.record import (
-    RECORDS,
-    SHIPPED,
-    Simulator,
-    Source,
-    SwitchTiming,
-    as_tuple,
-    load_record,
-)
-from perfmodel.topology.fred import L1, FredTopology, Level
+from perfmodel.switch_timing.measured_record import MeasuredRecord, Schema, as_tuple
+from perfmodel.topology.graph import Topology
 
 __all__ = [
+    "FEW_CYCLES",
+    "LONG",
     "LONG_CYCLES",
-    "SHIPPED_CYCLES",
+    "SHORT",
+    "CyclesRecord",
+    "CyclesRow",
     "RtlRow",
     "Summary",
-    "WaferRecord",
-    "beside",
     "beside_rtl",
     "groups_of",
-    "load_cycles",
-    "plane_topology",
     "summaries",
 ]
-
-SHIPPED_CYCLES = RECORDS / "wafer-20.json"
-"""Cycles of phases on the published wafer."""
 
 LONG_CYCLES = 10_000
 """Transfers that take longer are to be within ``LONG``, others within ``SHORT`` or ``FEW``."""
 
 LONG, SHORT, FEW_CYCLES = 0.03, 0.10, 60
 
+Fabric = TypeVar("Fabric", MeshSpec, WaferSpec)
 Count = Annotated[int, Field(ge=0, lt=1 << 40)]
+Some = Annotated[int, Field(ge=1, lt=1 << 40)]
 
 
-class WaferRow(FileModel):
-    """Cycles of a phase alone.
+class CyclesRow(FileModel):
+    """Cycles of a phase alone; a kind of record adds who does it, or by which algorithm.
 
     Parameters
     ----------
     strategy, phase : str
         What was done.
-    collectives : str
-        Who did it: switches (``in-network``), or endpoints (``ring``).
     flits, cycles : int
         What an NPU sends [flits], and how long it took from the first COMMAND until software has
         read at the last endpoint that all is completed [cycles].
@@ -68,43 +53,27 @@ class WaferRow(FileModel):
 
     strategy: str
     phase: str
-    collectives: Literal["in-network", "ring"]
-    flits: Annotated[int, Field(ge=1, lt=1 << 40)]
-    cycles: Annotated[int, Field(ge=1, lt=1 << 40)]
+    flits: Some
+    cycles: Some
 
 
-class WaferRecord(FileModel):
-    """What co-simulation measured on a plane of a wafer.
+Row = TypeVar("Row", bound=CyclesRow)
+
+
+class CyclesRecord(MeasuredRecord[Schema, Fabric], Generic[Schema, Fabric, Row]):
+    """What co-simulation measured of phases on a fabric with endpoints.
 
     Parameters
     ----------
-    schema : str
-        ``fred-wafer-cycles/1``; the field is called ``schema_name`` in Python.
-    name : str
-        Name of the wafer.
-    spec, measured_spec : WaferSpec
-        The wafer, and what was simulated, with fewer lanes.
-    simulators, seed, source : tuple of Simulator, int, Source
-        Who measured, with which random seed, and what: the Verilog of the plane.
     link_cycles, memory_cycles : int
         Of each link in one direction, and from a read of memory to its data [cycles].
-    flits_checked : int
-        Flits of results compared with the golden model while measuring.
-    rows : tuple of WaferRow
+    rows : tuple of Row
         What was measured.
     """
 
-    schema_name: Annotated[Literal["fred-wafer-cycles/1"], Field(alias="schema")]
-    name: str
-    spec: WaferSpec
-    measured_spec: WaferSpec
-    simulators: Annotated[tuple[Simulator, ...], BeforeValidator(as_tuple), Field(min_length=1)]
-    seed: int
-    source: Source
     link_cycles: Count
     memory_cycles: Count
-    flits_checked: Annotated[int, Field(ge=1)]
-    rows: Annotated[tuple[WaferRow, ...], BeforeValidator(as_tuple), Field(min_length=1)]
+    rows: Annotated[tuple[Row, ...], BeforeValidator(as_tuple), Field(min_length=1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +83,7 @@ class RtlRow:
     Parameters
     ----------
     strategy, phase, collectives, flits
-        As in the record.
+        As in the record; of a mesh ``collectives`` is the algorithm.
     rtl_cycles, model_cycles : int, float
         Measured, and ours.
     error : float
@@ -157,103 +126,44 @@ class Summary:
     worst_cycles: float
 
 
-def load_cycles(path: Path = SHIPPED_CYCLES) -> WaferRecord:
-    """Return cycles of phases from a file.
-
-    Raises
-    ------
-    InputError
-        It cannot be read, or is no valid record; names the field.
-    """
-    return load_model(WaferRecord, path)
-
-
-def plane_topology(record: WaferRecord, *, in_network: bool) -> FredTopology:
-    """Return one plane of a wafer as the model has it: a link carries a flit per cycle each way.
-
-    Raises
-    ------
-    InputError
-        The wafer has more than two levels, or chiplets that no shipped record is of.
-    """
-    wafer = record.spec
-    below = wafer.below(wafer.root)
-    if any(wafer.below(one) for one in below) or wafer.switches[wafer.root].npus:
-        raise InputError(record.name, "switches", "must be L1s below one L2, not more levels")
-    top = _timing(record, wafer.chiplet(wafer.root))
-    hz, width = top.record.clock.hz, wafer.link.data_width
-    # All bits of a flit are those of the link: headers and CRC go beside the data.
-    rate = hz * (width + HEADER_BITS + CRC_BITS) / 8
-    l1 = [
-        L1(
-            len(wafer.switches[one].npus),
-            wafer.switches[one].controllers,
-            _timing(record, wafer.chiplet(one)),
-        )
-        for one in below
-    ]
-    uplinks = {wafer.switches[one].uplinks for one in below}
-    if len(uplinks) > 1:
-        raise InputError(record.name, "switches", "must have as many uplinks in all L1s")
-    return FredTopology(
-        name=record.name,
-        l1=l1,
-        levels=[Level((top,), len(l1), rate * uplinks.pop())],
-        npu_l1_bytes_per_s=rate,
-        io_bytes_per_s=rate,
-        link_latency_s=record.link_cycles / hz,
-        in_network=in_network,
-        endpoint=load_endpoint_record("endpoint", memory_s=record.memory_cycles / hz),
-    )
-
-
-def _timing(record: WaferRecord, spec: SwitchSpec) -> SwitchTiming:
-    """Return the shipped timing of a chiplet."""
-    for name in SHIPPED:
-        timing = load_record(name)
-        if timing.record.spec.name == spec.name:
-            return timing
-    names = ", ".join(SHIPPED)
-    message = f"must be of chiplets that a record is shipped of, {names}, not {spec.name}"
-    raise InputError(record.name, "switches", message)
-
-
-def beside_rtl(record: WaferRecord) -> tuple[RtlRow, ...]:
-    """Return the cycles of each phase of a record, and those of the model."""
-    topologies = {
-        how: plane_topology(record, in_network=how == "in-network")
-        for how in dict.fromkeys(row.collectives for row in record.rows)
-    }
-    clock_hz = load_record(SHIPPED[0]).record.clock.hz
-    found: list[RtlRow] = []
-    for row in record.rows:
-        flows = phases(Strategy.parse(row.strategy))[row.phase]
-        pattern, groups = groups_of(flows)
-        chosen = "direct" if (pattern, row.collectives) == ("broadcast", "ring") else "published"
-        size = row.flits * record.spec.link.data_width / 8
-        result = run_collectives(
-            topologies[row.collectives], pattern, size, groups, algorithm=chosen
-        )
-        what = row.strategy, row.phase, row.collectives
-        found.append(beside(what, row.flits, row.cycles, result.time_s * clock_hz))
-    return tuple(found)
-
-
-def beside(what: tuple[str, str, str], flits: int, rtl_cycles: int, ours: float) -> RtlRow:
-    """Return cycles of RTL and of the model side by side.
+def beside_rtl(
+    record: CyclesRecord[Any, Any, Row],
+    how_of: Callable[[Row], str],
+    topology_of: Callable[[Row], Topology],
+    algorithm_of: Callable[[Row, str], str],
+) -> tuple[RtlRow, ...]:
+    """Return the cycles of each phase of a record, and those of the model.
 
     Parameters
     ----------
-    what : tuple of str
-        Strategy, phase, and who did it or how.
-    flits, rtl_cycles, ours : int, int, float
-        What an NPU sends, what was measured, and what the model says [cycles].
+    record : CyclesRecord
+        What was measured.
+    how_of, topology_of : callable
+        Return of a row who did it or how, and the fabric as the model has it, with endpoints.
+    algorithm_of : callable
+        Returns of a row and its pattern what the model calls that.
     """
-    error = ours / rtl_cycles - 1
-    long = rtl_cycles > LONG_CYCLES
-    ok = abs(error) <= (LONG if long else SHORT)
-    ok = ok or (not long and abs(ours - rtl_cycles) <= FEW_CYCLES)
-    return RtlRow(*what, flits, rtl_cycles, ours, error, ok)
+    found: list[RtlRow] = []
+    for row in record.rows:
+        pattern, groups = groups_of(phases(Strategy.parse(row.strategy))[row.phase])
+        topology = topology_of(row)
+        assert topology.endpoint is not None
+        result = run_collectives(
+            topology,
+            pattern,
+            row.flits * record.spec.link.data_width / 8,
+            groups,
+            algorithm=algorithm_of(row, pattern),
+            second_first=row.phase.startswith("dp_"),
+        )
+        ours = result.time_s * topology.endpoint.clock.hz
+        error = ours / row.cycles - 1
+        long = row.cycles > LONG_CYCLES
+        ok = abs(error) <= (LONG if long else SHORT)
+        ok = ok or (not long and abs(ours - row.cycles) <= FEW_CYCLES)
+        what = row.strategy, row.phase, how_of(row)
+        found.append(RtlRow(*what, row.flits, row.cycles, ours, error, ok))
+    return tuple(found)
 
 
 def groups_of(flows: Sequence[Flow]) -> tuple[str, list[list[int]]]:

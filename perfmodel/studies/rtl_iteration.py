@@ -8,9 +8,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from fred_hw.files import FileModel, load_model
+from fred_hw.files import load_model
 from fred_hw.wafer.tasks import Task
-from perfmodel.switch_timing.record import RECORDS, Clock, Simulator, Source, as_tuple
+from perfmodel.switch_timing.measured_record import Clock, Measured, as_tuple
+from perfmodel.switch_timing.record import RECORDS
 from perfmodel.topology.files import build_topology
 from perfmodel.topology.graph import Topology
 from perfmodel.training.estimate import simulate
@@ -42,15 +43,13 @@ _Span = Annotated[tuple[Number, Number, Cycle, Cycle], BeforeValidator(as_tuple)
 _Spans = Annotated[tuple[_Span, ...], BeforeValidator(as_tuple)]
 
 
-class IterationRecord(FileModel):
+class IterationRecord(Measured[Literal["fred-iteration-cycles/1"]]):
     """What co-simulation measured of a training iteration.
 
     Parameters
     ----------
-    schema : str
-        ``fred-iteration-cycles/1``; the field is called ``schema_name`` in Python.
-    name, fabric : str
-        Name of the hardware, and what it is, in words.
+    fabric : str
+        What the hardware is, in words.
     command : str
         That measured it.
     hardware, changes : dict
@@ -59,8 +58,6 @@ class IterationRecord(FileModel):
         What the files of the model say of the same fabric, and of what is trained.
     strategy, placement, algorithm, compute : str
         As for ``simulate``.
-    simulators, seed, source : tuple of Simulator, int, Source
-        Who measured, with which random seed, and what: the Verilog of the fabric.
     tasks_sha256 : str
         Of what the NPUs were to do, see ``tasks_hash``.
     link_cycles, memory_cycles : int
@@ -75,8 +72,6 @@ class IterationRecord(FileModel):
         Of each NPU what it did: place of its name, place in ``KINDS``, begin and end [cycles].
     """
 
-    schema_name: Annotated[Literal["fred-iteration-cycles/1"], Field(alias="schema")]
-    name: str
     fabric: str
     command: str
     hardware: dict[str, Any]
@@ -87,9 +82,6 @@ class IterationRecord(FileModel):
     placement: str
     algorithm: str
     compute: str
-    simulators: Annotated[tuple[Simulator, ...], BeforeValidator(as_tuple), Field(min_length=1)]
-    seed: int
-    source: Source
     tasks_sha256: str
     link_cycles: Cycle
     memory_cycles: Cycle

@@ -3,20 +3,16 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
-
-from fred_hw.compiler.placement import Strategy, phases
-from fred_hw.files import FileModel, load_model, name_in
+from fred_hw.files import load_model, name_in
 from fred_hw.mesh.algorithm import ALGORITHMS
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.protocol import CRC_BITS, HEADER_BITS
-from perfmodel.collectives.run import run_collectives
 from perfmodel.switch_timing.endpoint import load_endpoint_record
-from perfmodel.switch_timing.record import RECORDS, Simulator, Source, as_tuple
+from perfmodel.switch_timing.record import RECORDS
 from perfmodel.switch_timing.router import RouterTiming, load_link_record
 from perfmodel.topology.mesh import MeshTopology
 
-from .rtl import Count, RtlRow, beside, groups_of
+from .rtl import CyclesRecord, CyclesRow, RtlRow, beside_rtl
 
 __all__ = [
     "SHIPPED_MESH_CYCLES",
@@ -34,58 +30,20 @@ _ALGORITHMS = {**{name: one.model for name, one in ALGORITHMS.items()}, "unicast
 """Names that the model has for what the compiler does."""
 
 
-class MeshRow(FileModel):
-    """Cycles of a phase alone.
+class MeshRow(CyclesRow):
+    """Cycles of a phase alone on a mesh.
 
     Parameters
     ----------
-    strategy, phase : str
-        What was done.
     algorithm : str
         How: one of ``ALGORITHMS``, or ``unicasts``.
-    flits, cycles : int
-        As of a wafer.
     """
 
-    strategy: str
-    phase: str
     algorithm: Annotated[str, name_in(_ALGORITHMS)]
-    flits: Annotated[int, Field(ge=1, lt=1 << 40)]
-    cycles: Annotated[int, Field(ge=1, lt=1 << 40)]
 
 
-class MeshRecord(FileModel):
-    """What co-simulation measured on a mesh with an endpoint at each router.
-
-    Parameters
-    ----------
-    schema : str
-        ``fred-mesh-cycles/1``; the field is called ``schema_name`` in Python.
-    name : str
-        Name of the mesh.
-    spec, measured_spec : MeshSpec
-        The mesh, and what was simulated, with fewer lanes.
-    simulators, seed, source : tuple of Simulator, int, Source
-        Who measured, with which random seed, and what: the Verilog of routers and endpoints.
-    link_cycles, memory_cycles : int
-        Of each link in one direction, and from a read of memory to its data [cycles].
-    flits_checked : int
-        Flits of results compared with the golden model while measuring.
-    rows : tuple of MeshRow
-        What was measured.
-    """
-
-    schema_name: Annotated[Literal["fred-mesh-cycles/1"], Field(alias="schema")]
-    name: str
-    spec: MeshSpec
-    measured_spec: MeshSpec
-    simulators: Annotated[tuple[Simulator, ...], BeforeValidator(as_tuple), Field(min_length=1)]
-    seed: int
-    source: Source
-    link_cycles: Count
-    memory_cycles: Count
-    flits_checked: Annotated[int, Field(ge=1)]
-    rows: Annotated[tuple[MeshRow, ...], BeforeValidator(as_tuple), Field(min_length=1)]
+class MeshRecord(CyclesRecord[Literal["fred-mesh-cycles/1"], MeshSpec, MeshRow]):
+    """What co-simulation measured on a mesh with an endpoint at each router."""
 
 
 def load_mesh_cycles(path: Path = SHIPPED_MESH_CYCLES) -> MeshRecord:
@@ -121,23 +79,9 @@ def mesh_topology(record: MeshRecord) -> MeshTopology:
 def mesh_beside_rtl(record: MeshRecord) -> tuple[RtlRow, ...]:
     """Return the cycles of each phase of a record, and those of the model."""
     topology = mesh_topology(record)
-    assert topology.endpoint is not None
-    hz = topology.endpoint.clock.hz
-    found: list[RtlRow] = []
-    for row in record.rows:
-        pattern, groups = groups_of(phases(Strategy.parse(row.strategy))[row.phase])
-        size = row.flits * record.spec.link.data_width / 8
-        result = run_collectives(
-            topology,
-            pattern,
-            size,
-            groups,
-            algorithm=_ALGORITHMS[row.algorithm],
-            second_first=row.phase.startswith("dp_"),
-        )
-        found.append(
-            beside(
-                (row.strategy, row.phase, row.algorithm), row.flits, row.cycles, result.time_s * hz
-            )
-        )
-    return tuple(found)
+    return beside_rtl(
+        record,
+        lambda row: row.algorithm,
+        lambda _: topology,
+        lambda row, _: _ALGORITHMS[row.algorithm],
+    )

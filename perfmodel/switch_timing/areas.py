@@ -7,7 +7,8 @@ from pydantic import BeforeValidator, Field
 
 from fred_hw.files import FileModel, load_model
 
-from .record import RECORDS, as_tuple
+from .measured_record import as_tuple
+from .record import RECORDS
 
 __all__ = ["SHIPPED_AREAS", "AreaRecord", "UnitArea", "load_areas"]
 

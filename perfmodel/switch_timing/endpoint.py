@@ -4,15 +4,16 @@ from math import ceil
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field
 
 from fred_hw.compiler.ring_messages import message_flits
 from fred_hw.files import FileModel, load_model
 from fred_hw.protocol import CRC_BITS, HEADER_BITS
 from fred_hw.spec import SwitchSpec
 
+from .measured_record import Clock, MeasuredRecord
 from .provenance import RecordUse
-from .record import ROUNDING, Clock, Simulator, Source, as_tuple, measured_by, record_path
+from .record import ROUNDING, record_path
 from .whole_switch import Cycles, Share
 
 __all__ = [
@@ -74,45 +75,19 @@ class EndpointCycles(FileModel):
     ring_flits_per_cycle: Share
 
 
-class EndpointRecord(FileModel):
-    """What co-simulation measured of two endpoints on a link.
+class EndpointRecord(MeasuredRecord[Literal["fred-endpoint-timing/1"], SwitchSpec]):
+    """What co-simulation measured of two endpoints on a link, by the switch at the other end.
 
     Parameters
     ----------
-    schema : str
-        ``fred-endpoint-timing/1``; the field is called ``schema_name`` in Python.
-    name : str
-        Name of the full-size switch at the other end, ``spec.name``.
-    spec, measured_spec : SwitchSpec
-        What the record stands for, and what was simulated, with fewer lanes.
-    simulators, seed, source : tuple of Simulator, int, Source
-        Who measured, with which random seed, and what: the Verilog of the endpoint.
     endpoint : EndpointCycles
         What was measured.
-    flits_checked : int
-        Flits of results compared with the golden model while measuring.
     clock : Clock
         Clock frequency [Hz] and its source.
     """
 
-    schema_name: Annotated[Literal["fred-endpoint-timing/1"], Field(alias="schema")]
-    name: str
-    spec: SwitchSpec
-    measured_spec: SwitchSpec
-    simulators: Annotated[tuple[Simulator, ...], BeforeValidator(as_tuple), Field(min_length=1)]
-    seed: int
-    source: Source
     endpoint: EndpointCycles
-    flits_checked: Annotated[int, Field(ge=1)]
     clock: Clock
-
-    @model_validator(mode="after")
-    def _check(self) -> "EndpointRecord":
-        if self.name != self.spec.name:
-            raise ValueError(f"name must be {self.spec.name} as spec says, not {self.name}")
-        if self.measured_spec.with_changes(lanes=self.spec.lanes) != self.spec:
-            raise ValueError("measured_spec must differ from spec in lanes only")
-        return self
 
 
 class EndpointTiming:
@@ -320,7 +295,7 @@ class EndpointTiming:
             / self.clock.hz,
             efficiency=self.efficiency,
             clock=f"{self.clock.hz / 1e9:.6f} GHz, {self.clock.source}",
-            measured_by=measured_by(record.simulators, record.seed, record.source),
+            measured_by=record.measured_by,
             not_measured=(),
         )
 

@@ -2,16 +2,17 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import model_validator
 
 from fred_hw.compiler.shape import split_count
 from fred_hw.errors import InputError
-from fred_hw.files import FileModel, load_model
+from fred_hw.files import load_model
 from fred_hw.protocol import CRC_BITS, HEADER_BITS
 from fred_hw.spec import SwitchSpec
 
+from .measured_record import Clock, MeasuredRecord
 from .provenance import RecordUse
 from .whole_switch import Cycles, Share, WholeSwitch
 
@@ -21,15 +22,10 @@ __all__ = [
     "RECORDS",
     "ROUNDING",
     "SHIPPED",
-    "Clock",
     "ProtocolModel",
-    "Simulator",
-    "Source",
     "SwitchTiming",
     "TimingRecord",
-    "as_tuple",
     "load_record",
-    "measured_by",
     "record_path",
 ]
 
@@ -50,87 +46,31 @@ ROUNDING = 1e-3
 """Relative error that shares in a record may have."""
 
 
-def as_tuple(value: object) -> object:
-    """Return a list as a tuple: JSON and YAML know no tuples, and strict fields take no list."""
-    return tuple(value) if isinstance(value, list) else value  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-
-
-class Simulator(FileModel):
-    """A simulator that took part in the measurement."""
-
-    name: str
-    version: str
-
-
-class Source(FileModel):
-    """Revision of the generator and hashes of the Verilog simulated: interconnect, whole switch."""
-
-    git_commit: str | None
-    verilog_sha256: str
-    switch_verilog_sha256: str | None = None
-
-
-def measured_by(simulators: Sequence[Simulator], seed: int, source: Source) -> str:
-    """Return who measured what, in words."""
-    names = ", ".join(f"{one.name} {one.version}" for one in simulators)
-    return f"{names}; seed {seed}; {source.git_commit or f'Verilog {source.verilog_sha256[:12]}'}"
-
-
-class Clock(FileModel):
-    """Clock frequency [Hz] and where it comes from."""
-
-    hz: Annotated[float, Field(ge=1, le=1e15)]
-    source: str
-
-
-class TimingRecord(FileModel):
+class TimingRecord(MeasuredRecord[Literal["fred-timing/2"], SwitchSpec]):
     """What co-simulation measured of one switch.
 
     Parameters
     ----------
-    schema : str
-        ``fred-timing/2``; the field is called ``schema_name`` in Python.
-    name : str
-        Name of the full-size switch, ``spec.name``.
-    spec, measured_spec : SwitchSpec
-        Switch that the record stands for, and the switch simulated, with fewer lanes: lanes are
-        parallel and equal, so timing in cycles does not depend on them.
-    simulators, seed, source : tuple of Simulator, int, Source
-        Who measured, with which random seed, and what.
     latency_cycles : int
         Of the interconnect alone, first flit in to first flit out [cycles].
     throughput_flits_per_cycle : float
         Sustained rate of a port of the interconnect [flits/cycle], above 0 and at most 1.
     reconfiguration_cycles : int
         Cycles lost when the interconnect changes its configuration [cycles].
-    flits_checked : int
-        Flits compared with the golden model while measuring.
     switch : WholeSwitch or None
         The same and more of the whole switch; None where only the interconnect was measured.
     clock : Clock
         Clock frequency [Hz] and its source.
     """
 
-    schema_name: Annotated[Literal["fred-timing/2"], Field(alias="schema")]
-    name: str
-    spec: SwitchSpec
-    measured_spec: SwitchSpec
-    simulators: Annotated[tuple[Simulator, ...], BeforeValidator(as_tuple), Field(min_length=1)]
-    seed: int
-    source: Source
     latency_cycles: Cycles
     throughput_flits_per_cycle: Share
     reconfiguration_cycles: Cycles
-    flits_checked: Annotated[int, Field(ge=1)]
     switch: WholeSwitch | None
     clock: Clock
 
     @model_validator(mode="after")
-    def _check(self) -> "TimingRecord":
-        if self.name != self.spec.name:
-            raise ValueError(f"name must be {self.spec.name} as spec says, not {self.name}")
-        if self.measured_spec.with_changes(lanes=self.spec.lanes) != self.spec:
-            raise ValueError("measured_spec must differ from spec in lanes only")
+    def _check_share(self) -> "TimingRecord":
         if self.switch:
             # Not that of measured_spec: a header costs a flit of fewer lanes a larger share.
             width = self.spec.data_width
@@ -226,7 +166,7 @@ class SwitchTiming:
             latency_s=self.latency_s if latency else None,
             efficiency=self.efficiency,
             clock=f"{record.clock.hz / 1e9:.6f} GHz, {record.clock.source}",
-            measured_by=measured_by(record.simulators, record.seed, record.source),
+            measured_by=record.measured_by,
             not_measured=record.not_measured,
         )
 

@@ -1,27 +1,23 @@
 """Timing records of mesh routers: what co-simulation measured, the one source of router timing."""
 
 from pathlib import Path
-from typing import Annotated, Literal, cast
+from typing import ClassVar, Literal, cast
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import model_validator
 
 from fred_hw.files import FileModel, validate
 from fred_hw.mesh.spec import MeshSpec
 from fred_hw.protocol import CRC_BITS, HEADER_BITS
 from fred_hw.reading import read_data
 
+from .measured_record import Clock, MeasuredRecord
 from .provenance import RecordUse
 from .record import (
     ROUNDING,
     SHIPPED,
-    Clock,
     ProtocolModel,
-    Simulator,
-    Source,
     SwitchTiming,
     TimingRecord,
-    as_tuple,
-    measured_by,
     record_path,
 )
 from .whole_switch import Cycles, Share, SmallShare
@@ -69,54 +65,34 @@ class Router(FileModel):
     payload_share: Share
 
 
-class RouterRecord(FileModel):
-    """What co-simulation measured of the routers of a mesh.
+class RouterRecord(MeasuredRecord[Literal["fred-mesh-timing/1"], MeshSpec]):
+    """What co-simulation measured of the routers of a mesh, equal but for where they stand.
 
     Parameters
     ----------
-    schema : str
-        ``fred-mesh-timing/1``; the field is called ``schema_name`` in Python.
-    name : str
-        Name of the mesh, ``spec.name``.
-    spec, measured_spec : MeshSpec
-        Mesh that the record stands for, and the mesh simulated, with fewer routers and lanes:
-        routers are equal but for where they stand, and lanes are parallel.
-    simulators, seed, source : tuple of Simulator, int, Source
-        Who measured, with which random seed, and what: the Verilog of the mesh simulated.
     router : Router
         What was measured.
-    flits_checked : int
-        Flits compared with what was sent while measuring.
     clock : Clock
         Clock frequency [Hz] and its source.
     """
 
-    schema_name: Annotated[Literal["fred-mesh-timing/1"], Field(alias="schema")]
-    name: str
-    spec: MeshSpec
-    measured_spec: MeshSpec
-    simulators: Annotated[tuple[Simulator, ...], BeforeValidator(as_tuple), Field(min_length=1)]
-    seed: int
-    source: Source
+    SMALLER: ClassVar[dict[str, tuple[str, ...]]] = {
+        "size": ("width", "height", "controllers"),
+        **MeasuredRecord.SMALLER,
+    }
+
     router: Router
-    flits_checked: Annotated[int, Field(ge=1)]
     clock: Clock
 
     @model_validator(mode="after")
-    def _check(self) -> "RouterRecord":
-        spec = self.spec
-        if self.name != spec.name:
-            raise ValueError(f"name must be {spec.name} as spec says, not {self.name}")
-        sizes = {"width": spec.width, "height": spec.height, "lanes": spec.lanes}
-        if self.measured_spec.with_changes(**sizes, controllers=spec.controllers) != spec:
-            raise ValueError("measured_spec must differ from spec in size and lanes only")
+    def _check_router(self) -> "RouterRecord":
         cycles = self.router
         if cycles.follow_cycles > cycles.latency_cycles:
             raise ValueError(
                 f"router.follow_cycles must be at most router.latency_cycles, "
                 f"{cycles.latency_cycles}, not {cycles.follow_cycles}"
             )
-        width = spec.link.data_width
+        width = self.spec.link.data_width
         share = self.router.data_flits_per_cycle * width / (width + HEADER_BITS + CRC_BITS)
         if abs(self.router.payload_share / share - 1) > ROUNDING:
             raise ValueError(
@@ -171,7 +147,7 @@ class RouterTiming:
             latency_s=self.latency_s,
             efficiency=self.link_share,
             clock=f"{record.clock.hz / 1e9:.6f} GHz, {record.clock.source}",
-            measured_by=measured_by(record.simulators, record.seed, record.source),
+            measured_by=record.measured_by,
             not_measured=(),
         )
 

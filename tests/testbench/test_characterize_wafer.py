@@ -5,7 +5,7 @@ import json
 import pytest
 
 from fred_hw.wafer.load import load_wafer
-from perfmodel.studies.rtl import SHIPPED_CYCLES
+from perfmodel.studies.rtl_plane import SHIPPED_PLANE_CYCLES
 from testbench.characterize_wafer import characterize_wafer, wafer_hash
 from testbench.record_head import fewer_lanes
 from tests.testbench.collectives.test_phase_cycles import EXAMPLE
@@ -26,6 +26,6 @@ def test_phases_of_a_small_wafer_are_measured_again_to_the_cycle() -> None:
 @pytest.mark.slow
 def test_shipped_cycles_are_of_the_verilog_of_today() -> None:
     """`make records` mends it: the same Verilog takes as many cycles."""
-    source = json.loads(SHIPPED_CYCLES.read_text())["source"]
+    source = json.loads(SHIPPED_PLANE_CYCLES.read_text())["source"]
     wafer = load_wafer(str(EXAMPLE.with_name("wafer-20.yaml")))
     assert source["verilog_sha256"] == wafer_hash(fewer_lanes(wafer))

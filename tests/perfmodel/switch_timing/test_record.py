@@ -10,8 +10,8 @@ import pytest
 from fred_hw.errors import InputError
 from fred_hw.files import FileModel, validate
 from fred_hw.protocol import ProtocolSpec
-from perfmodel.studies.rtl import WaferRecord
 from perfmodel.studies.rtl_mesh import MeshRecord
+from perfmodel.studies.rtl_plane import PlaneRecord
 from perfmodel.switch_timing.endpoint import EndpointRecord
 from perfmodel.switch_timing.record import RECORDS, ProtocolModel, TimingRecord, load_record
 from perfmodel.switch_timing.router import RouterRecord
@@ -41,16 +41,28 @@ def write(folder: Path, data: object) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize(
-    ("name", "model"),
-    [
-        *((name, TimingRecord) for name in SHIPPED),
-        ("mesh-5x4", RouterRecord),
-        ("endpoint", EndpointRecord),
-        ("wafer-20", WaferRecord),
-        ("mesh-5x4-phases", MeshRecord),
-    ],
-)
+KINDS = [
+    *((name, TimingRecord) for name in SHIPPED),
+    ("mesh-5x4", RouterRecord),
+    ("endpoint", EndpointRecord),
+    ("wafer-20", PlaneRecord),
+    ("mesh-5x4-phases", MeshRecord),
+]
+
+
+@pytest.mark.parametrize(("name", "model"), KINDS)
+def test_record_of_any_kind_is_of_what_its_specification_says(
+    name: str, model: type[FileModel]
+) -> None:
+    said = json.loads((RECORDS / f"{name}.json").read_text(encoding="utf-8"))
+    with pytest.raises(InputError, match=rf"name must be {said['name']} as spec says, not x$"):
+        validate(model, said | {"name": "x"}, name)
+    other = said["measured_spec"] | {"format": "int8"}
+    with pytest.raises(InputError, match=r"measured_spec must differ from spec in .*lanes only$"):
+        validate(model, said | {"measured_spec": other}, name)
+
+
+@pytest.mark.parametrize(("name", "model"), KINDS)
 def test_key_of_a_specification_that_has_its_default_may_be_missing(
     name: str, model: type[FileModel]
 ) -> None:

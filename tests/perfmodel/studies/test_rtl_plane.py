@@ -1,4 +1,4 @@
-"""Tests of perfmodel.studies.rtl: the model is held against cycles of the RTL."""
+"""Tests of perfmodel.studies.rtl_plane: the model of a plane is held against cycles of the RTL."""
 
 import json
 import re
@@ -8,11 +8,16 @@ from typing import Any
 import pytest
 
 from fred_hw.errors import InputError
-from perfmodel.studies.rtl import SHIPPED_CYCLES, beside_rtl, load_cycles, summaries
+from perfmodel.studies.rtl import summaries
+from perfmodel.studies.rtl_plane import (
+    SHIPPED_PLANE_CYCLES,
+    load_plane_cycles,
+    plane_beside_rtl,
+)
 
 
 def content() -> dict[str, Any]:
-    return json.loads(SHIPPED_CYCLES.read_text(encoding="utf-8"))
+    return json.loads(SHIPPED_PLANE_CYCLES.read_text(encoding="utf-8"))
 
 
 def write(folder: Path, data: object) -> Path:
@@ -22,7 +27,7 @@ def write(folder: Path, data: object) -> Path:
 
 
 def test_all_kinds_of_phases_have_been_measured_at_four_sizes() -> None:
-    rows = load_cycles().rows
+    rows = load_plane_cycles().rows
     assert {row.flits for row in rows} == {128, 512, 2048, 8192}
     phases = {
         "MP2-DP5-PP2": {"mp_all_reduce", "dp_all_reduce", "pp_forward", "pp_backward"},
@@ -49,7 +54,7 @@ KNOWN = {
 
 def test_the_model_is_within_tolerance_of_the_rtl() -> None:
     """3 % over 10,000 cycles, else 10 % or 60 cycles."""
-    rows = beside_rtl(load_cycles())
+    rows = plane_beside_rtl(load_plane_cycles())
     missed = {
         (row.strategy, row.phase, row.collectives, row.flits): abs(row.error)
         for row in rows
@@ -68,13 +73,13 @@ def test_what_is_wrong_by_more_is_told(tmp_path: Path) -> None:
     data["rows"] = data["rows"][:4]
     for row in data["rows"]:
         row["cycles"] = round(row["cycles"] * 1.25) + 100
-    assert not any(row.ok for row in beside_rtl(load_cycles(write(tmp_path, data))))
+    assert not any(row.ok for row in plane_beside_rtl(load_plane_cycles(write(tmp_path, data))))
 
 
 def test_errors_are_summed_up(tmp_path: Path) -> None:
     data = content()
     data["rows"] = [row for row in data["rows"] if row["strategy"] == "MP20-DP1-PP1"]
-    rows = beside_rtl(load_cycles(write(tmp_path, data)))
+    rows = plane_beside_rtl(load_plane_cycles(write(tmp_path, data)))
     told = {one.what: one for one in summaries(rows)}
     errors = [abs(row.error) for row in rows]
     assert told["all"].rows == len(rows) == 8
@@ -87,9 +92,10 @@ def test_errors_are_summed_up(tmp_path: Path) -> None:
 def test_other_wafers_than_the_model_knows_are_refused(tmp_path: Path) -> None:
     data = content()
     data["spec"]["lanes"] = 1
+    data["name"] = data["name"].replace("fp16x256", "fp16x1")
     message = "switches: must be of chiplets that a record is shipped of, l1-11, l1-12, l2-10, not"
     with pytest.raises(InputError, match=re.escape(message)):
-        beside_rtl(load_cycles(write(tmp_path, data)))
+        plane_beside_rtl(load_plane_cycles(write(tmp_path, data)))
     data["rows"] = []
     with pytest.raises(InputError, match="rows: must "):
-        load_cycles(write(tmp_path, data))
+        load_plane_cycles(write(tmp_path, data))

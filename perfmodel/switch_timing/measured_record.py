@@ -1,0 +1,100 @@
+"""What all records of co-simulations have alike: what was measured, by whom, and on what."""
+
+from typing import Annotated, ClassVar, Generic, TypeVar
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from fred_hw.files import FileModel
+from fred_hw.mesh.spec import MeshSpec
+from fred_hw.spec import SwitchSpec
+from fred_hw.wafer.spec import WaferSpec
+
+__all__ = ["Clock", "Measured", "MeasuredRecord", "Simulator", "Source", "as_tuple"]
+
+Schema = TypeVar("Schema", bound=str)
+Spec = TypeVar("Spec", SwitchSpec, MeshSpec, WaferSpec)
+
+
+def as_tuple(value: object) -> object:
+    """Return a list as a tuple: JSON and YAML know no tuples, and strict fields take no list."""
+    return tuple(value) if isinstance(value, list) else value  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+
+
+class Simulator(FileModel):
+    """A simulator that took part in the measurement."""
+
+    name: str
+    version: str
+
+
+class Source(FileModel):
+    """Revision of the generator and hashes of the Verilog simulated: interconnect, whole switch."""
+
+    git_commit: str | None
+    verilog_sha256: str
+    switch_verilog_sha256: str | None = None
+
+
+class Clock(FileModel):
+    """Clock frequency [Hz] and where it comes from."""
+
+    hz: Annotated[float, Field(ge=1, le=1e15)]
+    source: str
+
+
+class Measured(FileModel, Generic[Schema]):
+    """Base of all records of what was co-simulated.
+
+    Parameters
+    ----------
+    schema : str
+        Its format, with a version; the field is called ``schema_name`` in Python.
+    name : str
+        Name of the hardware.
+    simulators, seed, source : tuple of Simulator, int, Source
+        Who measured, with which random seed, and what: its Verilog.
+    """
+
+    schema_name: Annotated[Schema, Field(alias="schema")]
+    name: str
+    simulators: Annotated[tuple[Simulator, ...], BeforeValidator(as_tuple), Field(min_length=1)]
+    seed: int
+    source: Source
+
+    @property
+    def measured_by(self) -> str:
+        """Who measured what, in words."""
+        names = ", ".join(f"{one.name} {one.version}" for one in self.simulators)
+        source = self.source.git_commit or f"Verilog {self.source.verilog_sha256[:12]}"
+        return f"{names}; seed {self.seed}; {source}"
+
+
+class MeasuredRecord(Measured[Schema], Generic[Schema, Spec]):
+    """Base of those of hardware that a specification describes and names.
+
+    Parameters
+    ----------
+    spec, measured_spec : Spec
+        What the record stands for, and what was simulated, which is smaller as ``SMALLER`` says:
+        lanes are parallel and equal, so timing in cycles does not depend on them.
+    flits_checked : int
+        Flits compared with the golden model while measuring.
+    """
+
+    SMALLER: ClassVar[dict[str, tuple[str, ...]]] = {"lanes": ("lanes",)}
+    """Keys of the specification by which the two may differ, and what these are together."""
+
+    spec: Spec
+    measured_spec: Spec
+    flits_checked: Annotated[int, Field(ge=1)]
+
+    @model_validator(mode="after")
+    def _check_specs(self) -> "MeasuredRecord[Schema, Spec]":
+        spec = self.spec
+        if self.name != spec.name:
+            raise ValueError(f"name must be {spec.name} as spec says, not {self.name}")
+        own = {key: getattr(spec, key) for keys in self.SMALLER.values() for key in keys}
+        if self.measured_spec.with_changes(**own) != spec:
+            words = " and ".join(self.SMALLER)
+            raise ValueError(f"measured_spec must differ from spec in {words} only")
+        return self
