@@ -9,6 +9,7 @@ from fred_hw.checks import check_int
 from .flows import Flow
 
 __all__ = [
+    "Groups",
     "Strategy",
     "cp_groups",
     "dp_groups",

@@ -8,14 +8,9 @@ from typing import Any
 from fred_hw.ace.operations import Buffer, Descriptor
 from fred_hw.ace.steps import EndpointProgram, Step, circuit_of
 from fred_hw.checks import check_choice, check_int
+from fred_hw.compiler.collective_phases import collective_phases
 from fred_hw.compiler.flows import Flow
-from fred_hw.compiler.placement import (
-    Strategy,
-    cp_groups,
-    ep_groups,
-    mp_groups,
-    phases,
-)
+from fred_hw.compiler.placement import Strategy
 from fred_hw.errors import FieldError
 from fred_hw.spec import SwitchSpec
 
@@ -213,25 +208,6 @@ def _buffers(number: int, size: int) -> tuple[Buffer, Buffer]:
     return Buffer(first, size), Buffer(first + size, size)
 
 
-_Wanted = tuple[str, tuple[tuple[int, ...], ...] | tuple[Flow, ...]]
-
-
-def _wanted(strategy: Strategy) -> dict[str, _Wanted]:
-    """Return pattern, and groups or flows, of each phase; what has many steps is one."""
-    groups = {"sp": mp_groups, "cp": cp_groups, "ep": ep_groups}
-    found: dict[str, _Wanted] = {}
-    for name, flows in phases(strategy).items():
-        kind, _, rest = name.partition("_")
-        if rest in ("forward", "backward"):
-            found[name] = ("multicast", flows)
-        elif rest == "all_reduce":
-            found[name] = (rest, tuple(tuple(flow.inputs) for flow in flows))
-        else:
-            pattern = rest.rpartition("_")[0]
-            found[f"{kind}_{pattern}"] = (pattern, groups[kind](strategy))
-    return found
-
-
 def compile_for_mesh(
     mesh: MeshSpec, strategy: Strategy, size: int, *, algorithm: str = AUTO
 ) -> MeshProgram:
@@ -273,7 +249,7 @@ def compile_for_mesh(
             f"{strategy}, not {mesh.routers}",
         )
     found = []
-    for number, (name, (pattern, what)) in enumerate(_wanted(strategy).items()):
+    for number, (name, (pattern, what)) in enumerate(collective_phases(strategy).items()):
         circuit = circuit_of(name)
         source, destination = _buffers(number, size)
         place = Place(

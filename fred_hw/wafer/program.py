@@ -1,12 +1,13 @@
 """What a strategy is to a plane: contents of all switches, and descriptors of all endpoints."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from fred_hw.ace.operations import Buffer, Descriptor, FlowId, exchange
 from fred_hw.ace.steps import EndpointProgram, Step, circuit_of
 from fred_hw.checks import check_choice, check_int
+from fred_hw.compiler.collective_phases import collective_phases
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.placement import Strategy, phases
 from fred_hw.control.access import Access
@@ -18,7 +19,7 @@ from fred_hw.spec import SwitchSpec
 
 from .flows import NoWayError, PhaseWays, find_ways
 from .plane import Plane
-from .rings import check_rings, joined, ring_descriptors
+from .rings import RING_PATTERNS, check_rings, joined, ring_descriptors
 from .spec import WaferSpec
 from .storage import storage_phases
 
@@ -37,14 +38,17 @@ class Phase:
     Parameters
     ----------
     name, circuit : str
-        As ``fred_hw.compiler.placement.phases`` or ``.storage.storage_phases`` has it, and the
-        virtual circuit of its packets.
+        As ``fred_hw.compiler.placement.phases`` or ``.storage.storage_phases`` has it, of a ring
+        with a ``pattern`` as ``collective_phases``; and the virtual circuit of its packets.
     number : int
         The same in all switches.
     flows : tuple of Flow
         Flows between NPUs, and controllers that have endpoints.
     ways : PhaseWays
         What each chiplet does; nothing where endpoints do the phase.
+    pattern : str
+        One of ``RING_PATTERNS`` if endpoints do that in one ring of all members of each flow, which
+        are its inputs and its outputs; empty if flows say what is done.
     """
 
     name: str
@@ -52,6 +56,7 @@ class Phase:
     number: int
     flows: tuple[Flow, ...]
     ways: PhaseWays
+    pattern: str = ""
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,8 @@ class WaferProgram(EndpointProgram):
     """What software writes to the registers of a plane, so that it does the phases of a strategy.
 
     NPU n is worker n. In its memory, and in that of a controller, each phase has two buffers: phase
-    k sends what is at 2 k x size and receives at (2 k + 1) x size.
+    k sends what is at 2 k x size and receives at (2 k + 1) x size. An all-gather of a ring is in
+    place in the second.
 
     Parameters
     ----------
@@ -149,7 +155,10 @@ class WaferProgram(EndpointProgram):
         if self.collectives == "ring":
             own = [one for one in phase.flows if npu in (*one.inputs, *one.outputs)]
             return joined(
-                [ring_descriptors(self.plane, phase.circuit, one, npu, buffers) for one in own]
+                [
+                    ring_descriptors(self.plane, phase.circuit, one, npu, buffers, phase.pattern)
+                    for one in own
+                ]
             )
         part = exchange(
             phase.circuit,
@@ -178,6 +187,7 @@ class WaferProgram(EndpointProgram):
                     "number": one.number,
                     "circuit": one.circuit,
                     "generation": self.generation,
+                    **({"pattern": one.pattern} if one.pattern else {}),
                     "flows": [flow.to_dict() for flow in one.flows],
                 }
                 for one in self.phases
@@ -275,20 +285,22 @@ def compile_strategy(
             "npus", f"must be {strategy.workers} or more for strategy {strategy}, not {wafer.npus}"
         )
     plane, in_network = Plane(wafer), collectives == "in-network"
-    wanted = {**phases(strategy), **storage_phases(plane, strategy)}
+    steps = {**phases(strategy), **storage_phases(plane, strategy)}
+    wanted = {name: ("", flows) for name, flows in steps.items()}
     if in_network:
         _check_room(plane, wanted, strategy)
     else:
         _check_links(wafer)
+        wanted = _in_rings(strategy)
     busy: dict[str, dict[tuple[int, int], int]] = {name: {} for name in DATA_CIRCUITS}
     found = []
-    for number, (name, flows) in enumerate(wanted.items()):
+    for number, (name, (pattern, flows)) in enumerate(wanted.items()):
         circuit, ways = circuit_of(name), PhaseWays({}, {}, {})
         if in_network:
             ways = _ways(plane, flows, busy[circuit], f"{name} of {strategy}")
         else:
-            check_rings(plane, f"{name} of {strategy}", flows)
-        found.append(Phase(name, circuit, number, flows, ways))
+            check_rings(plane, f"{name} of {strategy}", flows, pattern)
+        found.append(Phase(name, circuit, number, flows, ways, pattern))
     return WaferProgram(plane, strategy, tuple(found), size, generation, collectives)
 
 
@@ -315,11 +327,20 @@ def _check_links(wafer: WaferSpec) -> None:
         )
 
 
-def _check_room(
-    plane: Plane,
-    wanted: dict[str, Sequence[Flow]] | dict[str, tuple[Flow, ...]],
-    strategy: Strategy,
-) -> None:
+def _in_rings(strategy: Strategy) -> dict[str, tuple[str, tuple[Flow, ...]]]:
+    """Return pattern and flows of each phase; what is one ring is so instead of its steps."""
+    whole, found = collective_phases(strategy), dict[str, tuple[str, tuple[Flow, ...]]]()
+    for step, flows in phases(strategy).items():
+        name = step.rpartition("_")[0]
+        pattern, groups = whole.get(name, ("", ()))
+        if pattern in RING_PATTERNS:
+            found[name] = (pattern, tuple(Flow(one, one) for one in groups))
+        else:
+            found[step] = ("", flows)
+    return found
+
+
+def _check_room(plane: Plane, wanted: Collection[str], strategy: Strategy) -> None:
     """Refuse more phases than each switch and endpoint has entries for."""
     room = {"protocol.phases": plane.wafer.protocol.phases}
     for number, one in enumerate(plane.wafer.switches):

@@ -13,7 +13,10 @@ from fred_hw.endpoint_spec import MOST_MEMBERS
 
 from .plane import Plane
 
-__all__ = ["check_rings", "joined", "levels_of", "ring_descriptors"]
+__all__ = ["RING_PATTERNS", "check_rings", "joined", "levels_of", "ring_descriptors", "ring_of"]
+
+RING_PATTERNS = ("reduce_scatter", "all_gather")
+"""Collectives that are one ring of all members, whatever switches they hang on."""
 
 
 def levels_of(plane: Plane, members: Sequence[int]) -> list[list[int]]:
@@ -31,8 +34,13 @@ def levels_of(plane: Plane, members: Sequence[int]) -> list[list[int]]:
     return [[npu for found in clusters.values() for npu in found]]
 
 
-def check_rings(plane: Plane, name: str, flows: Sequence[Flow]) -> None:
-    """Refuse a phase that endpoints cannot do alone.
+def ring_of(plane: Plane, members: Sequence[int]) -> list[int]:
+    """Return the members of one ring in its order: those of a switch stand together."""
+    return [npu for level in levels_of(plane, members) for npu in level]
+
+
+def check_rings(plane: Plane, name: str, flows: Sequence[Flow], pattern: str = "") -> None:
+    """Refuse a phase that endpoints cannot do alone; ``pattern`` as ``program.Phase`` has it.
 
     Raises
     ------
@@ -49,7 +57,8 @@ def check_rings(plane: Plane, name: str, flows: Sequence[Flow]) -> None:
                 f"phase {name} must copy, or reduce to all that it reduces, with rings, not "
                 f"reduce {sources} to {targets}"
             )
-        members = max(len(one) for one in levels_of(plane, sources))
+        levels = [ring_of(plane, sources)] if pattern else levels_of(plane, sources)
+        members = max(map(len, levels))
         if members > most:
             raise ValueError(
                 f"phase {name} must have at most {most} NPUs in a ring, which have a flit each in "
@@ -58,12 +67,18 @@ def check_rings(plane: Plane, name: str, flows: Sequence[Flow]) -> None:
 
 
 def ring_descriptors(
-    plane: Plane, circuit: str, flow: Flow, npu: int, buffers: tuple[Buffer, Buffer]
+    plane: Plane,
+    circuit: str,
+    flow: Flow,
+    npu: int,
+    buffers: tuple[Buffer, Buffer],
+    pattern: str = "",
 ) -> list[Descriptor]:
     """Return what an endpoint does for a flow between NPUs, one descriptor behind the other.
 
     An all-reduce on several switches is a reduce-scatter in each, an all-reduce of each block among
-    the members of the same place, and an all-gather. A copy is sent to one after the other.
+    the members of the same place, and an all-gather. A copy is sent to one after the other. With a
+    pattern a member has the block of its place in the ring, at that place in the second buffer.
 
     Parameters
     ----------
@@ -77,8 +92,13 @@ def ring_descriptors(
         Number of the endpoint.
     buffers : tuple of Buffer
         What it sends, and where results go.
+    pattern : str
+        Of the phase, as ``program.Phase`` has it.
     """
     source, destination = buffers
+    if pattern:
+        here, ring = destination if pattern == "all_gather" else source, ring_of(plane, flow.inputs)
+        return [_ring(plane, pattern, circuit, ring, npu, here, destination)]
     if len(flow.inputs) == 1:
         (root,) = flow.inputs
         if npu == root:

@@ -10,12 +10,12 @@ from fred_hw.ace.operations import Buffer
 from fred_hw.ace.steps import EndpointProgram
 from fred_hw.mesh.program import MeshProgram
 from fred_hw.wafer.program import Phase, WaferProgram
-from fred_hw.wafer.rings import levels_of
+from fred_hw.wafer.rings import levels_of, ring_of
 
 from .golden import reduction_of, words_of
 from .golden_mesh import carry_out
 from .golden_plane import walk_phase
-from .golden_ring import all_reduce
+from .golden_ring import all_reduce, reduce_blocks
 
 __all__ = ["golden_phase", "golden_results", "numbers_of", "wrong_npus"]
 
@@ -84,6 +84,8 @@ def golden_results(
     """
     source, destination = program.buffers(phase)
     if isinstance(program, WaferProgram) and isinstance(phase, Phase):
+        if phase.pattern:
+            return _golden_blocks(program, phase, memories)
         sent = {npu: numbers_of(program, one, source) for npu, one in enumerate(memories)}
         return golden_phase(program, phase, sent)
     if not isinstance(program, MeshProgram):
@@ -97,6 +99,29 @@ def golden_results(
         for npu, own in jobs.items()
         if any(one.receive for one in own)
     }
+
+
+def _golden_blocks(
+    program: WaferProgram, phase: Phase, memories: Sequence[Bytes]
+) -> dict[int, Any]:
+    """Return what members of rings have that reduce blocks or gather them; the rest stays."""
+    source, destination = program.buffers(phase)
+    found: dict[int, Any] = {}
+    for flow in phase.flows:
+        ring = ring_of(program.plane, flow.inputs)
+        sent = [numbers_of(program, memories[npu], source) for npu in ring]
+        held = [numbers_of(program, memories[npu], destination).copy() for npu in ring]
+        size = -(-len(held[0]) // len(ring))
+        parts = [slice(place * size, (place + 1) * size) for place in range(len(ring))]
+        if phase.pattern == "all_gather":
+            whole = np.concatenate([own[part] for own, part in zip(held, parts, strict=True)])
+            found |= dict.fromkeys(ring, whole)
+            continue
+        blocks = reduce_blocks(sent, reduction_of(program.link))
+        for npu, own, part, block in zip(ring, held, parts, blocks, strict=True):
+            own[part] = block
+            found[npu] = own
+    return found
 
 
 def wrong_npus(

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.placement import Strategy
 from fred_hw.wafer.load import load_wafer
 from fred_hw.wafer.program import WaferProgram, compile_strategy
-from fred_hw.wafer.rings import levels_of
+from fred_hw.wafer.rings import check_rings, levels_of
 from tests.fred_hw.wafer.test_plane import plane
 
 WAFER = Path(__file__).parents[3] / "examples/wafer-20.yaml"
@@ -92,13 +93,37 @@ def test_program_says_how_many_descriptors_a_phase_takes() -> None:
     assert not any(one["phases"] for one in said["switches"].values())
 
 
+def test_what_a_group_scatters_and_gathers_is_one_ring() -> None:
+    """Also on several switches; switches take a step for each member."""
+    made = program("MP8-DP2-PP1-SP", 42)
+    names = [one.name for one in made.phases]
+    assert names == ["sp_reduce_scatter", "sp_all_gather", "dp_all_reduce"]
+    assert [one.number for one in made.phases] == [0, 1, 2]
+    scatter, gather = made.phases[:2]
+    (first,), (last,) = made.descriptors(3, scatter), made.descriptors(3, gather)
+    assert (first.operation, last.operation) == ("reduce_scatter", "all_gather")
+    assert (first.source, first.destination) == made.buffers(scatter)
+    assert last.source == last.destination == made.buffers(gather)[1]
+    for one in (first, last):
+        assert one.ring and (one.ring.members, one.ring.rank) == (8, 3)
+        assert one.send and one.receive and (one.send.number, one.receive.number) == (4, 2)
+    said = made.to_dict()["phases"]
+    assert [one.get("pattern") for one in said] == ["reduce_scatter", "all_gather", None]
+    assert said[0]["flows"][0]["inputs"] == list(range(8))
+
+
+def test_steps_of_an_all_to_all_stay_what_they_are() -> None:
+    names = [one.name for one in program("MP1-DP4-PP1-EP4", 4).phases]
+    assert names == ["dp_all_reduce", *(f"ep_all_to_all_{away}" for away in (1, 2, 3))]
+
+
 def test_what_rings_cannot_do_is_refused() -> None:
     message = (
-        "phase sp_reduce_scatter_0 of MP2-DP1-PP1-SP must copy, or reduce to all that it reduces, "
-        "with rings, not reduce [0, 1] to [0]"
+        "phase one must copy, or reduce to all that it reduces, with rings, not reduce [0, 1] to "
+        "[0]"
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        program("MP2-DP1-PP1-SP", 4)
+        check_rings(plane("wafer-20"), "one", [Flow((0, 1), (0,))])
     small = load_wafer(str(WAFER), {"endpoint": {"chunk_flits": 3}})
     message = (
         "phase mp_all_reduce of MP4-DP1-PP1 must have at most 3 NPUs in a ring, which have a flit "
@@ -106,6 +131,8 @@ def test_what_rings_cannot_do_is_refused() -> None:
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         compile_strategy(small, Strategy.parse("MP4-DP1-PP1"), FLIT, collectives="ring")
+    with pytest.raises(ValueError, match=r" at most 3 NPUs in a ring, .*, not 8$"):
+        compile_strategy(small, Strategy.parse("MP8-DP1-PP1-SP"), FLIT, collectives="ring")
     with pytest.raises(
         ValueError, match=r"^collectives must be one of in-network, ring, not 'star'$"
     ):

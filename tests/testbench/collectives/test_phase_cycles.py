@@ -39,6 +39,8 @@ def program(strategy: str, flits: int) -> WaferProgram:
     [
         ("MP2-DP2-PP1", "dp_all_reduce", 25, False),  # through the L2; blocks are not alike
         ("MP4-DP1-PP1", "mp_all_reduce", 24, False),  # two levels of rings
+        ("MP4-DP1-PP1-SP", "sp_reduce_scatter", 25, False),  # one ring, whatever they hang on
+        ("MP4-DP1-PP1-SP", "sp_all_gather", 25, False),
         ("MP1-DP1-PP4", "pp_backward", 24, True),  # who sends in one flow receives in another
     ],
 )
