@@ -35,7 +35,7 @@ _KINDS = {
 }
 _BARS = (("simulated here", "#0072b2"), ("published", "#b9c0c9"), ("derived", "#d9b36c"))
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#7a8490")
-_KIND_COLOURS = dict(zip(KINDS, _COLOURS, strict=True))
+_KIND_COLOURS: dict[str, str] = dict(zip(KINDS, _COLOURS, strict=True))
 
 
 def short(name: str) -> str:

@@ -10,10 +10,11 @@ import pytest
 
 from fred_hw.errors import InputError
 from perfmodel.astra.collectives.ends import Ends, collective_ends, simulate
-from perfmodel.astra.collectives.plan import Kind, plan_of
+from perfmodel.astra.collectives.plan import plan_of
 from perfmodel.astra.files.system import SystemFile
 from perfmodel.astra.network import Dimension, Network
 from perfmodel.astra.transport import MODELS
+from perfmodel.collectives.schedule import Pattern
 from perfmodel.topology.block import BlockKind
 
 MIB, GIB = 1 << 20, 1 << 30
@@ -35,7 +36,7 @@ def system(names: Sequence[str], **others: Any) -> SystemFile:
 
 
 RING, HALVING = ("ring", "ring"), ("halvingDoubling", "ring")
-UNAWARE: list[tuple[str, Kind, Sequence[str], int, int]] = [
+UNAWARE: list[tuple[str, Pattern, Sequence[str], int, int]] = [
     ("Switch 20 @3000", "all_reduce", ["ring"], 2_167, 634_867),
     ("Ring 20 @750", "all_reduce", ["ring"], 3_269, 2_534_107),
     ("Ring 20 @750", "all_to_all", ["ring"], 16_341, 12_670_531),
@@ -44,7 +45,7 @@ UNAWARE: list[tuple[str, Kind, Sequence[str], int, int]] = [
     ("Switch 4 @3000 x Switch 5 @375", "all_reduce", HALVING, 2_021, 1_567_157),
     ("Ring 8 @750 x Ring 8 @750", "all_to_all", RING, 10_250, 9_334_474),
 ]
-AWARE: list[tuple[str, Kind, Sequence[str], int, int]] = [
+AWARE: list[tuple[str, Pattern, Sequence[str], int, int]] = [
     ("Switch 20 @3000", "all_reduce", ["ring"], 2_775, 1_268_175),
     ("Switch 20 @3000", "all_to_all", ["direct"], 362, 333_362),
     ("Ring 20 @750", "all_to_all", ["direct"], 3_617, 3_666_672),
@@ -58,7 +59,7 @@ def all_alike(ends: dict[int, int]) -> int:
 
 @pytest.mark.parametrize(("net", "kind", "names", "small", "large"), UNAWARE)
 def test_collective_without_congestion(
-    net: str, kind: Kind, names: Sequence[str], small: int, large: int
+    net: str, kind: Pattern, names: Sequence[str], small: int, large: int
 ) -> None:
     for size, ns in ((MIB, small), (GIB, large)):
         assert all_alike(collective_ends(kind, size, network(net), system(names))) == ns
@@ -66,7 +67,7 @@ def test_collective_without_congestion(
 
 @pytest.mark.parametrize(("net", "kind", "names", "small", "large"), AWARE)
 def test_collective_with_congestion(
-    net: str, kind: Kind, names: Sequence[str], small: int, large: int
+    net: str, kind: Pattern, names: Sequence[str], small: int, large: int
 ) -> None:
     for size, ns in ((MIB, small), (GIB, large)):
         assert all_alike(collective_ends(kind, size, network(net), system(names), "aware")) == ns
@@ -100,7 +101,7 @@ def test_direct_all_reduce_of_64_at_a_switch() -> None:
     assert all_alike(collective_ends("all_reduce", GIB, net, four, "aware")) == 40_008_120
 
 
-STEPS: dict[str, dict[Kind, list[list[int]]]] = {
+STEPS: dict[str, dict[Pattern, list[list[int]]]] = {
     # Of n NPUs with messages of m bytes: the messages of each step, of each phase.
     "ring": {
         "all_reduce": [[1] * 14],
@@ -130,7 +131,7 @@ which is what each NPU has, of an all-gather what it contributes."""
     ("name", "kind"), [(name, kind) for name, kinds in STEPS.items() for kind in kinds]
 )
 def test_one_chunk_takes_what_its_steps_take(
-    name: str, kind: Kind, delay_ns: int, bytes_per_npu: int
+    name: str, kind: Pattern, delay_ns: int, bytes_per_npu: int
 ) -> None:
     """Each step is a delay and a message; each phase ends with a delay once more."""
     rate = 3 * GIB / 1e9  # bytes per ns
@@ -146,7 +147,7 @@ def test_one_chunk_takes_what_its_steps_take(
 
 @pytest.mark.parametrize("npus", [2, 5, 20])
 @pytest.mark.parametrize("kind", ["all_to_all", "reduce_scatter", "all_reduce"])
-def test_direct_at_a_switch_with_congestion_fills_its_link(kind: Kind, npus: int) -> None:
+def test_direct_at_a_switch_with_congestion_fills_its_link(kind: Pattern, npus: int) -> None:
     size, rate = 7_000 * npus, 3 * GIB / 1e9
     busy, way = int(7_000 / rate), int(20.5 + 7_000 / rate)
     ends = collective_ends(
@@ -180,7 +181,7 @@ def test_what_is_worked_out_once_is_what_all_messages_give(seed: int) -> None:
     rng = random.Random(seed)
     net = network(rng.choice(NETWORKS), rng.choice([0, 5, 20.5]))
     names = names_for(net, rng)
-    kinds: list[Kind] = ["all_reduce", "all_gather", "reduce_scatter", "all_to_all"]
+    kinds: list[Pattern] = ["all_reduce", "all_gather", "reduce_scatter", "all_to_all"]
     if any("halving" in name for name in names):
         kinds.pop()
     given = system(
@@ -209,7 +210,7 @@ def test_ring_of_some_that_begin_at_different_times_has_a_closed_form(seed: int)
         active_chunks_per_dimension=rng.choice([1, 2]),
         local_mem_bw=rng.choice([None, 0.7]),
     )
-    kinds: list[Kind] = ["all_reduce", "all_gather", "reduce_scatter", "all_to_all"]
+    kinds: list[Pattern] = ["all_reduce", "all_gather", "reduce_scatter", "all_to_all"]
     plan = plan_of(rng.choice(kinds), net, given, "s", group)
     size, late = rng.randrange(2_000), rng.choice([0, 30, 3_000])
     starts = [(npu, rng.randrange(late + 1)) for npu in group]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fred_hw.errors import InputError
 from perfmodel.astra.collectives.ends import collective_ends
-from perfmodel.astra.collectives.plan import Kind, plan_of
+from perfmodel.astra.collectives.plan import plan_of
 from perfmodel.astra.engine.bound import injection_bound_ns
 from perfmodel.astra.files.system import COLLECTIVES, SystemFile
 from perfmodel.astra.fluid.fabric import FabricLine
@@ -18,12 +18,13 @@ from perfmodel.astra.fluid.lines import BlockLine
 from perfmodel.astra.fluid.network import FluidNetwork
 from perfmodel.astra.network import Dimension, Network
 from perfmodel.collectives.run import run_collective
+from perfmodel.collectives.schedule import Pattern
 from perfmodel.fluid.sharing import SharedFlow
 from perfmodel.topology.parse import shared_topology
 from tests.examples import examples
 
 ALGORITHMS = ("ring", "direct", "direct2", "halvingDoubling", "doubleBinaryTree")
-KINDS = cast("tuple[Kind, ...]", COLLECTIVES)
+KINDS = cast("tuple[Pattern, ...]", COLLECTIVES)
 
 
 def system(names: Sequence[str], splits: int = 1, active: int = 1, memory: int = 900) -> SystemFile:
@@ -40,7 +41,7 @@ def fluid(network: Network) -> FluidNetwork:
 
 
 def flow(
-    kind: Kind,
+    kind: Pattern,
     size: int,
     network: Network,
     given: SystemFile,
@@ -73,7 +74,7 @@ NETWORKS = st.lists(DIMENSIONS, min_size=1, max_size=3).map(Network)
     st.integers(1, 3),
 )
 def test_collectives_are_never_faster_than_the_bound_and_as_long_without_symmetry(
-    network: Network, kind: Kind, names: list[str], size: int, splits: int, active: int
+    network: Network, kind: Pattern, names: list[str], size: int, splits: int, active: int
 ) -> None:
     given = system(names[: len(network.sizes)], splits, active)
     try:
@@ -98,7 +99,7 @@ def test_collectives_are_never_faster_than_the_bound_and_as_long_without_symmetr
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("names", [("ring", "ring"), ("halvingDoubling", "ring")])
 def test_what_shares_no_link_takes_as_long_as_without_congestion(
-    kind: Kind, names: tuple[str, str]
+    kind: Pattern, names: tuple[str, str]
 ) -> None:
     if kind == "all_to_all":
         names = "ring", "ring"
@@ -140,7 +141,7 @@ def test_messages_cross_every_dimension_at_the_rate_of_the_slowest() -> None:
 
 @pytest.mark.parametrize("name", ["fred-d", "fred-a", "mesh:5x4"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_on_a_fabric_collectives_are_those_of_the_fabric(name: str, kind: Kind) -> None:
+def test_on_a_fabric_collectives_are_those_of_the_fabric(name: str, kind: Pattern) -> None:
     topology, members = shared_topology(name), (0, 1, 2, 7, 8, 9)
     network = FluidNetwork([FabricLine(topology)])
     plan = plan_of(kind, network, system(["ring"]), "s", members)
