@@ -20,36 +20,37 @@ from testbench.sim.cache import built
 from testbench.sim.runner import find_simulator
 from testbench.sim.tools import SimulatorError
 
+from .bench_text import (
+    MODELS,
+    NEVER,
+    STEPS,
+    axil_pins,
+    bench_begin,
+    bench_end,
+    driver,
+    endpoint,
+    link_line,
+    link_pins,
+    memory,
+    plusargs,
+)
 from .outputs import by_node, memories_of, told_by
 from .units import switch_and_endpoint
 
 __all__ = [
     "ADDRESSES",
-    "MODELS",
-    "NEVER",
     "Fabric",
     "Finished",
     "Program",
     "Sizes",
-    "axil_pins",
     "build_fabric",
     "collected",
     "compiled",
-    "driver",
     "finished",
-    "memory",
-    "memory_pins",
     "run_fabric",
     "write_memories",
     "write_steps",
 ]
-
-MODELS = Path(__file__).with_name("fabric.v")
-"""Memories, links and drivers in Verilog."""
-
-_STEPS = 256  # of a program, its end too
-NEVER = 1 << 30
-"""A cycle that does not come."""
 
 ADDRESSES = (17, 3, 64, 101, 5, 6, 7, 8)
 """Addresses of the endpoints, which are of no order."""
@@ -220,11 +221,6 @@ class Finished:
     faults: int = field(default=0, compare=False)
 
 
-_AXIL = ("awaddr", "awvalid", "awready", "wdata", "wvalid", "wready", "bresp", "bvalid")
-_AXIL_READ = ("araddr", "arvalid", "arready", "rdata", "rresp", "rvalid")
-_OUTPUTS = ("awready", "wready", "bresp", "bvalid", "arready", "rdata", "rresp", "rvalid")
-
-
 def _switch_program(fabric: Fabric) -> list[tuple[int, int, int, int]]:
     """Return the writes of routes and phases, as ``Access`` makes them."""
     steps: list[tuple[int, int, int, int]] = []
@@ -248,151 +244,40 @@ def _switch_program(fabric: Fabric) -> list[tuple[int, int, int, int]]:
     return steps
 
 
-def driver(
-    name: str, node: int, rst: str, label: str, bits: int, length: int = _STEPS
-) -> list[str]:
-    """Return the driver of a slave and its wires, with room for so many steps."""
-    widths = {"awaddr": bits, "araddr": bits, "wdata": 32, "rdata": 32, "bresp": 2, "rresp": 2}
-    wires = (*_AXIL, *_AXIL_READ)
-    lines = [f"  wire [{widths.get(wire, 1) - 1}:0] {name}_{wire};" for wire in wires]
-    pins = ", ".join(f".{wire}({name}_{wire})" for wire in wires)
-    lines += [
-        (
-            f"  driver #(.LENGTH({length}), .NODE({node}), .BITS({bits})) "
-            f"{name}_driver (.clk(clk), .rst({rst}), .label({label}), "
-            f".ended(ended[{node}]), .asks(asks[{node}]), .begun(asked != {NEVER}), {pins});"
-        ),
-        f'  initial $readmemh("program_{node}.hex", {name}_driver.steps);',
-    ]
-    return lines
-
-
-def axil_pins(name: str, prefix: str = "") -> str:
-    """Return the pins of a slave, which a driver is at; those of a top have a prefix."""
-    pins = [f".{prefix}s_axil_{wire}({name}_{wire})" for wire in (*_AXIL, *_AXIL_READ)]
-    pins += [f".{prefix}s_axil_{wire}" for wire in ("awprot(3'd0)", "arprot(3'd0)", "wstrb(4'hf)")]
-    return ", ".join([*pins, f".{prefix}s_axil_bready(1'b1)", f".{prefix}s_axil_rready(1'b1)"])
-
-
-def _numbers(k: int) -> list[str]:
-    """Return what the command line says of an endpoint."""
-    said = (("start", 8), ("again", NEVER), ("label", 0), ("seed", 1))
-    return [f"  reg [31:0] {name}{k} = {default};" for name, default in said] + [
-        f'  initial if ($value$plusargs("{name}{k}=%d", {name}{k})) ;' for name, _ in said
-    ]
-
-
-def memory(k: int, bits: int, size: Sizes, rst: str) -> list[str]:
-    """Return the memory of an endpoint and its wires; ``stalls`` and ``seed<k>`` are there."""
-    shift = (bits // 8 - 1).bit_length()
-    return [
-        f"  wire rv{k}, rr{k}, dv{k}, dr{k}, wv{k}, wr{k}; wire [39:0] ra{k}, wa{k};",
-        f"  wire [{bits - 1}:0] dd{k}, wd{k};",
-        (
-            f"  memory #(.BITS({bits}), .SHIFT({shift}), .DEPTH({size.flits}), "
-            f".CYCLES({size.memory_cycles})) memory{k} (.clk(clk), .rst({rst}), .stalls(stalls), "
-            f".seed(seed{k}), .read_valid(rv{k}), .read_ready(rr{k}), "
-            f".read_address(ra{k}), .data_valid(dv{k}), .data_ready(dr{k}), .data(dd{k}), "
-            f".write_valid(wv{k}), .write_ready(wr{k}), .write_address(wa{k}), .write_data(wd{k}));"
-        ),
-        f'  initial $readmemh("memory_{k}.hex", memory{k}.words);',
-    ]
-
-
-def memory_pins(k: int, prefix: str = "") -> str:
-    """Return the pins of an endpoint that its memory is at; those of a top have a prefix."""
-    wires = {
-        "m_axis_read": {"tvalid": "rv", "tready": "rr", "tdata": "ra"},
-        "s_axis_data": {"tvalid": "dv", "tready": "dr", "tdata": "dd"},
-        "m_axis_write": {"tvalid": "wv", "tready": "wr", "tdata": "wd", "tuser": "wa"},
-    }
-    return ", ".join(
-        f".{prefix}{stream}_{pin}({wire}{k})"
-        for stream, pins in wires.items()
-        for pin, wire in pins.items()
-    )
-
-
 def _node(spec: SwitchSpec, size: Sizes, k: int, top: str) -> list[str]:
     """Return an endpoint with its memory, its driver, and its link to the switch."""
-    bits, width = spec.data_width, spec.data_width + 88
+    bits, rst = spec.data_width, f"rst{k}"
     lines = [
-        *_numbers(k),
+        *plusargs({f"start{k}": 8, f"again{k}": NEVER, f"label{k}": 0, f"seed{k}": 1}),
         f"  wire [31:0] due{k} = asked + again{k};",
         f"  wire rst{k} = now < start{k} || (now >= due{k} && now < due{k} + 3);",
         f"  wire [31:0] at{k} = now >= due{k} ? label{k} : 0;",
         f"  wire [7:0] inc{k} = now >= due{k} ? 8'd2 : 8'd1;",
-        *driver(f"n{k}", k, f"rst{k}", f"at{k}", endpoint_map(spec).address_bits),
+        *driver(f"n{k}", k, rst, f"at{k}", endpoint_map(spec).address_bits),
+        *memory(k, bits, rst, depth=size.flits, cycles=size.memory_cycles),
     ]
-    for place, side in enumerate(("up", "down")):
-        lines += [
-            f"  wire {side}{k}_v, {side}{k}_w; wire [{width - 1}:0] {side}{k}_f, {side}{k}_g;",
-            (
-                f"  line #(.WIDTH({width}), .CYCLES({size.link_cycles})) {side}{k} (.clk(clk), "
-                f".faults(faults), .seed(seed{k} + {place + 1}), .valid({side}{k}_v), "
-                f".flit({side}{k}_f), .out_valid({side}{k}_w), .out_flit({side}{k}_g));"
-            ),
-        ]
-    lines += [
-        *memory(k, bits, size, f"rst{k}"),
-        (
-            f"  {top} n{k} (.clk(clk), .rst(rst{k}), .incarnation(inc{k}), .irq(), "
-            f".s_axis_tvalid(down{k}_w), .s_axis_tready(), .s_axis_tlast(1'b0), "
-            f".s_axis_tuser(down{k}_g[{width - 1}:{bits}]), "
-            f".s_axis_tdata(down{k}_g[{bits - 1}:0]), "
-            f".m_axis_tvalid(up{k}_v), .m_axis_tready(1'b1), .m_axis_tlast(), "
-            f".m_axis_tuser(up{k}_f[{width - 1}:{bits}]), .m_axis_tdata(up{k}_f[{bits - 1}:0]), "
-            f"{memory_pins(k)}, {axil_pins(f'n{k}')});"
-        ),
-    ]
-    return lines
+    for place, side in enumerate(("up", "down"), 1):
+        seed = f"seed{k} + {place}"
+        lines += link_line(f"{side}{k}", bits, size.link_cycles, faults="faults", seed=seed)
+    return [*lines, endpoint(top, k, bits, (f"down{k}", f"up{k}"), rst, f"inc{k}")]
 
 
 def _bench(spec: SwitchSpec, size: Sizes, tops: tuple[str, str]) -> str:
     """Return the module around it all."""
-    nodes, bits, width = spec.ports, spec.data_width, spec.data_width + 88
+    nodes, bits = spec.ports, spec.data_width
     lines = [
-        "module fabric (input clk);",
-        f"  reg [31:0] now = 0, asked = {NEVER}; wire [{nodes}:0] ended, asks;",
-        "  reg [31:0] faults = 0, stalls = 0, limit = 0;",
-        *(
-            f'  initial if ($value$plusargs("{name}=%d", {name})) ;'
-            for name in ("faults", "stalls", "limit")
-        ),
+        *bench_begin(nodes + 1, {"faults": 0, "stalls": 0, "limit": 0}),
         "  wire rst_switch = now < 8;",
         *driver("sw", nodes, "rst_switch", "0", switch_map(spec).address_bits),
     ]
     for k in range(nodes):
         lines += _node(spec, size, k, tops[1])
-    pins = [
-        f".s{k}_axis_tvalid(up{k}_w), .s{k}_axis_tready(), .s{k}_axis_tlast(1'b0), "
-        f".s{k}_axis_tuser(up{k}_g[{width - 1}:{bits}]), "
-        f".s{k}_axis_tdata(up{k}_g[{bits - 1}:0]), "
-        f".m{k}_axis_tvalid(down{k}_v), .m{k}_axis_tready(1'b1), .m{k}_axis_tlast(), "
-        f".m{k}_axis_tuser(down{k}_f[{width - 1}:{bits}]), "
-        f".m{k}_axis_tdata(down{k}_f[{bits - 1}:0])"
-        for k in range(nodes)
-    ]
-    lines += [
-        (
-            f"  {tops[0]} sw (.clk(clk), .rst(rst_switch), .incarnation(8'd9), .irq(), "
-            f"{', '.join(pins)}, {axil_pins('sw')});"
-        ),
-        "  always @(posedge clk) begin",
-        "    now <= now + 1;",
-        f"    if (|asks && asked == {NEVER}) asked <= now;",
-        "    if (&ended) begin",
-        *(f'      $writememh("result_{k}.hex", memory{k}.words);' for k in range(nodes)),
-        '      $display("ENDED %0d", now); $finish;',
-        "    end",
-        '    if (now > limit) begin $display("LATE %b, at steps", ended);',
-        *(f'      $display("LATE %0d", n{k}_driver.at);' for k in range(nodes)),
-        "      $finish; end",
-        "  end",
-        "endmodule",
-        "module main; reg clk = 0; always #5 clk = ~clk; fabric fabric (clk); endmodule",
-    ]
-    return "\n".join(lines) + "\n"
+    pins = ", ".join(link_pins(str(k), f"up{k}", f"down{k}", bits) for k in range(nodes))
+    switch = f"{tops[0]} sw (.clk(clk), .rst(rst_switch), .incarnation(8'd9), .irq()"
+    lines += [f"  {switch}, {pins}, {axil_pins('sw')});"]
+    drivers = [*(f"n{k}" for k in range(nodes)), "sw"]
+    edge = [f"    if (|asks && asked == {NEVER}) asked <= now;"]
+    return "\n".join([*lines, bench_end(nodes, drivers, edge)])
 
 
 def compiled(name: str, text: str) -> Path:
@@ -428,7 +313,7 @@ def build_fabric(spec: SwitchSpec, size: Sizes) -> Path:
 
 
 def write_steps(
-    work: Path, programs: Sequence[Sequence[tuple[int, int, int, int]]], length: int = _STEPS
+    work: Path, programs: Sequence[Sequence[tuple[int, int, int, int]]], length: int = STEPS
 ) -> None:
     """Write programs of drivers."""
     for k, steps in enumerate(programs):

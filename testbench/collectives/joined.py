@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fred_hw.ace.npu_endpoint import NpuEndpoint
+from fred_hw.control.axi_lite import PREFIX
 from fred_hw.mesh.router import MeshRouter
 from fred_hw.mesh.spec import DIRECTIONS
 from fred_hw.switch.switch import Switch
@@ -18,13 +19,12 @@ from testbench.sim.tools import SimulatorError
 from testbench.sim.verilate import link_models, verilate_model
 from testbench.volume.program import program_sources, run_program
 
+from .bench_text import AXIL_TIED, AXIL_WIRES
 from .fabric import Finished, Sizes, collected, write_memories
 from .plane import PlaneRun, options_of, write_programs
 
 __all__ = ["Instance", "Joint", "Netlist", "build_joined", "run_joined"]
 
-_AXIL = ("awaddr", "awvalid", "awready", "wdata", "wvalid", "wready", "bresp", "bvalid")
-_AXIL_READ = ("araddr", "arvalid", "arready", "rdata", "rresp", "rvalid")
 _MEMORY = {
     "read_valid": "m_axis_read_tvalid",
     "read_ready": "m_axis_read_tready",
@@ -111,7 +111,7 @@ def _constants(unit: Unit) -> dict[str, int]:
     constants = {f"m{port}_axis_tready": 1 for port in ports}
     constants |= {f"s{port}_axis_tlast": 0 for port in ports}
     if not isinstance(unit, MeshRouter):
-        constants |= {"s_axil_wstrb": 15, "s_axil_bready": 1, "s_axil_rready": 1}
+        constants |= {PREFIX + name: value for name, value in AXIL_TIED.items() if value}
     return constants | {"incarnation": 9}
 
 
@@ -136,7 +136,7 @@ def _maker(prefix: str, unit: Unit, model: Path) -> list[str]:
     if isinstance(unit, MeshRouter):
         lines += ["    unit.position = &top->position;"]
     else:
-        lines += [f"    unit.bus.{name} = &top->s_axil_{name};" for name in (*_AXIL, *_AXIL_READ)]
+        lines += [f"    unit.bus.{name} = &top->{PREFIX}{name};" for name in AXIL_WIRES]
     for port in _ports(unit):
         s, m = f"top->s{port}_axis_", f"top->m{port}_axis_"
         lines += [f"    {s}tvalid = 0;"]

@@ -10,19 +10,14 @@ from fred_hw.spec import SwitchSpec
 from gen.design import generate
 from testbench.sim.kept import kept
 
+from .bench_text import MODELS, bench_begin, bench_end, driver, endpoint, link_line, memory
 from .fabric import (
-    MODELS,
-    NEVER,
     Finished,
     Flits,
     Program,
     Sizes,
-    axil_pins,
     compiled,
-    driver,
     finished,
-    memory,
-    memory_pins,
     write_memories,
     write_steps,
 )
@@ -48,51 +43,24 @@ class PairRun:
 
 def _bench(spec: SwitchSpec, size: Sizes, top: str) -> str:
     """Return the module around both."""
-    bits, width = spec.data_width, spec.data_width + 88
-    kind = HEADER_FIELDS["kind"]
+    bits, kind = spec.data_width, HEADER_FIELDS["kind"]
     lines = [
-        "module fabric (input clk);",
-        f"  reg [31:0] now = 0, asked = {NEVER}; wire [1:0] ended, asks; integer log;",
-        "  reg [31:0] stalls = 0, limit = 0, seed0 = 1, seed1 = 2;",
-        '  initial if ($value$plusargs("limit=%d", limit)) ;',
-        '  initial log = $fopen("crossed.txt");',
+        *bench_begin(2, {"stalls": 0, "limit": 0, "seed0": 1, "seed1": 2}),
+        '  integer log; initial log = $fopen("crossed.txt");',
         "  wire rst = now < 8;",
     ]
     for k in range(2):
         lines += driver(f"n{k}", k, "rst", "0", endpoint_map(spec).address_bits)
-        lines += memory(k, bits, size, "rst")
+        lines += memory(k, bits, "rst", depth=size.flits, cycles=size.memory_cycles)
+        lines += link_line(f"line{k}", bits, size.link_cycles, faults="32'd0", seed="32'd1")
+        links = f"line{1 - k}", f"line{k}"
         lines += [
-            f"  wire v{k}, w{k}; wire [{width - 1}:0] f{k}, g{k};",
-            (
-                f"  line #(.WIDTH({width}), .CYCLES({size.link_cycles})) line{k} (.clk(clk), "
-                f".faults(32'd0), .seed(32'd1), .valid(v{k}), .flit(f{k}), .out_valid(w{k}), "
-                f".out_flit(g{k}));"
-            ),
-            (
-                f"  {top} n{k} (.clk(clk), .rst(rst), .incarnation(8'd{k + 1}), .irq(), "
-                f".s_axis_tvalid(w{1 - k}), .s_axis_tready(), .s_axis_tlast(1'b0), "
-                f".s_axis_tuser(g{1 - k}[{width - 1}:{bits}]), "
-                f".s_axis_tdata(g{1 - k}[{bits - 1}:0]), "
-                f".m_axis_tvalid(v{k}), .m_axis_tready(1'b1), .m_axis_tlast(), "
-                f".m_axis_tuser(f{k}[{width - 1}:{bits}]), .m_axis_tdata(f{k}[{bits - 1}:0]), "
-                f"{memory_pins(k)}, {axil_pins(f'n{k}')});"
-            ),
-            f"  wire [{kind.bits - 1}:0] kind{k} = f{k}[{bits + kind.low} +: {kind.bits}];",
+            endpoint(top, k, bits, links, "rst", f"8'd{k + 1}"),
+            f"  wire [{kind.bits - 1}:0] kind{k} = line{k}_f[{bits + kind.low} +: {kind.bits}];",
         ]
-    lines += [
-        "  always @(posedge clk) begin",
-        "    now <= now + 1;",
-        *(f'    if (!rst && v{k}) $fwrite(log, "{k} %0d %0d\\n", kind{k}, now);' for k in (0, 1)),
-        "    if (&ended) begin",
-        *(f'      $writememh("result_{k}.hex", memory{k}.words);' for k in range(2)),
-        '      $display("ENDED %0d", now); $finish;',
-        "    end",
-        '    if (now > limit) begin $display("LATE %b", ended); $finish; end',
-        "  end",
-        "endmodule",
-        "module main; reg clk = 0; always #5 clk = ~clk; fabric fabric (clk); endmodule",
-    ]
-    return "\n".join(lines) + "\n"
+    log = r'$fwrite(log, "%0d %0d %0d\n"'
+    edge = [f"    if (!rst && line{k}_v) {log}, {k}, kind{k}, now);" for k in range(2)]
+    return "\n".join([*lines, bench_end(2, ["n0", "n1"], edge)])
 
 
 def build_pair(spec: SwitchSpec, size: Sizes) -> Path:

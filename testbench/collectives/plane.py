@@ -17,21 +17,8 @@ from gen.design import generate
 from gen.wafer_top import modules_of, wafer_top
 from testbench.sim.kept import kept
 
-from .fabric import (
-    MODELS,
-    NEVER,
-    Finished,
-    Flits,
-    Sizes,
-    axil_pins,
-    compiled,
-    driver,
-    finished,
-    memory,
-    memory_pins,
-    write_memories,
-    write_steps,
-)
+from .bench_text import MODELS, axil_pins, bench_begin, bench_end, driver, memory, memory_pins
+from .fabric import Finished, Flits, Sizes, compiled, finished, write_memories, write_steps
 
 __all__ = [
     "LEAST",
@@ -174,41 +161,19 @@ def bench(
         Memories.
     """
     units = len(ends) + len(slaves)
-    lines = [
-        "module fabric (input clk);",
-        f"  reg [31:0] now = 0, asked = {NEVER}; wire [{units - 1}:0] ended, asks;",
-        "  reg [31:0] stalls = 0, limit = 0;",
-        *(f'  initial if ($value$plusargs("{name}=%d", {name})) ;' for name in ("stalls", "limit")),
-        "  wire rst = now < 8;",
-    ]
+    lines = [*bench_begin(units, {"stalls": 0, "limit": 0}), "  wire rst = now < 8;"]
     pins = [".clk(clk)", ".rst(rst)", ".incarnation(8'd9)"]
     for k, end in enumerate(ends):
         lines += [f"  reg [31:0] seed{k} = {k + 1};"]
         lines += driver(f"d{k}", k, "rst", "0", endpoint_map(link).address_bits, _STEPS)
-        lines += memory(k, link.data_width, size, "rst")
+        lines += memory(k, link.data_width, "rst", depth=size.flits, cycles=size.memory_cycles)
         name = f"{end}_"
         pins += [memory_pins(k, name), axil_pins(f"d{k}", name), f".{name}irq()"]
     for number, (prefix, address_bits) in enumerate(slaves, len(ends)):
         lines += driver(f"d{number}", number, "rst", "0", address_bits, _STEPS)
         pins += [axil_pins(f"d{number}", f"{prefix}_"), f".{prefix}_irq()"]
-    lines += [
-        f"  {top}",
-        ",\n".join(pins),
-        "  );",
-        "  always @(posedge clk) begin",
-        "    now <= now + 1;",
-        "    if (&ended) begin",
-        *(f'      $writememh("result_{k}.hex", memory{k}.words);' for k in range(len(ends))),
-        '      $display("ENDED %0d", now); $finish;',
-        "    end",
-        '    if (now > limit) begin $display("LATE %b, at steps", ended);',
-        *(f'      $display("LATE %0d", d{k}_driver.at);' for k in range(units)),
-        "      $finish; end",
-        "  end",
-        "endmodule",
-        "module main; reg clk = 0; always #5 clk = ~clk; fabric fabric (clk); endmodule",
-    ]
-    return "\n".join(lines) + "\n"
+    drivers = [f"d{k}" for k in range(units)]
+    return "\n".join([*lines, f"  {top}", ",\n".join(pins), "  );", bench_end(len(ends), drivers)])
 
 
 def line_text(size: Sizes) -> str:
