@@ -21,8 +21,7 @@ struct Header {
 #undef FIELD
 };
 
-// What a port sends of a flow, for unicasts with the address of the other end: of `total` packets `begun` have been begun, those before `base` are
-// acknowledged.
+// What a port sends of a flow: of `total` packets `begun` have begun, those before `base` are acked.
 struct Sending {
     unsigned phase = 0, peer = 0, generation = 0;
     uint64_t total = 0, base = 0, next = 0, begun = 0, since = 0;
@@ -321,8 +320,7 @@ private:
             const Sending& flow = *one.flow;
             if (flow.next >= one.first &&
                 flow.next < std::min(one.end, flow.base + sizes_.window_packets) &&
-                (flow.next < flow.begun ||
-                 now_ >= c.start_at + (flow.next - one.first) * interval))
+                (flow.next < flow.begun || now_ >= c.start_at + (flow.next - one.first) * interval))
                 return &one;
         }
         return nullptr;
@@ -421,9 +419,9 @@ public:
     // Sends and says nothing more of a flow, so that it may go.
     void forget(const Sending& sent, const Receiving& received) {
         for (Circuit& c : circuits_) {
-            const auto left = c.bursts.begin() + c.at, end = c.bursts.end();
-            const auto its = [&](const Burst& one) { return one.flow == &sent; };
-            c.bursts.erase(std::remove_if(left, end, its), end);
+            const auto left = std::span(c.bursts).subspan(c.at);
+            const auto gone = std::ranges::remove(left, &sent, &Burst::flow);
+            c.bursts.resize(c.bursts.size() - gone.size());
         }
         std::erase_if(answers_, [&](const auto& one) { return one.second == &received; });
         std::erase(flowing_, &received);
@@ -431,8 +429,7 @@ public:
 
     // Whether all packets are acknowledged.
     bool all_sent() const {
-        return std::all_of(circuits_.begin(), circuits_.end(),
-                           [](const Circuit& c) { return c.at == c.bursts.size(); });
+        return std::ranges::all_of(circuits_, [](auto& c) { return c.at == c.bursts.size(); });
     }
 
     // Gives up the room of all flits that have come.
