@@ -100,7 +100,7 @@ class Pair:
         for end in (self.source, self.destination):
             for side in ("send", "receive"):
                 for circuit, phase in enumerate((0, 1, 2)):
-                    r.set(getattr(end, f"{side}_phase")[circuit], phase)
+                    r.set(getattr(end, f"{side}_flow")[circuit].phase, phase)
             r.set(end.m_axis_tready, 1)
         r.set(self.destination.receive[0].ready, 1)
 

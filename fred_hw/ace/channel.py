@@ -7,6 +7,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from fred_hw.endpoint.flow import flow_layout
 from fred_hw.endpoint_spec import MOST_MEMBERS
 from fred_hw.gates.fifo import Fifo
 from fred_hw.gates.fsm import Fsm
@@ -22,7 +23,6 @@ from .work import (
     ReceiveWord,
     SendWord,
     count_bits,
-    flow_layout,
     place_bits,
     receive_layout,
     receive_word_signature,

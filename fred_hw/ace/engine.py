@@ -5,6 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Member, Out
 
 from fred_hw.control.axi_lite import axi_lite_members, pass_axi_lite
+from fred_hw.endpoint.flow import flow_layout
 from fred_hw.link.packet_stream import PayloadStream, payload_signature
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec, check_spec
@@ -18,7 +19,7 @@ from .memory_port import MemoryPort, memory_signature
 from .outlet import AceOutlet
 from .reader import AceReader
 from .scratchpad import AceScratchpad
-from .work import CIRCUITS, flow_layout, sizes_name
+from .work import CIRCUITS, sizes_name
 
 __all__ = ["AceEngine"]
 

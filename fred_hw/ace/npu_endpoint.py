@@ -117,17 +117,11 @@ class NpuEndpoint(Unit):
         for k in range(CIRCUITS):
             wiring.connect(m, engine.send[k], link.send[k])
             wiring.connect(m, link.receive[k], engine.receive[k])
-            for way, flow in (
-                ("send", engine.send_flow[k]),
-                ("receive", engine.receive_flow[k]),
-            ):
-                m.d.comb += [
-                    getattr(link, f"{way}_{name}")[k].eq(flow[name])
-                    for name in ("phase", "peer", "generation")
-                ]
         m.d.comb += [
             link.incarnation.eq(self.incarnation),
             link.address.eq(engine.address),
+            link.send_flow.eq(engine.send_flow),
+            link.receive_flow.eq(engine.receive_flow),
             link.send_clear.eq(engine.send_clear),
             link.receive_clear.eq(engine.receive_clear),
             link.receive_enough.eq(engine.receive_enough),

@@ -4,6 +4,7 @@ from amaranth.hdl import Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from fred_hw.endpoint.flow import flow_layout
 from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 
@@ -15,7 +16,6 @@ __all__ = [
     "SendWord",
     "count_bits",
     "flit_bytes",
-    "flow_layout",
     "place_bits",
     "receive_layout",
     "receive_word_signature",
@@ -101,15 +101,6 @@ def sizes_name(name: str, spec: SwitchSpec) -> str:
     """Return the name of a unit of the engine."""
     parts = (spec.suffix(crosses=False), spec.protocol.suffix, spec.endpoint.suffix)
     return "_".join((name, *parts))
-
-
-def flow_layout(spec: SwitchSpec) -> data.StructLayout:
-    """Return a flow as the link's end takes it."""
-    fields = spec.protocol.fields
-    bits = {name: fields[name] for name in ("phase", "source", "generation")}
-    return data.StructLayout(
-        {"phase": bits["phase"], "peer": bits["source"], "generation": bits["generation"]}
-    )
 
 
 def work_layout(spec: SwitchSpec) -> data.StructLayout:

@@ -14,6 +14,7 @@ from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
+from .flow import flow_layout
 from .flow_receiver import FlowReceiver
 from .flow_sender import FlowSender, replay_name
 from .transmitter import Transmitter
@@ -50,12 +51,9 @@ class Endpoint(Unit):
         Of this end in the fabric; constant.
     send : In(payload_signature(spec)).array(3)
         Packets of each circuit to send.
-    send_phase, send_peer : In(ArrayLayout(phase, 3)), In(ArrayLayout(address, 3))
-        Their flows: phase, and at the default index the destination. Constant while ``idle`` of
-        the circuit is low.
-    send_generation : In(ArrayLayout(generation, 3))
-        Their generations, 0 at the default index: those of the phases' entries. Constant like the
-        flow; a flow of another generation than before starts with number 0.
+    send_flow : In(ArrayLayout(flow_layout(spec), 3))
+        Their flows, at the default index with the destination. Constant while ``idle`` of the
+        circuit is low; a flow of another generation than before starts with number 0.
     send_clear : In(3)
         Start the flow's numbers at 0, as the phase is written into the switch; only while ``idle``,
         with no flit offered, and not in the cycle in which the flow changes.
@@ -63,11 +61,9 @@ class Endpoint(Unit):
         Whether all packets taken are acknowledged.
     receive : Out(payload_signature(spec)).array(3)
         Packets received on each circuit.
-    receive_phase, receive_peer : In(ArrayLayout(phase, 3)), In(ArrayLayout(address, 3))
-        Their flows: phase, and at the default index the source. They change only when all that is
-        wanted of the flow has come.
-    receive_generation : In(ArrayLayout(generation, 3))
-        Their generations, likewise; what is of another is dropped.
+    receive_flow : In(ArrayLayout(flow_layout(spec), 3))
+        Their flows, at the default index with the source. They change only when all that is wanted
+        of the flow has come; what is of another generation is dropped.
     receive_clear : In(3)
         Start the flow's numbers at 0; only between packets, and not in the cycle in which the flow
         changes.
@@ -90,8 +86,8 @@ class Endpoint(Unit):
         2 from a flit on ``s_axis`` to the same flit on ``receive``.
     Throughput : one flit per cycle in each direction, without a gap between packets; a control
         message takes the place of a flit.
-    Paths : ``send_phase``, ``send_peer`` and ``send_generation`` to ``send.ready``,
-        ``receive_phase``, ``receive_peer`` and ``receive_enough`` to ``receive_came``.
+    Paths : ``send_flow`` to ``send.ready``, ``receive_flow`` and ``receive_enough`` to
+        ``receive_came``.
     Reset : forgets all packets, tickets and numbers, and begins the link anew.
     """
 
@@ -110,15 +106,11 @@ class Endpoint(Unit):
     refused: Signal
     address: Signal
     send: list[PayloadStream]
-    send_phase: data.View
-    send_peer: data.View
-    send_generation: data.View
+    send_flow: data.View
     send_clear: Signal
     idle: Signal
     receive: list[PayloadStream]
-    receive_phase: data.View
-    receive_peer: data.View
-    receive_generation: data.View
+    receive_flow: data.View
     receive_clear: Signal
     receive_enough: Signal
     receive_came: Signal
@@ -133,12 +125,6 @@ class Endpoint(Unit):
         self.spec = check_spec("Endpoint", spec)
         self.unit_name = replay_name("endpoint", spec)
         fields = spec.protocol.fields
-        widths = {
-            "phase": fields["phase"],
-            "peer": fields["source"],
-            "generation": fields["generation"],
-        }
-        about = {name: In(data.ArrayLayout(width, COUNT)) for name, width in widths.items()}
         members: dict[str, Member] = {
             "address": In(fields["source"]),
             "incarnation": In(fields["incarnation"]),
@@ -149,7 +135,7 @@ class Endpoint(Unit):
         for name, flow in (("send", In), ("receive", Out)):
             members |= {
                 name: flow(payload_signature(spec)).array(COUNT),
-                **{f"{name}_{one}": member for one, member in about.items()},
+                f"{name}_flow": In(data.ArrayLayout(flow_layout(spec), COUNT)),
                 f"{name}_clear": In(COUNT),
             }
         members |= {"receive_enough": In(COUNT), "receive_came": Out(COUNT)}
@@ -198,9 +184,7 @@ class Endpoint(Unit):
             wiring.connect(m, sender.o, transmitter.i[k])
             m.d.comb += [
                 sender.address.eq(self.address),
-                sender.phase.eq(self.send_phase[k]),
-                sender.peer.eq(self.send_peer[k]),
-                sender.generation.eq(self.send_generation[k]),
+                sender.flow.eq(self.send_flow[k]),
                 sender.clear.eq(self.send_clear[k]),
                 self.idle[k].eq(sender.idle),
                 self.rewinds[k].eq(sender.retransmit),
@@ -227,9 +211,7 @@ class Endpoint(Unit):
             wiring.connect(m, receiver.o, wiring.flipped(self.receive[k]))
             m.d.comb += [
                 receiver.address.eq(self.address),
-                receiver.phase.eq(self.receive_phase[k]),
-                receiver.peer.eq(self.receive_peer[k]),
-                receiver.generation.eq(self.receive_generation[k]),
+                receiver.flow.eq(self.receive_flow[k]),
                 receiver.clear.eq(self.receive_clear[k]),
                 receiver.enough.eq(self.receive_enough[k]),
                 self.receive_came[k].eq(receiver.came),

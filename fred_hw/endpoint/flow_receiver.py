@@ -3,17 +3,18 @@
 from typing import NamedTuple
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.fifo import Fifo
 from fred_hw.link.arrival import Arrival, arrival_signature
-from fred_hw.link.descriptor import same_flow
 from fred_hw.link.message import Message, message_signature
 from fred_hw.link.packet_stream import PayloadStream, payload_signature
 from fred_hw.protocol import Kind
 from fred_hw.spec import SwitchSpec, check_spec, sized_name
 from fred_hw.unit import Unit, place
 
+from .flow import flow_layout, same_flow
 from .ledger import Ledger
 
 __all__ = ["FlowReceiver"]
@@ -49,9 +50,9 @@ class FlowReceiver(Unit):
     -------
     address : In(address)
         That of this end; unicasts to others are thrown away.
-    phase, peer, generation : In(phase), In(address), In(generation)
-        The flow, for unicasts with their source, and its generation; they change only between
-        packets. Each flow goes on with the number it had come to, in another generation with 0.
+    flow : In(flow_layout(spec))
+        The flow, for unicasts with their source; it changes only between packets. Each flow goes on
+        with the number it had come to, in another generation with 0.
     clear : In(1)
         Start the flow's numbers at 0; only between packets, and not in the cycle in which the flow
         changes.
@@ -80,15 +81,12 @@ class FlowReceiver(Unit):
     Latency : 1 cycle from a flit to the same flit on ``o``, and to the ack or nack that it causes;
         2 to that of a flow which was set before, 1 to ``unknown``.
     Throughput : one flit per cycle in, and out while ``o.ready`` is high.
-    Paths : ``phase``, ``peer`` and ``generation`` to ``message``;
-        ``i``, ``phase``, ``peer``, ``generation`` and ``enough`` to ``came``.
+    Paths : ``flow`` to ``message``; ``i``, ``flow`` and ``enough`` to ``came``.
     Reset : forgets all packets and expects number 0.
     """
 
     address: Signal
-    phase: Signal
-    peer: Signal
-    generation: Signal
+    flow: data.View
     clear: Signal
     enough: Signal
     came: Signal
@@ -104,13 +102,10 @@ class FlowReceiver(Unit):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("FlowReceiver", spec)
         self.unit_name = sized_name("flow_receiver", spec)
-        fields = spec.protocol.fields
         super().__init__(
             {
-                "address": In(fields["destination"]),
-                "phase": In(fields["phase"]),
-                "peer": In(fields["source"]),
-                "generation": In(fields["generation"]),
+                "address": In(spec.protocol.fields["destination"]),
+                "flow": In(flow_layout(spec)),
                 "clear": In(1),
                 "enough": In(1),
                 "came": Out(1),
@@ -131,7 +126,7 @@ class FlowReceiver(Unit):
         descriptor = word.descriptor
         expected = Signal.like(descriptor.sequence)
         flit = _Judged(*(Signal(name=name) for name in _Judged._fields))
-        here = same_flow(spec, descriptor.phase, descriptor.source, self.phase, self.peer)
+        here = same_flow(spec, self.flow, descriptor.phase, descriptor.source)
         valid = self.i.valid & (
             (descriptor.phase != spec.protocol.online) | (descriptor.destination == self.address)
         )
@@ -142,12 +137,10 @@ class FlowReceiver(Unit):
                 valid
                 & self.i.ready
                 & here
-                & (descriptor.generation == self.generation)
+                & (descriptor.generation == self.flow.generation)
                 & ~ledger.changed
             ),
-            ledger.phase.eq(self.phase),
-            ledger.peer.eq(self.peer),
-            ledger.generation.eq(self.generation),
+            ledger.flow.eq(self.flow),
             ledger.write.eq(flit.came & word.last),
             ledger.number.eq(expected + 1),
             ledger.clear.eq(self.clear),
@@ -215,10 +208,10 @@ class FlowReceiver(Unit):
         full, quiet = unsaid == protocol.ack_interval, idle == protocol.idle_cycles
         pauses = quiet | (~self.busy & (idle >= protocol.quiet_cycles))
         late = waited == protocol.ack_cycles
-        here = same_flow(self.spec, ask.phase, ask.source, self.phase, self.peer)
+        here = same_flow(self.spec, self.flow, ask.phase, ask.source)
         asked = self.ask.valid & (ask.kind == Kind.ASK)
         other = self._other(m, ledger, asked & ~here, stray, acks | (unsaid != 0))
-        here &= ask.generation == self.generation
+        here &= ask.generation == self.flow.generation
         self._offer(m, ledger, other, acks, due_nack, expected)
         sent = self.message_ready & ~other.any() & ~ledger.changed
         restart = self.clear | ledger.changed
@@ -277,50 +270,32 @@ class FlowReceiver(Unit):
         protocol makes up for.
         """
         descriptor, ask = self.i.word.descriptor, self.ask.payload
-        phase, peer = Signal.like(self.phase), Signal.like(self.peer)
-        generation = Signal.like(self.generation)
-        last_phase, last_peer = Signal.like(self.phase), Signal.like(self.peer)
-        last_generation = Signal.like(self.generation)
+        kept, new, last = (
+            Signal(flow_layout(self.spec), name=f"{name}_flow") for name in ("kept", "new", "last")
+        )
         due = Signal(2, name="other_due")
         # Whose they are is looked up a cycle later, as it is known late that nobody expects them.
         strayed, ended, wanted = (Signal(name=name) for name in ("strayed", "ended", "wanted"))
-        new_phase, new_peer, new_generation = (
-            Signal.like(one, name=f"new_{name}")
-            for name, one in (("phase", phase), ("peer", peer), ("generation", generation))
-        )
         m.d.sync += [
             strayed.eq(stray),
             ended.eq(self.i.word.last),
             wanted.eq(asked),
-            new_phase.eq(Mux(self.i.valid, descriptor.phase, ask.phase)),
-            new_peer.eq(Mux(self.i.valid, descriptor.source, ask.source)),
-            new_generation.eq(Mux(self.i.valid, descriptor.generation, ask.generation)),
+            new.phase.eq(Mux(self.i.valid, descriptor.phase, ask.phase)),
+            new.peer.eq(Mux(self.i.valid, descriptor.source, ask.source)),
+            new.generation.eq(Mux(self.i.valid, descriptor.generation, ask.generation)),
         ]
         m.d.comb += [
             self.unknown.eq(strayed & ~due.any() & ~ledger.other_seen),
-            ledger.other_phase.eq(Mux(due.any(), phase, new_phase)),
-            ledger.other_peer.eq(Mux(due.any(), peer, new_peer)),
-            ledger.other_generation.eq(Mux(due.any(), generation, new_generation)),
+            ledger.other.eq(Mux(due.any(), kept, new)),
         ]
-        m.d.sync += [
-            last_phase.eq(self.phase),
-            last_peer.eq(self.peer),
-            last_generation.eq(self.generation),
-        ]
+        m.d.sync += last.eq(self.flow)
         with m.If(ledger.changed & leaves):
-            m.d.sync += [
-                phase.eq(last_phase),
-                peer.eq(last_peer),
-                generation.eq(last_generation),
-                due.eq(0b01),
-            ]
+            m.d.sync += [kept.eq(last), due.eq(0b01)]
         with m.Elif(due.any() & self.message_ready):
             m.d.sync += due.eq(Mux(due.all(), 0b10, 0))
         with m.Elif(~due.any() & (wanted | (strayed & ended))):
             m.d.sync += [
-                phase.eq(ledger.other_phase),
-                peer.eq(ledger.other_peer),
-                generation.eq(ledger.other_generation),
+                kept.eq(ledger.other),
                 due.eq(Cat(ledger.other_known, ledger.other_known & ~strayed)),
             ]
         return due
@@ -336,20 +311,13 @@ class FlowReceiver(Unit):
     ) -> None:
         """Offer what is due, that of a flow which was set before first."""
         said, waits = self.message.payload, other.any()
-        phase, peer, generation = (
-            Mux(waits, of_other, own)
-            for of_other, own in (
-                (ledger.other_phase, self.phase),
-                (ledger.other_peer, self.peer),
-                (ledger.other_generation, self.generation),
-            )
-        )
+        flow = data.View(flow_layout(self.spec), Mux(waits, ledger.other, self.flow))
         m.d.comb += [
             self.message.valid.eq(waits | ((acks | due_nack) & ~ledger.changed)),
             said.kind.eq(Mux(Mux(waits, other[0], acks), Kind.ACK, Kind.NACK)),
-            said.phase.eq(phase),
-            said.destination.eq(peer),
+            said.phase.eq(flow.phase),
+            said.destination.eq(flow.peer),
             said.source.eq(self.address),
             said.sequence.eq(Mux(waits, ledger.other_stored, expected)),
-            said.generation.eq(generation),
+            said.generation.eq(flow.generation),
         ]

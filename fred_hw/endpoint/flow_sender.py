@@ -3,10 +3,10 @@
 from typing import NamedTuple
 
 from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import data
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.link.descriptor import same_flow
 from fred_hw.link.message import Message, message_signature
 from fred_hw.link.packet_stream import PayloadStream, payload_signature
 from fred_hw.protocol import Kind
@@ -14,6 +14,7 @@ from fred_hw.spec import SwitchSpec, check_spec, sized_name
 from fred_hw.unit import Unit, place
 
 from .departure import Departure, departure_signature
+from .flow import flow_layout, same_flow
 from .ledger import Ledger
 
 __all__ = ["FlowSender", "replay_name", "replay_packets"]
@@ -67,9 +68,9 @@ class FlowSender(Unit):
         Packets; ``last`` ends one, and so does its ``packet_flits``-th flit.
     address : In(address)
         That of this end, the source of its unicasts.
-    phase, peer, generation : In(phase), In(address), In(generation)
-        The flow, for unicasts with their destination, and its generation; constant while ``idle``
-        is low. Each flow goes on with the number it had come to, in another generation with 0.
+    flow : In(flow_layout(spec))
+        The flow, for unicasts with their destination; constant while ``idle`` is low. Each flow
+        goes on with the number it had come to, in another generation with 0.
     clear : In(1)
         Start the flow's numbers at 0; only while ``idle`` is high and no flit is offered, and not
         in the cycle in which the flow changes.
@@ -88,15 +89,13 @@ class FlowSender(Unit):
         taken to the flit.
     Throughput : one flit per cycle in and out, without a gap between packets, while the window has
         room.
-    Paths : ``phase``, ``peer`` and ``generation`` to ``i.ready``, ``message`` to ``retransmit``.
+    Paths : ``flow`` to ``i.ready``, ``message`` to ``retransmit``.
     Reset : forgets all packets and starts with number 0.
     """
 
     i: PayloadStream
     address: Signal
-    phase: Signal
-    peer: Signal
-    generation: Signal
+    flow: data.View
     clear: Signal
     idle: Signal
     message: Message
@@ -106,14 +105,11 @@ class FlowSender(Unit):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("FlowSender", spec)
         self.unit_name = replay_name("flow_sender", spec)
-        fields = spec.protocol.fields
         super().__init__(
             {
                 "i": In(payload_signature(spec)),
-                "address": In(fields["source"]),
-                "phase": In(fields["phase"]),
-                "peer": In(fields["destination"]),
-                "generation": In(fields["generation"]),
+                "address": In(spec.protocol.fields["source"]),
+                "flow": In(flow_layout(spec)),
                 "clear": In(1),
                 "idle": Out(1),
                 "message": In(message_signature(spec)),
@@ -137,9 +133,7 @@ class FlowSender(Unit):
         m.submodules.memory, m.submodules.lasts = kept.flits, kept.lasts
         ledger = place(m, "ledger", Ledger(spec=spec))
         m.d.comb += [
-            ledger.phase.eq(self.phase),
-            ledger.peer.eq(self.peer),
-            ledger.generation.eq(self.generation),
+            ledger.flow.eq(self.flow),
             ledger.write.eq(ledger.changed),
             ledger.number.eq(newest),
             ledger.clear.eq(self.clear),
@@ -203,8 +197,8 @@ class FlowSender(Unit):
         m.d.comb += [
             mine.eq(
                 self.message.valid
-                & same_flow(self.spec, message.phase, message.source, self.phase, self.peer)
-                & (message.generation == self.generation)
+                & same_flow(self.spec, self.flow, message.phase, message.source)
+                & (message.generation == self.flow.generation)
                 & (ahead <= (begun - oldest)[: len(oldest)])
             ),
             acknowledged.eq(mine & (message.kind == Kind.ACK) & (ahead != 0)),
@@ -250,12 +244,12 @@ class FlowSender(Unit):
                 length.eq(here),
                 busy.eq(~o.ends),
                 index.eq(Mux(o.ends, 0, index + 1)),
-                o.descriptor.phase.eq(self.phase),
-                o.descriptor.destination.eq(self.peer),
+                o.descriptor.phase.eq(self.flow.phase),
+                o.descriptor.destination.eq(self.flow.peer),
                 o.descriptor.source.eq(self.address),
                 o.descriptor.sequence.eq(sequence),
                 o.descriptor.length.eq(here),
-                o.descriptor.generation.eq(self.generation),
+                o.descriptor.generation.eq(self.flow.generation),
                 o.index.eq(index),
                 o.last.eq(o.ends),
             ]

@@ -9,6 +9,8 @@ from fred_hw.protocol import ADDRESSES
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
 
+from .flow import flow_layout
+
 __all__ = ["Ledger"]
 
 
@@ -24,17 +26,17 @@ class Ledger(Unit):
 
     Members
     -------
-    phase, peer, generation : In(phase), In(address), In(generation)
-        The flow that is set, and its generation.
+    flow : In(flow_layout(spec))
+        The flow that is set.
     changed : Out(1)
-        One of them is another than in the cycle before.
+        It, or its generation, is another than in the cycle before.
     stored : Out(sequence)
         Its number, 0 if none was written.
     write, number : In(1), In(sequence)
         Write the number of the flow, and generation, of the cycle before.
     clear : In(1)
         Forget that.
-    other_phase, other_peer, other_generation : In(phase), In(address), In(generation)
+    other : In(flow_layout(spec))
         Another flow.
     other_stored, other_known : Out(sequence), Out(1)
         Its number, 0 if none was written, and whether one was.
@@ -49,17 +51,13 @@ class Ledger(Unit):
     Reset : forgets all.
     """
 
-    phase: Signal
-    peer: Signal
-    generation: Signal
+    flow: data.View
     changed: Signal
     stored: Signal
     write: Signal
     number: Signal
     clear: Signal
-    other_phase: Signal
-    other_peer: Signal
-    other_generation: Signal
+    other: data.View
     other_stored: Signal
     other_known: Signal
     other_seen: Signal
@@ -67,22 +65,16 @@ class Ledger(Unit):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("Ledger", spec)
         self.unit_name = f"ledger_p{spec.ports}_{spec.protocol.suffix}"
-        fields = spec.protocol.fields
-        flow = {
-            "phase": In(fields["phase"]),
-            "peer": In(fields["source"]),
-            "generation": In(fields["generation"]),
-        }
-        sequence = fields["sequence"]
+        flow, sequence = In(flow_layout(spec)), spec.protocol.fields["sequence"]
         super().__init__(
             {
-                **flow,
+                "flow": flow,
                 "changed": Out(1),
                 "stored": Out(sequence),
                 "write": In(1),
                 "number": In(sequence),
                 "clear": In(1),
-                **{f"other_{name}": member for name, member in flow.items()},
+                "other": flow,
                 "other_stored": Out(sequence),
                 "other_known": Out(1),
                 "other_seen": Out(1),
@@ -92,41 +84,42 @@ class Ledger(Unit):
     def build(self, platform: object) -> Module:
         m = Module()
         count = self.spec.protocol.phases + ADDRESSES
-        kept = data.StructLayout({"number": len(self.number), "generation": len(self.generation)})
+        flow, generation = self.flow, len(self.flow.generation)
+        kept = data.StructLayout({"number": len(self.number), "generation": generation})
         memory = m.submodules.memory = Memory(shape=kept, depth=count, init=[])
         write = memory.write_port()
         key, held, other = (Signal(range(count), name=name) for name in ("key", "held", "other"))
-        known, mine, before = Signal(count), Signal(count), Signal.like(self.generation)
+        known, mine, before = Signal(count), Signal(count), Signal(generation)
         m.d.comb += [
-            key.eq(self._key(self.phase, self.peer)),
-            other.eq(self._key(self.other_phase, self.other_peer)),
-            self.changed.eq((key != held) | (self.generation != before)),
+            key.eq(self._key(flow)),
+            other.eq(self._key(self.other)),
+            self.changed.eq((key != held) | (flow.generation != before)),
             mine.eq(1 << held),
             write.addr.eq(held),
             write.data.number.eq(self.number),
             write.data.generation.eq(before),
             write.en.eq(self.write),
         ]
-        m.d.sync += [held.eq(key), before.eq(self.generation)]
+        m.d.sync += [held.eq(key), before.eq(flow.generation)]
         with m.If(self.clear):
             m.d.sync += known.eq(known & ~mine)
         with m.Elif(self.write):
             m.d.sync += known.eq(known | mine)
         own = Signal(name="key_known"), Signal(name="key_seen")
-        for address, generation, stored, (there, seen) in (
-            (key, self.generation, self.stored, own),
-            (other, self.other_generation, self.other_stored, (self.other_known, self.other_seen)),
+        for address, one, stored, (there, seen) in (
+            (key, flow, self.stored, own),
+            (other, self.other, self.other_stored, (self.other_known, self.other_seen)),
         ):
             read = memory.read_port(domain="comb")
             m.d.comb += [
                 read.addr.eq(address),
                 seen.eq(known.bit_select(address, 1)),
-                there.eq(seen & (read.data.generation == generation)),
+                there.eq(seen & (read.data.generation == one.generation)),
                 stored.eq(read.data.number & there.replicate(len(stored))),
             ]
         return m
 
-    def _key(self, phase: Value, peer: Value) -> Value:
+    def _key(self, flow: data.View) -> Value:
         """Return the place of a flow: its phase, or at the default index one for each peer."""
-        phases = self.spec.protocol.phases
-        return Mux(phase == self.spec.protocol.online, phases + peer, phase)
+        protocol = self.spec.protocol
+        return Mux(flow.phase == protocol.online, protocol.phases + flow.peer, flow.phase)

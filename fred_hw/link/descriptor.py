@@ -1,11 +1,10 @@
 """What is known of a packet: its descriptor."""
 
-from amaranth.hdl import Value
 from amaranth.lib import data
 
 from fred_hw.spec import SwitchSpec
 
-__all__ = ["FLOW", "descriptor_layout", "same_flow"]
+__all__ = ["FLOW", "descriptor_layout"]
 
 FLOW = ("phase", "generation", "destination", "source")
 """What tells flows apart: the latter two are those of a unicast, the second is that of a phase."""
@@ -20,10 +19,3 @@ def descriptor_layout(spec: SwitchSpec) -> data.StructLayout:
     fields = spec.protocol.fields
     own = {name: fields[name] for name in (*FLOW, "sequence")}
     return data.StructLayout({**own, "length": fields["last"]})
-
-
-def same_flow(
-    spec: SwitchSpec, phase: Value, peer: Value, other: Value, other_peer: Value
-) -> Value:
-    """Return whether a phase and peer name the same flow as others; see docs/protocol.md."""
-    return (phase == other) & ((phase != spec.protocol.online) | (peer == other_peer))

@@ -100,14 +100,9 @@ class EndpointPair(Unit):
     def _connect(self, m: Module, flow: int, source: Any, destination: Any) -> None:
         circuit = flow % COUNT
         phase = getattr(self, f"phase{flow}")
-        m.d.comb += [
-            source.send_generation[circuit].eq(phase),
-            destination.receive_generation[circuit].eq(phase),
-            source.send_phase[circuit].eq(phase),
-            source.send_peer[circuit].eq(1 - flow // COUNT),
-            destination.receive_phase[circuit].eq(phase),
-            destination.receive_peer[circuit].eq(flow // COUNT),
-        ]
+        sent, received = source.send_flow[circuit], destination.receive_flow[circuit]
+        for one, peer in ((sent, 1 - flow // COUNT), (received, flow // COUNT)):
+            m.d.comb += [one.phase.eq(phase), one.peer.eq(peer), one.generation.eq(phase)]
         join_payload(m, self, flow, source.send[circuit], destination.receive[circuit])
 
 

@@ -116,11 +116,13 @@ class SwitchWithEndpoints(Unit):
         return m
 
     def _flow(self, m: Module, n: int, end: Any, circuit: int) -> None:
-        m.d.comb += [getattr(end, name)[circuit].eq(getattr(self, f"{name}{n}")) for name in _NAMES]
         for side in ("send", "receive"):
-            phase = getattr(self, f"{side}_phase{n}")
-            generation = getattr(end, f"{side}_generation")[circuit]
-            m.d.comb += generation.eq(Mux(phase == self.spec.protocol.online, 0, phase))
+            flow, phase = getattr(end, f"{side}_flow")[circuit], getattr(self, f"{side}_phase{n}")
+            m.d.comb += [
+                flow.phase.eq(phase),
+                flow.peer.eq(getattr(self, f"{side}_peer{n}")),
+                flow.generation.eq(Mux(phase == self.spec.protocol.online, 0, phase)),
+            ]
         join_payload(m, self, n, end.send[circuit], end.receive[circuit])
 
 

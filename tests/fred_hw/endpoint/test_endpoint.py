@@ -108,8 +108,9 @@ def drive(ctx: Any, dut: Any, one: Run, cycle: int) -> None:
     if cycle in {0, *one.phases}:
         for k, phase in enumerate(one.phases.get(cycle, PHASES)):
             for side in ("send", "receive"):
-                ctx.set(getattr(dut, f"{side}_phase")[k], phase)
-                ctx.set(getattr(dut, f"{side}_peer")[k], PEERS[k])
+                flow = getattr(dut, f"{side}_flow")[k]
+                ctx.set(flow.phase, phase)
+                ctx.set(flow.peer, PEERS[k])
     flit = one.flits.get(cycle)
     ctx.set(dut.s_axis_tvalid, flit is not None)
     if flit is not None:
@@ -236,7 +237,7 @@ def test_reset_forgets_packets_numbers_tickets_and_the_neighbour() -> None:
         {} if flit is None else {"s_axis_tvalid": 1, "s_axis_tuser": flit.user} for flit in came
     ]
     once += [{}, {}, packet, *[{}] * 6]
-    rest = {"m_axis_tready": 1, "send_phase[0]": 1}
+    rest = {"m_axis_tready": 1, "send_flow[0].phase": 1}
     inputs = [rest | one for one in [*once, packet, {"rst": 1}, *once]]
     seen = trace(Endpoint(spec=SPEC), inputs, ["m_axis_tvalid", "m_axis_tuser", "up"])
     seen = [(valid, valid and user, up) for valid, user, up in seen]

@@ -12,7 +12,7 @@ from tests.fred_hw.specs import LINK
 
 PROTOCOL = LINK.protocol
 IDLE, PATIENCE, INTERVAL = PROTOCOL.idle_cycles, PROTOCOL.patience_cycles, PROTOCOL.ack_interval
-REST = {"o.ready": 1, "message_ready": 1, "phase": 1}
+REST = {"o.ready": 1, "message_ready": 1, "flow.phase": 1}
 Inputs = list[dict[str, int]]
 
 
@@ -166,7 +166,7 @@ def test_packets_are_turned_away_while_enough_has_come_and_asked_for_then() -> N
 
 def test_what_was_turned_away_of_a_flow_is_not_asked_for_in_another() -> None:
     away = [one | {"enough": 1} for one in packet(0)]
-    assert nacks([*away, *[{"phase": 2, "enough": 1}] * 3, *[{"phase": 2}] * 3]) == []
+    assert nacks([*away, *[{"flow.phase": 2, "enough": 1}] * 3, *[{"flow.phase": 2}] * 3]) == []
 
 
 def test_a_flow_that_is_not_known_is_told_a_cycle_later() -> None:
@@ -174,8 +174,8 @@ def test_a_flow_that_is_not_known_is_told_a_cycle_later() -> None:
 
 
 def test_a_flow_that_had_its_turn_is_answered_two_cycles_later() -> None:
-    turn = [*packet(0), {"phase": 2}, *[{"phase": 2}] * 3]
-    late = [one | {"phase": 2} for one in [*packet(0), {}, ask(), {}, {}, {}]]
+    turn = [*packet(0), *[{"flow.phase": 2}] * 4]
+    late = [one | {"flow.phase": 2} for one in [*packet(0), {}, ask(), {}, {}, {}]]
     # The ack that waited goes when the flow changes.
     assert messages([*turn, *late]) == [
         (2, Kind.ACK, 1, 1),
@@ -223,7 +223,7 @@ def of(generation: int, inputs: Inputs) -> Inputs:
 def test_what_is_of_another_generation_is_thrown_away_and_not_answered() -> None:
     old = [*packet(0, data=5), *packet(3), ask(), *packet(0, phase=2), ask(2)]
     inputs = [{}, *packet(0, phase=2), *packet(0, phase=2)]
-    inputs = [one | {"phase": 2} for one in inputs] + of(2, [*old, *[{}] * (IDLE + 2)])
+    inputs = [one | {"flow.phase": 2} for one in inputs] + of(2, [*old, *[{}] * (IDLE + 2)])
     seen = run(inputs, ["o.valid", "unknown", "message.valid", "message.payload.generation"])
     # The flow that was set before is acknowledged, as it is left; nothing else is said.
     assert [word[:2] for word in seen[4:]] == [(0, 0)] * (len(inputs) - 4)
@@ -232,7 +232,7 @@ def test_what_is_of_another_generation_is_thrown_away_and_not_answered() -> None
 
 def test_a_flow_of_another_generation_starts_at_0_and_says_it() -> None:
     before, after = [{}, *packet(0), *packet(1)], of(4, [{}, *packet(0, data=7), ask(), {}, {}])
-    inputs = [*before, *[{}] * IDLE, *(one | {"generation": 4} for one in after)]
+    inputs = [*before, *[{}] * IDLE, *(one | {"flow.generation": 4} for one in after)]
     names = [f"message.payload.{name}" for name in ("kind", "sequence", "generation")]
     seen = run(inputs, ["o.valid", "o.data", "message.valid", *names])
     assert [word[1] for word in seen if word[0]] == [0, 0, 7]

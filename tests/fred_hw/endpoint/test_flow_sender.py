@@ -61,7 +61,7 @@ def test_latency_from_the_last_flit_to_a_packet_that_waits_is_two_cycles() -> No
 
 
 def test_latency_from_a_flit_taken_to_the_flit_is_a_cycle() -> None:
-    inputs = [one | {"phase": 3} for one in [{}, *packet(2, data=7), *[{}] * 4]]
+    inputs = [one | {"flow.phase": 3} for one in [{}, *packet(2, data=7), *[{}] * 4]]
     watch = ["o.take", "o.ends", "o.data", "o.index", "o.last", "o.descriptor.length"]
     seen = run(inputs, [*watch, "o.descriptor.phase"])
     assert [word[0] for word in seen] == [0, 0, 0, 0, 1, 1, 0]
@@ -126,16 +126,17 @@ def test_an_ack_of_all_stops_the_timer() -> None:
 
 
 def test_another_flow_holds_the_packets_back_in_the_same_cycle() -> None:
-    assert run([{"phase": 0}, {"phase": 1}, {"phase": 1}], ["i.ready"]) == [1, 0, 1]
+    assert run([{"flow.phase": k} for k in (0, 1, 1)], ["i.ready"]) == [1, 0, 1]
     online = LINK.protocol.online
-    assert run([{"phase": online}] * 2 + [{"phase": online, "peer": 1}], ["i.ready"]) == [0, 1, 0]
+    inputs = [{"flow.phase": online, "flow.peer": peer} for peer in (0, 0, 1)]
+    assert run(inputs, ["i.ready"]) == [0, 1, 0]
 
 
 def test_each_flow_goes_on_with_its_number() -> None:
     turn = [{}, *packet(), {}, {}, {}]
     inputs: list[dict[str, int]] = []
     for phase, number in ((0, 1), (2, 1), (0, 2)):
-        inputs += [one | {"phase": phase} for one in [*turn, said(Kind.ACK, number, phase)]]
+        inputs += [one | {"flow.phase": phase} for one in [*turn, said(Kind.ACK, number, phase)]]
     watch = ["o.take", "o.descriptor.sequence", "o.descriptor.phase"]
     seen = run([*inputs, {}], watch)
     after = [word[1:] for (taken, *_), word in pairwise(seen) if taken]
@@ -169,7 +170,7 @@ def test_reset_forgets_all_packets_and_starts_with_number_0() -> None:
 def test_packets_of_another_generation_start_at_0_and_carry_it() -> None:
     watch = ["o.take", "o.descriptor.sequence", "o.descriptor.generation"]
     before = [*packet(), *packet(), {}, {}, {}, said(Kind.ACK, 2), {}]
-    after = [one | {"generation": 3} for one in [{}, *packet(), *[{}] * 4]]
+    after = [one | {"flow.generation": 3} for one in [{}, *packet(), *[{}] * 4]]
     seen = run([*before, *after], watch)
     flits = [word[1:] for (taken, *_), word in pairwise(seen) if taken]
     assert flits == [(0, 0), (1, 0), (0, 3)]
@@ -177,7 +178,7 @@ def test_packets_of_another_generation_start_at_0_and_carry_it() -> None:
 
 @pytest.mark.parametrize("generation", [2, 3])
 def test_acks_and_nacks_of_another_generation_are_ignored(generation: int) -> None:
-    about = {"generation": 3, "message.payload.generation": generation}
+    about = {"flow.generation": 3, "message.payload.generation": generation}
     inputs = [{}, *packet(), {}, {}, {}, said(Kind.NACK, 0), {}, said(Kind.ACK, 1), {}]
     seen = run([one | about for one in inputs], ["retransmit", "idle"])
     assert sum(back for back, _ in seen) == seen[-1][1] == int(generation == 3)

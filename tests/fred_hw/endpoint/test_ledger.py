@@ -9,14 +9,14 @@ ONLINE = LINK.protocol.online
 
 
 def test_latency_from_a_write_to_what_is_stored_is_a_cycle() -> None:
-    inputs = [{"write": 1, "number": 5}, {}, {"phase": 1}, {}]
+    inputs = [{"write": 1, "number": 5}, {}, {"flow.phase": 1}, {}]
     seen = trace(Ledger(spec=LINK), inputs, ["stored", "changed"])
     assert seen == [(0, 0), (5, 0), (0, 1), (5, 1)]
 
 
 def test_throughput_is_a_number_per_cycle_each_for_the_flow_before() -> None:
-    flows = [{"phase": phase} for phase in range(ONLINE)]
-    flows += [{"phase": ONLINE, "peer": peer} for peer in (0, 1, ADDRESSES - 1)]
+    flows = [{"flow.phase": phase} for phase in range(ONLINE)]
+    flows += [{"flow.phase": ONLINE, "flow.peer": peer} for peer in (0, 1, ADDRESSES - 1)]
     writes = [{}, *({"write": 1, "number": k + 1} for k in range(len(flows)))]
     inputs = [a | b for a, b in zip([*flows, {}], writes, strict=True)]
     seen = trace(Ledger(spec=LINK), [*inputs, *flows], ["stored"])
@@ -24,8 +24,8 @@ def test_throughput_is_a_number_per_cycle_each_for_the_flow_before() -> None:
 
 
 def test_another_flow_is_looked_up_in_the_same_cycle() -> None:
-    other = {"other_phase": ONLINE, "other_peer": 2}
-    inputs = [{"phase": ONLINE, "peer": 2}, {"write": 1, "number": 7}, {}, other]
+    other = {"other.phase": ONLINE, "other.peer": 2}
+    inputs = [{"flow.phase": ONLINE, "flow.peer": 2}, {"write": 1, "number": 7}, {}, other]
     seen = trace(Ledger(spec=LINK), inputs, ["other_stored", "other_known"])
     assert seen == [(0, 0), (0, 0), (0, 0), (7, 1)]
 
@@ -39,23 +39,30 @@ def test_clear_and_reset_forget() -> None:
 
 def test_clear_forgets_that_flow_alone() -> None:
     write = {"write": 1, "number": 3}
-    inputs = [write, {"phase": 1}, write | {"phase": 1}, {"phase": 1, "clear": 1}, {"phase": 1}, {}]
+    inputs = [
+        write,
+        {"flow.phase": 1},
+        write | {"flow.phase": 1},
+        {"flow.phase": 1, "clear": 1},
+        {"flow.phase": 1},
+        {},
+    ]
     assert trace(Ledger(spec=LINK), inputs, ["stored"])[-2:] == [0, 3]
 
 
 def test_a_flow_of_another_generation_starts_at_0_and_is_another() -> None:
-    inputs = [{"write": 1, "number": 3}, {}, {"generation": 5}, {"generation": 5}, {}]
+    inputs = [{"write": 1, "number": 3}, {}, {"flow.generation": 5}, {"flow.generation": 5}, {}]
     seen = trace(Ledger(spec=LINK), inputs, ["stored", "changed"])
     assert seen == [(0, 0), (3, 0), (0, 1), (0, 0), (3, 1)]
 
 
 def test_a_number_is_of_the_generation_of_the_cycle_before() -> None:
-    write = {"write": 1, "number": 3, "generation": 5}
-    inputs = [{"generation": 4}, write, {"generation": 4}, {"generation": 5}]
+    write = {"write": 1, "number": 3, "flow.generation": 5}
+    inputs = [{"flow.generation": 4}, write, {"flow.generation": 4}, {"flow.generation": 5}]
     assert trace(Ledger(spec=LINK), inputs, ["stored"])[2:] == [3, 0]
 
 
 def test_another_flow_is_known_in_its_generation_and_seen_in_any() -> None:
-    inputs = [{"write": 1, "number": 7}, {}, {"other_generation": 1}, {"other_phase": 1}]
+    inputs = [{"write": 1, "number": 7}, {}, {"other.generation": 1}, {"other.phase": 1}]
     seen = trace(Ledger(spec=LINK), inputs, ["other_stored", "other_known", "other_seen"])
     assert seen[1:] == [(7, 1, 1), (0, 0, 1), (0, 0, 0)]

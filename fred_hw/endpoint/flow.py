@@ -1,0 +1,31 @@
+"""What tells flows apart at an end of a link."""
+
+from amaranth.hdl import Value
+from amaranth.lib import data
+
+from fred_hw.spec import SwitchSpec
+
+__all__ = ["flow_layout", "same_flow"]
+
+
+def flow_layout(spec: SwitchSpec) -> data.StructLayout:
+    """Return a flow as an end of it knows it: which one it is, and of which generation.
+
+    Fields
+    ------
+    generation : generation
+        That of the phase's entry, 0 at the default index.
+    peer : address
+        At the default index the other end, destination or source; else of no meaning.
+    phase : phase
+        The phase, or the default index.
+    """
+    fields = spec.protocol.fields
+    return data.StructLayout(
+        {"generation": fields["generation"], "peer": fields["source"], "phase": fields["phase"]}
+    )
+
+
+def same_flow(spec: SwitchSpec, flow: data.View, phase: Value, peer: Value) -> Value:
+    """Return whether a phase and peer name a flow, of whatever generation; see docs/protocol.md."""
+    return (phase == flow.phase) & ((phase != spec.protocol.online) | (peer == flow.peer))
