@@ -6,6 +6,8 @@ from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import BeforeValidator, Field
 
+from fred_hw.ace.steps import circuit_of
+from fred_hw.compiler.collective_phases import collective_phases
 from fred_hw.compiler.flows import Flow
 from fred_hw.compiler.placement import Strategy, phases
 from fred_hw.files import FileModel
@@ -145,7 +147,7 @@ def beside_rtl(
     """
     found: list[RtlRow] = []
     for row in record.rows:
-        pattern, groups = groups_of(phases(Strategy.parse(row.strategy))[row.phase])
+        pattern, groups = groups_of(Strategy.parse(row.strategy), row.phase)
         topology = topology_of(row)
         assert topology.endpoint is not None
         result = run_collectives(
@@ -154,7 +156,7 @@ def beside_rtl(
             row.flits * record.spec.link.data_width / 8,
             groups,
             algorithm=algorithm_of(row, pattern),
-            second_first=row.phase.startswith("dp_"),
+            second_first=circuit_of(row.phase) == "dp",
         )
         ours = result.time_s * topology.endpoint.clock.hz
         error = ours / row.cycles - 1
@@ -166,13 +168,33 @@ def beside_rtl(
     return tuple(found)
 
 
-def groups_of(flows: Sequence[Flow]) -> tuple[str, list[list[int]]]:
-    """Return the collective that flows are, and the NPUs of each, the root of a copy first."""
-    if all(flow.inputs == flow.outputs for flow in flows):
-        return "all_reduce", [list(flow.inputs) for flow in flows]
-    return "broadcast", [
-        [*flow.inputs, *(one for one in flow.outputs if one not in flow.inputs)] for flow in flows
-    ]
+def groups_of(strategy: Strategy, phase: str) -> tuple[str, list[list[int]]]:
+    """Return the collective that a phase is, and the NPUs of each group, the root first."""
+    pattern, what = collective_phases(strategy).get(phase, ("multicast", ()))
+    if pattern != "multicast":
+        return pattern, [list(one) for one in what if not isinstance(one, Flow)]
+    flows = phases(strategy)[phase]
+    if all(len(flow.outputs) == 1 < len(flow.inputs) for flow in flows):
+        return "reduce", [_first(flow.outputs, flow.inputs) for flow in flows]
+    groups = [_first(flow.inputs, flow.outputs) for flow in flows]
+    return "broadcast", _apart(groups) if "_all_to_all_" in phase else groups
+
+
+def _first(root: Sequence[int], others: Sequence[int]) -> list[int]:
+    return [*root, *(one for one in others if one not in root)]
+
+
+def _apart(groups: Sequence[list[int]]) -> list[list[int]]:
+    """Return groups without a common NPU, which stand for all those of a turn of an all-to-all.
+
+    In it an NPU sends to another one than it receives from. On a plane each of these copies has
+    links of its own, so as many take as long as one.
+    """
+    found: list[list[int]] = []
+    for group in groups:
+        if not any({*group} & {*other} for other in found):
+            found.append(group)
+    return found
 
 
 def summaries(rows: Sequence[RtlRow]) -> tuple[Summary, ...]:

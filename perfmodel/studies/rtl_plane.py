@@ -27,6 +27,10 @@ SHIPPED_PLANE_CYCLES = RECORDS / "wafer-20.json"
 """Cycles of phases on the published wafer."""
 
 
+_BY_ENDPOINTS = {"broadcast": "direct", "reduce_scatter": "ring", "all_gather": "ring"}
+"""What endpoints do otherwise than was published, by pattern."""
+
+
 class PlaneRow(CyclesRow):
     """Cycles of a phase alone on a plane.
 
@@ -112,7 +116,8 @@ def plane_beside_rtl(record: PlaneRecord) -> tuple[RtlRow, ...]:
     }
 
     def algorithm(row: PlaneRow, pattern: str) -> str:
-        return "direct" if (pattern, row.collectives) == ("broadcast", "ring") else "published"
+        does = _BY_ENDPOINTS if row.collectives == "ring" else {}
+        return does.get(pattern, "published")
 
     return beside_rtl(
         record, lambda row: row.collectives, lambda row: topologies[row.collectives], algorithm
