@@ -4,7 +4,9 @@ Each link ends in a queue for each circuit. The packet at the head of a queue go
 link is free, the receiver there has room for a largest packet, and no other packet of the same link
 is on its way: the most urgent circuit first, queues of one circuit by turns (docs/mesh.md). Where a
 packet ends, both ends of its path are matched anew in one cycle, as an allocator does: if the link
-were free later than the queue, a less urgent packet of another way would go ahead each time.
+were free later than the queue, a less urgent packet of another way would go ahead each time. A link
+has a queue in front of it, so what it carries beside data is not a pause of the path before that is
+full.
 """
 
 from collections import deque
@@ -56,17 +58,50 @@ class Packet:
         Its circuit, and what it has.
     path : sequence of int
         Links that it crosses.
-    ended : callable
-        Called when its last flit has come.
+    came : callable
+        Called with it when its first flit has come; whoever takes it says so (``Routers.taken``).
     """
 
-    __slots__ = ("circuit", "ended", "flits", "path", "place")
+    __slots__ = ("came", "circuit", "flits", "path", "place")
 
     def __init__(
-        self, circuit: int, flits: int, path: Sequence[int], ended: Callable[[], object]
+        self, circuit: int, flits: int, path: Sequence[int], came: Callable[["Packet"], object]
     ) -> None:
-        self.circuit, self.flits, self.path, self.ended = circuit, flits, path, ended
+        self.circuit, self.flits, self.path, self.came = circuit, flits, path, came
         self.place = 0
+
+
+class _Room:
+    """What a sender knows of the room in a queue: it is told of each flit that leaves [flits]."""
+
+    __slots__ = ("known", "told")
+
+    def __init__(self, flits: float) -> None:
+        self.known = flits
+        self.told: deque[tuple[float, int]] = deque()
+        """When the first flit of a packet is told of, and how many follow in as many cycles."""
+
+    def at(self, now: float) -> float:
+        """Return the room at a time, no earlier than before."""
+        told, found, now = self.told, 0, now + _ROUNDING
+        while told and told[0][0] + told[0][1] - 1 <= now:
+            self.known += told.popleft()[1]
+        for first, _ in told:
+            if first > now:
+                break
+            found += int(now - first) + 1
+        return self.known + found
+
+    def when(self, flits: int) -> float | None:
+        """Return when there is room for so many, by what is known to leave."""
+        found = self.known
+        if found >= flits:
+            return 0.0
+        for first, count in self.told:
+            if found + count >= flits:
+                return first + flits - found - 1
+            found += count
+        return None
 
 
 class _Entry:
@@ -76,20 +111,20 @@ class _Entry:
 
     def __init__(self, link: int | None, sizes: Sizes) -> None:
         self.link = link
-        self.way: int | None = None
-        """Link of the path that it had last."""
+        self.way: tuple[int, int] | None = None
+        """Link and circuit of the path that it had last."""
         self.passed = [0] * sizes.circuits
         """Less urgent packets that have gone before the next one of each circuit."""
         self.busy = False
         self.queues: list[deque[Packet]] = [deque() for _ in range(sizes.circuits)]
-        self.room = [sizes.buffer_flits] * sizes.circuits
-        """Flits that the sender may still send."""
+        self.room = [_Room(sizes.buffer_flits) for _ in range(sizes.circuits)]
+        """What the sender may still send."""
 
 
 class _Exit:
     """The beginning of a link: queues that have had something for it, and who was last."""
 
-    __slots__ = ("busy", "debt", "entries", "last", "taken")
+    __slots__ = ("busy", "debt", "entries", "last", "taken", "until")
 
     def __init__(self, circuits: int) -> None:
         self.busy = False
@@ -99,6 +134,8 @@ class _Exit:
         """Whose path to the link was the last one."""
         self.debt = 0.0
         """What the link has still to carry beside data [flits]."""
+        self.until = 0.0
+        """When all that has been given to the link is on it [cycles]."""
 
 
 class Routers:
@@ -124,6 +161,12 @@ class Routers:
             self._sources[source] = _Entry(None, self._sizes)
         self._come(self._sources[source], packet)
 
+    def taken(self, packet: Packet) -> None:
+        """Give back the room of a packet of which the last flit is taken, where its path ends."""
+        sizes = self._sizes
+        credit = sizes.credit_cycles + sizes.hop_cycles - sizes.link_cycles
+        self._tell(self._entry(packet.path[-1]), packet, 1 - packet.flits + credit)
+
     def _entry(self, link: int) -> _Entry:
         if link not in self._entries:
             self._entries[link] = _Entry(link, self._sizes)
@@ -143,7 +186,7 @@ class Routers:
         """Let a packet come, later if there is no path yet."""
         link = packet.path[packet.place]
         leaves = self._exits.get(link)
-        if entry.way == link and leaves is not None and leaves.taken is entry:
+        if entry.way == (link, packet.circuit) and leaves is not None and leaves.taken is entry:
             self._come(entry, packet)
         else:
             found = self._sizes.hop_cycles - self._sizes.follow_cycles
@@ -156,16 +199,17 @@ class Routers:
             return
         room, count = self._entry(link).room, len(leaves.entries)
         for circuit in range(self._sizes.circuits):
-            if room[circuit] < self._sizes.packet_flits:
-                continue
             for turn in range(leaves.last[circuit] + 1, leaves.last[circuit] + 1 + count):
                 entry = leaves.entries[turn % count]
                 queue = entry.queues[circuit]
                 goes = queue and queue[0].path[queue[0].place] == link
-                if goes and not entry.busy and not self._waits(entry, circuit):
-                    leaves.last[circuit] = turn % count
-                    self._start(entry, leaves, queue.popleft(), link)
-                    return
+                if not goes or entry.busy or self._waits(entry, circuit):
+                    continue
+                if room[circuit].at(self._clock.now) < self._sizes.packet_flits:
+                    break
+                leaves.last[circuit] = turn % count
+                self._start(entry, leaves, queue.popleft(), link)
+                return
 
     def _waits(self, entry: _Entry, circuit: int) -> bool:
         """Return whether an entry waits for a more urgent packet that enough have gone before."""
@@ -180,37 +224,54 @@ class Routers:
         if not queue:
             return False
         link = queue[0].path[queue[0].place]
-        return self._entry(link).room[circuit] >= self._sizes.packet_flits
+        return self._entry(link).room[circuit].at(self._clock.now) >= self._sizes.packet_flits
 
     def _start(self, entry: _Entry, leaves: _Exit, packet: Packet, link: int) -> None:
         sizes, after = self._sizes, self._clock.after
         entry.busy = leaves.busy = True
-        entry.way, leaves.taken = link, entry
+        entry.way, leaves.taken = (link, packet.circuit), entry
         entry.passed[packet.circuit] = 0
         for urgent in range(packet.circuit):
             if entry.passed[urgent] < PASSES and self._reaches(entry, urgent):
                 entry.passed[urgent] += 1
         if entry.link is not None:
-            after(packet.flits + sizes.credit_cycles, self._room, entry, packet)
+            self._tell(entry, packet, 1 + sizes.credit_cycles)
         packet.place += 1
-        if packet.place < len(packet.path):
-            there = self._entry(link)
-            there.room[packet.circuit] -= packet.flits
-            if there.room[packet.circuit] < sizes.packet_flits:
-                after(0.0, self._no_room, leaves, packet.circuit)
-            after(sizes.follow_cycles, self._near, there, packet)
-        else:
-            after(sizes.link_cycles + packet.flits - 1, packet.ended)
-        # What else a link carries takes whole cycles: packets that are in step stay so.
+        there = self._entry(link)
+        # What else a link carries takes whole cycles: packets that are in step stay so. An output
+        # has a queue for what waits for that, and room in it for a packet beside the next one.
         leaves.debt += packet.flits * (1 / sizes.flits_per_cycle - 1)
         others = int(leaves.debt + _ROUNDING)
         leaves.debt -= others
-        after(packet.flits + others, self._ended, entry, leaves, link)
+        late = max(0.0, leaves.until - self._clock.now)
+        leaves.until = self._clock.now + late + packet.flits + others
+        path = entry, leaves, link
+        room = there.room[packet.circuit]
+        room.known -= packet.flits
+        if room.at(self._clock.now) < sizes.packet_flits:
+            after(0.0, self._no_room, leaves, packet.circuit)
+            self._look(there, packet.circuit)
+        if packet.place < len(packet.path):
+            after(late + sizes.follow_cycles, self._near, there, packet)
+        else:
+            after(late + sizes.link_cycles, packet.came, packet)
+        after(packet.flits + max(0.0, late + others - sizes.packet_flits), self._ended, *path)
 
-    def _room(self, entry: _Entry, packet: Packet) -> None:
-        assert entry.link is not None
-        entry.room[packet.circuit] += packet.flits
-        self._match(entry.link)
+    def _tell(self, entry: _Entry, packet: Packet, cycles: float) -> None:
+        """Tell the sender of a packet that leaves: of its first flit in so many cycles."""
+        room = entry.room[packet.circuit]
+        lacks = room.at(self._clock.now) < self._sizes.packet_flits
+        known = room.when(self._sizes.packet_flits) is not None
+        room.told.append((self._clock.now + cycles, packet.flits))
+        if lacks and not known:
+            self._look(entry, packet.circuit)
+
+    def _look(self, entry: _Entry, circuit: int) -> None:
+        """Match the link to an entry when there is room again, if it is known when."""
+        when = entry.room[circuit].when(self._sizes.packet_flits)
+        if when is not None:
+            assert entry.link is not None
+            self._clock.at(max(when, self._clock.now), self._match, entry.link)
 
     def _no_room(self, leaves: _Exit, circuit: int) -> None:
         """Let entries go on that waited for a packet which now has no room."""

@@ -7,8 +7,9 @@ with their state machines send them (docs/endpoint.md), over routers (``packets`
 again because it was not acknowledged in time is not in it.
 """
 
+from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import ceil
 
@@ -29,6 +30,9 @@ _MOST_CHUNKS = 16
 
 _Key = tuple[int, int, int]
 """Round, step and state machine of a message; or round, part and state machine of a load."""
+
+_Came = tuple[_Key, _Key | None, Packet]
+"""A packet, its message, and that again if it is the last one of it."""
 
 
 @dataclass
@@ -119,7 +123,9 @@ class CircuitRings:
     """
 
     def __init__(self, topology: Topology, timing: EndpointTiming, rings: Sequence[_Ring]) -> None:
-        self._topology, self._timing, self._rings = topology, timing, rings
+        self._topology, self._timing = topology, timing
+        # What shares nothing needs no other, and what is alike takes as long.
+        self._parts = list({_shape(part): part for part in _apart(rings)}.values())
         self._known: dict[float, float] = {}
 
     def time_s(self, size_bytes: float) -> float:
@@ -134,9 +140,42 @@ class CircuitRings:
     def _simulated_s(self, size_bytes: float) -> float:
         if size_bytes not in self._known:
             flits = size_bytes / self._timing.flit_bytes
-            cycles = _Run(self._topology, self._timing, self._rings, flits).cycles()
-            self._known[size_bytes] = cycles * self._timing.cycle_s
+            runs = [_Run(self._topology, self._timing, part, flits) for part in self._parts]
+            self._known[size_bytes] = max(one.cycles() for one in runs) * self._timing.cycle_s
         return self._known[size_bytes]
+
+
+def _apart(rings: Sequence[_Ring]) -> list[list[_Ring]]:
+    """Return rings in parts that have nothing in common, each with its own numbers."""
+    parts: list[tuple[set[tuple[str, int]], list[int]]] = []
+    for number, ring in enumerate(rings):
+        own = {("npu", one) for one in ring.members}
+        own |= {("link", link) for hops in ring.edges for link, _ in hops}
+        own |= {("ring", one) for one in (number, *ring.after)}
+        numbers = [number]
+        for part in [one for one in parts if one[0] & own]:
+            parts.remove(part)
+            own, numbers = own | part[0], part[1] + numbers
+        parts.append((own, sorted(numbers)))
+    return [
+        [replace(rings[one], after=[numbers.index(k) for k in rings[one].after]) for one in numbers]
+        for _, numbers in parts
+    ]
+
+
+def _shape(rings: Sequence[_Ring]) -> tuple[object, ...]:
+    """Return what rings have in common with others that differ in the places of NPUs alone."""
+    npus: dict[int, int] = {}
+    links: dict[int, int] = {}
+    return tuple(
+        (
+            (ring.circuit, ring.place, ring.block, ring.passes, ring.reduces),
+            tuple(ring.after),
+            tuple(npus.setdefault(one, len(npus)) for one in ring.members),
+            tuple(tuple(links.setdefault(link, len(links)) for link, _ in e) for e in ring.edges),
+        )
+        for ring in rings
+    )
 
 
 class _Run:
@@ -151,7 +190,7 @@ class _Run:
         self.packet_flits = protocol.packet_flits
         self.turn_cycles = measured.turn_cycles
         # What a packet takes to be read is in it: it leaves when it has been.
-        self.step_cycles = max(0, measured.step_cycles - protocol.packet_flits)
+        self.step_cycles = max(0, measured.step_cycles - protocol.packet_flits - 1)
         link = topology.links[rings[0].edges[0][0][0]]
         link_cycles = link.latency_s * self.hz
         hop_cycles = link_cycles + topology.nodes[link.target].latency_s * self.hz
@@ -169,10 +208,12 @@ class _Run:
         self.routers = Routers(self.clock, sizes)
         self.loads: dict[int, Shared] = {}
         self.outlets: dict[int, Shared] = {}
+        self.intakes: dict[int, Shared] = {}
         for ring in rings:
             for member in ring.members:
                 self.loads.setdefault(member, Shared(self.clock))
                 self.outlets.setdefault(member, Shared(self.clock))
+                self.intakes.setdefault(member, Shared(self.clock))
         self._topology, self._rings = topology, rings
         self._jobs = [_Job(self, ring, flits) for ring in rings]
         self._waits = [len(ring.after) for ring in rings]
@@ -254,6 +295,7 @@ class _Member:
     received: int = 0
     there: set[_Key] = field(default_factory=set[_Key])
     known: set[_Key] = field(default_factory=set[_Key])
+    waiting: deque[_Came] = field(default_factory=deque[_Came])
 
     def load(self) -> None:
         """Ask for parts of chunks, as long as there are slots."""
@@ -271,6 +313,7 @@ class _Member:
 
     def _loaded(self, key: _Key) -> None:
         self.there.add(key)
+        self._take()
         self._send()
 
     def _send(self) -> None:
@@ -294,22 +337,37 @@ class _Member:
         other = job.members[(self.place + 1) % len(job.members)]
         path = [link for link, _ in ring.edges[self.place]]
         npu, most = ring.members[self.place], run.packet_flits
-        packets = [min(most, flits - first) for first in range(0, flits, most)]
-        left = [len(packets)]
-
-        def ended() -> None:
-            left[0] -= 1
-            if not left[0]:
-                other.receive(key)
-
-        jobs = [
-            (size, partial(run.routers.send, npu, Packet(ring.circuit, size, path, ended)))
-            for size in packets
-        ]
+        jobs: list[tuple[float, partial[None]]] = []
+        for first in range(0, flits, most):
+            size = min(most, flits - first)
+            last = key if first + size == flits else None
+            packet = Packet(ring.circuit, size, path, partial(other.come, key, last))
+            jobs.append((size, partial(run.routers.send, npu, packet)))
         run.outlets[npu].add(ring.circuit, jobs)
 
-    def receive(self, key: _Key) -> None:
-        """Take a message of which all has come."""
+    def come(self, key: _Key, last: _Key | None, packet: Packet) -> None:
+        """Take a packet of a message when it may be; the engine has one row of lanes for all."""
+        self.waiting.append((key, last, packet))
+        self._take()
+
+    def _take(self) -> None:
+        job, found = self.job, list[tuple[float, partial[None]]]()
+        while self.waiting:
+            number, step, machine = self.waiting[0][0]
+            met = (number, step + 1, machine)
+            if step + 1 < job.parts and met not in self.there:
+                break
+            _, last, packet = self.waiting.popleft()
+            found.append((packet.flits, partial(self._taken, last, packet)))
+        if found:
+            job.run.intakes[job.ring.members[self.place]].add(job.ring.circuit, found)
+
+    def _taken(self, last: _Key | None, packet: Packet) -> None:
+        self.job.run.routers.taken(packet)
+        if last is not None:
+            self._receive(last)
+
+    def _receive(self, key: _Key) -> None:
         job = self.job
         job.run.clock.after(job.run.step_cycles, self._know, key)
         self.received += 1

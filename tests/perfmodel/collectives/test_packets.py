@@ -14,14 +14,20 @@ SIZES = Sizes(
     flits_per_cycle=1.0,
 )
 
+ROOMY = SIZES._replace(buffer_flits=72)
+
 
 def ends(sizes: Sizes, *sent: tuple[str, int, int, tuple[int, ...]]) -> list[tuple[int, float]]:
     """Return which packets of some (source, circuit, flits, path), sent at once, came when."""
     clock, found = Clock(0.0), list[tuple[int, float]]()
     routers = Routers(clock, sizes)
     for number, (source, circuit, flits, path) in enumerate(sent):
-        packet = Packet(circuit, flits, path, lambda n=number: found.append((n, clock.now)))
-        routers.send(source, packet)
+
+        def came(packet: Packet, number: int = number) -> None:
+            found.append((number, clock.now + packet.flits - 1))
+            clock.after(packet.flits, routers.taken, packet)
+
+        routers.send(source, Packet(circuit, flits, path, came))
     clock.run()
     return found
 
@@ -53,16 +59,35 @@ def test_what_waits_at_the_head_of_a_queue_holds_up_its_own_circuit_alone() -> N
     """A source of circuit 0 keeps link 1 busy; what is behind, for link 2, waits or does not."""
     busy = [("z", 0, 8, (1,))] * 4
     other = [("a", 1, 8, (0, 1)), ("a", 1, 8, (0, 2))]
-    assert dict(ends(SIZES, *busy, *other))[5] == 32 + 8 + 4 + 7
+    assert dict(ends(ROOMY, *busy, *other))[5] == 32 + 8 + 4 + 7
     urgent = [("a", 1, 8, (0, 1)), ("b", 0, 8, (0, 2))]
-    assert dict(ends(SIZES, *busy, *urgent))[5] == 8 + 10 + 4 + 7
+    assert dict(ends(ROOMY, *busy, *urgent))[5] == 8 + 10 + 4 + 7
+
+
+def test_room_is_told_of_flit_by_flit() -> None:
+    """Behind 12 flits in a queue of 16 a packet goes when four have left, from 10 on."""
+    sent = [("a", 0, 8, (0, 1)), ("a", 0, 4, (0, 1)), ("a", 0, 8, (0, 1))]
+    assert dict(ends(SIZES, *sent))[2] == 10 + 4 + 3 + 10 + 4 + 7
+
+
+def test_a_path_is_as_long_as_its_packet_while_acks_have_a_queue() -> None:
+    """Eight of them behind the first packet; the second of the same link waits for them."""
+    slow = ROOMY._replace(flits_per_cycle=0.5)
+    assert dict(ends(slow, ("a", 0, 8, (1,)), ("a", 0, 8, (2,)))) == {0: 11, 1: 8 + 4 + 7}
+    three = dict(ends(slow, *[("a", 0, 8, (1,))] * 2, ("a", 0, 8, (2,))))
+    assert three == {0: 11, 1: 16 + 4 + 7, 2: 8 + 16 + 4 + 7}
+
+
+def test_a_packet_of_another_circuit_has_to_find_the_path_anew() -> None:
+    sent = [("a", 0, 8, (0, 1)), ("b", 0, 8, (0,)), ("a", 1, 8, (0, 1))]
+    assert dict(ends(ROOMY._replace(follow_cycles=9), *sent))[2] == 16 + 10 + 4 + 7
 
 
 def test_a_packet_takes_less_where_the_path_has_stayed() -> None:
     """Between two packets of one way the link carries one that ends there."""
     sent = [("a", 0, 8, (0, 1)), ("b", 0, 8, (0,)), ("a", 0, 8, (0, 1))]
-    assert dict(ends(SIZES, *sent))[2] == 16 + 10 + 4 + 7
-    assert dict(ends(SIZES._replace(follow_cycles=9), *sent)) == {0: 21, 1: 19, 2: 16 + 9 + 4 + 7}
+    assert dict(ends(ROOMY, *sent))[2] == 16 + 10 + 4 + 7
+    assert dict(ends(ROOMY._replace(follow_cycles=9), *sent)) == {0: 21, 1: 19, 2: 16 + 9 + 4 + 7}
 
 
 def test_what_is_urgent_does_not_lose_its_turn_to_the_acks_of_its_link() -> None:
@@ -79,7 +104,7 @@ def test_a_source_waits_for_an_urgent_packet_that_three_others_have_passed() -> 
     """Whenever link 1 is free the source is at work on link 2, for four cycles more."""
     sent = [("z", 1, 8, (1,))] * 10 + [("a", 1, 4, (2,)), ("a", 0, 8, (1,))]
     sent += [("a", 1, 8, (2,))] * 10
-    assert dict(ends(SIZES, *sent))[11] == 4 + 3 * 8 + 4 + 4 + 7
+    assert dict(ends(ROOMY, *sent))[11] == 4 + 3 * 8 + 4 + 4 + 7
 
 
 def test_a_port_is_shared_by_flits() -> None:
