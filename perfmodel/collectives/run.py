@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, inf, isfinite
+from typing import Literal
 from weakref import WeakKeyDictionary
 
 from fred_hw.checks import check_int
@@ -15,10 +16,12 @@ from perfmodel.topology.graph import Topology
 
 from .algorithm import ALGORITHMS
 from .endpoints import endpoint_s
+from .envelope import Envelope, grid
 from .rings import CircuitRings, rings_on_circuits
 from .schedule import Schedule, as_flows
 from .select import PUBLISHED, build_schedule, candidates, chunk_bytes
 from .streaming import STREAMS, build_stream
+from .transfer import RingPass
 from .turns import Turn, turns
 from .waits import ack_s, waits_s
 
@@ -91,6 +94,10 @@ class CollectiveResult:
     provenance: Provenance
 
 
+How = Literal["alone", "sums", "never less"]
+"""How a time is found."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Prepared:
     """Flows of a schedule of one byte; sizes only scale them."""
@@ -101,17 +108,27 @@ class _Prepared:
     waits_s: float
     ack_s: float
     rings: CircuitRings | None
+    envelope: Envelope | None
 
     def time_s(
-        self, topology: Topology, size_bytes: float, piece_bytes: float, *, alone: bool = False
+        self, topology: Topology, size_bytes: float, piece_bytes: float, *, how: How = "never less"
     ) -> float:
         """Return the time of so many bytes in pieces of so many, where it was prepared for [s].
 
-        Where it is ``alone`` acks come as soon as they can, and rings on several circuits go
-        message by message: a little more may take a little less then, as in hardware.
+        ``how`` it is found: where a collective is "alone" acks come as soon as they can, and rings
+        on several circuits go message by message, so a little more may take a little less, as in
+        hardware; "sums" are those of latencies and bytes; "never less" is what rings wait for at
+        some sizes on top of these.
         """
-        if alone and self.rings is not None:
+        if how == "alone" and self.rings is not None:
             return self.rings.time_s(size_bytes) + self.waits_s
+        if how == "never less" and self.envelope is not None:
+
+            def sums_s(size: float) -> float:
+                return self.time_s(topology, size, size, how="sums")
+
+            return self.envelope.time_s(size_bytes, sums_s)
+        alone = how == "alone"
         moved_s = self.pipeline.time_s(size_bytes, piece_bytes)
         messages, pattern = self.schedule.messages, self.schedule.pattern
         more_s = endpoint_s(topology, messages, size_bytes, moved_s, pattern, alone=alone)
@@ -188,7 +205,7 @@ def run_collectives(
     name = _chosen(topology, pattern, groups, algorithm, size_bytes, piece)
     prepared = _prepare(topology, pattern, groups, name, second_first=second_first)
     schedule = prepared.schedule
-    time_s = prepared.time_s(topology, size_bytes, piece, alone=whole)
+    time_s = prepared.time_s(topology, size_bytes, piece, how="alone" if whole else "sums")
     sent: dict[int, float] = {}
     for flow in prepared.pipeline.flows:
         for source in flow.sources:
@@ -228,6 +245,8 @@ def profile(
     *,
     urgent: bool = False,
     changes: int = 0,
+    second_first: bool = False,
+    how: How = "never less",
 ) -> tuple[Profile, tuple[str, ...]]:
     """Simulate a collective or a stream; return its profile and what it takes for granted.
 
@@ -249,13 +268,17 @@ def profile(
         Whether it goes before others that are under way.
     changes : int
         How often a source changes to it from other destinations.
+    second_first : bool
+        As for :func:`run_collectives`.
+    how : str
+        "never less", or "sums" of latencies and bytes alone, which are found sooner.
     """
     piece = _piece_bytes(topology, size_bytes)
     more = (beside, urgent, changes)
     if pattern not in STREAMS:
-        algorithm = _chosen(topology, pattern, groups, algorithm, size_bytes, piece, *more)
-    prepared = _prepare(topology, pattern, groups, algorithm, *more)
-    time_s = prepared.time_s(topology, size_bytes, piece)
+        algorithm = _chosen(topology, pattern, groups, algorithm, size_bytes, piece, *more, how=how)
+    prepared = _prepare(topology, pattern, groups, algorithm, *more, second_first=second_first)
+    time_s = prepared.time_s(topology, size_bytes, piece, how=how)
     loads = tuple((link, share * size_bytes) for link, share in prepared.carried)
     return Profile(time_s, loads, prepared.ack_s), prepared.schedule.assumptions
 
@@ -275,6 +298,8 @@ def _chosen(
     beside: Sequence[Sequence[int]] = (),
     urgent: bool = False,
     changes: int = 0,
+    *,
+    how: How = "sums",
 ) -> str:
     """Return the algorithm that takes the least time if it is ``auto``.
 
@@ -290,7 +315,9 @@ def _chosen(
     for name in track(sorted(fit, key=least_s.__getitem__), "algorithms"):
         if least_s[name] <= min(times_s.values(), default=inf):
             prepared = _prepare(topology, pattern, groups, name, beside, urgent, changes)
-            times_s[name] = prepared.time_s(topology, size_bytes, piece_bytes)
+            times_s[name] = prepared.time_s(topology, size_bytes, piece_bytes, how="sums")
+            if times_s[name] <= min(times_s.values()):  # of which none takes less
+                times_s[name] = prepared.time_s(topology, size_bytes, piece_bytes, how=how)
     return min(times_s, key=times_s.__getitem__)
 
 
@@ -330,8 +357,38 @@ def _prepare(
             _waits_s(topology, schedule, changes),
             ack_s(topology, schedule.messages),
             rings_on_circuits(topology, schedule.messages, pattern, second_first=second_first),
+            _envelope(topology, pattern, own, algorithm, schedule, second_first=second_first),
         )
     return known[key]
+
+
+def _envelope(
+    topology: Topology,
+    pattern: str,
+    groups: _Groups,
+    algorithm: str,
+    schedule: Schedule,
+    *,
+    second_first: bool,
+) -> Envelope | None:
+    """Return what rings of endpoints wait for, where it is known of the links."""
+    measured, timing = topology.as_measured(), topology.endpoint
+    passes = [one for one in schedule.messages if isinstance(one, RingPass)]
+    if measured is None or timing is None or not passes or len(passes) < len(schedule.messages):
+        return None
+    # Of one byte a block is a share of it.
+    rounds = [
+        timing.round_bytes(len(one.members)) * (len(one.members) - 1) / one.payload_bytes
+        for one in passes
+        if one.payload_bytes
+    ]
+
+    def waits_s(size: float) -> float:
+        found = _prepare(measured, pattern, groups, algorithm, second_first=second_first)
+        alone_s, sum_s = (found.time_s(measured, size, size, how=how) for how in ("alone", "sums"))
+        return max(0.0, alone_s - sum_s)
+
+    return Envelope(grid(max(rounds)), waits_s) if rounds else None
 
 
 def _waits_s(topology: Topology, schedule: Schedule, changes: int) -> float:

@@ -191,6 +191,10 @@ class EndpointTiming:
         """Return how long the first chunk of what is sent is loaded [s]."""
         return min(sent_bytes, self.chunk_bytes) / self.load_bytes_per_s
 
+    def round_bytes(self, members: int) -> float:
+        """Return the block of a ring of which each state machine has a largest message [B]."""
+        return max(1, self.chunk_flits // members) * self.fsms * self.flit_bytes
+
     def ring_load_s(self, members: int, block_bytes: float) -> float:
         """Return how long the first message of a ring is loaded; others come meanwhile [s]."""
         return self._message_bytes(members, block_bytes) / self.load_bytes_per_s

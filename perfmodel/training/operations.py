@@ -86,6 +86,9 @@ class Operations:
     memory : MemoryFile or None
         Where weights, gradients and input are, over links of its own; None for storage behind the
         I/O controllers of the topology.
+    sums : bool
+        Whether times are those of latencies and bytes alone, as for ``profile``: placements are
+        searched by these.
     """
 
     def __init__(
@@ -94,11 +97,14 @@ class Operations:
         placement: Placement,
         algorithm: str = PUBLISHED,
         memory: MemoryFile | None = None,
+        *,
+        sums: bool = False,
     ) -> None:
         self.topology = topology
         self.algorithm = algorithm
         self.placement = placement
         self.memory = memory
+        self._sums = sums
         self._tier = Tier(memory) if memory else None
         self._memory_links: dict[MemoryLink, int] = {}
         self.assumptions: dict[str, None] = {}
@@ -237,6 +243,9 @@ class Operations:
             self._elsewhere(role, stage, to_stage) if beside else (),
             urgent=what.urgent,
             changes=self._changes(role),
+            # As endpoints of a mesh do it: halves of gradients on circuits that are less urgent.
+            second_first=what.kind == "dp",
+            how="sums" if self._sums else "never less",
         )
         self.assumptions.update(dict.fromkeys(assumptions))
         return found

@@ -90,8 +90,12 @@ def bidirectional_ring(
 ) -> None:
     """Add a collective around two rings of opposite direction, half of the data in each.
 
-    A broadcast or a reduce goes along two chains, which leave the root in both directions.
+    A broadcast or a reduce goes along two chains, which leave the root in both directions. To
+    endpoints a pair is one ring, as one flow would be that of both.
     """
+    if len(members) == 2 and builder.topology.endpoint is not None:
+        ring(builder, members, chunk_bytes, pattern)
+        return
     there = list(builder.topology.ring_order(members))
     first = builder.lane
     for lane, order in enumerate((there, [there[0], *reversed(there[1:])])):

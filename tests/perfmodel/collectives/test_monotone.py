@@ -133,3 +133,39 @@ def test_group_more_never_takes_less(
         more_groups_take_no_less(wafer, pattern, algorithm, size, groups)
     except InputError:  # it fits not all of them
         more_groups_take_no_less(wafer, pattern, "published", size, groups)
+
+
+@pytest.mark.slow_after_first
+@examples(25)
+@given(
+    pattern=st.sampled_from(["all_reduce", "reduce_scatter", "all_gather"]),
+    algorithm=st.sampled_from(["ring", "bidirectional_ring", "auto"]),
+    members=st.permutations(range(6)),
+    size=st.floats(1e3, 4e5),
+    late_s=st.sampled_from([0.0, 1e-9, 4e-8]),
+    slow=st.sampled_from([1.0, 1.1, 3.0]),
+    more=st.sampled_from([1.0, 1.001, 1.2]),
+)
+def test_rings_of_endpoints_never_take_less_in_an_iteration(
+    pattern: str,
+    algorithm: str,
+    members: list[int],
+    size: float,
+    late_s: float,
+    slow: float,
+    more: float,
+) -> None:
+    """Message by message some do: more data, a later or a slower link."""
+    base = MeshFile(kind="mesh", columns=3, rows=2, endpoint_record="endpoint")
+    worse = base.model_copy(
+        update={
+            "link_latency_s": base.link_latency_s + late_s,
+            "link_bytes_per_s": base.link_bytes_per_s / slow,
+        }
+    )
+    groups = [members[:4], members[4:]]
+    before, after = (
+        profile(file.build("mesh"), pattern, data, groups, algorithm)[0].time_s
+        for file, data in ((base, size), (worse, more * size))
+    )
+    assert after >= before * (1 - 1e-12)

@@ -51,8 +51,11 @@ def test_what_is_less_urgent_waits_where_links_are_shared(mesh: MeshTopology) ->
     """Sums of latencies and bytes miss a quarter of it."""
     size = 2048 * 512.0
     alone = run_collectives(mesh, "all_reduce", size, SPREAD, algorithm="bidirectional_ring")
-    summed, _ = profile(mesh, "all_reduce", size, SPREAD, "bidirectional_ring")
+    summed, _ = profile(mesh, "all_reduce", size, SPREAD, "bidirectional_ring", how="sums")
     assert 1.25 < alone.time_s / summed.time_s < 1.4
+    # An iteration waits for what messages do at sizes near to it.
+    found, _ = profile(mesh, "all_reduce", size, SPREAD, "bidirectional_ring")
+    assert found.time_s == pytest.approx(alone.time_s, rel=0.03)
     # Chunks that somebody asks for are for the sums.
     cut = run_collectives(mesh, "all_reduce", size, SPREAD, 1, "bidirectional_ring")
     assert cut.time_s == pytest.approx(summed.time_s)
@@ -72,6 +75,16 @@ def test_rings_that_share_nothing_take_as_long_as_one_of_them(mesh: MeshTopology
     times = [rings(mesh, "bidirectional_ring", groups) for groups in (one, two, other, two + other)]
     alone, both, row, all_of_them = (found.time_s(2**18) for found in times if found is not None)
     assert both == alone != row and all_of_them == max(alone, row)
+
+
+def test_a_pair_is_one_ring_to_endpoints(mesh: MeshTopology) -> None:
+    """One flow may not be on two circuits."""
+    assert rings(mesh, "bidirectional_ring", [[0, 1]]) is None
+    times = [
+        run_collectives(mesh, "all_reduce", 2**18, [[0, 1]], algorithm=name).time_s
+        for name in ("ring", "bidirectional_ring")
+    ]
+    assert times[0] == times[1]
 
 
 def test_a_ring_that_meets_nobody_takes_its_steps(mesh: MeshTopology) -> None:
