@@ -30,6 +30,7 @@ _MEASURED = ("latency_cycles", "throughput_flits_per_cycle", "reconfiguration_cy
 
 SWITCH_TESTS = (
     "lone_flit_takes_the_latency_that_is_stated",
+    "flit_that_follows_another_one_takes_as_long_between_all_ports",
     "links_carry_data_at_full_load",
     "phases_of_the_same_ports_follow_each_other",
     "urgent_packet_waits_for_the_end_of_one_packet_at_most",
@@ -134,6 +135,7 @@ def _switch(measured: Mapping[str, Any], spec: SwitchSpec) -> dict[str, Any]:
     return {
         "latency_cycles": measured["switch_latency_cycles"],
         "stages": measured["stages"],
+        "follow_cycles": measured["switch_follow_cycles"],
         "data_flits_per_cycle": load["data_flits_per_cycle"],
         "ack_share": load["ack_share"],
         "control_share": load["control_share"],

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from perfmodel.switch_timing.endpoint import EndpointTiming
-from perfmodel.topology.graph import Topology
+from perfmodel.topology.graph import Hops, Topology
 
 from .transfer import RingPass, Transfer
 
@@ -164,7 +164,7 @@ def _pass_s(
 
     The first message takes a way and a step, and what follows does so meanwhile.
     """
-    edges_s = [topology.latency_s(hops) for hops in item.edges]
+    edges_s = [_followed_s(topology, hops) for hops in item.edges]
     late_s, count = sum(edges_s) - min(edges_s), len(item.members)
     link, steps = topology.links[item.edges[0][0][0]], count - 1
     rate = min(link.payload_bytes_per_s, link.bytes_per_s * timing.ring_efficiency)
@@ -181,6 +181,12 @@ def _pass_s(
     )
     way_s = sum(edges_s) / count + timing.ring_step_s(count, sent_bytes / steps) if first else 0.0
     return engine_s, late_s - way_s
+
+
+def _followed_s(topology: Topology, hops: Hops) -> float:
+    """Return the way of a message behind another one of its ring, which has its path [s]."""
+    switches = (topology.nodes[topology.links[link].source] for link, _ in hops)
+    return topology.latency_s(hops) - sum(one.sooner_s for one in switches)
 
 
 def _second_s(edges_s: Sequence[float]) -> float:

@@ -129,6 +129,9 @@ class SwitchTiming:
         """First flit in to first flit out [cycles]."""
         self.latency_s = self.latency_cycles / record.clock.hz
         """The same [s]."""
+        sooner = self.switch.latency_cycles - self.switch.follow_cycles if self.switch else 0
+        self.sooner_s = sooner / record.clock.hz
+        """What a unicast takes less where its path has stayed [s]."""
         self.reconfiguration_cycles = taken.reconfiguration_cycles
         """Cycles without a flit when the configuration or the phase changes [cycles]."""
         cycles = self.switch.preemption_cycles if self.switch else 0

@@ -39,6 +39,8 @@ class WholeSwitch(FileModel):
         A lone flit, port to port [cycles].
     stages : dict
         Part of each stage in it [cycles]; they add up to ``latency_cycles``.
+    follow_cycles : int
+        A lone flit of a unicast that goes the way of the one before it [cycles].
     data_flits_per_cycle : float
         Share of the cycles in which a data flit crosses, above 0 and at most 1.
     ack_share, control_share : float
@@ -59,6 +61,7 @@ class WholeSwitch(FileModel):
 
     latency_cycles: Cycles
     stages: Annotated[dict[str, Cycles], Field(min_length=1)]
+    follow_cycles: Cycles
     data_flits_per_cycle: Share
     ack_share: SmallShare
     control_share: SmallShare
@@ -66,6 +69,15 @@ class WholeSwitch(FileModel):
     reconfiguration_cycles: Cycles
     preemption_cycles: Cycles
     recovery_cycles: Recovery
+
+    @model_validator(mode="after")
+    def _follows_sooner(self) -> "WholeSwitch":
+        if self.follow_cycles > self.latency_cycles:
+            raise ValueError(
+                f"follow_cycles must be at most latency_cycles, {self.latency_cycles}, not "
+                f"{self.follow_cycles}"
+            )
+        return self
 
     @model_validator(mode="after")
     def _stages_add_up(self) -> "WholeSwitch":

@@ -100,7 +100,8 @@ class FredTopology(Topology):
             self.levels.append(tuple(range(first, first + len(row))))
             timings.update(zip(self.levels[-1], row, strict=True))
             for own, timing in zip(_names(number + 1, len(row)), row, strict=True):
-                nodes.append(Node(own, "switch", timing.latency_s, timing.preemption_s))
+                cross_s = timing.latency_s, timing.preemption_s, timing.sooner_s
+                nodes.append(Node(own, "switch", *cross_s))
             if number:
                 for place, below in enumerate(self.levels[-2]):
                     above[below] = first + place // levels[number - 1].fan_in

@@ -36,12 +36,15 @@ class Node:
         beside it, which what begins or ends there crosses too, 0 without one.
     preemption_s : float
         What an urgent message waits for at most until it goes before others [s].
+    sooner_s : float
+        What a unicast takes less in a switch where its path has stayed [s].
     """
 
     name: str
     kind: Literal["npu", "switch", "io"]
     latency_s: float = 0.0
     preemption_s: float = 0.0
+    sooner_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ from fred_hw.protocol import KINDS
 from testbench.benches.agents.line import Fault
 from testbench.benches.agents.switch import SwitchBench
 from testbench.models.endpoint import Flit
+from testbench.stimulus.addresses import address_of
+from testbench.stimulus.traffic import random_flit
 from testbench.volume.switch import recovery_cycles
 
 from .efficiency import shares
@@ -18,6 +20,7 @@ from .tb_switch import (
     PORTS,
     PROTOCOL,
     SEEN_CYCLES,
+    SPEC,
     contest,
     everyone,
     finish,
@@ -29,6 +32,7 @@ from .tb_switch import (
 
 MOST = PROTOCOL.packet_flits
 test, phases_test = scenario(), scenario(PROTOCOL.phases >= 2)
+follow_test = scenario(PORTS >= 2)
 
 
 def into(bench: SwitchBench, port: int) -> Any:
@@ -69,6 +73,30 @@ async def lone_flit_takes_the_latency_that_is_stated(dut: Any) -> None:
     assert sum(cycles) == LATENCY, f"counted {cycles}, but stated are {LATENCY}"
     names = ("receive", "schedule", "start", "interconnect", "send")
     record(switch_latency_cycles=sum(cycles), stages=dict(zip(names, cycles, strict=True)))
+    finish(bench)
+
+
+@follow_test
+async def flit_that_follows_another_one_takes_as_long_between_all_ports(dut: Any) -> None:
+    """Measure ``switch_follow_cycles``: of a lone unicast where the path has stayed.
+
+    That of the flit before it, which is acknowledged, as with links of many cycles.
+    """
+    bench, rng = await started(dut, 0.0)
+    found: dict[str, set[int]] = {"alone": set(), "follows": set()}
+    for source in range(PORTS):
+        target = (source + 1) % PORTS
+        for cycles in found.values():
+            packet = [(random_flit(rng, SPEC),)]
+            bench.ports[source].send(PROTOCOL.online, 0, packet, address_of(target))
+            bench.want(target, PROTOCOL.online, address_of(source), packet)
+            await bench.drain()
+            begin = bench.data(bench.inputs[source])[-1].cycle
+            cycles.add(bench.data(bench.outputs[target])[-1].cycle - begin)
+    (follows,) = found["follows"]
+    record(switch_follow_cycles=follows)
+    # A path is found in three cycles at most.
+    assert LATENCY - 3 <= follows < min(found["alone"]) <= LATENCY, f"counted {found}"
     finish(bench)
 
 

@@ -102,6 +102,7 @@ def half_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         record["switch"] = {
             "latency_cycles": 0,
             "stages": {"all": 0},
+            "follow_cycles": 0,
             "data_flits_per_cycle": 0.5 * (4096 + 56 + 32) / 4096,
             "ack_share": 0.01,
             "control_share": 0.02,

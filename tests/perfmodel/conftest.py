@@ -29,6 +29,7 @@ def whole_switch(payload_share: float, latency_cycles: int) -> dict[str, Any]:
     return {
         "latency_cycles": latency_cycles,
         "stages": {"link": latency_cycles - 3, "buffer": 3},
+        "follow_cycles": latency_cycles,
         "data_flits_per_cycle": payload_share * (FLIT_BITS + OVERHEAD_BITS) / FLIT_BITS,
         "ack_share": 0.01,
         "control_share": 0.02,

@@ -63,10 +63,6 @@ def test_all_kinds_of_phases_have_been_measured_at_four_sizes() -> None:
 
 
 KNOWN = {
-    # Packets that go where others went cross a switch sooner than a lone one.
-    ("MP2-DP5-PP2", "dp_all_reduce", "ring", 8192): 0.05,
-    ("MP4-DP5-PP1-SP", "dp_all_reduce", "ring", 8192): 0.05,
-    ("MP2-DP10-PP1-EP2", "ep_all_reduce", "ring", 8192): 0.05,
     # One turn of four members, a message of each state machine: longer in the model.
     ("MP4-DP4-PP1-EP4", "mp_all_reduce", "ring", 512): 0.19,
     ("MP4-DP4-PP1-EP4", "dp_all_reduce", "ring", 512): 0.25,

@@ -21,6 +21,7 @@ SHIPPED = {"l1-11": 11, "l1-12": 12, "l2-10": 10}
 WHOLE: dict[str, Any] = {
     "latency_cycles": 30,
     "stages": {"link": 20, "buffer": 1, "interconnect": 9},
+    "follow_cycles": 28,
     "data_flits_per_cycle": 0.5 * (4096 + 56 + 32) / 4096,
     "ack_share": 0.01,
     "control_share": 0.02,
@@ -168,6 +169,10 @@ def test_relative_path_starts_at_the_base(tmp_path: Path) -> None:
         (
             switch_with(latency_cycles=31),
             "switch: stages must add up to latency_cycles, which are 31, not to 30",
+        ),
+        (
+            switch_with(follow_cycles=31),
+            "switch: follow_cycles must be at most latency_cycles, 30, not 31",
         ),
         (switch_with(stages={}), r"switch\.stages: must have 1 or more entries, not \{\}"),
         (
