@@ -47,7 +47,7 @@ def _steps(
     first: int,
 ) -> None:
     count = len(members)
-    if builder.lockstep:
+    if builder.lockstep and count > 1:
         builder.pass_around(members, (count - 1) * builder.shard_bytes(parts[0]))
         return
     for step in range(count - 1):

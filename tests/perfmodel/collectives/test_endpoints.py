@@ -7,6 +7,7 @@ import pytest
 from perfmodel.collectives.run import profile, run_collectives
 from perfmodel.switch_timing.endpoint import EndpointTiming
 from perfmodel.switch_timing.record import load_record
+from perfmodel.topology.files import build_topology
 from perfmodel.topology.fred import L1, FredTopology, Level
 from tests.perfmodel.switch_timing.test_endpoint import timing
 
@@ -52,6 +53,19 @@ def test_copies_one_after_the_other_wait_for_acks(tmp_path: Path) -> None:
     wanted = own.start_s + 2 * 64e-9 + 2 * 64 / 0.9 / HZ + WAY + own.finish_s
     wanted += 2 * WAY + own.ack_s + own.next_s
     assert found == pytest.approx(wanted, rel=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(4, 1), (1, 4), (2, 1)])
+@pytest.mark.parametrize("pattern", ["all_reduce", "reduce_scatter", "all_gather"])
+def test_rows_and_columns_of_a_line_are_its_ring(shape: tuple[int, int], pattern: str) -> None:
+    """Rings of one NPU pass nothing around."""
+    line = {"kind": "mesh", "columns": shape[0], "rows": shape[1], "endpoint_record": "endpoint"}
+    one, group = build_topology(line, "line"), list(range(max(shape)))
+    ring, both = (
+        run_collectives(one, pattern, 1e6, [group], algorithm=name).time_s
+        for name in ("ring", "hierarchical_2d")
+    )
+    assert both == ring > 0.5e6 / one.links[0].bytes_per_s  # of two each sends a half
 
 
 def test_acks_of_whole_intervals_wait_for_no_pause(tmp_path: Path) -> None:
