@@ -104,8 +104,6 @@ REFUSED = {
     r"switches\.1\.protocol\.phases: must be 2 or more for .*, not 1 \(1 of 2 phases fit\)",
     "route narrow.yaml --strategy MP2-DP2-PP1": r"narrow\.yaml: switches: must have links and "
     "micro-switches for 2 flows at once, for phase dp_all_reduce of MP2-DP2-PP1, not for 1",
-    "route wafer.yaml --strategy MP2-DP1-PP1-SP --collectives ring": r"--strategy: phase "
-    r"sp_reduce_scatter_0 of .* must copy, .* not reduce \[0, 1\] to \[0\]",
     "route demo-8 --strategy MP2-DP2-PP1 --collectives ring": r"route: --collectives: must be "
     "given with a wafer, not a switch",
     "route wafer.yaml --strategy MP2-DP2-PP1 --set controllers=both": r"wafer\.yaml: controllers: "

@@ -92,7 +92,7 @@ def lent(registry: Registry[Any]) -> Any:
     if registry is TOPOLOGIES:
         entry = replace(entry, names=(NEW,), read_name=lambda text: {} if text == NEW else None)
     elif registry is COMPANIONS:
-        entry = replace(entry, ending=f".{NEW}", switch_only=False)
+        entry = replace(entry, ending=f".{NEW}", switch_only=False, write=lambda _: "text")
     return registry.lending(NEW, entry)
 
 

@@ -14,6 +14,7 @@ from fred_hw.protocol import ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import ADDED_CYCLES
 from gen.design import Design, generate
+from gen.level import LEVELS
 from gen.write import write_files
 from tests.gen.tools import icarus, lint
 
@@ -156,9 +157,10 @@ def test_whole_switch_and_interconnect_have_names_of_their_own() -> None:
 
 
 def test_unknown_level_is_refused() -> None:
-    with pytest.raises(
-        ValueError, match="level must be one of interconnect, switch, endpoint, not 'wafer'"
-    ):
+    levels = ", ".join(LEVELS)
+    with pytest.raises(ValueError, match=f"^level must be one of {levels}, not 'plane'$"):
+        generate(SPECS["two ports"], level="plane")
+    with pytest.raises(TypeError, match=r"^spec of level wafer must be a WaferSpec, not Switch"):
         generate(SPECS["two ports"], level="wafer")
 
 
