@@ -107,7 +107,7 @@ def _beside_rtl(csv_file: Path | None, as_json: bool) -> None:
     """Print what the shipped records of a wafer and of a mesh say beside the model."""
     from fred_cli.columns.rtl import COLUMNS, SUMMARY
     from perfmodel.studies.rtl import summaries
-    from perfmodel.studies.rtl_mesh import load_mesh_cycles, mesh_beside_rtl
+    from perfmodel.studies.rtl_mesh import load_mesh_cycles, shipped_mesh_rows
     from perfmodel.studies.rtl_plane import load_plane_cycles, plane_beside_rtl
 
     context = click.get_current_context()
@@ -119,7 +119,7 @@ def _beside_rtl(csv_file: Path | None, as_json: bool) -> None:
     rows = plane_beside_rtl(record)
     told = summaries(rows)
     mesh = load_mesh_cycles()
-    mesh_rows = mesh_beside_rtl(mesh)
+    mesh_rows = shipped_mesh_rows()
     mesh_told = summaries(mesh_rows)
     COLUMNS.write([*rows, *mesh_rows], csv_file)
     if as_json:

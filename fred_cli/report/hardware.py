@@ -19,7 +19,7 @@ from perfmodel.studies.rtl_iteration import (
     rtl_lanes,
     simulated,
 )
-from perfmodel.studies.rtl_mesh import load_mesh_cycles, mesh_beside_rtl
+from perfmodel.studies.rtl_mesh import shipped_mesh_rows
 from perfmodel.studies.rtl_plane import PlaneRecord, load_plane_cycles, plane_beside_rtl
 
 __all__ = ["Busy", "Hardware", "RtlIteration", "gather_hardware"]
@@ -193,7 +193,6 @@ def gather_hardware() -> Hardware:
         rtl = rtl_lanes(record, {npu: lane.stage for npu, lane in model.items()})
         iterations.append(RtlIteration(record, iteration.time_s, rtl, model))
     cycles = load_plane_cycles()
-    mesh = mesh_beside_rtl(load_mesh_cycles())
-    others = (replace(row, collectives=f"mesh, {row.collectives}") for row in mesh)
+    others = (replace(row, collectives=f"mesh, {row.collectives}") for row in shipped_mesh_rows())
     rows = (*plane_beside_rtl(cycles), *others)
     return Hardware(tuple(iterations), cycles, rows, summaries(rows))

@@ -68,9 +68,9 @@ def shown() -> dict[Shown, str]:
 
 
 def long(one: Shown) -> list[pytest.MarkDecorator]:
-    """Return the marks of a command that takes long: reports are written where others are."""
-    report = [pytest.mark.xdist_group("report")] if kind(one.command) == "report" else []
-    return [pytest.mark.slow, *report]
+    """Return the marks of a command that takes long: reports share much, so one worker."""
+    shares = kind(one.command) in ("report", "rtl")
+    return [pytest.mark.slow, *([pytest.mark.xdist_group("report")] if shares else [])]
 
 
 def cases(program: str, run: bool = False) -> list[Any]:

@@ -8,7 +8,7 @@ from perfmodel.collectives.run import run_collective
 from perfmodel.studies.compare import compare
 from perfmodel.studies.reproduce import count, reproduce
 from perfmodel.studies.rtl_iteration import SHIPPED_ITERATIONS, load_iteration, simulated
-from perfmodel.studies.rtl_mesh import load_mesh_cycles, mesh_beside_rtl
+from perfmodel.studies.rtl_mesh import shipped_mesh_rows
 from perfmodel.studies.rtl_plane import load_plane_cycles, plane_beside_rtl
 from perfmodel.studies.section import CLASSES
 from perfmodel.switch_timing.record import ProtocolModel
@@ -76,7 +76,8 @@ def test_iterations_in_rtl_and_in_the_model(name: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("report")  # which computes the same
 def test_counts_of_phases_in_rtl_and_in_the_model() -> None:
-    both = plane_beside_rtl(load_plane_cycles()), mesh_beside_rtl(load_mesh_cycles())
+    both = plane_beside_rtl(load_plane_cycles()), shipped_mesh_rows()
     plane, mesh = (f"{sum(row.ok for row in rows)} of {len(rows)}" for rows in both)
     assert f"| {plane} and {mesh} within 3 % " in (ROOT / "README.md").read_text("utf-8")
