@@ -279,15 +279,18 @@ class Topology(ABC):
 
         One that is ``urgent`` waits in each until others give way.
         """
+
+        def cross_s(node: Node) -> float:
+            return node.latency_s + node.preemption_s if urgent else node.latency_s
+
         heads: list[float] = []
         ends: list[float] = []
         for index, before in hops:
             link = self.links[index]
             node, end = self.nodes[link.source], self.nodes[link.target]
             start_s = max([heads[hop] for hop in before]) if before else 0.0
-            cross_s = node.latency_s + node.preemption_s if urgent else node.latency_s
-            heads.append(start_s + cross_s + link.latency_s)
-            ends.append(heads[-1] + end.latency_s if end.kind == "npu" else heads[-1])
+            heads.append(start_s + cross_s(node) + link.latency_s)
+            ends.append(heads[-1] + cross_s(end) if end.kind == "npu" else heads[-1])
         return max(ends, default=0.0)
 
     @cached_property

@@ -9,6 +9,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 
 from fred_hw.mesh.spec import MeshSpec
+from fred_hw.mesh.ways import way
 from fred_hw.spec import SwitchSpec
 from testbench.benches.agents.switch import LinkPort, SwitchBench, Watch
 from testbench.models.endpoint import Endpoint
@@ -61,8 +62,7 @@ class MeshBench(SwitchBench):
 
     def routers_between(self, source: int, end: int) -> int:
         """Return how many routers a packet crosses from one address to another."""
-        here, there = self.mesh.places[source], self.mesh.places[end]
-        return abs(here.x - there.x) + abs(here.y - there.y) + 1
+        return len(way(self.mesh, source, end)) - 1
 
     async def begin(self, dead: Iterable[int] = ()) -> None:
         """Reset, and let all ends run but some, which do nothing at all."""
