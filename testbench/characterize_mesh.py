@@ -18,11 +18,12 @@ from testbench.sim.runner import find_simulator
 
 __all__ = ["MESH_RECORD_SCHEMA", "MESH_TESTS", "characterize_mesh", "measured_mesh", "mesh_hash"]
 
-MESH_RECORD_SCHEMA = "fred-mesh-timing/1"
+MESH_RECORD_SCHEMA = "fred-mesh-timing/2"
 
 MESH_TESTS = (
     "lone_flit_takes_as_long_at_every_router",
     "flit_that_follows_another_one_takes_as_long_at_every_router",
+    "urgent_packet_waits_for_the_end_of_one_packet_at_most",
     "links_carry_data_at_full_load",
 )
 
@@ -94,6 +95,7 @@ def _router(measured: Mapping[str, Any], mesh: MeshSpec) -> dict[str, Any]:
     return {
         "latency_cycles": measured["router_latency_cycles"],
         "follow_cycles": measured["router_follow_cycles"],
+        "preemption_cycles": measured["router_preemption_cycles"],
         "data_flits_per_cycle": load["data_flits_per_cycle"],
         "ack_share": load["ack_share"],
         "control_share": load["control_share"],

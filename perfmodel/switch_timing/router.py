@@ -31,7 +31,7 @@ __all__ = [
     "load_link_record",
 ]
 
-SCHEMA = "fred-mesh-timing/1"
+SCHEMA = "fred-mesh-timing/2"
 
 SHIPPED_ROUTERS = ("mesh-5x4",)
 """Records of routers that come with the package: those of the published mesh."""
@@ -46,6 +46,9 @@ class Router(FileModel):
         A lone flit, port to port [cycles].
     follow_cycles : int
         Likewise of a flit that goes the way of the one before it [cycles].
+    preemption_cycles : int
+        What a lone urgent flit takes more at most where less urgent packets go the same way
+        [cycles].
     data_flits_per_cycle : float
         Share of the cycles in which a data flit crosses, above 0 and at most 1.
     ack_share, control_share : float
@@ -59,13 +62,14 @@ class Router(FileModel):
 
     latency_cycles: Cycles
     follow_cycles: Cycles
+    preemption_cycles: Cycles
     data_flits_per_cycle: Share
     ack_share: SmallShare
     control_share: SmallShare
     payload_share: Share
 
 
-class RouterRecord(MeasuredRecord[Literal["fred-mesh-timing/1"], MeshSpec]):
+class RouterRecord(MeasuredRecord[Literal["fred-mesh-timing/2"], MeshSpec]):
     """What co-simulation measured of the routers of a mesh, equal but for where they stand.
 
     Parameters
@@ -131,6 +135,9 @@ class RouterTiming:
         """What a flit takes less that goes the way of the one before it [cycles]."""
         self.latency_s = self.latency_cycles / record.clock.hz
         """The same [s]."""
+        cycles = router.preemption_cycles if self.measured else 0
+        self.preemption_s = cycles / record.clock.hz
+        """What an urgent packet waits for until it goes before others [s]."""
         self.link_share = record.router.payload_share if self.measured else 1.0
         """Share of the link rate that is left for payload, above 0 and at most 1."""
 

@@ -30,10 +30,7 @@ from .graph import Hops, Link, Node, Topology
 __all__ = ["MeshFile", "MeshTopology"]
 
 _NO_ROUTER = "mesh routers take no time: no record of a router was taken; this favours the mesh"
-_WAITS = (
-    "NPUs of the mesh wait for no acks and routers for no urgent packets; this favours the mesh"
-)
-_NO_URGENT = "routers of the mesh wait for no urgent packets; this favours the mesh"
+_NO_ACKS = "NPUs of the mesh wait for no acks; this favours the mesh"
 _FORKS = "mesh routers copy a multicast at the forks of its X-Y tree"
 _IN = (
     "an I/O controller of the mesh broadcasts straight inwards along its row or column and from "
@@ -96,16 +93,17 @@ class MeshTopology(Topology):
         self.grid = (columns, rows)
         share = payload_share(link_timing)
         count = columns * rows
-        late_s = link_timing.latency_s if isinstance(link_timing, RouterTiming) else 0.0
+        routed = isinstance(link_timing, RouterTiming)
+        cross_s = (link_timing.latency_s, link_timing.preemption_s) if routed else (0.0, 0.0)
         self._routers = 0  # the first of them; without endpoints NPUs are in their place
-        nodes = [Node(f"npu_{i}", "npu", 0.0 if endpoint else late_s) for i in range(count)]
+        nodes = [Node(f"npu_{i}", "npu", *(() if endpoint else cross_s)) for i in range(count)]
         if endpoint:
             if not isinstance(link_timing, RouterTiming):
                 raise ValueError("endpoint must be given with the timing of routers")
             self._routers = count
             self.sooner_cycles = link_timing.sooner_cycles
             self.endpoint = endpoint.with_clock(link_timing.record.clock)
-            nodes += [Node(f"router_{i}", "switch", late_s) for i in range(count)]
+            nodes += [Node(f"router_{i}", "switch", *cross_s) for i in range(count)]
             self.switch_of = {i: count + i for i in range(count)}
         links: list[Link] = []
 
@@ -135,9 +133,8 @@ class MeshTopology(Topology):
         source = provenance(link_timing, "mesh links", _NO_ROUTER)
         if self.endpoint:
             source = replace(source, records=(*source.records, self.endpoint.use("endpoints")))
-            source = source.plus(_NO_URGENT)
-        elif late_s:
-            source = source.plus(_WAITS)
+        elif any(cross_s):
+            source = source.plus(_NO_ACKS)
         super().__init__(name, nodes, links, source, protocol_of(link_timing))
 
     @property

@@ -7,6 +7,7 @@ import cocotb
 
 from fred_hw.mesh.router import HOP_CYCLES
 from fred_hw.mesh.spec import MeshSpec
+from fred_hw.mesh.ways import way
 from testbench.benches.agents.mesh import MeshBench
 from testbench.stimulus.meshes import PATTERNS
 
@@ -19,7 +20,16 @@ MOST = PROTOCOL.packet_flits
 FAR = 6
 """Routers on the longest way that is tried."""
 
+ENDS = range(len(MESH.places))
+BESIDE = {
+    end: [other for other in ENDS if other != end and len(way(MESH, other, end)) == 2]
+    for end in ENDS
+}
+"""Ends of the same router, by the end that they send to."""
+HOT = max(BESIDE, key=lambda end: len(BESIDE[end]))
+
 test = cocotb.test(timeout_time=20, timeout_unit="ms")
+beside_each_other = cocotb.test(timeout_time=20, timeout_unit="ms", skip=len(BESIDE[HOT]) < 2)
 
 
 async def started(dut: Any) -> MeshBench:
@@ -71,6 +81,34 @@ async def flit_that_follows_another_one_takes_as_long_at_every_router(dut: Any) 
         found.add((bench.data(bench.outputs[end])[-1].cycle - begin) / routers)
     assert found == {HOP_CYCLES - 1}, f"counted {found}, but stated are {HOP_CYCLES - 1}"
     record(router_follow_cycles=int(max(found)), flits=2 * len(MESH.places))
+    bench.check()
+
+
+@beside_each_other
+async def urgent_packet_waits_for_the_end_of_one_packet_at_most(dut: Any) -> None:
+    """Measure ``router_preemption_cycles``: what a lone urgent flit takes more beside others.
+
+    It comes at every flit of a less urgent packet that crosses the same router from another end,
+    behind and before others of its kind, and goes where that goes. The most that it takes beyond
+    ``router_latency_cycles`` counts.
+    """
+    bench = await started(dut)
+    patient, urgent = BESIDE[HOT][:2]
+    found: list[int] = []
+    for place in range(MOST):
+        bench.send(patient, HOT, 6, MOST, circuit=2)
+        await bench.cycles(3 * MOST + place)
+        bench.send(urgent, HOT, 1, 1, circuit=0)
+        await bench.drain()
+        begin = bench.data(bench.inputs[urgent])[-1].cycle
+        out = bench.data(bench.outputs[HOT])
+        kinds = [bench.codec.unpack(one.flit)["circuit"] for one in out[-6 * MOST - 1 :]]
+        overtaken = len(kinds) - 1 - kinds.index(0)
+        assert MOST <= overtaken < 6 * MOST, f"{overtaken} flits came behind it, at {place}"
+        found.append(out[-overtaken - 1].cycle - begin - HOP_CYCLES)
+    # The first cycles of its own way pass beside the packet that it waits for.
+    assert MOST - HOP_CYCLES // 2 < max(found) <= MOST, f"waited {found} cycles"
+    record(router_preemption_cycles=max(found), flits=MOST * (6 * MOST + 1))
     bench.check()
 
 

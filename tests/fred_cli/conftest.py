@@ -116,6 +116,7 @@ def half_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     record["router"] |= {
         "latency_cycles": 0,
         "follow_cycles": 0,
+        "preemption_cycles": 0,
         "data_flits_per_cycle": 0.5 * (4096 + 56 + 32) / 4096,
         "payload_share": 0.5,
     }

@@ -46,6 +46,8 @@ def test_latency_is_cycles_at_the_clock(tmp_path: Path) -> None:
     timing = router(write(tmp_path, data))
     assert (timing.latency_cycles, timing.latency_s) == (12, pytest.approx(3e-9))
     assert timing.link_share == data["router"]["payload_share"] < 1
+    data["router"]["preemption_cycles"] = 4
+    assert router(write(tmp_path, data)).preemption_s == pytest.approx(1e-9)
     use = timing.use("routers")
     assert (use.measured, use.latency_cycles, use.efficiency) == ("router", 12, timing.link_share)
     assert use.measured_by.startswith("icarus ") and "; seed 1; " in use.measured_by
@@ -53,7 +55,7 @@ def test_latency_is_cycles_at_the_clock(tmp_path: Path) -> None:
 
 def test_ideal_protocol_takes_nothing() -> None:
     timing = router("mesh-5x4", protocol="ideal")
-    assert (timing.latency_s, timing.link_share) == (0.0, 1.0)
+    assert (timing.latency_s, timing.preemption_s, timing.link_share) == (0.0, 0.0, 1.0)
 
 
 def test_record_of_a_switch_is_taken_for_its_links() -> None:
@@ -79,6 +81,14 @@ BAD = {
     "follow": (
         {"router": {**content()["router"], "follow_cycles": 9}},
         "router.follow_cycles must be at most router.latency_cycles, 8, not 9",
+    ),
+    "preemption": (
+        {"router": {**content()["router"], "preemption_cycles": None}},
+        r"router\.preemption_cycles: must be a valid integer, not None",
+    ),
+    "before": (
+        {"router": {k: v for k, v in content()["router"].items() if k != "preemption_cycles"}},
+        r"router\.preemption_cycles: is required and was not given",
     ),
     "schema": ({"schema": "fred-mesh-timing/9"}, "schema: must be 'fred-timing/2', not .*"),
 }

@@ -92,6 +92,16 @@ def test_what_crosses_routers_is_late_by_each() -> None:
     assert wafer.latency_s(()) == 0
 
 
+def test_what_is_urgent_waits_at_each_router_for_a_packet() -> None:
+    wafer, ideal = mesh(5, 4), parse_topology("mesh:5x4", "ideal")
+    with_endpoints = parse_topology("examples/mesh-5x4-endpoints.yaml")
+    wait_s = 6 / (750e9 / 512)
+    for one, each_s in ((wafer, wait_s), (with_endpoints, wait_s), (ideal, 0.0)):
+        hops = one.hops((0,), (7,))
+        later_s = one.latency_s(hops, urgent=True) - one.latency_s(hops)
+        assert later_s == pytest.approx(4 * each_s)
+
+
 def test_routers_name_their_record() -> None:
     measured, ideal = (parse_topology("mesh:5x4", one) for one in ("measured", "ideal"))
     (use,) = measured.provenance.records
