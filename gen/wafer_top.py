@@ -5,7 +5,7 @@
 It is written as text, as that of a mesh is: it is wires alone, and many.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from fred_hw.ace.npu_endpoint import NpuEndpoint
@@ -45,13 +45,14 @@ class _Instance(NamedTuple):
     """An instance: what its ports at the outside begin with, its module, and its links.
 
     A link is what its streams' names begin with in the module, and the wire or port that they are
-    joined to: with ``{}`` for what it sends ("m") or is sent ("s").
+    joined to: with ``{}`` for what it sends ("m") or is sent ("s"). Nothing is at ``spare`` ports.
     """
 
     prefix: str
     module: Module
     sends: dict[str, str]
     takes: dict[str, str]
+    spare: Sequence[int] = ()
 
 
 def _instances(plane: Plane, modules: Mapping[str, Module]) -> Iterator[_Instance]:
@@ -63,8 +64,11 @@ def _instances(plane: Plane, modules: Mapping[str, Module]) -> Iterator[_Instanc
         sends, takes = f"{name}_up", f"{chiplets[home].name}_{port}"
         yield _Instance(name, modules["npu"], {"m_axis_": sends}, {"s_axis_": takes})
     for chiplet in chiplets:
-        sends, takes = {}, {}
+        sends, takes, spare = {}, {}, []
         for port, end in enumerate(chiplet.ends):
+            if end.kind == "nothing":
+                spare.append(port)
+                continue
             sends[f"m{port}_axis_"] = f"{chiplet.name}_{port}"
             if end.kind == "chiplet":
                 takes[f"s{port}_axis_"] = f"{chiplets[end.number].name}_{end.port}"
@@ -72,15 +76,35 @@ def _instances(plane: Plane, modules: Mapping[str, Module]) -> Iterator[_Instanc
                 takes[f"s{port}_axis_"] = f"{plane.end_name(end.number)}_up"
             else:
                 sends[f"m{port}_axis_"] = takes[f"s{port}_axis_"] = plane.end_name(end.number)
-        yield _Instance(chiplet.name, modules[chiplet.name], sends, takes)
+        yield _Instance(chiplet.name, modules[chiplet.name], sends, takes, spare)
 
 
 def _outside(one: _Instance) -> Iterator[tuple[str, Port]]:
     """Yield the ports of an instance that go to the outside, each with its name in the module."""
     inside = {begin + wire for begin in (*one.sends, *one.takes) for wire in (*_FORTH, _BACK)}
+    inside |= _tied(one).keys()
     for name, direction, bits in one.module.ports:
         if name not in _SHARED and name not in inside:
             yield name, (f"{one.prefix}_{name}", direction, bits)
+
+
+def _tied(one: _Instance) -> dict[str, tuple[str, int]]:
+    """Return what is at the pins of spare ports, and its bits: no flit comes, all are taken.
+
+    Wires that nobody reads are called unused, which linters take for meant.
+    """
+    names = {
+        f"{letter}{port}_axis_{wire}"
+        for letter in "ms"
+        for port in one.spare
+        for wire in (*_FORTH, _BACK)
+    }
+    pins: dict[str, tuple[str, int]] = {}
+    for name, direction, bits in one.module.ports:
+        if name in names:
+            value = f"{bits}'d{int(name.endswith(_BACK))}"
+            pins[name] = value if direction == "input" else f"{one.prefix}_unused_{name}", bits
+    return pins
 
 
 def _controllers(plane: Plane) -> range:
@@ -127,7 +151,8 @@ def wafer_top(plane: Plane, modules: Mapping[str, Module], line: str | None = No
         Module of the endpoints, "npu", and of each chiplet, by its name.
     line : str, optional
         Module that stands in each link between units: ``clk``, ``s_axis_*`` and ``m_axis_*``, with
-        the width of ``tdata`` and a number as parameters ``BITS`` and ``NUMBER``.
+        the width of ``tdata``, a number and the cycles from flit to flit as parameters ``BITS``,
+        ``NUMBER`` and ``PACE``.
     """
     ports = wafer_ports(plane, modules)
     lines = [f"module {plane.wafer.name}({', '.join(name for name, _, _ in ports)});"]
@@ -145,11 +170,19 @@ def wafer_top(plane: Plane, modules: Mapping[str, Module], line: str | None = No
                     if line:
                         lines.append(f"  wire {_range(bits)}{link}_{_BEHIND}_{wire};")
     for one in instances:
+        tied = _tied(one).values()
+        lines += [f"  wire {_range(bits)}{wire};" for wire, bits in tied if "'" not in wire]
         lines += list(_instance(one, controllers, bool(line)))
     if line:
         links = [link for one in instances for link in one.sends.values()]
+        paces = {
+            f"{one.name}_{port}": plane.flit_cycles(number, port)
+            for number, one in enumerate(plane.chiplets)
+            for port in range(len(one.ends))
+        }
         for number, link in enumerate(one for one in links if one not in controllers):
             parameters = f".BITS({_widths(modules)['tdata']}), .NUMBER({number})"
+            parameters += f", .PACE({paces.get(link, 1)})"
             lines += [f"  {line} #({parameters}) u_{link}_line (", "    .clk(clk),"]
             pins = [
                 f"    .{letter}_axis_{wire}({name}_{wire})"
@@ -164,6 +197,7 @@ def _instance(one: _Instance, controllers: set[str], behind: bool) -> Iterator[s
     """Yield an instance with its wires; what it takes comes ``behind`` the links' modules."""
     pins = {name: name for name in _SHARED}
     pins |= {name: port for name, (port, _, _) in _outside(one)}
+    pins |= {name: value for name, (value, _) in _tied(one).items()}
     for letter, links in (("m", one.sends), ("s", one.takes)):
         for begin, link in links.items():
             outside = f"{link}_{letter}_axis" if link in controllers else link

@@ -18,9 +18,9 @@ class End:
     Parameters
     ----------
     kind : str
-        "npu", "controller" or "chiplet".
+        "npu", "controller" or "chiplet"; "nothing" at a spare port.
     number : int
-        Address of an NPU or a controller, or number of a chiplet in its plane.
+        Address of an NPU or a controller, or number of a chiplet in its plane; 0 of nothing.
     port : int
         Port of that chiplet; 0 of others.
     """
@@ -43,7 +43,7 @@ class Chiplet:
     spec : SwitchSpec
         What it is made of.
     ends : tuple of End
-        What is at each port: NPUs, controllers, links down, links up.
+        What is at each port: NPUs, controllers, nothing, links down, links up.
     """
 
     name: str
@@ -86,6 +86,7 @@ class Plane:
             for part in range(parts):
                 ends = [End("npu", npu) for npu in entry.npus]
                 ends += [End("controller", controllers + k) for k in range(entry.controllers)]
+                ends += [End("nothing", 0)] * entry.spare
                 ends += self._down(switch, part)
                 ends += [self._up(switch, part, link) for link in range(entry.uplinks)]
                 name = entry.name if parts == 1 else f"{entry.name}_p{part}"
@@ -109,7 +110,7 @@ class Plane:
             end.number: (number, port)
             for number, one in enumerate(self.chiplets)
             for port, end in enumerate(one.ends)
-            if end.kind != "chiplet"
+            if end.kind in ("npu", "controller")
         }
         return tuple(found[address] for address in range(self.addresses))
 
@@ -124,6 +125,15 @@ class Plane:
         """Return the ports of a chiplet that lead to another one."""
         ends = self.chiplets[chiplet].ends
         return [p for p, end in enumerate(ends) if (end.kind, end.number) == ("chiplet", other)]
+
+    def flit_cycles(self, chiplet: int, port: int) -> int:
+        """Return the cycles from flit to flit on the link at a port, in either direction."""
+        own, end = self.chiplets[chiplet], self.chiplets[chiplet].ends[port]
+        if end.kind != "chiplet":
+            return 1
+        both = own.switch, self.chiplets[end.number].switch
+        below = next(one for one in both if self.wafer.above(one) in both)
+        return self.wafer.switches[below].uplink_cycles
 
     def way(self, chiplet: int, address: int) -> int:
         """Return the port by which unicasts to an address leave a chiplet.
@@ -166,7 +176,7 @@ class Plane:
         """Return what is at a port of a chiplet that leads up."""
         above = self.wafer.above(switch)
         parts, entry = self.wafer.parts(above), self.wafer.switches[above]
-        port = len(entry.npus) + entry.controllers
+        port = len(entry.npus) + entry.controllers + entry.spare
         for child in self.wafer.below(above):
             if child == switch:
                 break

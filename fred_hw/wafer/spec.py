@@ -109,3 +109,5 @@ class WaferSpec(FabricSpec, WaferTree):
         yield from (one.name, one.above, one.chiplets // self.planes, one.ports, one.uplinks)
         yield from (one.npus, one.controllers, one.middle)
         yield one.protocol.suffix if one.protocol else ""
+        if (one.spare, one.uplink_cycles) != (0, 1):
+            yield from (one.spare, one.uplink_cycles)

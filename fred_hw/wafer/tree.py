@@ -46,10 +46,15 @@ class SwitchEntry(FileModel):
         Chiplets of all planes together, a multiple of `planes`. A switch with NPUs has one in each
         plane.
     ports : int
-        Ports of a chiplet, 2 to 64: as many as it has links.
+        Ports of a chiplet, 2 to 64: as many as it has links, and those without.
+    spare : int
+        Ports of a chiplet that nothing is at: a chiplet may serve in places with fewer links.
     uplinks : int
         Links from each chiplet to the switch above, 0 at the top; a multiple of that one's
         chiplets in a plane, each of which has as many.
+    uplink_cycles : int
+        Cycles from flit to flit on a link up, 1 to 64, in each direction: 2 for half the rate. What
+        is between the chiplets holds ``tready`` meanwhile; the Verilog has no part in it.
     npus : list of int
         NPUs that hang on it by a port in each plane, numbers from 0.
     controllers : int
@@ -65,7 +70,9 @@ class SwitchEntry(FileModel):
     above: str | None = None
     chiplets: Annotated[int, int_range(1, _MOST_CHIPLETS * _MOST_CHIPLETS)]
     ports: Annotated[int, int_range(2, 64)]
+    spare: Annotated[int, int_range(0, 62)] = 0
     uplinks: Annotated[int, int_range(0, 64)] = 0
+    uplink_cycles: Annotated[int, int_range(1, 64)] = 1
     npus: Annotated[
         list[Annotated[int, int_range(0, ADDRESSES - 1)]], AfterValidator(_each_once)
     ] = Field(default=[])
@@ -174,16 +181,20 @@ class WaferTree(FileModel):
         if parts and (not one.uplinks or one.uplinks % parts):
             allowed = f"a multiple of {parts}, the chiplets of {one.above} in a plane"
             raise refused(f"{field}.uplinks: must be {allowed}, not {one.uplinks}")
+        if not parts and one.uplink_cycles > 1:
+            raise refused(f"{field}.uplink_cycles: must be 1 at the top, not {one.uplink_cycles}")
 
     def _check_ports(self, number: int) -> None:
         """Refuse a chiplet with more ports than links, or fewer."""
         one = self.switches[number]
         down = sum(self.links_between(child) for child in self.below(number))
         links = len(one.npus) + one.controllers + down + one.uplinks
-        if links != one.ports:
+        if links + one.spare != one.ports:
+            spare = f", and {one.spare} spare" if one.spare else ""
             raise refused(
-                f"switches.{number}.ports: must be {links}, its links: {len(one.npus)} to NPUs, "
-                f"{one.controllers} to controllers, {down} down, {one.uplinks} up; not {one.ports}"
+                f"switches.{number}.ports: must be {links + one.spare}, its links: {len(one.npus)} "
+                f"to NPUs, {one.controllers} to controllers, {down} down, {one.uplinks} up{spare}; "
+                f"not {one.ports}"
             )
 
     @cached_property

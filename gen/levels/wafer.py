@@ -5,7 +5,7 @@ from typing import Any
 from fred_hw.ace.npu_endpoint import BEGIN_CYCLES
 from fred_hw.switch.switch import Switch
 from fred_hw.wafer.load import load_wafer
-from fred_hw.wafer.plane import Chiplet, Plane
+from fred_hw.wafer.plane import Chiplet, End, Plane
 from fred_hw.wafer.spec import WaferSpec
 from gen.emitter import VerilogEmitter
 from gen.level import LEVELS, Built, Level
@@ -56,13 +56,16 @@ def _chiplet(plane: Plane, one: Chiplet) -> dict[str, Any]:
     return {
         "switch": plane.wafer.switches[one.switch].name,
         "module": Switch(spec=one.spec).unit_name,
-        "links": [
-            [plane.chiplets[end.number].name, end.port]
-            if end.kind == "chiplet"
-            else [f"{'npu' if end.kind == 'npu' else 'io'}{end.number}", 0]
-            for end in one.ends
-        ],
+        "links": [_link(plane, end) for end in one.ends],
     }
+
+
+def _link(plane: Plane, end: End) -> list[Any] | None:
+    """Return the name and the port of what is at a port, None where nothing is."""
+    if end.kind == "nothing":
+        return None
+    chiplet = end.kind == "chiplet"
+    return [plane.chiplets[end.number].name if chiplet else plane.end_name(end.number), end.port]
 
 
 LEVELS.add("wafer", WaferLevel(), rank=6)

@@ -82,7 +82,7 @@ def plane_topology(record: PlaneRecord, *, in_network: bool) -> FredTopology:
         )
         for one in below
     ]
-    uplinks = {wafer.switches[one].uplinks for one in below}
+    uplinks = {wafer.switches[one].uplinks / wafer.switches[one].uplink_cycles for one in below}
     if len(uplinks) > 1:
         raise InputError(record.name, "switches", "must have as many uplinks in all L1s")
     return FredTopology(

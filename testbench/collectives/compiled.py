@@ -37,8 +37,10 @@ def build_compiled_plane(wafer: WaferSpec, size: Sizes) -> Path:
     for number, one in enumerate(plane.chiplets, wafer.endpoints):
         for port, end in enumerate(one.ends):
             if end.kind == "chiplet":
-                joints.append(Joint(number, port, wafer.endpoints + end.number, end.port))
-            elif end.number < wafer.endpoints:
+                other = wafer.endpoints + end.number
+                pace = plane.flit_cycles(number - wafer.endpoints, port)
+                joints.append(Joint(number, port, other, end.port, pace))
+            elif end.kind != "nothing" and end.number < wafer.endpoints:
                 joints += [Joint(number, port, end.number, 0), Joint(end.number, 0, number, port)]
     return build_joined(Netlist("plane", instances, joints), size)
 

@@ -119,9 +119,13 @@ public:
 };
 
 // A direction of a link: loses or flips some flits. Its sender writes those of a window of
-// LINK_CYCLES cycles while its taker reads those of the window before.
+// LINK_CYCLES cycles while its taker reads those of the window before. Where it takes a flit every
+// few cycles, its sender is told when.
 class Line {
+    Unit* sender_;
     const Sends* from_;
+    unsigned pace_;
+    uint64_t free_at_ = 0;
     Unit* unit_;
     const Takes* to_;
     std::vector<Flit> flits_[2]{std::vector<Flit>(LINK_CYCLES), std::vector<Flit>(LINK_CYCLES)};
@@ -130,12 +134,17 @@ class Line {
 public:
     uint64_t faults = 0;
 
-    Line(const Sends& from, Unit& unit, unsigned entry, uint64_t seed)
-        : from_(&from), unit_(&unit), to_(&unit.takes[entry]), dice_{seed} {}
+    Line(Unit& sender, unsigned port, unsigned pace, Unit& unit, unsigned entry, uint64_t seed)
+        : sender_(&sender), from_(&sender.sends[port]), pace_(pace), unit_(&unit),
+          to_(&unit.takes[entry]), dice_{seed} {}
+    void tell(uint64_t now) {
+        if (from_->ready) set(*sender_, from_->ready, CData{now >= free_at_});
+    }
     void sample(uint64_t now) {
         Flit& flit = flits_[now / LINK_CYCLES & 1][now % LINK_CYCLES];
-        flit.valid = *from_->valid;
+        flit.valid = *from_->valid && now >= free_at_;
         if (!flit.valid) return;
+        free_at_ = now + pace_;
         flit.data = *from_->data;
         flit.user = *from_->user;
         if (options.faults && dice_.below(1000000) < options.faults) {
@@ -334,6 +343,7 @@ struct Node {
 private:
     void drive(uint64_t now) {
         for (Line* one : in) one->drive(now);
+        for (Line* one : out) one->tell(now);
         if (driver) driver->drive();
         if (memory) memory->drive(now);
     }
@@ -454,8 +464,8 @@ bool run(Program& program) {
         if (units[k].bus.awvalid) nodes[k].driver.emplace(units[k], k);
         if (k < NPUS) nodes[k].memory.emplace(units[k], k, ++seed);
     }
-    for (const auto& [unit, port, other, entry] : LINKS) {
-        lines.emplace_back(units[unit].sends[port], units[other], entry, ++seed);
+    for (const auto& [unit, port, other, entry, pace] : LINKS) {
+        lines.emplace_back(units[unit], port, pace, units[other], entry, ++seed);
         nodes[unit].out.push_back(&lines.back());
         nodes[other].in.push_back(&lines.back());
     }

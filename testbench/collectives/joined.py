@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -61,12 +62,23 @@ class Instance:
 
 
 class Joint(NamedTuple):
-    """A direction of a link: unit and port that send, unit and port that take, by place."""
+    """A direction of a link: unit and port that send, unit and port that take, by place.
+
+    It takes a flit every ``pace`` cycles.
+    """
 
     unit: int
     port: int
     other: int
     entry: int
+    pace: int = 1
+
+
+class Kind(NamedTuple):
+    """Units that are one module, and their ports that do not send a flit in each cycle."""
+
+    name: str
+    slow: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -92,10 +104,22 @@ class Netlist:
         """Endpoints."""
         return sum(isinstance(one.unit, NpuEndpoint) for one in self.instances)
 
+    @cached_property
+    def kind_of(self) -> tuple[Kind, ...]:
+        """Of each instance."""
+        slow: dict[int, list[int]] = {}
+        for one in self.joints:
+            if one.pace > 1:
+                slow.setdefault(one.unit, []).append(one.port)
+        return tuple(
+            Kind(one.unit.unit_name, tuple(sorted(slow.get(number, ()))))
+            for number, one in enumerate(self.instances)
+        )
+
     @property
-    def kinds(self) -> dict[str, Unit]:
-        """Each distinct unit, the endpoint first, by its ``unit_name``."""
-        return {one.unit.unit_name: one.unit for one in self.instances}
+    def kinds(self) -> dict[Kind, Unit]:
+        """Each distinct unit, the endpoint first."""
+        return {kind: one.unit for kind, one in zip(self.kind_of, self.instances, strict=True)}
 
 
 def _ports(unit: Unit) -> list[str]:
@@ -105,10 +129,12 @@ def _ports(unit: Unit) -> list[str]:
     return [str(number) for number in range(unit.spec.ports)] if isinstance(unit, Switch) else [""]
 
 
-def _constants(unit: Unit) -> dict[str, int]:
+def _constants(unit: Unit, kind: Kind) -> dict[str, int]:
     """Return the inputs of a unit that never change here."""
     ports = _ports(unit)
-    constants = {f"m{port}_axis_tready": 1 for port in ports}
+    constants = {
+        f"m{port}_axis_tready": 1 for place, port in enumerate(ports) if place not in kind.slow
+    }
     constants |= {f"s{port}_axis_tlast": 0 for port in ports}
     if not isinstance(unit, MeshRouter):
         constants |= {PREFIX + name: value for name, value in AXIL_TIED.items() if value}
@@ -126,7 +152,7 @@ def _inside(prefix: str, model: Path) -> list[str]:
     return lines + [f"    unit.previous = &top->rootp->{n};" for n in _PREVIOUS.findall(text)]
 
 
-def _maker(prefix: str, unit: Unit, model: Path) -> list[str]:
+def _maker(prefix: str, unit: Unit, kind: Kind, model: Path) -> list[str]:
     """Return the function that makes a unit of a class."""
     lines = [f"inline Unit make_{prefix}() {{", "    Unit unit;"]
     # A context each: evaluations on different threads share nothing.
@@ -137,19 +163,20 @@ def _maker(prefix: str, unit: Unit, model: Path) -> list[str]:
         lines += ["    unit.position = &top->position;"]
     else:
         lines += [f"    unit.bus.{name} = &top->{PREFIX}{name};" for name in AXIL_WIRES]
-    for port in _ports(unit):
+    for place, port in enumerate(_ports(unit)):
         s, m = f"top->s{port}_axis_", f"top->m{port}_axis_"
+        ready = f"&{m}tready" if place in kind.slow else "nullptr"
         lines += [f"    {s}tvalid = 0;"]
-        lines += [f"    unit.sends.push_back({{&{m}tvalid, &{m}tdata, &{m}tuser}});"]
+        lines += [f"    unit.sends.push_back({{&{m}tvalid, &{m}tdata, &{m}tuser, {ready}}});"]
         lines += [f"    unit.takes.push_back({{&{s}tvalid, &{s}tdata, &{s}tuser}});"]
     if isinstance(unit, NpuEndpoint):
         lines += [f"    unit.memory.{name} = &top->{pin};" for name, pin in _MEMORY.items()]
     return [*lines, "    return unit;", "}"]
 
 
-def _header(netlist: Netlist, size: Sizes, models: Mapping[str, Path]) -> str:
+def _header(netlist: Netlist, size: Sizes, models: Mapping[Kind, Path]) -> str:
     """Return what the harness has to know of a fabric, with the model of each kind."""
-    prefixes = {name: f"Vu{number}" for number, name in enumerate(netlist.kinds)}
+    prefixes = {kind: f"Vu{number}" for number, kind in enumerate(netlist.kinds)}
     lines = ["#pragma once", "#include <ctime>", "#include <functional>", "#include <vector>"]
     for prefix in prefixes.values():
         lines += [f'#include "{prefix}.h"', f'#include "{prefix}___024root.h"']
@@ -157,7 +184,7 @@ def _header(netlist: Netlist, size: Sizes, models: Mapping[str, Path]) -> str:
         '#include "verilated.h"',
         "template <class T> using Plain = std::remove_reference_t<T>;",
         "using Data = Plain<decltype(Vu0::m_axis_tdata)>;",
-        "struct Sends { CData* valid; Data* data; VlWide<3>* user; };",
+        "struct Sends { CData* valid; Data* data; VlWide<3>* user; CData* ready; };",
         "struct Takes { CData* valid; Data* data; VlWide<3>* user; };",
         "struct Bus {",
         "    SData *awaddr = nullptr, *araddr;",
@@ -184,14 +211,18 @@ def _header(netlist: Netlist, size: Sizes, models: Mapping[str, Path]) -> str:
         f"constexpr unsigned NPUS = {netlist.npus}, LINK_CYCLES = {size.link_cycles};",
         f"constexpr unsigned MEMORY_CYCLES = {size.memory_cycles};",
     ]
-    for name, unit in netlist.kinds.items():
-        lines += _maker(prefixes[name], unit, models[name])
+    for kind, unit in netlist.kinds.items():
+        lines += _maker(prefixes[kind], unit, kind, models[kind])
     lines += ["inline std::vector<Unit> make_units() {"]
     lines += ["    std::vector<Unit> units;"]
-    for one in netlist.instances:
-        lines += [f"    units.push_back(make_{prefixes[one.unit.unit_name]}());"]
+    for kind, one in zip(netlist.kind_of, netlist.instances, strict=True):
+        lines += [f"    units.push_back(make_{prefixes[kind]}());"]
         lines += [f"    *units.back().{name} = {value};" for name, value in one.pins.items()]
-    lines += ["    return units;", "}", "struct Joined { unsigned unit, port, other, entry; };"]
+    lines += [
+        "    return units;",
+        "}",
+        "struct Joined { unsigned unit, port, other, entry, pace; };",
+    ]
     links = ", ".join(f"{{{', '.join(map(str, one))}}}" for one in netlist.joints)
     return "\n".join([*lines, f"const std::vector<Joined> LINKS{{{links}}};"])
 
@@ -215,9 +246,10 @@ def build_joined(netlist: Netlist, size: Sizes) -> Path:
     SimulatorError
         Verilator is not installed or could not build.
     """
-    models: dict[str, Path] = {}
-    for number, (name, unit) in enumerate(netlist.kinds.items()):
-        models[name] = verilate_model(_verilog(unit), name, f"Vu{number}", _constants(unit))
+    models: dict[Kind, Path] = {}
+    for number, (kind, unit) in enumerate(netlist.kinds.items()):
+        constants = _constants(unit, kind)
+        models[kind] = verilate_model(_verilog(unit), kind.name, f"Vu{number}", constants)
     sources = program_sources(Path(__file__).with_name("joined.cpp"))
     sources["joined_model.hpp"] = _header(netlist, size, models)
     return link_models(netlist.name, sources, [*models.values()])

@@ -122,20 +122,22 @@ def preempted(spec: SwitchSpec) -> Code:
 
 
 _LINE = """
-module wafer_link #(parameter BITS = 8, NUMBER = 0) (
+module wafer_link #(parameter BITS = 8, NUMBER = 0, PACE = 1) (
   input clk,
   input [BITS-1:0] s_axis_tdata, input s_axis_tvalid, output s_axis_tready, input s_axis_tlast,
   input [87:0] s_axis_tuser,
   output [BITS-1:0] m_axis_tdata, output m_axis_tvalid, input m_axis_tready, output m_axis_tlast,
   output [87:0] m_axis_tuser
 );
-  reg [31:0] faults = 0, seed = 1;
+  reg [31:0] faults = 0, seed = 1, busy = 0; // for so many cycles it takes no flit
+  assign s_axis_tready = busy == 0;
+  wire taken = s_axis_tvalid && s_axis_tready;
+  always @(posedge clk) busy <= taken === 1'b1 ? PACE - 1 : busy == 0 ? 0 : busy - 1;
   initial if ($value$plusargs("faults=%d", faults)) ;
   initial if ($value$plusargs("seed=%d", seed)) ;
   line #(.WIDTH(BITS + 88), .CYCLES(@CYCLES@)) line (.clk(clk), .faults(faults),
-    .seed(seed + NUMBER * 7919), .valid(s_axis_tvalid), .flit({s_axis_tuser, s_axis_tdata}),
+    .seed(seed + NUMBER * 7919), .valid(taken), .flit({s_axis_tuser, s_axis_tdata}),
     .out_valid(m_axis_tvalid), .out_flit({m_axis_tuser, m_axis_tdata}));
-  assign s_axis_tready = 1'b1;
   assign m_axis_tlast = 1'b0;
 endmodule
 """

@@ -7,7 +7,7 @@ They are too large to simulate as one module. Their units are compiled and joine
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ from fred_hw.mesh.router import MeshRouter
 from fred_hw.mesh.spec import DIRECTIONS
 from fred_hw.wafer.load import load_wafer
 from fred_hw.wafer.plane import Plane
+from fred_hw.wafer.spec import WaferSpec
 from gen.mesh_top import mesh_ports, mesh_top, router_kinds
 from gen.ports import Port, module_ports
 from gen.wafer_top import modules_of, wafer_ports, wafer_top
@@ -27,7 +28,7 @@ from testbench.collectives.joined import Joint, Netlist
 from tests.gen.tools import lint
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-WAFER = load_wafer(str(EXAMPLES / "wafer-20.yaml"))
+WAFER, NARROW = (load_wafer(str(EXAMPLES / f"wafer-20{one}.yaml")) for one in ("", "-narrow"))
 MESH = load_mesh(str(EXAMPLES / "mesh-5x4.yaml"))
 SHARED = {"clk", "rst", "incarnation"}
 WIRES = ("tdata", "tvalid", "tready", "tlast", "tuser")
@@ -45,11 +46,10 @@ class Top(NamedTuple):
     modules: Mapping[str, Sequence[Port]]
 
 
-@cache
-def wafer() -> Top:
-    plane, modules = Plane(WAFER), modules_of(WAFER)
+def wafer(spec: WaferSpec = WAFER) -> Top:
+    plane, modules = Plane(spec), modules_of(spec)
     kinds = {one.name: one.ports for one in modules.values()}
-    return Top(WAFER.name, wafer_top(plane, modules), wafer_ports(plane, modules), kinds)
+    return Top(spec.name, wafer_top(plane, modules), wafer_ports(plane, modules), kinds)
 
 
 @cache
@@ -60,7 +60,11 @@ def mesh() -> Top:
     return Top(MESH.name, mesh_top(MESH, names), mesh_ports(MESH), kinds)
 
 
-TOPS = [pytest.param(wafer, id="wafer"), pytest.param(mesh, id="mesh")]
+TOPS = [
+    pytest.param(wafer, id="wafer"),
+    pytest.param(partial(wafer, NARROW), id="with spare ports"),
+    pytest.param(mesh, id="mesh"),
+]
 
 
 def instances(top: Top) -> dict[str, tuple[str, Pins]]:
@@ -75,11 +79,12 @@ def instances(top: Top) -> dict[str, tuple[str, Pins]]:
     return found
 
 
-def joints_of(netlist: Callable[..., object], monkeypatch: pytest.MonkeyPatch) -> Netlist:
+def joints_of(
+    netlist: Callable[..., object], spec: object, monkeypatch: pytest.MonkeyPatch
+) -> Netlist:
     """Return what a function of ``testbench.collectives.compiled`` would have joined."""
     found: list[Netlist] = []
     monkeypatch.setattr(compiled, "build_joined", lambda one, _: found.append(one))
-    spec = WAFER if netlist is compiled.build_compiled_plane else MESH
     netlist(spec, Sizes())
     return found[0]
 
@@ -91,13 +96,16 @@ def stream(begin: str) -> tuple[str, ...]:
 def connections(units: Sequence[tuple[Pins, Sequence[str]]]) -> Iterator[Joint]:
     """Yield the joints between units, by what is at all wires of their streams ("" is ``m_axis``).
 
-    A unit is its pins and what stands for the number of each of its ports.
+    A unit is its pins and what stands for the number of each of its ports, of which spare ones have
+    constants.
     """
 
     def ends(letter: str) -> Iterator[tuple[tuple[str, ...], tuple[int, int]]]:
         for number, (pins, ports) in enumerate(units):
             for port, text in enumerate(ports):
-                yield tuple(pins[pin] for pin in stream(f"{letter}{text}_axis")), (number, port)
+                wires = tuple(pins[pin] for pin in stream(f"{letter}{text}_axis"))
+                if not any("'" in wire for wire in wires):
+                    yield wires, (number, port)
 
     takes = dict(ends("s"))
     assert len(takes) == len(list(ends("s")))
@@ -124,32 +132,40 @@ def test_every_pin_is_joined_once_and_every_wire_has_one_driver(top: Callable[[]
         drivers[wire] += 1
         read.update(re.findall(r"[a-z]\w*", value))
     assert set(drivers.values()) == {1}
-    assert drivers.keys() == read
+    assert {wire for wire in drivers if "_unused_" not in wire} == read
 
 
-def test_wires_of_the_wafer_are_those_that_are_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
-    plane, found = Plane(WAFER), instances(wafer())
-    netlist = joints_of(compiled.build_compiled_plane, monkeypatch)
-    names = [f"npu{npu}" for npu in range(WAFER.npus)] + [one.name for one in plane.chiplets]
+@pytest.mark.parametrize(("spec", "uplinks"), [(WAFER, 4), (NARROW, 1)])
+def test_wires_of_the_wafer_are_those_that_are_simulated(
+    spec: WaferSpec, uplinks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plane, found = Plane(spec), instances(wafer(spec))
+    netlist = joints_of(compiled.build_compiled_plane, spec, monkeypatch)
+    names = [f"npu{npu}" for npu in range(spec.npus)] + [one.name for one in plane.chiplets]
     assert list(found) == [f"u_{name}" for name in names]
     assert [found[f"u_{name}"][0] for name in names] == [
         one.unit.unit_name for one in netlist.instances
     ]
-    ports = [[""]] * WAFER.npus + [list(map(str, range(one.spec.ports))) for one in plane.chiplets]
+    ports = [[""]] * spec.npus + [list(map(str, range(one.spec.ports))) for one in plane.chiplets]
     units = [(found[f"u_{name}"][1], own) for name, own in zip(names, ports, strict=True)]
-    assert sorted(connections(units)) == sorted(netlist.joints)
-    assert len(netlist.joints) == 2 * (20 + 5 * 4)  # of NPUs, and of L1s, two to each L2
+    joints = [one._replace(pace=1) for one in netlist.joints]
+    assert sorted(connections(units)) == sorted(joints)
+    assert len(joints) == 2 * (20 + 5 * uplinks)  # of NPUs, and of L1s
 
-    # All other ports of switches are those of controllers, each of which has one.
+    # All other ports of switches are those of controllers, each of which has one, or spare.
     joined = {(one.unit, one.port) for one in netlist.joints}
     left = [
-        (plane.chiplets[number - WAFER.npus].ends[port].number, pins, port)
+        (plane.chiplets[number - spec.npus].ends[port], pins, port)
         for number, (pins, own) in enumerate(units)
         for port in range(len(own))
         if (number, port) not in joined
     ]
-    assert sorted(address for address, _, _ in left) == list(range(20, 20 + 18))
-    for address, pins, port in left:
+    ends = [one for one in left if one[0].kind != "nothing"]
+    assert len(left) - len(ends) == sum(spec.switches[one.switch].spare for one in plane.chiplets)
+    for _, pins, port in (one for one in left if one[0].kind == "nothing"):
+        assert (pins[f"s{port}_axis_tvalid"], pins[f"m{port}_axis_tready"]) == ("1'd0", "1'd1")
+    assert sorted(end.number for end, _, _ in ends) == list(range(20, 20 + 18))
+    for address, pins, port in ((end.number, pins, port) for end, pins, port in ends):
         for letter in "sm":
             for pin, wire in zip(
                 stream(f"{letter}{port}_axis"), stream(f"io{address}_{letter}_axis"), strict=True
@@ -158,7 +174,7 @@ def test_wires_of_the_wafer_are_those_that_are_simulated(monkeypatch: pytest.Mon
 
 
 def test_wires_of_the_mesh_are_those_that_are_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
-    found, netlist = instances(mesh()), joints_of(compiled.build_compiled_mesh, monkeypatch)
+    found, netlist = instances(mesh()), joints_of(compiled.build_compiled_mesh, MESH, monkeypatch)
     names = [f"router_{one.x}_{one.y}" for one in MESH.places[: MESH.routers]]
     assert sorted(found) == sorted(names)
     ports = [str(port) for port in range(len(DIRECTIONS))]

@@ -41,7 +41,7 @@ def plane(name: str) -> Plane:
     return Plane(load_wafer(str(EXAMPLES / f"{name}.yaml")))
 
 
-each = pytest.mark.parametrize("name", ["wafer-4", "wafer-20", "three levels"])
+each = pytest.mark.parametrize("name", ["wafer-4", "wafer-20", "wafer-20-narrow", "three levels"])
 
 
 @each
@@ -52,6 +52,17 @@ def test_every_link_has_two_ends_that_know_each_other(name: str) -> None:
         for port, end in enumerate(one.ends):
             if end.kind == "chiplet":
                 assert chiplets[end.number].ends[end.port] == End("chiplet", number, port)
+
+
+@each
+def test_links_carry_as_much_in_both_directions(name: str) -> None:
+    one = plane(name)
+    for number, chiplet in enumerate(one.chiplets):
+        for port, end in enumerate(chiplet.ends):
+            between, narrow = end.kind == "chiplet", name == "wafer-20-narrow"
+            assert one.flit_cycles(number, port) == (2 if between and narrow else 1)
+            if between:
+                assert one.flit_cycles(end.number, end.port) == one.flit_cycles(number, port)
 
 
 @each

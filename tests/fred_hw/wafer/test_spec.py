@@ -99,6 +99,25 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"switches.2.npus": [3, 3]},
         "switches.2.npus: must have each NPU once, not 3 twice",
     ),
+    "spare ports that are not there": (
+        {"switches.1.spare": 1},
+        (
+            "switches.1.ports: must be 6, its links: 2 to NPUs, 1 to controllers, 0 down, 2 up, "
+            "and 1 spare; not 5"
+        ),
+    ),
+    "no port that is not spare": (
+        {"switches.1.spare": 63},
+        "switches.1.spare: must be an integer from 0 to 62, not 63",
+    ),
+    "slow link above the top": (
+        {"switches.0.uplink_cycles": 2},
+        "switches.0.uplink_cycles: must be 1 at the top, not 2",
+    ),
+    "link that carries nothing": (
+        {"switches.1.uplink_cycles": 0},
+        "switches.1.uplink_cycles: must be an integer from 1 to 64, not 0",
+    ),
     "nothing on a switch": (
         {
             "switches.1.npus": [0, 1, 2, 3],
@@ -205,6 +224,9 @@ def test_names_tell_wafers_apart_but_not_planes() -> None:
             {"lanes": 2},
             {"switches.1.npus": [0, 2], "switches.2.npus": [1, 3]},
             {"switches.0.middle": 2},
+            {"switches.1.uplink_cycles": 2},
+            {"switches.1.uplink_cycles": 2, "switches.2.uplink_cycles": 2},
+            {"switches.1.spare": 1, "switches.1.ports": 6},
             {"controllers": "endpoints"},
         )
     ]
