@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Member, Out
 from fred_hw.control.axi_lite import axi_lite_members, pass_axi_lite
 from fred_hw.endpoint.flow import flow_layout
 from fred_hw.link.packet_stream import PayloadStream, payload_signature
-from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
@@ -19,7 +19,7 @@ from .memory_port import MemoryPort, memory_signature
 from .outlet import AceOutlet
 from .reader import AceReader
 from .scratchpad import AceScratchpad
-from .work import CIRCUITS, sizes_name
+from .work import sizes_name
 
 __all__ = ["AceEngine"]
 
@@ -85,20 +85,20 @@ class AceEngine(Unit):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("AceEngine", spec)
         self.unit_name = sizes_name("ace_engine", spec)
-        flows = data.ArrayLayout(flow_layout(spec), CIRCUITS)
+        flows = data.ArrayLayout(flow_layout(spec), DATA_COUNT)
         members: dict[str, Member] = axi_lite_members(endpoint_map(spec).address_bits)
         members |= {
             "irq": Out(1),
             "memory": Out(memory_signature(spec)),
-            "send": Out(payload_signature(spec)).array(CIRCUITS),
-            "receive": In(payload_signature(spec)).array(CIRCUITS),
+            "send": Out(payload_signature(spec)).array(DATA_COUNT),
+            "receive": In(payload_signature(spec)).array(DATA_COUNT),
             "send_flow": Out(flows),
             "receive_flow": Out(flows),
-            "send_clear": Out(CIRCUITS),
-            "receive_clear": Out(CIRCUITS),
-            "receive_enough": Out(CIRCUITS),
-            "receive_came": In(CIRCUITS),
-            "idle": In(CIRCUITS),
+            "send_clear": Out(DATA_COUNT),
+            "receive_clear": Out(DATA_COUNT),
+            "receive_enough": Out(DATA_COUNT),
+            "receive_came": In(DATA_COUNT),
+            "idle": In(DATA_COUNT),
             "up": In(1),
             "address": Out(spec.protocol.fields["source"]),
             **dict.fromkeys(("partner", "link", "rewinds", "dropped"), In(1)),

@@ -7,14 +7,14 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.control.axi_lite import axi_lite_members, pass_axi_lite
 from fred_hw.endpoint.endpoint import Endpoint
 from fred_hw.link.axis import axis_members
-from fred_hw.protocol import HEADER_FIELDS
+from fred_hw.protocol import DATA_COUNT, HEADER_FIELDS
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
 from .endpoint_map import endpoint_map
 from .engine import AceEngine
 from .memory_port import MemoryPort
-from .work import ADDRESS_BITS, CIRCUITS, word_bits
+from .work import ADDRESS_BITS, word_bits
 
 __all__ = ["BEGIN_CYCLES", "END_CYCLES", "NpuEndpoint"]
 
@@ -114,7 +114,7 @@ class NpuEndpoint(Unit):
             for name in _LINK:
                 own, inner = (getattr(one, f"{side}_axis_{name}") for one in (self, link))
                 m.d.comb += inner.eq(own) if (side == "s") != (name == "tready") else own.eq(inner)
-        for k in range(CIRCUITS):
+        for k in range(DATA_COUNT):
             wiring.connect(m, engine.send[k], link.send[k])
             wiring.connect(m, link.receive[k], engine.receive[k])
         m.d.comb += [

@@ -6,11 +6,12 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import one_hot_mux
+from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
 
 from .reader import load_layout
-from .work import CIRCUITS, place_bits, sizes_name, slot_bits
+from .work import place_bits, sizes_name, slot_bits
 
 __all__ = ["AceScratchpad", "SlotRead", "slot_read_signature"]
 
@@ -42,7 +43,7 @@ def slot_read_signature(spec: SwitchSpec) -> wiring.Signature:
         {
             "valid": Out(1),
             "ready": In(1),
-            "circuit": Out(CIRCUITS),
+            "circuit": Out(DATA_COUNT),
             "slot": Out(slot_bits(spec)),
             "place": Out(place_bits(spec)),
             "data": In(spec.data_width),
@@ -118,7 +119,7 @@ class AceScratchpad(Unit):
                 | (self.store.slot != self.load.slot)
             ),
         ]
-        banks = [(k, slot) for k in range(CIRCUITS) for slot in range(spec.endpoint.slots)]
+        banks = [(k, slot) for k in range(DATA_COUNT) for slot in range(spec.endpoint.slots)]
         words: list[Value] = []
         readers = {"operand": self.operand, "send": self.send}
         chosen = {

@@ -5,12 +5,10 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.endpoint.flow import flow_layout
-from fred_hw.protocol import DATA_CIRCUITS
 from fred_hw.spec import SwitchSpec
 
 __all__ = [
     "ADDRESS_BITS",
-    "CIRCUITS",
     "STEP_BITS",
     "ReceiveWord",
     "SendWord",
@@ -29,8 +27,6 @@ __all__ = [
 
 ADDRESS_BITS = 40
 """Bits of an address of memory, in bytes."""
-
-CIRCUITS = len(DATA_CIRCUITS)
 
 STEP_BITS = 7
 """Bits of a number of steps: an all-reduce of 64 endpoints has 126."""

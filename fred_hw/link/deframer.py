@@ -7,7 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import selected
-from fred_hw.protocol import CONTROL, DATA_CIRCUITS, HELLO_FIELDS, Kind
+from fred_hw.protocol import CONTROL, DATA_COUNT, HELLO_FIELDS, Kind
 from fred_hw.spec import SwitchSpec, check_spec, sized_name
 from fred_hw.unit import Unit, place
 
@@ -21,7 +21,6 @@ from .session import Hello, hello_signature
 
 __all__ = ["PACKET_FIELDS", "Deframer"]
 
-COUNT = len(DATA_CIRCUITS)
 PACKET_FIELDS = ("circuit", "ticket", "unicast", "destination", "source", "sequence", "last")
 """What all flits of a packet say alike; phase and generation are where addresses are."""
 
@@ -87,7 +86,7 @@ class Deframer(Unit):
         super().__init__(
             {
                 "i": In(link_flit_signature(spec)),
-                "o": Out(arrival_signature(spec)).array(COUNT),
+                "o": Out(arrival_signature(spec)).array(DATA_COUNT),
                 "hello": Out(hello_signature()),
                 "down": In(1),
                 "message": Out(message_signature(spec)),

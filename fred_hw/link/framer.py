@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import next_turn, selected
 from fred_hw.gates.wire import wire
-from fred_hw.protocol import CONTROL, CRC_BITS, DATA_CIRCUITS, HEADER_BITS, HELLO_FIELDS, Kind
+from fred_hw.protocol import CONTROL, CRC_BITS, DATA_COUNT, HEADER_BITS, HELLO_FIELDS, Kind
 from fred_hw.spec import SwitchSpec, check_spec, sized_name
 from fred_hw.unit import Unit
 
@@ -23,8 +23,6 @@ from .message import message_stream
 from .session import hello_layout
 
 __all__ = ["Framer"]
-
-COUNT = len(DATA_CIRCUITS)
 
 
 class Framer(Unit):
@@ -89,8 +87,8 @@ class Framer(Unit):
                 "down": In(1),
                 "begins": In(1),
                 "here": In(limit_signature(spec)),
-                "lacks": In(COUNT),
-                "ticket": In(data.ArrayLayout(ticket_bits(spec), COUNT)),
+                "lacks": In(DATA_COUNT),
+                "ticket": In(data.ArrayLayout(ticket_bits(spec), DATA_COUNT)),
                 "o": Out(framed_signature(spec)),
             }
         )
@@ -206,7 +204,7 @@ class Framer(Unit):
         """
         bits, most = ticket_bits(self.spec), self.spec.protocol.buffer_flits
         circuit = Signal(2, init=CONTROL)
-        changed, behind = Signal(COUNT), Signal(COUNT)
+        changed, behind = Signal(DATA_COUNT), Signal(DATA_COUNT)
         chosen, later = next_turn(m, "told", changed, behind)
         news = wire(m, "news", selected(circuit, list(changed)) & (circuit != CONTROL))
         loads = taken | (~news & ~kept)
@@ -234,7 +232,7 @@ class Framer(Unit):
         circuit, following = Signal(2), Signal(2)
         ticket = Signal(ticket_bits(self.spec))
         m.d.comb += [due.eq(timer == timeout), still.eq(selected(circuit, list(self.lacks)))]
-        for number in range(COUNT):
+        for number in range(DATA_COUNT):
             with m.If(self.lacks[number] & ((circuit != number) | (self.lacks == 1 << number))):
                 m.d.comb += following.eq(number)
         # One that is offered stays, though a packet has started since, which goes behind it.

@@ -8,7 +8,7 @@ from fred_hw.checks import check_int
 from fred_hw.gates.fifo import Fifo
 from fred_hw.gates.select import one_hot_mux
 from fred_hw.gates.stream_register import StreamRegister
-from fred_hw.protocol import DATA_CIRCUITS, HEADER_BITS
+from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT, HEADER_BITS
 from fred_hw.spec import SwitchSpec, check_spec, sized_name
 from fred_hw.unit import Unit, place
 
@@ -22,8 +22,6 @@ from .message import message_stream
 from .session import hello_layout
 
 __all__ = ["Sender"]
-
-COUNT = len(DATA_CIRCUITS)
 
 
 class Sender(Unit):
@@ -102,11 +100,11 @@ class Sender(Unit):
         super().__init__(
             {
                 "credit": In(credit_signature(spec)),
-                "room": Out(COUNT),
-                "start": In(COUNT),
+                "room": Out(DATA_COUNT),
+                "start": In(DATA_COUNT),
                 "length": In(spec.protocol.fields["last"]),
                 "ticket": Out(ticket_bits(spec)),
-                "wanted": In(COUNT),
+                "wanted": In(DATA_COUNT),
                 "hello": In(stream.Signature(hello_layout())),
                 **dict.fromkeys(("down", "closing", "begins", "swallows"), In(1)),
                 "empty": Out(1),
@@ -132,7 +130,7 @@ class Sender(Unit):
         leaving = framer.i.payload.frame
         m.d.comb += self.gone.eq(framer.i.valid & framer.i.ready)
         ends = self.gone & leaving.last
-        held, there, begun = Signal.like(self.ticket), Signal(COUNT), Signal(COUNT)
+        held, there, begun = Signal.like(self.ticket), Signal(DATA_COUNT), Signal(DATA_COUNT)
         taken: list[Value] = []
         m.d.comb += self.empty.eq(~there.any())
         for number, name in enumerate(DATA_CIRCUITS):

@@ -10,7 +10,7 @@ from fred_hw.gates.select import one_hot_mux, selected
 from fred_hw.gates.wire import wire
 from fred_hw.link.axis import axis_members, join_axis
 from fred_hw.link.session import LinkSession, join_session
-from fred_hw.protocol import DATA_CIRCUITS, HEADER_FIELDS
+from fred_hw.protocol import DATA_COUNT, HEADER_FIELDS
 from fred_hw.switch.ports.output_port import OutputPort
 from fred_hw.switch.unicast_sequencer import UnicastSequencer
 from fred_hw.unit import Unit, place
@@ -224,7 +224,7 @@ class MeshRouter(Unit):
                 head.broken[c],
                 head.here[c] & (head.coming[c] & path).any(),
             )
-            for c in range(len(DATA_CIRCUITS))
+            for c in range(DATA_COUNT)
         ]
         m.d.comb += [
             Cat(source.valid, source.last, source.broken, source.here).eq(

@@ -13,7 +13,7 @@ from fred_hw.link.credits import Credits, credit_signature
 from fred_hw.link.flit import LinkFlit, link_flit_signature
 from fred_hw.link.message import Message, message_signature
 from fred_hw.link.session import Hello, hello_signature
-from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.ports.arrivals import join_queues, store_payload
 from fred_hw.switch.ports.next_unicast import NextUnicast
@@ -25,8 +25,6 @@ from .spec import MeshSpec, check_mesh
 from .way import Way, check_directions, position_layout, ways_name
 
 __all__ = ["Heads", "RouterInput", "heads_signature"]
-
-COUNT = len(DATA_CIRCUITS)
 
 
 class Heads(wiring.PureInterface):
@@ -65,8 +63,8 @@ def heads_signature(spec: SwitchSpec) -> wiring.Signature:
     """
     return wiring.Signature(
         {
-            "coming": Out(data.ArrayLayout(spec.ports, COUNT)),
-            **dict.fromkeys(("here", "valid", "last", "broken"), Out(COUNT)),
+            "coming": Out(data.ArrayLayout(spec.ports, DATA_COUNT)),
+            **dict.fromkeys(("here", "valid", "last", "broken"), Out(DATA_COUNT)),
             "descriptor": Out(packet_layout(spec)),
             "circuit": In(2),
             **dict.fromkeys(("start", "take", "finish"), In(1)),

@@ -6,12 +6,10 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_int
 from fred_hw.gates.select import one_hot_mux, selected
-from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.protocol import DATA_COUNT
 from fred_hw.unit import Unit
 
 __all__ = ["CircuitChoice"]
-
-COUNT = len(DATA_CIRCUITS)
 
 
 class CircuitChoice(Unit):
@@ -68,9 +66,9 @@ class CircuitChoice(Unit):
         super().__init__(
             {
                 "online": In(1),
-                "phase": In(COUNT),
+                "phase": In(DATA_COUNT),
                 "unicast": In(2),
-                "values": In(data.ArrayLayout(width, COUNT)),
+                "values": In(data.ArrayLayout(width, DATA_COUNT)),
                 "circuit": Out(2),
                 "of_phase": Out(width),
                 "of_unicast": Out(width),

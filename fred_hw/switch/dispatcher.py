@@ -9,7 +9,7 @@ from fred_hw.control.entry_port import entry_layout
 from fred_hw.gates.select import any_of, one_hot_mux, selected
 from fred_hw.gates.wire import wire
 from fred_hw.link.descriptor import descriptor_layout
-from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
 
@@ -147,7 +147,7 @@ class Dispatcher(Unit):
             Cat(getattr(flow, name) for flow in flows).any() for name in ("start", "inside", "able")
         )
         waits = Cat(unicast.able for unicast in unicasts).any()
-        for number in range(len(DATA_CIRCUITS)):
+        for number in range(DATA_COUNT):
             mine = Cat(circuit == number for circuit in router.circuit_of)
             of_phase = service.circuit[number]
             starts, goes = (
@@ -183,7 +183,7 @@ class Dispatcher(Unit):
             of = self._choose(m, f"of_{k}", router.circuit_of[k], width)
             to = self._choose(m, f"to_{k}", router.circuit_to[k], 1)
             path, unicast = router.destination_of[k], unicasts[k]
-            for c in range(len(DATA_CIRCUITS)):
+            for c in range(DATA_COUNT):
                 phase, waits = head.descriptor[c].phase, head.waiting[c]
                 here = waits & head.of_phase[c]
                 # A unicast has the flow of its source alone, and is there only with a path.

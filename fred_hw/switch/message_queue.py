@@ -6,12 +6,12 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_kind
 from fred_hw.link.message import Message
-from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.protocol import DATA_COUNT
 from fred_hw.unit import Unit
 
 __all__ = ["QUEUED", "MessageQueue"]
 
-QUEUED = 2 * len(DATA_CIRCUITS) + 2
+QUEUED = 2 * DATA_COUNT + 2
 """Messages in a queue: an ack and a nack of the flow of each data circuit, one that is being
 taken, and one of a flow that was set before."""
 

@@ -5,15 +5,13 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.gates.select import selected
-from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
 
 from .scheduler_signatures import PhaseUpdate, phase_update_signature
 
 __all__ = ["PhaseWatch"]
-
-COUNT = len(DATA_CIRCUITS)
 
 
 class PhaseWatch(Unit):
@@ -78,9 +76,9 @@ class PhaseWatch(Unit):
             {
                 "number": In(phase),
                 "update": In(phase_update_signature(spec)),
-                "waiting": In(data.ArrayLayout(COUNT, ports)),
-                "room": In(data.ArrayLayout(COUNT, ports)),
-                "heads": In(data.ArrayLayout(data.ArrayLayout(phase, COUNT), ports)),
+                "waiting": In(data.ArrayLayout(DATA_COUNT, ports)),
+                "room": In(data.ArrayLayout(DATA_COUNT, ports)),
+                "heads": In(data.ArrayLayout(data.ArrayLayout(phase, DATA_COUNT), ports)),
                 "used": Out(1),
                 "circuit": Out(2),
                 "takes": Out(ports),
@@ -96,10 +94,14 @@ class PhaseWatch(Unit):
         ports, update = self.spec.ports, self.update
         gives = Signal(ports)
         for k in range(ports):
-            waits = [self.waiting[k][c] & (self.heads[k][c] == self.number) for c in range(COUNT)]
+            waits = [
+                self.waiting[k][c] & (self.heads[k][c] == self.number) for c in range(DATA_COUNT)
+            ]
             m.d.comb += [
                 self.there[k].eq(selected(self.circuit, waits)),
-                self.free[k].eq(selected(self.circuit, [self.room[k][c] for c in range(COUNT)])),
+                self.free[k].eq(
+                    selected(self.circuit, [self.room[k][c] for c in range(DATA_COUNT)])
+                ),
             ]
         m.d.sync += [
             self.complete.eq(

@@ -5,7 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.control.entry_port import number_bits
-from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec
 
 __all__ = [
@@ -18,8 +18,6 @@ __all__ = [
     "port_hints_signature",
     "service_signature",
 ]
-
-COUNT = len(DATA_CIRCUITS)
 
 
 class PortHints(wiring.PureInterface):
@@ -84,11 +82,11 @@ def port_hints_signature(spec: SwitchSpec) -> wiring.Signature:
     phase = spec.protocol.fields["phase"]
     return wiring.Signature(
         {
-            "waiting": Out(COUNT),
-            "room": Out(COUNT),
-            "reaches": Out(COUNT),
-            "phases": Out(data.ArrayLayout(phase, COUNT)),
-            "serves": In(data.ArrayLayout(spec.protocol.phases, COUNT)),
+            "waiting": Out(DATA_COUNT),
+            "room": Out(DATA_COUNT),
+            "reaches": Out(DATA_COUNT),
+            "phases": Out(data.ArrayLayout(phase, DATA_COUNT)),
+            "serves": In(data.ArrayLayout(spec.protocol.phases, DATA_COUNT)),
         }
     )
 
@@ -156,14 +154,14 @@ def service_signature(spec: SwitchSpec) -> wiring.Signature:
             "active": Out(1),
             "online": Out(1),
             "phase": Out(spec.protocol.fields["phase"]),
-            "circuit": Out(COUNT),
+            "circuit": Out(DATA_COUNT),
             "load": Out(1),
             "following": Out(spec.protocol.fields["phase"]),
             "leaving": Out(1),
             "runs": In(1),
             "stands": In(1),
             "rests": In(1),
-            "ran": In(COUNT),
-            "under": In(COUNT),
+            "ran": In(DATA_COUNT),
+            "under": In(DATA_COUNT),
         }
     )

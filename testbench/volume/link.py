@@ -18,11 +18,11 @@ from testbench.sim.harness import build_harness
 
 from .conditions import Conditions
 from .program import harness_sources, run_program
-from .wires import COUNT, LINK, check_width, join_link, join_payload, wires
+from .wires import DATA_COUNT, LINK, check_width, join_link, join_payload, wires
 
 __all__ = ["ALL_FLOWS", "EndpointPair", "LinkRun", "build_link", "run_link"]
 
-FLOWS = 2 * COUNT
+FLOWS = 2 * DATA_COUNT
 ALL_FLOWS = tuple(range(FLOWS))
 """Flow f goes from end f // 3 to the other, on data circuit f % 3."""
 
@@ -81,14 +81,14 @@ class EndpointPair(Unit):
             join_link(m, self, k, end)
             m.d.comb += [
                 end.address.eq(k),
-                end.send_clear.eq(self.clear.replicate(COUNT)),
-                end.receive_clear.eq(self.clear.replicate(COUNT)),
-                self.idle[COUNT * k : COUNT * (k + 1)].eq(end.idle),
-                self.rewinds[COUNT * k : COUNT * (k + 1)].eq(end.rewinds),
+                end.send_clear.eq(self.clear.replicate(DATA_COUNT)),
+                end.receive_clear.eq(self.clear.replicate(DATA_COUNT)),
+                self.idle[DATA_COUNT * k : DATA_COUNT * (k + 1)].eq(end.idle),
+                self.rewinds[DATA_COUNT * k : DATA_COUNT * (k + 1)].eq(end.rewinds),
                 self.dropped[k].eq(end.dropped),
             ]
         for flow in ALL_FLOWS:
-            self._connect(m, flow, ends[flow // COUNT], ends[1 - flow // COUNT])
+            self._connect(m, flow, ends[flow // DATA_COUNT], ends[1 - flow // DATA_COUNT])
         causes = [
             getattr(end, name)
             for end in ends
@@ -98,10 +98,10 @@ class EndpointPair(Unit):
         return m
 
     def _connect(self, m: Module, flow: int, source: Any, destination: Any) -> None:
-        circuit = flow % COUNT
+        circuit = flow % DATA_COUNT
         phase = getattr(self, f"phase{flow}")
         sent, received = source.send_flow[circuit], destination.receive_flow[circuit]
-        for one, peer in ((sent, 1 - flow // COUNT), (received, flow // COUNT)):
+        for one, peer in ((sent, 1 - flow // DATA_COUNT), (received, flow // DATA_COUNT)):
             m.d.comb += [one.phase.eq(phase), one.peer.eq(peer), one.generation.eq(phase)]
         join_payload(m, self, flow, source.send[circuit], destination.receive[circuit])
 

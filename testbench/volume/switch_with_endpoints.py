@@ -28,7 +28,7 @@ from .conditions import CLEAN, Conditions
 from .program import harness_sources, run_program
 from .scenario import scripted
 from .traffic import configure
-from .wires import COUNT, LINK, PAYLOAD, check_width, join_link, join_payload, wires
+from .wires import DATA_COUNT, LINK, PAYLOAD, check_width, join_link, join_payload, wires
 
 __all__ = [
     "Load",
@@ -78,12 +78,12 @@ class SwitchWithEndpoints(Unit):
         widths = {"phase": fields["phase"], "peer": fields["source"]}
         members = {
             **axi_lite_members(switch_map(spec).address_bits),
-            **wires(spec, 2 * spec.ports, COUNT * spec.ports),
-            "idle": Out(COUNT * spec.ports),
-            "rewinds": Out(COUNT * spec.ports),
+            **wires(spec, 2 * spec.ports, DATA_COUNT * spec.ports),
+            "idle": Out(DATA_COUNT * spec.ports),
+            "rewinds": Out(DATA_COUNT * spec.ports),
             "error": Out(1),
         }
-        for n in range(COUNT * spec.ports):
+        for n in range(DATA_COUNT * spec.ports):
             members |= {f"{name}{n}": In(widths[name.split("_")[1]]) for name in _NAMES}
         super().__init__(members)
 
@@ -101,8 +101,8 @@ class SwitchWithEndpoints(Unit):
             join_link(m, self, k, end)
             m.d.comb += end.address.eq(address_of(k))
             join_link(m, self, ports + k, switch, str(k))
-            for circuit in range(COUNT):
-                self._flow(m, COUNT * k + circuit, end, circuit)
+            for circuit in range(DATA_COUNT):
+                self._flow(m, DATA_COUNT * k + circuit, end, circuit)
         causes = [
             getattr(end, name)
             for end in ends
@@ -154,7 +154,7 @@ def build_switch_with_endpoints(spec: SwitchSpec, emitter: VerilogEmitter | None
     lines = [
         f"#define PAYLOAD_PINS(n) PayloadPins{{{', '.join(payload)}}}",
         f"#define LINK_PINS(n) LinkPins{{{', '.join(link)}}}",
-        f"#define EACH_FLOW(DO) {each(COUNT * spec.ports)}",
+        f"#define EACH_FLOW(DO) {each(DATA_COUNT * spec.ports)}",
         f"#define EACH_LINK(DO) {each(2 * spec.ports)}",
     ]
     check_width(spec)
@@ -255,7 +255,7 @@ def _pools(
     pools: dict[tuple[int, int, str], Flows] = {
         (port, circuit, side): {}
         for port in range(ports)
-        for circuit in range(COUNT)
+        for circuit in range(DATA_COUNT)
         for side in ("sent", "wanted")
     }
     for phase in table:

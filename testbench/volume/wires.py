@@ -8,12 +8,11 @@ from typing import Any
 from amaranth.hdl import Cat, Module
 from amaranth.lib.wiring import In, Member, Out
 
-from fred_hw.protocol import CRC_BITS, DATA_CIRCUITS, HEADER_BITS
+from fred_hw.protocol import CRC_BITS, DATA_COUNT, HEADER_BITS
 from fred_hw.spec import SwitchSpec
 
-__all__ = ["COUNT", "LINK", "PAYLOAD", "check_width", "join_link", "join_payload", "wires"]
+__all__ = ["DATA_COUNT", "LINK", "PAYLOAD", "check_width", "join_link", "join_payload", "wires"]
 
-COUNT = len(DATA_CIRCUITS)
 PAYLOAD = ("valid", "ready", "last", "data")
 LINK = (*PAYLOAD, "header", "crc")
 

@@ -9,7 +9,7 @@ from amaranth.lib.memory import Memory, ReadPort
 
 from fred_hw.gates.select import one_hot_mux, selected
 from fred_hw.link.deframer import Deframer
-from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.protocol import DATA_COUNT
 from fred_hw.unit import place
 
 from .flit_queue import FlitQueue
@@ -91,7 +91,7 @@ def store_payload(m: Module, queues: Sequence[FlitQueue], word: data.View, head:
     head : interface
         What has ``circuit``, ``take`` and ``valid`` as in ``head_signature``.
     """
-    came, depth = Signal(len(DATA_CIRCUITS)), queues[0].spec.protocol.buffer_flits
+    came, depth = Signal(DATA_COUNT), queues[0].spec.protocol.buffer_flits
     memory = m.submodules.payload = Memory(shape=len(word.data), depth=len(came) * depth, init=[])
     write, read = memory.write_port(), memory.read_port()
     tails = [queue.tail + number * depth for number, queue in enumerate(queues)]

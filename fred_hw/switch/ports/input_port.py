@@ -15,7 +15,7 @@ from fred_hw.link.credits import Credits, credit_signature
 from fred_hw.link.flit import LinkFlit, link_flit_signature
 from fred_hw.link.message import Message, message_signature
 from fred_hw.link.session import Hello, hello_signature
-from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec, sized_name
 from fred_hw.unit import Unit, place
 
@@ -34,8 +34,6 @@ from .signatures import (
 )
 
 __all__ = ["InputPort"]
-
-COUNT = len(DATA_CIRCUITS)
 
 
 class InputPort(Unit):
@@ -128,7 +126,7 @@ class InputPort(Unit):
         strobes = ("came", "dropped", "unknown", "length", "kind", "overflow", "stuck", "route")
         members: dict[str, Any] = {
             "enable": In(1),
-            "serves": In(data.ArrayLayout(spec.protocol.phases, COUNT)),
+            "serves": In(data.ArrayLayout(spec.protocol.phases, DATA_COUNT)),
             **dict.fromkeys(("served", "following"), In(spec.protocol.fields["phase"])),
             "load": In(1),
             "head": Out(head_signature(spec)),
@@ -234,7 +232,7 @@ class InputPort(Unit):
         known = data.StructLayout({"number": len(due.due), "generation": len(due.generation)})
         memory = m.submodules.due = Memory(shape=known, depth=1 << bits, init=[])
         write, told, read = memory.write_port(), memory.read_port(), memory.read_port()
-        asks, answered = Cat(queue.asks for queue in queues), Signal(COUNT)
+        asks, answered = Cat(queue.asks for queue in queues), Signal(DATA_COUNT)
         comes = word.descriptor
         foretold = ~asks.any() & word.first & self.enable & ~head.start & ~due.write
         phases = [queue.descriptor.phase for queue in queues]

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.control.entry_port import number_bits
 from fred_hw.link.descriptor import descriptor_layout
-from fred_hw.protocol import DATA_CIRCUITS
+from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec
 
 __all__ = [
@@ -21,8 +21,6 @@ __all__ = [
     "mark_layout",
     "port_bits",
 ]
-
-COUNT = len(DATA_CIRCUITS)
 
 
 class Head(wiring.PureInterface):
@@ -117,17 +115,17 @@ def head_signature(spec: SwitchSpec) -> wiring.Signature:
     """
     return wiring.Signature(
         {
-            "waiting": Out(COUNT),
-            "anew": Out(COUNT),
-            "of_phase": Out(COUNT),
-            "descriptor": Out(data.ArrayLayout(descriptor_layout(spec), COUNT)),
-            "exits": Out(data.ArrayLayout(port_bits(spec), COUNT)),
-            "coming": Out(data.ArrayLayout(spec.ports, COUNT)),
+            "waiting": Out(DATA_COUNT),
+            "anew": Out(DATA_COUNT),
+            "of_phase": Out(DATA_COUNT),
+            "descriptor": Out(data.ArrayLayout(descriptor_layout(spec), DATA_COUNT)),
+            "exits": Out(data.ArrayLayout(port_bits(spec), DATA_COUNT)),
+            "coming": Out(data.ArrayLayout(spec.ports, DATA_COUNT)),
             "circuit": In(2),
             "start": In(1),
             "take": In(1),
             "finish": In(1),
-            **dict.fromkeys(("valid", "last", "broken"), Out(COUNT)),
+            **dict.fromkeys(("valid", "last", "broken"), Out(DATA_COUNT)),
         }
     )
 
@@ -150,7 +148,7 @@ def injection_signature(spec: SwitchSpec) -> wiring.Signature:
     """
     return wiring.Signature(
         {
-            "room": In(COUNT),
+            "room": In(DATA_COUNT),
             "start": Out(1),
             "fire": Out(1),
             "last": Out(1),

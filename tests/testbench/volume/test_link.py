@@ -16,7 +16,7 @@ from testbench.faults.fault import Fault, FaultyEmitter, noticed_by
 from testbench.sim.runner import BenchRun, run_bench
 from testbench.sim.tools import icarus_bin
 from testbench.volume.link import EndpointPair, LinkRun, build_link, run_link
-from testbench.volume.wires import COUNT
+from testbench.volume.wires import DATA_COUNT
 from tests.testbench.cases import payload_share
 
 pytestmark = [pytest.mark.sim, pytest.mark.slow]
@@ -93,7 +93,7 @@ def test_a_million_flits_and_thousands_of_faults_of_every_kind() -> None:
     assert min(result["faults"].values()) >= 100
 
 
-@pytest.mark.parametrize("flow", range(COUNT))
+@pytest.mark.parametrize("flow", range(DATA_COUNT))
 def test_full_packets_of_one_flow_fill_the_link(flow: int) -> None:
     result = run_link(link(SMALL), LinkRun(flits=200_000, fixed=True, flows=(flow,)))
     assert result["right"], result
