@@ -8,13 +8,13 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.endpoint_spec import MOST_MEMBERS
 from fred_hw.gates.fsm import Fsm
+from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit
 
 from .operations import OPERATIONS
 from .work import (
     ADDRESS_BITS,
-    CIRCUITS,
     STEP_BITS,
     count_bits,
     flit_bytes,
@@ -115,8 +115,8 @@ class AcePrepare(Unit):
                 "circuit": In(2),
                 "descriptor": In(descriptor_layout()),
                 "busy": Out(1),
-                "valid": Out(CIRCUITS),
-                "ready": In(CIRCUITS),
+                "valid": Out(DATA_COUNT),
+                "ready": In(DATA_COUNT),
                 "o": Out(work_layout(spec)),
                 "refused": Out(len(REASONS)),
             }
@@ -169,7 +169,7 @@ class AcePrepare(Unit):
         return m
 
     def _bit(self, circuit: Value) -> Value:
-        return Cat(circuit == k for k in range(CIRCUITS))
+        return Cat(circuit == k for k in range(DATA_COUNT))
 
     def _unset(self, m: Module, asked: _Asked) -> tuple[Signal, Signal]:
         """Return, a cycle later, whether a flow out, and one in, stays that was never set.
@@ -182,7 +182,7 @@ class AcePrepare(Unit):
         for flow, used, never in zip(
             (rest.send, rest.receive), (sends, comes | ~is_exchange), unset, strict=True
         ):
-            were_set = Signal(CIRCUITS, name=never.name.replace("unset", "set"))
+            were_set = Signal(DATA_COUNT, name=never.name.replace("unset", "set"))
             m.d.sync += never.eq(flow.keep & used & ~(were_set & self._bit(asked.circuit)).any())
             with m.If(~flow.keep):
                 m.d.sync += were_set.eq(were_set | self.valid)
@@ -233,7 +233,7 @@ class AcePrepare(Unit):
         with fsm.state("judge"):
             m.d.sync += bad.eq(
                 Cat(
-                    (operation >= len(OPERATIONS)) | (circuit >= CIRCUITS),
+                    (operation >= len(OPERATIONS)) | (circuit >= DATA_COUNT),
                     moves & (odd | (is_ring & odd_ring) | (is_exchange & odd_receive)),
                     no_flow | (moves & (unset[0] | unset[1])),
                     moves & (large_any | (is_ring & ring)),
