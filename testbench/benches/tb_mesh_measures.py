@@ -43,7 +43,7 @@ async def lone_flit_takes_as_long_at_every_router(dut: Any) -> None:
             continue
         sent = len(bench.data(bench.inputs[source]))
         came = len(bench.data(bench.outputs[end]))
-        bench.send(source, end, 1, 1, 0)
+        bench.unicast(source, end, 1, 1, 0)
         await bench.drain()
         begin = bench.data(bench.inputs[source])[sent].cycle
         found.add((bench.data(bench.outputs[end])[came].cycle - begin) / routers)
@@ -65,7 +65,7 @@ async def flit_that_follows_another_one_takes_as_long_at_every_router(dut: Any) 
         if routers > FAR:
             continue
         for _ in range(2):
-            bench.send(source, end, 1, 1, 0)
+            bench.unicast(source, end, 1, 1, 0)
             await bench.drain()
         begin = bench.data(bench.inputs[source])[-1].cycle
         found.add((bench.data(bench.outputs[end])[-1].cycle - begin) / routers)
@@ -83,7 +83,7 @@ async def links_carry_data_at_full_load(dut: Any) -> None:
     for source in range(NPUS):
         end = to(MESH, source)
         assert end is not None
-        bench.send(source, end, count, MOST, 0)
+        bench.unicast(source, end, count, MOST, 0)
     await bench.drain()
     efficiency = shares(bench, bench.outputs[:NPUS])
     record(efficiency=efficiency, flits=NPUS * count * MOST)
