@@ -173,10 +173,7 @@ class Scheduler(Unit):
         unicasts, packets = Signal(DATA_COUNT, name="online_ready"), self._unicasts(m)
         m.d.sync += unicasts.eq(packets)
         ready = Cat(known & ~stopped, unicasts) & ~served
-        circuits = [
-            *(watch.circuit for watch in watches),
-            *(Const(c, 2) for c in range(DATA_COUNT)),
-        ]
+        circuits = [one.circuit for one in watches] + [Const(c, 2) for c in range(DATA_COUNT)]
         service, online = self.service, following[phases:].any()
         keeps, valid, circuit = Signal(), Signal(), Signal(DATA_COUNT)
         chosen, taken, hurry = self._choose(m, ready, circuits, circuit, keeps)

@@ -11,14 +11,14 @@ from amaranth.hdl import Cat, Module
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.endpoint.endpoint import Endpoint
+from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec
 from fred_hw.unit import Unit, place
 from gen.emitter import VerilogEmitter
-from testbench.sim.harness import build_harness
 
 from .conditions import Conditions
-from .program import harness_sources, run_program
-from .wires import DATA_COUNT, LINK, check_width, join_link, join_payload, wires
+from .program import run_program
+from .wires import build_wired, join_link, join_payload, wires
 
 __all__ = ["ALL_FLOWS", "EndpointPair", "LinkRun", "build_link", "run_link"]
 
@@ -124,19 +124,7 @@ def build_link(spec: SwitchSpec, emitter: VerilogEmitter | None = None) -> Path:
         Verilator is not installed or could not build.
     """
     pair = EndpointPair(spec)
-    flow = [f"&top_.{side}##n##_{name}" for side in "io" for name in LINK[:3]]
-    flow += ["&top_.i##n##_data", "&top_.o##n##_data", "&top_.phase##n"]
-    end = [f"&top_.{side}##n##_{name}" for side in "ms" for name in LINK[:3]]
-    end += [f"&top_.{side}##n##_{name}" for name in LINK[3:] for side in "ms"]
-    lines = [
-        f"#define FLOW_PORTS(n) FlowPorts{{{', '.join(flow)}}}",
-        f"#define END_PORTS(n) EndPorts{{{', '.join(end)}}}",
-        f"#define EACH_FLOW(DO) {', '.join(f'DO({k})' for k in ALL_FLOWS)}",
-        "#define EACH_END(DO) DO(0), DO(1)",
-    ]
-    check_width(spec)
-    sources = harness_sources("link.cpp", pair.unit_name, spec, lines)
-    return build_harness(pair, sources, emitter)
+    return build_wired("link.cpp", pair, spec, emitter, flows=FLOWS, links=2, more=["phase"])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,20 +15,20 @@ from amaranth.lib.wiring import In, Out
 from fred_hw.control.axi_lite import PREFIX, axi_lite_members
 from fred_hw.control.switch_map import switch_map
 from fred_hw.endpoint.endpoint import Endpoint
+from fred_hw.protocol import DATA_COUNT
 from fred_hw.spec import SwitchSpec
 from fred_hw.switch.switch import Switch
 from fred_hw.unit import Unit, place
 from gen.emitter import VerilogEmitter
-from testbench.sim.harness import build_harness
 from testbench.stimulus.addresses import address_of
 from testbench.stimulus.phases import Phase, make_turn
 from testbench.stimulus.traffic import random_flit
 
 from .conditions import CLEAN, Conditions
-from .program import harness_sources, run_program
+from .program import run_program
 from .scenario import scripted
 from .traffic import configure
-from .wires import DATA_COUNT, LINK, PAYLOAD, check_width, join_link, join_payload, wires
+from .wires import build_wired, join_link, join_payload, wires
 
 __all__ = [
     "Load",
@@ -143,23 +143,10 @@ def build_switch_with_endpoints(spec: SwitchSpec, emitter: VerilogEmitter | None
     SimulatorError
         Verilator is not installed or could not build.
     """
-    top = SwitchWithEndpoints(spec)
-    payload = [f"&top_.{side}##n##_{name}" for side in "io" for name in PAYLOAD]
-    payload += [f"&top_.{name}##n" for name in _NAMES]
-    link = [f"&top_.{side}##n##_{name}" for side in "ms" for name in LINK]
-
-    def each(count: int) -> str:
-        return ", ".join(f"DO({k})" for k in range(count))
-
-    lines = [
-        f"#define PAYLOAD_PINS(n) PayloadPins{{{', '.join(payload)}}}",
-        f"#define LINK_PINS(n) LinkPins{{{', '.join(link)}}}",
-        f"#define EACH_FLOW(DO) {each(DATA_COUNT * spec.ports)}",
-        f"#define EACH_LINK(DO) {each(2 * spec.ports)}",
-    ]
-    check_width(spec)
-    sources = harness_sources("switch_with_endpoints.cpp", top.unit_name, spec, lines)
-    return build_harness(top, sources, emitter)
+    top, links = SwitchWithEndpoints(spec), 2 * spec.ports
+    flows = DATA_COUNT * spec.ports
+    bench = "switch_with_endpoints.cpp"
+    return build_wired(bench, top, spec, emitter, flows=flows, links=links, more=_NAMES)
 
 
 @dataclass(frozen=True, kw_only=True)

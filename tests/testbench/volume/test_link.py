@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from fred_hw.protocol import ProtocolSpec
+from fred_hw.protocol import DATA_COUNT, ProtocolSpec
 from fred_hw.spec import SwitchSpec
 from gen.emitter import VerilogEmitter
 from testbench.faults.fault import Fault, FaultyEmitter, noticed_by
 from testbench.sim.runner import BenchRun, run_bench
 from testbench.sim.tools import icarus_bin
 from testbench.volume.link import EndpointPair, LinkRun, build_link, run_link
-from testbench.volume.wires import DATA_COUNT
 from tests.testbench.cases import payload_share
 
 pytestmark = [pytest.mark.sim, pytest.mark.slow]
