@@ -34,27 +34,9 @@ def build_wired(
     links: int,
     more: Sequence[str],
 ) -> Path:
-    """Verilate a unit with such wires with its harness, which binds them by ``pins.hpp``.
+    """Verilate a unit with such wires; its harness binds them by ``pins.hpp``.
 
-    Parameters
-    ----------
-    bench : str
-        File beside this one that defines ``run``.
-    top, spec : Unit, SwitchSpec
-        The unit and its sizes.
-    emitter : VerilogEmitter, optional
-        One that puts broken units into the design.
-    flows, links : int
-        As of ``wires``.
-    more : sequence of str
-        Names of other members of each flow, without its number.
-
-    Raises
-    ------
-    ValueError
-        The flits have widths that such a harness cannot drive.
-    SimulatorError
-        Verilator is not installed or could not build.
+    ``more`` are names of other members of each flow, without its number; else as ``build_link``.
     """
     if not 32 <= spec.data_width <= 64:
         raise ValueError(f"data_width must be 32 to 64 for the harness, not {spec.data_width}")
