@@ -10,7 +10,7 @@ from fred_hw.ace.operations import Buffer, Descriptor, FlowId, exchange
 from fred_hw.ace.work import ADDRESS_BITS
 from fred_hw.endpoint_spec import EndpointSpec
 from fred_hw.protocol import Kind
-from testbench.models.endpoint import Endpoint, Flit
+from tests.fred_hw.endpoint.simulated import greet
 from tests.fred_hw.simulation import RST, known, simulate
 
 from .works import SPEC, read_register, write_register
@@ -85,34 +85,14 @@ class Loop:
 ORIGINAL = [1000 + place for place in range(SIZE)]
 
 
-def greeted(unit: Any, cycles: int) -> tuple[Endpoint, list[int]]:
-    """Let a neighbour's model greet an endpoint; return it, and the kinds of what it was sent."""
-    neighbour, kinds = Endpoint(SPEC, incarnation=9), []
-
-    async def bench(ctx: Any) -> None:
-        ctx.set(unit.m_axis_tready, 1)
-        for _ in range(cycles):
-            said = None
-            if ctx.get(unit.m_axis_tvalid):
-                user = ctx.get(unit.m_axis_tuser)
-                header, crc = user & ((1 << 56) - 1), user >> 56
-                said = Flit(header, ctx.get(unit.m_axis_tdata), crc)
-                kinds.append(header & 7)
-            flit = neighbour.step(said)
-            ctx.set(unit.s_axis_tvalid, flit is not None)
-            if flit is not None:
-                ctx.set(unit.s_axis_tdata, flit.data)
-                ctx.set(unit.s_axis_tuser, flit.user)
-            await ctx.tick()
-
-    simulate(unit, bench)
-    return neighbour, kinds
-
-
 @pytest.mark.slow
 def test_link_of_a_neighbour_comes_up_after_reset() -> None:
-    neighbour, kinds = greeted(NpuEndpoint(spec=SPEC), 25)
-    assert neighbour.up
+    unit, kinds = NpuEndpoint(spec=SPEC), list[int]()
+
+    async def play(ctx: Any) -> None:
+        kinds.extend(await greet(ctx, unit, 25))
+
+    simulate(unit, play)
     assert kinds[0] == Kind.HELLO
 
 

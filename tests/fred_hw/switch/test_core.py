@@ -225,8 +225,3 @@ def test_phases_are_counted_as_they_start_and_as_they_give_way(
     seen = trace(SwitchCore(spec=PAIR), inputs, [f"counts.{name}" for name in COUNTED])
     high = [sum(word.bit_count() for word in words) for words in zip(*seen, strict=True)]
     assert dict(zip(COUNTED, high, strict=True)) == dict(zip(COUNTED, counts, strict=True))
-
-
-def test_what_is_no_specification_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"^SwitchCore spec must be a SwitchSpec, not None$"):
-        SwitchCore(spec=None)

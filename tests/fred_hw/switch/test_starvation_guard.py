@@ -239,8 +239,3 @@ def test_each_queue_has_its_round_however_long_others_take() -> None:
 
 def test_reset_watches_anew() -> None:
     assert seen([*PASSING, {"rst": 1}, {}])[-2:] == [reserved(2), NOTHING]
-
-
-def test_what_is_no_specification_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"^StarvationGuard spec must be a SwitchSpec, not 4$"):
-        StarvationGuard(spec=4)  # pyright: ignore[reportArgumentType]
