@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.control.axi_lite import axi_lite_members, pass_axi_lite
 from fred_hw.endpoint.endpoint import Endpoint
-from fred_hw.link.axis import axis_members
+from fred_hw.link.axis import AXIS_BACK, AXIS_WIRES, axis_members
 from fred_hw.protocol import DATA_COUNT, HEADER_FIELDS
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place
@@ -24,8 +24,6 @@ members, and 3."""
 
 END_CYCLES = 4
 """From the last flit that memory takes to ``irq``; COMPLETED and DONE show it a cycle before."""
-
-_LINK = ("tdata", "tvalid", "tready", "tlast", "tuser")
 
 
 class NpuEndpoint(Unit):
@@ -111,9 +109,9 @@ class NpuEndpoint(Unit):
         pass_axi_lite(m, self, engine)
         self._memory(m, engine.memory)
         for side in "sm":
-            for name in _LINK:
+            for name in AXIS_WIRES:
                 own, inner = (getattr(one, f"{side}_axis_{name}") for one in (self, link))
-                m.d.comb += inner.eq(own) if (side == "s") != (name == "tready") else own.eq(inner)
+                m.d.comb += inner.eq(own) if (side == "s") != (name == AXIS_BACK) else own.eq(inner)
         for k in range(DATA_COUNT):
             wiring.connect(m, engine.send[k], link.send[k])
             wiring.connect(m, link.receive[k], engine.receive[k])

@@ -89,16 +89,6 @@ class Endpoint(Unit):
     Reset : forgets all packets, tickets and numbers, and begins the link anew.
     """
 
-    s_axis_tdata: Signal
-    s_axis_tvalid: Signal
-    s_axis_tready: Signal
-    s_axis_tlast: Signal
-    s_axis_tuser: Signal
-    m_axis_tdata: Signal
-    m_axis_tvalid: Signal
-    m_axis_tready: Signal
-    m_axis_tlast: Signal
-    m_axis_tuser: Signal
     incarnation: Signal
     up: Signal
     refused: Signal

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
+from fred_hw.link.axis import AXIS_WIRES
 from fred_hw.mesh.load import load_mesh
 from fred_hw.mesh.router import MeshRouter
 from fred_hw.mesh.spec import DIRECTIONS
@@ -30,7 +31,6 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 WAFER = load_wafer(str(EXAMPLES / "wafer-20.yaml"))
 MESH = load_mesh(str(EXAMPLES / "mesh-5x4.yaml"))
 SHARED = {"clk", "rst", "incarnation"}
-WIRES = ("tdata", "tvalid", "tready", "tlast", "tuser")
 
 Pins = Mapping[str, str]
 """What is at each port of an instance."""
@@ -85,7 +85,7 @@ def joints_of(netlist: Callable[..., object], monkeypatch: pytest.MonkeyPatch) -
 
 
 def stream(begin: str) -> tuple[str, ...]:
-    return tuple(f"{begin}_{wire}" for wire in WIRES)
+    return tuple(f"{begin}_{wire}" for wire in AXIS_WIRES)
 
 
 def connections(units: Sequence[tuple[Pins, Sequence[str]]]) -> Iterator[Joint]:

@@ -19,7 +19,7 @@ from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStream
 
 from fred_hw.control.access import AsyncAccess
 from fred_hw.control.phase_entry import entry_word
-from fred_hw.link.axis import USER_BITS
+from fred_hw.link.axis import AXIS_FORTH, USER_BITS
 from fred_hw.protocol import CONTROL, GENERATIONS, HEADER_BITS
 from fred_hw.spec import SwitchSpec
 from testbench.benches.agents.line import Line
@@ -237,7 +237,7 @@ class SwitchBench:
         dut.rst.value = 1
         dut.incarnation.value = self.incarnation
         for port in range(self.spec.ports):
-            for name in ("tvalid", "tdata", "tlast", "tuser"):
+            for name in AXIS_FORTH:
                 dut[f"s{port}_axis_{name}"].value = 0
             dut[f"m{port}_axis_tready"].value = 0
         cocotb.start_soon(Clock(dut.clk, 10, unit="ns", impl="gpi").start())
