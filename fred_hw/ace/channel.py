@@ -112,8 +112,7 @@ class AceChannel(Unit):
             }
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         layout = work_layout(self.spec)
         work = data.View(layout, Signal(layout.size, name="work", reset_less=True))
         loader = place(m, "loader", AceLoader(spec=self.spec))
@@ -138,7 +137,6 @@ class AceChannel(Unit):
             & stored
         )
         self._begin(m, work, begin, still)
-        return m
 
     def _begin(self, m: Module, work: data.View, begin: Signal, still: Value) -> None:
         """Take a descriptor when the one before is done, and its flow can be set."""

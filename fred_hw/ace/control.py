@@ -94,8 +94,7 @@ class AceControl(Unit):
         }
         super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         registers = place(m, "registers", AxiLiteRegisters(registers=self.registers))
         prepare = place(m, "prepare", AcePrepare(spec=self.spec))
         pass_axi_lite(m, self, registers)
@@ -122,7 +121,6 @@ class AceControl(Unit):
         m.d.comb += registers.completed_value.eq(Cat(completed))
         m.d.sync += self.irq.eq(Cat(raised).any())
         self._counters(m, registers)
-        return m
 
     def _descriptors(self, m: Module, registers: AxiLiteRegisters, prepare: AcePrepare) -> None:
         """Give what the registers hold to be prepared."""

@@ -105,8 +105,7 @@ class AceEngine(Unit):
         }
         super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         control = place(m, "control", AceControl(spec=self.spec))
         reader = place(m, "reader", AceReader(spec=self.spec))
         scratchpad = place(m, "scratchpad", AceScratchpad(spec=self.spec))
@@ -156,7 +155,6 @@ class AceEngine(Unit):
                 control.done[k].eq(channel.done),
             ]
         self._count(m, control, intake, scratchpad)
-        return m
 
     def _count(
         self, m: Module, control: AceControl, intake: AceIntake, scratchpad: AceScratchpad

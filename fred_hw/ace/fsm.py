@@ -77,8 +77,7 @@ class AceFsm(Unit):
             }
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         work = self.work
         sent, gone, taken, received = (
             Signal(STEP_BITS, name=name) for name in ("sent", "gone", "taken", "received")
@@ -104,4 +103,3 @@ class AceFsm(Unit):
             m.d.sync += ended.eq((gone == work.steps) & (received == work.receives))
             with m.If(ended):
                 m.d.sync += self.busy.eq(0)
-        return m

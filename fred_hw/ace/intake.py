@@ -77,8 +77,7 @@ class AceIntake(Unit):
             }
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         take, chosen = self._choose(m)
         layout = receive_layout(self.spec)
         meant = data.View(layout, Signal(layout.size, name="meant"))
@@ -109,7 +108,6 @@ class AceIntake(Unit):
             _, there, what, circuit = self._delay(m, f"r{stage}", None, there, what, circuit)
         now, there, what, circuit = self._delay(m, "o", reducer.o, there, what, circuit)
         self._deliver(m, now, there, data.View(layout, what), circuit)
-        return m
 
     def _delay(
         self, m: Module, name: str, now: Value | None, there: Value, what: Value, circuit: Value

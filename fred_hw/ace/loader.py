@@ -86,8 +86,7 @@ class AceLoader(Unit):
             }
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         work, asked, spec = self.work, self.o.payload, self.spec
         turns = place(m, "turns", AceTurns(spec=spec))
         layout = self._part_layout()
@@ -136,7 +135,6 @@ class AceLoader(Unit):
                 final.eq(following.flits <= 1),
                 known.eq(takes),
             ]
-        return m
 
     def _slot(self, m: Module, turns: AceTurns, takes: Value) -> Signal:
         """Return the slot of the part whose turn it is: those that go together have one each."""

@@ -102,8 +102,7 @@ class NpuEndpoint(Unit):
             members | {"irq": Out(1), "incarnation": In(HEADER_FIELDS["incarnation"].bits)}
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         link = place(m, "link", Endpoint(spec=self.spec))
         engine = place(m, "engine", AceEngine(spec=self.spec))
         pass_axi_lite(m, self, engine)
@@ -132,7 +131,6 @@ class NpuEndpoint(Unit):
             engine.dropped.eq(link.dropped),
             self.irq.eq(engine.irq),
         ]
-        return m
 
     def _memory(self, m: Module, memory: MemoryPort) -> None:
         """Give the port to memory the names of AXI4-Stream, and its addresses in bytes."""

@@ -59,8 +59,7 @@ class AceOutlet(Unit):
             }
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         wanting, chosen, recent, take, came, room = (
             Signal(DATA_COUNT, name=name)
             for name in ("wanting", "chosen", "recent", "take", "came", "room")
@@ -98,4 +97,3 @@ class AceOutlet(Unit):
                 stream.valid.eq(queue.o.valid),
                 queue.o.ready.eq(stream.ready),
             ]
-        return m

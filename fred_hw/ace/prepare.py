@@ -122,8 +122,7 @@ class AcePrepare(Unit):
             }
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         layout = descriptor_layout()
         asked = _Asked(
             operation=Signal(3, name="kind"),
@@ -166,7 +165,6 @@ class AcePrepare(Unit):
             with m.If(~bad.any() & ~full):
                 m.d.comb += self.valid.eq(self._bit(asked.circuit))
             fsm.go("idle")
-        return m
 
     def _bit(self, circuit: Value) -> Value:
         return Cat(circuit == k for k in range(DATA_COUNT))

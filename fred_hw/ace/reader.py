@@ -84,8 +84,7 @@ class AceReader(Unit):
             }
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         spec = self.spec
         tag = StructLayout(
             {
@@ -124,7 +123,6 @@ class AceReader(Unit):
                 self.read.payload.eq(asked.address),
             ]
         self._give(m, tags.o)
-        return m
 
     def _give(self, m: Module, tags: stream.Interface) -> None:
         """Keep a word, or a mark alone, until it is taken."""

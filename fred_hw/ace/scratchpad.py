@@ -101,8 +101,7 @@ class AceScratchpad(Unit):
             }
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         spec = self.spec
         same = Signal()
         m.d.comb += [
@@ -152,4 +151,3 @@ class AceScratchpad(Unit):
             words.append(read.data)
         for name, one in readers.items():
             m.d.comb += one.data.eq(one_hot_mux(chosen[name], words))
-        return m

@@ -93,8 +93,7 @@ class AceTurns(Unit):
             }
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         work, machines, count = self.work, self.spec.endpoint.fsms, len(self.offset) - 1
         now, wait = Signal(machines, init=1, name="now"), Signal(3)
         # First flits in each block: of the first chunk in turn, of the one whose turn it is, of the
@@ -147,4 +146,3 @@ class AceTurns(Unit):
                 skip.eq(self.ahead),
                 wait.eq(Mux(self.ahead, 4, 3)),
             ]
-        return m

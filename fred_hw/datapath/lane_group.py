@@ -57,8 +57,7 @@ class LaneGroup(Unit):
         operands = {"i0": In(width), "i1": In(width), "apart": In(2)}
         super().__init__({**operands, "o": Out(width), "second": Out(width)})
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         spec = self.spec
         width = spec.number_format.width
         lanes = [
@@ -84,4 +83,3 @@ class LaneGroup(Unit):
             self.o.eq(Cat(lane.o for lane in lanes)),
             self.second.eq(Cat(lane.second for lane in lanes)),
         ]
-        return m

@@ -53,8 +53,7 @@ class _Reducing(Unit):
         """Return which inputs an output takes; both is their reduction."""
         raise NotImplementedError
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         spec = self.spec
         depth = spec.adder_registers
         m.submodules.reducer = reducer = Reducer(spec=spec)
@@ -82,7 +81,6 @@ class _Reducing(Unit):
             # Idle outputs do not toggle.
             data = any_of([gated(one, take) for one, take in zip(sources, takes, strict=True)])
             drive(m, o, any_of(takes), data, spec.stage_registers - 1, f"o{index}")
-        return m
 
 
 class RMicroswitch(_Reducing):
@@ -219,14 +217,12 @@ class DMicroswitch(Unit):
             }
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         width = code_width(self.spec.middle)
         for index in range(2):
             source = self.configuration.word_select(index, width)
             valid, data = select(source, self.i)
             drive(m, self.o[index], valid, data, self.spec.stage_registers, f"o{index}")
-        return m
 
 
 def select(source: Value, flits: list[Flit]) -> tuple[Value, Value]:

@@ -55,8 +55,7 @@ class Reducer(Unit):
         operands = {"i0": In(width), "i1": In(width), "apart": In(2)}
         super().__init__({**operands, "o": Out(width), "second": Out(width)})
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         spec = self.spec
         groups = [
             LaneGroup(spec=spec.with_changes(lanes=min(GROUP, spec.lanes - start)))
@@ -76,4 +75,3 @@ class Reducer(Unit):
             self.o.eq(Cat(group.o for group in groups)),
             self.second.eq(Cat(group.second for group in groups)),
         ]
-        return m

@@ -55,8 +55,7 @@ class Demultiplexer(Unit):
             }
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         spec = self.spec
         depth, behind = spec.adder_registers, spec.stage_registers
         # Registers before the fork are fewer than behind it.
@@ -67,7 +66,6 @@ class Demultiplexer(Unit):
             take = valid & (destination == Const(index + 1, len(destination)))
             take = delayed(m, take, behind, f"o{index}_take", reset=True)
             m.d.comb += [o.valid.eq(take), o.data.eq(gated(data, take))]
-        return m
 
 
 class Multiplexer(Unit):
@@ -111,8 +109,6 @@ class Multiplexer(Unit):
             }
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         valid, data = select(self.configuration, self.i)
         drive(m, self.o, valid, data, self.spec.stage_registers, "o")
-        return m

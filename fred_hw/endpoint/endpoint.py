@@ -131,8 +131,7 @@ class Endpoint(Unit):
         strobes = ("dropped", "unknown", "kind_error", "length_error", "overflow")
         super().__init__(members | {name: Out(1) for name in strobes})
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         deframer = place(m, "deframer", Deframer(spec=self.spec))
         transmitter = place(m, "transmitter", Transmitter(spec=self.spec))
         wiring.connect(m, deframer.credit, transmitter.credit)
@@ -161,7 +160,6 @@ class Endpoint(Unit):
         ]
         self._send(m, heard, transmitter)
         self._reply(m, self._receive(m, heard, deframer), transmitter)
-        return m
 
     def _send(self, m: Module, heard: Message, transmitter: Transmitter) -> None:
         """Place the source of each circuit's flow."""

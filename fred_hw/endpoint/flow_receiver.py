@@ -120,8 +120,7 @@ class FlowReceiver(Unit):
             }
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         spec, word = self.spec, self.i.word
         descriptor = word.descriptor
         expected = Signal.like(descriptor.sequence)
@@ -159,7 +158,6 @@ class FlowReceiver(Unit):
         self._answer(m, ledger, expected, flit, resumes, valid & ~here)
         with m.If(restart):
             m.d.sync += expected.eq(Mux(self.clear, 0, ledger.stored))
-        return m
 
     def _compare(self, m: Module, expected: Signal, flit: _Judged, restart: Value) -> None:
         """Say what a flit of the flow is."""

@@ -118,8 +118,7 @@ class FlowSender(Unit):
             }
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         spec, protocol = self.spec, self.spec.protocol
         bits = protocol.fields
         window = _Window(*(Signal(bits["sequence"], name=name) for name in _Window._fields))
@@ -156,7 +155,6 @@ class FlowSender(Unit):
         with m.If(self.clear | ledger.changed):
             first = Mux(self.clear, 0, ledger.stored)
             m.d.sync += [one.eq(first) for one in (oldest, following, begun, newest)]
-        return m
 
     def _slot(self, sequence: Value) -> Value:
         """Return the slot of a packet in the memory, which has a power of two of them."""

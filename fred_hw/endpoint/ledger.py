@@ -81,8 +81,7 @@ class Ledger(Unit):
             }
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         count = self.spec.protocol.phases + ADDRESSES
         flow, generation = self.flow, len(self.flow.generation)
         kept = data.StructLayout({"number": len(self.number), "generation": generation})
@@ -117,7 +116,6 @@ class Ledger(Unit):
                 there.eq(seen & (read.data.generation == one.generation)),
                 stored.eq(read.data.number & there.replicate(len(stored))),
             ]
-        return m
 
     def _key(self, flow: data.View) -> Value:
         """Return the place of a flow: its phase, or at the default index one for each peer."""

@@ -75,8 +75,7 @@ class Transmitter(Unit):
             }
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         sender = place(m, "sender", Sender(spec=self.spec, depth=DEPTH))
         wiring.connect(m, wiring.flipped(self.credit), sender.credit)
         wiring.connect(m, wiring.flipped(self.message), sender.message)
@@ -120,4 +119,3 @@ class Transmitter(Unit):
         for number in range(DATA_COUNT):
             with m.If(circuit[number]):
                 m.d.comb += frame.circuit.eq(number)
-        return m

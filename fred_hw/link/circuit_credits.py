@@ -80,8 +80,7 @@ class CircuitCredits(Unit):
             }
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         most, largest = self.spec.protocol.buffer_flits, self.spec.protocol.packet_flits
         taken, before, spare = (Signal.like(self.ticket) for _ in range(3))
         # The first place at which no largest packet may begin, so that it need not be taken off.
@@ -115,7 +114,6 @@ class CircuitCredits(Unit):
             m.d.sync += limit.eq(self.limit - largest)
         with m.If(self.begins):
             m.d.sync += [taken.eq(0), limit.eq(-largest)]
-        return m
 
     def _at_most_length(self, m: Module, spare: Value) -> Value:
         """Return whether a number is at most the length, of which all bits are known late."""

@@ -95,8 +95,7 @@ class Deframer(Unit):
             }
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         check = place(m, "check", FlitCheck(spec=self.spec))
         wiring.connect(m, wiring.flipped(self.i), check.i)
         flow = self._flow(m, check.header)
@@ -121,7 +120,6 @@ class Deframer(Unit):
                 word.descriptor.length.eq(header.last),
                 word.data.eq(check.data),
             ]
-        return m
 
     def _flow(self, m: Module, header: data.View) -> dict[str, Value]:
         """Return the flow that a header is of, as a descriptor says it."""

@@ -93,8 +93,7 @@ class Framer(Unit):
             }
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         gone, kept, syncs = Signal(), Signal(), Signal()
         # A flit that is offered stays as it is until it is taken.
         m.d.comb += [gone.eq(self.o.valid & self.o.ready), kept.eq(self.o.valid & ~self.o.ready)]
@@ -150,7 +149,6 @@ class Framer(Unit):
             self.i.ready.eq(behind | (packet & (self.o.ready | loses))),
             self.message.ready.eq(behind | (message & (self.o.ready | loses))),
         ]
-        return m
 
     def _grants(
         self, m: Module, choices: Sequence[Value], kept: Value

@@ -115,8 +115,7 @@ class Sender(Unit):
             }
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         framer = place(m, "framer", Framer(spec=self.spec))
         queue = place(m, "queue", Fifo(shape=checked_layout(self.spec), depth=self.depth))
         self._pass(m, queue, framer)
@@ -157,7 +156,6 @@ class Sender(Unit):
         m.d.sync += begun.eq(self.start)
         m.d.comb += self.ticket.eq(Mux(begun.any(), one_hot_mux(begun, taken), held))
         m.d.sync += held.eq(self.ticket)
-        return m
 
     def _pass(self, m: Module, queue: Fifo, framer: Framer) -> None:
         """Compute the CRCs of flits, and queue those that cannot go at once."""

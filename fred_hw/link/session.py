@@ -169,8 +169,7 @@ class LinkSession(Unit):
             }
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         link, came, hello = self.link, self.link.came.payload, self.link.hello
         timeout = self.spec.protocol.timeout_cycles
         heard, timer = Signal.like(came.heard, name="heard"), Signal(range(timeout + 1))
@@ -220,4 +219,3 @@ class LinkSession(Unit):
                 m.d.sync += due.eq(1)
         with m.If(link.refused):
             m.d.sync += [knows.eq(0), fresh.eq(0), agreed.eq(0)]
-        return m

@@ -62,7 +62,5 @@ class Allocator(Matching):
         self.unit_name = f"allocator_p{ports}"
         super().__init__(matching_members(ports))
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         self.match(m)
-        return m

@@ -61,8 +61,7 @@ class Crossbar(Unit):
             }
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         there = Cat(one.valid for one in self.i)
         for k, (path, out) in enumerate(zip(self.paths, self.o, strict=True)):
             chosen = Signal(self.ports, name=f"chosen_{k}")
@@ -73,4 +72,3 @@ class Crossbar(Unit):
                 out.valid.eq((chosen & there).any()),
             ]
             m.d.comb += out.data.eq(flit)
-        return m

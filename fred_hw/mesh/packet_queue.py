@@ -110,8 +110,7 @@ class PacketQueue(FlitQueue):
         }
         super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         head = self.advance(m)
         inside, old, thrown = Signal(), Signal(), Signal()
         m.d.comb += [
@@ -126,4 +125,3 @@ class PacketQueue(FlitQueue):
         with m.Elif(self.tick):
             m.d.sync += old.eq(1)
         self.give(m, head, inside, thrown)
-        return m

@@ -109,8 +109,7 @@ class MeshRouter(Unit):
             }
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         spec, ports = self.spec, range(self.spec.ports)
         ins = [
             place(m, f"in_{name}", RouterInput(mesh=self.mesh, directions=self.directions))
@@ -146,7 +145,6 @@ class MeshRouter(Unit):
             self.errors.eq(Cat(*by_kind, refused)),
             self.dropped.eq(Cat(one.dropped for one in ins).any() | messages.lost.any()),
         ]
-        return m
 
     def _tick(self, m: Module) -> Signal:
         """Return a strobe every ``stuck_cycles``, so that one counter does for all queues."""

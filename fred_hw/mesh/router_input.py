@@ -159,8 +159,7 @@ class RouterInput(Unit):
         }
         super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         queues = [
             place(m, f"circuit_{name}", PacketQueue(spec=self.spec)) for name in DATA_CIRCUITS
         ]
@@ -197,7 +196,6 @@ class RouterInput(Unit):
         read = store_payload(m, queues, deframer.o[0].word, head)
         m.d.comb += self.flit.data.eq(read.data)
         m.d.sync += self.flit.valid.eq(read.en)
-        return m
 
     def _find_way(self, m: Module) -> Signal:
         """Find where what comes leaves; return whether it has no way, when it is checked."""

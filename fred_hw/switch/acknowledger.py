@@ -147,8 +147,7 @@ class Acknowledger(Unit):
             }
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         spec, ports = self.spec, self.spec.ports
         numbers = data.ArrayLayout(spec.protocol.fields["sequence"], ports)
         acked = m.submodules.acked = Memory(shape=numbers, depth=spec.protocol.phases, init=[])
@@ -202,7 +201,6 @@ class Acknowledger(Unit):
                 due.generation.eq(change.order.generation),
             ]
         self._reply(m, case, answer, generation, cases.lost)
-        return m
 
     def _address(self, m: Module, case: data.View, read: Any) -> _Change:
         """Look up the phase of a case; return what changes of it, nowhere so far."""

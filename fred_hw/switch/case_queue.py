@@ -103,8 +103,7 @@ class CaseQueue(Unit):
             }
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         ports = self.spec.ports
         taken, waiting, behind = Signal(2 * ports), Signal(2 * ports), Signal(2 * ports)
         there, offers = zip(
@@ -119,7 +118,6 @@ class CaseQueue(Unit):
                 behind.eq(later),
                 self.case.as_value().eq(one_hot_mux(chosen, list(offers))),
             ]
-        return m
 
     def _messages(self, m: Module, taken: Value) -> Iterator[tuple[Value, data.View]]:
         """Queue messages; yield for each port whether there is one, and the case."""

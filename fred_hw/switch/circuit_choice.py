@@ -75,11 +75,9 @@ class CircuitChoice(Unit):
             }
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.d.comb += [
             self.circuit.eq(Mux(self.online, self.unicast, Cat(self.phase[1], self.phase[2]))),
             self.of_phase.eq(one_hot_mux(self.phase, list(self.values))),
             self.of_unicast.eq(selected(self.unicast, list(self.values))),
         ]
-        return m

@@ -112,8 +112,7 @@ class SwitchCore(Unit):
         }
         super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         spec = self.spec
         latency = latency_cycles(spec) + READ_CYCLES
         ins = [place(m, f"input_{k}", InputPort(spec=spec)) for k in range(spec.ports)]
@@ -157,7 +156,6 @@ class SwitchCore(Unit):
         self._guard(m, scheduler, ins, outs)
         self._report(m, scheduler, dispatcher, ins, outs)
         self._acknowledge(m, table, dispatcher, ins, outs)
-        return m
 
     def _govern(self, m: Module, dispatcher: Dispatcher, interconnect: Interconnect) -> None:
         """Let the word of the interconnect come with the flits that it governs."""

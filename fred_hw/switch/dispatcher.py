@@ -89,8 +89,7 @@ class Dispatcher(Unit):
             }
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         spec, service = self.spec, self.service
         router = place(m, "router", OnlineRouter(ports=spec.ports, middle=spec.middle))
         states = port_states_signature(spec).create()
@@ -119,7 +118,6 @@ class Dispatcher(Unit):
         m.d.sync += self.configuration.eq(Mux(service.online, router.configuration, configuration))
         self._take(m, states.may, flows, unicasts)
         self._inject(m, states, of_unicasts, router, flows, unicasts)
-        return m
 
     def _configuration(self, m: Module) -> Value:
         """Return the word of the phase that is served.

@@ -58,8 +58,7 @@ class EntryCheck(Unit):
             {"entry": In(entry_layout(spec)), "start": In(1), "done": Out(1), "right": Out(1)}
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         ports, inputs, outputs = self.spec.ports, self.entry.inputs, self.entry.outputs
         tracer = place(m, "tracer", PathTracer(ports=ports, middle=self.spec.middle))
         mark, looks, last, good = Signal(ports), Signal(), Signal(), Signal()
@@ -88,4 +87,3 @@ class EntryCheck(Unit):
             m.d.sync += good.eq(1)
         with m.Elif(looks):
             m.d.sync += good.eq(so_far)
-        return m

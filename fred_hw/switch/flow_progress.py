@@ -120,8 +120,7 @@ class FlowProgress(Unit):
             }
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         mine = Signal(self.spec.ports)
         m.d.comb += mine.eq(1 << self.case.port)
         inputs, outputs = self._ends(m, mine)
@@ -136,7 +135,6 @@ class FlowProgress(Unit):
                 own.eq(mine),
             ]
         self._compare(m, own, known)
-        return m
 
     def _ends(self, m: Module, mine: Value) -> tuple[Value, Value]:
         """Return the inputs and the outputs of the flow of the case."""

@@ -122,8 +122,7 @@ class FlowSequencer(Unit):
             }
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         of, ports = self.ports, self.spec.ports
         members, ends, stops = self.members, self.ends, Signal(ports)
         inside, cut, there = self.inside, Signal(), Signal()
@@ -148,4 +147,3 @@ class FlowSequencer(Unit):
             self.descriptor.eq(one_hot_mux(first_of(m, "first", members), list(of.descriptors))),
         ]
         m.d.sync += inside.eq(self.lasts)
-        return m

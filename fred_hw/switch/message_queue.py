@@ -66,8 +66,7 @@ class MessageQueue(Unit):
         messages = wiring.Signature({"valid": Out(1), "payload": Out(layout)})
         super().__init__({"i": In(messages), "o": Out(stream.Signature(layout)), "lost": Out(1)})
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         layout = self.layout
         about = [name for name, _ in layout if name != "sequence"]
         words = [Signal(layout, name=f"word_{k}", reset_less=True) for k in range(QUEUED)]
@@ -96,7 +95,6 @@ class MessageQueue(Unit):
             kept = Mux(taken, words[min(k + 1, QUEUED - 1)], word)
             writes = renewed[k] | (free[k] & new)
             m.d.sync += word.eq(Mux(writes, said, kept))
-        return m
 
 
 def _moved(places: Value, taken: Value) -> Value:

@@ -80,15 +80,13 @@ class OnlineRouter(Matching):
             }
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         router = place(m, "paths", UnicastRouter(ports=self.port_count, middle=self.middle))
         m.d.comb += self.configuration.eq(router.configuration)
         for path, own in zip(router.destination_of, self.destination_of, strict=True):
             m.d.comb += path.eq(own)
         # Paths through two subswitches are in the way of others.
         self.match(m, in_the_way=self.middle == 2)
-        return m
 
     def admit(self, m: Module, matched: Sequence[Signal]) -> tuple[Value, Value]:
         if self.middle != 2:

@@ -63,8 +63,7 @@ class PathClaims(Unit):
             }
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         ports = range(self.ports)
         first, behind = Signal(self.ports), Signal(self.ports)
         wanting = Cat(own.any() for own in self.wants)
@@ -91,4 +90,3 @@ class PathClaims(Unit):
             m.d.sync += first.eq(chosen)
             with m.If(blocked.any()):
                 m.d.sync += behind.eq(later)
-        return m

@@ -112,8 +112,7 @@ class PhaseTable(Unit):
         }
         super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         control, update = self.control, self.update
         self._write(m, self._keep(m, update.write))
         m.d.comb += [
@@ -124,7 +123,6 @@ class PhaseTable(Unit):
             update.takes.eq(Cat(flow.any() for flow in control.entry.inputs)),
             update.gives.eq(Cat(flow.any() for flow in control.entry.outputs)),
         ]
-        return m
 
     def _keep(self, m: Module, written: Value) -> Value:
         """Keep the entries, once for each reader; return whether all are erased yet."""

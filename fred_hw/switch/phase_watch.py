@@ -89,8 +89,7 @@ class PhaseWatch(Unit):
             }
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         ports, update = self.spec.ports, self.update
         gives = Signal(ports)
         for k in range(ports):
@@ -122,4 +121,3 @@ class PhaseWatch(Unit):
                 self.complete.eq(0),
                 self.some.eq(0),
             ]
-        return m

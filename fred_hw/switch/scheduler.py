@@ -156,8 +156,7 @@ class Scheduler(Unit):
             }
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         phases = self.spec.protocol.phases
         count = phases + DATA_COUNT  # and the default index once for each circuit
         served, following = Signal(count), Signal(count)  # one-hot: now, and next
@@ -215,7 +214,6 @@ class Scheduler(Unit):
                 m.d.sync += [following.eq(chosen), service.following.eq(number)]
             with m.If(halts.ends):
                 m.d.sync += served.eq(0)
-        return m
 
     def _choose(
         self,

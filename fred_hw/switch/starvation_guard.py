@@ -207,8 +207,7 @@ class StarvationGuard(Unit):
             }
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         ports = self.spec.ports
         port, circuit = Signal(ports, init=1), Signal(DATA_COUNT, init=1)
         phase, online = Signal.like(self.phase), Signal(name="of_unicast")
@@ -250,7 +249,6 @@ class StarvationGuard(Unit):
         with fsm.state("claim"), m.If(head.anew | (time == CLAIM_CYCLES - 1)):
             leave()
         self._claim(m, fsm, circuit, phase, online, (kept, outputs.granted))
-        return m
 
     def _reserve(self, m: Module, states: _States, watched: _Watched, outputs: _Outputs) -> Value:
         """Keep room for what is watched, if there is hope, until it can be claimed.

@@ -71,12 +71,11 @@ class UnicastRouter(Unit):
             }
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         if self.ports == 2:
             codes = [Cat(own[port] for own in self.destination_of) for port in range(2)]
             m.d.comb += self.configuration.eq(Cat(codes))
-            return m
+            return
         of_inputs, of_outputs = self._choose(m)
         within = self._descend(m, of_inputs)
         width = code_width(self.middle)
@@ -85,7 +84,6 @@ class UnicastRouter(Unit):
             for side in (of_inputs, of_outputs)
         )
         m.d.comb += self.configuration.eq(Cat(*inputs, *within, *outputs))
-        return m
 
     def _choose(self, m: Module) -> tuple[list[Signal], list[Signal]]:
         """Return the subswitch of each source and of each destination, as the bit that is high."""

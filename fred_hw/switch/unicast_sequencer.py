@@ -81,8 +81,7 @@ class UnicastSequencer(Unit):
             }
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         inside, stops, there = self.inside, Signal(), Signal()
         m.d.comb += [
             self.able.eq(~inside & self.here & self.room),
@@ -106,4 +105,3 @@ class UnicastSequencer(Unit):
             m.d.sync += left.eq(self.length)
         with m.Elif(self.fire):
             m.d.sync += left.eq(left - 1)
-        return m

@@ -96,8 +96,7 @@ class _Breakable(Unit):
         sound.unit_name = f"{sound.unit_name}_sound"
         super().__init__(dict(sound.signature.members))
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         m.submodules.sound = sound = self.sound
         number = Signal(_NUMBER_BITS)
         m.submodules.select = Instance("fault_select", ("o", "number", number))
@@ -108,7 +107,6 @@ class _Breakable(Unit):
         for place, fault in self.faults:
             with m.If(number == place):
                 fault.disturb(m, sound, self)
-        return m
 
 
 class FaultyEmitter(VerilogEmitter):

@@ -74,8 +74,7 @@ class EndpointPair(Unit):
             members[f"phase{flow}"] = In(fields["phase"])
         super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         ends = [place(m, f"end_{k}", Endpoint(spec=self.spec)) for k in range(2)]
         for k, end in enumerate(ends):
             join_link(m, self, k, end)
@@ -95,7 +94,6 @@ class EndpointPair(Unit):
             for name in ("unknown", "kind_error", "length_error", "overflow")
         ]
         m.d.comb += self.error.eq(Cat(causes).any())
-        return m
 
     def _connect(self, m: Module, flow: int, source: Any, destination: Any) -> None:
         circuit = flow % DATA_COUNT

@@ -87,8 +87,7 @@ class SwitchWithEndpoints(Unit):
             members |= {f"{name}{n}": In(widths[name.split("_")[1]]) for name in _NAMES}
         super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         ports = self.spec.ports
         switch = place(m, "switch", Switch(spec=self.spec))
         ends = [place(m, f"end_{k}", Endpoint(spec=self.spec)) for k in range(ports)]
@@ -113,7 +112,6 @@ class SwitchWithEndpoints(Unit):
             self.idle.eq(Cat(end.idle for end in ends)),
             self.rewinds.eq(Cat(end.rewinds for end in ends)),
         ]
-        return m
 
     def _flow(self, m: Module, n: int, end: Any, circuit: int) -> None:
         for side in ("send", "receive"):

@@ -164,8 +164,7 @@ class CircuitQueue(FlitQueue):
         }
         super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         head = self.advance(m)
         here, mark, inside = head.here, head.mark, Signal()
         self._compare_phase(m, head)
@@ -180,7 +179,6 @@ class CircuitQueue(FlitQueue):
             m.d.sync += goes.eq(here & ~head.pop & ~mark.first & ~outside)
         m.d.comb += [self.exit.eq(mark.exit), self.valid.eq(goes | self.waiting)]
         self.give(m, head, inside, Cat(getattr(self, name) for name in THROWN).any())
-        return m
 
     def _compare_phase(self, m: Module, head: FlitHead) -> None:
         """Find out a cycle before whether the head will be of the phase that is served then.

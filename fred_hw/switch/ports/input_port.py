@@ -147,8 +147,7 @@ class InputPort(Unit):
         }
         super().__init__(members)
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         queues = [
             place(m, f"circuit_{name}", CircuitQueue(spec=self.spec)) for name in DATA_CIRCUITS
         ]
@@ -181,7 +180,6 @@ class InputPort(Unit):
         self._number(m, queues, word)
         self._events(m, queues)
         self._count(m, queues)
-        return m
 
     def _foresee(self, m: Module, number: int, queue: CircuitQueue) -> None:
         """Say where the next packet of a circuit goes if it is a unicast."""

@@ -66,8 +66,7 @@ class NextUnicast(Unit):
             }
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         packet = data.StructLayout({"online": 1, "exit": len(self.exit)})
         waiting = place(m, "waiting", Fifo(shape=packet, depth=self.spec.protocol.buffer_flits))
         here, held = Signal(), Signal()
@@ -102,4 +101,3 @@ class NextUnicast(Unit):
         ]
         with m.If(~held):
             m.d.sync += second.eq(source)
-        return m

@@ -68,8 +68,7 @@ class Occupancy(Unit):
             }
         )
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         most = DATA_COUNT * self.spec.protocol.buffer_flits
         # What comes and goes is known late in its cycle.
         enters, comes = Signal.like(self.enters), Signal.like(self.comes)
@@ -90,4 +89,3 @@ class Occupancy(Unit):
                 queued.eq(count != 0),
             ]
             m.d.sync += count.eq(count + came - reduce(add, [gone[k] for k in range(DATA_COUNT)]))
-        return m

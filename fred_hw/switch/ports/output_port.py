@@ -120,8 +120,7 @@ class OutputPort(Unit):
         """Flits that fit: inside the interconnect and around the queue, and two packets."""
         return self.latency + 6 + 2 * self.spec.protocol.packet_flits
 
-    def build(self, platform: object) -> Module:
-        m = Module()
+    def build(self, m: Module) -> None:
         # What goes in is known late in its cycle, and is looked at in the next.
         enters = injection_signature(self.spec).create()
         names = ("start", "fire", "last", "bad", "circuit")
@@ -149,7 +148,6 @@ class OutputPort(Unit):
                 self.vacant.eq(sender.room & room.replicate(DATA_COUNT)),
                 self.granted.eq(sender.room),
             ]
-        return m
 
     def _promise(self, m: Module, enters: Injection, index: Signal) -> tuple[Signal, Value]:
         """Count flits that have room, come or not.
