@@ -1,7 +1,6 @@
 """Which input of a router goes to which output, and for how long."""
 
 from amaranth.hdl import Module
-from amaranth.lib import data
 
 from fred_hw.checks import check_int
 from fred_hw.switch.matching import Matching, matching_members
@@ -54,8 +53,6 @@ class Allocator(Matching):
     TypeError, ValueError
         The parameter is none of these.
     """
-
-    coming: list[data.View]
 
     def __init__(self, *, ports: int) -> None:
         self.port_count = check_int("Allocator ports", ports, minimum=2)

@@ -80,18 +80,7 @@ class PacketQueue(FlitQueue):
         ``spec`` is no specification.
     """
 
-    incoming: Signal
     tick: Signal
-    waiting: Signal
-    descriptor: data.View
-    start: Signal
-    take: Signal
-    finish: Signal
-    valid: Signal
-    last: Signal
-    broken: Signal
-    stuck: Signal
-    leaves: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("PacketQueue", spec)

@@ -7,18 +7,18 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from fred_hw.datapath.flit import Flit, flit_signature
+from fred_hw.datapath.flit import flit_signature
 from fred_hw.gates.select import selected
-from fred_hw.link.credits import Credits, credit_signature
-from fred_hw.link.flit import LinkFlit, link_flit_signature
-from fred_hw.link.message import Message, message_signature
-from fred_hw.link.session import Hello, hello_signature
+from fred_hw.link.credits import credit_signature
+from fred_hw.link.flit import link_flit_signature
+from fred_hw.link.message import message_signature
+from fred_hw.link.session import hello_signature
 from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
 from fred_hw.spec import SwitchSpec
-from fred_hw.switch.ports.arrivals import join_queues, store_payload
+from fred_hw.switch.ports.arrivals import Arrivals, join_queues, store_payload
 from fred_hw.switch.ports.next_unicast import NextUnicast
 from fred_hw.switch.ports.signatures import port_bits
-from fred_hw.unit import Unit, place
+from fred_hw.unit import place
 
 from .packet_queue import PacketQueue, packet_layout
 from .spec import MeshSpec, check_mesh
@@ -72,7 +72,7 @@ def heads_signature(spec: SwitchSpec) -> wiring.Signature:
     )
 
 
-class RouterInput(Unit):
+class RouterInput(Arrivals):
     """Check what comes, find its way, and keep packets apart by their circuits until they go.
 
     Parameters
@@ -118,23 +118,9 @@ class RouterInput(Unit):
         A parameter is none of these.
     """
 
-    i: LinkFlit
     position: data.View
     tick: Signal
     head: Heads
-    flit: Flit
-    credit: Credits
-    message: Message
-    hello: Hello
-    down: Signal
-    exit: Signal
-    came: Signal
-    dropped: Signal
-    length: Signal
-    kind: Signal
-    overflow: Signal
-    stuck: Signal
-    route: Signal
 
     def __init__(self, *, mesh: MeshSpec, directions: Sequence[str]) -> None:
         self.mesh = check_mesh("RouterInput", mesh)

@@ -1,8 +1,5 @@
 """Broken units chosen at run time: one model holds the sound design and every fault of it."""
 
-# Amaranth has no types.
-# pyright: reportArgumentType=false, reportAttributeAccessIssue=false, reportGeneralTypeIssues=false
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

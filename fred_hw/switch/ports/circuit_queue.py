@@ -98,7 +98,6 @@ class CircuitQueue(FlitQueue):
         ``spec`` is no specification.
     """
 
-    incoming: Signal
     enable: Signal
     serves: Signal
     asks: Signal
@@ -108,26 +107,16 @@ class CircuitQueue(FlitQueue):
     generation: Signal
     changed: Signal
     overtaken: Signal
-    waiting: Signal
-    descriptor: data.View
     exit: Signal
     served: Signal
     following: Signal
     load: Signal
     of_phase: Signal
     anew: Signal
-    start: Signal
-    take: Signal
-    finish: Signal
-    valid: Signal
-    last: Signal
-    broken: Signal
     unknown: Signal
     late: Signal
     early: Signal
-    stuck: Signal
     stale: Signal
-    leaves: Signal
 
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("CircuitQueue", spec)

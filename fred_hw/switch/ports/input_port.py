@@ -9,17 +9,17 @@ from amaranth.lib.wiring import In, Out
 
 from fred_hw.control.entry_port import number_bits
 from fred_hw.control.routes import routes_layout
-from fred_hw.datapath.flit import Flit, flit_signature
+from fred_hw.datapath.flit import flit_signature
 from fred_hw.gates.select import first_of, may_pass, next_turn, one_hot_mux, selected
-from fred_hw.link.credits import Credits, credit_signature
-from fred_hw.link.flit import LinkFlit, link_flit_signature
-from fred_hw.link.message import Message, message_signature
-from fred_hw.link.session import Hello, hello_signature
+from fred_hw.link.credits import credit_signature
+from fred_hw.link.flit import link_flit_signature
+from fred_hw.link.message import message_signature
+from fred_hw.link.session import hello_signature
 from fred_hw.protocol import DATA_CIRCUITS, DATA_COUNT
 from fred_hw.spec import SwitchSpec, check_spec, sized_name
-from fred_hw.unit import Unit, place
+from fred_hw.unit import place
 
-from .arrivals import join_queues, store_payload
+from .arrivals import Arrivals, join_queues, store_payload
 from .circuit_queue import CircuitQueue
 from .next_unicast import NextUnicast
 from .occupancy import Occupancy
@@ -36,7 +36,7 @@ from .signatures import (
 __all__ = ["InputPort"]
 
 
-class InputPort(Unit):
+class InputPort(Arrivals):
     """Keep packets apart by their circuits until their flow takes them.
 
     Parameters
@@ -92,31 +92,17 @@ class InputPort(Unit):
     Reset : forgets all packets, and keeps the numbers.
     """
 
-    i: LinkFlit
     enable: Signal
     serves: data.View
     served: Signal
     following: Signal
     load: Signal
     head: Head
-    flit: Flit
     changed: Signal
     routes: data.View
-    credit: Credits
-    message: Message
-    hello: Hello
-    down: Signal
-    exit: Signal
     due: Due
     event: Event
-    came: Signal
-    dropped: Signal
     unknown: Signal
-    length: Signal
-    kind: Signal
-    overflow: Signal
-    stuck: Signal
-    route: Signal
     queued: Signal
     unicasts: Signal
 

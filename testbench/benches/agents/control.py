@@ -148,6 +148,11 @@ class ControlBench(Registers):
         for name in ("bvalid", "rvalid"):
             assert int(self.dut[f"s_axil_{name}"].value) == 0
 
+    async def finish(self) -> None:
+        """Check at the end of a test all but the first of its errors, and that nothing is left."""
+        await self.check_errors()
+        await self.nothing_left()
+
 
 class Events:
     """Gives random events of all ports, and keeps how many there were."""
