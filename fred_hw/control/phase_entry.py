@@ -11,12 +11,7 @@ from fred_hw.protocol import DATA_COUNT, GENERATION_BITS, GENERATIONS
 from fred_hw.published import CONFIGURATION_BYTES
 from fred_hw.spec import SwitchSpec
 
-__all__ = [
-    "entry_bits",
-    "entry_word",
-    "phase_fields",
-    "phases_that_fit",
-]
+__all__ = ["entry_bits", "entry_word", "phase_fields", "phases_that_fit"]
 
 
 def phase_fields(spec: SwitchSpec) -> dict[str, int]:

@@ -244,13 +244,7 @@ def _counters(ports: int) -> tuple[Register, ...]:
         for place, (name, text) in enumerate(COUNTERS.items())
     ]
     arrays = [
-        word(
-            name.upper(),
-            _PORT_COUNTERS_AT[place],
-            "ro",
-            f"{text}, by port, modulo 2^32",
-            ports,
-        )
+        word(name.upper(), _PORT_COUNTERS_AT[place], "ro", f"{text}, by port, modulo 2^32", ports)
         for place, (name, text) in enumerate(PORT_COUNTERS.items())
     ]
     return (*single, *arrays)

@@ -16,13 +16,7 @@ from fred_hw.unit import Unit
 from .flit import Flit, delayed, flit_signature
 from .reducer import Reducer
 
-__all__ = [
-    "DMicroswitch",
-    "RDMicroswitch",
-    "RMicroswitch",
-    "drive",
-    "select",
-]
+__all__ = ["DMicroswitch", "RDMicroswitch", "RMicroswitch", "drive", "select"]
 
 
 def drive(m: Module, o: Flit, valid: Value, data: Value, registers: int, name: str) -> None:

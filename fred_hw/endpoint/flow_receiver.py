@@ -299,13 +299,7 @@ class FlowReceiver(Unit):
         return due
 
     def _offer(
-        self,
-        m: Module,
-        ledger: Ledger,
-        other: Value,
-        acks: Value,
-        due_nack: Value,
-        expected: Value,
+        self, m: Module, ledger: Ledger, other: Value, acks: Value, due_nack: Value, expected: Value
     ) -> None:
         """Offer what is due, that of a flow which was set before first."""
         said, waits = self.message.payload, other.any()

@@ -101,10 +101,7 @@ class Transmitter(Unit):
             sender.length.eq(one_hot_mux(chosen, [flow.length for flow in self.i])),
             *(flow.take.eq(take[number]) for number, flow in enumerate(self.i)),
         ]
-        m.d.sync += [
-            inside.eq(inside + take.any() - sender.gone),
-            valid.eq(take.any()),
-        ]
+        m.d.sync += [inside.eq(inside + take.any() - sender.gone), valid.eq(take.any())]
         with m.If(take.any()):
             m.d.sync += [circuit.eq(chosen), busy.eq(~(take & ends).any())]
         frame = sender.i.frame

@@ -164,13 +164,7 @@ class Deframer(Unit):
         return wanted, kinds[Kind.SYNC]
 
     def _join(
-        self,
-        m: Module,
-        header: data.View,
-        wanted: Value,
-        sync: Value,
-        begins: Value,
-        left: Signal,
+        self, m: Module, header: data.View, wanted: Value, sync: Value, begins: Value, left: Signal
     ) -> Value:
         """Offer flits that begin a packet or go on one; return whether a flit does not."""
         protocol = self.spec.protocol

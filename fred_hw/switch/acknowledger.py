@@ -288,12 +288,7 @@ class Acknowledger(Unit):
         return answer
 
     def _retransmits(
-        self,
-        m: Module,
-        case: data.View,
-        flow: Progress,
-        key: Value,
-        obeyed: Value,
+        self, m: Module, case: data.View, flow: Progress, key: Value, obeyed: Value
     ) -> Value:
         """Return whether a nack is to be obeyed: all outputs may ask for the same packet."""
         pause = self.spec.protocol.patience_cycles // 2

@@ -163,11 +163,7 @@ class Dispatcher(Unit):
         ]
 
     def _look(
-        self,
-        m: Module,
-        states: PortStates,
-        router: OnlineRouter,
-        unicasts: list[UnicastSequencer],
+        self, m: Module, states: PortStates, router: OnlineRouter, unicasts: list[UnicastSequencer]
     ) -> list[data.View]:
         """Look at the heads of the circuits that are served, and at what has room on them.
 
@@ -237,11 +233,7 @@ class Dispatcher(Unit):
             ]
 
     def _take(
-        self,
-        m: Module,
-        may: Signal,
-        flows: list[FlowSequencer],
-        unicasts: list[UnicastSequencer],
+        self, m: Module, may: Signal, flows: list[FlowSequencer], unicasts: list[UnicastSequencer]
     ) -> None:
         """Take flits from the input ports of flows that move.
 

@@ -144,9 +144,7 @@ class FlowProgress(Unit):
         as_input, as_output = (
             one_hot_mux(mine, list(flows)) for flows in (self.inputs, self.outputs)
         )
-        m.d.comb += [
-            own.eq(Mux(case.from_input, as_input, as_output)),
-        ]
+        m.d.comb += [own.eq(Mux(case.from_input, as_input, as_output))]
         with m.If(own != 0):
             m.d.comb += [
                 inputs.eq(Cat(flow == own for flow in self.inputs)),

@@ -74,10 +74,7 @@ class OnlineRouter(Matching):
         self.middle = check_int("OnlineRouter middle", middle, minimum=2)
         self.unit_name = f"online_router_m{middle}_p{ports}"
         super().__init__(
-            {
-                **matching_members(ports),
-                "configuration": Out(configuration_width(ports, middle)),
-            }
+            {**matching_members(ports), "configuration": Out(configuration_width(ports, middle))}
         )
 
     def build(self, m: Module) -> None:

@@ -6,12 +6,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from fred_hw.checks import check_int
-from fred_hw.control.entry_port import (
-    EntryPort,
-    entry_layout,
-    entry_port_signature,
-    number_bits,
-)
+from fred_hw.control.entry_port import EntryPort, entry_layout, entry_port_signature, number_bits
 from fred_hw.gates.fsm import Fsm
 from fred_hw.spec import SwitchSpec, check_spec
 from fred_hw.unit import Unit, place

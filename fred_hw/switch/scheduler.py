@@ -216,12 +216,7 @@ class Scheduler(Unit):
                 m.d.sync += served.eq(0)
 
     def _choose(
-        self,
-        m: Module,
-        ready: Value,
-        circuits: Sequence[Value],
-        circuit: Value,
-        keeps: Value,
+        self, m: Module, ready: Value, circuits: Sequence[Value], circuit: Value, keeps: Value
     ) -> tuple[Value, Value, Value]:
         """Choose what goes first, and keep its turn.
 

@@ -303,12 +303,7 @@ class StarvationGuard(Unit):
     def _head(self, m: Module, port: Signal, circuit: Signal) -> data.View:
         """Return what is at the head of the queue that is watched, a cycle old."""
         layout = data.StructLayout(
-            {
-                "waiting": 1,
-                "anew": 1,
-                "phase": len(self.phase),
-                "exit": port_bits(self.spec),
-            }
+            {"waiting": 1, "anew": 1, "phase": len(self.phase), "exit": port_bits(self.spec)}
         )
         head = Signal(layout)
         heads = [

@@ -10,12 +10,7 @@ from cocotbext.axi import AxiResp
 from fred_hw.control.access import FirstError, RefusedError
 from fred_hw.control.phase_entry import entry_bits
 from fred_hw.control.registers import Word
-from fred_hw.control.switch_map import (
-    CAUSES,
-    COMMANDS,
-    PORT_CAUSES,
-    switch_map,
-)
+from fred_hw.control.switch_map import CAUSES, COMMANDS, PORT_CAUSES, switch_map
 from fred_hw.spec import SwitchSpec
 from testbench.benches.agents.control import COUNTED, ERRORS, ControlBench, Events
 

@@ -10,16 +10,7 @@ from testbench.benches.agents.switch import SwitchBench
 from testbench.stimulus.addresses import address_of
 from testbench.stimulus.phases import Phase
 
-from .tb_switch import (
-    PORTS,
-    PROTOCOL,
-    SPEC,
-    everyone,
-    phase_of,
-    scenario,
-    started,
-    turns_of,
-)
+from .tb_switch import PORTS, PROTOCOL, SPEC, everyone, phase_of, scenario, started, turns_of
 
 PACKETS, MOST = 12, PROTOCOL.packet_flits
 DELAY, ROUNDS, WRITES = 80, 12, 20

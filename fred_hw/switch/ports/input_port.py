@@ -23,15 +23,7 @@ from .arrivals import Arrivals, join_queues, store_payload
 from .circuit_queue import CircuitQueue
 from .next_unicast import NextUnicast
 from .occupancy import Occupancy
-from .signatures import (
-    Due,
-    Event,
-    Head,
-    due_signature,
-    event_signature,
-    head_signature,
-    port_bits,
-)
+from .signatures import Due, Event, Head, due_signature, event_signature, head_signature, port_bits
 
 __all__ = ["InputPort"]
 
@@ -197,10 +189,7 @@ class InputPort(Arrivals):
         nowhere = entry == 0
         if may_pass(entry, self.spec.ports):
             nowhere = nowhere | (entry > self.spec.ports)
-        m.d.sync += [
-            astray.eq(self.i.header.unicast & nowhere),
-            self.exit.eq(entry - 1),
-        ]
+        m.d.sync += [astray.eq(self.i.header.unicast & nowhere), self.exit.eq(entry - 1)]
         return astray
 
     def _store(self, m: Module, queues: list[CircuitQueue], word: data.View) -> None:

@@ -145,8 +145,7 @@ def test_soon_is_for_less_urgent_packets_to_all_outputs_that_are_full() -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "kept"),
-    [(0, True), (RECENT_CYCLES - SOON, True), (2 * RECENT_CYCLES, False)],
+    ("before", "kept"), [(0, True), (RECENT_CYCLES - SOON, True), (2 * RECENT_CYCLES, False)]
 )
 def test_a_packet_before_the_watch_counts_for_a_time(before: int, kept: bool) -> None:
     # As from a receiver that makes room at fixed times, each time while another queue is watched.

@@ -79,13 +79,7 @@ def test_no_flit_is_lost_doubled_or_changed(spec: SwitchSpec) -> None:
 def test_a_million_flits_and_thousands_of_faults_of_every_kind() -> None:
     result = run_link(
         link(SMALL),
-        LinkRun(
-            flits=1_000_000,
-            seed=7,
-            faults_per_million=3_000,
-            stall_percent=10,
-            rounds=20,
-        ),
+        LinkRun(flits=1_000_000, seed=7, faults_per_million=3_000, stall_percent=10, rounds=20),
     )
     assert result["right"], result
     assert sum(result["faults"].values()) >= 1_000
