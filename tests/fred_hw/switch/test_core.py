@@ -1,6 +1,7 @@
 """Contract of fred_hw.switch.core, cycle by cycle."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
@@ -113,8 +114,9 @@ def run(cycles: list[dict[str, int]]) -> tuple[list[int], list[int]]:
 
 
 @pytest.mark.slow
-def test_latency_and_throughput_from_port_to_port() -> None:
-    cycles, data = run([*packet(0), *packet(1)])
+@pytest.mark.parametrize("make", [packet, unicast])
+def test_latency_and_throughput_from_port_to_port(make: Callable[..., Any]) -> None:
+    cycles, data = run([*make(0), *make(1)])
     start = latency_cycles(PAIR) + ADDED
     assert cycles == list(range(start, start + 2 * FLITS))
     assert data == [1, 2, 3, 4] * 2
@@ -140,14 +142,6 @@ def test_what_is_in_queues_and_what_is_served_is_told_three_and_eight_cycles_beh
         *[(1, phase, queued, unicasts)] * 2,
         *[(1, phase, 0, 0)] * 2,
     ]
-
-
-@pytest.mark.slow
-def test_latency_and_throughput_of_unicasts() -> None:
-    cycles, data = run([*unicast(0), *unicast(1)])
-    start = latency_cycles(PAIR) + ADDED
-    assert cycles == list(range(start, start + 2 * FLITS))
-    assert data == [1, 2, 3, 4] * 2
 
 
 @pytest.mark.slow
