@@ -94,23 +94,22 @@ class AceChannel(Unit):
         self.unit_name = sizes_name("ace_channel", spec)
         none = {"phase": spec.protocol.phases + 1, "peer": 0, "generation": 0}
         flow = flow_layout(spec)
-        super().__init__(
-            {
-                "i": In(stream.Signature(work_layout(spec))),
-                "requests": Out(stream.Signature(request_layout(spec))),
-                "begun": In(1),
-                "loaded": In(1),
-                "send": Out(send_word_signature(spec)),
-                "receive": Out(receive_word_signature(spec)),
-                "idle": In(1),
-                "send_flow": Out(flow, init=none),
-                "receive_flow": Out(flow, init=none),
-                "came": In(1),
-                "enough": Out(1, init=1),
-                "busy": Out(1),
-                "done": Out(1),
-            }
-        )
+        members = {
+            "i": In(stream.Signature(work_layout(spec))),
+            "requests": Out(stream.Signature(request_layout(spec))),
+            "begun": In(1),
+            "loaded": In(1),
+            "send": Out(send_word_signature(spec)),
+            "receive": Out(receive_word_signature(spec)),
+            "idle": In(1),
+            "send_flow": Out(flow, init=none),
+            "receive_flow": Out(flow, init=none),
+            "came": In(1),
+            "enough": Out(1, init=1),
+            "busy": Out(1),
+            "done": Out(1),
+        }
+        super().__init__(members)
 
     def build(self, m: Module) -> None:
         layout = work_layout(self.spec)

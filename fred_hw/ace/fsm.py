@@ -65,17 +65,16 @@ class AceFsm(Unit):
         strobes = dict.fromkeys(
             ("begin", "send_taken", "send_done", "receive_taken", "receive_done"), In(1)
         )
-        super().__init__(
-            {
-                "work": In(work_layout(spec)),
-                **strobes,
-                "i": In(slot_bits(spec)),
-                "busy": Out(1),
-                "slot": Out(slot_bits(spec)),
-                "send": Out(1),
-                "receive": Out(1),
-            }
-        )
+        members = {
+            "work": In(work_layout(spec)),
+            **strobes,
+            "i": In(slot_bits(spec)),
+            "busy": Out(1),
+            "slot": Out(slot_bits(spec)),
+            "send": Out(1),
+            "receive": Out(1),
+        }
+        super().__init__(members)
 
     def build(self, m: Module) -> None:
         work = self.work

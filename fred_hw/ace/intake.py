@@ -65,17 +65,16 @@ class AceIntake(Unit):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("AceIntake", spec)
         self.unit_name = sizes_name("ace_intake", spec)
-        super().__init__(
-            {
-                "words": In(receive_word_signature(spec)).array(DATA_COUNT),
-                "receive": In(payload_signature(spec)).array(DATA_COUNT),
-                "operand": Out(slot_read_signature(spec)),
-                "stores": Out(1),
-                "store": Out(load_layout(spec)),
-                "write": Out(stream.Signature(write_layout(spec))),
-                "reduced": Out(1),
-            }
-        )
+        members = {
+            "words": In(receive_word_signature(spec)).array(DATA_COUNT),
+            "receive": In(payload_signature(spec)).array(DATA_COUNT),
+            "operand": Out(slot_read_signature(spec)),
+            "stores": Out(1),
+            "store": Out(load_layout(spec)),
+            "write": Out(stream.Signature(write_layout(spec))),
+            "reduced": Out(1),
+        }
+        super().__init__(members)
 
     def build(self, m: Module) -> None:
         take, chosen = self._choose(m)

@@ -51,13 +51,12 @@ class AceOutlet(Unit):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("AceOutlet", spec)
         self.unit_name = sizes_name("ace_outlet", spec)
-        super().__init__(
-            {
-                "words": In(send_word_signature(spec)).array(DATA_COUNT),
-                "slots": Out(slot_read_signature(spec)),
-                "send": Out(payload_signature(spec)).array(DATA_COUNT),
-            }
-        )
+        members = {
+            "words": In(send_word_signature(spec)).array(DATA_COUNT),
+            "slots": Out(slot_read_signature(spec)),
+            "send": Out(payload_signature(spec)).array(DATA_COUNT),
+        }
+        super().__init__(members)
 
     def build(self, m: Module) -> None:
         wanting, chosen, recent, take, came, room = (

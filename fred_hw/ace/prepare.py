@@ -33,18 +33,17 @@ def descriptor_layout() -> data.StructLayout:
     """Return a descriptor as registers hold it."""
     flow = data.StructLayout({"number": 7, "kind": 1, "generation": 3, "keep": 1})
     words = dict.fromkeys(("bytes", "receive_bytes", "block_bytes", "message_bytes"), 32)
-    return data.StructLayout(
-        {
-            "source": 64,
-            "destination": 64,
-            **words,
-            "members": 8,
-            "rank": 8,
-            "fsms": 8,
-            "send": flow,
-            "receive": flow,
-        }
-    )
+    fields = {
+        "source": 64,
+        "destination": 64,
+        **words,
+        "members": 8,
+        "rank": 8,
+        "fsms": 8,
+        "send": flow,
+        "receive": flow,
+    }
+    return data.StructLayout(fields)
 
 
 class _Asked(NamedTuple):
@@ -109,18 +108,17 @@ class AcePrepare(Unit):
         self.spec = check_spec("AcePrepare", spec)
         flit_bytes(spec)
         self.unit_name = sizes_name("ace_prepare", spec)
-        super().__init__(
-            {
-                "operation": In(3),
-                "circuit": In(2),
-                "descriptor": In(descriptor_layout()),
-                "busy": Out(1),
-                "valid": Out(DATA_COUNT),
-                "ready": In(DATA_COUNT),
-                "o": Out(work_layout(spec)),
-                "refused": Out(len(REASONS)),
-            }
-        )
+        members = {
+            "operation": In(3),
+            "circuit": In(2),
+            "descriptor": In(descriptor_layout()),
+            "busy": Out(1),
+            "valid": Out(DATA_COUNT),
+            "ready": In(DATA_COUNT),
+            "o": Out(work_layout(spec)),
+            "refused": Out(len(REASONS)),
+        }
+        super().__init__(members)
 
     def build(self, m: Module) -> None:
         layout = descriptor_layout()

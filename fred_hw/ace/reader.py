@@ -19,14 +19,13 @@ __all__ = ["AceReader", "load_layout"]
 
 def load_layout(spec: SwitchSpec) -> StructLayout:
     """Return a flit that goes into a slot of a circuit's partition."""
-    return StructLayout(
-        {
-            "circuit": DATA_COUNT,
-            "slot": slot_bits(spec),
-            "place": place_bits(spec),
-            "data": spec.data_width,
-        }
-    )
+    fields = {
+        "circuit": DATA_COUNT,
+        "slot": slot_bits(spec),
+        "place": place_bits(spec),
+        "data": spec.data_width,
+    }
+    return StructLayout(fields)
 
 
 class AceReader(Unit):
@@ -71,18 +70,17 @@ class AceReader(Unit):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("AceReader", spec)
         self.unit_name = sizes_name("ace_reader", spec)
-        super().__init__(
-            {
-                "i": In(stream.Signature(request_layout(spec))).array(DATA_COUNT),
-                "read": Out(stream.Signature(word_bits(spec))),
-                "data": In(stream.Signature(spec.data_width)),
-                "valid": Out(1),
-                "ready": In(1),
-                "o": Out(load_layout(spec)),
-                "begun": Out(DATA_COUNT),
-                "loaded": Out(DATA_COUNT),
-            }
-        )
+        members = {
+            "i": In(stream.Signature(request_layout(spec))).array(DATA_COUNT),
+            "read": Out(stream.Signature(word_bits(spec))),
+            "data": In(stream.Signature(spec.data_width)),
+            "valid": Out(1),
+            "ready": In(1),
+            "o": Out(load_layout(spec)),
+            "begun": Out(DATA_COUNT),
+            "loaded": Out(DATA_COUNT),
+        }
+        super().__init__(members)
 
     def build(self, m: Module) -> None:
         spec = self.spec

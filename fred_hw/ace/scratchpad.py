@@ -39,16 +39,15 @@ def slot_read_signature(spec: SwitchSpec) -> wiring.Signature:
     data : In(data_width)
         The flit, in the cycle after the read.
     """
-    return wiring.Signature(
-        {
-            "valid": Out(1),
-            "ready": In(1),
-            "circuit": Out(DATA_COUNT),
-            "slot": Out(slot_bits(spec)),
-            "place": Out(place_bits(spec)),
-            "data": In(spec.data_width),
-        }
-    )
+    members = {
+        "valid": Out(1),
+        "ready": In(1),
+        "circuit": Out(DATA_COUNT),
+        "slot": Out(slot_bits(spec)),
+        "place": Out(place_bits(spec)),
+        "data": In(spec.data_width),
+    }
+    return wiring.Signature(members)
 
 
 class AceScratchpad(Unit):
@@ -89,17 +88,16 @@ class AceScratchpad(Unit):
         self.spec = check_spec("AceScratchpad", spec)
         self.unit_name = sizes_name("ace_scratchpad", spec)
         self.resettable = False
-        super().__init__(
-            {
-                "loads": In(1),
-                "loads_ready": Out(1),
-                "load": In(load_layout(spec)),
-                "stores": In(1),
-                "store": In(load_layout(spec)),
-                "operand": In(slot_read_signature(spec)),
-                "send": In(slot_read_signature(spec)),
-            }
-        )
+        members = {
+            "loads": In(1),
+            "loads_ready": Out(1),
+            "load": In(load_layout(spec)),
+            "stores": In(1),
+            "store": In(load_layout(spec)),
+            "operand": In(slot_read_signature(spec)),
+            "send": In(slot_read_signature(spec)),
+        }
+        super().__init__(members)
 
     def build(self, m: Module) -> None:
         spec = self.spec

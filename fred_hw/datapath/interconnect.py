@@ -66,13 +66,12 @@ class Interconnect(Unit):
         self.unit_name = spec.name
         self.latency = latency_cycles(spec)
         flit = flit_signature(spec.data_width)
-        super().__init__(
-            {
-                "i": In(flit).array(spec.ports),
-                "o": Out(flit).array(spec.ports),
-                "configuration": In(configuration_width(spec.ports, spec.middle)),
-            }
-        )
+        members = {
+            "i": In(flit).array(spec.ports),
+            "o": Out(flit).array(spec.ports),
+            "configuration": In(configuration_width(spec.ports, spec.middle)),
+        }
+        super().__init__(members)
 
     def build(self, m: Module) -> None:
         if self.spec.ports == 2:

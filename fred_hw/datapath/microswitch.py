@@ -107,13 +107,12 @@ class RMicroswitch(_Reducing):
         self.spec = check_spec("RMicroswitch", spec)
         self.unit_name = f"r_microswitch_m{spec.middle}_{spec.suffix()}"
         flit = flit_signature(spec.data_width)
-        super().__init__(
-            {
-                "i": In(flit).array(2),
-                "o": Out(flit).array(spec.middle),
-                "configuration": In(2 * code_width(spec.middle)),
-            }
-        )
+        members = {
+            "i": In(flit).array(2),
+            "o": Out(flit).array(spec.middle),
+            "configuration": In(2 * code_width(spec.middle)),
+        }
+        super().__init__(members)
 
     def _apart(self, configuration: Value) -> tuple[Value, Value]:
         width = code_width(self.spec.middle)
@@ -203,13 +202,12 @@ class DMicroswitch(Unit):
         self.spec = check_spec("DMicroswitch", spec)
         self.unit_name = f"d_microswitch_m{spec.middle}_{spec.suffix(reduces=False)}"
         flit = flit_signature(spec.data_width)
-        super().__init__(
-            {
-                "i": In(flit).array(spec.middle),
-                "o": Out(flit).array(2),
-                "configuration": In(2 * code_width(spec.middle)),
-            }
-        )
+        members = {
+            "i": In(flit).array(spec.middle),
+            "o": Out(flit).array(2),
+            "configuration": In(2 * code_width(spec.middle)),
+        }
+        super().__init__(members)
 
     def build(self, m: Module) -> None:
         width = code_width(self.spec.middle)

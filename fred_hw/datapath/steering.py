@@ -47,13 +47,12 @@ class Demultiplexer(Unit):
         self.spec = check_spec("Demultiplexer", spec)
         self.unit_name = f"demultiplexer_m{spec.middle}_{spec.suffix()}"
         flit = flit_signature(spec.data_width)
-        super().__init__(
-            {
-                "i": In(flit),
-                "o": Out(flit).array(spec.middle),
-                "configuration": In(code_width(spec.middle)),
-            }
-        )
+        members = {
+            "i": In(flit),
+            "o": Out(flit).array(spec.middle),
+            "configuration": In(code_width(spec.middle)),
+        }
+        super().__init__(members)
 
     def build(self, m: Module) -> None:
         spec = self.spec
@@ -101,13 +100,12 @@ class Multiplexer(Unit):
         self.spec = check_spec("Multiplexer", spec)
         self.unit_name = f"multiplexer_m{spec.middle}_{spec.suffix(reduces=False)}"
         flit = flit_signature(spec.data_width)
-        super().__init__(
-            {
-                "i": In(flit).array(spec.middle),
-                "o": Out(flit),
-                "configuration": In(code_width(spec.middle)),
-            }
-        )
+        members = {
+            "i": In(flit).array(spec.middle),
+            "o": Out(flit),
+            "configuration": In(code_width(spec.middle)),
+        }
+        super().__init__(members)
 
     def build(self, m: Module) -> None:
         valid, data = select(self.configuration, self.i)

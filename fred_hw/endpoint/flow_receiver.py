@@ -102,23 +102,22 @@ class FlowReceiver(Unit):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("FlowReceiver", spec)
         self.unit_name = sized_name("flow_receiver", spec)
-        super().__init__(
-            {
-                "address": In(spec.protocol.fields["destination"]),
-                "flow": In(flow_layout(spec)),
-                "clear": In(1),
-                "enough": In(1),
-                "came": Out(1),
-                "i": In(arrival_signature(spec)),
-                "busy": In(1),
-                "broken": In(1),
-                "ask": In(message_signature(spec)),
-                "o": Out(payload_signature(spec)),
-                "message": Out(message_signature(spec)),
-                "message_ready": In(1),
-                "unknown": Out(1),
-            }
-        )
+        members = {
+            "address": In(spec.protocol.fields["destination"]),
+            "flow": In(flow_layout(spec)),
+            "clear": In(1),
+            "enough": In(1),
+            "came": Out(1),
+            "i": In(arrival_signature(spec)),
+            "busy": In(1),
+            "broken": In(1),
+            "ask": In(message_signature(spec)),
+            "o": Out(payload_signature(spec)),
+            "message": Out(message_signature(spec)),
+            "message_ready": In(1),
+            "unknown": Out(1),
+        }
+        super().__init__(members)
 
     def build(self, m: Module) -> None:
         spec, word = self.spec, self.i.word

@@ -105,18 +105,17 @@ class FlowSender(Unit):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("FlowSender", spec)
         self.unit_name = replay_name("flow_sender", spec)
-        super().__init__(
-            {
-                "i": In(payload_signature(spec)),
-                "address": In(spec.protocol.fields["source"]),
-                "flow": In(flow_layout(spec)),
-                "clear": In(1),
-                "idle": Out(1),
-                "message": In(message_signature(spec)),
-                "o": Out(departure_signature(spec)),
-                "retransmit": Out(1),
-            }
-        )
+        members = {
+            "i": In(payload_signature(spec)),
+            "address": In(spec.protocol.fields["source"]),
+            "flow": In(flow_layout(spec)),
+            "clear": In(1),
+            "idle": Out(1),
+            "message": In(message_signature(spec)),
+            "o": Out(departure_signature(spec)),
+            "retransmit": Out(1),
+        }
+        super().__init__(members)
 
     def build(self, m: Module) -> None:
         spec, protocol = self.spec, self.spec.protocol

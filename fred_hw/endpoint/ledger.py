@@ -66,20 +66,19 @@ class Ledger(Unit):
         self.spec = check_spec("Ledger", spec)
         self.unit_name = f"ledger_p{spec.ports}_{spec.protocol.suffix}"
         flow, sequence = In(flow_layout(spec)), spec.protocol.fields["sequence"]
-        super().__init__(
-            {
-                "flow": flow,
-                "changed": Out(1),
-                "stored": Out(sequence),
-                "write": In(1),
-                "number": In(sequence),
-                "clear": In(1),
-                "other": flow,
-                "other_stored": Out(sequence),
-                "other_known": Out(1),
-                "other_seen": Out(1),
-            }
-        )
+        members = {
+            "flow": flow,
+            "changed": Out(1),
+            "stored": Out(sequence),
+            "write": In(1),
+            "number": In(sequence),
+            "clear": In(1),
+            "other": flow,
+            "other_stored": Out(sequence),
+            "other_known": Out(1),
+            "other_seen": Out(1),
+        }
+        super().__init__(members)
 
     def build(self, m: Module) -> None:
         count = self.spec.protocol.phases + ADDRESSES

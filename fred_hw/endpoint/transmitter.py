@@ -65,15 +65,14 @@ class Transmitter(Unit):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("Transmitter", spec)
         self.unit_name = sized_name("transmitter", spec)
-        super().__init__(
-            {
-                "i": In(departure_signature(spec)).array(DATA_COUNT),
-                "credit": In(credit_signature(spec)),
-                "message": In(message_stream(spec)),
-                "link": In(sending_signature()),
-                "o": Out(framed_signature(spec)),
-            }
-        )
+        members = {
+            "i": In(departure_signature(spec)).array(DATA_COUNT),
+            "credit": In(credit_signature(spec)),
+            "message": In(message_stream(spec)),
+            "link": In(sending_signature()),
+            "o": Out(framed_signature(spec)),
+        }
+        super().__init__(members)
 
     def build(self, m: Module) -> None:
         sender = place(m, "sender", Sender(spec=self.spec, depth=DEPTH))

@@ -66,19 +66,18 @@ class CircuitCredits(Unit):
         self.spec = check_spec("CircuitCredits", spec)
         protocol = spec.protocol
         self.unit_name = f"circuit_credits_b{protocol.buffer_packets}_k{protocol.packet_flits}"
-        super().__init__(
-            {
-                "grant": In(1),
-                "limit": In(ticket_bits(spec)),
-                **dict.fromkeys(("closed", "lost", "begins"), In(1)),
-                "start": In(1),
-                "length": In(protocol.fields["last"]),
-                "room": Out(1),
-                "owed": Out(1),
-                "ticket": Out(ticket_bits(spec)),
-                "taken": Out(ticket_bits(spec)),
-            }
-        )
+        members = {
+            "grant": In(1),
+            "limit": In(ticket_bits(spec)),
+            **dict.fromkeys(("closed", "lost", "begins"), In(1)),
+            "start": In(1),
+            "length": In(protocol.fields["last"]),
+            "room": Out(1),
+            "owed": Out(1),
+            "ticket": Out(ticket_bits(spec)),
+            "taken": Out(ticket_bits(spec)),
+        }
+        super().__init__(members)
 
     def build(self, m: Module) -> None:
         most, largest = self.spec.protocol.buffer_flits, self.spec.protocol.packet_flits

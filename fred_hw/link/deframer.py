@@ -83,17 +83,16 @@ class Deframer(Unit):
         self.spec = check_spec("Deframer", spec)
         self.unit_name = sized_name("deframer", spec)
         names = ("dropped", "came", "kind_error", "length_error", "overflow")
-        super().__init__(
-            {
-                "i": In(link_flit_signature(spec)),
-                "o": Out(arrival_signature(spec)).array(DATA_COUNT),
-                "hello": Out(hello_signature()),
-                "down": In(1),
-                "message": Out(message_signature(spec)),
-                "credit": Out(credit_signature(spec)),
-                **{name: Out(1) for name in names},
-            }
-        )
+        members = {
+            "i": In(link_flit_signature(spec)),
+            "o": Out(arrival_signature(spec)).array(DATA_COUNT),
+            "hello": Out(hello_signature()),
+            "down": In(1),
+            "message": Out(message_signature(spec)),
+            "credit": Out(credit_signature(spec)),
+            **{name: Out(1) for name in names},
+        }
+        super().__init__(members)
 
     def build(self, m: Module) -> None:
         check = place(m, "check", FlitCheck(spec=self.spec))

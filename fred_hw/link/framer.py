@@ -79,19 +79,18 @@ class Framer(Unit):
     def __init__(self, *, spec: SwitchSpec) -> None:
         self.spec = check_spec("Framer", spec)
         self.unit_name = sized_name("framer", spec)
-        super().__init__(
-            {
-                "i": In(stream.Signature(checked_layout(spec))),
-                "message": In(message_stream(spec)),
-                "hello": In(stream.Signature(hello_layout())),
-                "down": In(1),
-                "begins": In(1),
-                "here": In(limit_signature(spec)),
-                "lacks": In(DATA_COUNT),
-                "ticket": In(data.ArrayLayout(ticket_bits(spec), DATA_COUNT)),
-                "o": Out(framed_signature(spec)),
-            }
-        )
+        members = {
+            "i": In(stream.Signature(checked_layout(spec))),
+            "message": In(message_stream(spec)),
+            "hello": In(stream.Signature(hello_layout())),
+            "down": In(1),
+            "begins": In(1),
+            "here": In(limit_signature(spec)),
+            "lacks": In(DATA_COUNT),
+            "ticket": In(data.ArrayLayout(ticket_bits(spec), DATA_COUNT)),
+            "o": Out(framed_signature(spec)),
+        }
+        super().__init__(members)
 
     def build(self, m: Module) -> None:
         gone, kept, syncs = Signal(), Signal(), Signal()

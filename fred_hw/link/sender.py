@@ -97,23 +97,22 @@ class Sender(Unit):
         self.spec = check_spec("Sender", spec)
         self.depth = check_int("Sender depth", depth, minimum=2)
         self.unit_name = f"{sized_name('sender', spec)}_d{depth}"
-        super().__init__(
-            {
-                "credit": In(credit_signature(spec)),
-                "room": Out(DATA_COUNT),
-                "start": In(DATA_COUNT),
-                "length": In(spec.protocol.fields["last"]),
-                "ticket": Out(ticket_bits(spec)),
-                "wanted": In(DATA_COUNT),
-                "hello": In(stream.Signature(hello_layout())),
-                **dict.fromkeys(("down", "closing", "begins", "swallows"), In(1)),
-                "empty": Out(1),
-                "i": In(frame_signature(spec)),
-                "gone": Out(1),
-                "message": In(message_stream(spec)),
-                "o": Out(framed_signature(spec)),
-            }
-        )
+        members = {
+            "credit": In(credit_signature(spec)),
+            "room": Out(DATA_COUNT),
+            "start": In(DATA_COUNT),
+            "length": In(spec.protocol.fields["last"]),
+            "ticket": Out(ticket_bits(spec)),
+            "wanted": In(DATA_COUNT),
+            "hello": In(stream.Signature(hello_layout())),
+            **dict.fromkeys(("down", "closing", "begins", "swallows"), In(1)),
+            "empty": Out(1),
+            "i": In(frame_signature(spec)),
+            "gone": Out(1),
+            "message": In(message_stream(spec)),
+            "o": Out(framed_signature(spec)),
+        }
+        super().__init__(members)
 
     def build(self, m: Module) -> None:
         framer = place(m, "framer", Framer(spec=self.spec))

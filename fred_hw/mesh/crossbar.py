@@ -53,13 +53,12 @@ class Crossbar(Unit):
         self.width = check_int("Crossbar width", width, minimum=1)
         self.unit_name = f"crossbar_p{ports}_w{width}"
         flit = flit_signature(width)
-        super().__init__(
-            {
-                "i": In(flit).array(ports),
-                "paths": In(ports).array(ports),
-                "o": Out(flit).array(ports),
-            }
-        )
+        members = {
+            "i": In(flit).array(ports),
+            "paths": In(ports).array(ports),
+            "o": Out(flit).array(ports),
+        }
+        super().__init__(members)
 
     def build(self, m: Module) -> None:
         there = Cat(one.valid for one in self.i)

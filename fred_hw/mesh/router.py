@@ -98,16 +98,14 @@ class MeshRouter(Unit):
         members: dict[str, Member] = {}
         for number in self.numbers:
             members |= axis_members(number, spec.data_width)
-        super().__init__(
-            {
-                **members,
-                "position": In(position_layout(mesh)),
-                "incarnation": In(HEADER_FIELDS["incarnation"].bits),
-                "up": Out(len(self.directions)),
-                "errors": Out(len(ERRORS)),
-                "dropped": Out(1),
-            }
-        )
+        members |= {
+            "position": In(position_layout(mesh)),
+            "incarnation": In(HEADER_FIELDS["incarnation"].bits),
+            "up": Out(len(self.directions)),
+            "errors": Out(len(ERRORS)),
+            "dropped": Out(1),
+        }
+        super().__init__(members)
 
     def build(self, m: Module) -> None:
         spec, ports = self.spec, range(self.spec.ports)

@@ -61,15 +61,14 @@ def heads_signature(spec: SwitchSpec) -> wiring.Signature:
     start, take, finish : In(1)
         Start its packet, take a flit of it, end it; see ``PacketQueue``.
     """
-    return wiring.Signature(
-        {
-            "coming": Out(data.ArrayLayout(spec.ports, DATA_COUNT)),
-            **dict.fromkeys(("here", "valid", "last", "broken"), Out(DATA_COUNT)),
-            "descriptor": Out(packet_layout(spec)),
-            "circuit": In(2),
-            **dict.fromkeys(("start", "take", "finish"), In(1)),
-        }
-    )
+    members = {
+        "coming": Out(data.ArrayLayout(spec.ports, DATA_COUNT)),
+        **dict.fromkeys(("here", "valid", "last", "broken"), Out(DATA_COUNT)),
+        "descriptor": Out(packet_layout(spec)),
+        "circuit": In(2),
+        **dict.fromkeys(("start", "take", "finish"), In(1)),
+    }
+    return wiring.Signature(members)
 
 
 class RouterInput(Arrivals):

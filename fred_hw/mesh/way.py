@@ -95,15 +95,14 @@ class Way(Unit):
         self.spec: SwitchSpec = mesh.router(self.directions)
         self.unit_name = f"way_{ways_name(mesh, directions)}"
         address = self.spec.protocol.fields["destination"]
-        super().__init__(
-            {
-                "destination": In(address),
-                "source": In(address),
-                "here": In(position_layout(mesh)),
-                "exit": Out(port_bits(self.spec)),
-                "astray": Out(1),
-            }
-        )
+        members = {
+            "destination": In(address),
+            "source": In(address),
+            "here": In(position_layout(mesh)),
+            "exit": Out(port_bits(self.spec)),
+            "astray": Out(1),
+        }
+        super().__init__(members)
 
     def build(self, m: Module) -> None:
         end, here = self._end(m), self.here

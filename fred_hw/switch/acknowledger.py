@@ -132,20 +132,19 @@ class Acknowledger(Unit):
         self.spec = check_spec("Acknowledger", spec)
         ports = spec.ports
         self.unit_name = f"acknowledger_m{spec.middle}_p{ports}_{spec.protocol.suffix}"
-        super().__init__(
-            {
-                "message": In(message_signature(spec)).array(ports),
-                "exits": In(data.ArrayLayout(port_bits(spec), ports)),
-                "event": In(event_signature(spec)).array(ports),
-                "restart": In(stream.Signature(restart_layout(spec))),
-                "flows": Out(table_read_signature(spec)),
-                "due": In(due_signature(spec)).array(ports),
-                "reply": Out(message_stream(spec)).array(ports),
-                "retransmit": Out(ports),
-                "lost": Out(ports),
-                "ready": Out(1),
-            }
-        )
+        members = {
+            "message": In(message_signature(spec)).array(ports),
+            "exits": In(data.ArrayLayout(port_bits(spec), ports)),
+            "event": In(event_signature(spec)).array(ports),
+            "restart": In(stream.Signature(restart_layout(spec))),
+            "flows": Out(table_read_signature(spec)),
+            "due": In(due_signature(spec)).array(ports),
+            "reply": Out(message_stream(spec)).array(ports),
+            "retransmit": Out(ports),
+            "lost": Out(ports),
+            "ready": Out(1),
+        }
+        super().__init__(members)
 
     def build(self, m: Module) -> None:
         spec, ports = self.spec, self.spec.ports

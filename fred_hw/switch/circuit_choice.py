@@ -63,17 +63,16 @@ class CircuitChoice(Unit):
     def __init__(self, *, width: int) -> None:
         self.width = check_int("CircuitChoice width", width, minimum=1)
         self.unit_name = f"circuit_choice_w{width}"
-        super().__init__(
-            {
-                "online": In(1),
-                "phase": In(DATA_COUNT),
-                "unicast": In(2),
-                "values": In(data.ArrayLayout(width, DATA_COUNT)),
-                "circuit": Out(2),
-                "of_phase": Out(width),
-                "of_unicast": Out(width),
-            }
-        )
+        members = {
+            "online": In(1),
+            "phase": In(DATA_COUNT),
+            "unicast": In(2),
+            "values": In(data.ArrayLayout(width, DATA_COUNT)),
+            "circuit": Out(2),
+            "of_phase": Out(width),
+            "of_unicast": Out(width),
+        }
+        super().__init__(members)
 
     def build(self, m: Module) -> None:
         m.d.comb += [

@@ -76,18 +76,17 @@ class Dispatcher(Unit):
         self.spec = check_spec("Dispatcher", spec)
         ports = spec.ports
         self.unit_name = f"dispatcher_{spec.name}_{spec.protocol.suffix}"
-        super().__init__(
-            {
-                "service": In(service_signature(spec)),
-                "entry": In(entry_layout(spec)),
-                "hold": In(1),
-                "heads": In(head_signature(spec)).array(ports),
-                "injections": Out(injection_signature(spec)).array(ports),
-                "configuration": Out(configuration_width(ports, spec.middle)),
-                "moving": Out(1),
-                "longer": Out(ports),
-            }
-        )
+        members = {
+            "service": In(service_signature(spec)),
+            "entry": In(entry_layout(spec)),
+            "hold": In(1),
+            "heads": In(head_signature(spec)).array(ports),
+            "injections": Out(injection_signature(spec)).array(ports),
+            "configuration": Out(configuration_width(ports, spec.middle)),
+            "moving": Out(1),
+            "longer": Out(ports),
+        }
+        super().__init__(members)
 
     def build(self, m: Module) -> None:
         spec, service = self.spec, self.service

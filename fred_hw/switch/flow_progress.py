@@ -44,15 +44,14 @@ def progress_signature(spec: SwitchSpec) -> wiring.Signature:
     """
     ports, number = spec.ports, spec.protocol.fields["sequence"]
     numbers = {name: Out(number) for name in ("due", "before", "after")}
-    return wiring.Signature(
-        {
-            "inputs": Out(ports),
-            "outputs": Out(ports),
-            "lag": Out(data.ArrayLayout(number, ports)),
-            "moved": Out(1),
-            **numbers,
-        }
-    )
+    members = {
+        "inputs": Out(ports),
+        "outputs": Out(ports),
+        "lag": Out(data.ArrayLayout(number, ports)),
+        "moved": Out(1),
+        **numbers,
+    }
+    return wiring.Signature(members)
 
 
 class FlowProgress(Unit):
@@ -108,17 +107,16 @@ class FlowProgress(Unit):
         self.unit_name = f"flow_progress_p{ports}_{spec.protocol.suffix}"
         flows = data.ArrayLayout(ports.bit_length(), ports)
         numbers = data.ArrayLayout(spec.protocol.fields["sequence"], ports)
-        super().__init__(
-            {
-                "case": In(case_layout(spec)),
-                "inputs": In(flows),
-                "outputs": In(flows),
-                "due": In(numbers),
-                "acked": In(numbers),
-                "gather": In(1),
-                "progress": Out(progress_signature(spec)),
-            }
-        )
+        members = {
+            "case": In(case_layout(spec)),
+            "inputs": In(flows),
+            "outputs": In(flows),
+            "due": In(numbers),
+            "acked": In(numbers),
+            "gather": In(1),
+            "progress": Out(progress_signature(spec)),
+        }
+        super().__init__(members)
 
     def build(self, m: Module) -> None:
         mine = Signal(self.spec.ports)

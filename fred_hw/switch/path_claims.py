@@ -55,13 +55,12 @@ class PathClaims(Unit):
     def __init__(self, *, ports: int) -> None:
         self.ports = check_int("PathClaims ports", ports, minimum=2)
         self.unit_name = f"path_claims_p{ports}"
-        super().__init__(
-            {
-                "wants": In(ports).array(ports),
-                "holds": In(ports).array(ports),
-                "granted": Out(ports),
-            }
-        )
+        members = {
+            "wants": In(ports).array(ports),
+            "holds": In(ports).array(ports),
+            "granted": Out(ports),
+        }
+        super().__init__(members)
 
     def build(self, m: Module) -> None:
         ports = range(self.ports)

@@ -54,13 +54,12 @@ class PathTracer(Unit):
         self.port_count = check_int("PathTracer ports", ports, minimum=2)
         self.middle = check_int("PathTracer middle", middle, minimum=2)
         self.unit_name = f"path_tracer_m{middle}_p{ports}"
-        super().__init__(
-            {
-                "configuration": In(configuration_width(ports, middle)),
-                **dict.fromkeys(("sends", "marks"), In(ports)),
-                **dict.fromkeys(("gets", "reached"), Out(ports)),
-            }
-        )
+        members = {
+            "configuration": In(configuration_width(ports, middle)),
+            **dict.fromkeys(("sends", "marks"), In(ports)),
+            **dict.fromkeys(("gets", "reached"), Out(ports)),
+        }
+        super().__init__(members)
 
     def build(self, m: Module) -> None:
         ports, middle, word = self.port_count, self.middle, self.configuration

@@ -72,22 +72,21 @@ class PhaseWatch(Unit):
         protocol, ports = spec.protocol, spec.ports
         phase = protocol.fields["phase"]
         self.unit_name = f"phase_watch_p{ports}_f{protocol.phases}"
-        super().__init__(
-            {
-                "number": In(phase),
-                "update": In(phase_update_signature(spec)),
-                "waiting": In(data.ArrayLayout(DATA_COUNT, ports)),
-                "room": In(data.ArrayLayout(DATA_COUNT, ports)),
-                "heads": In(data.ArrayLayout(data.ArrayLayout(phase, DATA_COUNT), ports)),
-                "used": Out(1),
-                "circuit": Out(2),
-                "takes": Out(ports),
-                "there": Out(ports),
-                "free": Out(ports),
-                "complete": Out(1),
-                "some": Out(1),
-            }
-        )
+        members = {
+            "number": In(phase),
+            "update": In(phase_update_signature(spec)),
+            "waiting": In(data.ArrayLayout(DATA_COUNT, ports)),
+            "room": In(data.ArrayLayout(DATA_COUNT, ports)),
+            "heads": In(data.ArrayLayout(data.ArrayLayout(phase, DATA_COUNT), ports)),
+            "used": Out(1),
+            "circuit": Out(2),
+            "takes": Out(ports),
+            "there": Out(ports),
+            "free": Out(ports),
+            "complete": Out(1),
+            "some": Out(1),
+        }
+        super().__init__(members)
 
     def build(self, m: Module) -> None:
         ports, update = self.spec.ports, self.update

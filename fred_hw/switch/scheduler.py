@@ -138,23 +138,22 @@ class Scheduler(Unit):
         self.spec = check_spec("Scheduler", spec)
         self.unit_name = f"scheduler_p{spec.ports}_f{spec.protocol.phases}"
         number = number_bits(spec)
-        super().__init__(
-            {
-                "ports": In(port_hints_signature(spec)).array(spec.ports),
-                "update": In(phase_update_signature(spec)),
-                "halt": In(phase_halt_signature(spec)),
-                "probes": Out(1),
-                "probe": Out(number),
-                "probed": In(entry_layout(spec)),
-                "there": Out(spec.ports),
-                "claims": In(spec.protocol.phases + DATA_COUNT),
-                "holds": In(DATA_COUNT),
-                "service": Out(service_signature(spec)),
-                "read": Out(1),
-                "next_phase": Out(number),
-                "preempts": Out(1),
-            }
-        )
+        members = {
+            "ports": In(port_hints_signature(spec)).array(spec.ports),
+            "update": In(phase_update_signature(spec)),
+            "halt": In(phase_halt_signature(spec)),
+            "probes": Out(1),
+            "probe": Out(number),
+            "probed": In(entry_layout(spec)),
+            "there": Out(spec.ports),
+            "claims": In(spec.protocol.phases + DATA_COUNT),
+            "holds": In(DATA_COUNT),
+            "service": Out(service_signature(spec)),
+            "read": Out(1),
+            "next_phase": Out(number),
+            "preempts": Out(1),
+        }
+        super().__init__(members)
 
     def build(self, m: Module) -> None:
         phases = self.spec.protocol.phases

@@ -111,16 +111,15 @@ def port_ages_signature(spec: SwitchSpec) -> wiring.Signature:
         Circuits whose room at the output is kept.
     """
     phase = spec.protocol.fields["phase"]
-    return wiring.Signature(
-        {
-            **dict.fromkeys(("waiting", "anew", "vacant", "granted"), Out(DATA_COUNT)),
-            "phases": Out(data.ArrayLayout(phase, DATA_COUNT)),
-            "exits": Out(data.ArrayLayout(port_bits(spec), DATA_COUNT)),
-            "starts": Out(1),
-            "circuit": Out(2),
-            "reserved": In(DATA_COUNT),
-        }
-    )
+    members = {
+        **dict.fromkeys(("waiting", "anew", "vacant", "granted"), Out(DATA_COUNT)),
+        "phases": Out(data.ArrayLayout(phase, DATA_COUNT)),
+        "exits": Out(data.ArrayLayout(port_bits(spec), DATA_COUNT)),
+        "starts": Out(1),
+        "circuit": Out(2),
+        "reserved": In(DATA_COUNT),
+    }
+    return wiring.Signature(members)
 
 
 class StarvationGuard(Unit):
@@ -192,20 +191,19 @@ class StarvationGuard(Unit):
         self.spec = check_spec("StarvationGuard", spec)
         protocol = spec.protocol
         self.unit_name = f"starvation_guard_p{spec.ports}_f{protocol.phases}"
-        super().__init__(
-            {
-                "ports": In(port_ages_signature(spec)).array(spec.ports),
-                "probes": In(1),
-                "probe": In(number_bits(spec)),
-                "probed": In(entry_layout(spec)),
-                "there": In(spec.ports),
-                "active": In(1),
-                "online": In(1),
-                "phase": In(protocol.fields["phase"]),
-                "claims": Out(protocol.phases + DATA_COUNT),
-                "holds": Out(DATA_COUNT),
-            }
-        )
+        members = {
+            "ports": In(port_ages_signature(spec)).array(spec.ports),
+            "probes": In(1),
+            "probe": In(number_bits(spec)),
+            "probed": In(entry_layout(spec)),
+            "there": In(spec.ports),
+            "active": In(1),
+            "online": In(1),
+            "phase": In(protocol.fields["phase"]),
+            "claims": Out(protocol.phases + DATA_COUNT),
+            "holds": Out(DATA_COUNT),
+        }
+        super().__init__(members)
 
     def build(self, m: Module) -> None:
         ports = self.spec.ports

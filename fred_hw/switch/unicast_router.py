@@ -64,12 +64,11 @@ class UnicastRouter(Unit):
         self.ports = check_int("UnicastRouter ports", ports, minimum=2)
         self.middle = check_int("UnicastRouter middle", middle, minimum=2)
         self.unit_name = f"unicast_router_m{middle}_p{ports}"
-        super().__init__(
-            {
-                "destination_of": In(ports).array(ports),
-                "configuration": Out(configuration_width(ports, middle)),
-            }
-        )
+        members = {
+            "destination_of": In(ports).array(ports),
+            "configuration": Out(configuration_width(ports, middle)),
+        }
+        super().__init__(members)
 
     def build(self, m: Module) -> None:
         if self.ports == 2:

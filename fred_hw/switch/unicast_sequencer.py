@@ -73,13 +73,12 @@ class UnicastSequencer(Unit):
         self.unit_name = f"unicast_sequencer_n{length}"
         inputs = ("may", "here", "room", "valid", "broken", "last")
         strobes = ("able", "start", "fire", "ending", "bad", "inside", "stays", "lasts", "closing")
-        super().__init__(
-            {
-                **dict.fromkeys(inputs, In(1)),
-                "length": In(length),
-                **dict.fromkeys(strobes, Out(1)),
-            }
-        )
+        members = {
+            **dict.fromkeys(inputs, In(1)),
+            "length": In(length),
+            **dict.fromkeys(strobes, Out(1)),
+        }
+        super().__init__(members)
 
     def build(self, m: Module) -> None:
         inside, stops, there = self.inside, Signal(), Signal()

@@ -57,16 +57,15 @@ class Occupancy(Unit):
         self.spec = check_spec("Occupancy", spec)
         phase = spec.protocol.fields["phase"]
         self.unit_name = f"occupancy_{spec.protocol.suffix}"
-        super().__init__(
-            {
-                "enters": In(1),
-                "comes": In(phase),
-                "leaves": In(DATA_COUNT),
-                "goes": In(data.ArrayLayout(phase, DATA_COUNT)),
-                "queued": Out(spec.protocol.phases),
-                "unicasts": Out(1),
-            }
-        )
+        members = {
+            "enters": In(1),
+            "comes": In(phase),
+            "leaves": In(DATA_COUNT),
+            "goes": In(data.ArrayLayout(phase, DATA_COUNT)),
+            "queued": Out(spec.protocol.phases),
+            "unicasts": Out(1),
+        }
+        super().__init__(members)
 
     def build(self, m: Module) -> None:
         most = DATA_COUNT * self.spec.protocol.buffer_flits

@@ -113,21 +113,20 @@ def head_signature(spec: SwitchSpec) -> wiring.Signature:
     broken : Out(3)
         The rest of the packet is not there and will not come.
     """
-    return wiring.Signature(
-        {
-            "waiting": Out(DATA_COUNT),
-            "anew": Out(DATA_COUNT),
-            "of_phase": Out(DATA_COUNT),
-            "descriptor": Out(data.ArrayLayout(descriptor_layout(spec), DATA_COUNT)),
-            "exits": Out(data.ArrayLayout(port_bits(spec), DATA_COUNT)),
-            "coming": Out(data.ArrayLayout(spec.ports, DATA_COUNT)),
-            "circuit": In(2),
-            "start": In(1),
-            "take": In(1),
-            "finish": In(1),
-            **dict.fromkeys(("valid", "last", "broken"), Out(DATA_COUNT)),
-        }
-    )
+    members = {
+        "waiting": Out(DATA_COUNT),
+        "anew": Out(DATA_COUNT),
+        "of_phase": Out(DATA_COUNT),
+        "descriptor": Out(data.ArrayLayout(descriptor_layout(spec), DATA_COUNT)),
+        "exits": Out(data.ArrayLayout(port_bits(spec), DATA_COUNT)),
+        "coming": Out(data.ArrayLayout(spec.ports, DATA_COUNT)),
+        "circuit": In(2),
+        "start": In(1),
+        "take": In(1),
+        "finish": In(1),
+        **dict.fromkeys(("valid", "last", "broken"), Out(DATA_COUNT)),
+    }
+    return wiring.Signature(members)
 
 
 def injection_signature(spec: SwitchSpec) -> wiring.Signature:
@@ -146,17 +145,16 @@ def injection_signature(spec: SwitchSpec) -> wiring.Signature:
     circuit, descriptor : Out(2), Out(descriptor_layout(spec))
         What the packet is, with ``start``; the circuit stays until it ends.
     """
-    return wiring.Signature(
-        {
-            "room": In(DATA_COUNT),
-            "start": Out(1),
-            "fire": Out(1),
-            "last": Out(1),
-            "circuit": Out(2),
-            "descriptor": Out(descriptor_layout(spec)),
-            "bad": Out(1),
-        }
-    )
+    members = {
+        "room": In(DATA_COUNT),
+        "start": Out(1),
+        "fire": Out(1),
+        "last": Out(1),
+        "circuit": Out(2),
+        "descriptor": Out(descriptor_layout(spec)),
+        "bad": Out(1),
+    }
+    return wiring.Signature(members)
 
 
 def due_signature(spec: SwitchSpec) -> wiring.Signature:
@@ -171,16 +169,15 @@ def due_signature(spec: SwitchSpec) -> wiring.Signature:
         may start in this cycle.
     """
     fields = spec.protocol.fields
-    return wiring.Signature(
-        {
-            "key": In(number_bits(spec)),
-            "due": Out(fields["sequence"]),
-            "write": In(1),
-            "at": In(number_bits(spec)),
-            "number": In(fields["sequence"]),
-            "generation": In(fields["generation"]),
-        }
-    )
+    members = {
+        "key": In(number_bits(spec)),
+        "due": Out(fields["sequence"]),
+        "write": In(1),
+        "at": In(number_bits(spec)),
+        "number": In(fields["sequence"]),
+        "generation": In(fields["generation"]),
+    }
+    return wiring.Signature(members)
 
 
 def event_signature(spec: SwitchSpec) -> wiring.Signature:
