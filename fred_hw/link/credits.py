@@ -55,9 +55,8 @@ def limit_signature(spec: SwitchSpec) -> wiring.Signature:
     synced : Out(3)
         High for a cycle when the neighbour wants to know that of a circuit, changed or not.
     """
-    count = DATA_COUNT
-    limits = data.ArrayLayout(ticket_bits(spec), count)
-    return wiring.Signature({"limit": Out(limits), "synced": Out(count)})
+    limits = data.ArrayLayout(ticket_bits(spec), DATA_COUNT)
+    return wiring.Signature({"limit": Out(limits), "synced": Out(DATA_COUNT)})
 
 
 def grant_signature(spec: SwitchSpec) -> wiring.Signature:
